@@ -1,8 +1,8 @@
-"""The colour, marker and dash of each method in a figure.
+"""The colour and marker of each method in a figure.
 
 A style depends on the set of methods that are shown, not on their order, so every figure of an experiment and every
 comparison of the same methods draws a method alike. Up to twelve methods differ in colour and in marker. The colours
-differ also for colour-blind readers; in grey, markers and dashes tell the methods apart.
+differ also for colour-blind readers; in grey, markers tell the methods apart.
 """
 
 import zlib
@@ -11,18 +11,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 COLOURS = (
-    "#0594ff",
-    "#cd8503",
-    "#6d6359",
-    "#960cfd",
-    "#c91419",
-    "#008635",
-    "#ff1c7e",
-    "#c479cb",
-    "#ff00f4",
-    "#82989a",
-    "#a8378b",
-    "#5d58bb",
+    *("#0594ff", "#cd8503", "#6d6359", "#960cfd", "#c91419", "#008635"),
+    *("#ff1c7e", "#c479cb", "#ff00f4", "#82989a", "#a8378b", "#5d58bb"),
 )
 """Twelve colours with a contrast of 3:1 with a white and with a dark page (WCAG 2.1, 1.4.11).
 
@@ -47,39 +37,29 @@ MARKERS = (
 
 All of them are clockwise, like the line of `Style.key`: shapes of opposite directions would leave a hole in each other.
 """
-DASHES = ((1, 0), (6, 3), (2, 2), (9, 3, 2, 3), (9, 2, 2, 2, 2, 2))
-"""Lengths of strokes and gaps in pixels; the first is a solid line."""
 _FIRST = ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh", "ksh", "sdh", "cca_itq", "grh")
 """Each of these hashers has the style of its position wherever it is shown."""
-_REACH, _UNIT = 16, 4  # of a legend's symbol to each side, and of a marker's path, in pixels
+_LINE = "M-4,-.25h8v.5h-8z"
 KEY = MappingProxyType(
-    {"symbolSize": (2 * _UNIT) ** 2, "symbolStrokeWidth": 0, "symbolOffset": 12, "labelOffset": 20, "columnPadding": 14}
+    {"symbolSize": 64, "symbolStrokeWidth": 0, "symbolOffset": 12, "labelOffset": 20, "columnPadding": 14}
 )
-"""The properties of a Vega legend whose symbols are `Style.key`."""
+"""The properties of a Vega legend whose symbols are `Style.key`, in pixels."""
 
 
 class Style(NamedTuple):
-    """The style of a method: an HTML colour, a marker as an SVG path, and a Vega dash."""
+    """The style of a method: an HTML colour, and a marker as an SVG path."""
 
     colour: str
     marker: str
-    dash: tuple[int, ...]
 
     @property
     def key(self) -> str:
-        """The symbol of a legend as an SVG path: the marker in the middle of a dashed line."""
-        strokes, start = [], -_REACH
-        while start < _REACH:
-            for stroke, gap in zip(self.dash[::2], self.dash[1::2], strict=True):
-                end = min(start + stroke, _REACH)
-                strokes += [(start, end)] if gap and start < end else []
-                start += stroke + gap
-        ends = ((start / _UNIT, (end - start) / _UNIT) for start, end in strokes or [(-_REACH, _REACH)])
-        return "".join(f"M{x:g},-.25h{length:g}v.5h-{length:g}z" for x, length in ends) + self.marker
+        """The symbol of a legend as an SVG path: the marker in the middle of a line."""
+        return _LINE + self.marker
 
 
 def styles(names: Iterable[str]) -> dict[str, Style]:
-    """Return the style of each method by name; styles differ from each other, whatever the names.
+    """Return the style of each method by name; up to 144 styles differ from each other, whatever the names.
 
     The digest of a name selects one of the first twelve styles, unless it is that of a well-known hasher. If two names
     select the same, the second in alphabetical order has the next free one. Well-known hashers always have their own.
@@ -89,17 +69,11 @@ def styles(names: Iterable[str]) -> dict[str, Style]:
     >>> styles(["mine", "itq"])["itq"] == styles(["itq", "lsh"])["itq"]
     True
     """
-    given = list(dict.fromkeys(names))
-    taken = {_FIRST.index(name): name for name in given if name in _FIRST}
-    for name in sorted(set(given) - set(_FIRST)):
-        first, n = zlib.crc32(name.encode()), len(COLOURS)
-        places = (n * cycle + (first + step) % n for cycle in range(len(given)) for step in range(n))
-        taken[next(place for place in places if place not in taken)] = name
-    by_name = {name: _style(place) for place, name in taken.items()}
-    return {name: by_name[name] for name in given}
-
-
-def _style(place: int) -> Style:
-    """Return a style by its number; markers and dashes are shifted in every cycle of twelve."""
-    cycle, colour = divmod(place, len(COLOURS))
-    return Style(COLOURS[colour], MARKERS[(colour + cycle) % len(MARKERS)], DASHES[(colour + cycle) % len(DASHES)])
+    given, n = list(dict.fromkeys(names)), len(COLOURS)
+    places: dict[str, int] = {}
+    for name in sorted(given, key=lambda name: (name not in _FIRST, name)):
+        first = _FIRST.index(name) if name in _FIRST else zlib.crc32(name.encode())
+        free = (n * cycle + (first + step) % n for cycle in range(len(given)) for step in range(n))
+        places[name] = next(place for place in free if place not in places.values())
+    # The markers are shifted in every cycle of twelve.
+    return {name: Style(COLOURS[places[name] % n], MARKERS[sum(divmod(places[name], n)) % n]) for name in given}

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from protocol.checks import ProtocolError, need
 from protocol.cli._output import check_outputs, show
+from protocol.provenance.storage import replacing
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -18,16 +19,9 @@ def run(arguments: argparse.Namespace) -> int:
         tables = (Path(file).with_name(name) for file in files for name in ("metrics.csv", "runs.csv"))
         check_outputs({"--html": arguments.html}, [*files, *tables])
     if len(files) > 1 or not refused:
-        comparison = compare(
-            *files,
-            metrics=arguments.metric,
-            assume=arguments.assume,
-            against=arguments.against,
-            margin=arguments.margin,
-        )
+        options = {"metrics": arguments.metric, "assume": arguments.assume, "against": arguments.against}
+        comparison = compare(*files, **options)
         if arguments.html:
-            from protocol.provenance.storage import replacing
-
             with replacing(arguments.html) as path:
                 path.write_text(comparison.to_html(), encoding="utf-8")
         show(f"{comparison!r}")

@@ -2,7 +2,6 @@
 
 import html
 import itertools
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,20 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from protocol import registry
-from protocol.checks import ProtocolError, need, one_of, positive_number, printable
-from protocol.comparison.curves import Curves, curves_section, style_names
+from protocol.checks import need, one_of, printable
+from protocol.comparison.curves import Curves, curves_section
 from protocol.comparison.differences import Differences
 from protocol.comparison.matching import OF_METRIC, Assumed, assumptions, match
 from protocol.comparison.reading import Score, read_sources
-from protocol.comparison.rendering import Rows, interval, name_of, overview, scores_figure, section, title_of
-from protocol.evaluation import Evaluation, WithoutQueries, plots
-from protocol.report.figure import Section, listed
+from protocol.comparison.rendering import Rows, interval, overview, scores_figure, section, title_of
+from protocol.evaluation import Evaluation, WithoutQueries
+from protocol.report.figure import Section
 from protocol.scores.metadata import NONE_EXCLUDED
 from protocol.scores.tables import filled
-from protocol.styles import styles
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
 
 _Headings = dict[tuple[tuple[str, str], ...], dict[tuple[str, str, str], Rows]]
@@ -88,42 +85,11 @@ class Comparison:
         rows = [
             {"section": section, "metric": metric, "reference": of_table.reference, "method": one.method}
             | {"n_bits": one.n_bits, "unit": one.pairs.unit, "n_pairs": one.pairs.one.size, "test": one.test}
-            | one.outcome._asdict()
+            | {name: getattr(one, name) for name in ("difference", "low", "high", "p")}
             for section, metric, of_table in self.differences
             for one in of_table.comparisons
         ]
         return need("pandas", "report").DataFrame(rows)
-
-    def plot(self, kind: str = "precision-recall", n_bits: int | None = None) -> "alt.Chart":
-        """Return a figure with a line for each method of the first section.
-
-        The curves are those of evaluations; of the files to which ``protocol evaluate --pr-curves --top-n-curves
-        --json`` refers; and of the pipeline, next to a ``summary.csv``.
-
-        Parameters
-        ----------
-        kind : {"precision-recall", "precision@N", "recall@N"}
-            As for `Evaluation.plot`.
-        n_bits : int, optional
-            The code length; by default the one that most methods have.
-
-        Raises
-        ------
-        ProtocolError
-            If there is no such figure, or no method has such a curve.
-        """
-        one_of(kind, plots.TITLES, "plot")
-        every = self._curves(self.scores[0][0])
-        of_kind = {key: one.of(kind) for key, one in every.items() if isinstance(one, Curves)}
-        drawn = {key: curve for key, curve in of_kind.items() if curve}
-        lengths = Counter(length for _, length in drawn)
-        if not drawn or n_bits not in (None, *lengths):
-            reasons = "; ".join(dict.fromkeys(one for one in every.values() if isinstance(one, str)))
-            got = f"n_bits={n_bits}, not {listed(list(map(str, lengths)))}" if drawn else reasons or "other rankings"
-            raise ProtocolError(f"plot {kind!r}: no method has this curve: {got}.")
-        length = n_bits or max(lengths, key=lambda length: lengths[length])
-        curves = {method: curve for (method, own), curve in drawn.items() if own == length}
-        return plots.curves(kind, curves, dict(zip(curves, styles(style_names([*curves])).values(), strict=True)))
 
     def _curves(self, section: str) -> dict[tuple[str, int], Curves | str]:
         """Return the curves of a section by method and code length, the best first, or the reason why it has none."""
@@ -159,7 +125,6 @@ def compare(
     metrics: str | Iterable[str] = (),
     assume: str | Iterable[str] = (),
     against: str | None = None,
-    margin: float | None = None,
 ) -> Comparison:
     """Compare scores whose protocols are known and equal, or assumed to be equal.
 
@@ -172,12 +137,10 @@ def compare(
         The metrics to compare, ``"all"`` for all of them. If empty, all metrics if they make at most six tables, and
         otherwise mAP (or else the first metric) under the first protocol.
     assume : sequence of str, default=()
-        Fields of `protocol.scores.metadata.PROTOCOL` that are assumed to agree if a source does not record them:
-        ``FIELD``, or ``FIELD=VALUE`` if the other sources record several values. A recorded value is never replaced.
+        ``FIELD=VALUE``: values of fields of `protocol.scores.metadata.PROTOCOL` that are assumed for sources that do
+        not record them. A recorded value is never replaced.
     against : str, optional
         The reference method of the paired differences; if None, the method with the best mean in each table.
-    margin : float, optional
-        The largest difference that does not matter. If given, tests of non-inferiority and of equivalence are added.
 
     Returns
     -------
@@ -190,24 +153,23 @@ def compare(
         do.
     """
     assumed = assumptions(assume)
-    margin = None if margin is None else positive_number(margin, "margin")
     by_source = read_sources(sources)
-    matched = match(_selected(itertools.chain(*by_source.values()), metrics), assumed)
+    rows, left_out = match(_selected(itertools.chain(*by_source.values()), metrics), assumed)
     if against is not None:
-        one_of(against, dict.fromkeys(score.method for score, _ in matched.compared), "against")
-    every = _by_heading(matched.compared)
+        one_of(against, dict.fromkeys(score.method for score, _ in rows), "against")
+    every = _by_heading(rows)
     headings = every if metrics or sum(map(len, every.values())) <= _MOST_TABLES else _headline(every)
-    sections: dict[str, Section] = {}
+    sections: list[Section] = []
     compared: list[tuple[str, Score, Assumed]] = []
     paired: list[tuple[str, str, Differences]] = []
-    for heading, tables in headings.items():
-        name = name_of((value for _, value in heading), sections)
-        sections[name], of_section = section(name, title_of(dict(heading)), tables, against, margin)
-        compared += [(name, *row) for row in itertools.chain(*tables.values())]
+    for number, (heading, tables) in enumerate(headings.items(), 1):
+        part, of_section = section(f"protocol-{number}", title_of(dict(heading)), tables, against)
+        sections.append(part)
+        compared += [(part.name, *row) for row in itertools.chain(*tables.values())]
         paired += of_section
     n_tables, n_every = (sum(map(len, each.values())) for each in (headings, every))
-    last = overview(n_tables, n_every - n_tables, list(by_source), matched.left_out, paired, margin)
-    return Comparison((*sections.values(), last), tuple(compared), tuple(paired))
+    last = overview(n_tables, n_every - n_tables, list(by_source), left_out, paired)
+    return Comparison((*sections, last), tuple(compared), tuple(paired))
 
 
 def _selected(scores: Iterable[Score], metrics: str | Iterable[str]) -> list[Score]:

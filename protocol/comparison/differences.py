@@ -6,9 +6,8 @@ tests where all differences are equal. `holm` corrects them for multiple tests.
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,32 +23,22 @@ UNTESTED = "none"
 EQUAL = "sign test"
 
 
-class Outcome(NamedTuple):
-    """The interval and the p-values of one comparison.
-
-    ``low`` and ``high`` bound the mean difference. ``p`` belongs to the two-sided paired t-test. ``p_no_worse`` belongs
-    to the one-sided test of the hypothesis that the method is worse by the margin or more, ``p_equal`` to the two
-    one-sided tests of the hypothesis that it differs by the margin or more; both are NaN without a margin. All but the
-    difference are NaN if nothing was tested.
-    """
-
-    difference: float
-    low: float
-    high: float
-    p: float
-    p_no_worse: float
-    p_equal: float
-
-
 @dataclass(frozen=True)
 class Difference:
-    """The difference of a method from the reference at one code length; p-values are corrected by Holm's procedure."""
+    """The difference of a method from the reference at one code length.
+
+    ``low`` and ``high`` bound the mean difference; ``p`` belongs to the two-sided paired test, corrected by Holm's
+    procedure. All three are NaN if nothing was tested.
+    """
 
     method: str
     n_bits: int
     pairs: Pairs
     test: str
-    outcome: Outcome
+    difference: float
+    low: float
+    high: float
+    p: float
 
 
 @dataclass(frozen=True)
@@ -81,17 +70,12 @@ class Differences:
 def best(rows: Mapping[str, Mapping[int, Score]], metric: str) -> str | None:
     """Return the method with the best mean in a table, given the direction of the metric; None if all are undefined."""
     sign = 1 if registry.METRICS.entry(metric).better == "higher" else -1
-    means = {
-        method: [sign * s.mean for s in by_length.values() if not np.isnan(s.mean)]
-        for method, by_length in rows.items()
-    }
-    defined = {method: max(of_method) for method, of_method in means.items() if of_method}
+    means = {method: [sign * score.mean for score in by_length.values()] for method, by_length in rows.items()}
+    defined = {method: np.nanmax(own) for method, own in means.items() if not np.isnan(own).all()}
     return max(defined, key=defined.__getitem__) if defined else None
 
 
-def differences(
-    rows: Mapping[str, Mapping[int, Score]], metric: str, *, against: str | None = None, margin: float | None = None
-) -> Differences:
+def differences(rows: Mapping[str, Mapping[int, Score]], metric: str, *, against: str | None = None) -> Differences:
     """Return the differences of the methods of one table from the reference.
 
     Parameters
@@ -101,8 +85,6 @@ def differences(
     metric : str
     against : str, optional
         The reference; the method with the best mean if None.
-    margin : float, optional
-        The largest difference that does not matter.
     """
     reference = against or best(rows, metric)
     is_named = against is not None
@@ -115,13 +97,13 @@ def differences(
     level = 1 - (1 - CONFIDENCE) / max(1, n_tests)
     sizes = next(iter(rows[reference].values())).fields
     shared = shared_variance(sizes["n_queries"], sizes["n_database"])  # the same for all scores of a table
-    comparisons = []
-    for method, n_bits, pairs in paired:
-        mean, test = _mean(pairs, shared)
-        tested = outcome(mean, level=level, margin=margin, better=registry.METRICS.entry(metric).better)
-        comparisons.append(Difference(method, n_bits, pairs, test, tested))
-    names = ("p",) if margin is None else ("p", "p_no_worse", "p_equal")
-    return Differences(reference, n_tests, is_named, _corrected(comparisons, n_tests, names), missing)
+    means = [_mean(pairs, shared) for _, _, pairs in paired]
+    p = holm([mean.p() for mean, _ in means] + [1.0] * (n_tests - len(means)))  # tests not carried out have p 1
+    comparisons = [
+        Difference(*one, test, mean.mean, *mean.interval(level), float(corrected))
+        for one, (mean, test), corrected in zip(paired, means, p[: len(means)], strict=True)
+    ]
+    return Differences(reference, n_tests, is_named, comparisons, missing)
 
 
 def _mean(pairs: Pairs, shared: float) -> tuple[Mean, str]:
@@ -140,52 +122,12 @@ def _pairs(
 ) -> tuple[list[tuple[str, int, Pairs]], dict[str, list[str]]]:
     """Return the pairs of each other method and code length, and for each reason the methods that have none."""
     paired: list[tuple[str, int, Pairs]] = []
-    missing: dict[str, dict[str, None]] = {}
+    missing: dict[str, list[str]] = {}
     for method in [name for name in rows if name != reference]:
         common = sorted(rows[method].keys() & rows[reference].keys())
-        if not common:
-            missing.setdefault(f"{reference}, the reference, has other code lengths", {})[method] = None
-        for n_bits in common:
-            pairs = _paired(rows[method][n_bits], rows[reference][n_bits])
-            if isinstance(pairs, Pairs):
-                paired.append((method, n_bits, pairs))
-            else:
-                missing.setdefault(pairs, {})[method] = None
-    return paired, {reason: list(methods) for reason, methods in missing.items()}
-
-
-def _corrected(comparisons: list[Difference], n_tests: int, names: Sequence[str]) -> list[Difference]:
-    """Return the comparisons with these p-values corrected for all tests; those that were not carried out have p 1."""
-    for name in names:
-        p = holm([getattr(one.outcome, name) for one in comparisons] + [1.0] * (n_tests - len(comparisons)))
-        comparisons = [
-            replace(one, outcome=one.outcome._replace(**{name: float(value)}))
-            for one, value in zip(comparisons, p[: len(comparisons)], strict=True)
-        ]
-    return comparisons
-
-
-def _paired(one: Score, other: Score) -> Pairs | str:
-    values = [score.values() for score in (one, other)]
-    reasons = [value for value in values if isinstance(value, str)]
-    return "; ".join(dict.fromkeys(reasons)) if reasons else pair(*values)  # type: ignore[arg-type]
-
-
-def outcome(difference: Mean, *, level: float, margin: float | None = None, better: str = "higher") -> Outcome:
-    """Test the mean of the differences of at least two pairs.
-
-    Parameters
-    ----------
-    difference : Mean
-        The mean of the differences, method minus reference.
-    level : float, in (0, 1)
-        The confidence level of the interval.
-    margin : float, optional
-    better : {"higher", "lower"}
-        With ``higher``, the method is worse if the difference is negative; with ``lower``, if it is positive.
-    """
-    above = below = float("nan")
-    if margin is not None:
-        above, below = difference.p_above(-margin), difference.p_below(margin)
-    no_worse = above if better == "higher" else below
-    return Outcome(difference.mean, *difference.interval(level), difference.p(), no_worse, max(above, below))
+        found = {n_bits: pair(rows[method][n_bits].values(), rows[reference][n_bits].values()) for n_bits in common}
+        paired += [(method, n_bits, own) for n_bits, own in found.items() if isinstance(own, Pairs)]
+        reasons = [own for own in found.values() if isinstance(own, str)]
+        for reason in dict.fromkeys(reasons if common else [f"{reference}, the reference, has other code lengths"]):
+            missing.setdefault(reason, []).append(method)
+    return paired, missing

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, integer, need, printable
-from protocol.comparison.curves import Curves, CurveTables, written_curves
+from protocol.checks import ProtocolError, integer, need, one_of, printable
+from protocol.comparison.curves import Curves, read_curves, stored_curves, written_curves
 from protocol.evaluation import Evaluation, WithoutQueries
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
 from protocol.provenance.checksums import verify
@@ -65,7 +65,7 @@ class Pairs:
     of: int
 
 
-def pair(one: Values, other: Values) -> Pairs | str:
+def pair(one: Values | Why, other: Values | Why) -> Pairs | Why:
     """Return the values of the same runs or queries, or the reason why there are none.
 
     Examples
@@ -76,6 +76,8 @@ def pair(one: Values, other: Values) -> Pairs | str:
     >>> pair(runs, Values(RUN, np.array(["0 x", "1 y"]), np.array([0.7, 0.8])))
     'no run has the same queries, database and ground truth in both'
     """
+    if isinstance(one, Why) or isinstance(other, Why):
+        return "; ".join(dict.fromkeys(value for value in (one, other) if isinstance(value, Why)))
     if one.unit != other.unit:
         return f"one has a value per {one.unit}, the other a value per {other.unit}"
     if one.unit == RUN:
@@ -227,21 +229,14 @@ def _score(
     )
 
 
-def _check_ranking(where: str | Path, value: Any) -> None:
-    if value not in RANKINGS:
-        names = " or ".join(RANKINGS)
-        problem = f" is missing: {names}" if value is None else f" must be {names}, got {value!r}"
-        raise ProtocolError(f"{where}: ranking{problem}.")
-
-
 def _of_summary(path: Path, file: str) -> list[Score]:
     rows = [row for row in read_summary(path) if row["extension"] == "none"]
     _check_once(path, rows)
-    runs, stored, scores = functools.cache(lambda: _read_runs(path)), CurveTables(path, file), []
+    runs, stored, scores = functools.cache(lambda: _read_runs(path)), functools.cache(read_curves), []
     for row in rows:
         # The pipeline has no other ranking, and stored results may be older than the column.
         recorded = {"ranking": "hamming", "excluded_queries": NONE_EXCLUDED} | row
-        _check_ranking(path, recorded["ranking"])
+        one_of(recorded["ranking"], RANKINGS, f"{path}: ranking")
         if row.get("relevance") not in OF_LABELS and row["ground_truth"] != "class_label":
             recorded["ground_truth"] += f" of {row['feature']}"  # computed from the distances of this feature
         for field in ("dataset", "ground_truth", "split"):
@@ -249,7 +244,7 @@ def _of_summary(path: Path, file: str) -> list[Score]:
         combination = tuple(row[column] for column in _COMBINATION)
         values = functools.partial(_run_values, path, file, runs, combination, row["mean"])
         place = {column: row[column] for column in _COMBINATION[:-1]}
-        curves = functools.partial(stored.curves, **place)
+        curves = functools.partial(stored_curves, path, file, stored, **place)
         name = f"{row['hasher']}, {row['feature']}"
         scores.append(_score(recorded, file, name, printable(row["metric"]), values, curves))
     return scores
@@ -353,7 +348,7 @@ def _of_evaluation(source: Evaluation | WithoutQueries, file: str) -> list[Score
         return Values(QUERY, np.array([evaluation.ground_truth_sha256]), scored.per_query[metric])
 
     def curves() -> Curves:
-        return Curves(evaluation.pr_curves, evaluation.top_n)
+        return Curves(evaluation.pr_curves.get("micro"), evaluation.top_n)
 
     return _of_content(json.loads(source.to_json()), file, file, file, values, curves)
 
@@ -386,7 +381,7 @@ def _of_content(
     for size in ("n_bits", "n_queries", "n_database"):
         if size == "n_bits" or content.get(size) is not None:
             integer(content[size], f"{where}: {size}")
-    _check_ranking(where, content.get("ranking"))
+    one_of(content.get("ranking"), RANKINGS, f"{where}: ranking")
     complete = (str(where), content["metrics"], {"excluded_queries": NONE_EXCLUDED}, None)
     scores = []
     for group, metrics, queries, excluded in (complete, *_without_queries(content, where)):

@@ -1,10 +1,9 @@
 """A comparison in words: the tables of its scores and differences, a figure, and the sentences about them."""
 
-import itertools
 import json
 import math
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,11 +12,11 @@ from protocol import registry
 from protocol.checks import counted
 from protocol.comparison.curves import style_names
 from protocol.comparison.differences import UNCORRECTED, UNTESTED, Difference, Differences, differences
-from protocol.comparison.matching import NOT_RECORDED, Assumed
+from protocol.comparison.matching import Assumed
 from protocol.comparison.reading import RUN, Score
 from protocol.report.description import PAGE, series_scales
 from protocol.report.figure import ABSENT, Figure, Section, between, decimals, listed, spread
-from protocol.scores.metadata import NOTED, PROTOCOL
+from protocol.scores.metadata import PROTOCOL
 from protocol.scores.statistics import (
     CONFIDENCE,
     CORRECTED,
@@ -35,7 +34,8 @@ if TYPE_CHECKING:
 
 Rows = list[tuple[Score, Assumed]]
 _EMPTY = {"zero": "undefined values count as 0", "drop": "undefined values are left out"}
-_SIZES = {"n_queries": "queries", "n_database": "database items"}
+_HEADINGS = {"ground_truth": "ground truth {}", "excluded_queries": "without {}"}
+_HEADINGS |= {"n_queries": "{} queries", "n_database": "{} database items"}
 _TESTED = {
     UNTESTED: NO_TEST,
     CORRECTED: f"Over runs: {CORRECTED}. {ONE_DATASET}",
@@ -53,66 +53,48 @@ _PAIRED = (
     "reference with --against if you can. Otherwise, the reference is the method with the best mean. This choice "
     "depends on the tested values, so all pairs of methods count as comparisons."
 )
-_MARGIN = (
-    "Margin {0:g}: a method is non-inferior if its mean is less than {0:g} worse than the reference's (one-sided "
-    "t-test), and equivalent if the two differ by less than {0:g} (two one-sided t-tests, TOST); “yes” means that p, "
-    f"corrected for all comparisons in the table (Holm), is below {_LEVEL:.2g}."
-)
 
 
 def title_of(fields: Mapping[str, str]) -> str:
     """Return the heading of a section, in which scores agree in these fields."""
-    recorded = {field: value for field, value in fields.items() if value != NOT_RECORDED}
-    words = [f"{value} {_SIZES[field]}" if field in _SIZES else f"{field} {value}" for field, value in recorded.items()]
-    text = ", ".join(words).replace("ground_truth ", "ground truth ", 1).replace("excluded_queries ", "without ", 1)
-    return text or "protocol not recorded"
-
-
-def name_of(values: Iterable[str], names: Collection[str]) -> str:
-    """Return the name of a section or table on a page, with a number if it is already among `names`."""
-    name = "-".join("".join(c if c.isalnum() else "-" for c in value) for value in values)
-    numbered = (f"{name}-{number}" for number in itertools.count(2))
-    return next(one for one in itertools.chain([name], numbered) if one not in names)
+    return ", ".join(_HEADINGS.get(field, f"{field} {{}}").format(value) for field, value in fields.items())
 
 
 def section(
-    name: str, title: str, tables: Mapping[tuple[str, str, str], Rows], against: str | None, margin: float | None
+    name: str, title: str, tables: Mapping[tuple[str, str, str], Rows], against: str | None
 ) -> tuple[Section, list[tuple[str, str, Differences]]]:
     """Return a section with its tables of scores and differences, and the differences themselves."""
-    shown: dict[str, Table] = {}
+    shown: list[Table] = []
     paired: list[tuple[str, str, Differences]] = []
     verdicts: list[str] = []
-    for (metric, empty, _), rows in tables.items():
-        table_name = name_of([name, empty, metric], shown)
+    for number, ((metric, *_), rows) in enumerate(tables.items(), 1):
+        table_name = f"{name}-{number}"
         by_method: dict[str, dict[int, Score]] = {}
         for score, _ in rows:
             by_method.setdefault(score.method, {})[score.n_bits] = score
-        shown[table_name] = _scores_table(table_name, metric, by_method, _assumed(rows))
-        of_table = differences(by_method, metric, against=against, margin=margin)
+        shown.append(_scores_table(table_name, metric, by_method, _assumed(rows)))
+        of_table = differences(by_method, metric, against=against)
         paired.append((name, metric, of_table))
         if of_table.comparisons:
             verdicts.append(_verdict(metric, of_table))
-            shown[f"{table_name}-differences"] = _differences_table(table_name, metric, of_table, margin)
-    text = [*verdicts, *_notes([score for rows in tables.values() for score, _ in rows])]
-    return Section(name, title, text, [], list(shown.values())), paired
+            shown.append(_differences_table(table_name, metric, of_table))
+    return Section(name, title, verdicts, [], shown), paired
 
 
 def _verdict(metric: str, of_table: Differences) -> str:
     """Return a sentence about the reference and the method that comes nearest to it or is farthest above it."""
     sign = 1 if registry.METRICS.entry(metric).better == "higher" else -1
-    one = max(of_table.comparisons, key=lambda one: sign * one.outcome.difference)
-    difference, p, (low, high) = one.outcome.difference, one.outcome.p, _limits(metric, one)
-    names = [one.method, str(of_table.reference)]
-    if difference * sign < 0:
-        names, difference, low, high = names[::-1], -difference, -high, -low
-    if sign < 0:
-        low, high = -high, -low
+    one = max(of_table.comparisons, key=lambda one: sign * one.difference)
+    better, worse = one.method, str(of_table.reference)
+    if sign * one.difference < 0:
+        better, worse = worse, better
+    low, high = sorted(math.copysign(1, one.difference) * limit for limit in _limits(metric, one))
     interval = "" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]"
-    at = f"{abs(difference):.3f}{interval} ({metric}, {one.n_bits} bits, {_pairs(one)})"
-    if p < _LEVEL:
-        return f"{names[0]} beats {names[1]} by {at}."
-    tested = "not tested" if math.isnan(p) else "not significant"
-    return f"The difference between {names[0]} and {names[1]} is {tested}: {at}."
+    at = f"{abs(one.difference):.3f}{interval} ({metric}, {one.n_bits} bits, {_pairs(one)})"
+    if one.p < _LEVEL:
+        return f"{better} beats {worse} by {at}."
+    tested = "not tested" if math.isnan(one.p) else "not significant"
+    return f"The difference between {better} and {worse} is {tested}: {at}."
 
 
 def overview(
@@ -121,22 +103,19 @@ def overview(
     files: Sequence[str],
     left_out: Mapping[str, Sequence[str]],
     paired: Sequence[tuple[str, str, Differences]],
-    margin: float | None,
 ) -> Section:
     """Return the section about what is compared and tested, and what was left out and why."""
     agree = f"All scores in a table agree in {listed(PROTOCOL)}, and in the metric"
     text = [f"{listed(files)}: {counted(n_tables, 'table')}. {agree}; those in a column also agree in the code length."]
     if any(of_table.comparisons for _, _, of_table in paired):
-        text += [_PAIRED] if margin is None else [_PAIRED, _MARGIN.format(margin)]
+        text.append(_PAIRED)
     text += [f"Left out of {file}: {reason}." for file, reasons in left_out.items() for reason in reasons]
-    missing: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    missing: dict[tuple[str, ...], dict[str, None]] = {}
     for _, metric, of_table in paired:
         for reason, methods in of_table.missing.items():
-            names, metrics = missing.setdefault(reason, ({}, {}))
-            names.update(dict.fromkeys(methods))
-            metrics[metric] = None
-    for reason, (names, metrics) in missing.items():
-        text.append(f"No paired differences for {listed([*names])} ({listed([*metrics])}): {reason}.")
+            missing.setdefault((reason, *methods), {})[metric] = None
+    for (reason, *names), metrics in missing.items():
+        text.append(f"No paired differences for {listed(names)} ({listed([*metrics])}): {reason}.")
     if n_further:
         text.append(
             f"{counted(n_further, 'further table')} not shown: use --metric NAME for one metric under every protocol, "
@@ -145,34 +124,13 @@ def overview(
     return Section("overview", "What was compared, and how", text)
 
 
-def _notes(scores: Sequence[Score]) -> list[str]:
-    """Return a line for each field that is recorded but not compared, and in which the files differ."""
-    lines = []
-    for field in NOTED:
-        by_file: dict[str, dict[str, None]] = {}
-        for score in scores:
-            by_file.setdefault(score.file, {})[getattr(score, field) or NOT_RECORDED] = None
-        if len({tuple(values) for values in by_file.values()}) > 1:
-            recorded = "; ".join(f"{file}: {listed(list(values))}" for file, values in by_file.items())
-            lines.append(f"Different {field}s, which are not compared: {recorded}.")
-    return lines
-
-
 def _assumed(rows: Rows) -> list[str]:
     """Return a sentence for each file of a table that does not record the assumed fields."""
     by_file: dict[str, Assumed] = {}
-    equal: set[str] = set()
     for score, assumed in rows:
-        known = {field: value for field, value in assumed.items() if value != NOT_RECORDED}
-        by_file.setdefault(score.file, {}).update(known)
-        equal |= assumed.keys() - known.keys()
-    sentences = [
-        f"Assumed, because {file} does not record it: {', '.join(map(' = '.join, fields.items()))}."
-        for file, fields in by_file.items()
-        if fields
-    ]
-    fields = [field for field in PROTOCOL if field in equal]
-    return [*sentences, f"Assumed to agree, because no file records it: {listed(fields)}."] if fields else sentences
+        by_file.setdefault(score.file, {}).update(assumed)
+    texts = {file: ", ".join(map(" = ".join, fields.items())) for file, fields in by_file.items()}
+    return [f"Assumed, because {file} does not record it: {text}." for file, text in texts.items() if text]
 
 
 def _scores_table(
@@ -196,43 +154,40 @@ def _scores_table(
     return Table(name, " ".join([statement, *assumed]), header, rows, n_labels=2)
 
 
-def _differences_table(name: str, metric: str, of_table: Differences, margin: float | None) -> Table:
+def _differences_table(name: str, metric: str, of_table: Differences) -> Table:
     """Return the differences from the reference, at least one, as a table."""
     header = ["method", "bits", "difference", "interval", "p", "pairs"]
-    header += [] if margin is None else ["non-inferior", "equivalent"]
     compared = of_table.comparisons
     caption = f"{metric}: differences from {of_table.reference}"
     caption += "" if of_table.is_named else ", the method with the best mean in this table"
     caption += f"; {counted(len(compared), 'comparison')}"
     if of_table.n_tests > len(compared):
         caption += f", corrected for all {of_table.n_tests:,} pairs of methods"
-    caption += "." if margin is None else f", margin {margin:g}."
-    is_hidden = any(math.isfinite(one.outcome.low) and math.isnan(_limits(metric, one)[0]) for one in compared)
+    caption += "."
+    is_hidden = any(math.isfinite(one.low) and math.isnan(_limits(metric, one)[0]) for one in compared)
     tested = dict.fromkeys(_TESTED[one.test] for one in compared if one.test in _TESTED)
     caption = " ".join([caption, *tested, *([TWO_RUNS] if is_hidden else [])])
-    return Table(f"{name}-differences", caption, header, [_row(metric, one, margin) for one in compared], n_labels=1)
+    return Table(f"{name}-differences", caption, header, [_row(metric, one) for one in compared], n_labels=1)
 
 
 def _limits(metric: str, one: Difference) -> tuple[float, float]:
     """Return the limits of the interval of a difference; NaN if there is none, or it is not shown."""
     n_runs = one.pairs.one.size if one.pairs.unit == RUN else 0
-    low, high = shown_interval(one.outcome.low, one.outcome.high, n_runs, metric, difference=True)
+    low, high = shown_interval(one.low, one.high, n_runs, metric, difference=True)
     return float(low), float(high)
 
 
-def _row(metric: str, one: Difference, margin: float | None) -> list[str]:
-    test = one.outcome
+def _row(metric: str, one: Difference) -> list[str]:
+    """Return the cells of a difference."""
     low, high = _limits(metric, one)
-    cells = [
+    return [
         one.method,
         str(one.n_bits),
-        f"{test.difference:+.4f}",
+        f"{one.difference:+.4f}",
         ABSENT if math.isnan(low) else f"{low:+.4f} to {high:+.4f}",
-        ABSENT if math.isnan(test.p) else "< 0.0001" if test.p < _TINY else f"{test.p:.4f}",
+        ABSENT if math.isnan(one.p) else "< 0.0001" if one.p < _TINY else f"{one.p:.4f}",
         _pairs(one),
     ]
-    verdicts = [ABSENT if math.isnan(p) else "yes" if p < _LEVEL else "no" for p in (test.p_no_worse, test.p_equal)]
-    return [*cells, *verdicts] if margin is not None else cells
 
 
 def _pairs(one: Difference) -> str:
@@ -245,7 +200,7 @@ def interval(score: Score) -> tuple[float, float]:
     """Return the limits of the interval of a mean over the runs, or else over the queries; NaN if it is not shown."""
     half = math.nan
     if score.n_runs is not None:
-        shared = shared_variance(*(score.fields[size] for size in _SIZES))
+        shared = shared_variance(*(score.fields[size] for size in ("n_queries", "n_database")))
         half = float(half_width(score.std, score.n_runs, shared=0.0 if math.isnan(shared) else shared))
     elif not isinstance(values := score.values(), str):
         defined = values.numbers[~np.isnan(values.numbers)]

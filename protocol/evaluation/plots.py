@@ -54,17 +54,16 @@ def lines(chart: Any, kind: str, styles: Mapping[str, Style] | None = None, **le
     alt, x = need("altair", "report"), "recall" if kind == "precision-recall" else "N"
     y = kind.partition("@")[0] if x == "N" else "precision"
     unit = alt.Scale(domain=[0, 1])
-    ranges = {"colour": alt.Undefined, "dash": alt.Undefined}
+    colour = dash = alt.Undefined
     if styles:
-        for part in ranges:
-            values = [getattr(style, part) for style in styles.values()]
-            ranges[part] = alt.Scale(domain=list(styles), range=values)
+        dash = alt.Scale(domain=list(styles))
+        colour = alt.Scale(domain=list(styles), range=[style.colour for style in styles.values()])
     by = {"shorthand": "method:N", "title": None, "legend": alt.Legend(symbolSize=600, labelLimit=0, **legend)}
     return chart.mark_line(strokeWidth=2).encode(
         x=alt.X("recall:Q", scale=unit) if x == "recall" else alt.X("N:Q", title="N, number of retrieved items"),
         y=alt.Y(f"{y}:Q", scale=unit, title=y if x == "recall" else kind),
-        color=alt.Color(**by, scale=ranges["colour"]),
-        strokeDash=alt.StrokeDash(**by, scale=ranges["dash"]),
+        color=alt.Color(**by, scale=colour),
+        strokeDash=alt.StrokeDash(**by, scale=dash),
         order="radius:Q" if x == "recall" else alt.Undefined,
         tooltip=["method:N", *(["radius:Q"] if x == "recall" else []), f"{x}:Q", f"{y}:Q"],
     )

@@ -7,7 +7,7 @@ In addition to Vega-Lite, a chart may contain
 
 - ``name:Q``, ``name:O`` and ``name:N`` for a quantitative, ordinal or nominal field; in a tooltip, numbers have four
   significant digits;
-- ``$name`` for a value that the section provides: ``$legend``, and the scales ``$colour``, ``$shape``, ``$dash`` and
+- ``$name`` for a value that the section provides: ``$legend``, and the scales ``$colour``, ``$shape`` and
   ``$dodge`` of the series;
 - a layer ``lines``, with ``x``, ``y``, ``tooltip`` and optionally ``by`` (the column of the series, ``hasher`` if it is
   missing), ``shift`` (an offset along x), ``order`` and ``size``, for a line and points of each series;
@@ -174,11 +174,7 @@ def series_scales(series: Iterable[str] | Mapping[str, str], **legend: Any) -> d
     shown = dict(series) if isinstance(series, Mapping) else {name: name for name in series}
     of_name = styles(shown.values())
     own = [of_name[name] for name in shown.values()]
-    parts: dict[str, list[Any]] = {
-        "colour": [style.colour for style in own],
-        "shape": [style.marker for style in own],
-        "dash": [list(style.dash) for style in own],
-    }
+    parts = {"colour": [style.colour for style in own], "shape": [style.marker for style in own]}
     keys = json.dumps({name: style.key for name, style in zip(shown, own, strict=True)})
     return {
         **{part: {"domain": list(shown), "range": values} for part, values in parts.items()},
@@ -229,13 +225,13 @@ def _series_lines(
 ) -> list[dict[str, Any]]:
     """Return the layers of lines and points, each series in its style; `points` are properties of the points.
 
-    The symbols of the legend of the colours also have the dashes and the markers. Vega-Lite ignores the missing legends
-    of the others unless the chart resolves them independently.
+    The symbols of the legend of the colours also have the markers. Vega-Lite ignores the missing legend of the shapes
+    unless the chart resolves it independently.
     """
     series = {"field": f"{by}:N", "title": None}
     shared = {"x": x, "y": y, "color": series | {"scale": "$colour", "legend": "$legend"}}
     shared |= {"xOffset": shift} if shift else {}
-    line = {"strokeDash": series | {"scale": "$dash", "legend": None}} | ({"order": order} if order else {})
+    line = {"order": order} if order else {}
     shape = {"shape": series | {"scale": "$shape", "legend": None}} | ({"tooltip": tooltip} if tooltip else {})
     mark = {"type": "point", "filled": True, "opacity": 1, **points}
     return [{"mark": "line", "encoding": shared | line}, {"mark": mark, "encoding": shared | shape}]

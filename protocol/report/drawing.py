@@ -1,7 +1,7 @@
 """Charts as static pictures, drawn by vl-convert.
 
 vl-convert draws with V8, which reserves about 64 GiB of address space when it starts, of which it uses little. It ends
-the whole process if the address space is limited (``ulimit -v``, as on some clusters), so nothing is drawn then.
+the whole process if the address space is limited (``ulimit -v``, as on some clusters), which is therefore refused.
 """
 
 import contextlib
@@ -14,10 +14,6 @@ from protocol.checks import ProtocolError, need
 
 _CLIP = re.compile(r'(?<=id=")clip\d+(?=")|(?<=url\(#)clip\d+(?=\))')
 _RESERVED = 80 * 2**30  # bytes; 64.4 GiB were measured, and the process has its own
-
-
-class DrawingError(ProtocolError):
-    """No picture can be drawn on this machine."""
 
 
 def pictures(
@@ -40,17 +36,19 @@ def pictures(
 
     Raises
     ------
-    DrawingError
-        If the address space is limited.
     ProtocolError
-        If a specification can't be drawn.
+        If the address space is limited, or a specification can't be drawn.
     """
     library = need("vl_convert", "report")
-    if 0 < (limit := _address_space()) < _RESERVED:
-        raise DrawingError(
-            "vl-convert can't draw the static pictures: the address space is limited to "
-            f"{limit / 2**30:.3g} GiB (ulimit -v)."
-        )
+    with contextlib.suppress(ImportError):
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY and limit < _RESERVED:
+            raise ProtocolError(
+                f"vl-convert can't draw the static pictures: the address space is limited to {limit / 2**30:.3g} GiB. "
+                "Run `ulimit -v unlimited` first."
+            )
     clips: dict[str, str] = {}
 
     def numbered(name: re.Match[str]) -> str:  # Vega counts the pictures of a process
@@ -68,13 +66,3 @@ def pictures(
         except ValueError as error:
             raise ProtocolError(f"figure {number}: can't be drawn: {' '.join(str(error).split())}.") from error
     return drawn
-
-
-def _address_space() -> int:
-    """Return the limit of the address space in bytes; not positive if there is none, or it is not known."""
-    with contextlib.suppress(ImportError):
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        return 0 if limit == resource.RLIM_INFINITY else limit
-    return 0

@@ -87,7 +87,7 @@ def radius_rows(stored: StoredCounts, extensions: Sequence[tuple[str, int]] = ()
 
 
 def curve_rows(stored: StoredCounts, *, empty: str) -> Iterator[Row]:
-    """Yield precision and recall of the top N, and precision within the ball, of one run's plain codes.
+    """Yield precision and recall of the top N of one run's plain codes.
 
     Parameters
     ----------
@@ -98,19 +98,17 @@ def curve_rows(stored: StoredCounts, *, empty: str) -> Iterator[Row]:
     Yields
     ------
     dict
-        ``metric`` is precision or recall (of the top N = ``at``), precision_in_ball (at the radius ``at``), or
-        without_relevant (the share of the queries without relevant items).
+        ``metric`` is precision or recall (of the top N = ``at``), or without_relevant (the share of the queries without
+        relevant items).
     """
     counts, place = stored.counts, {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits}
     last = min(LARGEST_CUTOFF, counts.n_database)
     evenly = np.linspace(0, last, CUTOFFS).round().astype(np.int64)
-    cutoffs = np.unique([1, min(2, last), *evenly[1:]]).tolist()  # the second item shows whether the first is a copy
+    cutoffs = np.unique([1, min(2, last), *evenly[1:]]).tolist()
     curve = metrics.top_n_curve(counts, cutoffs, empty=empty)
     for n, precision, recall in zip(cutoffs, curve.precision.tolist(), curve.recall.tolist(), strict=True):
         yield place | {"metric": "precision", "at": n, "value": precision}
         yield place | {"metric": "recall", "at": n, "value": recall}
-    if counts.n_bits >= BALL:
-        yield place | {"metric": "precision_in_ball", "at": BALL, "value": _mean(counts, f"precision@r{BALL}", empty)}
     yield place | {"metric": "without_relevant", "at": 0, "value": float((counts.n_relevant == 0).mean())}
 
 

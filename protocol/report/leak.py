@@ -12,9 +12,8 @@ from protocol.scores.statistics import (
     POWER,
     TWO_RUNS,
     detectable_effect,
-    effect,
     holm,
-    runs_needed,
+    mean_of,
     shown_interval,
 )
 from protocol.scores.tables import read_table
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 
 PACKAGE_DATA = "leak.[my]*"
 LEVEL = 0.05
-SMALL_LEAK = 0.001
-"""The leak, in mAP, for which the required number of runs is computed."""
 _COMBINATION = ["dataset", "feature", "ground_truth", "hasher", "n_bits", "train_per_class"]
 _MILLI = 1000  # the text and the figure are in thousandths of mAP
 
@@ -53,12 +50,11 @@ def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataF
     -------
     DataFrame
         A row per combination. ``outside`` is the mean score on the database that does not contain the training set;
-        ``leak`` is the mean leak; ``std``, ``low``, ``high``, ``p`` and ``p_wilcoxon`` are those of
-        `protocol.scores.statistics.Effect`, without intervals that `shown_interval` leaves out. ``p_holm`` is p,
-        corrected over all combinations of the hashers that learn, as one family. It is missing for the controls, since
-        a correction would hide a leak that should not be there. ``detectable`` is the leak that a test with this number
-        of runs detects with a power of 0.8 at the strictest level of the correction, and ``runs_needed`` the number of
-        runs with which it detects `SMALL_LEAK`.
+        ``leak`` is the mean leak, ``std`` its sample standard deviation over the runs; ``low``, ``high`` and ``p`` are
+        the 95 % interval and p-value of `protocol.scores.statistics.mean_of`, without intervals that `shown_interval`
+        leaves out. ``p_holm`` is p, corrected over all combinations of the hashers that learn, as one family. It is
+        missing for the controls, since a correction would hide a leak that should not be there. ``detectable`` is the
+        leak that a test with this number of runs detects with a power of 0.8 at the strictest level of the correction.
     """
     import numpy as np
 
@@ -67,9 +63,8 @@ def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataF
     summary["p_holm"] = np.nan
     summary.loc[learns, "p_holm"] = holm(summary.loc[learns, "p"])
     level = LEVEL / max(1, int(learns.sum()))
-    spreads = list(zip(summary["std"], summary["n_runs"], strict=True))
+    spreads = zip(summary["std"], summary["n_runs"], strict=True)
     summary["detectable"] = [detectable_effect(std, n, level=level) for std, n in spreads]
-    summary["runs_needed"] = [runs_needed(SMALL_LEAK, std, level=level) for std, _ in spreads]
     order = summary["train_per_class"].replace("all", "inf").astype(float)
     keys = ["dataset", "feature", "ground_truth", "control", "hasher", "order", "n_bits"]
     return summary.assign(order=order).sort_values(keys, ignore_index=True).drop(columns="order")
@@ -97,15 +92,17 @@ def _effects(table: "pd.DataFrame", keys: Sequence[str]) -> "pd.DataFrame":
     """Return the mean leak over the runs of each group, without intervals that leave the range of a leak."""
     import pandas as pd
 
-    rows = pd.DataFrame(
-        dict(zip(keys, values, strict=True))
-        | {"n_train": own["n_train"].iloc[0], "n_runs": len(own), "control": own["control"].iloc[0]}
-        | {"outside": own["outside"].mean()}
-        | effect(own["leak"], own["operands"])._asdict()
-        for values, own in table.groupby(list(keys), sort=True)
-    )
-    low, high = shown_interval(rows["low"], rows["high"], rows["n_runs"], "mAP", difference=True)
-    return rows.assign(low=low, high=high).rename(columns={"mean": "leak"})
+    rows = []
+    for values, own in table.groupby(list(keys), sort=True):
+        mean = mean_of(own["leak"], own["operands"])
+        low, high = shown_interval(*mean.interval(), len(own), "mAP", difference=True)
+        rows.append(
+            dict(zip(keys, values, strict=True))
+            | {"n_train": own["n_train"].iloc[0], "n_runs": len(own), "control": own["control"].iloc[0]}
+            | {"outside": own["outside"].mean(), "leak": mean.mean, "std": own["leak"].std() if mean.error else 0.0}
+            | {"low": float(low), "high": float(high), "p": mean.p()}
+        )
+    return pd.DataFrame(rows)
 
 
 def conclusion(summary: "pd.DataFrame", pooled: "pd.DataFrame") -> str:

@@ -1,14 +1,13 @@
 """The page: one HTML file that opens offline, with the results of an experiment and their provenance."""
 
 import functools
-import logging
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from protocol.checks import need
-from protocol.report.drawing import DrawingError, pictures
+from protocol.report.drawing import pictures
 from protocol.report.figure import SHARED, Figure, Section, scaling
 from protocol.report.results import Results, display_name, named
 from protocol.report.sections import experiment_line, of_selections
@@ -16,9 +15,7 @@ from protocol.report.sections.data import Status, status
 from protocol.scores.tables import shown, templates
 
 PACKAGE_DATA = "templates/*.j2"
-_NOT_DRAWN = "The static pictures could not be drawn on the machine that made this page; the charts need JavaScript."
 _GLOBAL = "window.vegaEmbed = vegaEmbed;"
-_log = logging.getLogger(__name__)
 
 
 def page(results: Results, figures_of_papers: Section | None = None) -> str:
@@ -45,17 +42,14 @@ def render(
     *,
     summary: str = "",
     lines: Sequence[Status] = (),
-    notes: Sequence[str] = (),
     selections: Sequence[Mapping[str, Any]] = (),
     others: Sequence[Sequence[Section]] = (),
 ) -> str:
-    """Return a page of sections, with `summary`, the status and `notes` at the top.
+    """Return a page of sections, with `summary` and the status at the top.
 
-    The reader chooses from `selections`, the first of which `parts` describe and the rest `others`, in this order. If
-    static pictures can't be drawn, the page contains a note, and its charts are drawn by the browser.
+    The reader chooses from `selections`, the first of which `parts` describe and the rest `others`, in this order.
     """
-    drawn = _drawn([figure for part in parts for figure in part.figures])
-    notes = notes if drawn is not None else (*notes, _NOT_DRAWN)
+    figures = [figure for part in parts for figure in part.figures]
     environment = templates(Path(__file__).parent / "templates")
     environment.filters["with_code"] = _with_code
     return str(
@@ -64,12 +58,11 @@ def render(
             sections=parts,
             summary=summary,
             status=lines,
-            notes=notes,
             for_all=SHARED,
-            shared=shared_choices([figure for part in parts for figure in part.figures], selections),
+            shared=shared_choices(figures, selections),
             selections=selections,
             contents=_contents([parts, *others]),
-            pictures=drawn or {},
+            pictures=_drawn(figures),
             vega=_vega(),
         )
     )
@@ -111,13 +104,9 @@ def shared_choices(
     return choices
 
 
-def _drawn(figures: Sequence[Figure]) -> dict[str, str] | None:
-    """Return the static pictures by the figures' names, or None, with a warning, if this machine can't draw them."""
-    try:
-        made = pictures([figure.static for figure in figures])
-    except DrawingError as error:
-        _log.warning("%s The page is written without static pictures; its charts are drawn by a browser.", error)
-        return None
+def _drawn(figures: Sequence[Figure]) -> dict[str, str]:
+    """Return the static pictures by the figures' names."""
+    made = pictures([figure.static for figure in figures])
     return {figure.name: scaling(own["svg"].decode()) for figure, own in zip(figures, made, strict=True)}
 
 

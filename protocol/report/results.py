@@ -126,8 +126,6 @@ class Results:
         A row per job: ``stage``, ``seconds``, ``megabytes``.
     libraries : mapping of str to mapping
         By library, the number of files that were made with each version.
-    content : str
-        The path of the dataset's file.
     claims : sequence of mapping
         The papers' claims and their outcomes; empty unless the experiment is a reproduction. The keys are ``paper``,
         ``place``, ``claim``, ``expected``, ``ours``, ``status``, ``parts`` and ``note``.
@@ -153,7 +151,6 @@ class Results:
     examples: Mapping[str, "pd.DataFrame"]
     times: "pd.DataFrame"
     libraries: Mapping[str, Mapping[str, int]]
-    content: str
     claims: Sequence[Mapping[str, Any]]
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     selected: Mapping[str, Any] = field(default_factory=dict)
@@ -332,7 +329,6 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
             examples=read_examples(files["examples"]),
             times=times(files["times"]),
             libraries=_libraries([*files["provenance"], *files["models"]]),
-            content=str(files["content"]),
             claims=next((json.loads(verified(path)) for path in files["claims"]), []),
         )
 

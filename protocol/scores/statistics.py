@@ -1,6 +1,5 @@
 """Means over runs: intervals, tests and their correction, the best of several hashers, and the power of a test."""
 
-import bisect
 import itertools
 import math
 import re
@@ -83,21 +82,13 @@ class Mean(NamedTuple):
     error: float
     n: int
 
-    def p_above(self, limit: float = 0.0) -> float:
-        """Return p of the one-sided test that the expectation is at most `limit`."""
+    def p(self) -> float:
+        """Return p of the two-sided test that the expectation is 0."""
         from scipy import special  # scipy.stats has the same functions, but takes half a second to import
 
         if self.error == 0:
-            return 2.0**-self.n if self.mean > limit else 1.0
-        return float(special.stdtr(self.n - 1, -(self.mean - limit) / self.error))
-
-    def p_below(self, limit: float = 0.0) -> float:
-        """Return p of the one-sided test that the expectation is at least `limit`."""
-        return self._replace(mean=-self.mean).p_above(-limit)
-
-    def p(self) -> float:
-        """Return p of the two-sided test that the expectation is 0."""
-        return float(np.minimum(1, 2 * np.minimum(self.p_above(), self.p_below())))
+            return 2.0 ** (1 - self.n) if self.mean else 1.0
+        return float(2 * special.stdtr(self.n - 1, -abs(self.mean) / self.error))
 
     def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
         """Return the limits of the confidence interval; infinite for equal values that are too few to test."""
@@ -187,41 +178,6 @@ def why_not_shown(n_runs: Iterable[int], shared: float) -> str:
     return NO_TEST if math.isinf(shared) else TWO_RUNS if 2 in set(n_runs) else ""
 
 
-class Effect(NamedTuple):
-    """A mean over runs with its spread, its interval, and tests that it is zero.
-
-    ``low`` and ``high`` are the limits of the 95 % confidence interval (Student's t); ``p`` is that of the two-sided
-    t-test (for differences, the paired t-test), and ``p_wilcoxon`` that of the signed-rank test. ``std`` is the sample
-    standard deviation.
-    """
-
-    mean: float
-    std: float
-    low: float
-    high: float
-    p: float
-    p_wilcoxon: float
-
-
-def effect(values: ArrayLike, operands: ArrayLike = 0.0) -> Effect:
-    """Return the mean of at least two independent runs, with its interval and tests; parameters as for `mean_of`.
-
-    If all values are equal, the interval and both p-values are those of the sign test.
-
-    Examples
-    --------
-    >>> average = effect([1.0, 2.0, 3.0])
-    >>> [round(value, 3) for value in average]
-    [2.0, 1.0, -0.484, 4.484, 0.074, 0.25]
-    """
-    from scipy import stats
-
-    x, average = np.asarray(values, dtype=np.float64), mean_of(values, operands)
-    std = float(x.std(ddof=1)) if average.error else 0.0
-    p = average.p()
-    return Effect(average.mean, std, *average.interval(), p, float(stats.wilcoxon(x).pvalue) if average.error else p)
-
-
 class Lead(NamedTuple):
     """The best hasher and its paired difference from the second best.
 
@@ -256,24 +212,11 @@ def lead(scores: "pd.DataFrame", *, shared: float, better: str = "higher") -> Le
     if defined.empty:
         return None
     ranked = defined.mean().sort_values(ascending=better == "lower", kind="stable")
-    best, mean, n_runs = str(ranked.index[0]), float(ranked.iloc[0]), len(defined)
-    if len(ranked) == 1:
-        return Lead(best, mean, None, math.nan, math.nan, math.nan, n_runs)
-    second = str(ranked.index[1])
-    if n_runs < 2:
-        margin = float((defined[best] - defined[second]).mean())
-        return Lead(best, mean, second, margin, math.nan, math.nan, n_runs)
-    found = _difference(defined[best], defined[second], shared)
-    return Lead(best, mean, second, found.mean, *found.interval(_simultaneous(len(ranked))), n_runs)
-
-
-def _difference(one: "pd.Series", other: "pd.Series", shared: float) -> Mean:
-    return mean_of(one - other, one.abs() + other.abs(), shared=shared)
-
-
-def _simultaneous(n: int) -> float:
-    """Return the confidence of the interval of one pair of n hashers, for all pairs together (Bonferroni)."""
-    return 1 - (1 - CONFIDENCE) / math.comb(n, 2)
+    best, *others = map(str, ranked.index)
+    if not others:
+        return Lead(best, float(ranked.iloc[0]), None, math.nan, math.nan, math.nan, len(defined))
+    (found,) = paired_differences(defined[[best, others[0]]], shared=shared, n_hashers=len(ranked)).values()
+    return Lead(best, float(ranked.iloc[0]), others[0], found.mean, found.low, found.high, len(defined))
 
 
 class PairedDifference(NamedTuple):
@@ -289,19 +232,23 @@ class PairedDifference(NamedTuple):
     p: float
 
 
-def paired_differences(scores: "pd.DataFrame", *, shared: float) -> dict[tuple[str, str], PairedDifference]:
+def paired_differences(
+    scores: "pd.DataFrame", *, shared: float, n_hashers: int | None = None
+) -> dict[tuple[str, str], PairedDifference]:
     """Return the difference of each pair of columns, the first minus the second, by their names.
 
     The differences are paired over the runs in which all hashers have a score. The tests are corrected resampled
-    t-tests, see `shared_variance`. The parameters are those of `lead`.
+    t-tests, see `shared_variance`. The parameters are those of `lead`; `n_hashers` is the number of hashers for all of
+    whose pairs the intervals hold together (Bonferroni), by default that of the columns.
     """
     defined = scores.dropna(axis="columns", how="all").dropna()
     pairs = list(itertools.combinations(defined.columns, 2))
     if len(defined) < 2:
         unknown = (math.nan, math.nan, math.nan)
         return {pair: PairedDifference(float((defined[pair[0]] - defined[pair[1]]).mean()), *unknown) for pair in pairs}
-    found = [_difference(defined[one], defined[other], shared) for one, other in pairs]
-    confidence = _simultaneous(len(defined.columns)) if pairs else CONFIDENCE
+    values = [(defined[one], defined[other]) for one, other in pairs]
+    found = [mean_of(one - other, one.abs() + other.abs(), shared=shared) for one, other in values]
+    confidence = 1 - (1 - CONFIDENCE) / max(1, math.comb(n_hashers or len(defined.columns), 2))
     return {
         pair: PairedDifference(own.mean, *own.interval(confidence), float(p))
         for pair, own, p in zip(pairs, found, holm([own.p() for own in found]), strict=True)
@@ -360,16 +307,3 @@ def detectable_effect(std: float, n_runs: int, *, level: float) -> float:
     while excess_power(highest) < 0:
         highest *= 2
     return float(optimize.brentq(excess_power, 0, highest)) * std / n_runs**0.5
-
-
-def runs_needed(target: float, std: float, *, level: float) -> int:
-    """Return the smallest number of runs, at least 3, with which `detectable_effect` is at most `target`."""
-
-    def is_detected(n_runs: int) -> bool:
-        return detectable_effect(std, n_runs, level=level) <= target
-
-    above = 3
-    while not is_detected(above):
-        above *= 2
-    fewer = range(max(3, above // 2 + 1), above)
-    return fewer.start + bisect.bisect_left(fewer, True, key=is_detected)

@@ -1,5 +1,153 @@
-"""Experiments about the protocols themselves (at present: the leakage study)."""
+r"""The leak study, which measures how much a hasher gains from training on the database that it ranks.
 
-from protocol.studies.leak import COLUMNS, RANKINGS, SIDES, halves, rankings, write_scores
+Each run draws two equal databases, trains a model inside each of them, and ranks both with both models. Let m(t, r) be
+the score after training inside database t and ranking database r. Then
+
+.. math:: \mathrm{leak} = \tfrac12 [(m(a, a) - m(a, b)) + (m(b, b) - m(b, a))]
+
+If one database is easier than the other, for whatever reason, this enters once with each sign and cancels out, and so
+does the quality of the training sets. The remainder is the gain from ranking the items on which, or among which, a
+model was trained. It is zero for a hasher that learns nothing, because its two models come from one distribution.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import codes
+from protocol.checks import ProtocolError
+from protocol.counting import count
+from protocol.inputs.validation import class_labels
+from protocol.metrics import evaluate, mean
+from protocol.scores.tables import DIGITS, write_csv
+from protocol.truth.relevance import Relevance
 
 __all__ = ["COLUMNS", "RANKINGS", "SIDES", "halves", "rankings", "write_scores"]
+SIDES = ("a", "b")
+RANKINGS = tuple((trained, ranked) for trained in SIDES for ranked in SIDES)
+"""All pairs of the database in which the model is trained and the database that is ranked."""
+COLUMNS = (
+    *("dataset", "feature", "run", "hasher", "n_bits", "train_per_class", "n_train", "ground_truth"),
+    *(f"{trained}_on_{ranked}" for trained, ranked in RANKINGS),
+)
+"""The columns of the table: the combination, then its four scores; ``a_on_b`` ranks b with the model trained inside a.
+"""
+
+
+def halves(
+    y: NDArray | None, *, query_per_class: int, outside_per_class: int, train_per_class: Sequence[int | str], seed: int
+) -> dict[str, dict[str, NDArray[np.int64]]]:
+    """Sample one run: shared queries and two disjoint databases (sides), each with nested training sets.
+
+    Parameters
+    ----------
+    y : ndarray of int, shape (n_items,), or None
+        Class labels.
+    query_per_class : int
+        The number of queries of each class.
+    outside_per_class : int
+        The number of items of each class in neither database, on which everything except the hasher is fitted.
+    train_per_class : sequence of int or "all"
+        Sizes of the training sets. They are nested, and ``all`` is the complete database.
+    seed : int
+
+    Returns
+    -------
+    dict of dict of ndarray of int64
+        For each side, ascending row numbers of ``query``, ``train``, ``database`` and ``inside/<size>``. ``train`` are
+        the items outside both databases; it has this name because preprocessing and ground truth read it. ``query`` and
+        ``train`` are the same on both sides. The databases have the same number of items of each class; if the number
+        of remaining items of a class is odd, one item is left out.
+
+    Raises
+    ------
+    ProtocolError
+        If items have no label or several labels, or a class is too small.
+    """
+    if y is None:
+        raise ProtocolError("leak: the dataset has no labels, which are needed to balance the two databases.")
+    if y.ndim != 1:
+        raise ProtocolError(
+            f"leak: expected one class label per item, to balance the two databases, got labels of shape {y.shape}."
+        )
+    names = class_labels(y, len(y))
+    rng = np.random.default_rng(seed)
+    lengths = {f"inside/{size}": None if size == "all" else int(size) for size in train_per_class}
+    largest = max(filter(None, lengths.values()), default=1)
+    drawn: dict[str, list[dict[str, NDArray]]] = {side: [] for side in SIDES}  # the parts of one class after another
+    for name in np.unique(names):
+        items = rng.permutation(np.flatnonzero(names == name))
+        query, outside, rest = np.split(items, [query_per_class, query_per_class + outside_per_class])
+        half = rest.size // 2
+        if half < largest:
+            raise ProtocolError(
+                f"leak: class {name} has only {items.size:,} items, too few for {query_per_class:,} queries, "
+                f"{outside_per_class:,} outside and two databases of at least {largest:,}."
+            )
+        for side, database in zip(SIDES, (rest[:half], rest[half : 2 * half]), strict=True):
+            inside = {part: database[:length] for part, length in lengths.items()}
+            drawn[side].append({"query": query, "train": outside, "database": database, **inside})
+    return {
+        side: {part: np.sort(np.concatenate([rows[part] for rows in classes])) for part in classes[0]}
+        for side, classes in drawn.items()
+    }
+
+
+def rankings(
+    models: Mapping[str, Any],
+    query: NDArray[np.float32],
+    database: Mapping[str, NDArray[np.float32]],
+    truths: Mapping[str, Mapping[str, Relevance]],
+    *,
+    metric: str = "mAP",
+    empty: str = "zero",
+    calls: int = 1,
+) -> dict[str, dict[tuple[str, str], float]]:
+    """Rank both databases with both models and return the scores.
+
+    Parameters
+    ----------
+    models : mapping of str to Hasher
+        For each side, the model trained inside its database.
+    query : ndarray of float32, shape (n_queries, d)
+    database : mapping of str to ndarray of float32, shape (n_database, d)
+        The database of each side.
+    truths : mapping of str to mapping of str to Relevance
+        The ground truths, by side of the ranked database, then by name.
+    metric : str
+        The registered metric.
+    empty : str
+        How undefined values count, as in `protocol.metrics.evaluate`.
+    calls : int, default=1
+        How many such calls the process will make. This only affects the speed.
+
+    Returns
+    -------
+    dict of dict of float
+        For each ground truth, the mean score of each pair in `RANKINGS`.
+    """
+    scores: dict[str, dict[tuple[str, str], float]] = {}
+    for trained, ranked in RANKINGS:
+        bits = models[trained].transform(query)
+        counted = count(
+            codes.pack(bits),
+            codes.pack(models[trained].transform(database[ranked])),
+            bits.shape[1],
+            truths[ranked],
+            largest_bucket=False,
+            calls=calls * len(RANKINGS),
+        )
+        for truth, counts in counted.items():
+            values = evaluate(counts, [metric], empty=empty)[metric]
+            scores.setdefault(truth, {})[trained, ranked] = mean(values)
+    return scores
+
+
+def write_scores(path: str | Path, rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows with the columns `COLUMNS` as CSV; the four scores, last in a row, have nine digits."""
+    n = len(RANKINGS)
+    written = ((*row[:-n], *(DIGITS % score for score in row[-n:])) for row in rows)
+    write_csv(path, COLUMNS, written, checksum=True)

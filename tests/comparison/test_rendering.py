@@ -9,9 +9,9 @@ import pytest
 from browser import DRAWN, opened
 
 from protocol import evaluate
-from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import compare
+from protocol.evaluation.plots import TITLES
 from protocol.styles import styles
 
 
@@ -23,23 +23,21 @@ def files(experiment):
 
 
 def test_the_command_prints_the_result_of_the_function(files, capsys):
-    options = {"margin": "0.01", "metric": "mAP", "assume": "relevance", "against": "<lsh>, gist"}
+    options = {"metric": "mAP", "assume": "relevance=class labels", "against": "<lsh>, gist"}
     words = [word for key, value in options.items() for word in (f"--{key}", value)]
     assert main(["compare", *map(str, files), *words]) == 0
-    text = repr(compare(*files, margin=0.01, metrics="mAP", assume="relevance", against="<lsh>, gist"))
+    text = repr(compare(*files, metrics="mAP", assume="relevance=class labels", against="<lsh>, gist"))
     assert capsys.readouterr().out == f"{text}\n"
     lines = text.splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("method ") and "difference" in line)
-    assert re.split("  +", lines[at]) == [
-        *("method", "bits", "difference", "interval", "p", "pairs", "non-inferior", "equivalent")
-    ]
+    assert re.split("  +", lines[at]) == ["method", "bits", "difference", "interval", "p", "pairs"]
     cells = re.split("  +", lines[at + 1])
     assert cells[:3] == ["itq, gist", "16", "+0.1100"]
-    assert cells[5:] == ["3 runs", "yes", "no"]
+    assert cells[5:] == ["3 runs"]
 
 
 def test_the_verdict_stands_first_and_the_method_last(files, experiment):
-    lines = repr(compare(*files, metrics="mAP", assume="relevance")).splitlines()
+    lines = repr(compare(*files, metrics="mAP", assume="relevance=class labels")).splitlines()
     assert lines[2].startswith("The difference between itq, gist and <lsh>, gist is not significant: 0.110 [-")
     assert [line for line in lines if line.startswith("== ")][-1] == "== What was compared, and how"
     clear = [
@@ -64,10 +62,8 @@ def test_of_many_tables_only_that_of_the_headline_is_printed(experiment):
     assert "further" not in repr(few)
 
 
-KINDS = ("precision-recall", "precision@N", "recall@N")
-
-
 NAMES = {"dataset": "d", "split": "s", "ground_truth": "g"}
+KINDS = ("precision-recall", "precision@N", "recall@N")
 
 
 def two_evaluations():
@@ -77,20 +73,17 @@ def two_evaluations():
     return one.named("a", **NAMES), other.named("b", **NAMES)
 
 
-def points(chart, method):
-    return [point for point in chart.to_dict()["data"]["values"] if point["method"] == method]
+def rows_of(comparison, kind):
+    """Return the points of the figure of a kind, without the code length."""
+    figures = {figure.title: figure for part in comparison.with_figures() for figure in part.figures}
+    return figures[TITLES[kind]].data.drop(columns="n_bits").to_dict("records")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_curves_of_several_methods_are_lines_of_one_figure(files, kind):
+def test_the_curves_of_several_methods_are_lines_of_one_figure(kind):
     evaluations = two_evaluations()
-    chart = compare(*evaluations).plot(kind)
-    for evaluation in evaluations:
-        assert points(chart, evaluation.name) == points(evaluation.plot(kind), evaluation.name) != []
-    with pytest.raises(ProtocolError, match=r"no method has this curve: a/summary.csv has no FEATURE/examples/SPLIT"):
-        compare(*files, assume="relevance").plot(kind)
-    with pytest.raises(ProtocolError, match=r"no method has this curve: n_bits=9, not 8\.$"):
-        compare(*evaluations).plot(kind, n_bits=9)
+    own = [point for one in evaluations for point in one.plot(kind).to_dict()["data"]["values"]]
+    assert rows_of(compare(*evaluations), kind) == own != []
 
 
 def test_the_dots_of_evaluations_have_intervals_over_the_queries():
@@ -126,15 +119,14 @@ def test_files_refer_to_their_curves(tmp_path):
         one.write_json(folder / f"{one.name}.json", pr_curves=folder / "pr.csv", top_n_curves=folder / "top.csv")
         paths.append(folder / f"{one.name}.json")
     for kind in KINDS:
-        chart = compare(*paths).plot(kind)
-        for one in evaluations:
-            for stored, point in zip(points(chart, one.name), points(one.plot(kind), one.name), strict=True):
-                assert stored == pytest.approx(point, abs=1e-8)
+        for stored, point in zip(rows_of(compare(*paths), kind), rows_of(compare(*evaluations), kind), strict=True):
+            assert stored == pytest.approx(point, abs=1e-8)
     (tmp_path / "a" / "top.csv").write_text("n,ranking,precision,recall\n")
+    assert (
+        "No curves: top.csv is not the file to which a.json refers: its SHA-256 differs." in compare(*paths).to_html()
+    )
     (tmp_path / "b" / "top.csv").unlink()
-    with pytest.raises(ProtocolError, match=r"a.json refers: its SHA-256 differs; b.json refers to top.csv, which is"):
-        compare(*paths).plot()
-    assert "Curves" not in [section.title for section in compare(*paths).sections]
+    assert "Curves" not in [section.title for section in compare(*paths).with_figures()]
 
 
 def with_curves(summary):
@@ -157,12 +149,12 @@ def with_curves(summary):
 
 
 def test_the_page_has_the_curves_next_to_a_summary(browser, files, tmp_path):
-    compared = compare(*files, assume="relevance")
+    compared = compare(*files, assume="relevance=class labels")
     assert "Precision of the top N" not in compared.to_html()
     for file in files:
         with_curves(file)
     for kind in KINDS:  # a recall too small for the figure is left out
-        assert [len(points(compared.plot(kind), method)) for method in ("itq, gist", "<lsh>, gist")] == [2, 2]
+        assert [row["method"] for row in rows_of(compared, kind)] == ["itq, gist"] * 2 + ["<lsh>, gist"] * 2
     (tmp_path / "c.html").write_text(compared.to_html())
     with opened(browser, tmp_path / "c.html", width=400) as (tab, wrong):
         drawn = tab.evaluate(DRAWN)

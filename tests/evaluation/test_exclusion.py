@@ -122,7 +122,7 @@ def test_a_comparison_keeps_scores_without_queries_apart(tmp_path):
     assert [len(section.tables[0].rows) for section in (every, without)] == [3, 2]
     assert f"without {left.label}, 9 queries" in without.title
     assert "without" not in every.title
-    assert "1 score (mAP): excluded_queries is 1 query (" in " ".join(repr(shown).split())
+    assert "three.json and one.json differ in excluded_queries (1 query (" in " ".join(repr(shown).split())
 
 
 @pytest.mark.parametrize("change", [{"excluded": [40]}, {"n_queries": "many"}, {"metrics": None}, {"n_queries": 8}])

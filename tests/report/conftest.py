@@ -117,7 +117,6 @@ def results():
         examples=shown,
         times=pd.DataFrame([["codes", 2.0, 50.0], ["counts", 1.0, 60.0]], columns=["stage", "seconds", "megabytes"]),
         libraries={"numpy": {"2": 7}},
-        content="results/made/content.h5",
         claims=[],
     )
 

@@ -1,6 +1,5 @@
-"""Static pictures, and what happens where they can't be drawn."""
+"""Static pictures, and where they can't be drawn."""
 
-import logging
 import struct
 import subprocess
 import sys
@@ -8,9 +7,7 @@ import sys
 import pytest
 
 from protocol.checks import ProtocolError
-from protocol.report import drawing, page, write_figures
-from protocol.report.drawing import DrawingError, pictures
-from protocol.report.sections import sections
+from protocol.report.drawing import pictures
 
 resource = pytest.importorskip("resource")
 
@@ -46,24 +43,10 @@ def test_a_chart_that_can_not_be_drawn_is_named():
 
 def test_a_limit_of_the_address_space_is_named_in_one_line():
     code = (
-        "import resource; from protocol.report.drawing import DrawingError, pictures\n"
+        "import resource; from protocol.checks import ProtocolError; from protocol.report.drawing import pictures\n"
         "resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))\n"
-        f"try:\n    pictures([{BAR!r}])\nexcept DrawingError as error:\n    print(error)\n"
+        f"try:\n    pictures([{BAR!r}])\nexcept ProtocolError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    problem = "vl-convert can't draw the static pictures"
-    assert done.stdout == f"{problem}: the address space is limited to 8 GiB (ulimit -v).\n"
-
-
-def test_a_page_without_pictures_keeps_its_charts_and_says_so(bare, monkeypatch, tmp_path, caplog):
-    monkeypatch.setattr(drawing, "_address_space", lambda: 2**30)
-    with caplog.at_level(logging.WARNING):
-        html = page(bare)
-    (line,) = [record.getMessage() for record in caplog.records]
-    assert line.endswith("The page is written without static pictures; its charts are drawn by a browser.")
-    assert "The static pictures could not be drawn on the machine that made this page" in html
-    assert html.count("<figure id=") == html.count('<script type="application/json">') > 5
-    with pytest.raises(DrawingError, match="limited to 1 GiB"):
-        write_figures(tmp_path / "figures", [sections(bare)[2].figures[0]])
-    assert not (tmp_path / "figures").exists()
+    assert "can't draw the static pictures: the address space is limited to 8 GiB. Run `ulimit -v" in done.stdout

@@ -55,7 +55,7 @@ def test_curves_are_the_metrics_and_queries_without_relevant_items_are_counted()
     rows = list(examples.curve_rows(STORED, empty="zero"))
     found = {(row["metric"], row["at"]): row["value"] for row in rows}
     assert len(found) == len(rows)
-    for kind, name in (("precision", "P@{}"), ("recall", "R@{}"), ("precision_in_ball", "precision@r{}")):
+    for kind, name in (("precision", "P@{}"), ("recall", "R@{}")):
         at = [place for metric, place in found if metric == kind]
         names = [name.format(place) for place in at]
         expected = metrics.evaluate(COUNTS, names)

@@ -3,8 +3,6 @@
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from protocol import registry
 from protocol.report.description import PAGE, series_scales
 from protocol.report.figure import ABSENT, Section, between, decimals, spread
@@ -27,13 +25,12 @@ from protocol.scores.tables import Table
 if TYPE_CHECKING:
     import pandas as pd
 
-_WORDS = {"feature": "feature", "ground_truth": "ground truth", "split": "split", "n_bits": "code length"}
 _LEVEL = 1 - CONFIDENCE
 
 
 def answer_section(results: Results) -> Section:
     """Return the answer, a figure of every metric by code length, and tables of the main metric."""
-    tables, scores = [_main_table(results), *_differences(results), *_overview(results)], results.once(_scores)
+    tables, scores = [_main_table(results), *_differences(results)], results.once(_scores)
     lower = [name for name in results.config["metrics"] if registry.METRICS.entry(name).better == "lower"]
     figure = PAGE.figure(
         "by-length",
@@ -43,7 +40,7 @@ def answer_section(results: Results) -> Section:
         results=results,
         rows=scores,
     )
-    text = [sentence(results), *_without_relevant(results)]
+    text = [sentence(results)]
     finished = [results.shown("hasher", name) for name in results.config.get("codes", {})]
     text += [PAGE.text("finished", names=finished)] if finished else []
     return PAGE.section("answer", text, [figure], tables)
@@ -103,15 +100,6 @@ def _interval(own: Lead | PairedDifference, metric: str, n_runs: int, before: st
     """Return the interval of a difference in brackets; empty if there is none, or it is not shown."""
     low, high = map(float, shown_interval(own.low, own.high, n_runs, metric, difference=True))
     return f"{before}[{low:.3f}, {high:.3f}]" if math.isfinite(low) else ""
-
-
-def _without_relevant(results: Results) -> list[str]:
-    """Return a sentence on the queries at the main place without relevant items, if there are any."""
-    scored = at(results.plain, **results.place)["n_queries"].iloc[0]
-    n_queries = int(str(scored).rpartition(" ")[2])  # of "42 to 46", the largest
-    share = at(results.table["curves"], **results.place, metric="without_relevant")["value"].max()
-    text = PAGE.text("without-relevant", results=results, n=share * n_queries, n_queries=n_queries)
-    return [text] if share > 0 else []
 
 
 def _main_table(results: Results) -> Table:
@@ -176,38 +164,6 @@ def _differences(results: Results) -> list[Table]:
 def _cell(pair: PairedDifference | None, metric: str, n_runs: int) -> str:
     """Return a difference, with its interval below it, if there is a finite one that is shown."""
     return "" if pair is None else f"{pair.mean:+.3f}" + _interval(pair, metric, n_runs, "\n")
-
-
-def _overview(results: Results) -> list[Table]:
-    """Return the means at the selected code length for each feature, ground truth and split, if there are several."""
-    labels = [name for name in PLACE if len(set(results.plain[name])) > 1]
-    if not labels:
-        return []
-    rows = at(results.plain, metric=results.metric, n_bits=results.n_bits)
-    digits, lower = decimals(rows["std"]), registry.METRICS.entry(results.metric).better == "lower"
-    runs = {key: between(own) for key, own in rows.groupby([*PLACE], sort=False)["n_runs"]}
-    means = rows.set_index([*PLACE, "hasher"])["mean"].unstack("hasher").loc[list(runs)]  # noqa: PD010 - keeps NaN
-    means = means[means.iloc[0].sort_values(ascending=lower, kind="stable").index]
-    best = means.min(axis=1) if lower else means.max(axis=1)
-    cells = [
-        [
-            *(name for column, name in zip(PLACE, place, strict=True) if column in labels),
-            *(ABSENT if math.isnan(mean) else f"{mean:.{digits}f}" for mean in own),
-            runs[place],
-        ]
-        for place, *own in means.itertuples(name=None)
-    ]
-    strong = zip(*np.nonzero(means.eq(best, axis=0).to_numpy()), strict=True)
-    table = PAGE.table(
-        "overview",
-        cells,
-        header=[*(name.replace("_", " ") for name in labels), *means, "runs"],
-        n_labels=len(labels),
-        strong=frozenset((int(down), int(across) + len(labels)) for down, across in strong),
-        results=results,
-        places=[_WORDS[name] for name in labels],
-    )
-    return [table]
 
 
 def _scores(results: Results) -> "pd.DataFrame":

@@ -9,7 +9,7 @@ from protocol.checks import counted
 from protocol.report.description import PAGE, series_scales
 from protocol.report.figure import Figure, Section
 from protocol.report.results import Results, nearest_truths
-from protocol.scores.statistics import Lead, half_width, lead, shown_interval, why_not_shown
+from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import PLACE, at
 
 if TYPE_CHECKING:
@@ -25,13 +25,21 @@ def binarisation_section(results: Results) -> Section | None:
     runs = results.once(shares)
     if runs.empty:
         return None
-    means, best = with_intervals(runs), equal_bytes(runs)
+    means = with_intervals(runs)
     place = _place(results, means)
     why = why_not_shown(means["n_runs"], runs["shared"].max())
-    text = [answer(best, place), PAGE.text("binarisation-meaning", why=why)]
-    low, high = shown_interval(best["low"], best["high"], best["n_runs"], "neighbours@1", difference=True)
-    table = PAGE.table("binarisation-equal-bytes", best.assign(low=low, high=high).to_dict("records"))
-    return PAGE.section("binarisation", text, [_figure(results, means, place)], [table])
+    text = [_answer(means, place), PAGE.text("binarisation-meaning", why=why)]
+    return PAGE.section("binarisation", text, [_figure(results, means, place)])
+
+
+def _answer(means: "pd.DataFrame", place: Mapping[str, Any]) -> str:
+    """Return in words which hasher finds the largest share at each size, for one feature, ground truth and split."""
+    here = at(means, **{column: place[column] for column in PLACE}, c=1).sort_values("mean", kind="stable")
+    best = here.drop_duplicates("n_bits", keep="last").sort_values("n_bits", ascending=False)
+    sizes = [f"{counted(-(-row.n_bits // 8), 'byte')} ({row.n_bits} bits)" for row in best.itertuples()]
+    shares = [f"{row.mean:.1%} with {size} by {row.hasher}" for size, row in zip(sizes, best.itertuples(), strict=True)]
+    k, n_runs = int(best["k"].iloc[0]), int(best["n_runs"].max())
+    return PAGE.text("binarisation", k=k, shares=shares, place=place, n_runs=n_runs)
 
 
 def shares(results: Results) -> "pd.DataFrame":
@@ -79,26 +87,6 @@ def with_intervals(runs: "pd.DataFrame") -> "pd.DataFrame":
     return means.assign(low=low, high=high)
 
 
-def equal_bytes(runs: "pd.DataFrame") -> "pd.DataFrame":
-    """Return, by place and code length, the hasher with the highest recall and its paired difference from the second.
-
-    Columns: those of the place, ``n_bits``, ``k``, and those of `protocol.scores.statistics.lead`, with ``share`` in
-    place of ``mean``.
-    """
-    import pandas as pd
-
-    groups = runs[runs["c"] == 1].groupby([*PLACE, "n_bits", "k"], sort=False)
-    leads = {
-        key: lead(
-            own.pivot_table(index="run", columns="hasher", values="value", sort=False),
-            shared=own["shared"].iloc[0],
-        )
-        for key, own in groups
-    }
-    rows = [(*key, *own) for key, own in leads.items() if own is not None]
-    return pd.DataFrame(rows, columns=[*PLACE, "n_bits", "k", *Lead._fields]).rename(columns={"mean": "share"})
-
-
 def _place(results: Results, means: "pd.DataFrame") -> dict[str, Any]:
     """Return the selection; a value without these shares is replaced by the first that has them, as on the page."""
     place = {}
@@ -106,24 +94,6 @@ def _place(results: Results, means: "pd.DataFrame") -> dict[str, Any]:
         place[column] = value if (means[column] == value).any() else means[column].iloc[0]
         means = means[means[column] == place[column]]
     return place
-
-
-def answer(best: "pd.DataFrame", place: Mapping[str, Any]) -> str:
-    """Return in words which hasher has the highest recall at each size, for one feature, ground truth and split."""
-    here = at(best, **{column: place[column] for column in PLACE}).sort_values("n_bits", ascending=False)
-    rows, k, n_runs = list(here.itertuples()), int(here["k"].iloc[0]), int(here["n_runs"].max())
-    return PAGE.text(
-        "binarisation",
-        k=k,
-        shares=[f"{row.share:.1%} with {_size(row)} by {row.best}" for row in rows],
-        place=place,
-        n_runs=n_runs,
-        clear=None if all(math.isnan(row.low) for row in rows) else [_size(row) for row in rows if row.low > 0],
-    )
-
-
-def _size(row: Any) -> str:
-    return f"{counted(-(-row.n_bits // 8), 'byte')} ({row.n_bits} bits)"
 
 
 def _figure(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -> Figure:

@@ -23,7 +23,7 @@ def curves_section(results: Results) -> Section:
     """Return the figures of precision and recall, all but recall with the level of chance, and of empty balls."""
     n_runs = at(results.table["curves"], **results.combination)["n_runs"]
     figures = [_top(results, "precision", _AT), _top(results, "recall", None), _pr_curve(results)]
-    figures += [*_in_ball(results), _empty(results)]
+    figures.append(_empty(results))
     return PAGE.section("curves", [PAGE.text("curves", n_runs=list(n_runs))], figures)
 
 
@@ -74,11 +74,6 @@ def _pr_rows(results: Results) -> "pd.DataFrame":
     return rows.drop_duplicates([*_CELL, "precision", "recall"])  # radii without a further item give the same point
 
 
-def _ball_rows(results: Results) -> "pd.DataFrame":
-    rows = at(results.table["curves"], metric="precision_in_ball")[[*_CELL, "value"]]
-    return rows.rename(columns={"value": "precision"}).merge(results.once(_chance), on=_CELL)
-
-
 def _figure(name: str, results: Results, rows: "pd.DataFrame", choices: dict[str, Any], **values: Any) -> Figure:
     return PAGE.figure(name, rows, choices, chart=series_scales(results.hashers), results=results, **values)
 
@@ -99,16 +94,6 @@ def _pr_curve(results: Results) -> Figure:
     first = half.drop_duplicates("hasher")
     best = None if first.empty else first.loc[first["precision"].idxmax()]
     return _figure("pr-curves", results, rows, results.combination, best=best, least=LEAST_RECALL)
-
-
-def _in_ball(results: Results) -> list[Figure]:
-    """Return the figure of precision within the ball by code length; none if all codes are shorter than the radius."""
-    rows = results.once(_ball_rows)
-    here = at(rows, **results.place).reset_index(drop=True)
-    if here.empty:
-        return []
-    best = here.loc[here["precision"].idxmax()]
-    return [_figure("precision-in-ball", results, rows, results.place, best=best, radius=BALL)]
 
 
 def _without_truth(results: Results) -> dict[str, Any]:

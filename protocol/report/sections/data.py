@@ -1,4 +1,4 @@
-"""The data and its splits: their layout, validation items, classes, findings of the audit, and near-duplicates."""
+"""The data and its splits: their layout, findings of the audit, and near-duplicates."""
 
 import itertools
 from collections import Counter
@@ -30,22 +30,11 @@ WORDS = MappingProxyType(
 )
 _TEST, _OTHERS = ("query", "database"), ("validation_query", "validation_database", "train")
 _WHOLE, _NONE = "whole dataset", "in no partition"
-_HELD_OUT, _UNUSED = "test only", "not used"
-_ROLES = MappingProxyType(
-    {
-        _HELD_OUT: COLOURS[9],
-        "training": COLOURS[0],
-        "training and in the database": COLOURS[1],
-        "validation": COLOURS[5],
-        "validation and in the database": COLOURS[3],
-        _UNUSED: COLOURS[2],
-    }
-)
+_ROLES = MappingProxyType({"ranked": COLOURS[2], "not ranked": COLOURS[9]})
+"""The colours of items in the database and of all others."""
 _ROW = 26
 _OF_FINDINGS = ("severity", "finding", "consequence", "fix", "treatment")
 """The columns by which findings are counted once, in the table and in the status line."""
-_IMPLAUSIBLE = 0.15
-"""The difference in precision between the nearest and the second nearest item; below 0.05 on digits and CIFAR-10."""
 
 
 def partitions_section(results: Results) -> Section:
@@ -53,17 +42,7 @@ def partitions_section(results: Results) -> Section:
     findings = results.findings
     numbers = _distinct(findings).groupby("severity").size().items()
     kinds = [counted(n, "informational finding" if kind == "information" else kind) for kind, n in numbers]
-    validation = [
-        sum(len(own) for name, own in parts.items() if "validation" in name) for parts in results.splits.values()
-    ]
-    text = [PAGE.text("validation", results=results, sizes=validation)] if any(validation) else []
-    if near := too_near(results):
-        file = results.content
-        if results.images is None:  # the array in this file may only point to the user's own file
-            own = results.config.get("dataset_options", {}).get("features")
-            file = own or f"{file}:{next(iter(results.provenance['arrays']))}"
-        text.insert(0, PAGE.text("too-near", file=file, vectors=results.images is None, **near))
-    text.append(PAGE.text("findings", parts=kinds) if kinds else PAGE.text("no-findings"))
+    text = [PAGE.text("findings", parts=kinds) if kinds else PAGE.text("no-findings")]
     columns = [name for name in _OF_FINDINGS if name in findings]
     groups = findings.fillna("").groupby(columns, sort=True).agg(files=("file", "size"), most=("count", "max"))
     rows = [[*kind, str(files), f"{most:,}"] for *kind, files, most in groups.reset_index().itertuples(index=False)]
@@ -111,7 +90,7 @@ def layouts(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int)
 
 
 def boxes_of(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[dict[str, Any]]:
-    """Return the boxes of the layout, one for each stretch of a row whose items have the same role.
+    """Return the boxes of the layout, one for each stretch of a row whose items are ranked or not.
 
     Items are ordered by their partitions: test queries, items of the database alone, items that the database shares
     with other partitions, items of other partitions, unused items.
@@ -124,7 +103,7 @@ def boxes_of(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[dict[
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in (_WHOLE, *WORDS, _NONE)}
     sizes, end = Counter[str](), 0
     for inside, size in _stretches(parts, n_items):
-        start, end, role = end, end + size, _role(inside)
+        start, end, role = end, end + size, "ranked" if "database" in inside else "not ranked"
         for row in (_WHOLE, *(inside or (_NONE,))):
             sizes[row] += size
             if rows[row] and (rows[row][-1]["end"], rows[row][-1]["role"]) == (start, role):
@@ -154,14 +133,6 @@ def _stretches(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[tup
     return sorted(zip(inside, sizes.tolist(), strict=True), key=key)
 
 
-def _role(inside: frozenset[str]) -> str:
-    """Return the role of items in these partitions."""
-    use = "training" if "train" in inside else "validation" if inside - set(_TEST) else ""
-    if inside & set(_TEST):
-        return f"{use} and in the database" if use else _HELD_OUT
-    return use or _UNUSED
-
-
 class Status(NamedTuple):
     """A line at the top of the page: a text, the section with its details, and ``error``, ``warning`` or ``fine``."""
 
@@ -179,9 +150,7 @@ def status(results: Results) -> list[Status]:
             lines.append(Status(PAGE.text("status-audit", found=counted(n, level)), "table-findings", level))
     shares = at(results.table["curves"], metric="without_relevant")
     for worst in shares[shares["value"] > 0].nlargest(1, "value").itertuples():
-        lines.append(Status(PAGE.text("status-undefined", worst=worst), "answer", "warning"))
-    if near := too_near(results):
-        lines.append(Status(PAGE.text("status-too-near", **near), "partitions", "warning"))
+        lines.append(Status(PAGE.text("status-undefined", worst=worst), "meanings", "warning"))
     if registry.DATASETS.entry(results.config["dataset"]).required:  # own data, of which parts may be missing
         lines += [Status(note, "provenance", "warning") for note in results.provenance["notes"]]
     if any(len(versions) > 1 for versions in results.libraries.values()):
@@ -192,24 +161,6 @@ def status(results: Results) -> list[Status]:
 def _distinct(findings: Any) -> Any:
     """Return the first finding of each row of the table, in which all files with the same finding share a row."""
     return findings.drop_duplicates([name for name in _OF_FINDINGS if name in findings])
-
-
-def too_near(results: Results) -> dict[str, Any]:
-    """Return the precision of the nearest and of the second nearest item, if they differ implausibly; else {}.
-
-    Precision of ordinary data falls slowly with the rank. If queries have copies in the database, only their nearest
-    items are relevant more often. The second nearest item has the precision 2 P@2 - P@1.
-    """
-    rows = at(results.table["curves"], metric="precision")
-    precisions = rows.pivot_table(index=[*PLACE, "hasher", "n_bits"], columns="at", values="value")
-    if not {1, 2} <= set(precisions):
-        return {}
-    precisions = precisions.assign(second=2 * precisions[2] - precisions[1])
-    best = precisions.loc[(precisions[1] - precisions["second"]).idxmax()]
-    if best[1] - best["second"] < _IMPLAUSIBLE:
-        return {}
-    hasher, n_bits = best.name[-2:]
-    return {"first": best[1], "second": best["second"], "hasher": hasher, "n_bits": n_bits}
 
 
 def duplicates_section(results: Results) -> Section | None:

@@ -1,7 +1,7 @@
 """The experiment: selected options, definitions, the papers' scores and claims, and provenance."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
@@ -9,17 +9,12 @@ from protocol.evaluation import CONVENTIONS
 from protocol.report.description import PAGE
 from protocol.report.figure import Section
 from protocol.report.results import Results
-from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_KINDS = ("feature", "ground_truth", "split", "hasher")
 _ON = ["dataset", "feature", "ground_truth", "split", "hasher", "metric", "n_bits"]
 _OPEN = ("refuted", "not replicated")
-_COLUMNS = ("name", "meaning", "source", "deviations", "options")
-_FINISHED = dict.fromkeys(_COLUMNS, "")
-_FINISHED["meaning"] = "Finished codes, computed outside this pipeline; how they were learned is not recorded."
 
 
 def published_section(results: Results) -> Section | None:
@@ -88,52 +83,13 @@ def choices(selection: "pd.DataFrame") -> list[dict[str, Any]]:
 
 
 def meanings_section(results: Results) -> Section:
-    """Return the metrics with their ties, denominator and undefined values, the conventions, and the plug-ins."""
+    """Return the metrics with their ties, denominator and undefined values, and the conventions."""
     entries = {entry.name: entry for entry in map(registry.METRICS.entry, results.config["metrics"])}
     tables = [
         PAGE.table("metrics", map(vars, entries.values())),
         PAGE.table("named-conventions", map(vars, CONVENTIONS)),
-        *(_plugins(results, kind) for kind in _KINDS),
     ]
     return PAGE.section("meanings", [PAGE.text("meanings", empty=results.config["empty"])], tables=tables)
-
-
-def _plugins(results: Results, kind: str) -> Table:
-    """Return a table of the plug-ins of a kind and of finished codes, without columns that are empty for all."""
-    rows = [_described(results, kind, name) for name in dict.fromkeys(results.plain[kind])]
-    columns = [column for column in _COLUMNS if any(row[column] for row in rows)]
-    cells = [[row[column] for column in columns] for row in rows]
-    return PAGE.table(f"{kind}s", cells, of="plugins", header=columns, n_labels=len(columns), kind=kind)
-
-
-def _described(results: Results, kind: str, shown: str) -> dict[str, str]:
-    """Return the row of a plug-in or of finished codes, by column."""
-    config, name = results.config, results.config_name(kind, shown)
-    label = {"name": shown if name == shown else f"{shown} ({name})"}
-    if kind == "hasher" and name in config.get("codes", {}):
-        files = "queries: {query}; database: {database}".format(**config["codes"][name])
-        return _FINISHED | label | {"source": files}
-    if kind == "feature":
-        own = config["features"][name]
-        plugin, options = own.get("base", name), own["options"] | {"preprocessing": _steps(own["preprocessing"])}
-    else:
-        plugin = config.get(f"{kind}_bases", {}).get(name, name)
-        grid = config.get(f"{kind}_grids", {}).get(name, {})
-        searched = {option: f"chosen from {', '.join(map(str, values))}" for option, values in grid.items()}
-        options = config.get(f"{kind}_options", {}).get(name, {}) | searched
-    entry = registry.entry(kind, plugin)
-    return label | {
-        "meaning": entry.summary,
-        "source": entry.source,
-        "deviations": getattr(entry, "deviations", ""),
-        "options": ", ".join(f"{option} = {value}" for option, value in options.items()),
-    }
-
-
-def _steps(steps: Sequence[str] | Mapping[str, Sequence[str]]) -> str:
-    """Return the preprocessing in words, for each modality if there are two."""
-    by_side = steps if isinstance(steps, Mapping) else {"": steps}
-    return "; ".join(f"{side} {' '.join(names) or 'none'}".strip() for side, names in by_side.items())
 
 
 def provenance_section(results: Results) -> Section:
