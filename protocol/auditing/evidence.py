@@ -1,7 +1,7 @@
 """What is known about the items of a dataset: copies under other ids, groups, modalities, and judged pairs.
 
-Copies have identical content, or features within a distance. Groups are those of a file, an array or a mapping, or
-derived from the ids by a regular expression of the user.
+Copies have identical content, or features within a distance. Groups are those of a file or an array, or derived from
+the ids by a regular expression of the user.
 """
 
 import hashlib
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from protocol.auditing.items import Dataset, Split, numbers_of, read_rows
 from protocol.auditing.known_pairs import KnownPairs, known_pairs_for
 from protocol.checks import ProtocolError, counted, number
-from protocol.inputs.arrays import read_stored
 from protocol.inputs.conversion import as_numpy, is_file, items_from, named, numbers_from
 from protocol.inputs.text import lines
 from protocol.provenance import storage
@@ -27,7 +26,6 @@ from protocol.truth import neighbours_within
 PATTERN = "re:"
 """The beginning of a value of ``--groups`` that is a regular expression."""
 _HEADER = ("id", "item", "image", "file", "filename", "path", "row")
-_ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
 
 _BLOCK_BYTES = 32 << 20
 _QUERIES = 4096  # per block, which bounds the number of pairs in memory for any distance
@@ -220,11 +218,10 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
 
     Parameters
     ----------
-    values : path, array_like of shape (n_items,), or mapping of id to group
-        A ``.csv`` file has lines ``id,group`` (or ``row,group`` if the lists contain row numbers), with or without a
-        header; other text has one group per line, in the order of the row numbers;
-        ``.npy`` and similar files contain an array. An empty string means no group. ``"re:PATTERN"`` is a regular
-        expression that is searched for in the ids; its one group is the group of the item.
+    values : path or array_like of shape (n_items,)
+        A file has lines ``id,group`` (or ``row,group`` if the lists contain row numbers), with or without a header. An
+        array has the group of each row. An empty string means no group. ``"re:PATTERN"`` is a regular expression that
+        is searched for in the ids; its one group is the group of the item.
     dataset : Dataset
     n_listed : int
         The largest item number of the split plus one.
@@ -242,7 +239,7 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
     if items is None:
         if dataset.n_items is None and dataset.ids is not None:
             raise ProtocolError(
-                f"{name}: one group per line, but the lists contain ids. Write lines `id,group` (.csv)."
+                f"{name}: one group per row, but the lists contain ids. Write a table with lines `id,group`."
             )
         if len(groups) < n_items or (dataset.n_items is not None and len(groups) > n_items):
             raise ProtocolError(f"{name}: {counted(len(groups), 'group')} for {counted(n_items, 'item')}.")
@@ -261,22 +258,17 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
 
 def _entries(values: Any, name: str) -> tuple[Sequence[Any] | None, Sequence[Any]]:
     """Return the ids or row numbers of items, None if every item has a group, and the groups."""
-    if isinstance(values, Mapping):
-        return list(values), list(values.values())
-    if not is_file(values) or any(kind in name.lower() for kind in _ARRAYS):
-        array = read_stored(values) if is_file(values) else as_numpy(values, name)
+    if not is_file(values):
+        array = as_numpy(values, name)
         if array.ndim != 1 or array.dtype.kind not in "iuUTO":
             raise ProtocolError(
                 f"{name}: expected one group per item, integers or strings of shape (n_items,), got shape "
                 f"{array.shape} of {array.dtype}."
             )
         return None, array.tolist()
-    path = Path(values)
-    if path.suffix.lower() != ".csv":
-        return None, [line.strip() for line in lines(path, "one group per line")]
-    rows = [row for _, row in read_rows(path, "lines `id,group`")]
+    rows = [row for _, row in read_rows(Path(values), "lines `id,group`")]
     if len(rows[0]) != 2:
-        raise ProtocolError(f"{path}: expected lines `id,group`, got {','.join(rows[0])[:80]!r}.")
+        raise ProtocolError(f"{values}: expected lines `id,group`, got {','.join(rows[0])[:80]!r}.")
     if rows[0][0].lower() in _HEADER:
         del rows[0]
     return [item for item, _ in rows], [group for _, group in rows]
@@ -404,15 +396,14 @@ class Evidence:
         The maximum Euclidean distance in the features between copies; by default 0.
     pairs : path or array_like, shape (n_pairs, 2), optional
         The ids or row numbers of the two modalities of each item, which must be in the same partitions.
-    known_pairs : str, path, or array_like of int, shape (n_pairs, 3), optional
+    known_pairs : str or path, optional
         Manually judged pairs of (near-)duplicates: ``cifar10`` or ``cifar100`` for the shipped ones, a CSV file with
-        the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very similar),
-        or an array of row numbers and judgements. For splits of the pipeline on these datasets,
-        the shipped pairs are the default. Without ids, row numbers are assumed to count CIFAR's training images, then
-        its test images.
-    groups : path, array_like of shape (n_items,), mapping of id to group, or ``"re:PATTERN"``, optional
-        The group of each item (a video, patient, scene or product), in the order of the row numbers or by id; a file
-        has lines ``id,group`` (``.csv``) or one group per line. See `groups_from`.
+        the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very similar).
+        For splits of the pipeline on these datasets, the shipped pairs are the default. Without ids, row numbers are
+        assumed to count CIFAR's training images, then its test images.
+    groups : path, array_like of shape (n_items,), or ``"re:PATTERN"``, optional
+        The group of each item (a video, patient, scene or product): a table with lines ``id,group``, or an array in
+        the order of the row numbers. See `groups_from`.
     query_codes : path, array_like or `protocol.Codes`, optional
         The codes of the queries of one split, in the order of its list; labels are required as well.
     database_codes : path, array_like or `protocol.Codes`, optional

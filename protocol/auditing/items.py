@@ -141,7 +141,7 @@ class Split:
     def overlap(self, name: str, severity: str, kept_in: str, other: str, /, **words: str) -> list[Finding]:
         """Return a finding about the items that two partitions share; the fix is to remove them from `other`."""
         items = self.shared(kept_in, other)
-        removals, names = [Removal(other, items, kept_in)], self.dataset.names(items)
+        removals, names = [Removal(other, items)], self.dataset.names(items)
         return findings_of(name, severity, len(items), names, removals=removals, **words)
 
 

@@ -98,11 +98,8 @@ def _affected(audited: "Audit") -> str:
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
     """Yield the files that the audit may read: those that options name, and the dataset of a pipeline's split."""
-    yield from (getattr(arguments, name) for name in (*_LISTS, *_FILES))
-    if arguments.against:
-        yield from (entry.rpartition("=")[2] for entry in arguments.against.split(","))
-    for log in arguments.training_log or ():
-        yield from (log, log.rpartition(":")[0] or None)
+    yield from (getattr(arguments, name) for name in (*_LISTS, *_FILES, "against"))
+    yield from arguments.training_log or ()
     for split in arguments.splits:
         yield split
         for folder in Path(split).parents:

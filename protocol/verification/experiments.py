@@ -171,7 +171,7 @@ def _same_findings(folder: Path, items: Path, stored: "pd.DataFrame") -> Iterato
     The files stand in it as the pipeline named them, so only their paths within the experiment are compared.
     """
     from protocol.auditing.experiment import audit_experiment
-    from protocol.auditing.texts import rows_of
+    from protocol.auditing.findings import rows_of
 
     def paths(pattern: str, root: Path = folder) -> list[str]:
         return sorted(map(str, root.glob(pattern)))
