@@ -165,8 +165,6 @@ KEYS = ("file", "finding", "severity", "count", "items", "partners", "consequenc
 """Keys of a JSON object, which lists all items."""
 _HEADER = ("severity", "finding", "count", "examples", "consequence", "how to fix it", "in the papers")
 _WIDTH = 100
-_COLOURS = {"error": "\x1b[31m", "warning": "\x1b[33m", "information": "\x1b[36m", "clean": "\x1b[32m"}
-_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 _ORDER = {name: position for position, name in enumerate(KIND_OF)}
 _Sentences = Mapping[str, Sequence[str]]
 
@@ -198,9 +196,7 @@ def rows_of(findings: Mapping[str, Sequence[Finding]]) -> list[tuple[Any, ...]]:
     ]
 
 
-def text(
-    findings: Mapping[str, Sequence[Finding]], about: _Sentences, *, colour: bool = False, why: bool = False
-) -> str:
+def text(findings: Mapping[str, Sequence[Finding]], about: _Sentences, *, why: bool = False) -> str:
     """Return findings for a terminal: a heading for each file, a paragraph for each finding, and the totals.
 
     The last line is the number of checks that were not possible.
@@ -211,23 +207,16 @@ def text(
         Findings by file.
     about : mapping
         Sentences below the findings, by file.
-    colour : bool, default=False
-        Whether to use terminal colours.
     why : bool, default=False
         Whether to list the checks that were not possible, with what each of them needs.
     """
-
-    def painted(words: str, *codes: str) -> str:
-        return "".join(codes) + words + _PLAIN if colour else words
-
     parts = []
     for file, of_file in findings.items():
-        parts.append(painted(printable(file), _BOLD))
+        parts.append(printable(file))
         if verdict := _verdict(of_file, about.get(file, ())):
-            parts.append(f"  {painted(verdict, _COLOURS['clean']) if verdict == 'clean' else verdict}")
+            parts.append(f"  {verdict}")
         for _, one in ordered({file: of_file}):
-            severity = painted(f"{one.severity:<8}", _COLOURS[one.severity], _BOLD)
-            parts.append(f"  {severity} {painted(one.name, _BOLD)}: {one.count:,}")
+            parts.append(f"  {one.severity:<8} {one.name}: {one.count:,}")
             details = (_examples(one), one.consequence, f"How to fix it: {one.fix}", f"Papers: {one.treatment}")
             parts += [_paragraph(line, 11) for line in details if line]
         parts += [_paragraph(line, 2) for line in about.get(file, ()) if not line.startswith(NOT_CHECKED)]

@@ -66,11 +66,6 @@ class Audit:
         """The number of findings that are inherent in the protocol or the dataset, or a matter of convention."""
         return self._count("warning")
 
-    @property
-    def n_informing(self) -> int:
-        """The number of findings that only describe the split, because no protocol is declared."""
-        return self._count("information")
-
     def fails(self, fail_on: str = "error") -> bool:
         """Return whether there is a finding of this severity (``error``, ``warning``, ``information``) or worse."""
         one_of(fail_on, SEVERITIES, "fail_on")
@@ -79,17 +74,15 @@ class Audit:
     def _count(self, severity: str) -> int:
         return sum(finding.severity == severity for findings in self.findings.values() for finding in findings)
 
-    def to_text(self, *, colour: bool = False, why: bool = False) -> str:
+    def to_text(self, *, why: bool = False) -> str:
         """Return the findings in the format of the command.
 
         Parameters
         ----------
-        colour : bool, default=False
-            Whether to use terminal colours.
         why : bool, default=False
             Whether to list the checks that were not possible, with what each of them needs.
         """
-        return texts.text(self.findings, self.about, colour=colour, why=why)
+        return texts.text(self.findings, self.about, why=why)
 
     def to_markdown(self) -> str:
         """Return the findings as GitHub Markdown, with a table for each split."""
@@ -263,11 +256,8 @@ def audit(
     files = {"labels": labels, "ids": ids, **evidence.files(), **lists}
     _check_paths([*files.items(), *(("split", split) for split in splits), ("against", against)])
     logs = _logs(training_log, pattern, reported)
-    if logs and not splits and all(value is None for value in files.values()):
-        options = {"protocol": protocol, "sizes": sizes, "against": against, "distance": evidence.distance}
-        for name, value in options.items():
-            if value is not None:
-                raise ProtocolError(f"{name} needs a split as well; a training log alone was given.")
+    options = (protocol, sizes, against, evidence.distance, *files.values())
+    if logs and not splits and all(value is None for value in options):
         return _checked([], logs)
     expected, dataset = sizes_from(sizes), known_dataset(ids, labels)
     runs = _runs(splits, lists, dataset, protocol)

@@ -1,8 +1,6 @@
 """`protocol audit`: find leaks and imbalance in your own split."""
 
 import argparse
-import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,17 +36,11 @@ def run(arguments: argparse.Namespace) -> int:
         _write(arguments.write_affected, _affected(audited))
     if arguments.markdown:
         show(audited.to_markdown())
-    elif _has_colours():
-        sys.stdout.write(audited.to_text(colour=True, why=arguments.why) + "\n")
     else:
         show(audited.to_text(why=arguments.why))
     if arguments.write_fixed:
         show(f"\n{audited.write_fixed(arguments.write_fixed, also=arguments.fix_also)}")
     return int(arguments.fail_on != "never" and audited.fails(arguments.fail_on))
-
-
-def _has_colours() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _codes(arguments: argparse.Namespace) -> dict[str, Any]:

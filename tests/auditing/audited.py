@@ -6,8 +6,11 @@ import functools
 import numpy as np
 
 from protocol import registry
-from protocol.auditing import Dataset, Evidence, Known, Run, Split
+from protocol.auditing import Evidence, Split
 from protocol.auditing import audit as audit_with
+from protocol.auditing.evidence import Known
+from protocol.auditing.items import Dataset
+from protocol.auditing.runs import Run
 from protocol.splits import DRAWN, Official, SameAs
 
 SIZES = {"query": 50, "validation_query": 30, "validation_database": 100, "train": 200}

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from protocol.auditing import Dataset, Split, read_excluded
+from protocol.auditing import Split, read_excluded
+from protocol.auditing.items import Dataset
 from protocol.checks import ProtocolError
 from protocol.duplicates import find_duplicates
 

@@ -1,6 +1,5 @@
 """Identification of splits: each protocol is recognised, changes are described, and nothing unknown is claimed."""
 
-import gzip
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol import registry
-from protocol.auditing import Dataset, Split
-from protocol.auditing.checks.identification import (
-    PUBLISHED,
-    PublishedLists,
-    compare,
-    digest_of_names,
-    identify,
-    nearest,
-)
+from protocol.auditing import Split
+from protocol.auditing.checks.identification import compare, identify, nearest
+from protocol.auditing.items import Dataset
 from protocol.splits import PARTITIONS
 
 FIXED = [
@@ -54,8 +47,7 @@ def test_a_clean_split_matches_its_protocol(name):
     clean_split = clean(name).split
     assert identify(clean_split, declared=name) == ""
     if name not in FIXED:  # protocols without sizes of their own are not named
-        count = len(FIXED) + len(PUBLISHED)
-        none = f"matches none of the {count} declared protocols and published lists of fixed size"
+        none = f"matches none of the {len(FIXED)} declared protocols of fixed size"
         assert description(clean_split.parts) == none
         return
     assert identify(clean_split).startswith((f"This split matches {name}", f"This split matches cifar10_10k or {name}"))
@@ -64,14 +56,6 @@ def test_a_clean_split_matches_its_protocol(name):
     assert name in bare
     assert "classes" not in bare
     assert "official splits" not in bare
-
-
-def test_matches_are_ordered_by_distance_and_deterministic():
-    matches = nearest(Split(S1, Dataset()))
-    assert matches[0].distance == 0
-    order = [(not one.is_near, one.distance, -len(one.comparisons), one.name) for one in matches]
-    assert order == sorted(order)
-    assert {one.name for one in matches} == {*FIXED, *(lists.name for lists in PUBLISHED)}
 
 
 def test_classes_are_compared_where_labels_are_known():
@@ -128,44 +112,6 @@ def test_every_inequality_has_a_difference_in_words(seed, sizes):
     for match in nearest(Split(parts, known)):
         assert match.is_exact or match.differences or match.open
         assert not (match.is_exact and match.differences)
-
-
-def test_lists_are_recognised_by_their_file_names_whatever_their_folder_order_and_partition(monkeypatch):
-    names = [f"{number}.jpg" for number in range(30)]
-    lists = PublishedLists(
-        "a toolkit's lists",
-        protocol="coco_5k",
-        n_classes=3,
-        sizes={"query": 10},
-        digests={"query": digest_of_names(names[:10])},
-    )
-    monkeypatch.setattr("protocol.auditing.checks.identification.PUBLISHED", (lists,))
-    ids = np.array(["./images/" + name for name in names[::-1]])
-    parts = {"query": np.arange(5), "database": np.arange(20, 30)}
-    expected = "The database list has the 10 file names of the query list in a toolkit's lists."
-    assert expected in identify(Split(parts, Dataset(ids=ids)))
-    assert expected in identify(Split(parts, Dataset(ids=ids)), declared="cifar10_s1")
-    parts["database"] = np.arange(19, 29)
-    assert "file names" not in identify(Split(parts, Dataset(ids=ids)))
-
-
-@pytest.mark.parametrize("lists", PUBLISHED, ids=lambda lists: lists.protocol)
-def test_the_protocol_of_published_lists_is_declared(lists):
-    protocol = registry.get("split", lists.protocol)
-    assert protocol.n_classes == lists.n_classes
-    assert set(lists.digests) <= set(lists.sizes)
-
-
-FOLDERS = {"HashNet's lists of NUS-WIDE-81": "hashnet_81", "DeepHash-pytorch's lists of NUS-WIDE-21": "deephash_21"}
-
-
-@pytest.mark.parametrize("lists", [lists for lists in PUBLISHED if lists.digests], ids=lambda lists: lists.protocol)
-def test_the_published_lists_themselves_have_their_digests(lists, shared):
-    for part, file in {"query": "test", "train": "train"}.items():
-        with gzip.open(shared / "data" / "nuswide_lists" / FOLDERS[lists.name] / f"{file}.txt.gz", "rt") as lines:
-            names = [line.split()[0] for line in lines]
-        assert len(names) == lists.sizes[part]
-        assert digest_of_names(names) == lists.digests[part]
 
 
 def test_a_comparison_with_one_protocol_has_its_differences():

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol import registry
-from protocol.auditing import Dataset, Split
-from protocol.auditing.checks.known import audit_modalities, divided_pairs
+from protocol.auditing import Split
+from protocol.auditing.checks.overlaps import audit_modalities, divided_pairs
+from protocol.auditing.items import Dataset
 
 PAIRS = np.array([[0, 10], [1, 11], [2, 12], [3, 13]])
 

@@ -405,11 +405,11 @@ def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") 
     alone = {part: "here" if part in entries_a else "there" for part in PARTITIONS if part in on_one_side}
     listed = [side[part] for side in (entries_a, entries_b) for part in parts]
     items = np.unique(np.concatenate([np.empty(0, np.int64), *listed]))
-    masks = np.array([np.isin(items, entries) for entries in listed]).reshape(2, len(parts), len(items))
+    masks = np.array([np.isin(items, entries) for entries in listed], dtype=np.bool_).reshape(2, len(parts), len(items))
     in_a, in_b = masks
     sizes = np.stack([side.sum(axis=1) for side in (in_a, in_b, in_a & in_b)], axis=1).tolist()
     differ = np.flatnonzero((in_a != in_b).any(axis=0))
-    patterns, pattern_of = np.unique(masks.reshape(2 * len(parts), -1)[:, differ], axis=1, return_inverse=True)
+    patterns, pattern_of = np.unique(np.concatenate(masks)[:, differ], axis=1, return_inverse=True)
     moved = {}
     for number in range(patterns.shape[1])[::-1]:
         before, after = (tuple(itertools.compress(parts, side)) for side in np.split(patterns[:, number], 2))
