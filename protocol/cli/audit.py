@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from protocol.checks import ProtocolError, number
+from protocol.checks import ProtocolError
 from protocol.cli._output import check_outputs, show
 
 if TYPE_CHECKING:
@@ -96,14 +96,6 @@ def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
         yield split
         for folder in Path(split).parents:
             yield from (folder / "items.h5", *folder.glob("datasets/*/items.h5"))
-
-
-def distance(text: str) -> float:
-    """Return the value of ``--distance``."""
-    try:
-        return number(float(text), "distance")
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"expected a finite number >= 0, got {text!r}.") from error
 
 
 def sizes(text: str) -> dict[str, int]:

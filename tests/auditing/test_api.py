@@ -165,7 +165,7 @@ for lists in ({"query": np.arange(10), "database": np.arange(9, 40)}, {"query": 
     print(audited.n_errors, audited.to_json()[0], "query-in-database: 1" in repr(audited))
 known, X = {"labels": y, "protocol": "from_lists"}, np.arange(80.0).reshape(40, 2)
 print(hp.audit({"query": range(10), "database": range(10, 40)}, evidence=hp.Evidence(features=X), **known).n_errors)
-known["evidence"] = hp.Evidence(features=X, distance=0.1, groups=y)
+known["evidence"] = hp.Evidence(features=X, distance=0.1)
 print(hp.audit(query=range(10), database=range(10, 40), **known).n_errors, len(hp.names("split")) > 5)
 """
 

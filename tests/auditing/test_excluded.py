@@ -29,10 +29,6 @@ def test_a_pair_excludes_a_query_whose_partner_is_in_the_database_or_the_trainin
     assert positions(tmp_path, named(3, 4, 1, 0, 1, 2), ids) == [0, 1]
 
 
-def test_row_numbers_name_the_items_of_a_dataset_with_ids(tmp_path):
-    assert positions(tmp_path, PAIRS.format(0, 1, 0, 2, 3, 5)) == [1]
-
-
 def test_only_judged_duplicates_count(tmp_path):
     text = "query,database,distance,judgement\na,b,0.1,{}\nd,c,0.1,{}\n"
     assert positions(tmp_path, text.format(0, 1)) == [0, 1]

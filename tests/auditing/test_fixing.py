@@ -74,13 +74,6 @@ def test_complete_splits_keep_their_format(folder, suffix):
     assert audit(name).n_errors == 0
 
 
-def test_a_file_that_is_given_twice_becomes_two(folder):
-    Path("all.txt").write_text("a\nb\nc\n")
-    Path("q.txt").write_text("a\n")
-    audit(query="q.txt", database="all.txt", train="all.txt").write_fixed("fixed")
-    assert Path("fixed/database-all.txt").read_text() == Path("fixed/train-all.txt").read_text() == "b\nc\n"
-
-
 COPIES = {"query": [0], "train": [2], "database": [2, 3, 5, 4]}, {"features": np.eye(6)[[0, 1, 2, 2, 3, 0]]}
 GROUPED = {"query": ["a", "h"], "train": ["b", "d", "g"], "database": ["c", "e", "f"]}, {"groups": "groups.csv"}
 DUPLICATES = {"query": [0, 1], "train": [5, 8], "database": [5, 6, 7, 8]}, {"known_pairs": "judged.csv"}

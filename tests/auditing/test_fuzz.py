@@ -5,6 +5,8 @@ import io
 import unicodedata
 from pathlib import Path
 
+import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -32,6 +34,34 @@ def run(arguments):
     assert "Traceback" not in errors
     assert not (status == 2 and out.getvalue())
     return status, out.getvalue()
+
+
+# Odd files in every option
+
+WORDS = st.sampled_from([*NAMES, "0", "1", "-1", "1e9", "nan", "9" * 30, "id", "partition", "query", "train", "\ufeff"])
+MARKS = st.sampled_from([" ", ",", ";", "\t", "\n", "\r\n", "\r", '"', "\x00", "\n\n"])
+LOG = st.sampled_from(["map", "epoch", "0.7", "NaN", "{", "}", "[", '"map": ', "query,database,judgement\n", "3"])
+ODD_TEXT = st.lists(st.one_of(WORDS, MARKS, LOG), max_size=30).map(lambda parts: "".join(parts).encode())
+ODD_BYTES = st.one_of(st.binary(max_size=60), ODD_TEXT)
+SUFFIXES = st.sampled_from([".txt", ".csv", ".csv.gz", ".npy", ".npz", ".h5", ".json", ".jsonl", ".odd"])
+OPTIONS = "split query database train validation-query validation-database ids labels features pairs groups"
+OPTIONS += " known-pairs training-log"
+
+
+@pytest.mark.parametrize("option", OPTIONS.split())
+@settings(FUZZ, max_examples=15)
+@given(suffix=SUFFIXES, content=ODD_BYTES, by_row=st.booleans())
+def test_an_odd_file_in_any_option_ends_with_a_status(tmp_path_factory, option, suffix, content, by_row):
+    folder = tmp_path_factory.getbasetemp() / "fuzz"
+    folder.mkdir(exist_ok=True)
+    np.save(folder / "query.npy", [0, 1])
+    np.save(folder / "database.npy", [2, 3, 4])
+    (folder / "query.txt").write_text("a.jpg\nb.jpg\n")
+    (folder / "database.txt").write_text("c.jpg\nd.jpg\n")
+    given_ = {part: folder / f"{part}{'.npy' if by_row else '.txt'}" for part in ("query", "database")}
+    given_[option] = folder / f"odd{suffix}"
+    given_[option].write_bytes(content)
+    run([given_["split"]] if option == "split" else [f"--{name}={path}" for name, path in given_.items()])
 
 
 # Never a wrong "clean"

@@ -25,11 +25,6 @@ def test_findings_are_first_and_the_number_of_missing_checks_is_last():
     assert several.to_text().count("more data") == 1
 
 
-def test_an_empty_partition_counts_as_missing():
-    lists = {"query": ["a"], "database": ["b"]}
-    assert str(audit(**lists, train=[])) == str(audit(**lists)).replace("query database", "query database train")
-
-
 # One input is removed at a time.
 
 

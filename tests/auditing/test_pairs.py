@@ -12,12 +12,6 @@ from protocol.auditing.items import Dataset
 PAIRS = np.array([[0, 10], [1, 11], [2, 12], [3, 13]])
 
 
-def test_halves_in_different_partitions_are_divided():
-    parts = {"query": np.array([0, 10, 1]), "train": np.array([11, 2, 12]), "database": np.array([2, 11, 3])}
-    # Text 11 is trained on and ranked; image 2 is ranked, 12 is not. The text of image 3 is in no partition.
-    assert divided_pairs(Split(parts, Dataset()), PAIRS).tolist() == [[1, 11], [2, 12]]
-
-
 @given(seed=st.integers(0, 2**32 - 1), divided=st.sets(st.integers(0, 99), max_size=5))
 def test_pairs_drawn_together_are_not_divided_except_by_hand(seed, divided):
     drawn = registry.get("split", "improved").split(

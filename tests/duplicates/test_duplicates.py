@@ -239,13 +239,6 @@ class TestInputs:
         stages = [(total, name) for done, total, name in seen if done == total]
         assert stages == [(44, "reading images"), (8, "candidates"), (4, "verification")]
 
-    def test_the_score_is_the_mean_of_both_and_lower_for_mirrored_pairs(self, sets):
-        pairs = find_duplicates(sets[0][..., ::-1, :], sets[1]).pairs
-        distance = np.maximum(1 - (pairs.details["cosine"] + pairs.details["correlation"]) / 2, 0)
-        factor = np.where(pairs.details["mirrored"], 1.3, 1)  # mirroring doubles the opportunities for chance matches
-        assert len(set(factor)) == 2
-        np.testing.assert_allclose(pairs.score, 1 - factor * distance)
-
 
 X = np.eye(4)
 INPUTS = {"images": pictures(4), "image": pictures(1), "no images": pictures(1)[:0], "zeros": np.zeros((2, 8, 8))}
