@@ -46,12 +46,11 @@ def test_the_complete_help_and_its_page_show_the_measured_accuracy(capsys, root)
         assert f"{name}: {share:.1%}" in text
 
 
-def pictures(n, seed=0, size=32, grey=False):
+def pictures(n, seed=0):
     """Return smooth random images."""
-    noise = np.random.default_rng(seed).normal(size=(n, size, size, 3))
+    noise = np.random.default_rng(seed).normal(size=(n, 32, 32, 3))
     smooth = ndimage.gaussian_filter(noise, (0, 2, 2, 0))
-    images = np.clip(128 + 400 * smooth, 0, 255).astype(np.uint8)
-    return images[..., 0] if grey else images
+    return np.clip(128 + 400 * smooth, 0, 255).astype(np.uint8)
 
 
 @pytest.mark.parametrize(("k", "same"), [(1, False), (5, False), (5, True), (90, True), (1000, False)])
