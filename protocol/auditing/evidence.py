@@ -1,11 +1,10 @@
 """What is known about the items of a dataset: copies under other ids, groups, modalities, and judged pairs.
 
-Copies have identical content, or features within a distance. Groups are those of a file, an array or a mapping, or
-derived from the ids by a regular expression of the user.
+Copies have identical content, or features within a distance. Groups are those of a file, or derived from the ids by
+a regular expression of the user.
 """
 
 import hashlib
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +17,7 @@ from numpy.typing import NDArray
 from protocol.auditing.items import Dataset, Split, numbers_of, read_rows
 from protocol.auditing.known_pairs import KnownPairs, known_pairs_for
 from protocol.checks import ProtocolError, counted, number
-from protocol.inputs.arrays import read_stored
-from protocol.inputs.conversion import as_numpy, is_file, items_from, named, numbers_from
+from protocol.inputs.conversion import is_file, named, numbers_from
 from protocol.inputs.text import lines
 from protocol.provenance import storage
 from protocol.truth import neighbours_within
@@ -27,7 +25,6 @@ from protocol.truth import neighbours_within
 PATTERN = "re:"
 """The beginning of a value of ``--groups`` that is a regular expression."""
 _HEADER = ("id", "item", "image", "file", "filename", "path", "row")
-_ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
 
 _BLOCK_BYTES = 32 << 20
 _QUERIES = 4096  # per block, which bounds the number of pairs in memory for any distance
@@ -220,11 +217,10 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
 
     Parameters
     ----------
-    values : path, array_like of shape (n_items,), or mapping of id to group
-        A ``.csv`` file has lines ``id,group`` (or ``row,group`` if the lists contain row numbers), with or without a
-        header; other text has one group per line, in the order of the row numbers;
-        ``.npy`` and similar files contain an array. An empty string means no group. ``"re:PATTERN"`` is a regular
-        expression that is searched for in the ids; its one group is the group of the item.
+    values : str or Path
+        A file with lines ``id,group`` (or ``row,group`` if the lists contain row numbers), with or without a header. An
+        empty string means no group. ``"re:PATTERN"`` is a regular expression that is searched for in the ids; its one
+        group is the group of the item.
     dataset : Dataset
     n_listed : int
         The largest item number of the split plus one.
@@ -236,64 +232,36 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
     """
     if isinstance(values, str) and values.startswith(PATTERN):
         return _by_pattern(values, dataset)
-    name, n_items = named(values, "groups"), dataset.n_rows(n_listed)
-    items, groups = _entries(values, name)
-    codes, names = _encoded(groups, name)
-    if items is None:
-        if dataset.n_items is None and dataset.ids is not None:
-            raise ProtocolError(
-                f"{name}: one group per line, but the lists contain ids. Write lines `id,group` (.csv)."
-            )
-        if len(groups) < n_items or (dataset.n_items is not None and len(groups) > n_items):
-            raise ProtocolError(f"{name}: {counted(len(groups), 'group')} for {counted(n_items, 'item')}.")
-    else:
-        numbers = numbers_of(items, dataset, n_items, name)
-        listed, of_entries = np.flatnonzero(numbers >= 0), codes
-        codes = np.full(n_items if dataset.ids is None else len(dataset.ids), -1, dtype=np.int64)
-        codes[numbers[listed]] = of_entries[listed]
-        different = listed[codes[numbers[listed]] != of_entries[listed]]
-        if different.size:
-            raise ProtocolError(f"{name}: {str(items[different[0]])!r} is in two groups.")
+    name, n_items = _file("groups", values), dataset.n_rows(n_listed)
+    rows = [row for _, row in read_rows(Path(name), "lines `id,group`")]
+    if len(rows[0]) != 2:
+        raise ProtocolError(f"{name}: expected lines `id,group`, got {','.join(rows[0])[:80]!r}.")
+    if rows[0][0].lower() in _HEADER:
+        del rows[0]
+    items, (of_entries, names) = [item for item, _ in rows], _encoded([group for _, group in rows])
+    numbers = numbers_of(items, dataset, n_items, name)
+    listed = np.flatnonzero(numbers >= 0)
+    codes = np.full(n_items if dataset.ids is None else len(dataset.ids), -1, dtype=np.int64)
+    codes[numbers[listed]] = of_entries[listed]
+    different = listed[codes[numbers[listed]] != of_entries[listed]]
+    if different.size:
+        raise ProtocolError(f"{name}: {items[different[0]]!r} is in two groups.")
     if not (codes >= 0).any():
         raise ProtocolError(f"{name}: no item of the split has a group.")
     return Groups(codes, names, name)
 
 
-def _entries(values: Any, name: str) -> tuple[Sequence[Any] | None, Sequence[Any]]:
-    """Return the ids or row numbers of items, None if every item has a group, and the groups."""
-    if isinstance(values, Mapping):
-        return list(values), list(values.values())
-    if not is_file(values) or any(kind in name.lower() for kind in _ARRAYS):
-        array = read_stored(values) if is_file(values) else as_numpy(values, name)
-        if array.ndim != 1 or array.dtype.kind not in "iuUTO":
-            raise ProtocolError(
-                f"{name}: expected one group per item, integers or strings of shape (n_items,), got shape "
-                f"{array.shape} of {array.dtype}."
-            )
-        return None, array.tolist()
-    path = Path(values)
-    if path.suffix.lower() != ".csv":
-        return None, [line.strip() for line in lines(path, "one group per line")]
-    rows = [row for _, row in read_rows(path, "lines `id,group`")]
-    if len(rows[0]) != 2:
-        raise ProtocolError(f"{path}: expected lines `id,group`, got {','.join(rows[0])[:80]!r}.")
-    if rows[0][0].lower() in _HEADER:
-        del rows[0]
-    return [item for item, _ in rows], [group for _, group in rows]
+def _file(name: str, value: Any) -> str:
+    if not is_file(value):
+        raise ProtocolError(f"{name}: expected a file, got {type(value).__name__}.")
+    return str(value)
 
 
-def _encoded(values: Sequence[Any], name: str) -> tuple[NDArray[np.int64], list[str]]:
+def _encoded(values: Sequence[str | None]) -> tuple[NDArray[np.int64], list[str]]:
     """Return the group number of each value, -1 for empty ones, and the groups' names in order of first occurrence."""
     numbers: dict[str, int] = {}
-    codes = np.empty(len(values), dtype=np.int64)
-    for position, value in enumerate(values):
-        is_missing = value is None or (isinstance(value, float) and math.isnan(value))  # as in pandas
-        if not is_missing and not isinstance(value, (str, int, np.integer)):
-            kind = type(value).__name__
-            raise ProtocolError(f"{name}: expected groups as integers or strings, got {kind} at position {position}.")
-        text = "" if is_missing else str(value).strip()
-        codes[position] = numbers.setdefault(text, len(numbers)) if text else -1
-    return codes, list(numbers)
+    codes = [numbers.setdefault(value, len(numbers)) if value else -1 for value in values]
+    return np.array(codes, dtype=np.int64), list(numbers)
 
 
 def _by_pattern(pattern: str, dataset: Dataset) -> Groups:
@@ -307,7 +275,7 @@ def _by_pattern(pattern: str, dataset: Dataset) -> Groups:
     if dataset.ids is None:
         raise ProtocolError("groups: a regular expression needs ids (file names), but the lists contain row numbers.")
     matches = map(expression.search, map(str, dataset.ids.tolist()))
-    codes, names = _encoded([match[1] if match else None for match in matches], "groups")
+    codes, names = _encoded([match[1] if match else None for match in matches])
     if not names:
         raise ProtocolError(f"groups: {pattern!r} matches none of the ids (the first: {str(dataset.ids[0])[:80]!r}).")
     return Groups(codes, names, pattern)
@@ -321,8 +289,8 @@ def modalities_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray[np.
 
     Parameters
     ----------
-    values : path or array_like, shape (n_pairs, 2)
-        Ids or row numbers; a file has two per line, separated by blanks or a comma.
+    values : str or Path
+        A file with two ids or row numbers per line, separated by blanks or a comma.
     dataset : Dataset
     n_listed : int
         The largest item number of a split plus one.
@@ -335,21 +303,15 @@ def modalities_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray[np.
     Raises
     ------
     ProtocolError
-        If the file can't be read, a line or a row is not a pair, or no pair belongs to the dataset.
+        If the file can't be read, a line is not a pair, or no pair belongs to the dataset.
     """
-    name, expected = named(values, "pairs"), "row numbers" if dataset.ids is None else "ids"
-    items: list[Any] = []
-    if is_file(values):
-        for line_number, line in enumerate(lines(Path(values), f"two {expected} per line"), start=1):
-            pair = line.replace(",", " ").split()
-            if len(pair) != 2:
-                raise ProtocolError(f"{name}: line {line_number}: expected two {expected}, got {line.rstrip()[:80]!r}.")
-            items += pair
-    else:
-        array = as_numpy(values, name)
-        if array.ndim != 2 or array.shape[1] != 2:
-            raise ProtocolError(f"{name}: expected pairs of {expected}, shape (n, 2), got shape {array.shape}.")
-        items = items_from(array.ravel(), name).tolist()
+    name, expected = _file("pairs", values), "row numbers" if dataset.ids is None else "ids"
+    items: list[str] = []
+    for line_number, line in enumerate(lines(Path(name), f"two {expected} per line"), start=1):
+        pair = line.replace(",", " ").split()
+        if len(pair) != 2:
+            raise ProtocolError(f"{name}: line {line_number}: expected two {expected}, got {line.rstrip()[:80]!r}.")
+        items += pair
     numbers = numbers_of(items, dataset, dataset.n_rows(n_listed), name).reshape(-1, 2)
     known = numbers[(numbers >= 0).all(axis=1)]
     if not len(numbers) or (dataset.ids is not None and not len(known)):
@@ -402,17 +364,17 @@ class Evidence:
         Features in the order of the row numbers; items with equal features count as copies of each other.
     distance : float, optional
         The maximum Euclidean distance in the features between copies; by default 0.
-    pairs : path or array_like, shape (n_pairs, 2), optional
-        The ids or row numbers of the two modalities of each item, which must be in the same partitions.
-    known_pairs : str, path, or array_like of int, shape (n_pairs, 3), optional
+    pairs : path, optional
+        The ids or row numbers of the two modalities of each item, which must be in the same partitions; one pair per
+        line.
+    known_pairs : str or path, optional
         Manually judged pairs of (near-)duplicates: ``cifar10`` or ``cifar100`` for the shipped ones, a CSV file with
-        the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very similar),
-        or an array of row numbers and judgements. For splits of the pipeline on these datasets,
-        the shipped pairs are the default. Without ids, row numbers are assumed to count CIFAR's training images, then
-        its test images.
-    groups : path, array_like of shape (n_items,), mapping of id to group, or ``"re:PATTERN"``, optional
-        The group of each item (a video, patient, scene or product), in the order of the row numbers or by id; a file
-        has lines ``id,group`` (``.csv``) or one group per line. See `groups_from`.
+        the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very similar).
+        For splits of the pipeline on these datasets, the shipped pairs are the default. Without ids, row numbers are
+        assumed to count CIFAR's training images, then its test images.
+    groups : path or ``"re:PATTERN"``, optional
+        The group of each item (a video, patient, scene or product): a table with lines ``id,group``, or a regular
+        expression for the ids. See `groups_from`.
     query_codes : path, array_like or `protocol.Codes`, optional
         The codes of the queries of one split, in the order of its list; labels are required as well.
     database_codes : path, array_like or `protocol.Codes`, optional

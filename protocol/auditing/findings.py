@@ -1,13 +1,21 @@
-"""A finding (its severity and the affected items), and all kinds of findings, whose texts are in ``findings.toml``."""
+"""A finding (its severity and the affected items), all kinds of findings, and findings as text, Markdown, JSON and CSV.
+
+The texts of the kinds are in ``findings.toml``.
+"""
 
 import re
+import textwrap
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from protocol.checks import counted, printable
+from protocol.scores import tables
 
 PACKAGE_DATA = "findings.toml"
 _PLACE = re.compile(r"\{(\w+)\|([^}]*)\}")
@@ -75,16 +83,13 @@ class Removal:
         The partition.
     items : ndarray of int64
         Item numbers.
-    kept_in : str
-        The partition that keeps the items, or their partners. If it is `part`, the first entry of each item is kept.
-    partners : ndarray of int64
-        For pairs, the item that is kept for each of `items`; otherwise empty.
+    keeps_first : bool, default=False
+        Whether the first entry of each item stays.
     """
 
     part: str
     items: NDArray[np.int64]
-    kept_in: str
-    partners: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    keeps_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -150,3 +155,134 @@ def findings_of(
         return []
     consequence, names = KIND_OF[name].consequence_of(**words), tuple(map(str, items))
     return [Finding(name, severity, count, names, consequence, tuple(map(str, partners)), tuple(removals))]
+
+
+# Texts
+
+COLUMNS = ("file", "finding", "severity", "count", "examples", "consequence", "fix", "treatment")
+"""Columns of the CSV file."""
+KEYS = ("file", "finding", "severity", "count", "items", "partners", "consequence", "fix", "treatment")
+"""Keys of a JSON object, which lists all items."""
+_HEADER = ("severity", "finding", "count", "examples", "consequence", "how to fix it", "in the papers")
+_WIDTH = 100
+_ORDER = {name: position for position, name in enumerate(KIND_OF)}
+_Sentences = Mapping[str, Sequence[str]]
+
+
+def ordered(findings: Mapping[str, Sequence[Finding]]) -> Iterator[tuple[str, Finding]]:
+    """Yield each file with each of its findings, ordered by severity and then by kind."""
+    for file, of_file in findings.items():
+        for finding in sorted(of_file, key=lambda one: (SEVERITIES.index(one.severity), _ORDER[one.name])):
+            yield file, finding
+
+
+def records(findings: Mapping[str, Sequence[Finding]]) -> list[dict[str, Any]]:
+    """Return one record for each finding, with the keys `KEYS`."""
+    return [
+        {"file": file, "finding": one.name} | {k: getattr(one, k) for k in KEYS[2:]} for file, one in ordered(findings)
+    ]
+
+
+def write_findings(path: str | Path, *findings: Mapping[str, Sequence[Finding]]) -> None:
+    """Write findings as CSV with a checksum, one row each."""
+    tables.write_csv(path, COLUMNS, [row for by_file in findings for row in rows_of(by_file)], checksum=True)
+
+
+def rows_of(findings: Mapping[str, Sequence[Finding]]) -> list[tuple[Any, ...]]:
+    """Return the cells of each finding, in the order of `COLUMNS`; examples are joined by commas."""
+    return [
+        (file, one.name, one.severity, one.count, ", ".join(one.examples), one.consequence, one.fix, one.treatment)
+        for file, one in ordered(findings)
+    ]
+
+
+def text(findings: Mapping[str, Sequence[Finding]], about: _Sentences, *, why: bool = False) -> str:
+    """Return findings for a terminal: a heading for each file, a paragraph for each finding, and the totals.
+
+    The last line is the number of checks that were not possible.
+
+    Parameters
+    ----------
+    findings : mapping
+        Findings by file.
+    about : mapping
+        Sentences below the findings, by file.
+    why : bool, default=False
+        Whether to list the checks that were not possible, with what each of them needs.
+    """
+    parts = []
+    for file, of_file in findings.items():
+        parts.append(printable(file))
+        if verdict := _verdict(of_file, about.get(file, ())):
+            parts.append(f"  {verdict}")
+        for _, one in ordered({file: of_file}):
+            parts.append(f"  {one.severity:<8} {one.name}: {one.count:,}")
+            details = (_examples(one), one.consequence, f"How to fix it: {one.fix}", f"Papers: {one.treatment}")
+            parts += [_paragraph(line, 11) for line in details if line]
+        parts += [_paragraph(line, 2) for line in about.get(file, ()) if not line.startswith(NOT_CHECKED)]
+    files: dict[str, list[str]] = {}
+    for file, sentences in about.items():
+        for check in _missing(sentences):
+            files.setdefault(check, []).append(file)
+    last = [f"{counted(len(files), 'check')} need{'s' * (len(files) == 1)} more data:"] if files else []
+    if why:
+        last += [f"  {one}{'' if len(of) == len(about) else ': ' + ', '.join(of)}" for one, of in files.items()]
+    elif last:
+        last[0] += " --why lists them (in Python, `about`)"
+    return "\n".join([*parts, "", summary(findings), *last])
+
+
+def markdown(findings: Mapping[str, Sequence[Finding]], about: _Sentences) -> str:
+    """Return findings for a pull request: a table for each file, and the totals; parameters as for `text`."""
+    parts = []
+    for file, of_file in findings.items():
+        parts.append(f"### `{printable(file)}`\n")
+        rows = [
+            (one.severity, f"`{one.name}`", f"{one.count:,}", _examples(one), one.consequence, one.fix, one.treatment)
+            for _, one in ordered({file: of_file})
+        ]
+        parts += [tables.markdown(_HEADER, rows, numbers=["count"]), ""] if rows else []
+        lines = (*about.get(file, ()), _verdict(of_file, about.get(file, ())))
+        parts += [f"{printable(line)}\n" for line in lines if line]
+    return "\n".join([*parts, summary(findings)])
+
+
+def _verdict(findings: Sequence[Finding], about: Sequence[str]) -> str:
+    """Return the verdict on a split without errors and warnings; "" for others."""
+    if any(one.severity != "information" for one in findings):
+        return ""
+    n_missing = len(_missing(about))
+    made = f"no errors or warnings; {counted(n_missing, 'check')} {'was' if n_missing == 1 else 'were'} not made"
+    return made if n_missing else "clean"
+
+
+def _missing(about: Sequence[str]) -> list[str]:
+    """Return the checks that were not possible, from the sentences about a split."""
+    return [
+        check for line in about if line.startswith(NOT_CHECKED) for check in line.removeprefix(NOT_CHECKED).split("; ")
+    ]
+
+
+def summary(findings: Mapping[str, Sequence[Finding]]) -> str:
+    """Return the number of findings of each severity, in one line.
+
+    Examples
+    --------
+    >>> summary({"split.h5": []})
+    '0 errors, 0 warnings'
+    """
+    severities = [one.severity for _, one in ordered(findings)]
+    totals = [counted(severities.count(severity), severity) for severity in ("error", "warning")]
+    n_informing = severities.count("information")
+    return ", ".join([*totals, counted(n_informing, "informational finding")] if n_informing else totals)
+
+
+def _examples(finding: Finding) -> str:
+    """Return the examples in one line, followed by an ellipsis if there are more."""
+    more = ", ..." if finding.count > len(finding.examples) > 0 else ""
+    return ", ".join(map(printable, finding.examples)) + more
+
+
+def _paragraph(words: str, indent: int) -> str:
+    filled = textwrap.fill(printable(words), _WIDTH - indent, break_long_words=False, break_on_hyphens=False)
+    return textwrap.indent(filled, " " * indent)

@@ -1,65 +1,35 @@
-"""Write lists and splits without misplaced items, with a log of the removals, and audit them again."""
+"""Remove misplaced items from a split, and write it in its original format."""
 
-import contextlib
 import dataclasses
-import json
 import os
-import shutil
+import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.findings import Finding
+from protocol.auditing.findings import Finding, ordered, summary
 from protocol.auditing.items import Split, lists_from
 from protocol.auditing.runs import Run, split_of
-from protocol.auditing.texts import ordered, summary
 from protocol.checks import ProtocolError
 from protocol.inputs.arrays import path_and_key
-from protocol.inputs.conversion import is_file
-from protocol.inputs.conversion import items_from as as_items
-from protocol.inputs.lists import ARRAYS, Listing
-from protocol.provenance.storage import check_writable, explained, replacing
-from protocol.splits import SINGLE_LIST, read_parts, sole_key, write_items, write_subset
+from protocol.inputs.conversion import is_file, items_from
+from protocol.inputs.lists import ARRAYS
+from protocol.provenance.storage import check_writable, explained
+from protocol.splits import SINGLE_LIST, sole_key, write_items, write_subset
 
-LOG = "fixes.json"
 WARNINGS = ("near-duplicate", "known-near-duplicate")
 """Warnings that are fixed by default, like errors. Others are inherent in a protocol and are fixed only on request."""
 
 Keep = dict[str, NDArray[np.bool_]]
 """By partition, a mask of the entries to keep."""
-
-
-@dataclass(frozen=True)
-class Removed:
-    """Entries that were removed from one partition for one finding.
-
-    Parameters
-    ----------
-    part : str
-        The partition.
-    finding : str
-        The name of the finding.
-    kept_in : str
-        The partition that keeps the items, or their partners.
-    positions : ndarray of int64
-        The positions of the entries in the original list, from 0.
-    items : tuple of str
-        The names of the entries.
-    partners : tuple of str
-        For findings on pairs, the items that are kept for them; otherwise ().
-    """
-
-    part: str
-    finding: str
-    kept_in: str
-    positions: NDArray[np.int64]
-    items: tuple[str, ...]
-    partners: tuple[str, ...]
+Removed = Counter[tuple[str, str]]
+"""The number of removed entries by partition and by finding."""
+Target = tuple[str, Any, dict[str, str]]
+"""The name of a file to write, the original file or array, and its partitions by the key in the original's name."""
 
 
 def check_folder(folder: str | Path) -> None:
@@ -70,239 +40,115 @@ def check_folder(folder: str | Path) -> None:
     check_writable(path)
 
 
-# Removing items
+def remove(split: Split, findings: Sequence[Finding], also: Sequence[str], keep: Keep) -> Removed:
+    """Remove the entries that findings require from `keep`, and return their numbers; `also` as for `write_fixed`."""
+    removed: Removed = Counter()
+    fixed = [one for one in findings if one.severity == "error" or one.name in (*WARNINGS, *also)]
+    for name, removal in [(one.name, removal) for one in fixed for removal in one.removals]:
+        entries, is_kept = split.entries[removal.part], keep[removal.part]
+        positions = np.flatnonzero(is_kept & np.isin(entries, removal.items))
+        if removal.keeps_first:
+            positions = np.delete(positions, np.unique(entries[positions], return_index=True)[1])
+        if positions.size:
+            is_kept[positions] = False
+            removed[removal.part, name] += len(positions)
+    return removed
 
 
-class Reduction:
-    """A split from which items are removed.
-
-    Parameters
-    ----------
-    run : Run
-        The original split.
-    files : sequence of File
-        The files to write.
-    folder : str or Path
-
-    Attributes
-    ----------
-    name : str
-        The written files, joined by blanks.
-    keep : Keep
-    removed : list of Removed
-    """
-
-    def __init__(self, run: Run, files: Sequence["File"], folder: str | Path) -> None:
-        self.run, self.files = run, files
-        self.name = " ".join(str(Path(folder, file.target)) for file in files)
-        self.keep: Keep = {part: np.ones(len(entries), dtype=bool) for part, entries in run.split.entries.items()}
-        self.removed: list[Removed] = []
-
-    def remove(self, findings: Sequence[Finding], also: Sequence[str]) -> int:
-        """Remove the entries that findings require, and return the number of removals; `also` as for `write_fixed`."""
-        n_before, names = len(self.removed), self.run.split.dataset.names
-        fixed = [one for one in findings if one.severity == "error" or one.name in (*WARNINGS, *also)]
-        for name, removal in [(one.name, removal) for one in fixed for removal in one.removals]:
-            entries, is_kept = self.run.split.entries[removal.part], self.keep[removal.part]
-            positions = np.flatnonzero(is_kept & np.isin(entries, removal.items))
-            if removal.kept_in == removal.part:  # the first entry of each item is kept
-                positions = np.delete(positions, np.unique(entries[positions], return_index=True)[1])
-            if positions.size:
-                is_kept[positions] = False
-                items, partners = entries[positions], removal.partners
-                if len(partners):  # the first one of each item
-                    distinct, first = np.unique(removal.items, return_index=True)
-                    partners = partners[first[np.searchsorted(distinct, items)]]
-                removed = (tuple(names(items)), tuple(names(partners)))
-                self.removed.append(Removed(removal.part, name, removal.kept_in, positions, *removed))
-        return len(self.removed) - n_before
-
-    def reduced(self) -> Run:
-        """Return a run with the entries to keep and without its seed, which no longer determines the split."""
-        split = self.run.split
-        parts = {part: values[self.keep[part]] for part, values in split.entries.items()}
-        for part in ("query", "database"):
-            if not len(parts[part]):
-                raise ProtocolError(
-                    f"{self.run.file}: removing the affected items would leave the {part} partition empty."
-                )
-        flags = {part: values[self.keep[part]] for part, values in split.flags.items()}
-        return dataclasses.replace(self.run, file=self.name, split=Split(parts, split.dataset, flags), seed=None)
+def reduced(run: Run, keep: Keep, name: str) -> Run:
+    """Return a run with the entries to keep and without its seed, which no longer determines the split."""
+    split = run.split
+    parts = {part: values[keep[part]] for part, values in split.entries.items()}
+    for part in ("query", "database"):
+        if not len(parts[part]):
+            raise ProtocolError(f"{run.file}: removing the affected items would leave the {part} partition empty.")
+    flags = {part: values[keep[part]] for part, values in split.flags.items()}
+    return dataclasses.replace(run, file=name, split=Split(parts, split.dataset, flags), seed=None)
 
 
-# Writing files
-
-
-@dataclass(frozen=True)
-class File:
-    """A file to write.
-
-    Parameters
-    ----------
-    source : path or array
-        The original file or array.
-    target : str
-        Its path in the folder.
-    parts : mapping of str to str
-        Its partitions by the key in the name of the original; `SINGLE_LIST` for a file without a key.
-    """
-
-    source: Any
-    target: str
-    parts: Mapping[str, str]
-
-    def masks(self, keep: Keep, *, is_split: bool) -> Keep:
-        """Return the masks of its entries, by the names of its arrays, or by partition for a complete split."""
-        masks = {key: keep[part] for key, part in self.parts.items()}
-        if is_split or not is_file(self.source):
-            return masks
-        are_arrays = Path(self.source).suffix.lower() in ARRAYS  # the key of a text is its form or a column
-        return {key or sole_key(self.source) if are_arrays else SINGLE_LIST: mask for key, mask in masks.items()}
-
-
-def files_of(runs: Sequence[Run]) -> list[list[File]]:
-    """Return the files to write for each run, with their original names if these are distinct."""
-    sources = [_sources(run) for run in runs]
-    paths = {Path(os.path.abspath(source)) for of_run in sources for source, _ in of_run if is_file(source)}
-    has_names = len({path.name.lower() for path in paths}) == len(paths)
-    common = "" if has_names else os.path.commonpath([path.parent for path in paths])
-    used, files_of_runs = {LOG.lower()}, []
-    for run, of_run in zip(runs, sources, strict=True):
-        files = []
-        for source, parts in of_run:
-            if is_file(source):
-                path = Path(os.path.abspath(source))
-                target = Path(path.name) if has_names else path.relative_to(common)
-            else:
-                is_rows = as_items(source, "items").dtype.kind in "iu"
-                folder = "" if len(runs) == 1 else run.file.replace(" ", "-")
-                target = Path(folder, f"{parts[SINGLE_LIST]}{'.npy' if is_rows else '.csv'}")
-            while target.as_posix().lower() in used:  # e.g. a file with two partitions, or with the name of the log
-                target = target.with_name(f"{'-'.join(parts.values())}-{target.name}")
-            used.add(target.as_posix().lower())
-            files.append(File(source, target.as_posix(), parts))
-        files_of_runs.append(files)
-    return files_of_runs
-
-
-def _sources(run: Run) -> list[tuple[Any, dict[str, str]]]:
-    """Return the files and arrays of which a run consists, each with its partitions by key."""
+def targets_of(run: Run) -> list[Target]:
+    """Return the files to write, with their original names if these are distinct, otherwise after their partitions."""
     parts = [part for part, entries in run.split.entries.items() if len(entries)]
     if is_file(run.source):
-        return [(run.source, {part: part for part in parts})]
+        return [(Path(run.source).name, run.source, {part: part for part in parts})]
     sources: list[tuple[Any, dict[str, str]]] = []
-    by_path: dict[Path, dict[str, str]] = {}
     for part in parts:
-        source, key = run.source[part], None
-        if is_file(source):
-            source, key = path_and_key(source)
-        keys = by_path.get(source) if isinstance(source, Path) else None
-        if keys is None or (key or SINGLE_LIST) in keys:  # a file that is given twice becomes two
-            keys = {}
-            sources.append((source, keys))
-            if isinstance(source, Path):
-                by_path[source] = keys
-        keys[key or SINGLE_LIST] = part
-    return sources
+        source, key = path_and_key(run.source[part]) if is_file(run.source[part]) else (run.source[part], None)
+        same = [keys for other, keys in sources if is_file(source) and is_file(other) and other == source]
+        if not same or (key or SINGLE_LIST) in same[-1]:  # a file that is given twice becomes two
+            sources.append((source, {}))
+            same = [sources[-1][1]]
+        same[-1][key or SINGLE_LIST] = part
+    names = [Path(source).name if is_file(source) else _name_of_array(source, keys) for source, keys in sources]
+    counts = Counter(map(str.lower, names))
+    return [
+        (name if counts[name.lower()] == 1 else f"{'-'.join(keys.values())}-{name}", source, keys)
+        for name, (source, keys) in zip(names, sources, strict=True)
+    ]
 
 
-@contextlib.contextmanager
-def filling(folder: Path) -> Iterator[Path]:
-    """Create a temporary folder, which is renamed to `folder` if the block ends without an error."""
+def _name_of_array(items: Any, keys: Mapping[str, str]) -> str:
+    return keys[SINGLE_LIST] + (".npy" if items_from(items, "items").dtype.kind in "iu" else ".csv")
+
+
+def write(folder: Path, run: Run, keep: Keep, targets: Sequence[Target]) -> None:
+    """Write the files of a split; the folder has all of them or, after an error, none."""
     folder = Path(os.path.realpath(folder))
-    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     with explained(folder):
-        temporary.mkdir(parents=True)
-    try:
-        yield temporary
-        with explained(folder):
-            os.replace(temporary, folder)  # fails unless the folder is still new or empty
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
+            files = Path(temporary, folder.name)
+            files.mkdir()
+            for name, source, parts in targets:
+                masks = {key: keep[part] for key, part in parts.items()}
+                if not any(mask.any() for mask in masks.values()):
+                    continue
+                if not is_file(source):
+                    write_items(files / name, items_from(source, "items")[masks[SINGLE_LIST]])
+                elif is_file(run.source):
+                    write_subset(files / name, source, masks)
+                else:
+                    are_arrays = Path(source).suffix.lower() in ARRAYS  # the key of a text is its form or a column
+                    own = {key or sole_key(source) if are_arrays else SINGLE_LIST: masks[key] for key in masks}
+                    write_subset(files / name, source, own)
+            if not is_file(run.source):
+                _check_lists(files, run, keep, targets)
+            os.replace(files, folder)  # fails unless the folder is still new or empty
 
 
-def write_files(folder: Path, split: Reduction) -> None:
-    """Write the files of a split, read them again, and compare the items and labels with those that were audited."""
-    written: dict[str, str] = {}
-    is_split = is_file(split.run.source)
-    for file in split.files:
-        target, masks = folder / file.target, file.masks(split.keep, is_split=is_split)
-        if not any(mask.any() for mask in masks.values()):
-            continue
-        if is_file(file.source):
-            write_subset(target, file.source, masks)
-        else:
-            write_items(target, as_items(file.source, "items")[masks[SINGLE_LIST]])
-        names = {part: f"{target}:{key}" if key else str(target) for key, part in file.parts.items()}
-        written |= {part: name for part, name in names.items() if split.keep[part].any()}
-    audited = split.reduced().split
-    if is_split:
-        parts = read_parts(folder / split.files[0].target)
-        lists = {part: Listing(split.run.file, items, None, "") for part, items in parts.items()}
-    else:
-        lists = lists_from(written, log=False)
-    again = split_of(lists, audited.dataset)
+def _check_lists(folder: Path, run: Run, keep: Keep, targets: Sequence[Target]) -> None:
+    """Read the written lists again, and compare the items and labels with those that were audited."""
+    written = {
+        part: f"{folder / name}:{key}" if key else str(folder / name)
+        for name, _, parts in targets
+        for key, part in parts.items()
+        if keep[part].any()
+    }
+    again = split_of(lists_from(written, log=False), run.split.dataset)
     for part in written:
-        labels, expected = again.flags.get(part), audited.flags.get(part)
-        has_labels = expected is None or (labels is not None and np.array_equal(labels, expected))
-        if not (has_labels and np.array_equal(again.entries[part], audited.entries[part])):
+        labels, flags = again.flags.get(part), run.split.flags.get(part)
+        has_labels = flags is None or (labels is not None and np.array_equal(labels, flags[keep[part]]))
+        if not (has_labels and np.array_equal(again.entries[part], run.split.entries[part][keep[part]])):
             raise ProtocolError(
                 f"{Path(written[part]).name}: the format of this {part} list is ambiguous without the removed "
                 "lines. Save the list as .csv with the header `id`."
             )
 
 
-def sentence_about(split: Reduction, remaining: Sequence[Finding]) -> str:
+def sentence_about(name: str, keep: Keep, removed: Removed, remaining: Sequence[Finding]) -> str:
     """Return a summary of the removals from a split, its sizes and the remaining findings."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for one in split.removed:
-        counts[one.part, one.finding] += len(one.positions)
-    removals = ", ".join(f"{count:,} from {part} ({finding})" for (part, finding), count in counts.items())
-    sizes = []
-    for part, keep in split.keep.items():
-        if keep.size:
-            sizes.append(f"{part} {keep.sum():,}" + ("" if keep.all() else f" ({keep.size:,} before)"))
+    removals = ", ".join(f"{count:,} from {part} ({finding})" for (part, finding), count in removed.items())
+    sizes = [
+        f"{part} {mask.sum():,}" + ("" if mask.all() else f" ({mask.size:,} before)")
+        for part, mask in keep.items()
+        if mask.size
+    ]
     kinds = dict.fromkeys(
         f"{one.name} ({one.severity})" for _, one in ordered({"": remaining}) if one.severity != "information"
     )
-    text, incomparable = "nothing to remove", ""
-    if removals:
-        text = f"removed {removals}"
-        incomparable = ", so results are not comparable with those on the original lists"
+    incomparable = ", so results are not comparable with those on the original lists" if removals else ""
     why = "; remaining, because removing items does not fix them or was not requested: " if kinds else ""
     return (
-        f"{split.name}: {text}. Sizes: {', '.join(sizes)}{incomparable}. "
-        f"Audited again: {summary({split.name: remaining})}{why}{', '.join(kinds)}."
+        f"{name}: {f'removed {removals}' if removals else 'nothing to remove'}. Sizes: {', '.join(sizes)}{incomparable}"
+        f". Audited again: {summary({name: remaining})}{why}{', '.join(kinds)}."
     )
-
-
-def write_log(
-    path: Path, sentences: Sequence[str], findings: Mapping[str, Sequence[Finding]], splits: Sequence[Reduction]
-) -> None:
-    """Write a summary, the remaining findings without their items, and the removals by file.
-
-    A removal has the partition, the position of the entry from 1, the item, and the reason.
-    """
-    remaining = [
-        {"file": file, "finding": one.name, "severity": one.severity, "count": one.count}
-        for file, one in ordered(findings)
-    ]
-    removed = [
-        {
-            "split": split.name,
-            "partition": one.part,
-            "entry": position + 1,
-            "item": item,
-            "finding": one.finding,
-            "kept_in": one.kept_in,
-            "partner": partner,
-        }
-        for split in splits
-        for one in split.removed
-        for position, item, partner in zip(
-            one.positions.tolist(), one.items, one.partners or [""] * len(one.items), strict=True
-        )
-    ]
-    document = {"summary": sentences, "remaining": remaining, "removed": removed}
-    with replacing(path) as temporary:
-        temporary.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -141,7 +141,7 @@ class Split:
     def overlap(self, name: str, severity: str, kept_in: str, other: str, /, **words: str) -> list[Finding]:
         """Return a finding about the items that two partitions share; the fix is to remove them from `other`."""
         items = self.shared(kept_in, other)
-        removals, names = [Removal(other, items, kept_in)], self.dataset.names(items)
+        removals, names = [Removal(other, items)], self.dataset.names(items)
         return findings_of(name, severity, len(items), names, removals=removals, **words)
 
 
@@ -319,12 +319,12 @@ def read_rows(path: Path, what: str) -> list[tuple[int, list[str]]]:
     return rows
 
 
-def numbers_of(items: Sequence[Any], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:
+def numbers_of(items: Sequence[str], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:
     """Return the item number of each id or row number in a table, -1 for items that are not in the split.
 
     Parameters
     ----------
-    items : sequence of str or int
+    items : sequence of str
         Ids; or row numbers, if the dataset has no ids, or if it has ids in a known order but none of the items is one.
     dataset : Dataset
     n_items : int
@@ -356,8 +356,6 @@ def numbers_by_id(items: Iterable[Any], ids: NDArray) -> NDArray[np.int64]:
     return np.array([numbers.get(str(item), -1) for item in items], dtype=np.int64)
 
 
-def is_row(item: Any) -> bool:
+def is_row(item: str) -> bool:
     """Return whether an entry in a table is a row number."""
-    if isinstance(item, str):
-        return item.isascii() and item.isdecimal() and len(item) <= _DIGITS
-    return isinstance(item, (int, np.integer)) and not isinstance(item, bool) and 0 <= item < 10**_DIGITS
+    return item.isascii() and item.isdecimal() and len(item) <= _DIGITS

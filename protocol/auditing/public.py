@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing import fixing, texts
-from protocol.auditing.checks import about, audit_splits, difference
+from protocol.auditing import findings as texts
+from protocol.auditing import fixing
+from protocol.auditing.checks import about, audit_splits
 from protocol.auditing.checks.classes import audit_relevance
 from protocol.auditing.checks.codes import audit_codes
 from protocol.auditing.checks.declared import sizes_from
-from protocol.auditing.checks.known import audit_groups, audit_modalities
+from protocol.auditing.checks.identification import against_from, audit_against
+from protocol.auditing.checks.overlaps import audit_groups, audit_modalities
 from protocol.auditing.checks.training_log import audit_training_log, read_logs, reported_score
 from protocol.auditing.evidence import PATTERN, Evidence
 from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding
@@ -42,8 +44,6 @@ class Audit:
         arguments that were arrays.
     about : mapping of str to sequence of str
         By split, sentences on its sizes, the split that it resembles, and the checks that were not possible.
-    differences : mapping of str to Difference or ProtocolDifference
-        By split, its differences from the split or protocol with which it was compared (`against`).
     affected : mapping of str to ndarray of int64
         By split, if judged pairs are known, the positions, from 0, of the queries with a judged (near-)duplicate in
         the database or the training set, for `exclude_queries` of `protocol.evaluate`.
@@ -53,7 +53,6 @@ class Audit:
 
     findings: Mapping[str, Sequence[Finding]]
     about: Mapping[str, Sequence[str]]
-    differences: Mapping[str, difference.Difference | difference.ProtocolDifference] = field(default_factory=dict)
     affected: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     runs: Sequence[Run] = field(default=(), compare=False)
 
@@ -67,11 +66,6 @@ class Audit:
         """The number of findings that are inherent in the protocol or the dataset, or a matter of convention."""
         return self._count("warning")
 
-    @property
-    def n_informing(self) -> int:
-        """The number of findings that only describe the split, because no protocol is declared."""
-        return self._count("information")
-
     def fails(self, fail_on: str = "error") -> bool:
         """Return whether there is a finding of this severity (``error``, ``warning``, ``information``) or worse."""
         one_of(fail_on, SEVERITIES, "fail_on")
@@ -80,23 +74,19 @@ class Audit:
     def _count(self, severity: str) -> int:
         return sum(finding.severity == severity for findings in self.findings.values() for finding in findings)
 
-    def to_text(self, *, colour: bool = False, why: bool = False) -> str:
+    def to_text(self, *, why: bool = False) -> str:
         """Return the findings in the format of the command.
 
         Parameters
         ----------
-        colour : bool, default=False
-            Whether to use terminal colours.
         why : bool, default=False
             Whether to list the checks that were not possible, with what each of them needs.
         """
-        differences = [difference.to_text(one) for one in self.differences.values()]
-        return "\n\n".join([*differences, texts.text(self.findings, self.about, colour=colour, why=why)])
+        return texts.text(self.findings, self.about, why=why)
 
     def to_markdown(self) -> str:
         """Return the findings as GitHub Markdown, with a table for each split."""
-        differences = [difference.to_markdown(one) for one in self.differences.values()]
-        return "\n\n".join([texts.markdown(self.findings, self.about), *differences])
+        return texts.markdown(self.findings, self.about)
 
     def to_json(self) -> str:
         """Return the findings as a JSON list of objects."""
@@ -107,13 +97,12 @@ class Audit:
         return need("pandas", "report").DataFrame(texts.records(self.findings), columns=list(texts.KEYS))
 
     def write_fixed(self, folder: str | Path, *, also: Sequence[str] = ()) -> "Fixed":
-        """Write the splits without misplaced items, and audit the written files.
+        """Write the split without misplaced items, and audit what was written.
 
         Parameters
         ----------
         folder : str or Path
-            New or empty. For each audited file, a file in the same format is written, and ``fixes.json`` lists the
-            removed items and the reasons.
+            New or empty. Each list or complete split is written in its own format; arrays become files.
         also : sequence of str
             Warnings to fix, such as ``train-in-database``, in addition to errors and near-duplicates.
 
@@ -125,7 +114,8 @@ class Audit:
         Raises
         ------
         ProtocolError
-            If the folder is not empty or can't be written, or no query or database item would be left.
+            If there is not exactly one split, it divides pairs of modalities, the folder is not empty or can't be
+            written, or no query or database item would be left.
 
         Examples
         --------
@@ -138,66 +128,50 @@ class Audit:
         for name in also:
             one_of(name, KIND_OF, "finding", listing="protocol list findings")
         fixing.check_folder(folder)
-        files = fixing.files_of(self.runs)
-        splits = [fixing.Reduction(run, of_run, folder) for run, of_run in zip(self.runs, files, strict=True)]
-        audited = self._without_faults(splits, also)
-        sentences = [fixing.sentence_about(split, audited.findings[split.name]) for split in splits]
-        with fixing.filling(Path(folder)) as temporary:
-            for split in splits:
-                fixing.write_files(temporary, split)
-            fixing.write_log(temporary / fixing.LOG, sentences, audited.findings, splits)
-        return Fixed(Path(folder), audited, [split.removed for split in splits], sentences)
-
-    def _without_faults(self, splits: Sequence[fixing.Reduction], also: Sequence[str]) -> "Audit":
-        """Remove misplaced items from splits, and return the audit of what remains.
-
-        Removing items may cause other findings, so the checks are repeated until nothing more must be removed.
-        """
-        of_splits = {run.file for run in self.runs}
-        logs = {file: (of_file, self.about[file]) for file, of_file in self.findings.items() if file not in of_splits}
-        findings = [self.findings[run.file] for run in self.runs]
-        while True:
-            n_removed = sum(split.remove(of_file, also) for split, of_file in zip(splits, findings, strict=True))
-            audited = _checked([split.reduced() for split in splits], logs)
-            if not n_removed:
-                return audited
-            findings = [audited.findings[split.name] for split in splits]
+        if len(self.runs) != 1:
+            raise ProtocolError(f"write_fixed needs a single split, got {len(self.runs):,}. Fix each one by itself.")
+        (run,) = self.runs
+        found = self.findings[run.file]
+        if any(one.name == "pair-split" for one in found):
+            raise ProtocolError(f"{run.file}: pair-split can't be fixed by removing items. Move one item of each pair.")
+        logs = {file: (of, self.about[file]) for file, of in self.findings.items() if file != run.file}
+        targets, removed = fixing.targets_of(run), fixing.Removed()
+        name = " ".join(str(Path(folder, target)) for target, *_ in targets)
+        keep = {part: np.ones(len(entries), dtype=bool) for part, entries in run.split.entries.items()}
+        while True:  # removing items may cause other findings
+            more = fixing.remove(run.split, found, also, keep)
+            removed += more
+            audited = _checked([fixing.reduced(run, keep, name)], logs)
+            found = audited.findings[name]
+            if not more:
+                break
+        fixing.write(Path(folder), run, keep, targets)
+        return Fixed(audited, removed.total(), fixing.sentence_about(name, keep, removed, found))
 
     def __repr__(self) -> str:
         return self.to_text()
 
-    def _repr_html_(self) -> str:
-        return texts.html(self.findings, self.about)
-
 
 @dataclass(frozen=True)
 class Fixed:
-    """The splits as written, without misplaced items.
+    """A split as written, without misplaced items.
 
     Parameters
     ----------
-    folder : Path
     audit : Audit
         The audit of the written files, with the remaining findings.
-    removed : sequence of sequence of Removed
-        The removals from each split.
-    sentences : sequence of str
-        A summary of the removals and the remaining findings for each split; the log begins with these.
+    n_removed : int
+        The number of removed entries.
+    sentence : str
+        A summary of the removals and the remaining findings.
     """
 
-    folder: Path
     audit: Audit
-    removed: Sequence[Sequence[fixing.Removed]]
-    sentences: Sequence[str]
-
-    @property
-    def n_removed(self) -> int:
-        """The number of removed entries."""
-        return sum(len(one.positions) for removed in self.removed for one in removed)
+    n_removed: int
+    sentence: str
 
     def __str__(self) -> str:
-        listed = f"All removed items are listed in {self.folder / fixing.LOG}"
-        return "\n".join(map(printable, [*self.sentences, listed] if self.n_removed else self.sentences))
+        return printable(self.sentence)
 
 
 def audit(
@@ -232,11 +206,11 @@ def audit(
     evidence : Evidence, optional
         Additional information about the items: features, judged pairs, groups.
     training_log : path or sequence of path, optional
-        Scores by epoch, as ``.csv`` or JSON lines, where ``F:COLUMN`` names the column of the test scores, or as any
-        text with a `pattern`. See `protocol.auditing.checks.training_log`.
+        Scores by epoch, as ``.csv`` or JSON lines, or as any text with a `pattern`. See
+        `protocol.auditing.checks.training_log`.
     pattern : str, optional
         A regular expression for the lines of training logs that have a test score, with the named groups ``value``
-        and optionally ``bits``, ``epoch`` and ``reported``.
+        and optionally ``bits`` and ``epoch``.
     reported : float or str, optional
         The score that a paper reports for this training.
     protocol : str, optional
@@ -246,8 +220,7 @@ def audit(
         The expected sizes of partitions, such as ``{"query": 1000, "train": 5000}``, which replace those of the
         protocol.
     against : str, path, result of `protocol.load_split` or mapping, optional
-        The split with which each split is compared item by item: a complete split, or lists as
-        ``"query=F,database=F"``; or the name of a declared protocol.
+        The complete split with which each split is compared item by item, or the name of a declared protocol.
     **lists : path or array_like, shape (n,)
         The list of each partition, by its name: `query` and `database`, which are required, `train`,
         `validation_query` and `validation_database`. Row numbers, or ids (str). A file is text (also ``.gz``) with a
@@ -281,21 +254,17 @@ def audit(
     if not isinstance(protocol, str | None):
         raise ProtocolError(f"protocol: expected the name of a split protocol, got {type(protocol).__name__}.")
     files = {"labels": labels, "ids": ids, **evidence.files(), **lists}
-    _check_paths([*files.items(), *(("split", split) for split in splits)])
-    _check_paths([("against", one.rpartition("=")[2]) for one in str(against).split(",") if is_file(against)])
+    _check_paths([*files.items(), *(("split", split) for split in splits), ("against", against)])
     logs = _logs(training_log, pattern, reported)
-    if logs and not splits and all(value is None for value in files.values()):
-        options = {"protocol": protocol, "sizes": sizes, "against": against, "distance": evidence.distance}
-        for name, value in options.items():
-            if value is not None:
-                raise ProtocolError(f"{name} needs a split as well; a training log alone was given.")
+    options = (protocol, sizes, against, evidence.distance, *files.values())
+    if logs and not splits and all(value is None for value in options):
         return _checked([], logs)
     expected, dataset = sizes_from(sizes), known_dataset(ids, labels)
     runs = _runs(splits, lists, dataset, protocol)
     n_listed = max(run.n_listed for run in runs)
     first_of = {run.items: run.split.dataset for run in runs[::-1]}
     copies = {items: evidence.copies(items, of_runs, n_listed) for items, of_runs in first_of.items()}
-    other = difference.against_from(against, dataset)
+    other = against_from(against, dataset)
     for position, run in enumerate(runs):
         known = evidence.known(run.split.dataset, n_listed)
         known = dataclasses.replace(known, copies=copies[run.items], sizes=expected, against=other)
@@ -320,7 +289,7 @@ _Logs = Mapping[str, tuple[Sequence[Finding], Sequence[str]]]
 
 def _checked(runs: Sequence[Run], logs: _Logs, of_codes: tuple[list[Finding], list[str]] | None = None) -> Audit:
     """Return the audit of splits, of training logs, and of the codes of a single split."""
-    findings, sentences, affected, differences = audit_splits(runs), {}, {}, {}
+    findings, sentences, affected = audit_splits(runs), {}, {}
     codes, codes_not_checked = of_codes or ([], None)
     for run in runs:
         split, known, same = run.split, run.known, [one for one in runs if one.name == run.name]
@@ -333,11 +302,12 @@ def _checked(runs: Sequence[Run], logs: _Logs, of_codes: tuple[list[Finding], li
         if known.judged is not None:
             affected[run.file] = known.judged.queries(split)
         if known.against is not None:
-            differences[run.file] = difference.difference_of(run, known.against)
-            findings[run.file] += differences[run.file].findings()
+            different, compared = audit_against(run, known.against)
+            findings[run.file] += different
+            sentences[run.file] += compared
     for file, (of_log, lines) in logs.items():
         findings[file], sentences[file] = list(of_log), list(lines)
-    return Audit(findings, sentences, differences, affected, runs)
+    return Audit(findings, sentences, affected, runs)
 
 
 def _logs(files: Any, pattern: str | None, reported: Any) -> _Logs:

@@ -157,14 +157,10 @@ def _provenance(file: str | Path) -> dict[str, Any]:
         if not isinstance(record.get(key), kind):
             got = type(record.get(key)).__name__
             raise ProtocolError(f"{file}: provenance record: {key}: expected {kind.__name__}, got {got}.")
-    sizes = record["parameters"].get("sizes", {})
-    if not isinstance(sizes, dict):
-        got = type(sizes).__name__
-        raise ProtocolError(f"{file}: provenance record: sizes: expected numbers by partition, got {got}.")
-    for part, size in sizes.items():
-        integer(size, f"{file}: provenance record: size of {part}", minimum=0, maximum=_LARGEST)
-    if record.get("seed") is not None:
-        integer(record["seed"], f"{file}: provenance record: seed", minimum=0, maximum=_LARGEST)
+    numbers = {"seed": record.get("seed")} | record["parameters"].get("sizes", {})
+    for name, number in numbers.items():
+        if number is not None:
+            integer(number, f"{file}: provenance record: {name}", minimum=0, maximum=_LARGEST)
     return record
 
 

@@ -1,13 +1,11 @@
 """`protocol audit`: find leaks and imbalance in your own split."""
 
 import argparse
-import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from protocol.checks import ProtocolError, number
+from protocol.checks import ProtocolError
 from protocol.cli._output import check_outputs, show
 
 if TYPE_CHECKING:
@@ -38,17 +36,11 @@ def run(arguments: argparse.Namespace) -> int:
         _write(arguments.write_affected, _affected(audited))
     if arguments.markdown:
         show(audited.to_markdown())
-    elif _has_colours():
-        sys.stdout.write(audited.to_text(colour=True, why=arguments.why) + "\n")
     else:
         show(audited.to_text(why=arguments.why))
     if arguments.write_fixed:
         show(f"\n{audited.write_fixed(arguments.write_fixed, also=arguments.fix_also)}")
     return int(arguments.fail_on != "never" and audited.fails(arguments.fail_on))
-
-
-def _has_colours() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _codes(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -98,23 +90,12 @@ def _affected(audited: "Audit") -> str:
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
     """Yield the files that the audit may read: those that options name, and the dataset of a pipeline's split."""
-    yield from (getattr(arguments, name) for name in (*_LISTS, *_FILES))
-    if arguments.against:
-        yield from (entry.rpartition("=")[2] for entry in arguments.against.split(","))
-    for log in arguments.training_log or ():
-        yield from (log, log.rpartition(":")[0] or None)
+    yield from (getattr(arguments, name) for name in (*_LISTS, *_FILES, "against"))
+    yield from arguments.training_log or ()
     for split in arguments.splits:
         yield split
         for folder in Path(split).parents:
             yield from (folder / "items.h5", *folder.glob("datasets/*/items.h5"))
-
-
-def distance(text: str) -> float:
-    """Return the value of ``--distance``."""
-    try:
-        return number(float(text), "distance")
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"expected a finite number >= 0, got {text!r}.") from error
 
 
 def sizes(text: str) -> dict[str, int]:

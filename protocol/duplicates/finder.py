@@ -1,7 +1,6 @@
 """The finder of near-duplicates among images or vectors, and a contact sheet for judging the pairs by eye."""
 
 import base64
-import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -36,7 +35,6 @@ _ROWS = 1 << 13  # vectors that are converted at a time
 _SLACK = 1e-3  # error bound of the float32 cosines that preselect pairs
 _CONTENT = "content.h5"  # with the images of a dataset of the pipeline; the names of its items are in items.h5
 _LONGEST = 128  # pixels, of the longer side of an image on the sheet
-_LOSSLESS = 64  # pixels; PNG is small for images up to this size
 _T = TypeVar("_T")
 
 
@@ -119,23 +117,16 @@ def find_duplicates(
     number(least, "least", maximum=1)
     if database is None and database_ids is not None:
         raise ProtocolError("database_ids needs database as well.")
-    with contextlib.ExitStack() as stack:
-        left = stack.enter_context(opened(query, "query", vectors=vectors, ids=query_ids))
-        right = left
-        if database is not None:
-            right = stack.enter_context(opened(database, "database", vectors=vectors, ids=database_ids))
-        about = _sizes(left, right, (query_ids, database_ids), "vector" if vectors else "image")
-        find = _similar_vectors if vectors else _similar_images
-        pairs, candidates = find(left, right, least, threads, progress)
+    left = items_of(query, "query", vectors=vectors, ids=query_ids)
+    right = left if database is None else items_of(database, "database", vectors=vectors, ids=database_ids)
+    about = _sizes(left, right, (query_ids, database_ids), "vector" if vectors else "image")
+    pairs, candidates = (_similar_vectors if vectors else _similar_images)(left, right, least, threads, progress)
     ranked = proposed(pairs.where(pairs.score >= least), most, same=left is right)
     return Proposals(*ranked, left.ids, right.ids, (about, *candidates))
 
 
-@contextlib.contextmanager
-def opened(
-    values: Any, role: str, *, vectors: bool = False, ids: Any = None, image_size: int = SIZE
-) -> Iterator[Items]:
-    """Open the images or vectors of one side, `role`; files in a folder are resized to squares of `image_size` pixels.
+def items_of(values: Any, role: str, *, vectors: bool = False, ids: Any = None, image_size: int = SIZE) -> Items:
+    """Return the images or vectors of one side, `role`; files in a folder are resized to squares of `image_size`.
 
     Raises
     ------
@@ -143,25 +134,24 @@ def opened(
         If the input or the list of ids can't be read, the list has the wrong length or an id twice.
     """
     path = Path(values) if is_file(values) else None
-    name, rows, own = role if path is None else str(values), values, None
-    with contextlib.ExitStack() as stack:
-        if vectors:
-            if path is not None and path.is_dir():
-                raise ProtocolError(f"{values}: a folder, not a file of vectors. For images, leave out --vectors.")
-            rows = matrix_from(values, role)
-        elif path is None:
-            rows = as_numpy(values, role)
-        elif path.is_dir():
-            folder = _folder(path, image_size)
-            rows, own = folder.images, folder.ids
-        elif path.name == _CONTENT:
-            rows = stack.enter_context(storage.streamed(path, "images"))
-            own = _ids_next_to(path, len(rows))
-        else:
-            rows = map_array(values)
-        if not vectors:
-            check_images(rows, name)
-        yield Items(rows, name, own if ids is None else _listed(ids, f"{role}_ids", name, len(rows)))
+    name, own = role if path is None else str(values), None
+    if vectors:
+        if path is not None and path.is_dir():
+            raise ProtocolError(f"{values}: a folder, not a file of vectors. For images, leave out --vectors.")
+        rows = matrix_from(values, role)
+    elif path is None:
+        rows = as_numpy(values, role)
+    elif path.is_dir():
+        folder = _folder(path, image_size)
+        rows, own = folder.images, folder.ids
+    elif path.name == _CONTENT:
+        rows = map_array(f"{path}:images")
+        own = storage.decoded(storage.read(path.with_name("items.h5"), ["ids"])["ids"])
+    else:
+        rows = map_array(values)
+    if not vectors:
+        check_images(rows, name)
+    return Items(rows, name, own if ids is None else _listed(ids, f"{role}_ids", name, len(rows)))
 
 
 def _folder(path: Path, image_size: int) -> Any:
@@ -169,22 +159,11 @@ def _folder(path: Path, image_size: int) -> Any:
 
 
 def image_files(path: str | Path) -> list[Path]:
-    """Return the additional files that `opened` reads for images: those in a folder, or of a dataset."""
+    """Return the additional files that `items_of` reads for images: those in a folder, or of a dataset."""
     given = Path(path)
     if given.is_dir():
         return [given / name for name in _folder(given, 1).ids.tolist()]
     return [given.with_name("items.h5")] if given.name == _CONTENT else []
-
-
-def _ids_next_to(content: Path, n_items: int) -> NDArray[np.str_] | None:
-    """Return the names of the items of a dataset of the pipeline, if their file exists."""
-    file = content.with_name("items.h5")
-    if not file.is_file():
-        return None
-    ids = storage.decoded(storage.read(file, ["ids"])["ids"])
-    if len(ids) != n_items:
-        raise ProtocolError(f"{file}: {len(ids):,} ids for the {n_items:,} images of {content}.")
-    return ids
 
 
 def _listed(ids: Any, role: str, of: str, n_items: int) -> NDArray[np.str_]:
@@ -384,15 +363,12 @@ def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: 
     if not proposals.pairs.details:
         raise ProtocolError("contact sheet: vectors can't be shown, only images.")
     template, pairs, cards = templates(Path(__file__).parent).get_template(PACKAGE_DATA), proposals.pairs, []
-    with contextlib.ExitStack() as stack:
-        left = stack.enter_context(opened(query, "query", image_size=_LONGEST)).rows
-        right = left
-        if database is not None:
-            right = stack.enter_context(opened(database, "database", image_size=_LONGEST)).rows
-        for i, record in enumerate(proposals.records()):
-            label = str(record["rank"]) if record["choice"] == 1 else f"{record['rank']}.{record['choice']}"
-            pictures = {"left": _picture(left, int(pairs.query[i])), "right": _picture(right, int(pairs.database[i]))}
-            cards.append(record | pictures | {"distance": f"{1 - record['score']:.6f}", "label": label})
+    left = items_of(query, "query", image_size=_LONGEST).rows
+    right = left if database is None else items_of(database, "database", image_size=_LONGEST).rows
+    for i, record in enumerate(proposals.records()):
+        label = str(record["rank"]) if record["choice"] == 1 else f"{record['rank']}.{record['choice']}"
+        pictures = {"left": _picture(left, int(pairs.query[i])), "right": _picture(right, int(pairs.database[i]))}
+        cards.append(record | pictures | {"distance": f"{1 - record['score']:.6f}", "label": label})
     page = template.render(about=proposals.about, cards=cards, judgements=JUDGEMENTS, n_proposals=len(proposals))
     with storage.replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
@@ -407,8 +383,5 @@ def _picture(images: Any, row: int) -> str:
         size = tuple(max(1, round(side * scale)) for side in image.shape[1::-1])
         image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
     shown = np.ascontiguousarray(image[..., ::-1]) if image.ndim == 3 else image  # OpenCV uses BGR
-    if max(image.shape[:2]) <= _LOSSLESS:
-        kind, encoded = "png", cv2.imencode(".png", shown)[1]
-    else:
-        kind, encoded = "jpeg", cv2.imencode(".jpg", shown, [cv2.IMWRITE_JPEG_QUALITY, 90])[1]
-    return f"data:image/{kind};base64,{base64.b64encode(encoded.tobytes()).decode()}"
+    encoded = cv2.imencode(".png", shown)[1]
+    return f"data:image/png;base64,{base64.b64encode(encoded.tobytes()).decode()}"

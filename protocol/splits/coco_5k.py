@@ -1,8 +1,8 @@
 """MS-COCO as HashNet describes it: 5,000 queries; the rest is the database, with 10,000 training images.
 
 The partitions are drawn at random; HashNet's own lists are not part of this package. Those lists differ from the
-description: their database contains 112,218 images, among them all 5,000 queries (see
-`protocol.auditing.checks.identification`).
+description: their database contains 112,218 images, among them all 5,000 queries (repository thuml/HashNet,
+``data/coco``).
 """
 
 from protocol.registry import SplitRecord

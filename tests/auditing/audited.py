@@ -2,12 +2,17 @@
 
 import dataclasses
 import functools
+import tempfile
+from pathlib import Path
 
 import numpy as np
 
 from protocol import registry
-from protocol.auditing import Dataset, Evidence, Known, Run, Split
+from protocol.auditing import Evidence, Split
 from protocol.auditing import audit as audit_with
+from protocol.auditing.evidence import Known
+from protocol.auditing.items import Dataset
+from protocol.auditing.runs import Run
 from protocol.splits import DRAWN, Official, SameAs
 
 SIZES = {"query": 50, "validation_query": 30, "validation_database": 100, "train": 200}
@@ -16,9 +21,17 @@ EVIDENCE = {field.name for field in dataclasses.fields(Evidence)}
 
 
 def audit(*splits, **options):
-    """Call `protocol.audit` with the evidence among the options."""
-    evidence = Evidence(**{name: value for name, value in options.items() if name in EVIDENCE})
-    return audit_with(*splits, evidence=evidence, **{n: value for n, value in options.items() if n not in EVIDENCE})
+    """Call `protocol.audit` with the evidence among the options; groups and pairs may be lists, which are written."""
+    given = {name: value for name, value in options.items() if name in EVIDENCE}
+    rest = {name: value for name, value in options.items() if name not in EVIDENCE}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("groups", "pairs"):
+            rows = given.get(name)
+            if rows is not None and not isinstance(rows, str | Path):
+                given[name] = Path(folder, f"{name}.csv")
+                lines = enumerate(rows) if name == "groups" else rows
+                given[name].write_text("".join(f"{a},{b}\n" for a, b in lines))
+        return audit_with(*splits, evidence=Evidence(**given), **rest)
 
 
 def with_known(run, **known):

@@ -10,22 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol import registry
-from protocol.auditing import (
-    KIND_OF,
-    Audit,
-    Dataset,
-    Run,
-    Split,
-    audit_split,
-    audit_splits,
-    audit_truth,
-)
+from protocol.auditing import KIND_OF, Audit, Split
 from protocol.auditing import evidence as evidence_module
-from protocol.auditing.checks import about
-from protocol.auditing.checks.classes import audit_relevance
+from protocol.auditing.checks import about, audit_split, audit_splits
+from protocol.auditing.checks.classes import audit_relevance, audit_truth
 from protocol.auditing.evidence import EqualContent, WithinDistance, first_equal
 from protocol.auditing.experiment import LEARNING, audit_fit, audit_learned, audit_libraries
-from protocol.checks import ProtocolError
+from protocol.auditing.items import Dataset
+from protocol.auditing.runs import Run
 from protocol.provenance import storage
 from protocol.splits import PARTITIONS
 
@@ -160,15 +152,6 @@ def test_a_class_that_the_dataset_has_no_more_items_of_is_a_warning():
     assert any("because the dataset has no more of them" in one.consequence for one in found)
 
 
-def test_classes_are_those_that_occur_and_are_reported_by_name():
-    y = np.where(np.arange(20) % 2, 10, 4)
-    parts = {"query": np.arange(0, 6, 2), "database": np.arange(6, 20)}
-    (finding,) = audit_split(Run("x", Split(parts, Dataset(y=y))))
-    assert (finding.name, finding.severity, finding.examples) == ("class-missing", "warning", ("class 10",))
-    named = Dataset(y=y, class_names=[f"name {label}" for label in range(11)])
-    assert audit_split(Run("x", Split(parts, named)))[0].examples == ("name 10",)
-
-
 # Relevance
 
 
@@ -209,11 +192,6 @@ def test_first_equal_matches_a_naive_loop_in_blocks_of_any_size(n_items, seed, d
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evidence_module, "_BLOCK_BYTES", 100 if in_blocks else 1 << 20)
         assert first_equal(X).tolist() == slow
-
-
-def test_nan_is_refused():
-    with pytest.raises(ProtocolError, match=r"^X.npy: NaN or infinity in or after row 0\.$"):
-        first_equal(np.array([[np.nan]]), "X.npy")
 
 
 @settings(max_examples=100, deadline=None)
@@ -302,14 +280,6 @@ def test_folds_and_shifted_draws_are_not_independent():
     (finding,) = [one for one in folds["0"] if one.name == "runs-not-independent"]
     share = "The query partitions of the runs share 0 items, but 900 are expected by chance"
     assert finding.consequence.startswith(share)
-
-
-def test_a_split_that_cannot_be_drawn_is_not_reproducible():
-    sizes = {**SIZES, "train": 5_000}
-    made = audit_split(Run("x", clean("improved").split, "improved", SEED, sizes))
-    (finding,) = [one for one in made if one.name == "not-reproducible"]
-    needs = "query 50 + validation_query 30 + validation_database 100 + train 5,000"
-    assert f" determine (5,180 items are needed ({needs}), but the dataset has 2,000), so it" in finding.consequence
 
 
 # What was fitted

@@ -105,16 +105,6 @@ def test_codes_that_do_not_fit_are_refused(tmp_path):
         audit(*splits, labels=Y, **codes)
 
 
-def test_fixed_lists_are_audited_without_the_codes(tmp_path):
-    codes = {"query_codes": CLASS_CODES[QUERY], "database_codes": CLASS_CODES[np.append(DATABASE, 0)]}
-    audited = audit(**SPLIT | {"database": np.append(DATABASE, 0)}, **codes)  # item 0 is a query
-    assert ("one-code-per-class", "warning") in kinds(*audited.findings.values())
-    fixed = audited.write_fixed(tmp_path / "fixed").audit
-    assert "one-code-per-class" not in {name for name, _ in kinds(*fixed.findings.values())}
-    assert "(need codes)" in fixed.to_text(why=True)
-    assert "(need codes)" not in audited.to_text(why=True)
-
-
 def test_the_command_reads_packed_codes(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     arrays = {"query": QUERY, "database": DATABASE, "labels": Y}

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from protocol.auditing import Dataset, Split, read_excluded
+from protocol.auditing import Split, read_excluded
+from protocol.auditing.items import Dataset
 from protocol.checks import ProtocolError
 from protocol.duplicates import find_duplicates
 
@@ -26,10 +27,6 @@ def test_a_pair_excludes_a_query_whose_partner_is_in_the_database_or_the_trainin
     assert positions(tmp_path, named(0, 1, 0, 2, 3, 5), ids) == [1]  # 3 and 5 are both queries
     assert positions(tmp_path, named(4, 5, 1, 2, 2, 4), ids) == [2]  # in either order; others are no queries
     assert positions(tmp_path, named(3, 4, 1, 0, 1, 2), ids) == [0, 1]
-
-
-def test_row_numbers_name_the_items_of_a_dataset_with_ids(tmp_path):
-    assert positions(tmp_path, PAIRS.format(0, 1, 0, 2, 3, 5)) == [1]
 
 
 def test_only_judged_duplicates_count(tmp_path):

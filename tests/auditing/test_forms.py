@@ -76,23 +76,10 @@ def test_equal_names_are_compared_where_partitions_must_be_disjoint(protocol, is
     assert "equal-file-names" in str(in_query)
 
 
-def test_lists_that_share_some_ids_may_share_others_in_another_form():
-    assert [name for name, *_ in audited(["a", "b"], ["a", "B"])] == ["query-in-database", "ids-differ-in-form"]
-    assert [name for name, *_ in audited(["a", "A"], ["a", "A"])] == ["query-in-database"]
-
-
 def test_ids_of_a_dataset_and_row_numbers_have_one_form():
     (made,) = audit(query=["a", "b"], database=["A", "c"], ids=["a", "A", "b", "c"]).findings.values()
     assert list(made) == []
     assert audited([1, 2], [10, 20]) == []
-
-
-def test_every_pair_of_lists_is_compared():
-    (made,) = audit(query=["q.jpg", "r.jpg"], train=["./d.jpg", "g.jpg"], database=["d.jpg", "e.jpg"]).findings.values()
-    assert [(one.name, one.examples) for one in made] == [
-        ("train-not-in-database", ("./d.jpg", "g.jpg")),
-        ("ids-differ-in-form", ("./d.jpg ~ d.jpg",)),
-    ]
 
 
 @pytest.mark.parametrize(("number", "plain"), FORMS["numbers"])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol import registry
-from protocol.auditing import Dataset, Split
+from protocol.auditing import Split
 from protocol.auditing.checks.identification import (
     PUBLISHED,
     PublishedLists,
@@ -20,6 +20,7 @@ from protocol.auditing.checks.identification import (
     identify,
     nearest,
 )
+from protocol.auditing.items import Dataset
 from protocol.splits import PARTITIONS
 
 FIXED = [
@@ -137,6 +138,7 @@ def test_lists_are_recognised_by_their_file_names_whatever_their_folder_order_an
         protocol="coco_5k",
         n_classes=3,
         sizes={"query": 10},
+        shared={},
         digests={"query": digest_of_names(names[:10])},
     )
     monkeypatch.setattr("protocol.auditing.checks.identification.PUBLISHED", (lists,))

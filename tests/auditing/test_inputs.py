@@ -8,9 +8,10 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from protocol.auditing import Dataset, audit
+from protocol.auditing import audit
 from protocol.auditing.checks.training_log import read_logs
 from protocol.auditing.evidence import features_from, groups_from, modalities_from
+from protocol.auditing.items import Dataset
 from protocol.auditing.known_pairs import known_pairs_for
 from protocol.checks import ProtocolError
 from protocol.evaluation.exclusion import excluded_rows

@@ -1,7 +1,5 @@
 """The sentence about a clean split lists exactly the checks that were not possible, for all options."""
 
-import itertools
-
 import numpy as np
 import pytest
 from audited import audit
@@ -9,54 +7,6 @@ from audited import audit
 from protocol.auditing.findings import NOT_CHECKED
 from protocol.checks import ProtocolError
 from protocol.provenance import storage
-
-N = 60_000
-# Splits with a problem: the argument that the check requires, and the words that are printed if it is missing.
-FAULTS = {
-    "query-in-train": ({"train"}, "all checks of missing partitions"),
-    "size-mismatch": ({"protocol"}, "size-mismatch (needs"),
-    "class-missing": ({"labels"}, "class-missing, "),
-    "query-without-relevant": ({"labels"}, "query-without-relevant"),
-    "near-duplicate": ({"features"}, "near-duplicate (needs features)"),
-    "pair-split": ({"pairs"}, "pair-split"),
-    "unused-items": ({"labels"}, "unused-items"),
-}
-GIVEN = {
-    "train": np.array([0, 200]),
-    "protocol": "cifar10_s1",
-    "labels": np.where(np.arange(N) == 1, 1, 0),  # query 1 is alone in its class
-    "features": np.repeat(np.arange(N // 2.0), 2)[:, None],  # 2 and 3 are equal, 2 is a query
-    "pairs": np.array([[2, 100]]),
-}
-OPTIONS = [chosen for size in range(len(GIVEN) + 1) for chosen in itertools.combinations(GIVEN, size)]
-
-
-@pytest.mark.parametrize("chosen", OPTIONS, ids="+".join)
-def test_a_problem_is_found_or_its_check_is_listed_as_not_possible(chosen):
-    audited = audit(query=[0, 1, 2], database=[3, *range(100, 2_000)], **{name: GIVEN[name] for name in chosen})
-    (made,), ((_, *_, not_checked),) = audited.findings.values(), audited.about.values()
-    assert not_checked.startswith(NOT_CHECKED)
-    names = {one.name for one in made}
-    for name, (needed, words) in FAULTS.items():
-        possible = needed <= set(chosen)
-        if name == "unused-items":  # under a protocol with a training set, only with all partitions
-            possible = possible and ("protocol" not in chosen or "train" in chosen)
-        if name == "query-in-train":
-            words = "(train" if possible else "train"
-        assert (name in names) == possible
-        assert (words in not_checked) == (not possible)
-
-
-def test_clean_and_not_checked_are_one_statement():
-    audited = audit(query=["a", "c"], database=["b", "d"])
-    for text in (audited.to_markdown(), audited._repr_html_()):
-        assert "clean" not in text.replace("cleaned", "")
-        assert text.count("no errors or warnings; not checked: all checks of missing partitions (") == 1
-        assert NOT_CHECKED not in text
-    found = audit(query=["a"], database=["a", "b"])
-    for text in (found.to_markdown(), found._repr_html_()):
-        assert "clean" not in text.replace("cleaned", "")
-        assert text.count(NOT_CHECKED) == 1
 
 
 def test_findings_are_first_and_the_number_of_missing_checks_is_last():
@@ -73,11 +23,6 @@ def test_findings_are_first_and_the_number_of_missing_checks_is_last():
     assert found.to_markdown().splitlines()[2].startswith("| severity |")
     several = audit({"query": [0], "database": [0, 1]}, {"query": [1], "database": [0, 2]})
     assert several.to_text().count("more data") == 1
-
-
-def test_an_empty_partition_counts_as_missing():
-    lists = {"query": ["a"], "database": ["b"]}
-    assert str(audit(**lists, train=[])) == str(audit(**lists)).replace("query database", "query database train")
 
 
 # One input is removed at a time.
@@ -126,6 +71,8 @@ def everything(tmp_path):
         arguments[part].write_text("".join(f"{IDS[row]} {' '.join(map(str, one_hot[row]))}\n" for row in rows))
     log = tmp_path / "log.csv"
     log.write_text("epoch,mAP\n1,0.5\n2,0.7\n3,0.6\n")
+    judged = tmp_path / "judged.csv"
+    judged.write_text("query,database,judgement\ni005,i023,1\n")
     features, groups = np.arange(400.0)[:, None], np.arange(400)
     features[4], groups[7] = features[22], groups[25]
     codes = CLASSES[:, None] >> np.arange(3) & 1
@@ -134,7 +81,7 @@ def everything(tmp_path):
         "ids": IDS,
         "labels": CLASSES,
         "features": features,
-        "known_pairs": [[5, 23, 1]],
+        "known_pairs": judged,
         "pairs": [["i006", "i024"]],
         "groups": groups,
         "training_log": log,
@@ -169,17 +116,6 @@ def test_without_one_input_every_check_is_made_or_listed(name, everything):
             return
         rest = {part: everything[part] for part in PARTS} | {"protocol": "standard"}
     check_removal(complete, audit(**rest), name)
-
-
-@pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("known", [(), ("ids", "labels")])
-def test_without_the_labels_of_one_list_every_check_is_made_or_listed(part, known, tmp_path, everything):
-    kept = {key: everything[key] for key in (*PARTS, *known, "protocol", "sizes")}
-    complete = audit(**kept)
-    assert "query-without-relevant" in names_of(complete)[0]
-    kept[part] = tmp_path / "bare.txt"
-    kept[part].write_text("".join(f"{IDS[row]}\n" for row in PARTS[part]))
-    check_removal(complete, audit(**kept), "")
 
 
 def test_without_folders_that_tell_equal_names_apart_every_check_is_made_or_listed():

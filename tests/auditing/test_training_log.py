@@ -28,9 +28,8 @@ def judged(file, reported=None, pattern=None):
 def test_a_log_has_its_verdicts(tmp_path, case):
     path = tmp_path / case["file"]
     path.write_text(case["text"])
-    file = f"{path}:{case['column']}" if "column" in case else path
     for reported, expected in case["verdicts"].items():
-        verdicts = judged(file, None if reported == "-" else reported, case.get("pattern"))
+        verdicts = judged(path, None if reported == "-" else reported, case.get("pattern"))
         assert [severity for severity, _ in verdicts] == expected, reported
     assert case.get("consequence", "") in verdicts[-1][1] if verdicts else "consequence" not in case
 

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from protocol import registry
-from protocol.auditing import KIND_OF, Dataset, audit_splits, write_findings
+from protocol.auditing import KIND_OF, write_findings
+from protocol.auditing.checks import audit_splits
+from protocol.auditing.items import Dataset
 from protocol.auditing.runs import read_lists
 from protocol.cli import main
 from protocol.provenance import storage
@@ -109,16 +111,6 @@ def test_the_user_chooses_the_findings_that_fail(folder, fail_on, leak, warned, 
     assert main(["audit", *lists, "database.txt", "--fail-on", fail_on]) == leak
 
 
-def test_colour_is_only_for_terminals_that_allow_it(folder, capsys, monkeypatch):
-    leaking()
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm")
-    for value, coloured in (("", True), ("1", False)):
-        monkeypatch.setenv("NO_COLOR", value)
-        assert main(["audit", *LISTS]) == 1
-        assert ("\x1b[" in capsys.readouterr().out) == coloured
-
-
 def pipeline(folder, *, seeds=(0, 1), name="improved"):
     """Write the files of the pipeline: the items, and a split for each seed."""
     items = {"ids": np.char.encode(IDS), "labels": Y, "class_names": [b"a", b"b", b"c", b"d", b"e"]}
@@ -186,6 +178,3 @@ def test_the_lists_of_deephash_are_clean(nuswide, capsys):
     assert names("--query", test, "--database", train) == (0, [])
     out = " ".join(capsys.readouterr().out.split())
     assert "query 2,100, database 10,500" in out
-    lists = "DeepHash-pytorch's lists of NUS-WIDE-21"
-    assert f"The query list has the 2,100 file names of the query list in {lists}." in out
-    assert f"The database list has the 10,500 file names of the train list in {lists}." in out

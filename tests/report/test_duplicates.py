@@ -7,15 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 from protocol import metrics
-from protocol.auditing import KnownPairs
+from protocol.auditing.known_pairs import KnownPairs
 from protocol.counting import HammingCounts, pack_counts
 from protocol.provenance import storage
 from protocol.report.sections.data import duplicates_section
-from protocol.scores.statistics import TWO_RUNS
-from protocol.scores.summary import COLUMNS, ITEMS, at, collect, with_and_without
+from protocol.scores.summary import COLUMNS, ITEMS, collect, with_and_without
 
 PLACE = ("cifar10", "gist", "class_label", "standard")
 
@@ -76,20 +74,6 @@ def test_the_page_says_whether_a_score_or_a_rank_moves(results):
         assert answer.endswith(f"and {ranks}")
         assert others == "For the other metrics, no rank changes. The file duplicates.csv contains all values."
         assert found.tables[0].rows == [["gist", "class_label", "standard", "8 of 100", *cells]]
-
-
-def test_the_figure_has_the_interval_of_the_paired_difference(results):
-    (figure,) = section(results, table()).figures
-    (itq,) = at(figure.data, metric="mAP", hasher="itq").itertuples()
-    assert np.isnan([itq.low, itq.high]).all()  # two runs, -1.11 to 0.81
-    assert figure.shows.endswith(TWO_RUNS)
-    (narrow,) = section(results, table().assign(difference_std=0.01)).figures
-    (shown,) = at(narrow.data, metric="mAP", hasher="itq").itertuples()
-    half = stats.t.ppf(0.975, 1) * 0.01 * (1 / 2 + results.shared("standard")) ** 0.5
-    assert (shown.difference, shown.low, shown.high) == pytest.approx((-0.15, -0.15 - half, -0.15 + half))
-    assert (itq.value, itq.value_versus) == pytest.approx((0.6, 0.45))
-    assert figure.title == "Paired differences: without these queries minus all"
-    assert set(figure.sentences) == {"mAP", "empty@r2"}
 
 
 def test_the_script_scores_the_other_queries_alone(root, tmp_path, monkeypatch):

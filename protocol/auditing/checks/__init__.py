@@ -6,10 +6,11 @@ from pathlib import Path
 from protocol.auditing.checks.classes import audit_classes
 from protocol.auditing.checks.declared import audit_runs, audit_seed, audit_sizes, declared_sizes, runs_not_compared
 from protocol.auditing.checks.identification import identify
-from protocol.auditing.checks.known import audit_copies, audit_known_pairs
 from protocol.auditing.checks.overlaps import (
+    audit_copies,
     audit_entries,
     audit_forms,
+    audit_known_pairs,
     audit_overlaps,
     is_complete,
     names_not_compared,

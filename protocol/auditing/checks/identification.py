@@ -1,31 +1,32 @@
-"""Identify the declared protocol, or the published lists, that a split matches or resembles, and the differences.
-
-Lists published with toolkits are recognised by their properties in ``published.toml``: sizes, overlaps and digests.
-"""
+"""Identify the protocol or published lists that a split matches or resembles, and compare two splits item by item."""
 
 import hashlib
+import itertools
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.auditing.checks.classes import class_counts, has_several
-from protocol.auditing.items import Split
+from protocol.auditing.findings import Finding, findings_of
+from protocol.auditing.items import Dataset, Split
+from protocol.auditing.runs import Run, read_runs
+from protocol.checks import ProtocolError, one_of
+from protocol.inputs.conversion import is_file
 from protocol.splits import PARTITIONS, Drawn, Official, Rest, SplitProtocol
 
-PACKAGE_DATA = "published.toml"
 _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
 _KINDS = ("sizes", "classes", "overlaps", "official splits")
 _OPEN = 0.25
 _NEAR_SIZES, _NEAR = 0.25, 2.5
 
 
-@dataclass(frozen=True)
-class PublishedLists:
+class PublishedLists(NamedTuple):
     """The lists of one dataset in one toolkit.
 
     Parameters
@@ -38,8 +39,8 @@ class PublishedLists:
         The number of labels per line.
     sizes : mapping of str to int
         Sizes by partition; unknown partitions are omitted.
-    shared : mapping of (str, str) to int
-        The number of items that two partitions share; unknown pairs are omitted.
+    shared : mapping of str to int
+        The number of items that two partitions share, as in ``query/train``; unknown pairs are omitted.
     digests : mapping of str to str
         By partition, the result of `digest_of_names` for the file names in the list.
     """
@@ -48,8 +49,8 @@ class PublishedLists:
     protocol: str
     n_classes: int
     sizes: Mapping[str, int]
-    shared: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    digests: Mapping[str, str] = field(default_factory=dict)
+    shared: Mapping[str, int]
+    digests: Mapping[str, str] = {}
 
 
 def digest_of_names(names: Iterable[str]) -> str:
@@ -64,19 +65,12 @@ def digest_of_names(names: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(distinct).encode()).hexdigest()
 
 
-def _published() -> tuple[PublishedLists, ...]:
-    content = tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8"))
-    for properties in content.values():
-        properties["shared"] = {tuple(pair.split("/")): n for pair, n in properties.get("shared", {}).items()}
-    return tuple(PublishedLists(name, **properties) for name, properties in content.items())
-
-
-PUBLISHED = _published()
+_FILE = Path(__file__).with_name("published.toml")
+PUBLISHED = tuple(PublishedLists(name, **lists) for name, lists in tomllib.loads(_FILE.read_text("utf-8")).items())
 """The lists that an audit recognises."""
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """The comparison of one property between a split and a protocol.
 
     Parameters
@@ -84,8 +78,6 @@ class Comparison:
     by : {"sizes", "classes", "overlaps", "official splits"}
     what : str
         The partition or pair of partitions that is compared.
-    here, declared : str
-        The two values, for a table.
     distance : float
         From 0 (equal) to 1.
     difference : str
@@ -94,8 +86,6 @@ class Comparison:
 
     by: str
     what: str
-    here: str
-    declared: str
     distance: float
     difference: str = ""
 
@@ -110,14 +100,14 @@ class Match:
     comparisons : sequence of Comparison
     open : sequence of str
         Partitions of the split whose sizes were not compared, because the protocol does not fix them.
-    published : PublishedLists or None
-        The lists; None for a declared protocol.
+    implements : str
+        The protocol that published lists are intended to implement; empty for a protocol.
     """
 
     name: str
     comparisons: Sequence[Comparison]
     open: Sequence[str] = ()
-    published: PublishedLists | None = None
+    implements: str = ""
 
     @property
     def distance(self) -> float:
@@ -180,7 +170,7 @@ class _Facts:
 
 
 def identify(split: Split, declared: str | None = None) -> str:
-    """Return one or two sentences that identify a split; empty if it matches its declared protocol best.
+    """Return sentences that identify a split; empty if it matches its declared protocol best.
 
     Parameters
     ----------
@@ -201,36 +191,39 @@ def identify(split: Split, declared: str | None = None) -> str:
     >>> identify(Split(parts, Dataset()))
     'This split resembles cifar10_54k in sizes and overlaps, but 8 of 1,000 queries are in the database (declared 0).'
     """
-    matches, sentences = nearest(split), _recognised(split)
+    first, *others = matches = nearest(split)
+    by_name, sentences = {match.name: match for match in matches}, _recognised(split)
+    same = [one.name for one in others if one.is_exact and first.is_exact and one.by == first.by]
+    text = first.sentence().replace(first.name, " or ".join([first.name, *same]), 1)
     if declared is None:
-        sentences.insert(0, f"This split {_undeclared(matches, split)}.")
-    elif not _is_open(registry.get("split", declared)):  # otherwise, its sizes are configured
-        declared_match = next(match for match in matches if match.name == declared)
-        if matches[0].is_near and matches[0].distance < declared_match.distance:
-            sentences.insert(0, f"This split {_sentence(matches)}; {declared} was declared.")
+        if not first.is_near:
+            text = f"matches none of the {len(matches)} declared protocols and published lists of fixed size"
+        elif first.implements:
+            text += f"; it {by_name[first.implements].sentence()}"
+        untrained = first.is_near and not len(split["train"])
+        sentences.insert(0, f"This split {text}{'; no training set was given' if untrained else ''}.")
+    elif declared in by_name and first.is_near and first.distance < by_name[declared].distance:
+        sentences.insert(0, f"This split {text}; {declared} was declared.")
     return " ".join(sentences)
 
 
-def _undeclared(matches: Sequence[Match], split: Split) -> str:
-    first = matches[0]
-    if not first.is_near:
-        return f"matches none of the {len(matches)} declared protocols and published lists of fixed size"
-    text = _sentence(matches)
-    if first.published is not None:
-        protocol = next(one for one in matches if one.name == first.published.protocol)
-        text += f"; it {protocol.sentence()}"
-    return text + ("" if len(split["train"]) else "; no training set was given")
-
-
-def _sentence(matches: Sequence[Match]) -> str:
-    """Return the description of the first match, with the names of others that are exact in the same properties."""
-    first, *others = matches
-    same = [one.name for one in others if one.is_exact and first.is_exact and one.by == first.by]
-    return first.sentence().replace(first.name, " or ".join([first.name, *same]), 1)
+def _recognised(split: Split) -> list[str]:
+    """Return a sentence for each partition whose file names are those of a published list."""
+    ids, known = split.dataset.ids, [(lists, part) for lists in PUBLISHED for part in lists.digests]
+    if ids is None:
+        return []
+    lengths = {lists.sizes[part] for lists, part in known}
+    digests = {part: digest_of_names(ids[items]) for part, items in split.parts.items() if len(items) in lengths}
+    return [
+        f"The {part} list has the {len(split[part]):,} file names of the {listed} list in {lists.name}."
+        for part, digest in digests.items()
+        for lists, listed in known
+        if lists.digests[listed] == digest
+    ]
 
 
 def nearest(split: Split) -> list[Match]:
-    """Return the matches with all protocols of fixed size and all published lists: near ones first, then by distance.
+    """Return the matches with all protocols of fixed size and published lists: near ones first, then by distance.
 
     The distance is the sum of these terms, each from 0 to 1, for the properties that are known on both sides:
 
@@ -250,7 +243,12 @@ def nearest(split: Split) -> list[Match]:
     facts = _Facts.of(split)
     declared = {name: registry.get("split", name) for name in registry.names("split")}
     matches = [_match(name, protocol, facts) for name, protocol in declared.items() if not _is_open(protocol)]
-    matches += [_match_lists(lists, facts) for lists in PUBLISHED]
+    for lists in PUBLISHED:
+        shared = {(a, b): lists.shared[f"{a}/{b}"] for a, b in _PAIRS if f"{a}/{b}" in lists.shared}
+        found = [*_sizes(facts, lists.sizes), *_overlaps(facts, shared), *_dataset(facts, None, lists.n_classes)]
+        matches.append(
+            Match(lists.name, found, [part for part in facts.sizes if part not in lists.sizes], lists.protocol)
+        )
     return sorted(matches, key=lambda one: (not one.is_near, one.distance, -len(one.comparisons), one.name))
 
 
@@ -281,12 +279,6 @@ def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
     return Match(name, comparisons, [part for part in facts.sizes if part not in sizes])
 
 
-def _match_lists(lists: PublishedLists, facts: _Facts) -> Match:
-    comparisons = [*_sizes(facts, lists.sizes), *_overlaps(facts, lists.shared)]
-    comparisons += _dataset(facts, None, lists.n_classes)
-    return Match(lists.name, comparisons, [part for part in facts.sizes if part not in lists.sizes], lists)
-
-
 def _sizes(facts: _Facts, sizes: Mapping[str, int], *, n_items: int | None = None) -> Iterable[Comparison]:
     """Compare sizes.
 
@@ -297,12 +289,7 @@ def _sizes(facts: _Facts, sizes: Mapping[str, int], *, n_items: int | None = Non
         if part in sizes:
             follows = part == "database" and facts.n_listed == n_items
             text = "" if follows else f"{_the(part)} has {actual:,} items (declared {sizes[part]:,})"
-            yield _numbers("sizes", part, actual, sizes[part], _relative(actual, sizes[part]), text)
-
-
-def _numbers(by: str, what: str, actual: int, declared: int, distance: float, text: str) -> Comparison:
-    """Return the comparison of two numbers; `text` describes their difference."""
-    return Comparison(by, what, f"{actual:,}", f"{declared:,}", distance, text if actual != declared else "")
+            yield Comparison("sizes", part, _relative(actual, sizes[part]), text if actual != sizes[part] else "")
 
 
 def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[Comparison]:
@@ -314,7 +301,9 @@ def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[
                 declared -= facts.n_queries_trained_on  # these are reported as queries
             noun = "queries" if a == "query" else "training items"
             text = f"{actual:,} of {size:,} {noun} are in {_the(b)} (declared {declared:,})"
-            yield _numbers("overlaps", f"{a} in {b}", actual, declared, abs(actual - declared) / size, text)
+            yield Comparison(
+                "overlaps", f"{a} in {b}", abs(actual - declared) / size, text if actual != declared else ""
+            )
 
 
 def _dataset(facts: _Facts, n_items: int | None, n_classes: int | None) -> Iterable[Comparison]:
@@ -322,12 +311,12 @@ def _dataset(facts: _Facts, n_items: int | None, n_classes: int | None) -> Itera
     actual = facts.split.dataset.n_items
     if actual is not None and n_items is not None:
         text = f"the dataset has {actual:,} items (declared {n_items:,})"
-        yield _numbers("sizes", "dataset", actual, n_items, _relative(actual, n_items), text)
+        yield Comparison("sizes", "dataset", _relative(actual, n_items), text if actual != n_items else "")
     actual = facts.n_classes
     if actual is not None and (n_items is not None or n_classes is not None):
         declared = n_classes or 0
         text = f"it has {actual:,} classes (declared {declared or 'none'})"
-        yield _numbers("classes", "dataset", actual, declared, float(actual != declared), text)
+        yield Comparison("classes", "dataset", float(actual != declared), text if actual != declared else "")
 
 
 def _classes(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
@@ -344,7 +333,7 @@ def _classes(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
         least = "at least " if several else ""
         actual = " to ".join(f"{count:,}" for count in dict.fromkeys((counts.min(), counts.max())))
         text = f"{_the(part)} has {actual} items per class (declared {least}{number:,})" if off.any() else ""
-        yield Comparison("classes", part, actual, f"{least}{number:,}", distance, text)
+        yield Comparison("classes", part, distance, text)
 
 
 def _official(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
@@ -353,22 +342,7 @@ def _official(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
         if isinstance(declared, Official) and declared.part in official and part in facts.sizes:
             size, actual = facts.sizes[part], int(np.isin(facts.split[part], official[declared.part]).sum())
             text = f"{size - actual:,} items of {_the(part)} are not of the official split {declared.part!r}"
-            yield _numbers("official splits", part, actual, size, 1 - actual / size, text)
-
-
-def _recognised(split: Split) -> list[str]:
-    """Return a sentence for each partition whose file names are those of a known list."""
-    ids, known = split.dataset.ids, [(lists, part) for lists in PUBLISHED for part in lists.digests]
-    if ids is None:
-        return []
-    lengths = {lists.sizes[part] for lists, part in known}
-    digests = {part: digest_of_names(ids[items]) for part, items in split.parts.items() if len(items) in lengths}
-    return [
-        f"The {part} list has the {len(split[part]):,} file names of the {listed} list in {lists.name}."
-        for part, digest in digests.items()
-        for lists, listed in known
-        if lists.digests[listed] == digest
-    ]
+            yield Comparison("official splits", part, 1 - actual / size, text if actual != size else "")
 
 
 def _relative(a: int, b: int) -> float:
@@ -384,3 +358,165 @@ def _the(part: str) -> str:
 def _joined(parts: Iterable[str]) -> str:
     *most, last = [*parts] or [""]
     return f"{', '.join(most)} and {last}" if most else last
+
+
+# Comparison with a protocol or with another split
+
+
+def against_from(against: Any, dataset: Dataset) -> str | tuple[str, Split] | None:
+    """Return the name of a protocol, or another split and its name; None for None.
+
+    Parameters
+    ----------
+    against : str, path, result of `load_split`, mapping or None
+        The name of a declared protocol, or a complete split as for `audit`.
+    dataset : Dataset
+        The known properties of the dataset.
+
+    Raises
+    ------
+    ProtocolError
+        If `against` is none of these or can't be read.
+    """
+    if against is None or (isinstance(against, str) and against in registry.names("split")):
+        return against
+    if isinstance(against, str) and not Path(against).suffix and not Path(against).exists():
+        one_of(against, registry.names("split"), "split", listing="protocol list splits")
+    if not (is_file(against) or isinstance(against, Mapping) or isinstance(getattr(against, "path", None), Path)):
+        raise ProtocolError(
+            f"against: expected the name of a protocol, a file or a mapping of partition names to lists, got "
+            f"{type(against).__name__}."
+        )
+    run = read_runs([against], dataset)[0]
+    return run.file if is_file(against) else "the other split", run.split
+
+
+def audit_against(run: Run, against: str | tuple[str, Split]) -> tuple[list[Finding], list[str]]:
+    """Return the differences of a split from a protocol, or from another split, and sentences about the comparison.
+
+    There is one finding for a protocol; for a split, there is one for each move between partitions, one for the order,
+    and one for partitions that only one side has.
+    """
+    if isinstance(against, str):
+        match = compare(run.split, against)
+        lines = match.differences
+        what = f"The split differs from the protocol {against} in these respects"
+        found = findings_of("split-difference", "information", len(lines), lines, what=what)
+        return found, [f"Compared with {against}: this split {match.sentence()}."]
+    there, other = against
+    compared = difference(run.split, other, here=run.file, there=there)
+    listed: list[tuple[str, Sequence[str]]] = [
+        (f"These items are in {_named(a)} here, and in {_named(b)} in {there}", items)
+        for (a, b), items in compared.moved.items()
+    ]
+    same = f"These partitions have the same items as in {there}, but in another order or with other duplicates"
+    alone = f"These partitions are not compared, because they exist only in the split or only in {there}"
+    listed += [(same, compared.reordered), (alone, [f"{part} (only {side})" for part, side in compared.alone.items()])]
+    sizes = [f"{part} {a:,} here, {b:,} there, {both:,} in both" for part, (a, b, both) in compared.sizes.items()]
+    about = f"Compared with {there} by {compared.by}: {'; '.join(sizes)}."
+    return [
+        one
+        for what, items in listed
+        for one in findings_of("split-difference", "information", len(items), items, what=what)
+    ], [about]
+
+
+class Difference(NamedTuple):
+    """The differences between two splits of the same items.
+
+    Parameters
+    ----------
+    by : {"ids", "row numbers"}
+        How items were matched.
+    sizes : dict of str to (int, int, int)
+        By partition, its number of items here, there, and in both.
+    moved : dict of (tuple of str, tuple of str) to tuple of str
+        The items in different partitions, by their partitions here and there.
+    reordered : tuple of str
+        The partitions with the same items in another order, or with other duplicates.
+    alone : dict of str to str
+        The partitions that only one side has, and that side, ``"here"`` or ``"there"``; these are not compared.
+    """
+
+    by: str
+    sizes: dict[str, tuple[int, int, int]]
+    moved: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]
+    reordered: tuple[str, ...]
+    alone: dict[str, str]
+
+
+def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") -> Difference:
+    """Return the differences between two splits, item by item.
+
+    Items are matched by their ids; by row numbers if neither split has ids, or one has the ids of the whole dataset in
+    the order of its rows.
+
+    Parameters
+    ----------
+    a, b : Split
+    here, there : str
+        Their names.
+
+    Raises
+    ------
+    ProtocolError
+        If one split has ids and the other row numbers, and the order of the ids is not known.
+
+    Examples
+    --------
+    >>> one = Split({"query": np.array([0, 1]), "database": np.array([2, 3, 4])}, Dataset())
+    >>> two = Split({"query": np.array([0, 2]), "database": np.array([1, 3])}, Dataset())
+    >>> for (before, after), items in difference(one, two).moved.items():
+    ...     print(before, after, items)
+    ('query',) ('database',) ('1',)
+    ('database',) ('query',) ('2',)
+    ('database',) () ('4',)
+    """
+    entries_a, entries_b, names = _common_numbers(a, b, here, there)
+    parts = [part for part in PARTITIONS if part in set(entries_a) & set(entries_b)]
+    on_one_side = set(entries_a) ^ set(entries_b)
+    alone = {part: "here" if part in entries_a else "there" for part in PARTITIONS if part in on_one_side}
+    listed = [side[part] for side in (entries_a, entries_b) for part in parts]
+    items = np.unique(np.concatenate([np.empty(0, np.int64), *listed]))
+    masks = np.array([np.isin(items, entries) for entries in listed], dtype=np.bool_).reshape(2, len(parts), len(items))
+    in_a, in_b = masks
+    sizes = np.stack([side.sum(axis=1) for side in (in_a, in_b, in_a & in_b)], axis=1).tolist()
+    differ = np.flatnonzero((in_a != in_b).any(axis=0))
+    patterns, pattern_of = np.unique(np.concatenate(masks)[:, differ], axis=1, return_inverse=True)
+    moved = {}
+    for number in range(patterns.shape[1])[::-1]:
+        before, after = (tuple(itertools.compress(parts, side)) for side in np.split(patterns[:, number], 2))
+        numbers = items[differ[pattern_of == number]].tolist()
+        moved[before, after] = tuple(str(item) if names is None else names[item] for item in numbers)
+    reordered = tuple(
+        part
+        for part, is_same in zip(parts, (in_a == in_b).all(axis=1), strict=True)
+        if is_same and not np.array_equal(entries_a[part], entries_b[part])
+    )
+    by_part = {part: (n_a, n_b, n_both) for part, (n_a, n_b, n_both) in zip(parts, sizes, strict=True)}
+    return Difference("row numbers" if names is None else "ids", by_part, moved, reordered, alone)
+
+
+def _common_numbers(
+    a: Split, b: Split, here: str, there: str
+) -> tuple[dict[str, NDArray[np.int64]], dict[str, NDArray[np.int64]], list[str] | None]:
+    """Return the entries of both splits as common item numbers, and the items' names; None for row numbers.
+
+    Empty partitions are omitted.
+    """
+    entries_a, entries_b = ({part: items for part, items in split.entries.items() if len(items)} for split in (a, b))
+    if a.dataset.ids is None or b.dataset.ids is None:
+        for split, name, other in ((a, here, there), (b, there, here)):
+            if split.dataset.ids is not None and split.dataset.n_items is None:
+                raise ProtocolError(
+                    f"against: {name} contains ids and {other} row numbers. Give the ids of the dataset in the order "
+                    "of its rows (ids)."
+                )
+        return entries_a, entries_b, None
+    numbers: dict[str, int] = dict(zip(a.dataset.ids.tolist(), itertools.count()))
+    rows = np.array([numbers.setdefault(name, len(numbers)) for name in b.dataset.ids.tolist()], dtype=np.int64)
+    return entries_a, {part: rows[items] for part, items in entries_b.items()}, list(numbers)
+
+
+def _named(parts: Sequence[str]) -> str:
+    return " and ".join(parts) or "no partition"

@@ -1,10 +1,9 @@
 r"""Check training logs: whether the reported value is the best of several evaluations on the test set.
 
-A log is a table (``.csv``, ``.tsv``), JSON lines (``.json``, ``.jsonl``), or any text with one regular expression. Its
-named groups are ``value`` (the test score) and optionally ``bits``, ``epoch`` and ``reported`` (the score that the
-program itself reports in the end). The columns of tables have the same names; the test scores may also be in the column
-``map`` or ``test_map``, and the epochs in ``step``. The evaluations are in the order of their lines, and an epoch that
-is lower than the previous one begins another run.
+A log is a table (``.csv``), JSON lines (``.json``, ``.jsonl``), or any text with one regular expression. Its named
+groups are ``value`` (the test score) and optionally ``bits`` and ``epoch``. The columns of tables have the same names;
+the test scores may also be in the column ``map`` or ``test_map``, and the epochs in ``step``. The evaluations are in
+the order of their lines, and an epoch that is lower than the previous one begins another run.
 """
 
 import csv
@@ -24,13 +23,12 @@ from protocol.checks import ProtocolError, counted
 from protocol.inputs.conversion import is_file
 from protocol.inputs.text import lines
 
-_GROUPS = ("value", "bits", "epoch", "reported")
+_GROUPS = ("value", "bits", "epoch")
 _VALUES = ("map", "test_map", "value")
 EXAMPLE = r"--pattern 'epoch:(?P<epoch>\d+), bit:(?P<bits>\d+).*mAP:(?P<value>[\d.]+)'"
 CERTAIN = 10
 """The number of evaluations from which scores that never decrease, and repeat exactly, are no coincidence."""
-_DELIMITERS = {".csv": ",", ".tsv": "\t"}
-_JSON_LINES = (".json", ".jsonl", ".ndjson")
+_JSON_LINES = (".json", ".jsonl")
 _Row = tuple[str, Mapping[str, str]]
 """The location of an evaluation, and its texts by the names in `_GROUPS`."""
 
@@ -49,15 +47,12 @@ class History:
         The epoch of each, "" if the log has none.
     decimals : int
         The largest number of decimals of a score.
-    reported : str
-        The last score that the log itself reports, "" if none.
     """
 
     name: str
     values: list[float] = field(default_factory=list)
     epochs: list[str] = field(default_factory=list)
     decimals: int = 0
-    reported: str = ""
 
     @property
     def best(self) -> float:
@@ -88,35 +83,31 @@ class History:
             Whether the reported score is the last score of a history of this log, which is no selection.
         """
         n, last, best = len(self.values), self.values[-1], self.best
+        is_best, is_last = (bool(reported) and self.matches(reported, score) for score in (best, last))
         where = f"At {self.name}, the" if self.name else "The"
-        if running_best and (not reported or self.matches(reported, best)):
-            what = f"reported value {reported or f'{best:.15g}'} is the best of {n:,} seen on the test set"
-            why = f"never decrease and repeat exactly, so each {'is' if running_best == 'error' else 'may be'} the best"
-            return self._found(running_best, f"{where} {what}: the scores in this log {why} so far")
-        if n == 1 or last == best or running_best:
-            return []
-        scores = f"best of {n:,} seen on the test set is {best:.15g}{self._at_best()}, and the last is {last:.15g}"
-        if not reported:
-            return self._found("warning", f"{where} {scores}: compare both with the reported value")
-        is_best, is_last = self.matches(reported, best), self.matches(reported, last)
-        if is_best and is_last:
-            return self._found("warning", f"{where} {scores}: {reported} has too few decimals to tell them apart")
-        if is_best:
-            what = f"reported value {reported} is the best of {n:,} seen on the test set{self._at_best()}; the last is"
-            if is_elsewhere:
-                remark = ", unless the last value of another code length or run is reported"
-                return self._found("warning", f"{where} {what} {last:.15g}{remark}")
-            return self._found("error", f"{where} {what} {last:.15g}")
-        if is_last or is_elsewhere:
-            return []
-        return self._found("warning", f"{where} {scores}: the reported value {reported} is neither of them")
-
-    def _at_best(self) -> str:
         epoch = self.epochs[int(np.nanargmax(self.values))]
-        return f" (epoch {epoch})" if epoch else ""
-
-    def _found(self, severity: str, what: str) -> list[Finding]:
-        return findings_of("selection-on-test", severity, 1, [self.name or "test scores"], what=what)
+        at_best = f" (epoch {epoch})" if epoch else ""
+        if running_best:
+            if reported and not is_best:
+                return []
+            severity, what = running_best, f"reported value {reported or f'{best:.15g}'} is the best of {n:,} seen on "
+            each = "is" if running_best == "error" else "may be"
+            what += f"the test set: the scores in this log never decrease and repeat exactly, so each {each} the best"
+            what += " so far"
+        elif n == 1 or last == best or (reported and not is_best and (is_last or is_elsewhere)):
+            return []
+        elif is_best and not is_last:
+            severity = "warning" if is_elsewhere else "error"
+            what = f"reported value {reported} is the best of {n:,} seen on the test set{at_best}; the last is "
+            what += f"{last:.15g}" + ", unless the last value of another code length or run is reported" * is_elsewhere
+        else:
+            why = f"{reported} has too few decimals to tell them apart" if is_best else ""
+            why = why or (f"the reported value {reported} is neither of them" if reported else "")
+            severity = "warning"
+            what = f"best of {n:,} seen on the test set is {best:.15g}{at_best}, and the last is {last:.15g}: "
+            what += why or "compare both with the reported value"
+        items = [self.name or "test scores"]
+        return findings_of("selection-on-test", severity, 1, items, what=f"{where} {what}")
 
 
 def audit_training_log(histories: Sequence[History], reported: str = "") -> tuple[list[Finding], list[str]]:
@@ -126,7 +117,7 @@ def audit_training_log(histories: Sequence[History], reported: str = "") -> tupl
     ----------
     histories : sequence of History
     reported : str
-        The reported score as `reported_score` returns it; if it is "", that which the log itself reports.
+        The reported score as `reported_score` returns it; "" if it is not known.
 
     Returns
     -------
@@ -138,12 +129,10 @@ def audit_training_log(histories: Sequence[History], reported: str = "") -> tupl
     """
     running_best = _running_best(histories)
     known = [one for one in histories if reported and any(one.matches(reported, score) for score in one.values)]
-    chosen = [(one, reported or one.reported) for one in known or histories]  # others say nothing about this score
-    last = [text for one, text in chosen if text and not running_best and one.matches(text, one.values[-1])]
+    chosen = known or histories  # others say nothing about this score
+    elsewhere = bool(reported) and not running_best and any(one.matches(reported, one.values[-1]) for one in chosen)
     findings = [
-        found
-        for one, text in chosen
-        for found in one.finding(text, running_best=running_best, is_elsewhere=text in last)
+        found for one in chosen for found in one.finding(reported, running_best=running_best, is_elsewhere=elsewhere)
     ]
     counts = [f"{counted(len(one.values), 'evaluation')}{one.name and f' at {one.name}'}" for one in histories]
     missing = sum(math.isnan(value) for one in histories for value in one.values)
@@ -151,7 +140,7 @@ def audit_training_log(histories: Sequence[History], reported: str = "") -> tupl
     sentences = [f"Training log with {', '.join(counts)} on the test set{omitted}."]
     if reported and not known:
         sentences.append(f"{NOT_CHECKED}the origin of the reported {reported}, which is not in this log")
-    elif not running_best and any(len(one.values) > 1 and not text for one, text in chosen):
+    elif not (running_best or reported) and any(len(one.values) > 1 for one in chosen):
         sentences.append(f"{NOT_CHECKED}which evaluation is reported (needs the reported score)")
     return findings, sentences
 
@@ -206,7 +195,6 @@ def read_logs(files: Any, pattern: str | None = None) -> dict[str, list[History]
     Parameters
     ----------
     files : path or sequence of path
-        ``F:COLUMN`` names the column of the test scores.
     pattern : str or None
         The regular expression that is searched for in each line, for files that are not tables.
 
@@ -223,24 +211,15 @@ def read_logs(files: Any, pattern: str | None = None) -> dict[str, list[History]
 
 
 def _rows(file: Any, pattern: str | None) -> Iterator[_Row]:
+    path = Path(file)
     if pattern is not None:
-        return _matching_lines(Path(file), _compiled(pattern))
-    path, column = _file_and_column(file)
+        return _matching_lines(path, _compiled(pattern))
     suffix = next((suffix for suffix in map(str.lower, path.suffixes[::-1]) if suffix != ".gz"), "")
-    if suffix in _DELIMITERS:
-        return _renamed(_table(path, _DELIMITERS[suffix]), path, column)
+    if suffix == ".csv":
+        return _renamed(_table(path), path)
     if suffix in _JSON_LINES:
-        return _renamed(_json_lines(path), path, column)
+        return _renamed(_json_lines(path), path)
     raise ProtocolError(f"{path}: printed text needs a regular expression for its evaluations, such as {EXAMPLE}")
-
-
-def _file_and_column(file: Any) -> tuple[Path, str]:
-    """Return the path and the column in ``F:COLUMN``; an existing file with this complete name takes precedence."""
-    path, _, column = str(file).rpartition(":")
-    try:
-        return (Path(path), column) if path and column and not Path(file).exists() else (Path(file), "")
-    except (OSError, ValueError) as error:  # too long, or a null character
-        raise ProtocolError(f"training_log: {str(file)[:80]!r} is not a usable path ({error}).") from error
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -251,8 +230,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     names = set(expression.groupindex)
     if "value" not in names or not names <= set(_GROUPS):
         raise ProtocolError(
-            f"pattern: {pattern!r} needs the named group (?P<value>...), and may have those named bits, epoch and "
-            "reported."
+            f"pattern: {pattern!r} needs the named group (?P<value>...), and may have those named bits and epoch."
         )
     return expression
 
@@ -267,8 +245,8 @@ def _matching_lines(path: Path, expression: re.Pattern[str]) -> Iterator[_Row]:
         raise ProtocolError(f"{path}: no line matches the pattern {expression.pattern!r}.")
 
 
-def _table(path: Path, delimiter: str) -> Iterator[_Row]:
-    reader = csv.DictReader(lines(path, "a training log"), delimiter=delimiter, restkey="")
+def _table(path: Path) -> Iterator[_Row]:
+    reader = csv.DictReader(lines(path, "a training log"), restkey="")
     try:
         for row in reader:
             if row.get(""):
@@ -290,40 +268,36 @@ def _json_lines(path: Path) -> Iterator[_Row]:
             yield f"line {number}", {name: str(text) for name, text in row.items() if text is not None}
 
 
-def _renamed(rows: Iterator[_Row], path: Path, column: str) -> Iterator[_Row]:
-    """Yield rows with the columns that are read, by the names in `_GROUPS`; `column` has the test scores, if named."""
-    names, columns = [column.lower()] if column else _VALUES, dict[str, None]()
+def _renamed(rows: Iterator[_Row], path: Path) -> Iterator[_Row]:
+    """Yield rows with the columns that are read, by the names in `_GROUPS`."""
+    columns = dict[str, None]()
     for where, row in rows:
         texts = {str(name).lower(): (text or "").strip() for name, text in row.items()}
         columns |= dict.fromkeys(texts)
-        texts["value"] = next(filter(None, map(texts.get, names)), "")
+        texts["value"] = next(filter(None, map(texts.get, _VALUES)), "")
         texts.setdefault("epoch", texts.get("step", ""))
         yield where, {name: texts[name] for name in _GROUPS if texts.get(name)}
-    if not set(names) & set(columns):
-        problem = f"no column {column!r}" if column else "no column named map, test_map or value"
+    if not set(_VALUES) & set(columns):
         known = ", ".join(columns)[:200] or "none"
-        raise ProtocolError(f"{path}: {problem}; its columns: {known}. Name the test scores: {path.name}:COLUMN.")
+        raise ProtocolError(f"{path}: no column named map, test_map or value; its columns: {known}.")
 
 
 def _histories(rows: Iterator[_Row], file: str) -> list[History]:
     histories: dict[tuple[str, int], History] = {}
     runs: dict[str, tuple[int, float]] = {}  # by code length: the number of the run, and its last epoch
     for where, row in rows:
+        if "value" not in row:
+            continue
         bits, epoch = row.get("bits", ""), row.get("epoch", "")
         run, previous = runs.get(bits, (1, -math.inf))
         at = float(epoch) if _is_finite(epoch) else previous
-        if "value" in row and at < previous:
-            run += 1
+        run += at < previous
+        runs[bits] = (run, at)
         name = ", ".join([f"{bits} bits"] * bool(bits) + [f"run {run} of the log"] * (run > 1))
         history = histories.setdefault((bits, run), History(name))
-        history.reported = row.get("reported", history.reported)
-        if "value" in row:
-            runs[bits] = (run, at)
-            history.values.append(_number(row["value"], f"{file}: {where}"))
-            history.epochs.append(epoch)
-            history.decimals = max(history.decimals, _decimals(row["value"]))
-        if history.reported:
-            _number(history.reported, f"{file}: {where}: reported")
+        history.values.append(_number(row["value"], f"{file}: {where}"))
+        history.epochs.append(epoch)
+        history.decimals = max(history.decimals, _decimals(row["value"]))
     evaluated = [one for one in histories.values() if not np.isnan(one.values).all()]
     if not evaluated:
         raise ProtocolError(f"{file}: no evaluation with a finite score.")

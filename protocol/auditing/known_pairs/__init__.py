@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 from protocol.auditing.items import Dataset, Split, is_row, numbers_by_id, numbers_of, read_rows
 from protocol.checks import ProtocolError, counted, one_of
-from protocol.inputs.arrays import as_integers
-from protocol.inputs.conversion import as_numpy, is_file
+from protocol.inputs.conversion import is_file
 from protocol.inputs.text import unsafe
 from protocol.provenance.storage import file_sha256
 
@@ -121,11 +120,10 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
 
     Parameters
     ----------
-    values : str, Path, array_like of int, shape (n_pairs, 3), or None
+    values : str, Path or None
         A name in `SHIPPED`; or a CSV file whose header has the columns ``query``, ``database`` and ``judgement`` (ids
-        or row numbers), and possibly others, which are ignored; or an array with the columns row number, row number
-        and judgement. A judgement is 0 (exact copy), 1 (near-duplicate) or 2 (very similar). Rows with judgement 3
-        (different) or none are skipped.
+        or row numbers), and possibly others, which are ignored. A judgement is 0 (exact copy), 1 (near-duplicate) or
+        2 (very similar). Rows with judgement 3 (different) or none are skipped.
     dataset : Dataset
     n_listed : int, default=0
         The largest row number in the lists plus one, to check that they fit the dataset.
@@ -140,7 +138,7 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
     if values is None:
         return None
     if not is_file(values):
-        return _of_array(values, dataset)
+        raise ProtocolError(f"known_pairs: expected {' or '.join(SHIPPED)}, or a file, got {type(values).__name__}.")
     if values not in SHIPPED:
         path = Path(values)
         if not str(values) or (not path.suffix and not path.exists()):
@@ -162,23 +160,6 @@ def known_pairs_sha256(name: str) -> str:
 
 def _table(name: str) -> Path:
     return Path(__file__).with_name(f"{one_of(name, SHIPPED, 'known_pairs')}.csv")
-
-
-def _of_array(values: Any, dataset: Dataset) -> KnownPairs:
-    name = "known_pairs"
-    array = as_numpy(values, name)
-    if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iuf":
-        raise ProtocolError(
-            f"{name}: expected two row numbers and a judgement per row, shape (n, 3), got shape {array.shape} of "
-            f"{array.dtype}."
-        )
-    rows = as_integers(array, name)
-    if not len(rows):
-        raise ProtocolError(f"{name}: no judged pairs.")
-    wrong = rows[~np.isin(rows[:, 2], (EXACT, NEAR, SIMILAR)), 2]
-    if len(wrong):
-        raise ProtocolError(f"{name}: expected the judgement 0, 1 or 2, got {wrong[0]}.")
-    return KnownPairs(name, _numbers(rows[:, :2].ravel().tolist(), replace(dataset, ids=None), name), rows[:, 2])
 
 
 def _of_file(path: Path, dataset: Dataset, *, name: str = "", n_listed: int) -> KnownPairs:
