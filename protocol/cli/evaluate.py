@@ -1,7 +1,7 @@
 """`protocol evaluate`: score your own codes."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError, one_of
@@ -18,7 +18,7 @@ _OUTPUTS = ("json", "per_query", "pr_curves", "top_n_curves")
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol evaluate`."""
-    from protocol.evaluation import evaluate
+    from protocol.evaluation import Codes, Relevant, bucket_search, evaluate
     from protocol.evaluation.buckets import Tables
 
     for text in arguments.tables:
@@ -50,7 +50,12 @@ def run(arguments: argparse.Namespace) -> None:
             threads=arguments.threads,
             progress=report,
         )
-    write(arguments, evaluation, list(_searches(arguments, evaluation)))
+    others: list[Printed] = []
+    if arguments.tables:
+        query, database = (Codes(side, evaluation.n_bits) for side in evaluation.codes[:2])
+        truth = Relevant(evaluation.truth.relevance)
+        others = [bucket_search(query, database, arguments.tables, truth=truth, convention=arguments.convention)]
+    write(arguments, evaluation, others)
 
 
 def relevance(arguments: argparse.Namespace) -> "Judgments | Relevant | None":
@@ -64,18 +69,6 @@ def relevance(arguments: argparse.Namespace) -> "Judgments | Relevant | None":
             raise ProtocolError("Judgments need all of --relevance, --query-ids and --database-ids.")
         return None if arguments.relevance is None else Relevant(arguments.relevance)
     return Judgments(arguments.relevance, *ids)
-
-
-def _searches(arguments: argparse.Namespace, evaluation: "Evaluation") -> "Iterator[Printed]":
-    """Yield the results of searching buckets and the times of lookups, where options request them."""
-    from protocol.evaluation import Codes, Relevant, bucket_search, lookup_time
-
-    query, database = (Codes(side, evaluation.n_bits) for side in (evaluation.codes.query, evaluation.codes.database))
-    if arguments.tables:
-        truth = Relevant(evaluation.truth.relevance)
-        yield bucket_search(query, database, arguments.tables, truth=truth, convention=arguments.convention)
-    if arguments.lookup_radius is not None:
-        yield lookup_time(query, database, radius=arguments.lookup_radius)
 
 
 def check_options(arguments: argparse.Namespace, inputs: Sequence[str | None]) -> None:
@@ -100,7 +93,7 @@ def check_options(arguments: argparse.Namespace, inputs: Sequence[str | None]) -
 def _check_ranking(arguments: argparse.Namespace) -> None:
     if one_of(arguments.ranking, RANKINGS, "--ranking") == "hamming":
         return
-    for option in ("pr_curves", "tables", "lookup_radius", "trec"):
+    for option in ("pr_curves", "tables", "trec"):
         if getattr(arguments, option, None) not in (None, []):
             raise ProtocolError(f"--{option.replace('_', '-')} needs the distances of --ranking hamming.")
 

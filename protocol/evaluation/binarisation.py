@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, need
+from protocol.checks import ProtocolError
 from protocol.evaluation import plots
 from protocol.evaluation.code_pairs import CodePair, read_codes, sources
 from protocol.evaluation.evaluation import scored
@@ -38,7 +38,6 @@ from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import altair as alt
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -80,21 +79,13 @@ class Quantisation(Evaluation):
             return plots.equal_bytes(self.equal_bytes.points(), self.name or "Nearest items found at equal bytes")
         if kind != "rescoring":
             return super().plot(kind)
-        title = self.name or "Nearest items found after re-ranking"
-        return plots.rescoring(self.rescoring_to_frame().to_dict("records"), title)
-
-    def rescoring_to_frame(self) -> "pd.DataFrame":
-        """Return the share of the K nearest items after re-ranking c x K items: a row per K, c and kind of re-ranking.
-
-        Columns: ``by``, ``K``, ``c``, and the ``worst``, expected (``share``) and ``best`` value over orders of ties.
-        """
-        rows = [
+        points = [
             {"by": curve.by, "K": row.neighbours, "c": row.factor, "worst": row.worst, "share": row.expected}
             | {"best": row.best}
             for curve in self.rescoring
             for row in curve.rows
         ]
-        return need("pandas", "report").DataFrame(rows)
+        return plots.rescoring(points, self.name or "Nearest items found after re-ranking")
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the evaluation and of this class; those that were not requested are left out."""
