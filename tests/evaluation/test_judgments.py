@@ -88,7 +88,7 @@ def test_a_record_names_the_judgments_and_can_be_verified(files, capsys):
             "q2 d1 1\n",
             "qrels.txt: line 1: 'q2 d1 1' is neither `query iteration item level` nor a line of a run, which has six",
         ),
-        ("q2 0 d1 99999999999999999999\n", "qrels.txt: levels must be from 1 to 255, "),
+        ("q2 0 d1 99999999999999999999\n", "qrels.txt: the levels of 1 pairs must be integers from 1 to 255, "),
         ("q2 0 d1 0\n", "qrels.txt: no query has a relevant item."),
     ],
 )
