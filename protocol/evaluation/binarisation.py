@@ -113,7 +113,7 @@ class Quantisation(Evaluation):
         tables.append(Table("cost", "cost of an item:", ["stored", "bytes", "share of the vector"], cells))
         if self.equal_bytes is not None:
             lines.append(self.equal_bytes.answer)
-            tables += self.equal_bytes.tables()
+            tables += map(self.equal_bytes.table, self.equal_bytes.represented[0].shares)
         return parts(self, lines, tables)
 
 
