@@ -74,7 +74,6 @@ def relevance(arguments: argparse.Namespace) -> "Judgments | Relevant | None":
 def check_options(arguments: argparse.Namespace, inputs: Sequence[str | None]) -> None:
     """Check, before anything is computed, that the outputs can be written."""
     from protocol.evaluation.exclusion import rows_from
-    from protocol.evaluation.output import check_trec
 
     files = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in _OUTPUTS}
     folder = arguments.trec
@@ -84,9 +83,7 @@ def check_options(arguments: argparse.Namespace, inputs: Sequence[str | None]) -
     _check_ranking(arguments)
     if arguments.exclude_queries is not None:
         rows_from(arguments.exclude_queries)
-    if folder is not None:
-        check_trec(folder, arguments.trec_depth)
-    elif arguments.trec_depth is not None:
+    if folder is None and arguments.trec_depth is not None:
         raise ProtocolError("--trec-depth needs --trec DIR as well.")
 
 

@@ -5,24 +5,16 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.evaluation import plots
-from protocol.evaluation.code_pairs import CodePair, read_codes, sources
+from protocol.evaluation.code_pairs import read_codes, sources
 from protocol.evaluation.evaluation import scored
 from protocol.evaluation.ground_truth import Nearest, check_sizes, files_of, ground_truth
 from protocol.evaluation.output import parts
 from protocol.evaluation.printed import with_range
 from protocol.evaluation.progress import Progress, stage
-from protocol.evaluation.representations import (
-    HashedBy,
-    Hashing,
-    Quantisers,
-    encoded,
-    ranking_of,
-    represent,
-)
+from protocol.evaluation.representations import HashedBy, Hashing, Quantisers, encoded, ranking_of, represent
 from protocol.evaluation.rescoring import (
     EqualBytes,
     Rescoring,
@@ -106,10 +98,8 @@ class Quantisation(Evaluation):
             names = [name for name, own in self.ranked_by.items() if own == ranking]
             lines.append(f"ranked by {ranking}: {', '.join(names)}")
         tables, n_bytes = list(map(_curve_table, self.rescoring)), self.codes.database.shape[1]
-        cells = [
-            ["code", f"{n_bytes:,}", f"1/{self.vector_bytes / n_bytes:.4g}"],
-            ["vector", f"{self.vector_bytes:,}", ""],
-        ]
+        cells = [["code", f"{n_bytes:,}", f"1/{self.vector_bytes / n_bytes:.4g}"]]
+        cells.append(["vector", f"{self.vector_bytes:,}", ""])
         tables.append(Table("cost", "cost of an item:", ["stored", "bytes", "share of the vector"], cells))
         if self.equal_bytes is not None:
             lines.append(self.equal_bytes.answer)
@@ -177,20 +167,23 @@ def quantisation(
     again = [] if rescoring.quantiser is None else [rescoring.quantiser]
     if any(isinstance(against.plugin(name), Hashing) for name in again):
         raise ProtocolError(f"rescore: {again[0]!r} is a hasher, but items are re-ranked by a quantiser.")
-    source = _source(Hashing() if codes is None else codes, query, database)
-    if isinstance(source, CodePair) and source.ranking != "hamming" and again:
-        raise ProtocolError(f"rescore needs Hamming distances, which the {source.ranking} ranking does not have.")
+    hashing, hashed_by = codes or Hashing(), None
+    if isinstance(hashing, Hashing):
+        hashing.check(query.shape[1])
+    else:
+        pair = read_codes(*hashing)
+        check_sizes(pair.sizes, query, database)
+        if pair.ranking != "hamming" and again:
+            raise ProtocolError(f"rescore needs Hamming distances, which the {pair.ranking} ranking does not have.")
     others = {
         name: represent(against, name, query, database, vectors.distance, progress)
         for name in dict.fromkeys([*against.names, *again])
     }
     sizes = len(query), len(database)
     truth = ground_truth(vectors, *sizes, metrics=scoring.of_nearest, threads=threads, progress=progress)
-    if isinstance(source, Hashing):
-        model, hashed_by = source.fit(database)
+    if isinstance(hashing, Hashing):
+        model, hashed_by = hashing.fit(database)
         pair = encoded(model, query, database, progress)
-    else:
-        pair, hashed_by = source, None
     evaluation = scored(pair, truth, scoring, threads=threads, progress=progress)
     relevances = {k: relevance for k, relevance in truth.by_number.items() if f"neighbours@{k}" in evaluation.metrics}
     curves = [by_vectors(evaluation.nearest_counts, list(relevances), rescoring)]
@@ -220,16 +213,6 @@ def quantisation(
         equal_bytes=equal,
         ranked_by=ranked_by,
     )
-
-
-def _source(codes: Hashing | tuple[Any, Any], query: NDArray, database: NDArray) -> Hashing | CodePair:
-    """Return a hasher that can encode the vectors, or the codes that were read."""
-    if isinstance(codes, Hashing):
-        codes.check(query.shape[1])
-        return codes
-    pair = read_codes(*codes)
-    check_sizes(pair.sizes, query, database)
-    return pair
 
 
 def _curve_table(curve: RescoringCurve) -> Table:

@@ -136,14 +136,9 @@ def write_pr_curves(evaluation: Any, path: str | Path) -> None:
         If the ranking has no radius.
     """
     if not evaluation.pr_curves:
-        raise ProtocolError(
-            f"pr_curves needs the Hamming radius, which the {evaluation.ranking} ranking does not have."
-        )
-    columns = {
-        f"{kind}_{average}": values
-        for average, curve in evaluation.pr_curves.items()
-        for kind, values in curve._asdict().items()
-    }
+        raise ProtocolError(f"pr_curves needs the Hamming radius: the {evaluation.ranking} ranking has none.")
+    curves = evaluation.pr_curves.items()
+    columns = {f"{kind}_{average}": values for average, curve in curves for kind, values in curve._asdict().items()}
     _write_columns(evaluation.ranking, path, "radius", range(evaluation.n_bits + 1), columns)
 
 
@@ -311,13 +306,6 @@ class Trec(Printed):
         return {"trec": asdict(self) | {"moved": self.moved}}
 
 
-def check_trec(folder: str | Path, depth: int | None) -> None:
-    """Raise ProtocolError if the folder is not writable, or the depth is not a positive integer."""
-    if depth is not None:
-        integer(depth, "trec_depth")
-    check_writable(folder)
-
-
 def write_trec(evaluation: Any, folder: str | Path, depth: int | None = None) -> Trec:
     """Write the run and qrels files of a Hamming ranking; both appear only when they are complete.
 
@@ -351,7 +339,9 @@ def write_trec(evaluation: Any, folder: str | Path, depth: int | None = None) ->
     pair, counts, leave_one_out = evaluation.codes, evaluation.counts, evaluation.leave_one_out
     if counts is None:
         raise ProtocolError(f"trec needs Hamming distances, which the {evaluation.ranking} ranking does not have.")
-    check_trec(folder, depth)
+    if depth is not None:
+        integer(depth, "trec_depth")
+    check_writable(folder)
     size, empty = counts.n_database, find(evaluation.convention).empty("mAP")
     depth = min(depth or _DEPTH, size)
     files = [Path(folder) / name for name in ("run", "qrels")]

@@ -207,7 +207,7 @@ LABEL_FILES = ["--query-labels", "ql.npy", "--database-labels", "dl.npy"]
     ("rows", "options", "message"),
     [
         (23, [], "leave_one_out needs the same items as queries and as database, at least two, but there are 23"),
-        (24, ["--metric", "entropy"], "metric 'entropy' describes the complete database, which no query ranks with"),
+        (24, ["--metric", "entropy"], "metric 'entropy' describes the complete database, so not with leave_one_out."),
         (24, ["--tables", "2x2"], "--tables searches the complete database, so it can't be combined with --leave-one-"),
         (0, [], "leave_one_out needs the same items as queries and as database, but the labels in row 9 differ (1"),
     ],

@@ -220,7 +220,7 @@ def test_text_and_figure():
 REFUSED = (
     ({"names": ["int9"]}, "Unknown quantiser 'int9'. Did you mean 'int8'? `protocol list quantisers` lists all "),
     ({"names": ["int8:scale=2"]}, "Unknown option 'scale' of quantiser 'int8': choose calibration."),
-    ({"names": ["truncate:dims"]}, "quantiser 'truncate:dims': write options as truncate:NAME=VALUE,NAME=VALUE."),
+    ({"names": ["truncate:dims"]}, "quantiser 'truncate:dims': options must be NAME=VALUE, got 'dims'."),
     ({"names": ["truncate:dims=0"]}, "quantiser 'truncate:dims=0': dims must be an integer >= 1, got 0."),
     ({"names": ["itq:n_bits=17"]}, "n_bits must be at most 16, the dimension of the vectors, for the hasher itq"),
     ({"names": ["truncate:dims=17"]}, "truncate: dims must be at most 16, the dimension, got 17."),

@@ -111,9 +111,7 @@ def test_there_is_no_curve_over_the_radius(tmp_path):
         ProtocolError, match="plot 'precision-recall' needs the Hamming radius, which the asymmetric ranking does not"
     ):
         found.plot()
-    with pytest.raises(
-        ProtocolError, match="pr_curves needs the Hamming radius, which the asymmetric ranking does not"
-    ):
+    with pytest.raises(ProtocolError, match="pr_curves needs the Hamming radius: the asymmetric ranking has none"):
         found.write_pr_curves(tmp_path / "curves.csv")
     assert set(evaluate(QUERY > 0, DATABASE > 0, **LABELS, metrics=["mAP"]).pr_curves) == set(metrics.AVERAGES)
 
