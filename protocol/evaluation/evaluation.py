@@ -277,10 +277,8 @@ class Evaluator:
         if n_bits != (self._n_bits or n_bits):
             raise ProtocolError(f"{side} codes: {counted(n_bits, 'bit')}, but {self._n_bits} in other batches.")
         if before and (array.dtype.kind, array.shape[1:]) != (before[0].dtype.kind, before[0].shape[1:]):
-            raise ProtocolError(
-                f"{side} labels: {array.dtype} of shape {array.shape}, but {before[0].dtype} of shape "
-                f"{before[0].shape} in an earlier batch."
-            )
+            got = f"{array.dtype} of shape {array.shape}, but {before[0].dtype} of shape {before[0].shape}"
+            raise ProtocolError(f"{side} labels: {got} in an earlier batch.")
         self._n_bits = n_bits
         self._codes[side].append(packed)
         before.append(array.copy())
@@ -299,11 +297,6 @@ class Evaluator:
         query, database = (np.concatenate(parts) for parts in self._codes.values())
         pair = CodePair(query, database, self._n_bits or 0, binarize=self._encoding.binarize)
         labels = Labels(*(np.concatenate(parts) for parts in self._labels.values()))
-        truth = ground_truth(
-            labels,
-            *pair.sizes,
-            metrics=self._scoring.of_nearest,
-            leave_one_out=self._scoring.leave_one_out,
-            threads=self._threads,
-        )
-        return scored(pair, truth, self._scoring, threads=self._threads)
+        scoring = self._scoring
+        truth = ground_truth(labels, *pair.sizes, metrics=scoring.of_nearest, leave_one_out=scoring.leave_one_out)
+        return scored(pair, truth, scoring, threads=self._threads)

@@ -378,10 +378,7 @@ def _check_lists(metric: str, relevance: Relevance, leave_one_out: bool) -> None
         sizes -= own_levels(relevance) > 0
     if relevance.kind != "neighbours" or min(sizes) != number:
         got = f"{min(sizes):,} to {max(sizes):,} neighbours" if relevance.kind == "neighbours" else relevance.kind
-        raise ProtocolError(
-            f"metric {metric!r} needs query vectors and database vectors, or relevance that lists the {number:,} "
-            f"nearest of each query, but the ground truth is {got}."
-        )
+        raise ProtocolError(f"metric {metric!r} needs vectors, or lists of the {number:,} nearest items, not {got}.")
 
 
 def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
@@ -475,9 +472,7 @@ def _neighbours(
     if not indices.size:
         raise ProtocolError(f"{name}: no query has a relevant item.")
     if indptr.size != expected[0] + 1:
-        raise ProtocolError(
-            f"{name}: indptr must have n_queries + 1 = {expected[0] + 1:,} entries, got {indptr.size:,}."
-        )
+        raise ProtocolError(f"{name}: indptr must have n_queries + 1 = {expected[0] + 1:,} entries, got {indptr.size}.")
     try:
         ends = indptr.astype(np.int64)
         lengths = ends[1:] - ends[:-1]

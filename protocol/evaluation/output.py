@@ -3,6 +3,7 @@
 Every `evaluation` is a `protocol.evaluation.result.Evaluation`, of which the public functions are methods.
 """
 
+import itertools
 import math
 import os
 import re
@@ -219,12 +220,11 @@ def _nearest_table(evaluation: Any) -> list[Table]:
     """Return the table of the shares of nearest items, if vectors are the ground truth."""
     if evaluation.nearest is None:
         return []
-    cells = []
+    cells, means = [], evaluation.metrics
     for number in evaluation.nearest.numbers:
-        row = [f"{number:,}"]
-        for name in (f"neighbours@{number}", f"1-recall@{number}"):
-            row += with_range(*(evaluation.metrics[f"{name}{ties}"] for ties in ("", "[worst]", "[best]")))
-        cells.append(row)
+        names = (f"neighbours@{number}", f"1-recall@{number}")
+        ranges = (with_range(*(means[f"{name}{ties}"] for ties in ("", "[worst]", "[best]"))) for name in names)
+        cells.append([f"{number:,}", *itertools.chain(*ranges)])
     title = (
         "share of the K nearest items among the top K by code, and of queries with their nearest item there; "
         "expected over ties:"

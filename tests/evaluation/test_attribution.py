@@ -282,7 +282,6 @@ def test_errors_of_files(exact, tmp_path, name, text, message):
 
 def test_errors(exact):
     ids, distances, by_code, _ = exact("hamming")
-    by_vector = exact("cosine")[2]
     for arguments, message in [
         ((ids,), "codes and vectors are missing. Pass those that the engine searches."),
         ((ids[:9], by_code["codes"]), "results: 9 rows for 30 queries."),
@@ -296,10 +295,6 @@ def test_errors(exact):
         (
             {"distances": distances[:, 1:]} | by_code,
             "results: distances of shape (30, 4) for results of shape (30, 5).",
-        ),
-        (
-            {"codes": (by_code["codes"][0][1:], by_code["codes"][1])} | by_vector,
-            "query codes: 29 rows for 30 query vectors.",
         ),
     ]:
         with pytest.raises(ProtocolError) as error:

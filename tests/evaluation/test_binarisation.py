@@ -233,8 +233,6 @@ def test_the_command(tmp_path, monkeypatch, capsys):
         (["quantisation", *vectors, "--bytes", "4"], "--bytes needs --quantiser as well."),
         (["quantisation", *vectors, *given, "--hasher", "lsh"], "--hasher computes codes from vectors, so it can't be"),
         (["quantisation", *vectors, *given, "--train-vectors", "d.npy"], "--train-vectors needs a hasher or a quan"),
-        (["quantisation", *vectors, "--binarize", "sign"], "--binarize needs --query-codes and --database-codes as "),
-        (["quantisation", *vectors, "--ranking", "asymmetric"], "--ranking asymmetric needs outputs of the queries as"),
         (["evaluate", *vectors], "--query-codes is missing. `protocol quantisation` computes codes from vectors."),
         (["evaluate", *given, *labels, "--neighbours", "3"], "--neighbours needs --query-vectors and --database-vec"),
     ):

@@ -13,7 +13,7 @@ from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import compare
 from protocol.counting import HammingCounts, LabelRelevance, count_leave_one_out
-from protocol.evaluation import Codes, Evaluator, Judgments, Labels, Nearest, Outputs, Relevant, evaluate
+from protocol.evaluation import Codes, Judgments, Labels, Nearest, Outputs, Relevant, evaluate
 from protocol.verification import verify
 
 PER_QUERY = ("retrieved", "largest_bucket", "index_precisions", "index_top")
@@ -149,15 +149,6 @@ def test_the_trec_files_lack_the_own_items(tmp_path):
         *[reversed_items[0]] * 2, truth=Labels(*[reversed_items[1]] * 2), metrics="mAP[index]", leave_one_out=True
     )
     assert written.by_document_id == pytest.approx(flipped.metrics["mAP[index]"], abs=1e-12)
-
-
-def test_batches_give_the_same_scores():
-    evaluator = Evaluator(metrics=["mAP", "P@1"], leave_one_out=True)
-    for part in (slice(0, 17), slice(17, N)):
-        evaluator.add_queries(CODES[part], CLASSES[part])
-        evaluator.add_database(CODES[part], CLASSES[part])
-    whole = evaluate(CODES, CODES, truth=Labels(CLASSES, CLASSES), metrics=["mAP", "P@1"], leave_one_out=True)
-    assert evaluator.evaluate().metrics == whole.metrics
 
 
 NOTE = "`protocol evaluate --leave-one-out` (Python: leave_one_out=True) leaves each query out of its own ranking"

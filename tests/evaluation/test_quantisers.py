@@ -237,13 +237,6 @@ def test_refusals(options, message):
     assert str(refused.value).startswith(message)
 
 
-def test_without_faiss(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "faiss", None)
-    with pytest.raises(ProtocolError, match=r"^faiss is not installed\. Install it .*: pip install '\.\[faiss\]'$"):
-        compared(["pq:m=4"])
-    compared(["int8"])
-
-
 def test_memory_does_not_grow_with_the_database(tmp_path, monkeypatch):
     """The vectors of the larger database would need 6 MB more, and its int8 codes 1.5 MB."""
     monkeypatch.setattr("protocol.evaluation.representations._BLOCK_BYTES", 1 << 18)

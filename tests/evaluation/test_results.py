@@ -126,16 +126,6 @@ def test_per_query_values(tmp_path):
     assert np.nanmean(values[:, 2]) == pytest.approx(5 / 6)
 
 
-def test_undefined_values_are_counted_under_either_treatment():
-    names = ["mAP", "precision@r0", "precision_micro@r0", "AUPRC[area]"]
-    for convention in ("default", "hashnet"):
-        assert found(metrics=names, convention=convention).undefined == dict(zip(names, (1, 0, 0, 0), strict=True))
-    names = ["mAP@1[retrieved]", "precision@r0", "precision_micro@r0"]
-    nothing = evaluate([[0, 0], [0, 0]], [[1, 0], [1, 1]], query_labels=[1, 1], database_labels=[2, 1], metrics=names)
-    assert nothing.undefined == dict.fromkeys(names, 2)
-    assert re.search("^precision_micro@r0 +0.0000  2, counted as 0 ", str(nothing), re.M)
-
-
 def test_the_plot_has_a_point_for_each_radius():
     evaluation = found(name="mine")
     chart = evaluation.plot().to_dict()

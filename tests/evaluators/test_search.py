@@ -198,9 +198,9 @@ def test_two_code_lengths_must_both_agree():
         (("high", *case(0)), "score must be a number from 0 to 1, or in percent, got 'high'."),
         (
             (["0.5", "0.6"], *case(0)),
-            "scores, query codes and database codes must be as many, at least one, got 2 and 3 and 3.",
+            "scores, query codes and database codes must be as many, at least one, got 2 and 3 and 6.",
         ),
-        (([], *case(0)), "scores, query codes and database codes must be as many, at least one, got 0 and 3 and 3."),
+        (([], *case(0)), "scores, query codes and database codes must be as many, at least one, got 0 and 3 and 6."),
     ],
 )
 def test_wrong_input_is_explained(arguments, message):
