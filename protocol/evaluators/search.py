@@ -142,13 +142,9 @@ def explain(
     one_of(measure, MEASURES, "measure")
     integer(threads, "threads")
     source = only_truth(query_labels, database_labels, truth)
-    lists: tuple[Any, Any, Any] = score, query_codes, database_codes
-    lists = lists if np.ndim(score) else ([score], [query_codes], [database_codes])
-    if not len(lists[0]) or len(set(map(len, lists))) > 1:
-        n = " and ".join(str(len(values)) for values in lists)
-        raise ProtocolError(f"scores, query codes and database codes must be as many, at least one, got {n}.")
-    scores = tuple(map(Reported.parse, lists[0]))
-    lengths, cases = zip(*map(partial(_read, source, training_labels), *lists[1:]), strict=True)
+    reported, *sides = _as_lists(score, query_codes, database_codes)
+    scores = tuple(map(Reported.parse, reported))
+    lengths, cases = zip(*map(partial(_read, source, training_labels), *sides), strict=True)
     found = Explanation(scores, lengths, {})
     for base in sorted(set.intersection(*map(set, cases)), key=lambda way: (way.weight, way.variants)):
         if any(way.weight <= base.weight for way in found.matches if ("ties", "random") not in way.variants):
@@ -159,6 +155,16 @@ def explain(
         new = {way: np.array([of_score[way] for of_score in values]) for way in values[0] if way in shared}
         found = replace(found, values={**found.values, **new})
     return found
+
+
+def _as_lists(*values: Any) -> tuple[Any, ...]:
+    """Return a list of scores, one of query codes, and one of database codes, as many of each."""
+    lists = values if np.ndim(values[0]) else tuple([one] for one in values)
+    n = [len(one) for one in lists]
+    if min(n) < 1 or min(n) < max(n):
+        got = " and ".join(map(str, n))
+        raise ProtocolError(f"scores, query codes and database codes must be as many, at least one, got {got}.")
+    return lists
 
 
 def _read(source: Truth, training_labels: Any, query: Any, database: Any) -> tuple[int, dict[Way, "Case"]]:
@@ -224,13 +230,7 @@ def scores_of(
     distances, relevance, _ = case
     group, n_queries, is_light = distances.group, distances.group.size, base.weight <= _LIGHT
     classes = relevance.group if isinstance(relevance, LabelRelevance) and relevance.kind == "class labels" else None
-    last, sizes = distances.n_database, {*cutoffs}
-    if not sizes:
-        sizes = {*CUTOFFS, n_queries}
-        if classes is not None:  # the size of the largest class
-            first = np.unique(classes, return_index=True)[1].tolist()
-            sizes.add(max(relevance.row(row)[0].size for row in first))
-        sizes = {size for size in sizes if size < last}
+    last, sizes = distances.n_database, {*cutoffs} or _sizes(distances, relevance, classes)
     tried = np.array([*sorted({*sizes, last - 1} - {0, last}), last])
     report = stage(progress, base.text, n_queries)
     counts, lists = ranked(distances, relevance, tried, plain=not is_light, threads=threads, progress=report)
@@ -272,6 +272,14 @@ def _of_queries(
             zero, drop = expected[of_expected]
             errors = np.nan_to_num(values - expected[of_expected]) * np.sqrt(is_known.size / is_known.sum())
             yield way, zero, drop, np.where(is_known, errors, 0)
+
+
+def _sizes(distances: Distances, relevance: Relevance, classes: NDArray[np.int64] | None) -> set[int]:
+    """Return the cutoffs below the size of the database: common ones, and sizes of the data."""
+    sizes = {*CUTOFFS, distances.group.size}
+    if classes is not None:  # the size of the largest class
+        sizes |= {max(relevance.row(row)[0].size for row in np.unique(classes, return_index=True)[1].tolist())}
+    return {size for size in sizes if size < distances.n_database}
 
 
 def _of_counts(
