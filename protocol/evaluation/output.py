@@ -88,9 +88,12 @@ def write_json(
     path : str or Path
     *others : WithoutQueries, Trec or BucketSearches
         Further results about the same codes, whose fields are added.
-    per_query, pr_curves, top_n_curves : str or Path, optional
-        The files that `write_per_query`, `write_pr_curves` and `write_top_n_curves` wrote, for `compare`. Their names
-        and their SHA-256 are added under these keys.
+    per_query : str or Path, optional
+        The file that `write_per_query` wrote, for `compare`. Its name and its SHA-256 are added under this key.
+    pr_curves : str or Path, optional
+        The file that `write_pr_curves` wrote, likewise.
+    top_n_curves : str or Path, optional
+        The file that `write_top_n_curves` wrote, likewise.
     lists : mapping of str to str or Path, optional
         The lists of the split by partition (``query``, ``database``, ``train``), or its file as ``split``. Their
         names and their SHA-256 are added as ``lists``.

@@ -137,6 +137,4 @@ def test_bucket_search_and_curves(folder, capsys):
     relevant = (OF_QUERY[:, None] == OF_DATABASE).mean()
     assert float(curve[-1]["precision_micro"]) == pytest.approx(relevant, rel=1e-8)
     assert float(curve[0]["recall_micro"]) == pytest.approx(means["recall_micro@r0"], rel=1e-8)
-    out = capsys.readouterr().out
-    for line in ("12x1", "buckets probed", "not a metric"):
-        assert line in out
+    assert "12x1" in capsys.readouterr().out
