@@ -23,8 +23,8 @@ quantisation, Hashing, Rescoring, Quantisers
     representations to compare with them.
 attribute
     Divide lost recall among the code, the index and ties, and find results of a search engine that can't be right.
-bucket_search, lookup_time
-    Score the items that hash tables return; measure lookups in an inverted index.
+bucket_search
+    Score the items that hash tables return.
 audit
     Find leaks and imbalance in a split.
 Evidence
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from protocol.evaluation import attribute as attribute
     from protocol.evaluation import bucket_search as bucket_search
     from protocol.evaluation import evaluate as evaluate
-    from protocol.evaluation import lookup_time as lookup_time
     from protocol.evaluation import quantisation as quantisation
     from protocol.evaluators import diagnose as diagnose
     from protocol.evaluators import explain as explain
@@ -74,7 +73,7 @@ _NAMES = {
     "comparison": "compare",
     "duplicates": "find_duplicates",
     "evaluation": "Codes Evaluator Hashing Judgments Labels Nearest Outputs Quantisers Relevant Rescoring "
-    "attribute bucket_search evaluate lookup_time quantisation",
+    "attribute bucket_search evaluate quantisation",
     "evaluators": "diagnose explain",
     "registry": "get names",
     "splits": "load_split",

@@ -7,9 +7,13 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from protocol.checks import ProtocolError, printable
 from protocol.cli._progress import INPUTS, clear
+
+if TYPE_CHECKING:
+    from protocol.evaluation.printed import Printed
 
 
 def show(text: str) -> None:
@@ -18,6 +22,16 @@ def show(text: str) -> None:
     for handler in INPUTS.handlers:
         handler.flush()
     sys.stdout.write(printable(text, keep="\n\t") + "\n")
+
+
+def finish(result: "Printed", json: Path | None) -> None:
+    """Print a result, and write it as JSON if a file is given."""
+    if json is not None:
+        from protocol.provenance.storage import replacing
+
+        with replacing(json) as temporary:
+            temporary.write_text(result.to_json() + "\n", encoding="utf-8")
+    show(str(result))
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Path | None]) -> None:

@@ -4,14 +4,13 @@ import argparse
 from pathlib import Path
 
 from protocol.checks import ProtocolError, counted
-from protocol.cli._output import check_outputs, show
+from protocol.cli._output import check_outputs, finish
 from protocol.cli._progress import stages
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `protocol attribute`."""
     from protocol.evaluation import Codes, Nearest, attribute
-    from protocol.provenance.storage import replacing
 
     codes = [arguments.query_codes, arguments.database_codes]
     vectors = [arguments.query_vectors, arguments.database_vectors]
@@ -41,8 +40,5 @@ def run(arguments: argparse.Namespace) -> int:
             threads=arguments.threads,
             progress=report,
         )
-    if arguments.json:
-        with replacing(arguments.json) as temporary:
-            temporary.write_text(attribution.to_json() + "\n", encoding="utf-8")
-    show(str(attribution))
+    finish(attribution, arguments.json)
     return int(bool(attribution.faults))

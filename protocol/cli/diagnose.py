@@ -3,14 +3,13 @@
 import argparse
 
 from protocol.checks import ProtocolError
-from protocol.cli._output import check_outputs, show
+from protocol.cli._output import check_outputs, finish, show
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol diagnose`."""
     from protocol.evaluators import read_answers, write_cases
     from protocol.evaluators.diagnosis import ANSWERS
-    from protocol.provenance.storage import replacing
 
     if (arguments.write is None) == (arguments.read is None):
         raise ProtocolError("diagnose needs either --write DIR or --read F.")
@@ -26,7 +25,4 @@ def run(arguments: argparse.Namespace) -> None:
         return
     check_outputs({"--json": arguments.json}, [arguments.read])
     found = read_answers(arguments.read, arguments.cutoff)
-    if arguments.json:
-        with replacing(arguments.json) as temporary:
-            temporary.write_text(found.to_json() + "\n", encoding="utf-8")
-    show(str(found))
+    finish(found, arguments.json)

@@ -1,7 +1,7 @@
 """`protocol evaluate`: score your own codes."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError, one_of
@@ -18,7 +18,7 @@ _OUTPUTS = ("json", "per_query", "pr_curves", "top_n_curves")
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol evaluate`."""
-    from protocol.evaluation import evaluate
+    from protocol.evaluation import Codes, Relevant, bucket_search, evaluate
     from protocol.evaluation.buckets import Tables
 
     for text in arguments.tables:
@@ -50,7 +50,12 @@ def run(arguments: argparse.Namespace) -> None:
             threads=arguments.threads,
             progress=report,
         )
-    write(arguments, evaluation, list(_searches(arguments, evaluation)))
+    others: list[Printed] = []
+    if arguments.tables:
+        query, database = (Codes(side, evaluation.n_bits) for side in evaluation.codes[:2])
+        truth = Relevant(evaluation.truth.relevance)
+        others = [bucket_search(query, database, arguments.tables, truth=truth, convention=arguments.convention)]
+    write(arguments, evaluation, others)
 
 
 def relevance(arguments: argparse.Namespace) -> "Judgments | Relevant | None":
@@ -66,22 +71,9 @@ def relevance(arguments: argparse.Namespace) -> "Judgments | Relevant | None":
     return Judgments(arguments.relevance, *ids)
 
 
-def _searches(arguments: argparse.Namespace, evaluation: "Evaluation") -> "Iterator[Printed]":
-    """Yield the results of searching buckets and the times of lookups, where options request them."""
-    from protocol.evaluation import Codes, Relevant, bucket_search, lookup_time
-
-    query, database = (Codes(side, evaluation.n_bits) for side in (evaluation.codes.query, evaluation.codes.database))
-    if arguments.tables:
-        truth = Relevant(evaluation.truth.relevance)
-        yield bucket_search(query, database, arguments.tables, truth=truth, convention=arguments.convention)
-    if arguments.lookup_radius is not None:
-        yield lookup_time(query, database, radius=arguments.lookup_radius)
-
-
 def check_options(arguments: argparse.Namespace, inputs: Sequence[str | None]) -> None:
     """Check, before anything is computed, that the outputs can be written."""
     from protocol.evaluation.exclusion import rows_from
-    from protocol.evaluation.output import check_trec
 
     files = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in _OUTPUTS}
     folder = arguments.trec
@@ -91,16 +83,14 @@ def check_options(arguments: argparse.Namespace, inputs: Sequence[str | None]) -
     _check_ranking(arguments)
     if arguments.exclude_queries is not None:
         rows_from(arguments.exclude_queries)
-    if folder is not None:
-        check_trec(folder, arguments.trec_depth)
-    elif arguments.trec_depth is not None:
+    if folder is None and arguments.trec_depth is not None:
         raise ProtocolError("--trec-depth needs --trec DIR as well.")
 
 
 def _check_ranking(arguments: argparse.Namespace) -> None:
     if one_of(arguments.ranking, RANKINGS, "--ranking") == "hamming":
         return
-    for option in ("pr_curves", "tables", "lookup_radius", "trec"):
+    for option in ("pr_curves", "tables", "trec"):
         if getattr(arguments, option, None) not in (None, []):
             raise ProtocolError(f"--{option.replace('_', '-')} needs the distances of --ranking hamming.")
 

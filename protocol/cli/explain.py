@@ -5,7 +5,7 @@ import functools
 import os
 
 from protocol.checks import ProtocolError, counted
-from protocol.cli._output import check_outputs, show
+from protocol.cli._output import check_outputs, finish
 from protocol.cli._progress import stages
 
 
@@ -13,7 +13,6 @@ def run(arguments: argparse.Namespace) -> None:
     """Run `protocol explain`."""
     from protocol.evaluation import Codes, Relevant
     from protocol.evaluators import explain
-    from protocol.provenance.storage import replacing
 
     sides = {"--query-codes": arguments.query_codes, "--database-codes": arguments.database_codes}
     n_scores = len(arguments.score)
@@ -49,7 +48,4 @@ def run(arguments: argparse.Namespace) -> None:
             threads=arguments.threads if arguments.threads is not None else os.cpu_count() or 1,
             progress=report,
         )
-    if arguments.json:
-        with replacing(arguments.json) as temporary:
-            temporary.write_text(found.to_json() + "\n", encoding="utf-8")
-    show(str(found))
+    finish(found, arguments.json)

@@ -1,8 +1,6 @@
 """`protocol quantisation`: measure the recall lost to binarisation, and to other representations of vectors."""
 
 import argparse
-import ast
-import contextlib
 from typing import Any
 
 from protocol.checks import ProtocolError
@@ -39,13 +37,14 @@ def run(arguments: argparse.Namespace) -> None:
 def _codes(arguments: argparse.Namespace) -> Any:
     """Return the codes in files, or the hasher that computes them from the vectors."""
     from protocol.evaluation import Hashing
+    from protocol.evaluation.representations import parsed_options
 
     if arguments.query_codes is None and arguments.database_codes is None:
         if arguments.binarize is not None:
             raise ProtocolError("--binarize needs --query-codes and --database-codes as well.")
         if arguments.ranking != "hamming":
             raise ProtocolError("--ranking asymmetric needs outputs of the queries as --query-codes.")
-        options = _options(arguments.hasher_option)
+        options = parsed_options(arguments.hasher_option, "--hasher-option")
         hasher = arguments.hasher or "sign"
         return Hashing(hasher, arguments.n_bits, options, arguments.seed, arguments.train_vectors)
     if arguments.hasher is not None or arguments.hasher_option:
@@ -53,16 +52,3 @@ def _codes(arguments: argparse.Namespace) -> Any:
     if arguments.train_vectors is not None and not arguments.quantiser and arguments.rescore is None:
         raise ProtocolError("--train-vectors needs a hasher or a quantiser to fit, but only codes are given.")
     return codes(arguments)
-
-
-def _options(pairs: list[str]) -> dict[str, Any]:
-    """Return the options of the hasher written as KEY=VALUE; values that are not Python literals are strings."""
-    options: dict[str, Any] = {}
-    for pair in pairs:
-        name, mark, text = pair.partition("=")
-        if not (name and mark):
-            raise ProtocolError(f"--hasher-option must be KEY=VALUE, got {pair!r}.")
-        options[name] = text
-        with contextlib.suppress(ValueError, SyntaxError):
-            options[name] = ast.literal_eval(text)
-    return options

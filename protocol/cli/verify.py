@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from protocol.checks import ProtocolError
-from protocol.cli._output import check_outputs, show
+from protocol.cli._output import check_outputs, finish
 from protocol.cli._progress import stages
 from protocol.cli.evaluate import lists, relevance
 
@@ -14,7 +14,6 @@ _ENCODING = ("n_bits", "bit_order", "binarize")
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `protocol verify`."""
-    from protocol.provenance.storage import replacing
     from protocol.verification import verify
 
     files = {name: getattr(arguments, name) for name in _INPUTS}
@@ -32,10 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
             threads=arguments.threads,
             progress=report,
         )
-    if arguments.json:
-        with replacing(arguments.json) as temporary:
-            temporary.write_text(verification.to_json() + "\n", encoding="utf-8")
-    show(str(verification))
+    finish(verification, arguments.json)
     return int(not verification.holds)
 
 

@@ -2,7 +2,7 @@
 
 from protocol.evaluation.attribution import Attribution, attribute
 from protocol.evaluation.binarisation import Quantisation, Rescoring, quantisation
-from protocol.evaluation.buckets import BucketSearches, LookupTimes, bucket_search, lookup_time
+from protocol.evaluation.buckets import BucketSearches, bucket_search
 from protocol.evaluation.code_pairs import Codes, Outputs
 from protocol.evaluation.code_utilisation import CodeUtilisation
 from protocol.evaluation.conventions import CONVENTIONS, Convention
@@ -25,7 +25,6 @@ __all__ = [
     "Hashing",
     "Judgments",
     "Labels",
-    "LookupTimes",
     "Nearest",
     "Outputs",
     "Quantisation",
@@ -39,6 +38,5 @@ __all__ = [
     "attribute",
     "bucket_search",
     "evaluate",
-    "lookup_time",
     "quantisation",
 ]

@@ -322,7 +322,7 @@ class _ByCode(NamedTuple):
 
 @dataclass
 class _Results:
-    """One set of results; for each block of queries, the values of `_PER_QUERY`, and the items' keys and tolerances."""
+    """One set of results; for each block of queries, the values of `_PER_QUERY`, and the items' keys."""
 
     name: str
     ids: NDArray
@@ -330,7 +330,6 @@ class _Results:
     source: str = "results"
     values: list[Values] = field(default_factory=list)
     keys: list[Values] = field(default_factory=list)
-    tolerances: list[Values] = field(default_factory=list)
 
     @property
     def per_query(self) -> dict[str, Values]:
@@ -441,10 +440,6 @@ def attribute(
             keys = space.keys(block, np.where(is_item, engine.ids[block], 0))
             engine.keys.append(np.where(is_item, keys, np.nan))
             engine.values.append(_measured(engine, block, is_item & ~is_repeated, space, ideal))
-            if engine.distances is not None:
-                kind, own = engine.distances.dtype, _PRECISION
-                own = max(own, float(np.finfo(kind).eps) if kind.kind == "f" else 0.0)
-                engine.tolerances.append(space.tolerance(block, engine.keys[-1], own))
         done(block.stop - start)
     rows, faults = [], list[Fault]()
     has_both = isinstance(space, _ByCode) and space.vectors is not None
@@ -552,14 +547,17 @@ def _faults(engine: _Results, space: _ByCode | _ByVector, is_exact: bool) -> tup
         note("nearer items left out", engine.per_query["exact"][:, None] < 1, "")
     if engine.distances is None:
         return None, faults
-    values, tolerance = _padded(engine.distances[:, : ids.shape[1]].astype(np.float64), ids.shape[1]), engine.tolerances
-    form, as_keys = _form(space, values, keys, np.vstack(tolerance))
+    kind = engine.distances.dtype
+    precision = max(_PRECISION, float(np.finfo(kind).eps) if kind.kind == "f" else 0.0)
+    tolerance = space.tolerance(slice(None), keys, precision)
+    values = _padded(engine.distances[:, : ids.shape[1]].astype(np.float64), ids.shape[1])
+    form, as_keys = _form(space, values, keys, tolerance)
     if as_keys is not None:
         text = "item {item} was returned with distance {value:.6g}, but is at distance {distance:.6g}"
         backwards = np.zeros(keys.shape, dtype=bool)
         backwards[:, 1:] = (as_keys[:, 1:] < as_keys[:, :-1]) & is_item[:, 1:] & is_item[:, :-1]
         note("distances not sorted", backwards, text, values)
-        note("impossible distances", is_item & ~(np.abs(as_keys - keys) <= np.vstack(tolerance)), text, values)
+        note("impossible distances", is_item & ~(np.abs(as_keys - keys) <= tolerance), text, values)
     return form, faults
 
 
@@ -579,11 +577,9 @@ def _left_out(row: int, ids: NDArray, keys: Values, space: _ByCode | _ByVector) 
 def _form(space: _ByCode | _ByVector, values: Values, keys: Values, tolerance: Values) -> tuple[str, Values | None]:
     """Return what the distances of most queries are, and the keys that they stand for."""
     known = np.isfinite(keys) & np.isfinite(values)
-    queries, best = known.any(axis=1), _SMALLEST_SHARE
-    form: tuple[str, Values | None] = (_UNKNOWN, None)
+    queries = known.any(axis=1)
+    best: tuple[float, str, Values | None] = (_SMALLEST_SHARE, _UNKNOWN, None)
     for name, as_keys in space.forms(values).items() if queries.any() else ():
         agrees = (np.abs(as_keys - keys) <= tolerance) | ~known
-        share = float(agrees[queries].all(axis=1).mean())
-        if share > best:
-            best, form = share, (name, as_keys)
-    return form
+        best = max(best, (float(agrees[queries].all(axis=1).mean()), name, as_keys), key=lambda one: one[0])
+    return best[1:]

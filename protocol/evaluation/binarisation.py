@@ -5,24 +5,16 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, need
+from protocol.checks import ProtocolError
 from protocol.evaluation import plots
-from protocol.evaluation.code_pairs import CodePair, read_codes, sources
+from protocol.evaluation.code_pairs import read_codes, sources
 from protocol.evaluation.evaluation import scored
 from protocol.evaluation.ground_truth import Nearest, check_sizes, files_of, ground_truth
 from protocol.evaluation.output import parts
 from protocol.evaluation.printed import with_range
 from protocol.evaluation.progress import Progress, stage
-from protocol.evaluation.representations import (
-    HashedBy,
-    Hashing,
-    Quantisers,
-    encoded,
-    ranking_of,
-    represent,
-)
+from protocol.evaluation.representations import HashedBy, Hashing, Quantisers, encoded, ranking_of, represent
 from protocol.evaluation.rescoring import (
     EqualBytes,
     Rescoring,
@@ -38,7 +30,6 @@ from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import altair as alt
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -80,21 +71,13 @@ class Quantisation(Evaluation):
             return plots.equal_bytes(self.equal_bytes.points(), self.name or "Nearest items found at equal bytes")
         if kind != "rescoring":
             return super().plot(kind)
-        title = self.name or "Nearest items found after re-ranking"
-        return plots.rescoring(self.rescoring_to_frame().to_dict("records"), title)
-
-    def rescoring_to_frame(self) -> "pd.DataFrame":
-        """Return the share of the K nearest items after re-ranking c x K items: a row per K, c and kind of re-ranking.
-
-        Columns: ``by``, ``K``, ``c``, and the ``worst``, expected (``share``) and ``best`` value over orders of ties.
-        """
-        rows = [
+        points = [
             {"by": curve.by, "K": row.neighbours, "c": row.factor, "worst": row.worst, "share": row.expected}
             | {"best": row.best}
             for curve in self.rescoring
             for row in curve.rows
         ]
-        return need("pandas", "report").DataFrame(rows)
+        return plots.rescoring(points, self.name or "Nearest items found after re-ranking")
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the evaluation and of this class; those that were not requested are left out."""
@@ -115,14 +98,12 @@ class Quantisation(Evaluation):
             names = [name for name, own in self.ranked_by.items() if own == ranking]
             lines.append(f"ranked by {ranking}: {', '.join(names)}")
         tables, n_bytes = list(map(_curve_table, self.rescoring)), self.codes.database.shape[1]
-        cells = [
-            ["code", f"{n_bytes:,}", f"1/{self.vector_bytes / n_bytes:.4g}"],
-            ["vector", f"{self.vector_bytes:,}", ""],
-        ]
+        cells = [["code", f"{n_bytes:,}", f"1/{self.vector_bytes / n_bytes:.4g}"]]
+        cells.append(["vector", f"{self.vector_bytes:,}", ""])
         tables.append(Table("cost", "cost of an item:", ["stored", "bytes", "share of the vector"], cells))
         if self.equal_bytes is not None:
             lines.append(self.equal_bytes.answer)
-            tables += self.equal_bytes.tables()
+            tables += map(self.equal_bytes.table, self.equal_bytes.represented[0].shares)
         return parts(self, lines, tables)
 
 
@@ -186,20 +167,23 @@ def quantisation(
     again = [] if rescoring.quantiser is None else [rescoring.quantiser]
     if any(isinstance(against.plugin(name), Hashing) for name in again):
         raise ProtocolError(f"rescore: {again[0]!r} is a hasher, but items are re-ranked by a quantiser.")
-    source = _source(Hashing() if codes is None else codes, query, database)
-    if isinstance(source, CodePair) and source.ranking != "hamming" and again:
-        raise ProtocolError(f"rescore needs Hamming distances, which the {source.ranking} ranking does not have.")
+    hashing, hashed_by = codes or Hashing(), None
+    if isinstance(hashing, Hashing):
+        hashing.check(query.shape[1])
+    else:
+        pair = read_codes(*hashing)
+        check_sizes(pair.sizes, query, database)
+        if pair.ranking != "hamming" and again:
+            raise ProtocolError(f"rescore needs Hamming distances, which the {pair.ranking} ranking does not have.")
     others = {
         name: represent(against, name, query, database, vectors.distance, progress)
         for name in dict.fromkeys([*against.names, *again])
     }
     sizes = len(query), len(database)
     truth = ground_truth(vectors, *sizes, metrics=scoring.of_nearest, threads=threads, progress=progress)
-    if isinstance(source, Hashing):
-        model, hashed_by = source.fit(database)
+    if isinstance(hashing, Hashing):
+        model, hashed_by = hashing.fit(database)
         pair = encoded(model, query, database, progress)
-    else:
-        pair, hashed_by = source, None
     evaluation = scored(pair, truth, scoring, threads=threads, progress=progress)
     relevances = {k: relevance for k, relevance in truth.by_number.items() if f"neighbours@{k}" in evaluation.metrics}
     curves = [by_vectors(evaluation.nearest_counts, list(relevances), rescoring)]
@@ -229,16 +213,6 @@ def quantisation(
         equal_bytes=equal,
         ranked_by=ranked_by,
     )
-
-
-def _source(codes: Hashing | tuple[Any, Any], query: NDArray, database: NDArray) -> Hashing | CodePair:
-    """Return a hasher that can encode the vectors, or the codes that were read."""
-    if isinstance(codes, Hashing):
-        codes.check(query.shape[1])
-        return codes
-    pair = read_codes(*codes)
-    check_sizes(pair.sizes, query, database)
-    return pair
 
 
 def _curve_table(curve: RescoringCurve) -> Table:

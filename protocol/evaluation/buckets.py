@@ -1,16 +1,15 @@
-"""Other searches than ranking: the items that hash tables return, and the time of lookups in an inverted index."""
+"""Another search than ranking: the items that hash tables return."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import comb
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from protocol import counting, metrics
 from protocol.checks import ProtocolError
-from protocol.evaluation.code_pairs import CodePair, read_codes
+from protocol.evaluation.code_pairs import read_codes
 from protocol.evaluation.conventions import find
 from protocol.evaluation.ground_truth import Truth, ground_truth, only_truth
 from protocol.evaluation.printed import Printed, shown
@@ -120,7 +119,9 @@ def bucket_search(
     {'1x2': {'precision_micro': 0.5, 'recall_micro': 0.5, 'F1_micro': 0.5}}
     """
     empty = find(convention).empty("precision_micro@rR")
-    codes = _binary(query_codes, database_codes, "tables")
+    codes = read_codes(query_codes, database_codes)
+    if codes.ranking != "hamming":
+        raise ProtocolError("tables needs binary codes of the queries, not real-valued outputs.")
     kinds = {text: Tables.parse(text, codes.n_bits) for text in ([tables] if isinstance(tables, str) else tables)}
     relevance = ground_truth(only_truth(query_labels, database_labels, truth), *codes.sizes, threads=threads).relevance
     scores = {}
@@ -134,65 +135,3 @@ def bucket_search(
         values = metrics.evaluate(ball, _METRICS.values(), empty=empty)
         scores[text] = {name: metrics.mean(values[metric]) for name, metric in _METRICS.items()}
     return BucketSearches(scores)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LookupTimes(Printed):
-    """The time of lookups in an inverted index, which is measured on this machine and is not a metric.
-
-    Parameters
-    ----------
-    n_bits : int
-    seconds : tuple of float
-        Mean seconds per query at radius 0, 1, ...
-    """
-
-    n_bits: int
-    seconds: tuple[float, ...]
-
-    def parts(self) -> list[str | Table]:
-        """Return the table of the times."""
-        cells, probed = [], 0
-        for radius, seconds in enumerate(self.seconds):
-            probed += comb(self.n_bits, radius)
-            cells.append((str(radius), f"{probed:,}", f"{seconds * 1000:.4g}"))
-        title = "lookups in an inverted index; times on this machine, not a metric"
-        return [Table("lookups", f"{title}:", ("radius", "buckets probed", "ms per query"), cells)]
-
-    def content(self) -> dict[str, Any]:
-        """Return the times as ``lookup_seconds``."""
-        return {"lookup_seconds": self.seconds}
-
-
-def lookup_time(query_codes: Any, database_codes: Any, *, radius: int) -> LookupTimes:
-    """Measure the time that an inverted index takes to retrieve the items within radius 0, 1, ..., `radius`.
-
-    Parameters
-    ----------
-    query_codes : array_like, str, Path or Codes
-        The codes of the queries, which must be binary.
-    database_codes : array_like, str, Path or Codes
-        The codes of the database, which must be binary as well.
-    radius : int
-        The largest radius, from 0 to n_bits. Its ball may contain at most a million codes.
-
-    Returns
-    -------
-    LookupTimes
-        The times on this machine, which are not a metric.
-
-    Raises
-    ------
-    ProtocolError
-        If an input is unusable, or `radius` is out of range.
-    """
-    codes = _binary(query_codes, database_codes, "lookup_radius")
-    seconds = counting.lookup_time(codes.query, codes.database, codes.n_bits, radius=radius)
-    return LookupTimes(codes.n_bits, tuple(seconds.tolist()))
-
-
-def _binary(query: Any, database: Any, option: str) -> CodePair:
-    codes = read_codes(query, database)
-    if codes.ranking != "hamming":
-        raise ProtocolError(f"{option} needs binary codes of the queries, not real-valued outputs.")
-    return codes

@@ -17,13 +17,9 @@ from protocol.provenance.storage import array_digest
 
 BIT_ORDERS = ("little", "big", "big-128")
 BINARIZE = ("sign", "median")
-_BLOCK = 1 << 20  # rows that are processed at once
-_MASK = (0, 255)
-_MASK_HINT = "These are the two values of a mask: pass codes > 0."
 _SURE = 64
 """If at least this many bytes are all 0 or 255, they are a mask and not packed codes."""
 _ROLES = ("query codes", "database codes")
-_HINT = 'Pass binarize="sign" or binarize="median".'
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,11 +139,7 @@ def read_codes(query: Any, database: Any) -> CodePair:
     if database.binarize is None:
         of_database, n_bits = _packed(database, "database codes")
         outputs, thresholds = _real_values(replace(query, n_bits=None), "query codes"), np.zeros(n_bits)
-        if outputs.shape[1] != n_bits:
-            raise ProtocolError(
-                f"{named(query.values, 'query codes')}: {checks.counted(outputs.shape[1], 'column')}, but the database "
-                f"codes have {checks.counted(n_bits, 'bit')}."
-            )
+        _check_lengths(outputs.shape, (len(of_database), n_bits), query, database)
     else:
         outputs, items = _real_values(query, "query codes"), _real_values(database, "database codes")
         n_bits = items.shape[1]
@@ -245,15 +237,14 @@ def _packed(side: Codes, role: str) -> tuple[NDArray[np.uint8], int]:
         return codes.pack(_bits(array, name)), array.shape[1]
     if _is_packed(array, n_bits, bit_order):
         packed = _bytes(array, name, bit_order)
-        if packed.size >= _SURE and _is_mask(packed) and packed.min() < packed.max():
-            raise ProtocolError(f"{name}: all packed values are 0 or 255. {_MASK_HINT}")
+        if packed.size >= _SURE and packed.min() < packed.max() and np.isin(packed, (0, 255)).all():
+            raise ProtocolError(f"{name}: all packed values are 0 or 255, as in a mask. Pass codes > 0.")
         codes.check(packed, n_bits, name)
         return packed, n_bits
     if array.shape[1] != n_bits or bit_order == "big-128":
-        of_bits = "" if bit_order == "big-128" else f"{checks.counted(n_bits, 'column')} of bits, or "
         raise ProtocolError(
-            f"{name}: {checks.counted(array.shape[1], 'column')} of {array.dtype}, but n_bits={n_bits} needs {of_bits}"
-            f"{checks.counted(-(-n_bits // 8), 'column')} of packed integers."
+            f"{name}: {checks.counted(array.shape[1], 'column')} of {array.dtype}, but n_bits={n_bits} needs "
+            f"{checks.counted(n_bits, 'column')} of bits, or {-(-n_bits // 8)} of packed integers."
         )
     return codes.pack(_bits(array, name)), n_bits
 
@@ -308,33 +299,22 @@ def _bytes(array: NDArray, name: str, bit_order: str) -> NDArray[np.uint8]:
     return turned[array]
 
 
-def _is_mask(array: NDArray) -> bool:
-    """Return whether all values are 0 or 255, as in binary images."""
-    return all(bool(np.isin(array[start : start + _BLOCK], _MASK).all()) for start in range(0, len(array), _BLOCK))
-
-
 def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
     """Return where values are above 0, if they are only 0 and 1 or only -1 and +1."""
     ones = array > 0
     if array.dtype == bool or (array == ones).all() or (array == np.where(ones, np.int8(1), np.int8(-1))).all():
         return ones
     _check_finite(array, name)
-    expected = f"{name}: expected bits, 0 and 1 or -1 and +1"
-    if np.isin(array, (-1, 0, 1)).all():
-        zeros = int((array == 0).sum())
-        raise ProtocolError(
-            f"{expected}, got -1, 0 and +1: {zeros:,} of {array.size:,} values are 0. "
-            'binarize="sign" maps them to bit 0.'
-        )
-    got = f"values from {array.min():.6g} to {array.max():.6g}"
-    if _is_mask(array):
-        raise ProtocolError(f"{expected}, got 0 and 255. {_MASK_HINT}")
-    if array.dtype.kind == "f" or array.min() < -128 or array.max() > 255:
-        raise ProtocolError(f"{expected}, got {got}. If they are real-valued outputs, p{_HINT[1:]}")
-    if array.min() >= 0:
-        raise ProtocolError(f"{expected}, got {got}. Packed codes need n_bits.")
-    advice = 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted from each byte.'
-    raise ProtocolError(f"{expected}, got {got}. {advice}")
+    least, most = array.min(), array.max()
+    if array.dtype.kind == "f" or least < -128 or most > 255 or (-1 <= least < 0 and most <= 1):
+        hint = 'If they are real-valued outputs, pass binarize="sign" or binarize="median".'
+    elif least >= 0:
+        hint = "Packed codes need n_bits; for a mask of 0 and 255, pass codes > 0."
+    else:
+        hint = 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted from each byte.'
+    raise ProtocolError(
+        f"{name}: expected bits, 0 and 1 or -1 and +1, got values from {least:.6g} to {most:.6g}. {hint}"
+    )
 
 
 def finished_codes(

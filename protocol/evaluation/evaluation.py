@@ -18,7 +18,7 @@ from protocol.evaluation.result import Evaluation
 from protocol.evaluation.scoring import Scoring, score, with_nearest
 from protocol.inputs.conversion import as_numpy
 from protocol.metrics import in_database_order, needs
-from protocol.truth.relevance import Relevance, ground_truth_sha256
+from protocol.truth.relevance import ground_truth_sha256
 
 
 def evaluate(
@@ -121,6 +121,9 @@ def scored(
     if truth.nearest is not None:
         scores = with_nearest(scores, nearest_counts, truth.nearest.numbers)
         default_name = f"{truth.nearest.relevant} nearest by {truth.nearest.distance}"
+    digest = ground_truth_sha256(truth.relevance)
+    if scoring.leave_one_out:  # other items are ranked than without it
+        digest = hashlib.sha256(f"{digest} leave one out".encode()).hexdigest()
     return Evaluation(
         **vars(scores),
         codes=codes,
@@ -136,16 +139,10 @@ def scored(
         convention=scoring.convention,
         labels_not_in_database=truth.labels_not_in_database,
         nearest=truth.nearest,
-        ground_truth_sha256=_sha256(truth.relevance, scoring.leave_one_out),
+        ground_truth_sha256=digest,
         ground_truth=default_name,
         leave_one_out=scoring.leave_one_out,
     )
-
-
-def _sha256(relevance: Relevance, leave_one_out: bool) -> str:
-    """Return the digest of the relevance, another one if each query leaves out its own item."""
-    digest = ground_truth_sha256(relevance)
-    return hashlib.sha256(f"{digest} leave one out".encode()).hexdigest() if leave_one_out else digest
 
 
 def _counted(
@@ -155,16 +152,10 @@ def _counted(
     needed = needs(names)
     index_order = scoring.spread or in_database_order(names)
     if codes.ranking != "hamming":
-        report = stage(progress, "counting", len(codes.query) * len(truth.by_number))
+        done = stage(progress, "counting", len(codes.query) * len(truth.by_number))
+        ranked = partial(asymmetric_counts, index_order=index_order, leave_one_out=scoring.leave_one_out)
         return {
-            number: asymmetric_counts(
-                *codes[:3],
-                relevance,
-                index_order=index_order,
-                leave_one_out=scoring.leave_one_out,
-                threads=threads,
-                progress=report,
-            )
+            number: ranked(*codes[:3], relevance, threads=threads, progress=done)
             for number, relevance in truth.by_number.items()
         }
     counter: Callable[..., dict[str, HammingCounts]]
@@ -173,13 +164,10 @@ def _counted(
     else:  # precisions with ties in database order can't be added up over shards
         counter = partial(count, index_order=True) if index_order else count_in_shards
         counter = partial(counter, bucket_sizes="bucket_sizes" in needed)
-    counts = counter(
-        *codes[:3],
-        {str(number): relevance for number, relevance in truth.by_number.items()},
-        largest_bucket="largest_bucket" in needed,
-        threads=threads,
-        progress=stage(progress, "counting", len(codes.query)),
-    )
+    relevances = {str(number): relevance for number, relevance in truth.by_number.items()}
+    done = stage(progress, "counting", len(codes.query))
+    largest = "largest_bucket" in needed
+    counts = counter(*codes[:3], relevances, largest_bucket=largest, threads=threads, progress=done)
     return {number: [counts[str(number)]] for number in truth.by_number}
 
 
@@ -289,10 +277,8 @@ class Evaluator:
         if n_bits != (self._n_bits or n_bits):
             raise ProtocolError(f"{side} codes: {counted(n_bits, 'bit')}, but {self._n_bits} in other batches.")
         if before and (array.dtype.kind, array.shape[1:]) != (before[0].dtype.kind, before[0].shape[1:]):
-            raise ProtocolError(
-                f"{side} labels: {array.dtype} of shape {array.shape}, but {before[0].dtype} of shape "
-                f"{before[0].shape} in an earlier batch."
-            )
+            got = f"{array.dtype} of shape {array.shape}, but {before[0].dtype} of shape {before[0].shape}"
+            raise ProtocolError(f"{side} labels: {got} in an earlier batch.")
         self._n_bits = n_bits
         self._codes[side].append(packed)
         before.append(array.copy())
@@ -311,11 +297,6 @@ class Evaluator:
         query, database = (np.concatenate(parts) for parts in self._codes.values())
         pair = CodePair(query, database, self._n_bits or 0, binarize=self._encoding.binarize)
         labels = Labels(*(np.concatenate(parts) for parts in self._labels.values()))
-        truth = ground_truth(
-            labels,
-            *pair.sizes,
-            metrics=self._scoring.of_nearest,
-            leave_one_out=self._scoring.leave_one_out,
-            threads=self._threads,
-        )
-        return scored(pair, truth, self._scoring, threads=self._threads)
+        scoring = self._scoring
+        truth = ground_truth(labels, *pair.sizes, metrics=scoring.of_nearest, leave_one_out=scoring.leave_one_out)
+        return scored(pair, truth, scoring, threads=self._threads)

@@ -33,9 +33,8 @@ def excluded_label(n_excluded: int, sha256: str) -> str:
     >>> excluded_label(8, "1a2b3c4d5e6f7a8b"), excluded_label(0, "e3b0c44298fc1c14")
     ('8 queries (1a2b3c4d5e6f)', 'none')
     """
-    if not n_excluded:
-        return NONE_EXCLUDED
-    return f"{n_excluded} {'query' if n_excluded == 1 else 'queries'} ({sha256[:_DIGEST]})"
+    queries = "1 query" if n_excluded == 1 else f"{n_excluded} queries"
+    return f"{queries} ({sha256[:_DIGEST]})" if n_excluded else NONE_EXCLUDED
 
 
 def excluded_sha256(rows: Iterable[int]) -> str:
@@ -137,7 +136,6 @@ def rows_from(values: Any, name: str = _ROLE) -> NDArray[np.int64]:
         array = array.ravel()
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iuf"):
         got = f"shape {array.shape} of {array.dtype}"
-        got = "a mask; pass numpy.flatnonzero(mask)" if array.dtype == bool else got
         raise ProtocolError(f"{name}: expected row numbers of queries, shape (n,), got {got}.")
     return as_integers(array, name)
 

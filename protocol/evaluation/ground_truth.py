@@ -232,20 +232,14 @@ def only_truth(query_labels: Any, database_labels: Any, truth: Any) -> Truth:
         Unless there is exactly one.
     """
     if not isinstance(truth, Truth | None):
-        raise ProtocolError(
-            f"truth must be Labels, Relevant, Judgments or Nearest, got {type(truth).__name__}. Relevant(...) reads "
-            "lists and matrices."
-        )
+        raise ProtocolError(f"truth must be Labels, Relevant, Judgments or Nearest, got {type(truth).__name__}.")
     labels = {"query labels": query_labels, "database labels": database_labels}
     names = [name for name, values in labels.items() if values is not None]
     if truth is not None and names:
         kind = {Relevant: "relevance", Judgments: "judgments", Nearest: "vectors"}.get(type(truth), "labels")
         raise ProtocolError(f"More than one ground truth: {', '.join(names)} and {kind}. Choose one.")
     if truth is None and not names:
-        raise ProtocolError(
-            "No ground truth: pass query_labels and database_labels, or truth=Relevant(...), Judgments(...) or "
-            "Nearest(...)."
-        )
+        raise ProtocolError("No ground truth: pass query_labels and database_labels, or truth.")
     if len(names) == 1:
         raise ProtocolError(f"{'database' if database_labels is None else 'query'} labels are missing.")
     return truth or Labels(query_labels, database_labels)
@@ -384,10 +378,7 @@ def _check_lists(metric: str, relevance: Relevance, leave_one_out: bool) -> None
         sizes -= own_levels(relevance) > 0
     if relevance.kind != "neighbours" or min(sizes) != number:
         got = f"{min(sizes):,} to {max(sizes):,} neighbours" if relevance.kind == "neighbours" else relevance.kind
-        raise ProtocolError(
-            f"metric {metric!r} needs query vectors and database vectors, or relevance that lists the {number:,} "
-            f"nearest of each query, but the ground truth is {got}."
-        )
+        raise ProtocolError(f"metric {metric!r} needs vectors, or lists of the {number:,} nearest items, not {got}.")
 
 
 def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
@@ -435,8 +426,7 @@ def _check_unambiguous(values: Any, expected: tuple[int, int], name: str) -> Non
     if np.asarray(rows).dtype.kind in "iu":
         raise ProtocolError(
             f"{name}: integers of shape (n_queries, n_database) = {expected} may be a matrix or lists of database "
-            "positions. Pass relevance.astype(bool) for a matrix, scipy.sparse.csr_array(relevance) for a matrix of "
-            "levels, or a list of arrays for positions; a complete ranking of the database makes every item relevant."
+            "positions. Pass relevance.astype(bool) or scipy.sparse.csr_array(relevance) for a matrix."
         )
 
 
@@ -447,13 +437,7 @@ def _listed(lists: Any, expected: tuple[int, int], name: str) -> Relevance:
     rows = [numbers_from(row, name) for row in lists]
     if len(rows) != expected[0]:
         raise ProtocolError(f"{name}: {counted(len(rows), 'list')} of neighbours for {expected[0]:,} queries.")
-    if all(row.ndim == 1 and row.dtype == bool for row in rows):
-        for row in rows:
-            if row.size != expected[1]:
-                raise ProtocolError(
-                    f"{name}: {counted(row.size, 'Boolean value')} for a query, but "
-                    f"{counted(expected[1], 'database item')}."
-                )
+    if all(row.dtype == bool and row.shape == (expected[1],) for row in rows):
         rows = list(map(np.flatnonzero, rows))
     if not all(row.ndim == 1 and (not row.size or row.dtype.kind in "iu") for row in rows):
         raise ProtocolError(
@@ -471,17 +455,14 @@ def _sparse(rows: Any, expected: tuple[int, int], name: str) -> Relevance:
     data = getattr(rows, "data", None)
     if data is None:
         return _neighbours(rows.indptr, rows.indices, None, expected, name)
-    if data.shape != rows.indices.shape or data.dtype.kind not in "biuf" or not is_integer(data).all():
-        between = f" from {data.min()} to {data.max()}" if data.dtype.kind in "biuf" and data.size else ""
-        got = f"{data.size:,} values of {data.dtype}{between}"
-        raise ProtocolError(f"{name}: the levels of {rows.indices.size:,} pairs must be integers, got {got}.")
-    levels = data.astype(np.int64)
-    if levels.max(initial=1) > _MOST_LEVELS or levels.min(initial=1) < 1:
+    is_numeric = data.shape == rows.indices.shape and data.dtype.kind in "biuf"
+    if not is_numeric or not is_integer(data).all() or data.max(initial=1) > _MOST_LEVELS or data.min(initial=1) < 1:
+        got = f" from {data.min():.6g} to {data.max():.6g}" if is_numeric and data.size else ""
         raise ProtocolError(
-            f"{name}: levels must be from 1 to {_MOST_LEVELS}, larger for more relevant items, got {levels.min():,} to "
-            f"{levels.max():,}. Distances are not levels; eliminate_zeros() removes stored zeros."
+            f"{name}: the levels of {rows.indices.size:,} pairs must be integers from 1 to {_MOST_LEVELS}, larger for "
+            f"more relevant items, got {data.size:,} values of {data.dtype}{got}."
         )
-    return _neighbours(rows.indptr, rows.indices, levels, expected, name)
+    return _neighbours(rows.indptr, rows.indices, data.astype(np.int64), expected, name)
 
 
 def _neighbours(
@@ -491,9 +472,7 @@ def _neighbours(
     if not indices.size:
         raise ProtocolError(f"{name}: no query has a relevant item.")
     if indptr.size != expected[0] + 1:
-        raise ProtocolError(
-            f"{name}: indptr must have n_queries + 1 = {expected[0] + 1:,} entries, got {indptr.size:,}."
-        )
+        raise ProtocolError(f"{name}: indptr must have n_queries + 1 = {expected[0] + 1:,} entries, got {indptr.size}.")
     try:
         ends = indptr.astype(np.int64)
         lengths = ends[1:] - ends[:-1]
@@ -504,8 +483,5 @@ def _neighbours(
     except ProtocolError as error:
         raise ProtocolError(f"{name}: {error}") from error
     if indices.size == expected[0] * expected[1] and relevance.levels.size == 1:
-        raise ProtocolError(
-            f"{name}: all {expected[1]:,} database items are relevant to every query. A "
-            "complete ranking of the database does not define which items are relevant."
-        )
+        raise ProtocolError(f"{name}: all {expected[1]:,} database items are relevant to every query.")
     return relevance

@@ -1,12 +1,13 @@
 """How an evaluation is printed and written: text, JSON, CSV, and run and qrels files of TREC.
 
-Every `evaluation` is a `protocol.evaluation.result.Evaluation`, whose methods call these functions.
+Every `evaluation` is a `protocol.evaluation.result.Evaluation`, of which the public functions are methods.
 """
 
+import itertools
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ from protocol.evaluation.conventions import find
 from protocol.evaluation.printed import Printed, json_text, shown, with_range
 from protocol.inputs.labels import brief
 from protocol.provenance.storage import check_writable, file_sha256, replacing
-from protocol.scores.metadata import NOTED, SCORE
 from protocol.scores.tables import DIGITS, Table, write_csv
 from protocol.truth.relevance import LabelRelevance, labels_sha256
 
@@ -47,7 +47,14 @@ _DISTANCES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inn
 
 
 def content(evaluation: Any) -> dict[str, Any]:
-    """Return the fields of `Evaluation.content`."""
+    """Return the means and the fields that identify them.
+
+    The keys are the names, sizes, options and digest of the evaluation, and its fields about relevance; and, for
+    each metric, ``metrics`` (the means), ``undefined`` (numbers of queries), ``empty`` and ``ties``;
+    ``codes_sha256``; ``labels_sha256`` if labels are the ground truth; ``nearest`` if vectors are; ``spread`` if it
+    was requested; ``leave_one_out`` and ``queries_are_database`` if they are true; ``code_utilisation`` if the
+    codes follow the labels, are few, or have constant bits.
+    """
     rules = find(evaluation.convention)
     relevant = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
     fields: dict[str, Any] = {name: getattr(evaluation, name) for name in _METADATA} | {"version": __version__}
@@ -62,27 +69,35 @@ def content(evaluation: Any) -> dict[str, Any]:
     return fields | evaluation.code_utilisation.content()
 
 
-def records(
-    evaluation: Any, means: Mapping[str, float], n_undefined: Mapping[str, int], queries: dict[str, Any]
-) -> Iterator[dict[str, Any]]:
-    """Yield a record for each metric; `queries` are the fields of the queries that were scored."""
-    rules = find(evaluation.convention)
-    shared = {name: getattr(evaluation, name) for name in _METADATA} | {"version": __version__} | queries
-    for metric, mean in means.items():
-        complete = shared | {"empty": rules.empty(metric), "ties": registry.METRICS.entry(metric).ties}
-        complete |= {"metric": metric, "value": mean, "undefined": n_undefined[metric]}
-        columns = ("name", "metric", "value", "undefined", *SCORE, "ranking", "binarize", *NOTED)
-        yield {column: complete[column] for column in columns}
-
-
 def write_json(
     evaluation: Any,
     path: str | Path,
-    others: Sequence[Printed],
-    files: Mapping[str, str | Path | None],
-    lists: Mapping[str, str | Path],
+    *others: Printed,
+    per_query: str | Path | None = None,
+    pr_curves: str | Path | None = None,
+    top_n_curves: str | Path | None = None,
+    lists: Mapping[str, str | Path] | None = None,
 ) -> None:
-    """Write the JSON of an evaluation and of other results, with the names of files, as `Evaluation.write_json`."""
+    """Write the JSON of `to_json` and the names of the input files, a record that `protocol.verify` checks.
+
+    Names are relative to the JSON file, which appears under `path` only when it is complete.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    path : str or Path
+    *others : WithoutQueries, Trec or BucketSearches
+        Further results about the same codes, whose fields are added.
+    per_query : str or Path, optional
+        The file that `write_per_query` wrote, for `compare`. Its name and its SHA-256 are added under this key.
+    pr_curves : str or Path, optional
+        The file that `write_pr_curves` wrote, likewise.
+    top_n_curves : str or Path, optional
+        The file that `write_top_n_curves` wrote, likewise.
+    lists : mapping of str to str or Path, optional
+        The lists of the split by partition (``query``, ``database``, ``train``), or its file as ``split``. Their
+        names and their SHA-256 are added as ``lists``.
+    """
 
     def relative(file: str | Path) -> str:
         return Path(os.path.relpath(file, Path(path).parent)).as_posix()
@@ -98,6 +113,7 @@ def write_json(
             role: value | {"file": relative(value["file"])} if isinstance(value, dict) else relative(value)
             for role, value in evaluation.inputs.items()
         }
+    files = {"per_query": per_query, "pr_curves": pr_curves, "top_n_curves": top_n_curves}
     fields |= {key: reference(file) for key, file in files.items() if file is not None}
     if lists:
         fields["lists"] = {part: reference(file) for part, file in lists.items()}
@@ -106,28 +122,32 @@ def write_json(
 
 
 def write_per_query(evaluation: Any, path: str | Path) -> None:
-    """Write the values of each query as CSV, as `Evaluation.write_per_query`."""
+    """Write a CSV row per query, with nine digits; the value of a query that is left out is empty.
+
+    Metrics of the pooled queries or of the database have no value per query, and therefore no column.
+    """
     n = evaluation.n_queries
     columns = {name: values for name, values in evaluation.per_query.items() if values.size == n}
     _write_columns(evaluation.ranking, path, "query", range(n), columns)
 
 
 def write_pr_curves(evaluation: Any, path: str | Path) -> None:
-    """Write precision and recall at every radius as CSV, as `Evaluation.write_pr_curves`."""
+    """Write precision and recall, micro and macro, at every radius as CSV with nine digits; NaN is an empty field.
+
+    Raises
+    ------
+    ProtocolError
+        If the ranking has no radius.
+    """
     if not evaluation.pr_curves:
-        raise ProtocolError(
-            f"pr_curves needs the Hamming radius, which the {evaluation.ranking} ranking does not have."
-        )
-    columns = {
-        f"{kind}_{average}": values
-        for average, curve in evaluation.pr_curves.items()
-        for kind, values in curve._asdict().items()
-    }
+        raise ProtocolError(f"pr_curves needs the Hamming radius: the {evaluation.ranking} ranking has none.")
+    curves = evaluation.pr_curves.items()
+    columns = {f"{kind}_{average}": values for average, curve in curves for kind, values in curve._asdict().items()}
     _write_columns(evaluation.ranking, path, "radius", range(evaluation.n_bits + 1), columns)
 
 
 def write_top_n_curves(evaluation: Any, path: str | Path) -> None:
-    """Write precision and recall of the top N items as CSV, as `Evaluation.write_top_n_curves`."""
+    """Write precision and recall of the top N items for each N as CSV with nine digits; NaN is an empty field."""
     n, precision, recall = evaluation.top_n
     _write_columns(evaluation.ranking, path, "n", n.tolist(), {"precision": precision, "recall": recall})
 
@@ -203,12 +223,11 @@ def _nearest_table(evaluation: Any) -> list[Table]:
     """Return the table of the shares of nearest items, if vectors are the ground truth."""
     if evaluation.nearest is None:
         return []
-    cells = []
+    cells, means = [], evaluation.metrics
     for number in evaluation.nearest.numbers:
-        row = [f"{number:,}"]
-        for name in (f"neighbours@{number}", f"1-recall@{number}"):
-            row += with_range(*(evaluation.metrics[f"{name}{ties}"] for ties in ("", "[worst]", "[best]")))
-        cells.append(row)
+        names = (f"neighbours@{number}", f"1-recall@{number}")
+        ranges = (with_range(*(means[f"{name}{ties}"] for ties in ("", "[worst]", "[best]"))) for name in names)
+        cells.append([f"{number:,}", *itertools.chain(*ranges)])
     title = (
         "share of the K nearest items among the top K by code, and of queries with their nearest item there; "
         "expected over ties:"
@@ -290,13 +309,6 @@ class Trec(Printed):
         return {"trec": asdict(self) | {"moved": self.moved}}
 
 
-def check_trec(folder: str | Path, depth: int | None) -> None:
-    """Raise ProtocolError if the folder is not writable, or the depth is not a positive integer."""
-    if depth is not None:
-        integer(depth, "trec_depth")
-    check_writable(folder)
-
-
 def write_trec(evaluation: Any, folder: str | Path, depth: int | None = None) -> Trec:
     """Write the run and qrels files of a Hamming ranking; both appear only when they are complete.
 
@@ -310,6 +322,11 @@ def write_trec(evaluation: Any, folder: str | Path, depth: int | None = None) ->
         The folder for the files ``run`` and ``qrels``; created if it is missing.
     depth : int, optional
         The number of items of each query in the run. If None, 1,000, or the size of the database if that is smaller.
+
+    Returns
+    -------
+    Trec
+        The names of the files, and the effect of trec_eval's order of ties on their mAP.
 
     Raises
     ------
@@ -325,7 +342,9 @@ def write_trec(evaluation: Any, folder: str | Path, depth: int | None = None) ->
     pair, counts, leave_one_out = evaluation.codes, evaluation.counts, evaluation.leave_one_out
     if counts is None:
         raise ProtocolError(f"trec needs Hamming distances, which the {evaluation.ranking} ranking does not have.")
-    check_trec(folder, depth)
+    if depth is not None:
+        integer(depth, "trec_depth")
+    check_writable(folder)
     size, empty = counts.n_database, find(evaluation.convention).empty("mAP")
     depth = min(depth or _DEPTH, size)
     files = [Path(folder) / name for name in ("run", "qrels")]

@@ -1,10 +1,9 @@
-"""Results that are printed: paragraphs and tables as text for a terminal, HTML for a notebook, and JSON."""
+"""Results that are printed: paragraphs and tables as text, and JSON."""
 
 import dataclasses
 import json
 import math
 from abc import ABC, abstractmethod
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -31,14 +30,6 @@ class Printed(ABC):
             "\n".join(map(filled, part.split("\n"))) if isinstance(part, str) else part.text() for part in self.parts()
         )
         return printable("\n\n".join(shown), keep="\n")
-
-    def _repr_html_(self) -> str:
-        """Return the paragraphs and tables as HTML, for notebooks."""
-        shown = (
-            f"<p>{escape(part).replace(chr(10), '<br>')}</p>" if isinstance(part, str) else part.html()
-            for part in self.parts()
-        )
-        return printable("\n".join(["<div>", *shown, "</div>"]), keep="\n")
 
     def to_json(self) -> str:
         """Return the result as JSON, the text that ``--json`` writes."""

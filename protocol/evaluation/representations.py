@@ -3,7 +3,7 @@
 import ast
 import contextlib
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -70,9 +70,8 @@ class Hashing:
             )
         one_of(self.hasher, allowed, "hasher")
         integer(self.seed, "seed", minimum=0)
-        for name in ("n_bits", "seed"):
-            if name in self.options:
-                raise ProtocolError(f"{name!r} is not an option of the hasher: give it separately.")
+        if not self.options.keys().isdisjoint(("n_bits", "seed")):
+            raise ProtocolError("n_bits and seed are no options of the hasher: give them separately.")
         self._model(1 if self.n_bits is None else integer(self.n_bits, "n_bits")).check()
 
     def _model(self, n_bits: int) -> "Hasher":
@@ -174,11 +173,9 @@ class HashedBy:
     def __str__(self) -> str:
         options = "".join(f", {name} {value}" for name, value in self.options.items())
         vectors = "training vectors" if self.fitted_on == "training vectors" else "vectors of the database"
-        if self.n_fitted == self.n_available:
-            fitted = f"all {self.n_fitted:,} {vectors}"
-        else:
-            fitted = f"{self.n_fitted:,} of the {self.n_available:,} {vectors}, drawn with seed {self.seed}"
-        return f"{self.hasher}{options}, {self.n_bits} bits, fitted on {fitted}"
+        fitted = f"{self.n_fitted:,} of the {self.n_available:,} {vectors}"
+        drawn = "" if self.n_fitted == self.n_available else f", drawn with seed {self.seed}"
+        return f"{self.hasher}{options}, {self.n_bits} bits, fitted on {fitted}{drawn}"
 
 
 def blocks(vectors: NDArray, progress: Callable[[int], object] | None) -> Iterator[NDArray]:
@@ -189,6 +186,25 @@ def blocks(vectors: NDArray, progress: Callable[[int], object] | None) -> Iterat
         yield block
         if progress is not None:
             progress(len(block))
+
+
+def parsed_options(pairs: Iterable[str], role: str) -> dict[str, Any]:
+    """Return options written as NAME=VALUE; values that are not Python literals are strings.
+
+    Raises
+    ------
+    ProtocolError
+        If a pair has another form.
+    """
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        name, mark, value = pair.partition("=")
+        if not (name and mark):
+            raise ProtocolError(f"{role} must be NAME=VALUE, got {pair!r}.")
+        options[name] = value
+        with contextlib.suppress(ValueError, SyntaxError):
+            options[name] = ast.literal_eval(value)
+    return options
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,14 +251,7 @@ class Quantisers:
             As on construction.
         """
         plugin, _, text = name.partition(":")
-        options: dict[str, Any] = {}
-        for pair in filter(None, text.split(",")):
-            option, mark, value = pair.partition("=")
-            if not (option and mark):
-                raise ProtocolError(f"quantiser {name!r}: write options as {plugin}:NAME=VALUE,NAME=VALUE.")
-            options[option] = value
-            with contextlib.suppress(ValueError, SyntaxError):
-                options[option] = ast.literal_eval(value)
+        options = parsed_options(filter(None, text.split(",")), f"quantiser {name!r}: options")
         hashers = registry.names("hasher")
         if plugin in hashers:
             return Hashing(plugin, options.pop("n_bits", None), options, self.seed, self.train)
@@ -261,17 +270,14 @@ class Decoded:
 
     def __init__(self, stored: NDArray, decode: Callable[[NDArray], NDArray]) -> None:
         self.stored, self._decode = stored, decode
-        first = self.decoded(slice(1))
+        first = self[:1]
         self.shape, self.dtype, self.ndim = (len(stored), first.shape[1]), first.dtype, 2
 
     def __len__(self) -> int:
         return len(self.stored)
 
-    def decoded(self, rows: Any) -> NDArray:
-        """Return some rows."""
+    def __getitem__(self, rows: Any) -> NDArray:
         return self._decode(np.asarray(self.stored[rows]))
-
-    __getitem__ = decoded
 
 
 class Representation(NamedTuple):
@@ -296,7 +302,7 @@ class Representation(NamedTuple):
             )
         named = {str(k): relevance for k, relevance in relevances.items()}
         counts = count(*self.codes[:3], named, bucket_sizes=False, largest_bucket=False, threads=threads, progress=done)
-        return {k: counts[str(k)] for k in relevances}
+        return {int(k): of_number for k, of_number in counts.items()}
 
 
 def represent(

@@ -302,11 +302,8 @@ class EqualBytes:
             for k, own in one.shares.items()
         ]
 
-    def tables(self) -> list[Table]:
-        """Return a table of shares for each K."""
-        return [self._shares(k) for k in self.represented[0].shares]
-
-    def _shares(self, k: int) -> Table:
+    def table(self, k: int) -> Table:
+        """Return the table of shares for one K."""
         target, cells = self.represented[0].rescoring.target, []
         for one in self.represented:
             own, smallest = one.shares[k], one.rescoring.smallest_factor[k].expected
@@ -342,16 +339,11 @@ def compared(rows: Sequence[Represented], n_bytes: int) -> EqualBytes:
     rows = sorted(rows, key=lambda one: one.n_bytes)
     numbers, target = list(rows[0].shares), rows[0].rescoring.target
     k, n_bytes = 10 if 10 in numbers else numbers[-1], max(n_bytes, rows[0].n_bytes)
-    ranked = sorted((one for one in rows if one.n_bytes <= n_bytes), key=lambda one: -one.shares[k].expected)
-    named = [f"{one.name} ({one.shares[k].expected:.1%})" for one in ranked[:2]]  # of equal ones, the smallest first
+    best = max((one for one in rows if one.n_bytes <= n_bytes), key=lambda one: one.shares[k].expected)
     enough = next((one for one in rows if one.shares[k].expected >= target), None)
     answer = (
-        f"Of all representations with at most {n_bytes:,} bytes, {named[0]} finds the most of the {k:,} nearest items"
-        f"{f', followed by {named[1]}' if len(named) > 1 else ''}. "
+        f"Of all representations with at most {n_bytes:,} bytes, {best.name} ({best.shares[k].expected:.1%}) finds the "
+        f"most of the {k:,} nearest items. The smallest representation that finds at least {target:.0%} of them "
+        f"without re-ranking is {'none' if enough is None else f'{enough.name} ({enough.n_bytes:,} bytes)'}."
     )
-    if enough is None:
-        answer += f"No representation finds {target:.0%} of them without re-ranking."
-    else:
-        answer += f"The smallest representation that finds at least {target:.0%} of them without re-ranking is "
-        answer += f"{enough.name} ({enough.n_bytes:,} bytes)."
     return EqualBytes(answer, tuple(rows))

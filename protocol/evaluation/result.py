@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,9 +11,9 @@ from numpy.typing import NDArray
 
 from protocol import codes as binary
 from protocol import metrics as scores
-from protocol.checks import ProtocolError, need, one_of
+from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts
-from protocol.evaluation import plots
+from protocol.evaluation import output, plots
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.code_utilisation import CodeUtilisation, code_utilisation
 from protocol.evaluation.conventions import find
@@ -22,15 +21,12 @@ from protocol.evaluation.exclusion import excluded_label, excluded_rows, exclude
 from protocol.evaluation.ground_truth import GroundTruth, NearestItems
 from protocol.evaluation.printed import Printed, shown
 from protocol.evaluation.scoring import Scores, undefined
-from protocol.scores.metadata import NONE_EXCLUDED, method_name
+from protocol.scores.metadata import method_name
 from protocol.scores.tables import Table
 from protocol.truth.relevance import LabelRelevance
 
 if TYPE_CHECKING:
     import altair as alt
-    import pandas as pd
-
-    from protocol.evaluation.output import Trec
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -211,38 +207,6 @@ class Evaluation(Scores, Printed):
                 is_undefined[name] = undefined(counts, name, per_query[name])
         return WithoutQueries(self, excluded, per_query, n_undefined(is_undefined, remain.size))
 
-    def to_trec(self, folder: str | Path, depth: int | None = None) -> "Trec":
-        """Write the ranking as run and qrels files of TREC, as `protocol.evaluation.output.write_trec` describes them.
-
-        Parameters
-        ----------
-        folder : str or Path
-            The folder for the files ``run`` and ``qrels``.
-        depth : int, optional
-            The number of items of each query in the run. If None, 1,000, or the size of the database if that is
-            smaller.
-
-        Returns
-        -------
-        Trec
-            The names of the files, and the effect of trec_eval's order of ties on their mAP.
-
-        Raises
-        ------
-        ProtocolError
-            If the ranking is not the Hamming ranking, the depth is out of range, or a file can't be written.
-        """
-        from protocol.evaluation.output import write_trec
-
-        return write_trec(self, folder, depth)
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return a data frame with a row for each metric: its mean, and the fields that identify the score."""
-        from protocol.evaluation.output import records
-
-        rows = records(self, self.metrics, self.undefined, {"excluded_queries": NONE_EXCLUDED})
-        return need("pandas", "report").DataFrame(rows)
-
     def plot(self, kind: str = "precision-recall") -> "alt.Chart":
         """Return a figure. The sum of the figures of several evaluations has a line for each.
 
@@ -271,78 +235,12 @@ class Evaluation(Scores, Printed):
             )
         return plots.curves(kind, {method: self.pr_curves["micro"]})
 
-    def write_json(
-        self,
-        path: str | Path,
-        *others: Printed,
-        per_query: str | Path | None = None,
-        pr_curves: str | Path | None = None,
-        top_n_curves: str | Path | None = None,
-        lists: Mapping[str, str | Path] | None = None,
-    ) -> None:
-        """Write the JSON of `to_json` and the names of the input files, a record that `protocol.verify` checks.
-
-        Names are relative to the JSON file, which appears under `path` only when it is complete.
-
-        Parameters
-        ----------
-        path : str or Path
-        *others : WithoutQueries, Trec, BucketSearches or LookupTimes
-            Further results about the same codes, whose fields are added.
-        per_query : str or Path, optional
-            The file that `write_per_query` wrote, for `compare`. Its name and its SHA-256 are added under this key.
-        pr_curves : str or Path, optional
-            The file that `write_pr_curves` wrote, likewise.
-        top_n_curves : str or Path, optional
-            The file that `write_top_n_curves` wrote, likewise.
-        lists : mapping of str to str or Path, optional
-            The lists of the split by partition (``query``, ``database``, ``train``), or its file as ``split``. Their
-            names and their SHA-256 are added as ``lists``.
-        """
-        from protocol.evaluation.output import write_json
-
-        files = {"per_query": per_query, "pr_curves": pr_curves, "top_n_curves": top_n_curves}
-        write_json(self, path, others, files, lists or {})
-
-    def write_per_query(self, path: str | Path) -> None:
-        """Write a CSV row per query, with nine digits; the value of a query that is left out is empty.
-
-        Metrics of the pooled queries or of the database have no value per query, and therefore no column.
-        """
-        from protocol.evaluation.output import write_per_query
-
-        write_per_query(self, path)
-
-    def write_pr_curves(self, path: str | Path) -> None:
-        """Write precision and recall, micro and macro, at every radius as CSV with nine digits; NaN is an empty field.
-
-        Raises
-        ------
-        ProtocolError
-            If the ranking has no radius.
-        """
-        from protocol.evaluation.output import write_pr_curves
-
-        write_pr_curves(self, path)
-
-    def write_top_n_curves(self, path: str | Path) -> None:
-        """Write precision and recall of the top N items for each N as CSV with nine digits; NaN is an empty field."""
-        from protocol.evaluation.output import write_top_n_curves
-
-        write_top_n_curves(self, path)
-
-    def content(self) -> dict[str, Any]:
-        """Return the means and the fields that identify them.
-
-        The keys are the names, sizes, options and digest of the evaluation, and its fields about relevance; and, for
-        each metric, ``metrics`` (the means), ``undefined`` (numbers of queries), ``empty`` and ``ties``;
-        ``codes_sha256``; ``labels_sha256`` if labels are the ground truth; ``nearest`` if vectors are; ``spread`` if it
-        was requested; ``leave_one_out`` and ``queries_are_database`` if they are true; ``code_utilisation`` if the
-        codes follow the labels, are few, or have constant bits.
-        """
-        from protocol.evaluation.output import content
-
-        return content(self)
+    content = output.content
+    write_json = output.write_json
+    write_per_query = output.write_per_query
+    write_pr_curves = output.write_pr_curves
+    write_top_n_curves = output.write_top_n_curves
+    to_trec = output.write_trec
 
     def parts(self) -> list[str | Table]:
         """Return each mean with its number of undefined values, its ties and its denominator.
@@ -351,9 +249,7 @@ class Evaluation(Scores, Printed):
         nearest items; what is conspicuous about the codes, the differences of the convention from its original and the
         spread follow.
         """
-        from protocol.evaluation.output import parts
-
-        return parts(self)
+        return output.parts(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -393,14 +289,14 @@ class WithoutQueries(Printed):
         return {name: scores.mean(values) for name, values in self.per_query.items()}
 
     @property
-    def sha256(self) -> str:
-        """The SHA-256 of the excluded row numbers, ascending, one per line."""
-        return excluded_sha256(self.excluded.tolist())
-
-    @property
     def label(self) -> str:
         """The identifier of the excluded set in a comparison, see `excluded_label`."""
         return excluded_label(self.n_excluded, self.sha256)
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the excluded row numbers, ascending, one per line."""
+        return excluded_sha256(self.excluded.tolist())
 
     def parts(self) -> list[str | Table]:
         """Return the table of all metrics with and without the excluded queries; the title identifies these queries."""
@@ -418,15 +314,6 @@ class WithoutQueries(Printed):
         """Return the fields of the evaluation, and ``without_queries``: those of the remaining queries."""
         names = ("excluded", "n_excluded", "sha256", "n_queries", "metrics", "undefined")
         return self.evaluation.content() | {"without_queries": {name: getattr(self, name) for name in names}}
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return the data frame of the evaluation, followed by the rows of the remaining queries."""
-        from protocol.evaluation.output import records
-
-        queries = {"excluded_queries": self.label, "n_queries": self.n_queries}
-        pd = need("pandas", "report")
-        rows = pd.DataFrame(records(self.evaluation, self.metrics, self.undefined, queries))
-        return pd.concat([self.evaluation.to_frame(), rows], ignore_index=True)
 
 
 def n_undefined(masks: Mapping[str, NDArray[np.bool_]], n_queries: int) -> dict[str, int]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from protocol import metrics, registry
 from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts
-from protocol.evaluation.conventions import CONVENTIONS, Convention, find
+from protocol.evaluation.conventions import CONVENTIONS, find
 
 _NEEDS = {"radius": "the Hamming radius", "buckets": "buckets of codes"}
 _CUTOFFS = (1000, 5000)
@@ -60,11 +60,6 @@ class Scoring:
                 metrics.keywords(metric)
 
     @property
-    def rules(self) -> Convention:
-        """The convention."""
-        return find(self.convention)
-
-    @property
     def requested(self) -> list[str]:
         """The metrics that are requested by name."""
         return [self.metrics] if isinstance(self.metrics, str) else list(self.metrics or ())
@@ -92,13 +87,10 @@ class Scoring:
             return [name for name in metrics.everything(n_bits) if self._is_defined(name, ranking)]
         if self.metrics is not None:
             return [name for name in self.requested if name not in without]
-        names = [name for name in self.rules.metrics if metrics.keywords(name).get("radius", 0) <= n_bits]
+        names = [name for name in find(self.convention).metrics if metrics.keywords(name).get("radius", 0) <= n_bits]
         names = [name for name in names if self._is_defined(name, ranking)]
         if not names:
-            raise ProtocolError(
-                f"convention {self.convention!r}: all its metrics need the Hamming radius, which the {ranking} ranking "
-                "does not have."
-            )
+            raise ProtocolError(f"convention {self.convention!r}: the {ranking} ranking has none of its metrics.")
         return names
 
     def _is_defined(self, metric: str, ranking: str) -> bool:
@@ -107,15 +99,10 @@ class Scoring:
 
     def _check_supported(self, metric: str, n_bits: int, ranking: str) -> None:
         if not is_defined(metric, ranking):
-            raise ProtocolError(
-                f"metric {metric!r} needs {_NEEDS[registry.METRICS.entry(metric).defined_on]}, which the {ranking} "
-                "ranking does not have."
-            )
+            needed = _NEEDS[registry.METRICS.entry(metric).defined_on]
+            raise ProtocolError(f"metric {metric!r} needs {needed}, which the {ranking} ranking does not have.")
         if not self._is_defined(metric, ranking):
-            raise ProtocolError(
-                f"metric {metric!r} describes the complete database, which no query ranks with leave_one_out. Compute "
-                "it without leave_one_out."
-            )
+            raise ProtocolError(f"metric {metric!r} describes the complete database, so not with leave_one_out.")
         radius = metrics.keywords(metric).get("radius", 0)
         if radius > n_bits:
             raise ProtocolError(f"metric {metric!r}: the radius {radius:g} exceeds the code length, {n_bits} bits.")
@@ -193,7 +180,7 @@ def score(blocks: Iterable[HammingCounts], names: Sequence[str], scoring: Scorin
     occurring = np.concatenate([part.levels for part in parts])
     if not occurring.size:
         raise ProtocolError("relevance: no query has a relevant item.")
-    rules, values = scoring.rules, _joined([part.values for part in parts])
+    rules, values = find(scoring.convention), _joined([part.values for part in parts])
     return Scores(
         per_query={name: values[name, rules.empty(name)] for name in names},
         is_undefined=_joined([part.is_undefined for part in parts]),
@@ -234,7 +221,7 @@ class _Block(NamedTuple):
 
 
 def _of_block(counts: HammingCounts, names: Sequence[str], scoring: Scoring, ranking: str) -> _Block:
-    rules = scoring.rules
+    rules = find(scoring.convention)
     of_spread = spread_pairs(counts.n_database, ranking) if scoring.spread else []
     pairs = dict.fromkeys([*((name, rules.empty(name)) for name in names), *of_spread])
     values = {(name, empty): metrics.evaluate(counts, [name], empty=empty)[name] for name, empty in pairs}
@@ -260,8 +247,7 @@ def _mean_curve(blocks: Sequence[_Block], empty: str) -> metrics.TopNCurve:
     curves = [block.top_n for block in blocks]
     if len(curves) == 1:
         return curves[0]
-    n_queries = np.array([block.n_relevant.size for block in blocks])
-    n_defined = n_queries
+    n_queries = n_defined = np.array([block.n_relevant.size for block in blocks])
     if empty == "drop":
         n_defined = np.array([np.count_nonzero(block.n_relevant) for block in blocks])
     precision = n_queries @ np.array([curve.precision for curve in curves]) / n_queries.sum()

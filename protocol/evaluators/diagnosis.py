@@ -1,5 +1,6 @@
 """What an evaluator computes, found from its answers in small cases that tell all known evaluations apart."""
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -65,9 +66,7 @@ class SmallCase:
         """Return the score of every evaluation, and its standard deviation if the order of ties is random."""
         pair = CodePair(codes.pack(self.query_codes), codes.pack(self.database_codes), self.query_codes.shape[1])
         cases = cases_of(pair, LabelRelevance(self.query_labels, self.database_labels))
-        return {
-            way: score for base, case in cases.items() for way, score in scores_of(base, case, cutoffs=cutoffs).items()
-        }
+        return dict(itertools.chain(*(scores_of(*case, cutoffs=cutoffs).items() for case in cases.items())))
 
 
 def small_cases(cutoff: int | None = None) -> list[SmallCase]:
@@ -218,7 +217,7 @@ def write_cases(folder: Path, cutoff: int | None = None) -> None:
         for name in ("query_codes", "database_codes", "query_labels", "database_labels"):
             array = getattr(case, name)
             np.savetxt(of_case / f"{name}.csv", array, fmt="%d", delimiter=",")
-    rows = [[number, case.name, ""] for number, case in enumerate(cases, 1)]
+    rows = ([number, case.name, ""] for number, case in enumerate(cases, 1))
     write_csv(folder / ANSWERS, ["case", "contains", "score"], rows)
 
 
@@ -324,16 +323,11 @@ class Diagnosis(Printed):
         """Return the paragraphs and the table that are printed."""
         known, agreeing = _known(self.cutoff), [] if self._peculiarity else self._agreeing
         shown = agreeing[0] if agreeing else self.nearest
-        header = ["case", "contains", "answer", *([shown.measure] if shown else [])]
-        rows = [
-            [str(number), case.name, answer if isinstance(answer, str) else f"{answer:.6f}"]
-            for (number, answer), case in zip(self.answers.items(), self.cases, strict=True)
-        ]
-        if shown:
-            means = known.means[known.ways.index(shown)]
-            rows = [
-                [*row, "none" if math.isnan(mean) else f"{mean:.6f}"] for row, mean in zip(rows, means, strict=True)
-            ]
+        header, rows = ["case", "contains", "answer", *([shown.measure] if shown else [])], []
+        means = known.means[known.ways.index(shown)].tolist() if shown else []
+        for (number, answer), case in zip(self.answers.items(), self.cases, strict=True):
+            rows.append([str(number), case.name, answer if isinstance(answer, str) else f"{answer:.6f}"])
+            rows[-1] += ["none" if math.isnan(mean) else f"{mean:.6f}" for mean in means[number - 1 : number]]
         explained = [meanings(self.matches[:1])] if self.matches and self.matches[0].variants else []
         return [*map(filled, self._verdict()), *explained, Table("cases", "", header, rows)]
 

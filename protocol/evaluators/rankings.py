@@ -4,7 +4,7 @@ Everything that an evaluator computes from a list without ties is a function of 
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -59,14 +59,6 @@ class Lists:
     n_relevant: NDArray[np.int64]
     whole: NDArray[np.float64]
     is_known: NDArray[np.bool_]
-
-    @classmethod
-    def zeros(cls, n_cutoffs: int, is_known: NDArray[np.bool_], precisions: Sequence[str]) -> "Lists":
-        """Return lists to be filled."""
-        n, shape = is_known.size, (is_known.size, n_cutoffs)
-        sums = {name: np.full(shape, np.nan) for name in precisions}
-        whole = np.full((n, len(WHOLE)), np.nan)
-        return cls(sums, np.zeros(shape, np.int64), np.zeros(shape), np.zeros(n, np.int64), whole, is_known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,12 +238,14 @@ def ranked(
 
 def _empty(sampled: NDArray[np.bool_], n_cutoffs: int, *, plain: bool, has_ties: bool) -> dict[tuple[str, str], Lists]:
     """Return the lists to be filled, by order of ties and part."""
-    lists = {}
+    lists, n, shape = {}, sampled.size, (sampled.size, n_cutoffs)
     for key in (LISTS[0], RANDOM) if plain else LISTS:
         if has_ties or key[0] == "index":
-            precisions = PRECISIONS if key == LISTS[0] and not plain else PRECISIONS[:1]
+            names = PRECISIONS if key == LISTS[0] and not plain else PRECISIONS[:1]
+            sums = {name: np.full(shape, np.nan) for name in names}
             is_known = sampled if key[0] == "random" else np.ones_like(sampled)
-            lists[key] = Lists.zeros(n_cutoffs, is_known, precisions)
+            whole = np.full((n, len(WHOLE)), np.nan)
+            lists[key] = Lists(sums, np.zeros(shape, np.int64), np.zeros(shape), np.zeros(n, np.int64), whole, is_known)
     return lists
 
 

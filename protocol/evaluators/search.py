@@ -142,34 +142,29 @@ def explain(
     one_of(measure, MEASURES, "measure")
     integer(threads, "threads")
     source = only_truth(query_labels, database_labels, truth)
-    reported, queries, databases = _as_lists(score, query_codes, database_codes)
+    reported, *sides = _as_lists(score, query_codes, database_codes)
     scores = tuple(map(Reported.parse, reported))
-    lengths, cases = zip(*map(partial(_read, source, training_labels), queries, databases), strict=True)
+    lengths, cases = zip(*map(partial(_read, source, training_labels), *sides), strict=True)
     found = Explanation(scores, lengths, {})
     for base in sorted(set.intersection(*map(set, cases)), key=lambda way: (way.weight, way.variants)):
         if any(way.weight <= base.weight for way in found.matches if ("ties", "random") not in way.variants):
             break
         values = [scores_of(base, of_score[base], threads=threads, progress=progress) for of_score in cases]
-        shared = {way for way in set.intersection(*map(set, values)) if _is_called(way, measure)}
+        called = {measure, *_CALLED.get(measure, ())}
+        shared = {way for way in set.intersection(*map(set, values)) if measure == "any" or way.family in called}
         new = {way: np.array([of_score[way] for of_score in values]) for way in values[0] if way in shared}
         found = replace(found, values={**found.values, **new})
     return found
 
 
-def _is_called(way: Way, measure: str) -> bool:
-    """Return whether people report a score of an evaluation under the name of a measure."""
-    return measure in ("any", way.family) or way.family in _CALLED.get(measure, ())
-
-
-def _as_lists(score: Any, query_codes: Any, database_codes: Any) -> Iterator[Sequence[Any]]:
-    """Yield scores, query codes and database codes, as many of each."""
-    single = np.ndim(score) == 0
-    if not single and len(score) == 0:
-        raise ProtocolError("score: the list is empty.")
-    for values, role in ((score, ""), (query_codes, "query codes"), (database_codes, "database codes")):
-        if not single and len(values) != len(score):
-            raise ProtocolError(f"{role}: {counted(len(values), 'code length')} for {counted(len(score), 'score')}.")
-        yield [values] if single else values
+def _as_lists(*values: Any) -> tuple[Any, ...]:
+    """Return a list of scores, one of query codes, and one of database codes, as many of each."""
+    lists = values if np.ndim(values[0]) else tuple([one] for one in values)
+    n = [len(one) for one in lists]
+    if min(n) < 1 or min(n) < max(n):
+        got = " and ".join(map(str, n))
+        raise ProtocolError(f"scores, query codes and database codes must be as many, at least one, got {got}.")
+    return lists
 
 
 def _read(source: Truth, training_labels: Any, query: Any, database: Any) -> tuple[int, dict[Way, "Case"]]:
@@ -481,16 +476,13 @@ class Explanation(Printed):
         """Return the paragraphs and the tables that are printed."""
         scores = ", ".join(f"{one.text} ({bits} bits)" for one, bits in zip(self.reported, self.n_bits, strict=True))
         means = ", ".join(f"{mean:.5f}" for mean, _ in self.values.get(STANDARD, np.zeros((0, 2))))
-        ending = f" The standard mAP is {means}." if means else ""
-        tried = f"{len(self.values):,} evaluations were tried"
+        ending = f"{len(self.values):,} evaluations were tried."
+        ending += f" The standard mAP is {means}." if means else ""
         if not self.matches:
-            return [filled(f"Nothing known gives {scores}: {tried}, and none agrees.{ending}")]
-        if self.decisive:
-            best = self.matches[0]
-            verdict, ending = f"{scores}: {best.measure}, {best.text}.", f"{tried[0].upper()}{tried[1:]}.{ending}"
-        else:
-            verdict = f"Nothing known gives {scores}: {tried}, and some agree with any score."
-            ending = f"More digits, or the scores of other code lengths, would decide.{ending}"
+            return [filled(f"Nothing known gives {scores}. {ending}")]
+        verdict = f"{scores}: {self.matches[0].measure}, {self.matches[0].text}."
+        if not self.decisive:
+            verdict = f"Nothing known gives {scores}, but some evaluations agree by coincidence."
         shown, n_others = self.matches[:_MOST_SHOWN], len(self.matches) - _MOST_SHOWN
         header = ["chance", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
         rows = [
@@ -499,8 +491,8 @@ class Explanation(Printed):
         ]
         weak = f"Matches with a chance of {_DECISIVE:g} or more may be coincidences." * (shown[-1] not in self.decisive)
         others = f"and {counted(n_others, 'other evaluation')}" * (n_others > 0)
-        below = [others, weak, meanings(shown)]
-        return [filled(verdict), Table("matches", "", header, rows), *filter(None, below), filled(ending)]
+        below = filter(None, [others, weak, meanings(shown)])
+        return [filled(verdict), Table("matches", "", header, rows), *below, filled(ending)]
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object."""

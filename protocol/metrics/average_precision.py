@@ -1,7 +1,6 @@
 """Average precision of the Hamming ranking, with variants for ties, the cutoff and the denominator."""
 
 from functools import lru_cache, partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,7 +105,9 @@ def average_precision(
     one_of(denominator, DENOMINATORS, "denominator")
     top = places(counts, cutoff)
     if ties == "index":
-        return _in_index_order(counts, top, empty)
+        if top < counts.n_database:
+            raise ProtocolError(f"ties='index' needs cutoff=None, got {top:,}. Use ties='expected'.")
+        return ratio(counts.requested("index_precisions").sum(axis=1), counts.n_relevant, empty=empty)
     if denominator == "retrieved" and top < counts.n_database:
         if ties != "expected":
             raise ProtocolError(f"denominator='retrieved' with a cutoff needs ties='expected', got {ties!r}.")
@@ -117,12 +118,6 @@ def average_precision(
         precisions = _sum_with_ordered_ties(counts, top, ties)
     n_relevant = np.minimum(counts.n_relevant, top) if denominator == "min" else counts.n_relevant
     return ratio(precisions, n_relevant, empty=empty)
-
-
-def _in_index_order(counts: HammingCounts, top: int, empty: str) -> NDArray[np.float64]:
-    if top < counts.n_database:
-        raise ProtocolError(f"ties='index' needs cutoff=None, got {top:,}. Use ties='expected'.")
-    return ratio(counts.requested("index_precisions").sum(axis=1), counts.n_relevant, empty=empty)
 
 
 def sum_of_precisions(
@@ -149,7 +144,11 @@ def sum_of_precisions(
         counted = np.clip(last - tied.before, 0, tied.n)
         until = np.diff(harmonic[np.minimum(tied.before + tied.n, last)], axis=1, prepend=0.0)
         gain_before = gain.cumsum(axis=1) - gain
-        values[block] = _in_tie(tied.n, tied.m, gain, tied.before, gain_before, counted, until).sum(axis=1)
+        # A relevant item of the tie has the mean gain, and each other item is equally likely to precede it.
+        level = gain / np.maximum(tied.m, 1)
+        slope = (gain - level) / np.maximum(tied.n - 1, 1)
+        sums = (gain_before + level) * until + slope * (counted - (tied.before + 1) * until)
+        values[block] = (tied.m / np.maximum(tied.n, 1) * sums).sum(axis=1)
     return values
 
 
@@ -175,24 +174,16 @@ def expected_over_retrieved(counts: HammingCounts, graded: bool, top: int, empty
     harmonic = _harmonic_numbers(counts.n_database)
     harmonic = harmonic[top] - harmonic[tied.before]
     slope = level / np.maximum(drawn - 1, 1) * (drawn - (tied.before + 1) * harmonic)
-    moments = counts.once(_moments, top)
-    expected = counts.once(sum_of_precisions, graded, top, True) * moments.zeroth
-    expected += ((gain_before + level) * harmonic - slope) / drawn * moments.first + slope / drawn * moments.second
-    return ratio(expected, moments.defined if empty == "drop" else 1.0, empty=empty)
+    zeroth, first, second, defined = counts.once(_moments, top)
+    expected = counts.once(sum_of_precisions, graded, top, True) * zeroth
+    expected += ((gain_before + level) * harmonic - slope) / drawn * first + slope / drawn * second
+    return ratio(expected, defined if empty == "drop" else 1.0, empty=empty)
 
 
-class _Moments(NamedTuple):
-    """The expected values of 1, j and j^2, each divided by P + j, and the probability of P + j > 0, (n_queries,)."""
+def _moments(counts: HammingCounts, top: int) -> NDArray[np.float64]:
+    """Return the expected values of 1, j and j^2, each divided by P + j, and the probability of P + j > 0.
 
-    zeroth: NDArray[np.float64]
-    first: NDArray[np.float64]
-    second: NDArray[np.float64]
-    defined: NDArray[np.float64]
-
-
-def _moments(counts: HammingCounts, top: int) -> _Moments:
-    """Return the moments of the number j of relevant items in the last tie up to rank `top`, after P relevant items.
-
+    j is the number of relevant items in the last tie up to rank `top`, after P relevant items. Shape (4, n_queries).
     Numbers whose probability is below the precision of a float are left out.
     """
     n, m, before, relevant_before = _last_tie(counts, top)
@@ -211,24 +202,12 @@ def _moments(counts: HammingCounts, top: int) -> _Moments:
         chance[n_relevant == 0] = 0
         share = chance / np.maximum(n_relevant, 1)
         moments[:, rows] = [(share * j**power).sum(axis=1) for power in range(3)] + [chance.sum(axis=1)]
-    return _Moments(*moments)
+    return moments
 
 
 @lru_cache(maxsize=1)  # several metrics of one database need it
 def _harmonic_numbers(n: int) -> NDArray[np.float64]:
     return running_sums(n, lambda ranks: 1.0 / ranks)
-
-
-def _in_tie(
-    n: NDArray, m: NDArray, gain: NDArray, before: NDArray, gain_before: NDArray, counted: NDArray, harmonic: NDArray
-) -> NDArray[np.float64]:
-    """Return the expected contribution of ties, given the number of ranks that count and their sum of 1 / rank.
-
-    A relevant item of the tie has the mean gain, and each other item of the tie is equally likely to precede it.
-    """
-    level = gain / np.maximum(m, 1)
-    slope = (gain - level) / np.maximum(n - 1, 1)
-    return m / np.maximum(n, 1) * ((gain_before + level) * harmonic + slope * (counted - (before + 1) * harmonic))
 
 
 def _sum_with_ordered_ties(counts: HammingCounts, top: int, ties: str) -> NDArray[np.float64]:

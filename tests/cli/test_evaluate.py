@@ -119,10 +119,10 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch, capsys):
     assert all(" items, " in line for line in capsys.readouterr().err.splitlines())  # how the inputs were read
 
 
-def test_bucket_search_lookups_and_curves(folder, capsys):
+def test_bucket_search_and_curves(folder, capsys):
     """A single table of all bits is the ball of radius 0; the curves end with the whole database."""
     content = scores(
-        *("--tables", "12x1", "--tables", "1x12", "--lookup-radius", "2", "--pr-curves", "c.csv"),
+        *("--tables", "12x1", "--tables", "1x12", "--pr-curves", "c.csv"),
         *("--metric", "precision_micro@r0", "--metric", "recall_micro@r0", "--metric", "precision_micro@r11"),
     )
     found, means = content["bucket_search"], content["metrics"]
@@ -131,14 +131,10 @@ def test_bucket_search_lookups_and_curves(folder, capsys):
     # one bit a table: everything that agrees anywhere
     assert found["1x12"]["precision_micro"] == pytest.approx(means["precision_micro@r11"], rel=1e-12)
     assert found["1x12"]["F1_micro"] > 0
-    assert len(content["lookup_seconds"]) == 3
-    assert sorted(content["lookup_seconds"]) == content["lookup_seconds"]
     with open("c.csv") as file:
         curve = list(csv.DictReader(file))
     assert [row["radius"] for row in curve] == [str(radius) for radius in range(13)]
     relevant = (OF_QUERY[:, None] == OF_DATABASE).mean()
     assert float(curve[-1]["precision_micro"]) == pytest.approx(relevant, rel=1e-8)
     assert float(curve[0]["recall_micro"]) == pytest.approx(means["recall_micro@r0"], rel=1e-8)
-    out = capsys.readouterr().out
-    for line in ("12x1", "buckets probed", "not a metric"):
-        assert line in out
+    assert "12x1" in capsys.readouterr().out

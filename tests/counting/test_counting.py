@@ -6,10 +6,10 @@ import pytest
 
 from protocol import codes
 from protocol.checks import ProtocolError
-from protocol.counting import _compiled, count, counting
+from protocol.counting import _compiled, count
 from protocol.counting._compiled import BitPlanes, Words
 from protocol.counting._plain import Plain
-from protocol.counting._shell import Shell, transform
+from protocol.counting._shell import transform
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 QUERY = codes.pack([[0, 0, 0], [1, 1, 1]])
@@ -53,19 +53,11 @@ def test_the_precisions_in_database_order_do_not_depend_on_their_blocks(algorith
 @pytest.mark.parametrize(
     ("query", "database", "n_bits", "truth", "message"),
     [
-        (QUERY[:0], DATABASE, 3, LABELS, "query codes: there are no codes"),
         (QUERY, DATABASE[:0], 3, LABELS, "database codes: there are no codes"),
         (QUERY, DATABASE, 9, LABELS, r"query codes: expected uint8 \(n, 2\) for codes of 9 bits"),
         (QUERY, DATABASE.astype(np.int64), 3, LABELS, "database codes: expected uint8 .* for codes of 3 bits"),
         (QUERY, DATABASE, 2, LABELS, "query codes: expected zeros after bit 2"),
-        (
-            QUERY[:1],
-            DATABASE,
-            3,
-            LABELS,
-            "relevance 't' is of 2 queries and 5 database items, but the codes are of 1 and 5.",
-        ),
-        (QUERY, DATABASE[:4], 3, LABELS, "relevance 't' is of 2"),
+        (QUERY, DATABASE[:4], 3, LABELS, "relevance 't' is of 2 queries and 5 database items, but the codes are of 2"),
     ],
 )
 def test_refusals(query, database, n_bits, truth, message):
@@ -83,41 +75,7 @@ def test_only_requested_arrays_are_computed():
     np.testing.assert_allclose(ordered.index_top, [[1, 2, 2], [1, 1, 1]])
 
 
-@pytest.fixture
-def fresh(monkeypatch):
-    """A process that has not loaded the compiled code."""
-    monkeypatch.delitem(sys.modules, "protocol.counting._kernels", raising=False)
-
-
-ONE, MANY = LabelRelevance(np.arange(10), np.arange(10)), LabelRelevance(np.arange(10_000), np.arange(10))
-SEVERAL = LabelRelevance(np.eye(3, dtype=bool), np.eye(3, dtype=bool))
-
-
-@pytest.mark.usefixtures("fresh")
-@pytest.mark.parametrize(
-    ("pairs", "n_bits", "truths", "calls", "expected"),
-    [
-        (100 * 1000, 64, {"t": ONE}, 1, Plain),
-        (10_000 * 59_000, 64, {"t": ONE}, 1, BitPlanes),
-        (10_000 * 59_000, 1024, {"t": ONE}, 1, Words),
-        (10_000 * 59_000, 4096, {"t": ONE}, 1, Words),
-        (10_000 * 59_000, 8, {"t": ONE}, 1, Shell),
-        (2 * 10, 16, {"t": ONE}, 1, Plain),
-        (1000 * 59_000, 32, {"t": ONE}, 1, Plain),
-        (1000 * 59_000, 32, {"t": ONE}, 15, BitPlanes),
-        (10_000 * 59_000, 16, {"t": MANY}, 1, BitPlanes),  # codes are not tabulated for every class of many
-        (10_000 * 59_000, 32, {"t": SEVERAL}, 1, Words),
-        (10_000 * 59_000, 32, {"a": ONE, "b": ONE}, 1, Words),
-    ],
-)
-def test_the_algorithm_depends_on_the_amount_of_work(pairs, n_bits, truths, calls, expected):
-    assert counting._choose(pairs, n_bits, truths, False, calls) is expected
-
-
-def test_short_codes_without_numba_are_tabulated(monkeypatch):
-    monkeypatch.setattr(counting, "_numba_is_installed", lambda: False)
-    for n_bits, expected in ((8, Shell), (12, Shell), (16, Shell), (17, Plain)):
-        assert counting._choose(10_000 * 59_000 // (1 + 9 * (n_bits == 17)), n_bits, {"t": ONE}, False, 1) is expected
+def test_the_largest_of_a_ball_by_transforming_sizes():
     assert transform(np.array([3, 0, 0, 1]), np.maximum).tolist() == [[3, 0, 0, 1], [0, 3, 3, 0], [1, 0, 0, 3]]
 
 

@@ -91,12 +91,6 @@ def test_refusals(monkeypatch):
     assert count_in_shards(query, database, 16, truths, shard_items=20, bucket_sizes=False, largest_bucket=False)
     with pytest.raises(ProtocolError, match=r"^4 shards for 3 database items: each shard needs an item\.$"):
         shard(3, 0, 4)
-    monkeypatch.undo()
-    database[-1, -1] = 255
-    with pytest.raises(ProtocolError, match="database codes: expected zeros after bit 9"):
-        count_in_shards(query & 1, database, 9, truths, shard_items=20)
-    with pytest.raises(ProtocolError, match=r"relevance 'labels' is of 7 queries and .* but the codes are of 6 and "):
-        count_in_shards(query[:6], database, 16, truths, shard_items=20)
 
 
 def test_memory_is_that_of_a_shard(tmp_path, monkeypatch):

@@ -115,22 +115,12 @@ def farther(ids, distances, every):
     ids[7, 4], distances[7, 4] = item, every[7, item]
 
 
-def nearest_left_out(ids, distances, every):
-    """The items after the first ones, although all of their distances are right."""
-    order = np.argsort(every[7], kind="stable")[1 : K + 1]
-    ids[7], distances[7] = order, every[7, order]
-
-
 def duplicate(ids, distances, every):
     ids[7, 1], distances[7, 1] = ids[7, 0], distances[7, 0]
 
 
 def too_large(ids, distances, every):
     ids[7, 2] = 200
-
-
-def negative(ids, distances, every):
-    ids[7, 2] = -2
 
 
 def swapped(ids, distances, every):
@@ -146,10 +136,6 @@ def not_a_number(ids, distances, every):
     distances[7, 1] = np.nan
 
 
-def distances_of_another_query(ids, distances, every):
-    distances[7] = np.sort(every[8])[-K:]
-
-
 def fewer(ids, distances, every):
     ids[7, 3:] = -1
 
@@ -157,14 +143,11 @@ def fewer(ids, distances, every):
 LEFT_OUT = "nearer items left out"
 SEEDED = {
     farther: {LEFT_OUT},
-    nearest_left_out: {LEFT_OUT},
     duplicate: {"duplicate items", LEFT_OUT},
     too_large: {"ids out of range", LEFT_OUT},
-    negative: {"ids out of range", LEFT_OUT},
     swapped: {"distances not sorted", LEFT_OUT},
     impossible: {"impossible distances"},
     not_a_number: {"impossible distances"},
-    distances_of_another_query: {"impossible distances"},
     fewer: {"fewer than K items", LEFT_OUT},
 }
 
@@ -211,8 +194,6 @@ def test_examples_name_items_and_distances(exact):
         ("dot", lambda d: d, "negative inner products"),
         ("hamming", lambda h: 4 * h, "of no known kind"),
         ("hamming", lambda h: 24 - h, "of no known kind"),
-        ("hamming", lambda h: np.minimum(h, 4), "of no known kind"),
-        ("euclidean", lambda d: 3 * d, "of no known kind"),
     ],
 )
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -269,8 +250,6 @@ def test_files(exact, tmp_path):
     assert not found.faults
     with pytest.raises(ProtocolError, match=r"d\.run: line 1: 'query-0' is not in the list of ids\.$"):
         hp.attribute(tmp_path / "d.run", **given, ids=([str(query) for query in range(30)], names[1]))
-    with pytest.raises(ProtocolError, match=r"^database ids: 199 ids for 200 database items\.$"):
-        hp.attribute(tmp_path / "d.run", **given, ids=(names[0], names[1][1:]))
     labels = np.zeros(30, int), np.zeros(200, int)
     hp.evaluate(*given["codes"], query_labels=labels[0], database_labels=labels[1]).to_trec(tmp_path, K)
     found = hp.attribute(tmp_path / "run", **given, exact=True)
@@ -290,10 +269,7 @@ def test_files(exact, tmp_path):
             "{path}: line 1: not `query Q0 item rank score tag` with row numbers such as 12 or d12 (other ids",
         ),
         ("x.jsonl", "[0.5]\n" * 30, "{path}: expected integers, got 0.5."),
-        ("x.run", "30 Q0 7 1 2.0 x\n", "{path}: line 1: query 30 is outside the 30 queries, counted from 0."),
         ("x.jsonl", "[]\n" * 30, "{path}: no query has a result."),
-        ("x.jsonl", f"[{1 << 63}]\n", "{path}: line 1: not a list of numbers, such as [12, 7, 30]."),
-        ("x.run", "0 Q0 7 1 nan x\n", "{path}: line 1: not `query Q0 item rank score tag` with row numbers"),
     ],
 )
 def test_errors_of_files(exact, tmp_path, name, text, message):
@@ -306,12 +282,9 @@ def test_errors_of_files(exact, tmp_path, name, text, message):
 
 def test_errors(exact):
     ids, distances, by_code, _ = exact("hamming")
-    by_vector = exact("cosine")[2]
     for arguments, message in [
         ((ids,), "codes and vectors are missing. Pass those that the engine searches."),
         ((ids[:9], by_code["codes"]), "results: 9 rows for 30 queries."),
-        ((ids / 2, by_code["codes"]), "results: expected integers, got "),
-        ((None, None, hp.Nearest(ids, ids, k=2)), "results are missing."),
         ((ids, None, hp.Nearest(ids, ids, k=[2, 3])), "neighbours must be an integer from 1 to 30, got [2, 3]."),
     ]:
         with pytest.raises(ProtocolError) as error:
@@ -322,10 +295,6 @@ def test_errors(exact):
         (
             {"distances": distances[:, 1:]} | by_code,
             "results: distances of shape (30, 4) for results of shape (30, 5).",
-        ),
-        (
-            {"codes": (by_code["codes"][0][1:], by_code["codes"][1])} | by_vector,
-            "query codes: 29 rows for 30 query vectors.",
         ),
     ]:
         with pytest.raises(ProtocolError) as error:

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from protocol import Codes, Relevant, evaluate, registry
-from protocol.evaluation.code_utilisation import has_one_code, numbers
+from protocol.evaluation.code_utilisation import numbers
 
 ADSH = {12: (10, 1.0), 24: (10, 1.0), 32: (11, 0.9968), 48: (10, 1.0)}
 
@@ -107,12 +107,6 @@ def test_fewer_codes_than_classes_are_collapsed_whatever_their_entropy(n_codes):
     assert "collapsed-codes" in utilisation_of(codes[:2], codes[:12] * 0, rare[:2], rare).sentences()
 
 
-def test_sets_of_labels_may_be_more_numerous_than_the_codes():
-    sets = np.array([[row >> bit & 1 for bit in range(6)] for row in range(1, 41)])
-    codes = np.arange(40)[:, None] % 32 >> np.arange(5) & 1
-    assert "collapsed-codes" not in utilisation_of(codes[:2], codes, sets[:2], sets).sentences()
-
-
 def test_constant_bits():
     rng = np.random.default_rng(0)
     database, labels = rng.integers(0, 2, (60, 12)), np.arange(60) % 2
@@ -136,11 +130,6 @@ def test_equal_rows_have_equal_numbers(width):
     pairs = set(zip(numbers(rows).tolist(), map(bytes, rows), strict=True))
     assert len(pairs) == len(dict(pairs)) == len({row for _, row in pairs}) < 200
     assert set(dict(pairs)) == set(range(len(pairs)))
-
-
-def test_the_most_frequent_pairs_count():
-    code, label = np.array([3, 3, 3, 1, 1, 0, 0, 2]), np.array([0, 0, 1, 1, 1, 2, 0, 2])
-    assert has_one_code(code, label).tolist() == [True, True, False, True, True, False, False, True]
 
 
 @pytest.mark.parametrize("n_bits", ADSH)

@@ -71,7 +71,6 @@ def test_a_record_names_the_judgments_and_can_be_verified(files, capsys):
     inputs = json.loads((files / "mine.json").read_text())["inputs"]
     assert [inputs[role] for role in ("relevance", "query_ids", "database_ids")] == ["qrels.txt", "q.txt", "d.txt"]
     assert main(["verify", "mine.json"]) == 0
-    assert main(["verify", "mine.json", *codes, *ids]) == 0
     (files / "qrels.txt").write_text(QRELS.replace("d1 2", "d1 3"))
     capsys.readouterr()
     assert main(["verify", "mine.json"]) == 1
@@ -82,13 +81,12 @@ def test_a_record_names_the_judgments_and_can_be_verified(files, capsys):
     ("content", "message"),
     [
         ("q2 0 d1 1\nq8 0 d1 1\nq2 0 x 1\n", "qrels.txt: line 2: 'q8' is not in q.txt (2 such judgments)."),
-        ("q2 0 d77 0\n", "qrels.txt: line 1: 'd77' is not in d.txt (1 such judgment)."),
         ("q2 0 d1 1\nq2 0 d1 0\n", "qrels.txt: line 2: item 'd1' is judged twice for query 'q2'."),
         (
             "q2 d1 1\n",
             "qrels.txt: line 1: 'q2 d1 1' is neither `query iteration item level` nor a line of a run, which has six",
         ),
-        ("q2 0 d1 99999999999999999999\n", "qrels.txt: levels must be from 1 to 255, "),
+        ("q2 0 d1 99999999999999999999\n", "qrels.txt: the levels of 1 pairs must be integers from 1 to 255, "),
         ("q2 0 d1 0\n", "qrels.txt: no query has a relevant item."),
     ],
 )
@@ -104,8 +102,6 @@ def test_unusable_judgments_are_refused(files, content, message):
     [
         (["a", "b"], "query ids: 2 ids for 3 queries."),
         (["a", "b", "a"], "query ids: item 3: 'a' is also the id of item 1."),
-        (["a", "", "b"], "query ids: item 2: empty."),
-        ("no.txt", "no.txt: no such file."),
     ],
 )
 def test_unusable_ids_are_refused(files, query_ids, message):

@@ -1,4 +1,3 @@
-import dataclasses
 import hashlib
 import json
 import re
@@ -9,8 +8,7 @@ from encoded import evaluated
 
 from protocol import __version__, registry
 from protocol.checks import ProtocolError
-from protocol.evaluation import Nearest, bucket_search, evaluate, lookup_time, quantisation
-from protocol.scores import metadata
+from protocol.evaluation import Nearest, bucket_search, evaluate, quantisation
 from protocol.truth.relevance import LabelRelevance, labels_sha256
 
 LABELS = {"query_labels": [7, 99], "database_labels": [7, 8, 7]}
@@ -52,7 +50,6 @@ def test_every_metric_and_every_table_is_printed_in_100_columns(tmp_path):
     results = [every, every.without([0]), every.to_trec(tmp_path)]
     results.append(quantisation(Nearest(vectors, vectors, [1, 2, 5, 10], "cosine", 5), metrics="all"))
     results.append(bucket_search(codes, codes, ["4x4", "2x2"], query_labels=labels, database_labels=labels))
-    results.append(lookup_time(codes, codes, radius=2))
     lines = [line for result in results for line in str(result).split("\n")]
     assert max(map(len, lines)) <= 100
     assert all(f"\n{name} " in str(every) for name in every.metrics)
@@ -127,46 +124,6 @@ def test_per_query_values(tmp_path):
     assert path.read_text() == "query,ranking,mAP,precision@r1\n0,hamming,0.833333333,0.5\n1,hamming,,0\n"
     values = np.genfromtxt(path, delimiter=",", skip_header=1)
     assert np.nanmean(values[:, 2]) == pytest.approx(5 / 6)
-
-
-def test_undefined_values_are_counted_under_either_treatment():
-    names = ["mAP", "precision@r0", "precision_micro@r0", "AUPRC[area]"]
-    for convention in ("default", "hashnet"):
-        assert found(metrics=names, convention=convention).undefined == dict(zip(names, (1, 0, 0, 0), strict=True))
-    names = ["mAP@1[retrieved]", "precision@r0", "precision_micro@r0"]
-    nothing = evaluate([[0, 0], [0, 0]], [[1, 0], [1, 1]], query_labels=[1, 1], database_labels=[2, 1], metrics=names)
-    assert nothing.undefined == dict.fromkeys(names, 2)
-    assert re.search("^precision_micro@r0 +0.0000  2, counted as 0 ", str(nothing), re.M)
-
-
-def test_html_has_the_cells_of_the_table_and_escapes_everything():
-    from html.parser import HTMLParser
-
-    evaluation = found(convention="mihash", spread=True, binarize="sign")
-    page = evaluation._repr_html_()
-    texts, parser = [], HTMLParser()
-    parser.handle_data = texts.append
-    parser.feed(page)
-    shown = " ".join(" ".join(texts).split())
-    for line in repr(evaluation).split("\n"):
-        for cell in re.split("  +", line.strip()):
-            assert cell in shown
-    assert page.count("<table>") == page.count("</table>") == 2
-    risky = dataclasses.replace(evaluation, spread=tuple(row._replace(metric="<script>&") for row in evaluation.spread))
-    assert "&lt;script&gt;&amp;" in risky._repr_html_()
-    assert "<script>" not in risky._repr_html_()
-
-
-def test_a_data_frame_has_a_row_for_each_metric_with_its_metadata():
-    evaluation = found(metrics=["mAP", "precision@r1"], convention="hashnet", dataset="digits", name="mine")
-    frame = evaluation.to_frame()
-    assert frame["metric"].tolist() == ["mAP", "precision@r1"]
-    assert frame["value"].tolist() == list(evaluation.metrics.values())
-    assert frame["undefined"].tolist() == [1, 0]
-    assert frame["empty"].tolist() == ["drop", "zero"]
-    assert {*metadata.SCORE, *metadata.NOTED, "name", "binarize"} <= set(frame.columns)
-    assert set(frame["dataset"]) == {"digits"}
-    assert set(frame["version"]) == {__version__}
 
 
 def test_the_plot_has_a_point_for_each_radius():

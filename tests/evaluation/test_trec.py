@@ -9,10 +9,8 @@ import pytrec_eval
 
 from protocol.checks import ProtocolError
 from protocol.cli import main
-from protocol.counting import count
 from protocol.evaluation import Relevant, evaluate
-from protocol.evaluation.output import _ids
-from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
+from protocol.truth.relevance import LabelRelevance
 
 N_BITS = 6  # few, so that there are many ties
 
@@ -78,10 +76,6 @@ def test_the_files(tmp_path):
         assert [line for line in judged if line[0] == f"q{q:06}"] == (reference or [[f"q{q:06}", "0", "d0000000", "0"]])
 
 
-def test_long_numbers_widen_the_ids():
-    assert _ids("d", 2, 101)[::50] == ["d000", "d050", "d100"]
-
-
 def test_a_failure_leaves_no_files(tmp_path):
     query, database, truth, _ = case()
 
@@ -132,15 +126,3 @@ def test_the_command_writes_the_files_and_reports_the_effect_of_ties(tmp_path, m
     assert re.search(f"^ties by document id, as trec_eval orders them  {computed.by_document_id:.4f}$", shown, re.M)
     means = f"from {computed.expected:.4f} to {computed.by_document_id:.4f}"
     assert f"trec_eval's tie-breaking moves mAP@30[all] {means} ({computed.moved:+.2g}):" in " ".join(shown.split())
-
-
-def test_a_mean_over_nothing_is_null(tmp_path):
-    result = evaluate([[0]], [[1]], query_labels=[1], database_labels=[1], convention="hashnet")
-    nothing = NeighbourRelevance([0, 0], [], 1)
-    counts = count(result.codes.query, result.codes.database, 1, {"": nothing})[""]
-    truth = result.truth._replace(by_number={0: nothing})
-    trec = dataclasses.replace(result, counts=counts, truth=truth).to_trec(tmp_path / "trec")
-    assert (tmp_path / "trec" / "qrels").read_text() == ""
-    assert "tie-breaking moves" not in str(trec)
-    written = json.loads(trec.to_json())["trec"]
-    assert {written[name] for name in ("expected", "by_document_id", "moved")} == {None}

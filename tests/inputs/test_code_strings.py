@@ -97,8 +97,8 @@ SIGNED = (np.packbits(BITS, axis=1).astype(np.int16) - 128).astype(np.int8)
         (Codes(np.array([-3, 7]), 8), "Codes of one integer must not be negative, unless n_bits is 64."),
         (SIGNED, 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted'),
         (SIGNED.astype(float), 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted'),
-        (PACKED, "Packed codes need n_bits."),
-        (PACKED.astype(float), "Packed codes need n_bits."),
+        (PACKED, "Packed codes need n_bits; "),
+        (PACKED.astype(float), "Packed codes need n_bits; "),
         (np.array([[1000, -4], [5, 6]]), 'If they are real-valued outputs, pass binarize="sign" or'),
         (
             np.array([[0.5, -4], [5, 6]]),
