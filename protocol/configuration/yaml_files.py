@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from protocol.checks import ProtocolError
-from protocol.inputs.limits import check_regular
+from protocol.inputs.text import check_regular
 
 
 class _Loader(yaml.SafeLoader):

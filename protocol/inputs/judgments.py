@@ -1,7 +1,10 @@
-"""Read relevance judgments of others: qrels and runs of TREC, or a test collection of ir_datasets."""
+"""Read relevance judgments and results of search engines: qrels and runs of TREC, matrices, or ir_datasets."""
 
+import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +13,11 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted
 from protocol.inputs import text
-from protocol.inputs.conversion import as_numpy, is_file, named
+from protocol.inputs.conversion import as_numpy, is_file, matrix_from, named
 from protocol.inputs.lists import read_listings
 
 _COLLECTION = "ir_datasets:"
+_RUN = (".run", ".trec", "")
 _MOST = 2**31  # larger levels would not fit in an array
 
 
@@ -119,3 +123,68 @@ def _collection(name: str) -> Iterator[tuple[str, str, str, int]]:
         raise ProtocolError(f"{name}: ir_datasets has no test collection of this name with judgments.") from error
     for number, one in enumerate(judgments, start=1):
         yield f"judgment {number}", str(one.query_id), str(one.doc_id), int(one.relevance)
+
+
+def read_results(values: Any, n_queries: int, role: str = "results", ids: Sequence[Mapping[str, int]] = ()) -> NDArray:
+    """Return a row of numbers for each query, best item first.
+
+    Parameters
+    ----------
+    values : array_like, str or Path
+        A matrix (n_queries, K), or a file of it; or ``F.run``, ``F.trec`` or a file without extension with lines
+        ``query Q0 item rank score tag``, which are sorted by score. Queries and items of a run are row numbers from 0,
+        also as q12 and d12, as this package writes them; or `ids`.
+    n_queries : int
+    role : str, default="results"
+        The name in error messages.
+    ids : pair of mapping of str to int, optional
+        The row numbers of queries and database items by their ids in a run, see `read_ids`.
+
+    Returns
+    -------
+    ndarray, shape (n_queries, K)
+        Rows that are too short end with -1.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read, or does not have a row for each query.
+    """
+    name = named(values, role)
+    if is_file(values) and Path(values).suffix.lower() in _RUN:
+        rows = _run(Path(values), n_queries, ids)
+        array = np.full((len(rows), max(map(len, rows), default=0)), -1, dtype=np.int64)
+        for row, items in zip(array, rows, strict=True):
+            row[: len(items)] = items
+    else:
+        array = matrix_from(values, role, "K")
+    if not array.size:
+        raise ProtocolError(f"{name}: no query has a result.")
+    if len(array) != n_queries:
+        raise ProtocolError(f"{name}: {counted(len(array), 'row')} for {n_queries:,} queries.")
+    return array
+
+
+def _run(path: Path, n_queries: int, ids: Sequence[Mapping[str, int]]) -> list[list[int]]:
+    rows = defaultdict[int, list[tuple[float, int]]](list)
+    for number, line in enumerate(text.lines(path, "a run of TREC"), start=1):
+        try:
+            query_id, _, item_id, _, score, *_ = line.split()
+            query, item = (ids[0][query_id], ids[1][item_id]) if ids else (_row(query_id, "q"), _row(item_id, "d"))
+            if math.isnan(float(score)):
+                raise ValueError
+        except KeyError as error:
+            raise ProtocolError(f"{path}: line {number}: {error} is not in the list of ids.") from None
+        except ValueError:
+            numbers = "" if ids else " with row numbers (other ids need the lists of ids)"
+            raise ProtocolError(f"{path}: line {number}: not `query Q0 item rank score tag`{numbers}.") from None
+        if not 0 <= query < n_queries:
+            raise ProtocolError(
+                f"{path}: line {number}: query {query:,} is outside the {n_queries:,} queries, counted from 0."
+            )
+        rows[query].append((-float(score), item))
+    return [[item for _, item in sorted(rows[query], key=itemgetter(0))] for query in range(n_queries)]
+
+
+def _row(name: str, letter: str) -> int:
+    return int(name.removeprefix(letter))

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, counted, one_of
 from protocol.inputs.arrays import as_integers, npz_keys, path_of, read_array, read_stored
 from protocol.inputs.fields import MARKS, rows_of_text
-from protocol.inputs.limits import check_regular
 from protocol.inputs.lists import ARRAYS, Listing, read_listings
-from protocol.inputs.text import raw_lines, string_array, unsafe
+from protocol.inputs.text import check_regular, raw_lines, string_array, unsafe
 from protocol.inputs.validation import class_labels, rows
 from protocol.provenance import storage
 from protocol.scores import tables
@@ -86,7 +85,7 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray | None]:
     Raises
     ------
     ProtocolError
-        If the file is missing, damaged, empty or too large (`protocol.inputs.limits`), or can be read in two ways.
+        If the file is missing, damaged, empty or too large (`protocol.inputs.text`), or can be read in two ways.
     """
     listing = read_listings({"list": file}, has_ids=True)["list"]
     return listing.items, listing.labels

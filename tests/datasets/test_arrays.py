@@ -40,8 +40,8 @@ def test_sparse_features_become_dense(files, monkeypatch):
     options = {"features": str(files / "s.npz"), "labels": None, "ids": None}
     vectors = datasets.load("arrays", {}, options).vectors["features"]
     np.testing.assert_array_equal(vectors[:], rows.toarray().astype(np.float32))
-    monkeypatch.setattr("protocol.inputs.limits.ARRAY_BYTES", 100 * 300 * 8)  # of 100 rows
-    refused("takes 0.00112 GiB, more than 0.000224 GiB. Reduce the dimension", lambda: load({}, **options))
+    monkeypatch.setattr("protocol.inputs.text.ARRAY_BYTES", 100 * 300 * 8)  # of 100 rows
+    refused("takes 0.00112 GiB uncompressed, more than 0.000224 GiB", lambda: load({}, **options))
 
 
 @pytest.mark.parametrize("name", ["x.npz:y", "x.mat:y", "y.txt"])
