@@ -105,11 +105,9 @@ def test_the_header_of_a_file_is_known_before_it_is_read(files):
     assert datasets.load("arrays", {}, options).vectors["features"].shape == (6, 4)
 
 
-def test_large_labels_and_ids_keep_their_numbers(files):
+def test_large_labels_keep_their_numbers(files):
     numbers = LABELS.astype(np.uint64) + np.uint64(2**63 - 5)
     np.save(files / "y.npy", numbers)
-    np.save(files / "ids.npy", np.arange(6).astype(np.uint64) + np.uint64(2**63 - 3))
-    data = load({}, features=str(files / "x.npy"), labels=str(files / "y.npy"), ids=str(files / "ids.npy"))
+    data = load({}, features=str(files / "x.npy"), labels=str(files / "y.npy"))
     assert data.class_names == tuple(str(2**63 - 5 + label) for label in (1, 3, 7))
     assert data.labels.tolist() == [1, 1, 2, 0, 2, 1]
-    assert data.ids.tolist() == [str(2**63 - 3 + row) for row in range(6)]

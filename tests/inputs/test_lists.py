@@ -5,7 +5,6 @@ from pathlib import Path
 
 import h5py
 import numpy as np
-import pandas as pd
 import pytest
 import yaml
 from scipy.io import savemat
@@ -113,7 +112,6 @@ SEVERAL = {
     "lists": [["owl"], ["fox", "elk"]],
     "tuples of numbers": [(7,), (3, 5)],
     "sets": [{"owl"}, {"fox", "elk"}],
-    "column of lists": pd.Series([["owl"], ["fox", "elk"]]),
     "strings": ["owl", "fox;elk"],
     "array of strings": np.array(["owl", "fox|elk"]),
 }

@@ -38,7 +38,7 @@ except ModuleNotFoundError as error:
     )
 from protocol.auditing import known_pairs_sha256
 from protocol.checks import ProtocolError
-from protocol.datasets import Place, check_recorded
+from protocol.datasets import Place
 from protocol.metrics import in_database_order
 from protocol.provenance.storage import check_writable
 
@@ -56,7 +56,6 @@ try:
     PLACE = Place(
         DATASET, Path("results/downloads"), CONFIG["mirror"], CONFIG["mirror_sha256"]
     )
-    check_recorded(FILES, PLACE)
     check_writable(f"results/{EXPERIMENT.name}/code")
 except ProtocolError as error:
     raise WorkflowError(str(error))
