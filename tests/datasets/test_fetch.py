@@ -160,9 +160,7 @@ def test_a_file_without_a_checksum_from_a_mirror_is_noted(official, mirrored):
 
 def test_a_lock_file_that_can_not_be_read_is_refused(official, place):
     place.lock.write_text("<<<<<<< HEAD and more\n")
-    with pytest.raises(
-        ProtocolError, match=r"downloads\.lock: expected lines `sha256 dataset/file`\."
-    ):
+    with pytest.raises(ProtocolError, match=r"downloads\.lock: expected lines `sha256 dataset/file`\."):
         fetch(replace(official, sha256=None), place)
 
 

@@ -17,7 +17,6 @@ from protocol.inputs import text
 from protocol.inputs.arrays import (
     array_shape,
     map_array,
-    npz_keys,
     path_of,
     read_array,
     read_csr,
@@ -311,11 +310,6 @@ def test_strings_of_every_format_are_the_same(tmp_path):
         file["text"].attrs["MATLAB_class"] = np.bytes_("char")
     write_header(tmp_path / "7.3.mat")
     refused(tmp_path / "7.3.mat", r"/text is text of version 7\.3\. Save it with -v7\.", read_stored)
-
-
-def test_the_names_of_the_arrays_in_an_npz_file(tmp_path):
-    np.savez(tmp_path / "a.npz", query=np.arange(2), train=np.arange(3))
-    assert sorted(npz_keys(tmp_path / "a.npz")) == ["query", "train"]
 
 
 def test_a_shape_is_read_from_the_header_alone(tmp_path):

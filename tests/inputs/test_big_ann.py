@@ -77,13 +77,6 @@ def test_scores_from_files_of_the_two_benchmarks(tmp_path):
     assert evaluate(*packed, relevance=truth, n_bits=16, bit_order="big").metrics == expected
 
 
-def test_strings_are_no_numbers(tmp_path):
-    np.save(tmp_path / "words.npy", ["cat", "dog"])
-    assert read_stored(tmp_path / "words.npy").tolist() == ["cat", "dog"]
-    with pytest.raises(ProtocolError, match=r"words\.npy: expected an array of numbers, got dtype <U3"):
-        read_array(tmp_path / "words.npy")
-
-
 def test_packed_codes_and_labels_are_mapped(tmp_path):
     """Large files are memory-mapped by `evaluate`."""
     packed = np.random.default_rng(0).integers(0, 256, (90, 2), dtype=np.uint8)

@@ -69,12 +69,6 @@ def test_ids_of_every_format_are_the_same_for_every_reader(tmp_path, write):
     assert lists_from({"query": file})["query"].ids.tolist() == IDS
 
 
-@pytest.mark.parametrize("shape", [(1, 3), (3, 1)])
-def test_row_numbers_of_matlab_are_a_row_or_a_column(tmp_path, shape):
-    savemat(tmp_path / "rows.mat", {"x": np.array([4.0, 2.0, 7.0]).reshape(shape)})
-    assert read_list(tmp_path / "rows.mat")[0].tolist() == [4, 2, 7]
-
-
 LABELS = {
     "words.txt": "owl\nfox\nowl\n",
     "header.csv": "label\nowl\nfox\nowl\n",
