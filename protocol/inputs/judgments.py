@@ -1,4 +1,4 @@
-"""Read relevance judgments and results of search engines: qrels and runs of TREC, matrices, or ir_datasets."""
+"""Read relevance judgments and results of search engines: qrels and runs of TREC, or matrices."""
 
 import math
 import textwrap
@@ -16,14 +16,8 @@ from protocol.inputs import text
 from protocol.inputs.conversion import as_numpy, is_file, matrix_from, named
 from protocol.inputs.lists import read_listings
 
-_COLLECTION = "ir_datasets:"
 _RUN = (".run", ".trec", "")
 _MOST = 2**31  # larger levels would not fit in an array
-
-
-def is_collection(judgments: str | Path) -> bool:
-    """Return whether judgments are those of a test collection, ``ir_datasets:NAME``, rather than a file."""
-    return str(judgments).startswith(_COLLECTION)
 
 
 def read_ids(values: Any, role: str, size: int) -> dict[str, int]:
@@ -67,7 +61,7 @@ def judged_pairs(judgments: str | Path, query_ids: Any, database_ids: Any, sizes
     ----------
     judgments : str or Path
         A file with lines ``query iteration item level`` (qrels), or ``query Q0 item rank score tag`` (a run, whose
-        items have level 1); or ``ir_datasets:NAME``.
+        items have level 1).
     query_ids, database_ids : array_like, str or Path
     sizes : sequence of int
         The numbers of queries and database items.
@@ -80,49 +74,35 @@ def judged_pairs(judgments: str | Path, query_ids: Any, database_ids: Any, sizes
     """
     places = read_ids(query_ids, "query", sizes[0]), read_ids(database_ids, "database", sizes[1])
     lists = named(query_ids, "query ids"), named(database_ids, "database ids")
-    rows = _collection(str(judgments)) if is_collection(judgments) else _lines(Path(judgments))
+    rows = _lines(Path(judgments))
     pairs, first, n_lacking = dict[tuple[int, int], int](), "", 0
-    for where, query, item, level in rows:
+    for number, query, item, level in rows:
         if query not in places[0] or item not in places[1]:
             n_lacking += 1
             side, name = (query, lists[0]) if query not in places[0] else (item, lists[1])
-            first = first or f"{where}: {side!r} is not in {name}"
+            first = first or f"line {number}: {side!r} is not in {name}"
             continue
         pair = places[0][query], places[1][item]
         if pair in pairs:
-            raise ProtocolError(f"{judgments}: {where}: item {item!r} is judged twice for query {query!r}.")
+            raise ProtocolError(f"{judgments}: line {number}: item {item!r} is judged twice for query {query!r}.")
         pairs[pair] = min(max(level, 0), _MOST)
     if n_lacking:
         raise ProtocolError(f"{judgments}: {first} ({counted(n_lacking, 'such judgment')}).")
     return np.array([(*pair, level) for pair, level in pairs.items()], dtype=np.int64).reshape(-1, 3).T
 
 
-def _lines(path: Path) -> Iterator[tuple[str, str, str, int]]:
-    """Yield the place, query, item and level of each line of qrels or a run."""
+def _lines(path: Path) -> Iterator[tuple[int, str, str, int]]:
+    """Yield the number, query, item and level of each line of qrels or a run."""
     for number, line in enumerate(text.lines(path, "judgments"), start=1):
         fields = line.split()
         try:
             query, _, item, level = [*fields[:3], "1"] if len(fields) == 6 else fields
-            yield f"line {number}", query, item, int(level)
+            yield number, query, item, int(level)
         except ValueError:
             raise ProtocolError(
                 f"{path}: line {number}: {textwrap.shorten(line, 60)!r} is neither `query iteration item level` nor a "
                 "line of a run, which has six fields."
             ) from None
-
-
-def _collection(name: str) -> Iterator[tuple[str, str, str, int]]:
-    """Yield the place, query, item and level of each judgment of a test collection."""
-    try:
-        import ir_datasets  # type: ignore[import-not-found]
-    except ModuleNotFoundError as error:
-        raise ProtocolError(f"{name}: ir_datasets is not installed. Install it: pip install ir_datasets") from error
-    try:
-        judgments = ir_datasets.load(name.removeprefix(_COLLECTION)).qrels_iter()
-    except (KeyError, AttributeError) as error:
-        raise ProtocolError(f"{name}: ir_datasets has no test collection of this name with judgments.") from error
-    for number, one in enumerate(judgments, start=1):
-        yield f"judgment {number}", str(one.query_id), str(one.doc_id), int(one.relevance)
 
 
 def read_results(values: Any, n_queries: int, role: str = "results", ids: Sequence[Mapping[str, int]] = ()) -> NDArray:
