@@ -79,13 +79,9 @@ def items_from(values: Any, role: str) -> NDArray:
         return np.empty(0, dtype=np.int64)
     if array.dtype.kind in "iuf":
         return as_integers(array, role)
-    if array.dtype == bool:
-        raise ProtocolError(f"{role}: this is a mask, not row numbers. Use numpy.flatnonzero to convert it.")
-    if array.dtype == object:
-        n, value = next((n, value) for n, value in enumerate(array.tolist()) if not isinstance(value, str))
-        raise ProtocolError(f"{role}: expected ids (str), got {value!r} ({type(value).__name__}) at position {n}.")
     if array.dtype.kind != "U":
-        raise ProtocolError(f"{role}: expected row numbers or ids (str), got dtype {array.dtype}.")
+        hint = " numpy.flatnonzero gives the row numbers of a mask." if array.dtype == bool else ""
+        raise ProtocolError(f"{role}: expected row numbers or ids (str), got dtype {array.dtype}.{hint}")
     return array
 
 

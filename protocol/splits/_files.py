@@ -6,10 +6,10 @@ or a ``.csv`` file with a line ``partition,id`` for each item. A list contains o
 """
 
 import csv
-import dataclasses
 import gzip
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -396,7 +396,7 @@ def _remaining_lines(source: Path, keep: Mapping[str, NDArray[np.bool_]]) -> Ite
 # Splits of the pipeline
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Split:
     """One run of a split: the row numbers of the items in each partition, ascending.
 
@@ -456,14 +456,6 @@ class Split:
                 "to the experiment. Pass its path: load_split(path, items=FILE)."
             )
         return storage.read(self.items)
-
-    def __repr__(self) -> str:
-        sizes = [
-            (field.name, len(getattr(self, field.name)))
-            for field in dataclasses.fields(self)
-            if field.name in PARTITIONS
-        ]
-        return "\n".join([f"Split {str(self.path)!r}", *(f"  {name:<20}{size:>11,}" for name, size in sizes)])
 
 
 def load_split(path: str | Path, items: str | Path | None = None) -> Split:

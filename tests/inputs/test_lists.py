@@ -178,7 +178,7 @@ def test_random_tables_are_read_as_they_were_written(tmp_path):
     ("array", "message"),
     [
         (np.eye(3), r"q\.npy: expected row numbers or ids, shape \(n,\), got shape \(3, 3\)\.$"),
-        (np.array([False, True]), r"q\.npy: this is a mask, not row numbers\."),
+        (np.array([False, True]), r"q\.npy: expected row numbers or ids \(str\), got dtype bool\."),
         (
             np.array([b"\xff"]),
             r"q\.npy: ids are not UTF-8 \('utf-8' codec can't decode byte 0xff in position 0: invalid",
