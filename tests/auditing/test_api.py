@@ -20,7 +20,7 @@ from protocol.auditing.texts import KEYS
 from protocol.checks import ProtocolError, printable
 from protocol.cli import main
 from protocol.provenance import storage
-from protocol.splits import write_list, write_split
+from protocol.splits import write_list
 
 SIZES = {"query": 20, "validation_query": 10, "validation_database": 30, "train": 40}
 IDS = np.array([f"image/{row:03d}.png" for row in range(400)])
@@ -80,7 +80,7 @@ def test_arrays_files_and_the_command_have_the_same_findings(folder, case, capsy
 
 
 def test_complete_splits_are_mappings_or_files(folder):
-    write_split("split.npz", LEAKING, IDS)
+    np.savez("split.npz", **LEAKING)
     as_file, as_mapping = audit("split.npz", labels=Y), audit(LEAKING, labels="labels.npy")
     assert (list(as_file.findings), list(as_mapping.findings)) == (["split.npz"], ["split"])
     assert found(as_file) == found(as_mapping)
