@@ -15,7 +15,6 @@ from split_files import write_split
 from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.splits import (
-    PARTITIONS,
     Drawn,
     SplitProtocol,
     list_paths,
@@ -92,15 +91,6 @@ def test_any_list_is_read_as_written_or_refused_with_the_reason(tmp_path, rows, 
     assert (flags is None) == (y is None)
     if y is not None:
         np.testing.assert_array_equal(flags, y[part])
-
-
-@pytest.mark.parametrize("y", [None, Y, SEVERAL], ids=["no labels", "one label", "several"])
-@pytest.mark.parametrize("extension", [".txt", ".csv"])
-def test_lists_of_a_split_are_read_as_rows(tmp_path, y, extension):
-    files = {name: tmp_path / f"{name}{extension}" for name in PARTITIONS}
-    for name, file in files.items():
-        write_list(file, PARTS[name], PLAIN, y)
-    same(read_lists(files, PLAIN, n_classes={None: None, 1: 3, 2: 4}[None if y is None else y.ndim]), PARTS)
 
 
 def test_lists_may_be_compressed_and_row_numbers_may_be_arrays(tmp_path):
