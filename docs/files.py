@@ -39,8 +39,13 @@ attributes: `digest`, which depends only on the arrays and the provenance, and `
 | `versions` | the versions of Python and of the libraries |
 | `notes` | notes for readers of the results, including those of the inputs |
 
-The SHA-256 of a CSV or JSON file is in a file next to it (`sha256sum -c summary.csv.sha256`). A file gets its name only
-when it is complete. [Train on our split](../how-to/train-on-our-split.md) shows how to read splits in five lines.
+The SHA-256 of a CSV or JSON file is in a file next to it (`sha256sum -c summary.csv.sha256`). Next to each SHA-256 of a
+result of an experiment is a line `# made with seeds DIGEST, options DIGEST, code DIGEST`. These digests cover the job
+of the file and all earlier jobs of the experiment, and are compared before the file is read
+([results without a record](../how-to/rerun-a-stage.md#results-without-a-record)).
+
+A file gets its name only when it is complete. [Train on our split](../how-to/train-on-our-split.md) shows how
+to read splits in five lines.
 """
 _HDF5 = {
     "datasets/DATASET/items.h5": {

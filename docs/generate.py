@@ -85,8 +85,8 @@ _FAMILIES = {
 _CONFIGURATION = """\
 # Configuration
 
-A config file is YAML and describes one experiment. This page is generated from the declarations against which config
-files are checked.
+A config file is YAML and describes one experiment. This page is generated from the schema against which config files
+are checked, `workflow/schemas/config.schema.yaml`.
 
 `protocol check FILE` checks a config file and prints what would run. The option `--config KEY=VALUE` of this command
 and of `snakemake` changes a key. `protocol list` lists the plug-ins, and `protocol list hashers itq` explains one of
@@ -300,7 +300,7 @@ def _members(*modules: str) -> str:
 
 
 def _configuration() -> str:
-    """Return the page of the keys of a config file, from ``keys.yaml``."""
+    """Return the page of the keys of a config file, from ``workflow/schemas/config.schema.yaml``."""
     file = keys()["properties"]
     sections = {
         "features.NAME": file["features"]["additionalProperties"],

@@ -181,25 +181,6 @@ class SplitRecord(Record):
     summary: str = field()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Iterations:
-    """The iterations that take most of the training time of a hasher.
-
-    Parameters
-    ----------
-    option : str
-        The hasher's option that limits the number of iterations.
-    ms : float
-        Approximate CPU time of one iteration on one core, in milliseconds, for 64 bits and 512 features.
-    grows : bool, default=False
-        Whether `ms` is the time per thousand training rows.
-    """
-
-    option: str
-    ms: float
-    grows: bool = False
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HasherRecord(Record):
     """The declaration of a hasher.
@@ -214,8 +195,6 @@ class HasherRecord(Record):
         Whether the learned hash function depends on the seed.
     extra : str or None, default=None
         The extra in ``pyproject.toml`` that it requires.
-    iterations : Iterations or None, default=None
-        The iterations from which the time of its jobs is estimated; None if training is short, or for networks.
     """
 
     kind: ClassVar[str] = "hasher"
@@ -225,7 +204,6 @@ class HasherRecord(Record):
     bits_within_features: bool
     random: bool
     extra: str | None = None
-    iterations: Iterations | None = None
 
     def __call__(self, plugin: Plugin) -> Plugin:
         """Register a hasher whose constructor, methods and learned arrays are declared correctly."""

@@ -12,34 +12,35 @@ from protocol.cli._output import show
 if TYPE_CHECKING:
     from protocol.configuration import Experiment
 
-_TARGETS = ("report", "leak", "quantisers")  # the others add jobs only to an experiment with the key of this name
-
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol check`."""
-    from protocol import configuration
+    from protocol import configuration, datasets
 
     config: dict[str, Any] = {}
     for changes in [*map(configuration.read, arguments.files), dict(map(_change, arguments.config))]:
         config = _changed(config, changes)
-    experiment = configuration.load(config, from_file=bool(arguments.files))
-    _check_images(experiment)
-    show("\n".join(f"{title:<11}{line}".rstrip() for title, line in _rows(experiment)))
-
-
-def _check_images(experiment: "Experiment") -> None:
-    """Raise ProtocolError if files in a folder of images that a dataset reads are not images."""
-    from protocol import datasets
-
-    name, options = experiment.config["dataset"], experiment.config["dataset_options"]
-    record = registry.DATASETS.entry(name)
-    if record.user_folders and record.streamed and not record.files:  # without downloads, it lists the folder
-        datasets.load(name, {}, options)
+    experiment = configuration.load(config, from_file=bool(arguments.files), files=arguments.files)
+    record = registry.DATASETS.entry(experiment.config["dataset"])
+    if record.user_folders and record.streamed and not record.files:  # lists the folder, and refuses other files
+        datasets.load(record.name, {}, experiment.config["dataset_options"])
+    parts = {
+        "experiment": [experiment.name],
+        "dataset": [_dataset(experiment)],
+        "plugins": _plugins(experiment),
+        "features": _features(experiment),
+        "trained on": training(experiment),
+        "files": _files(experiment),
+        "needs": _needs(experiment),
+        "missing": _missing(experiment),
+    }
+    rows = [(title if index == 0 else "", line) for title, lines in parts.items() for index, line in enumerate(lines)]
+    show("\n".join(f"{title:<11}{line}".rstrip() for title, line in rows))
 
 
 def _change(text: str) -> tuple[str, Any]:
     """Return the key and the value of KEY=VALUE; the value is YAML."""
-    from protocol.configuration.yaml_files import parse
+    from protocol.configuration.schema import parse
 
     key, equals, value = text.partition("=")
     if not equals or not key:
@@ -55,30 +56,6 @@ def _changed(config: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str,
         are_mappings = isinstance(value, Mapping) and isinstance(before, Mapping)
         merged[key] = _changed(before or {}, value) if are_mappings else value
     return merged
-
-
-def _rows(experiment: "Experiment") -> list[tuple[str, str]]:
-    """Return the lines of the summary with their titles; further lines under a title have an empty one."""
-    parts = {
-        "experiment": [experiment.name],
-        "dataset": [_dataset(experiment)],
-        "plugins": _plugins(experiment),
-        "features": _features(experiment),
-        "trained on": training(experiment),
-        "files": _files(experiment),
-        "left out": _excluded(experiment),
-        "jobs": _jobs(experiment),
-        "needs": _needs(experiment),
-        "names": _names(experiment),
-        "missing": _missing(experiment),
-    }
-    return [(title if index == 0 else "", line) for title, lines in parts.items() for index, line in enumerate(lines)]
-
-
-def _names(experiment: "Experiment") -> list[str]:
-    """Return the keys with which the report would have a title and display names, if they are not set."""
-    keys = [key for key in ("title", "names") if not experiment.config.get(key)]
-    return [f"those of the config (keys for others in the report: {', '.join(keys)})"] if keys else []
 
 
 def _dataset(experiment: "Experiment") -> str:
@@ -105,20 +82,17 @@ def _features(experiment: "Experiment") -> list[str]:
     """Return a line for each feature: its dimensions, and the combinations that are run."""
     rows = []
     for name, feature in experiment.features.items():
-        lengths = [f"{length:,}" if length else "unknown" for length in experiment.dimensions(name)]
-        parts = (
-            f"{' and '.join(lengths)} dimensions",
+        lengths = " and ".join(f"{length:,}" if length else "unknown" for length in experiment.dimensions(name))
+        parts = [
             counted(len(feature.hashers), "hasher"),
             counted(len(feature.n_bits), "code length"),
             counted(feature.runs, "run"),
             counted(len(feature.splits), "split"),
-        )
+        ]
         base = "" if feature.plugin == name else f" ({feature.plugin})"
         finished = experiment.finished(name)
-        rows.append(
-            f"{name}{base}: {parts[0]}; {' x '.join(parts[1:])}"
-            + (f"; finished codes: {', '.join(finished)}" if finished else "")
-        )
+        more = f"; finished codes: {', '.join(finished)}" if finished else ""
+        rows.append(f"{name}{base}: {lengths} dimensions; {' x '.join(parts)}{more}")
     return rows
 
 
@@ -141,45 +115,24 @@ def _files(experiment: "Experiment") -> list[str]:
     config = experiment.config
     fetched = [file.name for file in registry.DATASETS.entry(config["dataset"]).files]
     files, folders = datasets.user_paths(config["dataset"], config["dataset_options"])
-    splits = dict.fromkeys(split for feature in experiment.features.values() for split in feature.splits)
-    lists = [
-        path
-        for split in splits
-        for path in list_paths(registry.get("split", split), config["split_options"][split]).values()
-    ]
+    for split in experiment.splits:
+        files = [*files, *list_paths(registry.get("split", split), config["split_options"][split]).values()]
     codes = [pattern for method in experiment.codes.values() for pattern in (method.query, method.database)]
-    return [*fetched, *map(str, [*files, *folders, *lists]), *codes] or ["none"]
-
-
-def _excluded(experiment: "Experiment") -> list[str]:
-    """Return what the file with queries to exclude contains."""
-    from protocol.auditing import read_excluded
-
-    file = experiment.config["exclude_queries"]
-    return [] if file is None else [f"queries in {file} ({read_excluded(file).about}) from all scores"]
-
-
-def _jobs(experiment: "Experiment") -> list[str]:
-    from protocol.configuration import Plan
-
-    n_jobs = Plan(experiment).jobs(_TARGETS)
-    text = ", ".join(f"{rule}\N{NO-BREAK SPACE}{number:,}" for rule, number in n_jobs.items())
-    lines = [line.replace("\N{NO-BREAK SPACE}", " ") for line in textwrap.wrap(text, 100)]
-    return [f"{sum(n_jobs.values()):,} if there are no results yet", *lines]
+    excluded = [] if config["exclude_queries"] is None else [config["exclude_queries"]]
+    return [*fetched, *map(str, [*files, *folders]), *codes, *excluded] or ["none"]
 
 
 def _needs(experiment: "Experiment") -> list[str]:
-    from protocol.configuration import Plan, need
-    from protocol.configuration.resources import matrix_mb
+    """Return the largest memory and time that a job of the stages of every experiment requests."""
+    from protocol.configuration import need
 
-    needs = {rule: need(experiment, rule) for rule in Plan(experiment).jobs(_TARGETS)}
-    memory = max(needs, key=lambda rule: needs[rule]["mem_mb"])
-    longest = max(needs, key=lambda rule: needs[rule]["runtime"])
-    total = sum(matrix_mb(experiment, name) for name in experiment.features)
+    stages = ("dataset", "feature", "sample", "preprocessing", "ground_truth", "model", "count_shard", "score")
+    requests = {rule: need(experiment, rule) for rule in (*stages, "examples", "audit", "report")}
+    megabytes, largest = max((request["mem_mb"], rule) for rule, request in requests.items())
+    minutes, longest = max((request["runtime"], rule) for rule, request in requests.items())
     return [
-        f"feature matrices {total:,.0f} MB in total",
-        f"largest memory {needs[memory]['mem_mb']:,} MB, for a job of {memory}",
-        f"longest time limit {needs[longest]['runtime']:,} minutes, for a job of {longest}",
+        f"{megabytes:,} MB of memory for a job of {largest}, or less",
+        f"{minutes:,} minutes for a job of {longest}, or less",
     ]
 
 

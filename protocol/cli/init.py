@@ -12,10 +12,8 @@ from protocol.cli._output import show
 from protocol.cli.check import training
 from protocol.inputs.arrays import path_of
 
-_WIDTH = 100
 _COMMENTED_OUT = ("title", "names", "plugins")
 _KINDS = {"ground_truths": "ground_truth", "splits": "split", "hashers": "hasher"}
-_UNSUPERVISED, _SUPERVISED = ("lsh", "itq", "sh", "sph"), ("sdh",)
 _CODE_LENGTHS = (8, 16, 32, 64)
 _MOST_QUERIES, _MOST_TRAINING_ITEMS = 1_000, 10_000
 
@@ -25,17 +23,17 @@ def run(arguments: argparse.Namespace) -> None:
     from protocol import configuration
     from protocol.configuration.schema import keys
 
-    dataset, options, feature = _chosen(arguments)
+    dataset, options, feature = _dataset(arguments)
     stem = path_of(next(iter(options.values()))).resolve().stem
     name = arguments.experiment or re.sub("[^a-z0-9_]+", "_", stem.lower()).strip("_")[:80] or "mine"
     data = registry.get("dataset", dataset)({}, **options)
     n_items, n_classes = len(data.ids), len(data.class_names)
     n_dimensions = [vectors.shape[1] for vectors in data.vectors.values()]
     sizes = _sizes(n_items)
-    config = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0}
-    config |= {"features": {feature: {"preprocessing": ["centre"]}}}
     most = min([sizes["train"], *n_dimensions])  # the principal components of ITQ
-    config |= {"split_sizes": sizes, **_derived(n_items, n_classes, most)}
+    config: dict[str, Any] = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0}
+    config |= {"features": {feature: {"preprocessing": ["centre"]}}, "split_sizes": sizes}
+    config |= _derived(n_items, n_classes, most)
     trained_on = [f"Trained on {line}" for line in training(configuration.load(config))]
     config |= {"title": name, "names": {"dataset": name, "hashers": {"itq": "ITQ"}}, "plugins": "my_plugins"}
     facts = [
@@ -52,17 +50,16 @@ def run(arguments: argparse.Namespace) -> None:
     show("\n\n".join(parts))
 
 
-def _chosen(arguments: argparse.Namespace) -> tuple[str, dict[str, str], str]:
+def _dataset(arguments: argparse.Namespace) -> tuple[str, dict[str, str], str]:
     """Return the dataset, its options and the feature that the command's options determine."""
-    features, images = arguments.features, arguments.images
+    features, images, labels = arguments.features, arguments.images, arguments.labels
     if (features is None) == (images is None):
         raise ProtocolError("init needs either --features or --images.")
-    if arguments.labels is not None and features is None:
-        raise ProtocolError("--labels needs --features: images have classes of their own.")
+    if labels is not None and features is None:
+        raise ProtocolError("--labels needs --features: the folders of images are the classes.")
     if images is not None:
         return "image_folder", {"folder": images}, "gist"
-    files = {"features": features, "labels": arguments.labels}
-    return "arrays", {option: file for option, file in files.items() if file is not None}, "precomputed"
+    return "arrays", {"features": features} | ({} if labels is None else {"labels": labels}), "precomputed"
 
 
 def _sizes(n_items: int) -> dict[str, int]:
@@ -78,7 +75,7 @@ def _derived(n_items: int, n_classes: int, most: int) -> dict[str, Any]:
         "ground_truths": ["class_label" if n_classes else "epsilon_ball"],
         "splits": ["improved", "standard"],
         "runs": 3,
-        "hashers": [*_UNSUPERVISED, *(_SUPERVISED if n_classes else ())],
+        "hashers": ["lsh", "itq", "sh", "sph", *(["sdh"] if n_classes else [])],
         "n_bits": lengths,
         "metrics": [
             *("mAP", f"mAP@{cutoff}[all]", f"mAP@{cutoff}[retrieved]", "nDCG"),
@@ -103,7 +100,7 @@ def _comments(key: str, value: Any, declared: Mapping[str, Any]) -> Iterator[str
 
 
 def _comment(text: str) -> str:
-    return textwrap.fill(text, _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
+    return textwrap.fill(text, 100, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
 
 
 def _assigned(key: str, value: Any) -> str:

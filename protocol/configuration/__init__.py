@@ -1,24 +1,21 @@
 """The configuration: the keys of a config file, the loader, the checks, and the plan of jobs, files and resources."""
 
 from protocol.configuration.checks import check_installed
-from protocol.configuration.code import Code
 from protocol.configuration.experiment import Combination, Experiment, FeaturePlan, FinishedCodes, Variant
 from protocol.configuration.loading import load
 from protocol.configuration.plan import Plan
 from protocol.configuration.resources import need
-from protocol.configuration.yaml_files import check_files, read
+from protocol.configuration.schema import read
 from protocol.shipped import DEFAULT
 
 __all__ = [
     "DEFAULT",
-    "Code",
     "Combination",
     "Experiment",
     "FeaturePlan",
     "FinishedCodes",
     "Plan",
     "Variant",
-    "check_files",
     "check_installed",
     "load",
     "need",

@@ -10,8 +10,8 @@ from protocol import registry
 from protocol.auditing import read_excluded
 from protocol.checks import ProtocolError, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant, supervising
-from protocol.configuration.finished_codes import check_code_files
-from protocol.configuration.variants import name_of
+from protocol.configuration.schema import at
+from protocol.configuration.variants import check_code_files, name_of
 from protocol.datasets import redacted
 from protocol.evaluation import Quantisers
 from protocol.inputs.lists import read_listings
@@ -23,9 +23,12 @@ from protocol.splits import VALIDATION, check_classes, list_paths
 
 def check_metrics(config: Mapping[str, Any]) -> None:
     """Refuse a metric that is unknown."""
-    for metric in (*config["metrics"], config["selection"]["metric"]):
-        if metric != ALL:
-            registry.get("metric", metric)
+    for index, metric in enumerate(config["metrics"]):
+        with at("metrics", index):
+            if metric != ALL:
+                registry.get("metric", metric)
+    with at("selection", "metric"):
+        registry.get("metric", config["selection"]["metric"])
 
 
 def with_affinities(config: Mapping[str, Any], hashers: Mapping[str, Variant]) -> tuple[dict[str, Any], list[str]]:
@@ -43,7 +46,8 @@ def with_affinities(config: Mapping[str, Any], hashers: Mapping[str, Variant]) -
     kinds = {name: registry.get("hasher", variant.plugin).supervision for name, variant in hashers.items()}
     scored = _scored_by_labels(config, [name for name, kind in kinds.items() if kind == "affinities"])
     if config["affinities"] is not None:
-        one_of(config["affinities"], [*_defined(config), *registry.names("ground_truth")], "affinities")
+        with at("affinities"):
+            one_of(config["affinities"], [*_defined(config), *registry.names("ground_truth")], "affinities")
     elif len(scored) > 1:
         learner = next(name for name, kind in kinds.items() if kind == "affinities")
         raise ProtocolError(
@@ -76,22 +80,34 @@ def _defined(config: Mapping[str, Any]) -> dict[str, str]:
 
 def check(experiment: Experiment) -> None:
     """Raise ProtocolError, in one line, for every error in an experiment that can be found before its jobs run."""
-    _check_mirror(experiment.config)
-    _check_shards(experiment)
-    _check_excluded(experiment)
-    _check_quantisers(experiment)
+    of_experiment = {
+        "mirror": _check_mirror,
+        "count_shards": _check_shards,
+        "exclude_queries": _check_excluded,
+        "quantisers": _check_quantisers,
+    }
+    of_feature = {
+        "options": _check_arrays,
+        "n_bits": _check_lengths,
+        "hashers": _check_hashers,
+        "preprocessing": _check_modalities,
+        "ground_truths": _check_labels,
+        "selection": _check_selection,
+        "splits": _check_splits,
+        "ground_truth_options": _check_ground_truths,
+        "leak": _check_leak,
+    }
+    for key, check_key in of_experiment.items():
+        with at(key):
+            check_key(experiment)
     for feature in experiment.features.values():
-        _check_arrays(feature, experiment)
-        _check_lengths(feature, experiment)
-        _check_hashers(feature, experiment)
-        _check_modalities(feature, experiment)
-        _check_labels(feature, experiment)
-        _check_selection(feature, experiment)
-        _check_splits(feature, experiment)
-        _check_ground_truths(feature, experiment)
-        _check_leak(feature, experiment)
-    _check_options(experiment)
-    check_code_files(experiment)
+        for key, check_feature in of_feature.items():
+            is_own = key in experiment.config["features"][feature.name]
+            with at(*(("features", feature.name, key) if is_own else (key,))):
+                check_feature(feature, experiment)
+    _check_unused(experiment)
+    with at("codes"):
+        check_code_files(experiment)
 
 
 def check_installed(experiment: Experiment) -> None:
@@ -105,8 +121,8 @@ def check_installed(experiment: Experiment) -> None:
             raise ProtocolError(f"hasher {name!r}: {not_installed('torch', 'learned')}")
 
 
-def _check_mirror(config: Mapping[str, Any]) -> None:
-    mirror = config["mirror"]
+def _check_mirror(experiment: Experiment) -> None:
+    config, mirror = experiment.config, experiment.config["mirror"]
     if mirror is not None and "://" not in mirror and not Path(mirror).is_dir():
         raise ProtocolError(
             f"mirror: {redacted(mirror)!r} is neither a URL nor an existing folder (looked in {Path.cwd()})."
@@ -133,10 +149,8 @@ def _check_excluded(experiment: Experiment) -> None:
         return
     if not Path(file).is_file():
         raise ProtocolError(f"exclude_queries: {file}: no such file (looked in {Path.cwd()}).")
-    try:
+    with at(about="exclude_queries"):
         read_excluded(file)
-    except ProtocolError as error:
-        raise ProtocolError(f"exclude_queries: {error}") from error
     for feature in experiment.features.values():
         if any(getattr(modality, "items", "image") != "image" for modality in feature.modalities.values()):
             raise ProtocolError(
@@ -162,30 +176,16 @@ def _check_shards(experiment: Experiment) -> None:
             )
 
 
-def _check_options(experiment: Experiment) -> None:
-    """Refuse options out of range and unknown names in variants that no list has; the command line may list them."""
-    config = experiment.config
-    listed = {name for feature in experiment.features.values() for name in feature.hashers}
-    for name in sorted({*experiment.hashers, *config["hasher_grids"]} - listed):
-        plugin = config["hasher_bases"].get(name, name)
-        variant = experiment.hashers.get(name, Variant(name, plugin, {}, config["hasher_grids"].get(name, {})))
-        for point in points(variant.grid):
-            _check_hasher(registry.get("hasher", plugin)(**variant.options, **point), f"hasher {name!r}")
+def _check_unused(experiment: Experiment) -> None:
+    """Refuse options of ground truths out of range and an unknown name that no list has."""
     for variant in experiment.ground_truths.values():
-        _check_ground_truth(variant, None, None, "")
-    selecting = config["selection"]["ground_truth"]
-    if selecting is not None:
-        known = [*experiment.ground_truths, *config["ground_truth_bases"], *registry.names("ground_truth")]
-        one_of(selecting, dict.fromkeys(known), "ground truth in selection", listing="protocol list ground_truths")
-
-
-def _check_hasher(hasher: Any, where: str, dimension: int | None = None) -> None:
-    try:
-        hasher.check()
-        if dimension is not None:
-            hasher.check_features(dimension)
-    except ProtocolError as error:
-        raise ProtocolError(f"options of {where}: {error}") from error
+        with at("ground_truth_options", variant.name):
+            _check_ground_truth(variant, None, None, "")
+    selecting = experiment.config["selection"]["ground_truth"]
+    with at("selection", "ground_truth"):
+        if selecting is not None:
+            known = {*experiment.ground_truths, *registry.names("ground_truth")}
+            one_of(selecting, known, "ground truth in selection", listing="protocol list ground_truths")
 
 
 def _check_arrays(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -228,7 +228,10 @@ def _check_hashers(feature: FeaturePlan, experiment: Experiment) -> None:
         variant = experiment.hashers[name]
         for n_bits, point in itertools.product(feature.n_bits, points(variant.grid)):
             hasher = registry.get("hasher", variant.plugin)(n_bits=n_bits, **variant.options, **point)
-            _check_hasher(hasher, f"hasher {name!r} at {n_bits} bits", dimension)
+            with at(about=f"options of hasher {name!r} at {n_bits} bits"):
+                hasher.check()
+                if dimension is not None:
+                    hasher.check_features(dimension)
 
 
 def _check_modalities(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -240,7 +243,11 @@ def _check_modalities(feature: FeaturePlan, experiment: Experiment) -> None:
         raise ProtocolError(f"{found}, so `preprocessing` must be one list of steps, not two.")
     for name in feature.hashers:
         if (experiment.supervision(name) == "pairs") != crossed:
-            fit = [hasher for hasher in registry.names("hasher") if _is_paired(hasher) == crossed]
+            fit = [
+                name
+                for name in registry.names("hasher")
+                if (registry.get("hasher", name).supervision == "pairs") == crossed
+            ]
             raise ProtocolError(f"hasher {name!r} learns from {other}, but {found}; use {', '.join(fit)}.")
     for name in feature.ground_truths:
         across_modalities = registry.GROUND_TRUTHS.entry(experiment.ground_truths[name].plugin).across_modalities
@@ -248,10 +255,6 @@ def _check_modalities(feature: FeaturePlan, experiment: Experiment) -> None:
             raise ProtocolError(
                 f"ground truth {name!r} compares vectors of one modality, but {found}; use 'class_label'."
             )
-
-
-def _is_paired(hasher: str) -> bool:
-    return bool(registry.get("hasher", hasher).supervision == "pairs")
 
 
 def _check_labels(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -302,23 +305,15 @@ def _check_selection(feature: FeaturePlan, experiment: Experiment) -> None:
     _check_radius(feature, metric)
     selecting = experiment.ground_truths[ground_truth or feature.ground_truths[0]]
     for split in feature.splits:
-        _check_validation(split, config)
+        protocol, listed = registry.get("split", split), config["split_options"][split]
+        for part in VALIDATION:
+            if part not in protocol.partitions or (part in listed and listed[part] is None):
+                raise ProtocolError(f"hasher_grids: split {split!r} has no {part} to select options with.")
+            if part in protocol.open and part not in config["split_sizes"]:
+                raise ProtocolError(f"split_sizes: hasher_grids needs the size of {part} in split {split!r}.")
         sizes = _sizes(feature, experiment, split)
-        where = f"selection, split {split!r}"
+        where = f", selection, split {split!r}"
         _check_ground_truth(selecting, sizes.get("train"), sizes.get("validation_database"), where)
-
-
-def _check_validation(split: str, config: Mapping[str, Any]) -> None:
-    protocol, listed = registry.get("split", split), config["split_options"][split]
-    missing = [name for name in VALIDATION if name in protocol.open and name not in config["split_sizes"]]
-    if missing:
-        raise ProtocolError(
-            f"split_sizes: hasher_grids needs the sizes of {' and '.join(missing)} in split {split!r}, to select "
-            "options."
-        )
-    for part in VALIDATION:
-        if part not in protocol.partitions or (part in listed and listed[part] is None):
-            raise ProtocolError(f"hasher_grids: split {split!r} has no {part} to select options with.")
 
 
 def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -328,12 +323,10 @@ def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
     official = facts.get("partitions", {}) if n_items is not None else None
     for split in feature.splits:
         protocol = registry.get("split", split)
-        try:
+        with at(about=f"split {split!r} of dataset {config['dataset']!r}"):
             list_paths(protocol, config["split_options"][split])
             _check_lists(config["split_options"][split], facts)
             protocol.check(config["split_sizes"], n_items=n_items, n_classes=facts.get("classes"), official=official)
-        except ProtocolError as error:
-            raise ProtocolError(f"split {split!r} of dataset {config['dataset']!r}: {error}") from error
 
 
 def _check_lists(files: Mapping[str, str | None], facts: Mapping[str, Any]) -> None:
@@ -353,7 +346,7 @@ def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:
     kinds = {experiment.supervision(name) for name in feature.hashers}
     graded = [truth for kind, truth in experiment.supervising().items() if kind == "affinities" and kind in kinds]
     for split in feature.splits:
-        sizes, where = _sizes(feature, experiment, split), f"split {split!r}"
+        sizes, where = _sizes(feature, experiment, split), f", split {split!r}"
         n_train = sizes.get("train")
         for name in feature.ground_truths:
             _check_ground_truth(experiment.ground_truths[name], n_train, sizes.get("database"), where)
@@ -381,14 +374,10 @@ def _check_nearest(metric: str, variant: Variant) -> None:
 
 
 def _check_ground_truth(variant: Variant, n_train: int | None, n_database: int | None, where: str) -> None:
-    where = f"options of ground truth {variant.name!r}" + (f", {where}" if where else "")
     check = registry.GROUND_TRUTHS.entry(variant.plugin).check
-    if check is None:
-        return
-    try:
-        check(n_train=n_train, n_database=n_database, **variant.options)
-    except ProtocolError as error:
-        raise ProtocolError(f"{where}: {error}") from error
+    if check is not None:
+        with at(about=f"options of ground truth {variant.name!r}{where}"):
+            check(n_train=n_train, n_database=n_database, **variant.options)
 
 
 def _check_leak(feature: FeaturePlan, experiment: Experiment) -> None:

@@ -3,16 +3,14 @@
 import functools
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_type_hints
-
-from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from protocol import registry
 from protocol.checks import ProtocolError, one_of
-from protocol.configuration.schema import phrase, shown
-from protocol.configuration.yaml_files import parse
+from protocol.configuration.schema import Validator, at, parse, phrase, shown
 
 _PASSED = {
     "dataset": {"paths"},
@@ -21,6 +19,7 @@ _PASSED = {
 }
 """Parameters that the pipeline sets, which are therefore no options."""
 _LARGEST = 2**63 - 1
+_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean", NoneType: "null"}
 _HEADING = re.compile(r"^Parameters\n-+\n", re.MULTILINE)
 _REFERENCE = re.compile(r"(?:Parameters[^.]* those of|As) `(\w+)`")
 _NEXT_HEADING = re.compile(r"^\S.*\n-{3,}$", re.MULTILINE)
@@ -39,8 +38,7 @@ class Option:
     @property
     def expected(self) -> str:
         """The allowed values in words, as far as the type determines them."""
-        adapter = _adapter(self.type)
-        return phrase(adapter.json_schema()) if adapter else "any value"
+        return phrase(_schema(self.type))
 
     def checked(self, value: Any, where: str) -> Any:
         """Return a checked value of the option; text is parsed unless the option is a text.
@@ -50,38 +48,31 @@ class Option:
         ProtocolError
             If the value is not of the option's type.
         """
-        if isinstance(value, str) and not isinstance(self.default, str):
-            value = self._from_text(value, where)
+        schema = _schema(self.type)
+        is_valid = Validator(schema).is_valid
+        if isinstance(value, str) and not isinstance(self.default, str):  # Snakemake's --config passes numbers as text
+            read = parse(value, where) if value == "null" or not schema or not is_valid(value) else value
+            value = read if is_valid(read) else value
+        value = plain(value)
         if isinstance(value, int) and abs(value) > _LARGEST:
-            raise ProtocolError(f"{where}: expected an integer of at most 64 bits, got {shown(value)}.")
-        adapter = _adapter(self.type)
-        try:
-            if adapter:
-                adapter.validate_python(value, strict=True)
-        except ValidationError:
-            raise ProtocolError(f"{where}: expected {self.expected}, got {shown(value)}.") from None
-        return plain(value)
-
-    def _from_text(self, text: str, where: str) -> Any:
-        """Return the value that a text represents: Snakemake's --config passes numbers and null in braces as text."""
-        try:
-            parsed = parse(text, where)
-        except ProtocolError:
-            return text
-        return text if self.default is None and parsed is not None and not _takes_numbers(self.type) else parsed
+            raise ProtocolError(f"{where} must be an integer of at most 64 bits, got {shown(value)}.")
+        if not is_valid(value):
+            raise ProtocolError(f"{where} must be {self.expected}, got {shown(value)}.")
+        return value
 
 
-def _takes_numbers(annotation: Any) -> bool:
-    adapter = _adapter(annotation)
-    return adapter is not None and "int" in phrase(adapter.json_schema())
-
-
-@functools.cache
-def _adapter(annotation: Any) -> TypeAdapter | None:
-    try:
-        return TypeAdapter(annotation)
-    except PydanticSchemaGenerationError:
-        return None  # pydantic does not support the type, so the plug-in checks the value
+def _schema(annotation: Any) -> dict[str, Any]:
+    """Return the JSON schema of an annotation; a plug-in itself checks the values of other types."""
+    if annotation in _TYPES:
+        return {"type": _TYPES[annotation]}
+    match get_origin(annotation), get_args(annotation):
+        case (literal, values) if literal is Literal:
+            return {"enum": list(values)}
+        case (union, forms) if union in (Union, UnionType):
+            return {"anyOf": [_schema(form) for form in forms]}
+        case (sequence, [item, *_]) if isinstance(sequence, type) and issubclass(sequence, Sequence):
+            return {"type": "array", "items": _schema(item)}
+    return {}
 
 
 def plain(value: Any) -> Any:
@@ -102,23 +93,18 @@ def options(kind: str, name: str) -> Mapping[str, Option]:
         return {part: Option(part, str | None, None, "str or None, default None", words[part]) for part in words}
     if kind == "metric":
         return {}
-    described, hints = (
-        _descriptions(plugin, kind),
-        get_type_hints(plugin.__init__ if inspect.isclass(plugin) else plugin),
-    )
+    described = _descriptions(plugin, kind)
+    hints = get_type_hints(plugin.__init__ if inspect.isclass(plugin) else plugin)
     return {
-        parameter.name: Option(
-            parameter.name,
-            hints.get(parameter.name, Any),
-            parameter.default,
-            *described.get(parameter.name, ("", "")),
-        )
-        for parameter in inspect.signature(plugin).parameters.values()
-        if parameter.name not in _PASSED.get(kind, ())
+        name: Option(name, hints.get(name, Any), parameter.default, *described.get(name, ("", "")))
+        for name, parameter in inspect.signature(plugin).parameters.items()
+        if name not in _PASSED.get(kind, ())
     }
 
 
-def filled(kind: str, name: str, given: Mapping[str, Any], *, called: str = "") -> dict[str, Any]:
+def filled(
+    kind: str, name: str, given: Mapping[str, Any], *, called: str = "", path: Sequence[Any] = ()
+) -> dict[str, Any]:
     """Return all options of a plug-in: the given values, checked against their types, and the other defaults.
 
     Parameters
@@ -128,26 +114,21 @@ def filled(kind: str, name: str, given: Mapping[str, Any], *, called: str = "") 
     given : mapping
     called : str, default=""
         The plug-in's name in the config file, for error messages; by default `name`.
+    path : sequence, default=()
+        The keys of the config file that lead to the options.
 
     Raises
     ------
     ProtocolError
         If an option is unknown, or a value is not of the option's type.
     """
-    declared, called = options(kind, name), called or name
-    for option in given:
-        one_of(option, declared, f"option of {words(kind)} {called!r}")
-    return {
-        name: option.checked(given[name], f"{words(kind)} {called!r}: option {name!r}")
-        if name in given
-        else plain(option.default)
-        for name, option in declared.items()
-    }
-
-
-def words(kind: str) -> str:
-    """Return the name of a kind of plug-in for messages."""
-    return kind.replace("_", " ")
+    declared, where = options(kind, name), f"{kind.replace('_', ' ')} {(called or name)!r}"
+    result = {option: plain(declared[option].default) for option in declared}
+    for option, value in given.items():
+        with at(*path, option):
+            one_of(option, declared, f"option of {where}")
+            result[option] = declared[option].checked(value, f"{where}: option {option!r}")
+    return result
 
 
 def _descriptions(plugin: Any, kind: str) -> dict[str, tuple[str, str]]:

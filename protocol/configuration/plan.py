@@ -4,7 +4,7 @@ Snakemake connects the jobs; everything that a rule has to know about an experim
 files, ``<results>``, ``<data>`` and ``<benchmarks>`` are folders that Snakemake fills in.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -20,11 +20,9 @@ from protocol.provenance.seeds import derive
 from protocol.scores.metadata import SUPERVISION_KEYS, options_text
 from protocol.splits import list_paths, sample_of, sampling_split
 
-TARGETS = ("report", "paper", "leak")
 _RUN = "{feature}/{sample}/run{run}"
 _HASHER = f"{_RUN}/{{hasher}}"
 _SELECTION = f"<results>/{_HASHER}/selection.h5"
-_REPORT_ONLY = ("score_without", "duplicates", "selection_table", "audit", "claims")
 # The report does not depend on the source of files, the number of shards or the choice for a paper.
 _NOT_REPORTED = ("mirror", "offline", "count_shards", "paper")
 
@@ -85,67 +83,6 @@ class Plan:
         """Return the kind of supervision that the pipeline provides to a hasher in a file, or None."""
         kind = self.experiment.supervision(hasher)
         return kind if kind in self.experiment.supervising() else None
-
-    def jobs(self, targets: Collection[str] = ("report",)) -> dict[str, int]:
-        """Return the number of jobs of each rule that has any if there are no results, in the order of the stages.
-
-        Parameters
-        ----------
-        targets : collection of {"report", "paper", "leak"}, default=("report",)
-            The targets of Snakemake; ``leak`` adds jobs only if the experiment has the key `leak`.
-
-        Examples
-        --------
-        >>> from protocol.configuration import load
-        >>> Plan(load({"runs": 1, "features": {"gist": {}}, "hashers": ["lsh"]}, from_file=False)).jobs()["model"]
-        1
-        """
-        experiment, n_shards = self.experiment, self.config["count_shards"]
-        parts = [n_parts(experiment, name) for name in experiment.extractions]
-        found = {
-            "download": len(registry.DATASETS.entry(self.config["dataset"]).files),
-            "dataset": 1,
-            "feature_part": sum(n for n in parts if n > 1),
-            "feature": len(parts),
-        }
-        if {"report", "paper"} & set(targets):
-            runs, codes, scores = len(self.each(_RUN)), len(self.each(_HASHER)), len(self.each("{feature}/{hasher}"))
-            found |= {
-                "sample": len(self.each("{sample}/{run}")),
-                "split": len(self.each("{split}/{run}")),
-                "preprocessing": runs,
-                "ground_truth": runs,
-                "supervision": len(self.supervised(f"{_RUN}/{{supervision}}")),
-                "selection": len(self.selections),
-                "model": len(self.each(_HASHER, finished=False)),
-                "finished_codes": len(self.each(_HASHER, finished=True)),
-                "count": scores * (n_shards == 1),
-                "count_shard": codes * n_shards * (n_shards > 1),
-                "add_counts": scores * (n_shards > 1),
-                "excluded": len(self.excluded),
-                "score": scores,
-                "score_without": scores * len(self.duplicates),
-                "duplicates": len(self.duplicates),
-                "examples": len(self.each("{feature}/{split}")),
-                "metrics": 1,
-                "selection_table": len(self.selection_table),
-                "audit": 1,
-                "claims": len(self.claims),
-            }
-        if "report" not in targets:
-            found = {rule: number for rule, number in found.items() if rule not in _REPORT_ONLY}
-        found |= {target: int(target in targets) for target in ("report", "paper")}
-        if "leak" in targets and "leak" in self.config:
-            found |= {
-                "leak_split": len(self.each("{run}")),
-                "leak_preprocessing": len(self.each("{feature}/{run}")),
-                "leak_ground_truth": len(self.each("{feature}/{run}")),
-                "leak_score": len(self.each("{feature}/{run}/{hasher}", finished=False)),
-                "leak": 1,
-            }
-        if "quantisers" in targets and "quantisers" in self.config:
-            found |= {"quantised": len(self.each(_RUN)), "quantisers": 1}
-        return {rule: number for rule, number in found.items() if number}
 
     def job(self, wildcards: Mapping[str, str]) -> "Job":
         """Return the job of a rule with these wildcards."""
@@ -312,27 +249,6 @@ class Plan:
     def paper_config(self) -> dict[str, Any]:
         """The keys of the configuration that the figures and tables for a paper depend on."""
         return {key: self.config[key] for key in ("dataset", "names", "empty", "paper", *SUPERVISION_KEYS)}
-
-    @property
-    def leak_study(self) -> dict[str, Any]:
-        """The key `leak` of the configuration; raises ProtocolError if it is missing."""
-        if "leak" not in self.config:
-            raise ProtocolError(
-                f"experiment {self.experiment.name!r} has no leak study. Add the key `leak`, as in "
-                "workflow/config/cifar10_leak.yaml"
-            )
-        study: dict[str, Any] = self.config["leak"]
-        return study
-
-    @property
-    def required_selection_table(self) -> list[str]:
-        """The table of all selections; raises ProtocolError if no hasher has a grid."""
-        if not self.selection_table:
-            raise ProtocolError(
-                f"experiment {self.experiment.name!r} has no options to select. Add the key `hasher_grids`, as in "
-                "workflow/config/cifar10_nested.yaml"
-            )
-        return self.selection_table
 
 
 @dataclass(frozen=True)
@@ -524,7 +440,7 @@ class Job:
     @property
     def leak_sizes(self) -> dict[str, Any]:
         """The sizes of the leak study."""
-        return {key: size for key, size in self.plan.leak_study.items() if key != "controls"}
+        return {key: size for key, size in self.plan.config["leak"].items() if key != "controls"}
 
     # Seeds
 
@@ -569,7 +485,7 @@ class Job:
         parts = self.feature.name, self.hasher.name
         return {
             (size, n_bits): {side: self._seed(*parts, n_bits, self.run, side, size) for side in ("a", "b")}
-            for size in self.plan.leak_study["train_per_class"]
+            for size in self.plan.config["leak"]["train_per_class"]
             for n_bits in self.feature.n_bits
         }
 
@@ -578,5 +494,4 @@ class Job:
     def need(self, rule: str, attempt: int) -> dict[str, int]:
         """Return the memory in MB and the time in minutes of the job, more at each further attempt."""
         has_feature = {"feature", "extraction"} & set(self.wildcards)
-        feature, hasher = self.feature.name if has_feature else None, self.wildcards.get("hasher")
-        return need(self.plan.experiment, rule, feature=feature, hasher=hasher, attempt=attempt)
+        return need(self.plan.experiment, rule, feature=self.feature.name if has_feature else None, attempt=attempt)

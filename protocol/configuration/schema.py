@@ -1,185 +1,123 @@
-"""The check of a config file against the declarations in ``keys.yaml``, which also fills in the defaults.
+"""Config files: YAML without repeated keys, its check against a JSON Schema, which fills in defaults, and its lines.
 
-The declarations are a JSON Schema, in which each key has its description, type, bounds and default. The libraries
-jsonschema and pydantic check such a schema or models of it, but fill in no defaults or report errors in a form whose
-translation to one line took more code than this module.
+jsonschema checks; `snakemake.utils.validate` would fill in the same defaults, but its message has many lines, and names
+neither the file nor the line.
 """
 
+import contextlib
+import copy
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
-from protocol.checks import ProtocolError, one_of, printable
-from protocol.configuration.yaml_files import read
+import jsonschema  # type: ignore[import-untyped]
+import yaml
+
+from protocol.checks import ProtocolError, one_of
+from protocol.inputs.text import check_regular
+from protocol.shipped import PROJECT
 
 LONGEST_NAME = 80
 """Characters of a user's name; two of them, a metric and an extension fit in the 255 bytes of a file name."""
 _SHOWN = 80  # characters of a value in a message
 _INTEGER = re.compile("-?[0-9]{1,100}")
-_TYPES: dict[str, tuple[type, ...]] = {
-    "string": (str,),
-    "boolean": (bool,),
-    "integer": (int,),
-    "array": (list, tuple),
-    "object": (Mapping,),
-}
+# In later drafts, 2.0 is an integer.
+Validator: Any = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator, type_checker=jsonschema.Draft4Validator.TYPE_CHECKER
+)
 
 
 @cache
 def keys() -> dict[str, Any]:
-    """Return the declarations of ``keys.yaml``."""
-    return read(Path(__file__).with_name("keys.yaml"))
+    """Return the schema of a config file."""
+    return read(PROJECT / "workflow" / "schemas" / "config.schema.yaml")
 
 
 def checked(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration with every default, in the order of the declarations; keys that may be absent stay absent.
+    """Return a configuration with every default, in the order of the schema; keys that may be absent stay absent.
 
     Raises
     ------
     ProtocolError
-        With one line that states the key, the expected values and the value found.
+        With one line that states the key, the allowed values and the value found.
     """
-    if "preprocessing" in config:
-        raise ProtocolError("preprocessing belongs to a feature: write it as features.NAME.preprocessing.")
-    return filled(dict(config), keys())
-
-
-def filled(value: Any, schema: Mapping[str, Any], where: str = "", stated: Mapping[str, Any] | None = None) -> Any:
-    """Return a checked value with the defaults of its keys; text becomes a number or a boolean where these are allowed.
-
-    Parameters
-    ----------
-    value : object
-    schema : mapping
-        The JSON schema of the value.
-    where : str, default=""
-        The path of the key, for messages.
-    stated : mapping, optional
-        The schema whose words a message uses, if the value has one of several forms.
-
-    Raises
-    ------
-    ProtocolError
-        If the value is not allowed.
-    """
-    stated = stated or schema
-    if "oneOf" in schema:
-        return _of_one_form(value, schema["oneOf"], where, stated)
-    converted = _converted(value, schema)
-    if not _fits(converted, schema):
-        _refuse(value, stated, where)
-    match schema.get("type"):
-        case "array":
-            converted = [filled(item, schema["items"], f"{where}[{index}]") for index, item in enumerate(converted)]
-            if schema.get("uniqueItems"):
-                _check_once(converted, where)
-        case "object":
-            converted = _mapping(converted, schema, where)
-    for rule in schema.get("allOf", ()):
-        if not _fits(converted, rule):
-            _refuse(value, rule, where)
-    return converted
-
-
-def _of_one_form(value: Any, forms: list[dict[str, Any]], where: str, stated: Mapping[str, Any]) -> Any:
-    """Return a checked value that has one of several forms."""
-    for form in forms if value is not None else ():
-        if _fits(_converted(value, form), {"type": form["type"]}):
-            return filled(value, form, where, stated)
-    return _refuse(value, stated, where)
-
-
-def _mapping(value: Mapping[str, Any], schema: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return a checked mapping. Unknown keys are reported first, since they may be misspelt required keys."""
-    _check_keys(value, schema, where)
-    prefix = f"{where}." if where else ""
-    if "properties" not in schema:
-        return {key: filled(item, schema["additionalProperties"], prefix + key) for key, item in value.items()}
-    required, result = schema.get("required", ()), {}
-    for key, declared in schema["properties"].items():
-        is_null = value.get(key) is None and declared.get("default") is None and key not in required
-        if key in value and not is_null:
-            result[key] = filled(value[key], declared, prefix + key)
-        elif "default" in declared:
-            result[key] = None if is_null else filled(declared["default"], declared)
-    if missing := [key for key in required if key not in value]:
-        *first, last = missing
-        what = f"the keys {', '.join(first)} and {last} are missing" if first else f"the key {last} is missing"
-        _refuse_mapping(what, where)
+    result: dict[str, Any] = filled(config, keys())
+    for error in sorted(Validator(keys()).iter_errors(result), key=_order):
+        _refuse(error)
     return result
 
 
-def _check_keys(value: Mapping[Any, Any], schema: Mapping[str, Any], where: str) -> None:
-    for key in value:
-        if not isinstance(key, str):
-            _refuse_mapping(f"keys must be names, got {shown(key)}", where)
-    for key in value if "properties" in schema else ():
-        one_of(key, schema["properties"], f"key in {where or 'the config file'}")
+def _order(error: jsonschema.ValidationError) -> int:
+    """Return the place of an error among others: an unknown key may be a misspelt required key."""
+    return {"additionalProperties": 0, "required": 1}.get(error.validator, 2)
 
 
-def _refuse_mapping(problem: str, where: str) -> NoReturn:
-    raise ProtocolError(f"{where or 'config file'}: {problem}.")
+def filled(value: Any, schema: Mapping[str, Any]) -> Any:
+    """Return a value with the defaults of its keys; text becomes a number or a boolean where these are allowed.
 
-
-def _check_once(values: list[Any], where: str) -> None:
-    for index, value in enumerate(values):
-        if value in values[:index]:
-            raise ProtocolError(f"{where}: {value!r} is listed twice.")
-
-
-def _converted(value: Any, schema: Mapping[str, Any]) -> Any:
-    """Return a value of the command line, which may pass numbers as text, or an empty mapping for a missing value."""
-    match schema.get("type"):
-        case "integer" if isinstance(value, str) and _INTEGER.fullmatch(value):
+    Snakemake's --config passes values inside braces as text.
+    """
+    for form in schema.get("oneOf", ()) if value is not None else ():
+        if Validator({"type": form["type"]}).is_valid(of_form := filled(value, form)):
+            return of_form
+    match schema.get("type"), value:
+        case "integer", str() if _INTEGER.fullmatch(value):
             return int(value)
-        case "boolean" if value in ("true", "false"):
+        case "boolean", "true" | "false":
             return value == "true"
-        case "object" if value is None:
-            return {}
+        case (("array" | ["array", "null"]), list() | tuple()):
+            return [filled(item, schema["items"]) for item in value]
+        case "object", Mapping() | None:
+            return _filled_mapping(value or {}, schema)
     return value
 
 
-def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
-    """Return whether a value satisfies the keywords of a schema that apply to the value itself."""
-    kind = schema.get("type")
-    if kind and not (isinstance(value, _TYPES[kind]) and isinstance(value, bool) == (kind == "boolean")):
-        return False
-    return all(_KEYWORDS[word](value, limit) for word, limit in schema.items() if word in _KEYWORDS)
+def _filled_mapping(value: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a mapping with its defaults, in the order of the schema; unknown keys come last."""
+    if "properties" not in schema:
+        return {key: filled(item, schema["additionalProperties"]) for key, item in value.items()}
+    declared = schema["properties"]
+    known = {
+        key: filled(value[key] if key in value else copy.deepcopy(below["default"]), below)
+        for key, below in declared.items()
+        if key in value or "default" in below
+    }
+    return known | {key: item for key, item in value.items() if key not in declared}
 
 
-def _is_line(text: str) -> bool:
-    """Return whether figures and pages can show a text; templates treat braces as placeholders."""
-    return 0 < len(text) <= LONGEST_NAME and text == text.strip() == printable(text) and not set(text) & set("{}")
-
-
-_KEYWORDS = {
-    "enum": lambda value, allowed: value in allowed,
-    "pattern": lambda text, pattern: re.fullmatch(pattern, text) is not None,
-    "format": lambda text, _: _is_line(text),
-    "minimum": lambda number, limit: number >= limit,
-    "maximum": lambda number, limit: number <= limit,
-    "minItems": lambda items, limit: len(items) >= limit,
-    "minProperties": lambda mapping, limit: len(mapping) >= limit,
-    "contains": lambda items, schema: any(_fits(item, schema) for item in items),
-    "not": lambda value, schema: not all(_fits(value, part) for part in schema.get("allOf", [schema])),
-}
-
-
-def _refuse(value: Any, schema: Mapping[str, Any], where: str) -> NoReturn:
-    is_secret = where == "mirror" and isinstance(value, list | dict)  # it may contain credentials
-    got = type(value).__name__ if is_secret else shown(value)
-    raise ProtocolError(f"{where}: expected {phrase(schema)}, got {got}.")
+def _refuse(error: jsonschema.ValidationError) -> NoReturn:
+    """Raise ProtocolError for an error of jsonschema."""
+    for below in sorted(error.context or (), key=_order):  # for the forms that the value may have
+        if below.relative_path or _order(below) < 2:
+            _refuse(below)
+    path, value, schema = list(error.absolute_path), error.instance, error.schema
+    where = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).removeprefix(".")
+    with at(*path):
+        if error.validator == "additionalProperties":
+            unknown = next(key for key in value if key not in schema["properties"])
+            with at(*path, unknown):
+                one_of(unknown, schema["properties"], f"key in {where or 'the config file'}")
+        if error.validator == "required":
+            *others, last = [key for key in error.validator_value if key not in value]
+            missing = f"the keys {', '.join(others)} and {last} are" if others else f"the key {last} is"
+            raise ProtocolError(f"{where or 'config file'}: {missing} missing.")
+        if error.validator == "uniqueItems":
+            twice = next(item for index, item in enumerate(value) if item in value[:index])
+            raise ProtocolError(f"{where}: {twice!r} is listed twice.")
+        if "propertyNames" in error.absolute_schema_path:
+            raise ProtocolError(f"{where}: keys must be names, got {shown(value)}.")
+        is_secret = where == "mirror" and isinstance(value, list | dict)  # it may contain credentials
+        got = f"a {type(value).__name__}" if is_secret else shown(value)
+        raise ProtocolError(f"{where} must be {phrase(schema)}, got {got}.")
 
 
 def shown(value: Any) -> str:
     """Return a value as error messages show it: its representation, truncated if it is long."""
     try:
         text = "null" if value is None else repr(value)
-    except RecursionError:
-        return f"a {type(value).__name__} with too many levels"
-    except ValueError:  # Python does not convert integers of more than 4,300 digits
+    except (RecursionError, ValueError):  # Python does not convert integers of more than 4,300 digits
         return f"a {type(value).__name__} that is too long"
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 4]} ..."
 
@@ -193,37 +131,150 @@ _NOUNS = {
     "array": ("a list", "lists"),
     "object": ("a mapping", "mappings"),
 }
-_BOUNDS = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
 
 
-def phrase(schema: Mapping[str, Any], *, plural: bool = False) -> str:
+def phrase(schema: Mapping[str, Any]) -> str:
     """Return in words which values a JSON schema allows.
 
     Examples
     --------
-    >>> phrase({"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 512}})
-    'a list of integers from 1 to 512'
+    >>> phrase({"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "integer", "minimum": 1}]})
+    'a list of integers or an integer >= 1'
     """
     if "expected" in schema:
-        return str(schema.get("plural", schema["expected"]) if plural else schema["expected"])
-    if forms := schema.get("anyOf", schema.get("oneOf")):
-        return " or ".join(dict.fromkeys(phrase(form, plural=plural) for form in forms))
-    if values := schema.get("enum") or ([schema["const"]] if "const" in schema else []):
-        *first, last = map(repr, values)
-        return f"{', '.join(first)} or {last}" if first else last
-    return _phrase_of_type(schema, plural=plural) if "type" in schema else ("any value", "values")[plural]
+        return str(schema["expected"])
+    if "anyOf" in schema:
+        return " or ".join(map(phrase, schema["anyOf"]))
+    if "enum" in schema:
+        *others, last = [repr(value) for value in schema["enum"] if value is not None]
+        return f"{', '.join(others)} or {last}" if others else last
+    if "type" not in schema:
+        return "any value"
+    noun = _NOUNS[schema["type"]][0]
+    if below := schema.get("items", {}).get("type"):
+        return f"{noun} of {_NOUNS[below][1]}"
+    if "maximum" in schema:
+        return f"{noun} from {schema['minimum']} to {schema['maximum']}"
+    return f"{noun} >= {schema['minimum']}" if "minimum" in schema else noun
 
 
-def _phrase_of_type(schema: Mapping[str, Any], *, plural: bool) -> str:
-    """Return in words which values a schema with a type and bounds allows."""
-    noun = _NOUNS[schema["type"]][plural]
-    if not plural and (schema.get("minItems") or schema.get("minProperties")) and "prefixItems" not in schema:
-        noun = noun.replace("a ", "a non-empty ")
-    if "prefixItems" in schema:
-        return f"{noun} of {len(schema['prefixItems'])} values"
-    if schema.get("items"):
-        return f"{noun} of {phrase(schema['items'], plural=True)}"
-    bounds = {word: schema[word] for word in _BOUNDS if word in schema}
-    if {"minimum", "maximum"} <= bounds.keys():
-        return f"{noun} from {bounds['minimum']} to {bounds['maximum']}"
-    return noun + "".join(f" {_BOUNDS[word]} {bound}" for word, bound in bounds.items())
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader, which refuses a key that occurs twice in a mapping."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        first: dict[Any, int] = {}
+        for key_node, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            key = None if key_node.tag == "tag:yaml.org,2002:merge" else self.construct_object(key_node, deep=True)
+            if key is None or not isinstance(key, Hashable):
+                continue
+            if key in first:
+                problem = f"the key {key!r} is repeated (first in line {first[key]})"
+                raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key_node.start_mark)
+            first[key] = key_node.start_mark.line + 1
+        return super().construct_mapping(node, deep=deep)
+
+
+class KeyedError(ProtocolError):
+    """A problem of a key of the configuration, given by the names and numbers that lead to it."""
+
+    def __init__(self, message: str, path: Sequence[Any]) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+@contextlib.contextmanager
+def at(*path: Any, about: str = "") -> Iterator[None]:
+    """Note which key of the configuration an error is about, unless an inner block has done so.
+
+    Its message then begins with `about`. Without a path, this is the only change.
+    """
+    try:
+        yield
+    except (ArithmeticError, MemoryError, ProtocolError) as error:
+        message = str(error) if isinstance(error, ProtocolError) else f"can't be used ({type(error).__name__})."
+        message = f"{about}: {message}" if about else message
+        inner = error.path if isinstance(error, KeyedError) else path
+        raise (KeyedError(message, inner) if inner else ProtocolError(message)) from error
+
+
+def place(config: Mapping[str, Any], files: Sequence[str | Path], path: Sequence[Any]) -> str:
+    """Return where the value of a key is set: "FILE:LINE" of the last such file, or else "--config KEY".
+
+    Parameters
+    ----------
+    config : mapping
+        The merged files and changes of the command line.
+    files : sequence of path
+    path : sequence of str and int
+        The keys and indices that lead to the value. A key that a file lacks is at the line of the mapping around it.
+    """
+    for n in range(len(path), 0, -1):
+        for file in reversed(files):
+            line, value = _line(file, path[:n])
+            merged = _value(config, path[:n])
+            if line and (value == merged or (isinstance(value, dict) and isinstance(merged, Mapping))):
+                return f"{file}:{line}"
+        if _value(config, path[:n]) is not None:
+            return f"--config {path[0]}"
+    return ", ".join(map(str, files)) or "--config"
+
+
+def _line(file: str | Path, path: Sequence[Any]) -> tuple[int, Any]:
+    """Return the line and the value at a path of keys in a config file; line 0 if the file lacks the key."""
+    node, line = yaml.compose(Path(file).read_text(encoding="utf-8-sig"), _Loader), 0
+    for key in path:
+        pairs = node.value if isinstance(node, yaml.MappingNode) else []
+        below = {name.value: (name, item) for name, item in pairs}
+        if isinstance(node, yaml.SequenceNode):
+            below = {str(index): (item, item) for index, item in enumerate(node.value)}
+        if str(key) not in below:
+            return 0, None
+        first, node = below[str(key)]
+        line = first.start_mark.line + 1
+    return line, _value(read(file), path)
+
+
+def _value(config: Any, path: Sequence[Any]) -> Any:
+    """Return the value at a path of keys; None if there is none."""
+    for key in path:
+        try:
+            config = config[key]
+        except (LookupError, TypeError):
+            return None
+    return config
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """Return the mapping in a YAML file.
+
+    Raises
+    ------
+    ProtocolError
+        If the file does not exist, is not YAML, does not contain a mapping, or repeats a key. The message names the
+        file and the line.
+    """
+    try:
+        check_regular(Path(path), "a config file")
+        found = parse(Path(path).read_text(encoding="utf-8-sig"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        problem = "no such file" if isinstance(error, FileNotFoundError) else f"can't be read: {reason}"
+        raise ProtocolError(f"{path}: {problem}.") from error
+    if not isinstance(found, dict):
+        raise ProtocolError(f"{path}: expected keys with values, got {type(found).__name__}.")
+    return found
+
+
+def parse(text: str, where: str) -> Any:
+    """Return the value of a YAML text; raise the same errors as `read`."""
+    try:
+        return yaml.load(text, _Loader)  # noqa: S506 - a subclass of the safe loader
+    except yaml.MarkedYAMLError as error:
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+        problem = " ".join((error.problem or "not YAML").split())
+        raise ProtocolError(f"{where}{line}: not valid YAML: {problem}.") from error
+    except RecursionError as error:
+        raise ProtocolError(f"{where}: too many levels of lists or mappings.") from error
+    except (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # PyYAML raises most of these for a value that does not fit its tag.
+        raise ProtocolError(f"{where}: not valid YAML: {' '.join(str(error).split())}.") from error

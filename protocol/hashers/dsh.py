@@ -10,7 +10,7 @@ from protocol.hashers.base import THRESHOLDS, LinearHasher
 from protocol.hashers.linear_algebra import squared_distances
 from protocol.hashers.training_set import TrainingSet
 from protocol.options import Count, Positive
-from protocol.registry import HasherRecord, Iterations
+from protocol.registry import HasherRecord
 
 
 @HasherRecord(
@@ -22,7 +22,6 @@ from protocol.registry import HasherRecord, Iterations
     "the last row of another cluster. Fewer planes than bits are an error.",
     bits_within_features=False,
     random=True,
-    iterations=Iterations(option="n_iter", ms=3, grows=True),
 )
 class DSH(LinearHasher):
     """Density-sensitive hashing: each bit is the side of the plane halfway between two neighbouring clusters.

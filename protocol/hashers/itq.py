@@ -7,7 +7,7 @@ from protocol.hashers.linear_algebra import project, quantizing_rotation
 from protocol.hashers.pcah import PCAH
 from protocol.hashers.training_set import TrainingSet
 from protocol.options import Count
-from protocol.registry import HasherRecord, Iterations
+from protocol.registry import HasherRecord
 
 
 @HasherRecord(
@@ -19,7 +19,6 @@ from protocol.registry import HasherRecord, Iterations
     "must not exceed the number of features.",
     bits_within_features=True,
     random=True,
-    iterations=Iterations(option="n_iter", ms=0.25, grows=True),
 )
 class ITQ(PCAH):
     """Iterative quantization: PCA, followed by the rotation that brings the points closest to the vertices of a cube.

@@ -8,7 +8,7 @@ from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import squared_distances
 from protocol.hashers.training_set import TrainingSet
 from protocol.options import Count, Positive
-from protocol.registry import HasherRecord, Iterations
+from protocol.registry import HasherRecord
 
 _N_START = 5  # an initial centre is the mean of this many training rows
 _SLACK = 16 * np.finfo(np.float32).eps  # more than the rounding of a squared distance, far less than any difference
@@ -25,7 +25,6 @@ _FAR = 1000.0  # times the farthest row: at that distance a sphere is a plane, a
     "errors, so that the row that determines it is inside.",
     bits_within_features=False,
     random=True,
-    iterations=Iterations(option="max_iter", ms=2, grows=True),
 )
 class SpH(Hasher):
     """Spherical hashing: a bit is 1 if the point lies inside the bit's hypersphere.

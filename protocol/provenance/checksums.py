@@ -7,6 +7,8 @@ copied, linked, cached and uploaded together. ``tail -c +513 FILE | sha256sum`` 
 CSV, JSON and other text formats have no place for a checksum that other programs would skip. Their checksum is in a
 file next to them, ``<name>.sha256``, in the format of ``sha256sum``; ``sha256sum -c summary.csv.sha256`` verifies it
 by hand.
+
+Both contain a second line that describes the origin of a result of the pipeline (`protocol.provenance.origins`).
 """
 
 import contextlib
@@ -15,17 +17,17 @@ import hashlib
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from io import BufferedReader
 from pathlib import Path
-from typing import NoReturn
 
 from protocol.checks import ProtocolError
 
 SUFFIX = ".sha256"
 USER_BLOCK = 512
 _LABEL = b"hashing-protocol: SHA-256 of all bytes after the first 512 (tail -c +513 FILE | sha256sum)\n"
-_RECORDED = re.compile(rb"[0-9a-f]{64}")
+_DIGEST = re.compile(rb"[0-9a-f]{64}")
+_ORIGIN = rb"# made with seeds ([0-9a-f]{16}), options ([0-9a-f]{16}), code ([0-9a-f]{16})\n"
 
 
 def checksum_path(path: str | Path) -> Path:
@@ -66,13 +68,13 @@ def verified(path: str | Path) -> bytes:
     ProtocolError
         If the file is missing or can't be read, or its checksum is missing or differs.
     """
-    content = _content(path)
-    recorded = checksum_path(path)
-    if not recorded.is_file():
-        _refuse(path, f"{recorded.name}, with its sha256, is missing")
-    line, found = _content(recorded), hashlib.sha256(content).hexdigest()
-    if line != os.fsencode(checksum_line(path, found)):
-        _refuse(path, _difference(line, found, recorded.name))
+    with _opened(path) as file:
+        content = file.read()
+    recorded, digest, line = checksum_path(path), hashlib.sha256(content).hexdigest(), None
+    if recorded.is_file():
+        with _opened(recorded) as file:
+            line = file.read()
+    _compare(path, line, os.fsencode(checksum_line(path, digest)), digest, recorded.name)
     return content
 
 
@@ -80,7 +82,7 @@ def seal(path: str | Path) -> None:
     """Write the checksum of a closed HDF5 file, created with a user block of `USER_BLOCK` bytes, into that block."""
     digest = _sha256_after_user_block(path)
     with open(path, "rb+") as file:
-        file.write(_user_block(digest))
+        file.write((_LABEL + digest.encode() + b"\n").ljust(USER_BLOCK, b"\0"))
 
 
 def verify_sealed(path: str | Path) -> None:
@@ -91,15 +93,31 @@ def verify_sealed(path: str | Path) -> None:
     """
     with _opened(path) as file:
         block, now = file.read(USER_BLOCK), state(file.fileno())
-    found = _sha256_of_state(os.path.abspath(path), now)
-    if block != _user_block(found):
-        _refuse(path, _difference(block, found, f"the first {USER_BLOCK} bytes"))
+    digest = _sha256_of_state(os.path.abspath(path), now)
+    expected = _LABEL + digest.encode() + b"\n"
+    _compare(path, block.rstrip(b"\0"), expected, digest, f"the first {USER_BLOCK} bytes")
 
 
 def state(file: str | Path | int) -> tuple[int, ...]:
     """Return the part of a file's status that changes when it is written."""
     status = os.stat(file)
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def add_origin(path: str | Path, origin: Mapping[str, str]) -> None:
+    """Add an origin to a new HDF5 file, or to a new checksum file, unless it has one."""
+    line = "# made with " + ", ".join(f"{kind} {digest}" for kind, digest in origin.items()) + "\n"
+    if read_origin(path) is None:
+        with open(path, "rb+") as file:
+            file.seek(len(file.read(USER_BLOCK).rstrip(b"\0")))
+            file.write(line.encode())
+
+
+def read_origin(path: str | Path) -> dict[str, str] | None:
+    """Return the origin in an HDF5 file or checksum file; None if it has none."""
+    with open(path, "rb") as file:
+        known = re.search(_ORIGIN, file.read(USER_BLOCK))
+    return dict(zip(("seeds", "options", "code"), map(bytes.decode, known.groups()), strict=True)) if known else None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -114,19 +132,17 @@ def _sha256_after_user_block(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _user_block(digest: str) -> bytes:
-    return (_LABEL + digest.encode() + b"\n").ljust(USER_BLOCK, b"\0")
-
-
-def _difference(record: bytes, found: str, where: str) -> str:
-    """Return how a checksum differs from the recorded one. The record may itself be damaged."""
-    digests = [digest.decode() for digest in _RECORDED.findall(record)]
-    if len(digests) == 1 and digests[0] != found:
-        return f"expected sha256 {digests[0]}, got {found}"
-    return f"no {'valid ' if record.strip(bytes(1)) else ''}sha256 in {where}"
-
-
-def _refuse(path: str | Path, difference: str) -> NoReturn:
+def _compare(path: str | Path, record: bytes | None, expected: bytes, digest: str, where: str) -> None:
+    """Raise ProtocolError unless a record is the expected one, with or without an origin; it may itself be damaged."""
+    if record is not None and re.fullmatch(re.escape(expected) + b"(" + _ORIGIN + b")?", record):
+        return
+    recorded = [one.decode() for one in _DIGEST.findall(record or b"")]
+    if record is None:
+        difference = f"{where}, with its sha256, is missing"
+    elif len(recorded) == 1 and recorded[0] != digest:
+        difference = f"expected sha256 {recorded[0]}, got {digest}"
+    else:
+        difference = f"no {'valid ' if record else ''}sha256 in {where}"
     raise ProtocolError(f"{path}: changed since it was written ({difference}). {_remedy(path)}")
 
 
@@ -134,11 +150,6 @@ def _remedy(path: str | Path) -> str:
     """Return how a result is written again: Snakemake itself does not replace files that nothing outdated needs."""
     command = f"snakemake --force {shlex.quote(os.path.relpath(path))}"
     return f"To write it again: {command}, with the --configfile of its experiment."
-
-
-def _content(path: str | Path) -> bytes:
-    with _opened(path) as file:
-        return file.read()
 
 
 @contextlib.contextmanager

@@ -16,7 +16,6 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeGuard
 
 from protocol import plugin_folders
 from protocol.checks import ProtocolError
@@ -29,21 +28,18 @@ _LEFT_OUT = ("protocol.datasets._fetch.", "protocol.provenance.sources.")
 # The distributions on which numbers depend, by the name that is imported.
 _LIBRARIES = {module: name for name, module in storage.LIBRARIES.items() if module not in ("protocol", "h5py")}
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
-
 _Import = tuple[str, str | None]
 """A module and the name that is imported from it; None for the module itself."""
 
 
 @dataclass(frozen=True)
 class _Source:
-    """A source file: the digest of its syntax tree, all its imports, and the origin of its global names."""
+    """A source file: the digest of its syntax tree, its imports, those of its package, and the files that it reads."""
 
     digest: str
     imports: tuple[_Import, ...]
-    libraries: frozenset[str]
-    """The distributions among `_LIBRARIES` that it imports."""
-    origins: dict[str, _Import | None]
-    """For each global name, the import that binds it, or None if the file itself defines it."""
+    origins: dict[str, _Import]
+    """The import behind each global name that is imported."""
     data: tuple[str, ...]
     """Patterns of the files that it reads or runs: its constant ``PACKAGE_DATA``."""
 
@@ -67,7 +63,7 @@ def digest(*starts: str | Path) -> str:
     Raises
     ------
     ProtocolError
-        If a module does not exist, or a package does not define a name that is imported from it.
+        If a module does not exist.
 
     Notes
     -----
@@ -104,50 +100,37 @@ def _digest(starts: frozenset[str], root: Path) -> str:
 def _contents(starts: frozenset[str], root: Path) -> tuple[dict[str, str], set[str]]:
     """Return the digest of every file that is reached from `starts`, by file name, and the libraries they import."""
     digests: dict[str, str] = {}
-    libraries: set[str] = set()
-    waiting, seen = set(starts), set(starts)
+    libraries, waiting, seen = set[str](), set(starts), set(starts)
     while waiting:
         start = waiting.pop()
-        script = Path(start) if start.endswith(".py") else None
-        path = script or _existing(start, root, by="code digest")
-        source = _read(path, "" if script else start)
-        digests[path.name if script else _name(path, root)] = source.digest
-        libraries |= source.libraries
+        path = Path(start) if start.endswith(".py") else _existing(start, root)
+        source = _read(path, start)
+        digests[path.name if start.endswith(".py") else _name(path, root)] = source.digest
         for pattern in source.data:
             digests |= _data(path.parent, pattern, root)
-        imported = set().union(*(_modules(one, root, by=start) for one in source.imports))
-        waiting |= imported - seen
-        seen |= imported
+        for module, name in source.imports:
+            package = module.split(".")[0]
+            if (module, name) == (_PACKAGE, None):
+                advice = f"write `from {module} import NAME` instead of `import {module}`"
+                raise ProtocolError(f"{start}: {advice}, so that the files can be found.")
+            if package in _LIBRARIES:
+                libraries.add(_LIBRARIES[package])
+            elif package == _PACKAGE and (reached := _defining(module, name, root)) not in seen:
+                seen.add(reached)
+                if not f"{reached}.".startswith(_LEFT_OUT):
+                    waiting.add(reached)
     return digests, libraries
 
 
-def _modules(imported: _Import, root: Path, *, by: str) -> set[str]:
-    """Return the modules of this package to which an import refers: none, or the one that defines the name."""
-    requested = imported
-    for _ in range(100):  # two packages that import a name from each other never define it
-        module, name = imported
-        if not _in_package(imported) or f"{module}.".startswith(_LEFT_OUT):
-            return set()
-        path = _existing(module, root, by=by)
-        if imported == (_PACKAGE, None):
-            raise ProtocolError(
-                f"{by}: write `from {module} import NAME` instead of `import {module}`, so that the files can be found."
-            )
-        if name is None or path.name != "__init__.py":
-            return {module}
-        origin = _read(path, module).origins.get(name, imported)
-        if origin == imported:  # not bound in `__init__`, or as the module in it
-            origin = (f"{module}.{name}", None)
-            if (plugin_folders.path_of(origin[0]) or _path(origin[0], root)) is None:
-                break
-        elif not _in_package(origin):
-            return {module}
-        imported = origin
-    raise ProtocolError(f"{by}: {requested[0]} has no name or module {requested[1]!r}.")
-
-
-def _in_package(imported: _Import | None) -> TypeGuard[_Import]:
-    return imported is not None and imported[0].split(".")[0] == _PACKAGE
+def _defining(module: str, name: str | None, root: Path) -> str:
+    """Return the module of this package that defines a name, which other packages may import from it."""
+    path = _existing(module, root)
+    if name is None or path.name != "__init__.py":
+        return module
+    origin, submodule = _read(path, module).origins.get(name), f"{module}.{name}"
+    if origin is not None and origin != (module, name):
+        return _defining(*origin, root) if origin[0].split(".")[0] == _PACKAGE else module
+    return submodule if plugin_folders.path_of(submodule) or _path(submodule, root) else module
 
 
 def _name(path: Path, root: Path) -> str:
@@ -155,10 +138,10 @@ def _name(path: Path, root: Path) -> str:
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else f"plugins/{path.name}"
 
 
-def _existing(module: str, root: Path, *, by: str) -> Path:
+def _existing(module: str, root: Path) -> Path:
     path = plugin_folders.path_of(module) or _path(module, root)
     if path is None:
-        raise ProtocolError(f"{by}: the package {_PACKAGE!r} has no module {module!r}.")
+        raise ProtocolError(f"code digest: the package {_PACKAGE!r} has no module {module!r}.")
     return path
 
 
@@ -171,21 +154,13 @@ def _path(module: str, root: Path) -> Path | None:
 
 @functools.cache
 def _read(path: Path, module: str) -> _Source:
-    content = path.read_bytes()
-    tree = ast.parse(content, str(path))
+    tree = ast.parse(path.read_bytes(), str(path))
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    imports = [imported for statement in _statements(tree) for _, imported in _imported(statement, package) if imported]
-    origins: dict[str, _Import | None] = {}
-    for statement in _statements(tree, into_functions=False):
-        origins |= dict(_bound(statement, package))
-    data = [
-        ast.literal_eval(statement.value)
-        for statement in tree.body
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "PACKAGE_DATA"
-    ]
-    packages = {imported[0].split(".")[0] for imported in imports}
-    libraries = frozenset(_LIBRARIES[package] for package in packages & set(_LIBRARIES))
-    return _Source(_digest_of_tree(tree), tuple(dict.fromkeys(imports)), libraries, origins, tuple(data))
+    imports = [imported for statement in _statements(tree) for _, imported in _imported(statement, package)]
+    origins = dict(bound for statement in tree.body for bound in _imported(statement, package))
+    assigned = [one for one in tree.body if isinstance(one, ast.Assign)]
+    data = [ast.literal_eval(one.value) for one in assigned if ast.unparse(one.targets[0]) == "PACKAGE_DATA"]
+    return _Source(_digest_of_tree(tree), tuple(dict.fromkeys(imports)), origins, tuple(data))
 
 
 def _digest_of_tree(tree: ast.Module) -> str:
@@ -197,15 +172,14 @@ def _digest_of_tree(tree: ast.Module) -> str:
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
-def _statements(node: ast.AST, *, into_functions: bool = True) -> Iterator[ast.AST]:
-    """Yield the statements below a node, except those that only type checkers read."""
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield all statements below a node, except those that only type checkers read."""
     for block in _BLOCKS:
         if block == "body" and isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
             continue
         for statement in getattr(node, block, ()):
             yield statement
-            if into_functions or not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                yield from _statements(statement, into_functions=into_functions)
+            yield from _statements(statement)
 
 
 def _imported(statement: ast.AST, package: str) -> Iterator[tuple[str, _Import]]:
@@ -218,17 +192,6 @@ def _imported(statement: ast.AST, package: str) -> Iterator[tuple[str, _Import]]
         module = ".".join([*parents, *([statement.module] if statement.module else [])])
         for alias in statement.names:
             yield alias.asname or alias.name, (module, None if alias.name == "*" else alias.name)
-
-
-def _bound(statement: ast.AST, package: str) -> Iterator[tuple[str, _Import | None]]:
-    """Yield the global names that a statement binds, each with its import, or None if it is not imported."""
-    yield from _imported(statement, package)
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        yield statement.name, None
-    elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
-        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        for target in targets:
-            yield from ((part.id, None) for part in ast.walk(target) if isinstance(part, ast.Name))
 
 
 @functools.cache

@@ -46,13 +46,11 @@ LIBRARIES = {
 }
 """The libraries on which results depend, and the module of each."""
 _HINTS = {
-    "ENOSPC": "the disk is full: free some space and run again",
-    "EDQUOT": "the disk quota is used up: free some space and run again",
-    "EFBIG": "the file-size limit is reached: raise it (ulimit -f) and run again",
-    "EACCES": "no permission to write there: change the folder's owner or mode",
-    "EROFS": "the file system is read-only",
-    "ENOTDIR": "a file exists where a folder is needed",
-    "EEXIST": "a file exists where a folder is needed",
+    errno.ENOSPC: "the disk is full: free some space and run again",
+    errno.EDQUOT: "the disk quota is used up: free some space and run again",
+    errno.EACCES: "no permission to write there: change the folder's owner or mode",
+    errno.ENOTDIR: "a file exists where a folder is needed",
+    errno.EEXIST: "a file exists where a folder is needed",
 }
 
 
@@ -61,13 +59,12 @@ def explained(path: str | Path) -> Iterator[None]:
     """Turn a system error on writing `path` into a ProtocolError that gives the cause and what to do."""
     try:
         yield
-    except (OSError, RuntimeError) as error:  # RuntimeError: from HDF5, if it can't flush a file that it closes
-        name = _errno_name(error)
-        if not name:
+    except (OSError, RuntimeError) as error:  # HDF5 raises RuntimeError, with the number in its text
+        in_text = re.search(r"errno = (\d+)", str(error))
+        number = getattr(error, "errno", None) or (int(in_text[1]) if in_text else 0)
+        if not number:
             raise
-        raise ProtocolError(
-            f"{path}: can't be written: {_HINTS.get(name, os.strerror(getattr(errno, name)))}"
-        ) from error
+        raise ProtocolError(f"{path}: can't be written: {_HINTS.get(number, os.strerror(number))}") from error
 
 
 @contextlib.contextmanager
@@ -104,7 +101,8 @@ def replacing(path: str | Path, *, checksum: bool = False) -> Iterator[Path]:
             with open(temporary, "rb+") as finished:
                 os.fsync(finished.fileno())
             digest = file_sha256(temporary) if checksum else ""
-            os.chmod(temporary, 0o666 & ~_umask())
+            os.umask(mask := os.umask(0))
+            os.chmod(temporary, 0o666 & ~mask)
             os.replace(temporary, path)
             temporary = None
         if checksum:
@@ -115,26 +113,13 @@ def replacing(path: str | Path, *, checksum: bool = False) -> Iterator[Path]:
             Path(temporary).unlink(missing_ok=True)
 
 
-def _errno_name(error: Exception) -> str:
-    """Return the system's name of an error; errors of HDF5 contain the number only in their text."""
-    in_text = re.search(r"errno = (\d+)", str(error))
-    number = getattr(error, "errno", None) or (int(in_text[1]) if in_text else 0)
-    return errno.errorcode.get(number, "")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 def check_writable(folder: str | Path) -> None:
     """Raise ProtocolError if `folder` is not writable or can't be created; write nothing."""
     nearest = next(path for path in (Path(folder).absolute(), *Path(folder).absolute().parents) if path.exists())
     if not nearest.is_dir():
-        raise ProtocolError(f"{folder}: can't be written: {_HINTS['ENOTDIR']} ({nearest})")
+        raise ProtocolError(f"{folder}: can't be written: {_HINTS[errno.ENOTDIR]} ({nearest})")
     if not os.access(nearest, os.W_OK | os.X_OK):
-        raise ProtocolError(f"{folder}: can't be written: {_HINTS['EACCES']} ({nearest})")
+        raise ProtocolError(f"{folder}: can't be written: {_HINTS[errno.EACCES]} ({nearest})")
 
 
 def file_sha256(path: str | Path) -> str:
@@ -232,16 +217,7 @@ def versions() -> dict[str, str]:
 
 def decoded(texts: NDArray) -> NDArray[np.str_]:
     """Return the texts of an array that `Writer.put` stored as UTF-8; other arrays are returned unchanged."""
-    return _recoded(np.char.decode, texts) if texts.dtype.kind == "S" else texts
-
-
-def _recoded(recode: Callable[[NDArray, str], NDArray], texts: NDArray) -> NDArray:
-    """Return texts encoded or decoded, in blocks, because NumPy needs 100 bytes for each text."""
-    step = _BLOCK_BYTES // 100
-    blocks = (
-        [recode(texts[start : start + step], "utf-8") for start in range(0, len(texts), step)] if texts.ndim else []
-    )
-    return np.concatenate(blocks) if len(blocks) > 1 else recode(texts, "utf-8")
+    return np.char.decode(texts, "utf-8") if texts.dtype.kind == "S" else texts
 
 
 class Writer:
@@ -255,7 +231,7 @@ class Writer:
     def put(self, name: str, values: Any) -> None:
         """Write a complete array; strings are stored as UTF-8."""
         array = np.asarray(values)
-        array = _recoded(np.char.encode, array) if array.dtype.kind == "U" else array
+        array = np.char.encode(array, "utf-8") if array.dtype.kind == "U" else array
         packing = _PACKED if self._compress and array.ndim else {}
         self._file.create_dataset(name, data=array, **packing)
         self._digests[name] = array_digest(array)
@@ -485,10 +461,4 @@ def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
 def read_provenance(path: str | Path) -> dict[str, Any]:
     """Return a file's provenance record, with the digest of its content as ``"digest"``; raise the errors of `read`."""
     with _opened(path) as (file, _):
-        try:
-            record = json.loads(file.attrs["provenance"])
-        except (TypeError, ValueError, RecursionError) as error:
-            raise ProtocolError(f"{path}: the provenance record is not valid JSON ({type(error).__name__}).") from error
-        if not isinstance(record, dict):
-            raise ProtocolError(f"{path}: provenance record: expected an object, got {type(record).__name__}.")
-        return record | {"digest": str(file.attrs["digest"])}
+        return json.loads(file.attrs["provenance"]) | {"digest": str(file.attrs["digest"])}

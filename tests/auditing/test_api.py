@@ -171,8 +171,8 @@ BLOCKED = """
 import sys
 class Blocker:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"scipy", "pandas", "sklearn", "h5py", "numba", "cv2", "pydantic", "yaml", "tabulate",
-                                  "jinja2", "altair", "tqdm", "torch", "snakemake"}:
+        if name.split(".")[0] in {"scipy", "pandas", "sklearn", "h5py", "numba", "cv2", "jsonschema", "yaml",
+                                  "tabulate", "jinja2", "altair", "tqdm", "torch", "snakemake"}:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Blocker())
 import numpy as np

@@ -1,4 +1,4 @@
-"""`protocol check`: the jobs and needs of an experiment, or an error in one line."""
+"""`protocol check`: what an experiment runs, or an error in one line."""
 
 import sys
 
@@ -28,7 +28,7 @@ def file(tmp_path):
     return str(path)
 
 
-def test_it_prints_the_jobs_and_their_needs(file, capsys):
+def test_it_prints_what_is_run(file, capsys):
     assert main(["check", file]) == 0
     out = capsys.readouterr().out
     for text in (
@@ -37,16 +37,10 @@ def test_it_prints_the_jobs_and_their_needs(file, capsys):
         "gist: 512 dimensions; 2 hashers x 2 code lengths x 2 runs x 2 splits\n",
         "little (gist): 128 dimensions; 2 hashers x 2 code lengths x 1 run x 2 splits\n",
         "files      none\n",
-        "sample 2, split 4, preprocessing 3, ground_truth 3",
-        "model 6, count 4",
-        "feature matrices 4 MB in total\n",
-        "MB, for a job of metrics\n",
-        "minutes, for a job of report\n",
+        "needs      3,001 MB of memory for a job of examples, or less\n",
+        "           121 minutes for a job of model, or less\n",
     ):
         assert text in out
-    jobs = out.partition("jobs       ")[2].partition("needs")[0]
-    total, _, rules = jobs.partition(" if there are no results yet\n")
-    assert int(total) == sum(int(part.split()[1]) for part in " ".join(rules.split()).split(", "))
 
 
 def test_the_default_experiment_is_checked_without_a_file(capsys):
@@ -82,13 +76,6 @@ def test_it_names_the_files(tmp_path, capsys, monkeypatch):
     )
 
 
-def test_the_jobs_of_a_leak_study_are_counted_and_their_needs_included(root, capsys):
-    assert main(["check", str(root / "results" / "reference" / "leak" / "digits_leak.yaml")]) == 0
-    out = capsys.readouterr().out
-    assert "leak_score" in out.partition("needs")[0]
-    assert "minutes, for a job of leak_score" in out
-
-
 def test_a_network_is_checked_without_pytorch_and_its_absence_is_the_last_line(file, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "torch", None)
     assert main(["check", file, "--config", "hashers=[lsh,csq]"]) == 0
@@ -96,3 +83,55 @@ def test_a_network_is_checked_without_pytorch_and_its_absence_is_the_last_line(f
     assert lines[-1].startswith("missing    hasher 'csq': torch is not installed. Install it in a checkout ")
     assert main(["check", file]) == 0
     assert "missing" not in capsys.readouterr().out
+
+
+WRONG = {
+    "n_bits: [8, 0]": "n_bits[1] must be an integer from 1 to 4096, got 0.",  # a wrong value in a list
+    "runs: many": "runs must be an integer from 1 to 10000, got 'many'.",  # a wrong type
+    "n_bit: [8]": "Unknown key 'n_bit' in the config file. Did you mean 'n_bits'?",
+    "selection: {\n metrics: mAP}": "Unknown key 'metrics' in selection: choose ground_truth or metric. Did you ",
+    "extension_bits: [1,\n [8]]": "extension_bits[1] must be an integer >= 1, got [8].",  # a nested list
+    "hashers: [lsh,\n itqq]": "Unknown hasher 'itqq'. Did you mean 'itq'? `protocol list hashers` lists all ",
+    "hashers: [{base: itq, options: {\n n_iter: x}}]": "hasher 'itq': option 'n_iter' must be an integer, got 'x'.",
+    "hasher_options: {itq: {\n n_iters: 5}}": "Unknown option 'n_iters' of hasher 'itq': choose n_iter.",
+    "features:\n gits: {}": "Unknown feature 'gits': choose ",
+    "features: {gist: {splits: [\n improve]}}": "Unknown split 'improve'. Did you mean 'improved'?",
+    "metrics: [mAP,\n MAP]": "Unknown metric 'MAP'. Did you mean 'mAP'?",
+    "names: {hashers: {\n itq: LSH}}": "Unknown hasher 'itq' in names.hashers: choose itq_5 or lsh.",
+    "dataset: cifar": "Unknown dataset 'cifar'. Did you mean 'cifar10'?",
+    "runs: 2\nruns: 3": "not valid YAML: the key 'runs' is repeated (first in line ",
+    "runs: ]": "not valid YAML: ",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_an_error_names_the_file_and_the_line(text, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rest = {key: value for key, value in SMALL.items() if key != text.partition(":")[0]}
+    (tmp_path / "a.yaml").write_text(yaml.safe_dump(rest) + text)
+    line = len((tmp_path / "a.yaml").read_text().splitlines())
+    (tmp_path / "first.yaml").write_text("runs: 1\n")
+    assert main(["check", "first.yaml", "a.yaml"]) == 2
+    assert capsys.readouterr().err.startswith(f"protocol: a.yaml:{line}: {WRONG[text]}")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (["n_bits=[0]"], "--config n_bits: n_bits[0] must be an integer from 1 to 4096, got 0."),
+        (["hashers=[LSH]"], "--config hashers: Unknown hasher 'LSH'. Did you mean 'lsh'?"),
+        (["split_sizes={query: 0}"], "--config split_sizes: split_sizes.query must be an integer >= 1, got 0."),
+    ],
+)
+def test_an_error_of_the_command_line_names_the_key(changes, message, file, capsys):
+    for files in ([], [file]):
+        assert main(["check", *files, "--config", *changes]) == 2
+        assert capsys.readouterr().err.startswith(f"protocol: {message}")
+
+
+def test_missing_keys_are_those_of_the_files(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.yaml").write_text("experiment: a\ndataset: digits\nfeatures: {gist: {}}\n")
+    assert main(["check", "a.yaml"]) == 2
+    missing = "ground_truths, splits, hashers, n_bits and metrics"
+    assert capsys.readouterr().err == f"protocol: a.yaml: config file: the keys {missing} are missing.\n"

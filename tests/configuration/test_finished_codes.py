@@ -68,8 +68,6 @@ def test_a_method_is_scored_like_a_hasher_where_it_has_codes(here):
         ("improved", 1, "mine"),
         ("improved", 1, "part"),
     ]
-    jobs = configuration.Plan(experiment).jobs()
-    assert (jobs["model"], jobs["finished_codes"], jobs["count"], jobs["score"]) == (4, 4, 4, 4)
     job = configuration.Plan(experiment).job({"feature": "gist", "sample": "thesis", "run": "1", "hasher": "part"})
     assert job.files("{split}") == list(job.code_files) == ["improved"]
     paths = [Path("codes/improved/run1/query_16.npy"), Path("codes/improved/run1/database_16.npy")]

@@ -59,5 +59,5 @@ def test_tuples_become_lists():
 
 
 def test_the_message_has_the_name_in_the_config_file():
-    with pytest.raises(ProtocolError, match="hasher 'mine': option 'n_iter': expected an integer, got 'x'"):
+    with pytest.raises(ProtocolError, match="hasher 'mine': option 'n_iter' must be an integer, got 'x'"):
         options.filled("hasher", "itq", {"n_iter": "x"}, called="mine")

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -35,7 +34,7 @@ class Victim:
         """Return how many jobs all legs together have started, without target rules, which print no message."""
         return len(re.findall(r"^Job \d+: ", self._log.read_text(), re.M))
 
-    def kill(self, whom: str, *, after: int, lines: int, forget: bool, rng: np.random.Generator) -> int | None:
+    def kill(self, whom: str, *, after: int, lines: int, rng: np.random.Generator) -> int | None:
         """Run until `after` files exist and the log has so many further lines; return how many jobs were running.
 
         Return None if the run ended before.
@@ -60,10 +59,7 @@ class Victim:
             with contextlib.suppress(psutil.NoSuchProcess):
                 jobs[rng.integers(len(jobs))].kill()
         running.wait()
-        in_flight = self._in_flight()
-        if forget:
-            shutil.rmtree(self.project.folder / ".snakemake")
-        return in_flight
+        return self._in_flight()
 
     def resume(self) -> int:
         """Run to the end and return the exit status; no started process keeps running."""
@@ -118,9 +114,8 @@ def kill_and_resume(victim: Victim, *, kills: int, seed: int, n_files: int) -> l
     """
     rng, in_flight = np.random.default_rng(seed), []
     for number, moment in enumerate(np.sort(rng.integers(0, n_files, kills))):
-        # Every second kill also deletes Snakemake's record of finished and unfinished files.
-        whom, forget = WHOM[number % len(WHOM)], number % 2 == 1
-        ended = victim.kill(whom, after=moment, lines=int(rng.integers(0, 20)), forget=forget, rng=rng)
+        whom = WHOM[number % len(WHOM)]
+        ended = victim.kill(whom, after=moment, lines=int(rng.integers(0, 20)), rng=rng)
         if ended is None:
             break
         in_flight.append(ended)

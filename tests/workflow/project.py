@@ -1,6 +1,6 @@
 """Results of stages that run in this process, a copy of the project to run Snakemake in, and a small experiment."""
 
-import base64
+import asyncio
 import contextlib
 import itertools
 import os
@@ -19,11 +19,18 @@ from types import SimpleNamespace
 import numpy as np
 import yaml
 from snakemake.api import SnakemakeApi
-from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, Quietness, ResourceSettings
+from snakemake.settings.types import (
+    ConfigSettings,
+    DAGSettings,
+    ExecutionSettings,
+    OutputSettings,
+    Quietness,
+    ResourceSettings,
+)
 from snakemake.workflow import Workflow
 
 from protocol import codes, load_split
-from protocol.provenance import storage
+from protocol.provenance import origins, storage
 
 ROOT = Path(__file__).parents[2]
 
@@ -108,20 +115,15 @@ class Results:
         """Run the jobs of some targets in this process: Snakemake plans them, and `main` of each script is called.
 
         No job starts a process and imports its libraries again, so this takes a fraction of the time of `Project.run`.
-        Snakemake does not verify or resume anything, reruns nothing because code or parameters changed, and there are
-        no logs.
+        Snakemake records them as its own, but does not verify or resume anything, and there are no logs.
         """
-        with planned(self.folder, config, *targets) as workflow:
-            warnings.simplefilter("error")
-            workflow.globals["CODE"].confirm()  # as `onstart` of the Snakefile
+        with planned(self.folder, config, *targets) as workflow, ThreadPoolExecutor(1) as thread:
+            workflow.execution_settings = ExecutionSettings()
             for job in itertools.chain.from_iterable(workflow.dag.toposorted()):
                 if job.rule.script and workflow.dag.needrun(job):
-                    run_job(job, workflow.config, self.scripts)
-        # A record of each folder with results: options are then compared as Snakemake does.
-        for folder in (*self.folder.glob("results/*"), *self.folder.glob("results/datasets/*")):
-            result = f"{folder.relative_to(self.folder)}/stages"
-            name = base64.urlsafe_b64encode(result.encode()).decode()
-            (self.folder / ".snakemake" / "metadata" / name).touch()
+                    with warnings.catch_warnings(action="error"):
+                        run_job(job, workflow.config, self.scripts)
+                    thread.submit(asyncio.run, workflow.persistence.finished(job)).result()
         return self
 
 
@@ -132,7 +134,9 @@ def run_job(job, config: dict, scripts: Path) -> None:
     names = ("input", "output", "params", "wildcards", "log", "threads", "resources")
     start = time.perf_counter()
     main = runpy.run_path(str(scripts / Path(job.rule.script).name))["main"]
-    main(SimpleNamespace(rule=job.rule.name, config=config, **{name: getattr(job, name) for name in names}))
+    own = SimpleNamespace(rule=job.rule.name, config=config, **{name: getattr(job, name) for name in names})
+    main(own)
+    origins.record(own)
     if job.benchmark:
         seconds = time.perf_counter() - start
         Path(job.benchmark).write_text(f"s\tmax_rss\tcpu_time\n{seconds}\t100\t{seconds}\n")

@@ -88,8 +88,7 @@ def test_no_job_takes_more_than_its_rule_declares(default):
     def needs(rule, names):
         """Return what a job declares, from the names in its wildcards or its path."""
         feature = next((name for name in names if name in experiment.features), None)
-        hasher = next((name for name in names if name in experiment.hashers), None)
-        return configuration.need(experiment, rule, feature=feature, hasher=hasher)
+        return configuration.need(experiment, rule, feature=feature)
 
     logged, measured = set(), set()
     for log in (default / "results").rglob("logs/**/*.log"):

@@ -1,7 +1,6 @@
 """Faults that a run survives: kills, a full disk, read-only folders, another run, and a clock that was set back."""
 
 import contextlib
-import os
 import signal
 import subprocess
 import time
@@ -40,7 +39,7 @@ def tmpfs(folder: Path, options: str):
 
 @pytest.mark.nightly
 def test_a_repeatedly_killed_run_ends_with_the_same_bytes(small, project):
-    """The parent, the group and one job are killed in turn; the second time, `.snakemake` is also deleted."""
+    """The parent, the group and one job are killed in turn."""
     victim = Victim(project, "small.yaml")
     n_files = len(list((small.folder / "results").rglob("*.h5")))
     n_jobs = len({*(small.folder / "results").rglob("*.log")} - {small.folder / RESULTS / "logs" / "paper.log"})
@@ -103,20 +102,3 @@ def test_a_second_run_is_refused_the_first_continues_and_another_split_of_the_dr
     ours = set(read(project).decode().splitlines())
     assert len(ours) == 1 + 2 * 2 * 2 * 3 * 2 * len(SMALL["metrics"])
     assert ours <= set(read(small).decode().splitlines())
-
-
-def test_a_clock_set_back_is_one_clear_error_until_the_files_are_touched(small, ran):
-    """A sampled split has a date of tomorrow, so everything computed from it would always look outdated."""
-    sample = ran.folder / RESULTS / "samples" / "thesis" / "run1.h5"
-    tomorrow = time.time() + 86_400
-    os.utime(sample, (tomorrow, tomorrow))
-    codes = f"{RESULTS}/gist/thesis/run1/itq/codes.h5"
-    (ran.folder / codes).unlink()
-    done = ran.run(codes)
-    assert done.returncode != 0
-    assert "has older modification time" in done.stderr
-    assert "clock skew" in done.stderr
-    os.utime(sample)
-    assert ran.run(*TARGETS).returncode == 0
-    assert same_tables(ran, small)
-    assert ran.jobs(*TARGETS) == {}

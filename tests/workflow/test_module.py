@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -106,9 +107,11 @@ def source(tmp_path):
 
 @pytest.fixture
 def environment(tmp_path):
-    """An environment in which a copy of the package is installed, outside any checkout."""
+    """An environment in which a copy of the package is installed, outside any checkout, with what a wheel contains."""
+    installed = copied(ROOT, tmp_path / "installed", "protocol")
+    copied(ROOT, installed / "protocol" / "pipeline", "config", "workflow")
     return os.environ | {
-        "PYTHONPATH": str(copied(ROOT, tmp_path / "installed", "protocol")),
+        "PYTHONPATH": str(installed),
         "PYTHONDONTWRITEBYTECODE": "1",
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
     }
@@ -161,13 +164,17 @@ def test_another_workflow_imports_this_one_and_makes_splits(way, request, source
         moved = source.rename(source.with_name("moved"))
         workflow.snakefile.write_text(workflow.snakefile.read_text().replace(str(source), str(moved)))
     assert "Nothing to be done" in workflow.run("--dry-run")
+    shutil.rmtree(workflow.folder / ".snakemake")
+    for options in ((), ("--dry-run",)):
+        assert "splits.h5: Snakemake has no record of how it was made." in workflow.run(*options, fails=True)
 
 
 def test_a_deployed_workflow_runs_the_default_experiment_and_edits_of_it_also_in_conda_environments(deployed, tmp_path):
     """Without network: conda is a stand-in, so that its environments are not solved."""
     plan = dict(re.findall(r"^(\w+) +(\d+)$", deployed.run("--dry-run", "--quiet", "rules"), re.M))
-    jobs = configuration.Plan(configuration.load({}, from_file=False)).jobs() | {"all": 1}
-    assert plan == {rule: str(count) for rule, count in (jobs | {"total": sum(jobs.values())}).items()}
+    combinations = configuration.load({}, from_file=False).combinations()
+    trained = {(one.feature, one.sample, one.run, one.hasher) for one in combinations}
+    assert (int(plan["model"]), plan["report"], plan["all"]) == (len(trained), "1", "1")
     (deployed.folder / "config" / "config.yaml").write_text(yaml.safe_dump(SHORT))
     conda = tmp_path / "bin" / "conda"
     conda.parent.mkdir()

@@ -1,4 +1,4 @@
-"""What Snakemake runs again after a change, with and without its own records."""
+"""What Snakemake runs again after a change, and results that are refused because their origin is not known."""
 
 import os
 import shutil
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from project import SMALL
+from project import ROOT, SMALL
 
 pytestmark = pytest.mark.ci
 AFTER_ITQ = {"model": 2, "count": 1, "score": 1, "metrics": 1, "claims": 1, "examples": 2, "report": 1, "all": 1}
@@ -17,7 +17,7 @@ def append(path: Path, text: str) -> None:
         file.write(text)
 
 
-def test_only_changes_of_code_run_again_also_without_snakemake_s_records(ran):
+def test_only_changes_run_again(ran):
     (ran.folder / "profiles").symlink_to("workflow/profiles")  # the default profile sets what triggers a rerun
     package = ran.folder / "protocol"
     for script in (ran.folder / "workflow" / "scripts").glob("*.py"):
@@ -25,8 +25,6 @@ def test_only_changes_of_code_run_again_also_without_snakemake_s_records(ran):
     append(package / "provenance" / "storage.py", "# a comment\n")
     assert ran.jobs() == {}
     append(package / "report" / "drawing.py", "edited = 1\n")
-    assert ran.jobs("report") == {"report": 1}
-    shutil.rmtree(ran.folder / ".snakemake")
     assert ran.jobs("report") == {"report": 1}
     assert ran.jobs("metrics") == {}
     ran.write(SMALL | {"seed": 1})
@@ -67,24 +65,83 @@ def test_an_older_copy_of_a_file_of_the_user_is_noticed(project):
     assert project.jobs("dataset") == {"dataset": 1}
 
 
-def test_a_job_whose_code_was_not_edited_does_not_read_it(ran, monkeypatch):
-    monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
-    done = ran.run("--force", "results/small/splits/standard/run0/splits.h5")
-    assert done.returncode == 0, done.stderr
-    of_plan, of_job = done.stderr.split("import time: self [us]")[1:3]
-    assert "protocol.configuration" in of_plan
-    assert "protocol.splits" in of_job
-    assert "protocol.configuration" not in of_job
+def refused(done) -> list[str]:
+    """Return the lines about files that Snakemake's output contains."""
+    assert done.returncode == 1, done.stdout + done.stderr
+    printed = (done.stdout + done.stderr).splitlines()
+    assert not any(line.startswith(("Job stats", "Traceback")) for line in printed)
+    return [line for line in printed if line.startswith(("results/", "... and"))]
 
 
-def test_a_job_is_refused_if_its_code_was_edited_after_the_plan(ran):
-    itq = ran.folder / "protocol" / "hashers" / "itq.py"
-    refused = "hasher itq: its code was edited after this run had begun. Run again."
-    node = ("--mode", "remote", "--target-jobs", "model:feature=gist,sample=thesis,run=0,hasher=itq", "--force")
-    assert ran.run(*node, "--allowed-rules", "model").returncode == 0
-    append(itq, "edited = 1\n")
-    done = ran.run(*node, "--allowed-rules", "model")
-    assert (done.returncode, refused in done.stdout + done.stderr) == (1, True)
-    append(itq, f"import sys\nif sys.argv[0].endswith('.model.py'):\n    open({str(itq)!r}, 'a').write('x = 1\\n')\n")
-    done = ran.run("models")
-    assert (done.returncode, refused in done.stdout + done.stderr) == (1, True)
+def test_results_without_a_record_are_refused_until_they_are_accepted(ran):
+    ran.write(SMALL | {"seed": 1}, "seed1.yaml")
+    assert ran.jobs("all", "paper") == {}
+    copied = shutil.copytree(ran.folder / ".snakemake", ran.folder / "copied")
+    shutil.rmtree(ran.folder / ".snakemake")
+    for arguments, config in ((("paper",), "small.yaml"), (("all", "-n"), "seed1.yaml"), (("all",), "small.yaml")):
+        *files, more = refused(ran.run(*arguments, config=config))
+        assert len(files) == 10
+        assert all(file.endswith(": Snakemake has no record of how it was made.") for file in files)
+        assert int(more.split()[2]) > 10
+    assert ran.jobs("dataset", "--forceall") == {"dataset": 1}
+    table = ran.folder / "results" / "small" / "metrics.csv"
+    content = table.read_bytes()
+    table.unlink()
+    assert len(refused(ran.run("all"))) == 11
+    assert not table.exists()
+    table.write_bytes(content)
+    shutil.copytree(copied, ran.folder / ".snakemake", dirs_exist_ok=True)
+    assert not {"metrics", "score"} & ran.jobs("all", "paper").keys()
+
+
+def test_what_reads_results_compares_their_seeds_options_and_code(ran):
+    ran.write(SMALL | {"seed": 1}, "seed1.yaml")
+    accept = ("all", "paper", "--touch", "--forceall")
+    forced = ("report", "--forcerun", "report")
+    shutil.rmtree(ran.folder / ".snakemake")
+    assert ran.run(*accept, config="seed1.yaml").returncode == 0
+    assert ran.jobs("all", config="seed1.yaml") == {}  # as the user said
+    page = ran.folder / "results" / "small" / "report.html"
+    content = page.read_bytes()
+    files = refused(ran.run(*forced, config="seed1.yaml"))
+    assert "results/small/metrics.csv: made with other seeds than those of the experiment." in files
+    assert page.read_bytes() == content
+    append(ran.folder / "protocol" / "hashers" / "itq.py", "edited = 1\n")
+    ran.write(SMALL | {"metrics": ["mAP"]})
+    assert ran.run(*accept).returncode == 0
+    files = refused(ran.run("claims", "--forcerun", "claims", "-n"))
+    assert files == ["results/small/summary.csv: made with other options and code than those of the experiment."]
+    ran.write(SMALL)
+    shutil.copy(ROOT / "protocol" / "hashers" / "itq.py", ran.folder / "protocol" / "hashers" / "itq.py")
+    assert ran.run(*accept).returncode == 0
+    assert ran.jobs(*forced) == {"report": 1}
+
+
+def test_one_file_is_accepted_by_its_name(project):
+    config = SMALL | {"splits": ["improved"], "runs": 1}
+    project.write(config)
+    assert project.stages(config, "splits").jobs("splits") == {}
+    shutil.rmtree(project.folder / ".snakemake")
+    assert len(refused(project.run("splits", "-n"))) == 4
+    items = "results/datasets/digits/items.h5"
+    assert project.run(items, "--touch", "--force").returncode == 0
+    assert project.jobs("dataset") == {}
+    assert project.jobs("splits") == {"sample": 1, "split": 1, "splits": 1}  # which are older than the accepted file
+
+
+def test_results_in_a_store_without_a_record_are_refused(project):
+    plugin = project.folder / "snakemake_storage_plugin_folder"  # found in the working directory
+    plugin.mkdir()
+    shutil.copy(Path(__file__).with_name("storage_plugin.py"), plugin / "__init__.py")
+    project.write(SMALL | {"splits": ["improved"], "runs": 1})
+    prefix = f"folder://{project.folder}/store"
+    options = ("splits", "--default-storage-provider", "folder", "--default-storage-prefix", prefix)
+    done = project.run(*options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not list((project.folder / "results").rglob("*.h5"))
+    assert project.jobs(*options) == {}
+    shutil.rmtree(project.folder / ".snakemake")
+    done = project.run(*options, "-n")
+    assert refused(done) == []  # the files are named as in the store
+    line = f"{prefix}/results/small/splits/improved/run0/splits.h5: Snakemake has no record of how it was made."
+    assert line in (done.stdout + done.stderr).splitlines()

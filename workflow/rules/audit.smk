@@ -1,7 +1,6 @@
 rule audit:
     """Audit every split of the experiment, and everything that was fitted on it."""
     input:
-        stamps("audit.py"),
         content="<data>/content.h5",
         labels="<data>/items.h5",
         features=each("<data>/{extraction}/features.h5"),

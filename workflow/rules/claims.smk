@@ -18,7 +18,6 @@ REFERENCE_TABLES = (
 rule claims:
     """Check the claims of the papers against the experiment, or else against the stored reference results."""
     input:
-        stamps("claims.py"),
         summary="<results>/summary.csv",
         checksums=checksums("<results>/summary.csv"),
         reference=[source(path) for path in REFERENCE_TABLES if is_there(path)],

@@ -1,9 +1,9 @@
 """The experiment and its plan, and the few functions that connect the plan with Snakemake."""
 
+import functools
 import os
 import re
 import sys
-import time
 from operator import attrgetter
 from pathlib import Path
 
@@ -22,10 +22,6 @@ if (CHECKOUT / "protocol").is_dir():
 for variable in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM"):
     os.environ[f"{variable}_THREADS"] = "1"
 
-# Jobs on this machine verify that their code has not been edited since the plan.
-if workflow.is_main_process:
-    os.environ.update(PROTOCOL_PLANNED=str(time.time()))
-
 try:
     from protocol import configuration, datasets, registry
 except ModuleNotFoundError as error:
@@ -38,15 +34,17 @@ except ModuleNotFoundError as error:
     )
 from protocol.auditing import known_pairs_sha256
 from protocol.checks import ProtocolError
+from protocol.configuration.records import refusal
 from protocol.datasets import Place
 from protocol.metrics import in_database_order
 from protocol.provenance.storage import check_writable
 
 try:
-    configuration.check_files(workflow.configfiles)
     IS_MODULE = not workflow.modifier.is_main_snakefile()
     EXPERIMENT = configuration.load(
-        config, from_file=IS_MODULE or bool(workflow.configfiles)
+        config,
+        from_file=IS_MODULE or bool(workflow.configfiles),
+        files=[] if IS_MODULE else workflow.configfiles,
     )
     configuration.check_installed(EXPERIMENT)
     PLAN, CONFIG = configuration.Plan(EXPERIMENT), EXPERIMENT.config
@@ -56,7 +54,7 @@ try:
     PLACE = Place(
         DATASET, Path("results/downloads"), CONFIG["mirror"], CONFIG["mirror_sha256"]
     )
-    check_writable(f"results/{EXPERIMENT.name}/code")
+    check_writable(f"results/{EXPERIMENT.name}")
 except ProtocolError as error:
     raise WorkflowError(str(error))
 
@@ -84,16 +82,9 @@ def is_there(path):
     return not CHECKOUT.is_dir() or (CHECKOUT / path).exists()
 
 
-def starts_jobs():
-    """Return whether Snakemake makes a plan in order to start its jobs, unlike a dry run or a summary."""
-    return workflow.executor_plugin is not None and not workflow.dryrun
-
-
-CODE = configuration.Code(
-    PLAN,
-    lambda script: str(source(f"workflow/scripts/{script}")),
-    starts_jobs,
-    calls_confirm=not IS_MODULE,  # Snakemake does not call a module's `onstart`
+# The functions below call it for the same files and plug-ins again and again.
+code_digest = functools.cache(
+    lambda script, plugins: registry.code_digest(script, **dict(plugins))
 )
 # Every script imports this one, and a script from git sees only fetched files.
 source("workflow/scripts/job.py")
@@ -142,15 +133,16 @@ def checksums(*tables):
 def code(script, **plugins):
     """Return a function that returns a digest of a script, of the job's plug-ins, and of all code that they import.
 
-    `plugins` contains a name or a tuple of names for each kind, or a function that returns them. In a process that runs
-    a single job, on a node of a cluster, the function also verifies that the code has not been edited since the plan.
+    `plugins` contains a name or a tuple of names for each kind, or a function that returns them from the wildcards.
     """
-    CODE.declare(script, plugins)
+    path = str(source(f"workflow/scripts/{script}"))
 
     def digest(wildcards):
-        if not workflow.is_main_process:
-            CODE.check(script, wildcards)
-        return CODE.digest(script, wildcards)
+        names = {
+            kind: names(wildcards) if callable(names) else names
+            for kind, names in plugins.items()
+        }
+        return code_digest(path, tuple(names.items()))
 
     return digest
 
@@ -160,18 +152,6 @@ def metrics_of_examples(wildcards):
     from protocol.report.examples import METRICS
 
     return METRICS
-
-
-def stamps(script):
-    """Return a function that returns files that are newer than all results of other code than `code` declares.
-
-    They stand first among the inputs, without a name. A process that runs a single job, perhaps elsewhere, has none.
-    """
-
-    def files(wildcards):
-        return [local(str(path)) for path in CODE.stamps(script, wildcards)]
-
-    return files if workflow.is_main_process else lambda wildcards: []
 
 
 def needs(name):
@@ -184,3 +164,17 @@ def needs(name):
         return PLAN.job(wildcards.items()).need(name, attempt)["runtime"]
 
     return {"mem_mb": megabytes, "runtime": minutes}
+
+
+def build_dag(build=workflow._build_dag):
+    """Make the plan, and check the existing results that it relies on, before any job starts and in dry runs."""
+    build()
+    executes = workflow.is_main_process and workflow.executor_plugin is not None
+    if executes and not workflow.touch:
+        if lines := refusal(workflow, EXPERIMENT.name):
+            raise WorkflowError("\n".join(lines))
+
+
+# Snakemake has no hook for a finished plan: it calls `onstart` neither in dry runs nor for modules, nor if there is
+# nothing to be done. This method is not documented; tests run it.
+workflow._build_dag = build_dag

@@ -1,7 +1,6 @@
 rule count:
     """Count the database items at each Hamming distance, for every split and run of one hasher on a feature."""
     input:
-        stamps("count.py"),
         codes=of_combinations("<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5"),
         ground_truths=of_combinations(
             "<results>/{feature}/{sample}/run{run}/ground_truth.h5"

@@ -6,7 +6,6 @@ scattergather:
 rule count_shard:
     """Count one shard of the database, in the database of every split protocol of a sampled split."""
     input:
-        stamps("count_shard.py"),
         codes="<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5",
         ground_truth="<results>/{feature}/{sample}/run{run}/ground_truth.h5",
         splits=files("<results>/splits/{split}/run{run}/splits.h5"),
@@ -35,7 +34,6 @@ rule count_shard:
 rule add_counts:
     """Add up the counts of all shards of the database, for every split and run of one hasher on a feature."""
     input:
-        stamps("add_counts.py"),
         shards=of("shards"),
         codes=of_combinations("<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5"),
         ground_truths=of_combinations(

@@ -37,7 +37,6 @@ rule downloads:
 rule dataset:
     """Load the dataset: images and vectors into one file; ids, labels and official splits into another."""
     input:
-        stamps("dataset.py"),
         files=rules.downloads.input.files,
         provenance=rules.downloads.input.provenance,
         checksums=checksums(*rules.downloads.input.provenance),

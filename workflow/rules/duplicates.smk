@@ -3,7 +3,6 @@
 rule score_without:
     """Compute every metric of one hasher, as `score` does, without the queries that have a judged near-duplicate."""
     input:
-        stamps("score_without.py"),
         labels="<data>/items.h5",
         splits=files("<results>/splits/{split}/run{run}/splits.h5"),
         counts="<results>/{feature}/counts/{hasher}.h5",
@@ -40,7 +39,6 @@ SCORES_WITHOUT = each("<results>/{feature}/duplicates/{hasher}.csv")
 rule duplicates:
     """Gather the scores with and without these queries, their differences, and the ranks of the hashers."""
     input:
-        stamps("duplicates.py"),
         scores=SCORES,
         without=SCORES_WITHOUT,
         checksums=checksums(*SCORES, *SCORES_WITHOUT),

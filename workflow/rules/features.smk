@@ -1,7 +1,6 @@
 rule feature_part:
     """Extract one feature from one part of the images."""
     input:
-        stamps("feature_part.py"),
         content="<data>/content.h5",
     output:
         features=temp("<data>/{extraction}/parts/{part}.h5"),
@@ -31,7 +30,6 @@ rule feature_part:
 rule feature:
     """Extract one feature from all images, or join the parts for a large dataset."""
     input:
-        stamps("feature.py"),
         content="<data>/content.h5",
         parts=of("parts"),
     output:
@@ -64,7 +62,6 @@ rule features:
 rule preprocessing:
     """Fit the preprocessing of one feature on the training set of one run."""
     input:
-        stamps("preprocessing.py"),
         features=file("<data>/{extraction}/features.h5"),
         sample="<results>/samples/{sample}/run{run}.h5",
     output:

@@ -1,7 +1,6 @@
 rule ground_truth:
     """Build the ground truths of one run, for the database of every split protocol of a sampled split."""
     input:
-        stamps("ground_truth.py"),
         labels="<data>/items.h5",
         features=file("<data>/{extraction}/features.h5"),
         preprocessing="<results>/{feature}/{sample}/run{run}/preprocessing.h5",
@@ -47,7 +46,6 @@ rule ground_truths:
 rule supervision:
     """Build the ground truth among the training rows that supervised hashers learn from."""
     input:
-        stamps("supervision.py"),
         labels="<data>/items.h5",
         features=file("<data>/{extraction}/features.h5"),
         sample="<results>/samples/{sample}/run{run}.h5",

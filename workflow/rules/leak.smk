@@ -3,7 +3,6 @@
 rule leak_split:
     """Draw queries and two equal databases, with the training sets inside each."""
     input:
-        stamps("leak_split.py"),
         labels="<data>/items.h5",
     output:
         a="<results>/leak/run{run}/splits_a.h5",
@@ -30,7 +29,6 @@ rule leak_split:
 # Everything except the hasher is fitted once, on items that are in neither database.
 use rule preprocessing as leak_preprocessing with:
     input:
-        stamps("preprocessing.py"),
         features=file("<data>/{extraction}/features.h5"),
         sample="<results>/leak/run{run}/splits_a.h5",
     output:
@@ -45,7 +43,6 @@ use rule preprocessing as leak_preprocessing with:
 
 use rule ground_truth as leak_ground_truth with:
     input:
-        stamps("ground_truth.py"),
         labels="<data>/items.h5",
         features=file("<data>/{extraction}/features.h5"),
         preprocessing="<results>/leak/run{run}/{feature}/preprocessing.h5",
@@ -78,7 +75,6 @@ use rule ground_truth as leak_ground_truth with:
 rule leak_score:
     """Train one hasher inside each database of a run and rank both databases with both models."""
     input:
-        stamps("leak_score.py"),
         features=file("<data>/{extraction}/features.h5"),
         preprocessing="<results>/leak/run{run}/{feature}/preprocessing.h5",
         splits_a="<results>/leak/run{run}/splits_a.h5",
@@ -123,7 +119,6 @@ LEAK_SCORES = each("<results>/leak/run{run}/{feature}/{hasher}.csv", finished=Fa
 rule leak:
     """Gather the scores of the leak study into tables, a text and a figure."""
     input:
-        stamps("leak.py"),
         labels="<data>/items.h5",
         scores=LEAK_SCORES,
         checksums=checksums(*LEAK_SCORES),
@@ -149,7 +144,7 @@ rule leak:
         **needs("leak"),
     params:
         experiment=EXPERIMENT.name,
-        study=of("plan.leak_study"),
+        study=CONFIG["leak"],
         code=code("leak.py"),
     message:
         "leak: {output.summary}"

@@ -8,7 +8,6 @@ rule counts:
 rule excluded:
     """List the queries that the key `exclude_queries` excludes from the scores of every split and run."""
     input:
-        stamps("excluded.py"),
         labels="<data>/items.h5",
         splits=each("<results>/splits/{split}/run{run}/splits.h5"),
         file=local_files("plan.exclusion_file"),
@@ -37,7 +36,6 @@ rule excluded:
 rule score:
     """Compute every metric of one hasher, over all runs and splits of a feature."""
     input:
-        stamps("score.py"),
         counts="<results>/{feature}/counts/{hasher}.h5",
         excluded=PLAN.excluded,
         checksums=checksums(*PLAN.excluded),
@@ -71,7 +69,6 @@ SCORES = each("<results>/{feature}/scores/{hasher}.csv")
 rule metrics:
     """Gather the scores into metrics.csv, their means over the runs into summary.csv, and the runs into runs.csv."""
     input:
-        stamps("metrics.py"),
         scores=SCORES,
         excluded=PLAN.excluded,
         checksums=checksums(*SCORES, *PLAN.excluded),

@@ -1,7 +1,6 @@
 rule selection:
     """Choose one hasher's options from its grid, on the validation partitions of one run."""
     input:
-        stamps("selection.py"),
         unpack(of("supervision_file")),
         labels="<data>/items.h5",
         features=file("<data>/{extraction}/features.h5"),
@@ -47,7 +46,6 @@ rule selection:
 rule selection_table:
     """Gather the scores of every searched option and the choices."""
     input:
-        stamps("selection_table.py"),
         selections=PLAN.selections,
     output:
         table="<results>/selection.csv",
@@ -69,11 +67,13 @@ rule selection_table:
         "../scripts/selection_table.py"
 
 
-rule selections:
-    """Choose the options of all hashers that have a grid."""
-    input:
-        of("plan.required_selection_table"),
-    localrule: True
+if PLAN.selections:
+
+    rule selections:
+        """Choose the options of all hashers that have a grid."""
+        input:
+            PLAN.selection_table,
+        localrule: True
 
 
 # The job reuses models of its previous output that would not change, so that after a code length is added, only that
@@ -81,7 +81,6 @@ rule selections:
 rule model:
     """Train one hasher on the training set of one run, at every code length, and encode the queries and all items."""
     input:
-        stamps("model.py"),
         unpack(of("selection_file")),
         unpack(of("supervision_file")),
         features=file("<data>/{extraction}/features.h5"),
@@ -118,7 +117,6 @@ rule model:
 rule finished_codes:
     """Read the codes of a method that were computed elsewhere, for all splits with the same sample."""
     input:
-        stamps("finished_codes.py"),
         files=local_files("code_paths"),
         splits=files("<results>/splits/{split}/run{run}/splits.h5"),
     output:

@@ -1,7 +1,6 @@
 rule quantised:
     """Compare quantisers and hashers at equal bytes, for every split of a sampled split in one run."""
     input:
-        stamps("quantised.py"),
         features=file("<data>/{extraction}/features.h5"),
         preprocessing="<results>/{feature}/{sample}/run{run}/preprocessing.h5",
         splits=files("<results>/splits/{split}/run{run}/splits.h5"),
@@ -39,7 +38,6 @@ QUANTISED = each("<results>/{feature}/{sample}/run{run}/quantisers.csv")
 rule quantisers:
     """Gather the shares of the nearest items that quantisers find into quantisers.csv."""
     input:
-        stamps("quantisers.py"),
         tables=QUANTISED,
         checksums=checksums(*QUANTISED),
     output:

@@ -8,7 +8,6 @@ else:
 rule examples:
     """Compute the numbers that the figures of one feature and split show beyond the summary."""
     input:
-        stamps("examples.py"),
         counts=files("<results>/{feature}/counts/{hasher}.h5"),
         codes=files("<results>/{feature}/{sample}/run0/{hasher}/codes.h5"),
         ground_truth=file("<results>/{feature}/{sample}/run0/ground_truth.h5"),
@@ -58,7 +57,6 @@ rule examples:
 rule report:
     """Write the report: one HTML page that opens offline."""
     input:
-        stamps("report.py"),
         content="<data>/content.h5",
         labels="<data>/items.h5",
         metrics="<results>/metrics.csv",
@@ -105,7 +103,6 @@ rule report:
 rule paper:
     """Write figures and tables for a paper: PDF, SVG, PNG and CSV; LaTeX and Markdown."""
     input:
-        stamps("paper.py"),
         metrics="<results>/metrics.csv",
         runs="<results>/runs.csv",
         examples=PLAN.examples,

@@ -2,7 +2,6 @@
 rule sample:
     """Draw queries, validation partitions and training set of one run."""
     input:
-        stamps("sample.py"),
         labels="<data>/items.h5",
         lists=local_files("list_files"),
     output:
@@ -31,7 +30,6 @@ rule sample:
 rule split:
     """Add the database of one split protocol to a sampled split."""
     input:
-        stamps("split.py"),
         labels="<data>/items.h5",
         sample=file("<results>/samples/{sample}/run{run}.h5"),
         lists=local_files("list_files"),

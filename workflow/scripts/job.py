@@ -13,6 +13,7 @@ import protocol
 from protocol import plugin_folders
 from protocol.checks import ProtocolError
 from protocol.cli._progress import lines
+from protocol.provenance import origins
 
 
 def run(main: Callable[[Any], None], job: Any) -> None:
@@ -33,10 +34,9 @@ def run(main: Callable[[Any], None], job: Any) -> None:
     name = " ".join(["rule", job.rule, *(str(value) for _, value in job.wildcards.items())])
     logging.info("parameters: %s", dict(job.params.items()))
     try:
-        check_code(job)
         with lines(name):
             _in_one_directory(main, job)
-        check_code(job)
+        origins.record(job)
         for path in job.output:
             logging.info("wrote %s, %s bytes", path, f"{Path(path).stat().st_size:,}")
         # Snakemake's benchmark files sample a job every half second, and miss the peak of a short one.
@@ -47,21 +47,6 @@ def run(main: Callable[[Any], None], job: Any) -> None:
     except Exception:
         logging.exception("unexpected error in rule %s", job.rule)
         sys.exit(1)
-
-
-def check_code(job: Any) -> None:
-    """Raise ProtocolError if the code of the job was edited after the plan, with which its results would be recorded.
-
-    It is compared with the stamps among the inputs, but only if a loaded module is newer than the plan: scripts are
-    copies that Snakemake made for the plan. A job on another machine has no stamps.
-    """
-    planned = float(os.environ.get("PROTOCOL_PLANNED", "inf"))
-    stamps = [path for path in map(Path, job.input) if path.parts[0] == "results" and path.parent.name == "code"]
-    files = [module.__file__ for name, module in sys.modules.items() if name.partition(".")[0] == "protocol"]
-    if stamps and any(not os.path.exists(file) or os.path.getctime(file) > planned for file in files):
-        from protocol.configuration.code import check_unchanged
-
-        check_unchanged(stamps, Path(__file__).parent)
 
 
 def _in_one_directory(main: Callable[[Any], None], job: Any) -> None:

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from protocol.hashers.cross_modal.base import CanonicalDirections, CrossModalHasher
 from protocol.hashers.linear_algebra import quantizing_rotation
 from protocol.options import Count
-from protocol.registry import HasherRecord, Iterations
+from protocol.registry import HasherRecord
 
 
 @HasherRecord(
@@ -19,7 +19,6 @@ from protocol.registry import HasherRecord, Iterations
     "are no more directions than features in the narrower modality. Its regularisation is relative to the variance.",
     bits_within_features=False,
     random=True,
-    iterations=Iterations(option="n_iter", ms=0.25, grows=True),
 )
 class CCAITQ(CrossModalHasher):
     """Canonical correlation analysis of two modalities, followed by a common rotation.

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from protocol.hashers.supervised.base import AnchorHasher, labelled
 from protocol.hashers.training_set import TrainingSet
 from protocol.options import Count, at_least
-from protocol.registry import HasherRecord, Iterations
+from protocol.registry import HasherRecord
 
 _TOLERANCE = 4e-5  # of the mean square error: half its sum over 50,000 pairs changes by 1, as in the released code
 
@@ -27,7 +27,6 @@ Rows = NDArray[np.int64]
     "with 5 % of them, which is the same number. A fit makes at most n_iter passes over the bits.",
     bits_within_features=False,
     random=True,
-    iterations=Iterations(option="n_iter", ms=400),
 )
 class BRE(AnchorHasher):
     r"""Binary reconstructive embedding: relative Hamming distances approach 0 for related rows and 1 for others.

@@ -11,7 +11,7 @@ from protocol.hashers.base import Hasher
 from protocol.hashers.supervised.ksh import residue
 from protocol.hashers.training_set import Affinities, TrainingSet
 from protocol.options import Count, Positive
-from protocol.registry import HasherRecord, Iterations
+from protocol.registry import HasherRecord
 
 _ROUNDS = 5  # passes over all blocks in the inference of a bit, which ends earlier if no block changes
 _BINS = 31  # of a feature, between which trees split
@@ -32,7 +32,6 @@ Product = Callable[[Floats], Floats]
     "features at one of 30 values, and use 256 random features per bit. All pairs of training rows are used.",
     bits_within_features=False,
     random=True,
-    iterations=Iterations(option="n_trees", ms=100, grows=True),
 )
 class FastHash(Hasher):
     r"""Fast supervised hashing: two steps for each bit, inference of the bit and boosted decision trees that learn it.

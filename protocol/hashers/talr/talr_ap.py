@@ -2,7 +2,7 @@
 
 from protocol.hashers.talr.base import TALR
 from protocol.hashers.talr.objectives import ap_r, ap_s, binary_gains
-from protocol.registry import HasherRecord, Iterations
+from protocol.registry import HasherRecord
 
 
 @HasherRecord(
@@ -18,7 +18,6 @@ from protocol.registry import HasherRecord, Iterations
     "0.0005.",
     bits_within_features=True,
     random=True,
-    iterations=Iterations(option="n_steps", ms=5),
 )
 class TALRAP(TALR):
     r"""Tie-aware learning to rank for AP, with each row as a query to the rest of its minibatch.

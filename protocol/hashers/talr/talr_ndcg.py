@@ -2,7 +2,7 @@
 
 from protocol.hashers.talr.base import TALR
 from protocol.hashers.talr.objectives import dcg_r, dcg_s, graded_gains
-from protocol.registry import HasherRecord, Iterations
+from protocol.registry import HasherRecord
 
 
 @HasherRecord(
@@ -14,7 +14,6 @@ from protocol.registry import HasherRecord, Iterations
     "minibatch; in the released code the query, with the highest level, counts as well.",
     bits_within_features=True,
     random=True,
-    iterations=Iterations(option="n_steps", ms=5),
 )
 class TALRNDCG(TALR):
     """Tie-aware learning to rank for NDCG, with each row as a query to the rest of its minibatch.

@@ -1,0 +1,86 @@
+"""Existing results are accepted only with a record of how they were made.
+
+Snakemake repeats a job whose parameters or code differ from its record of them in ``.snakemake``. Where it has no
+record, because that folder was deleted or only the results were copied, it would accept any file.
+"""
+
+import functools
+from typing import Any
+
+from protocol.provenance.checksums import SUFFIX, read_origin
+from protocol.provenance.origins import Origin, holders, origin
+
+_N_LISTED = 10
+
+
+def refusal(workflow: Any, experiment: str) -> list[str]:
+    """Return why existing results can't be used, and what to do; empty if they can.
+
+    Parameters
+    ----------
+    workflow : snakemake.workflow.Workflow
+        After it has made its plan.
+    experiment : str
+
+    Returns
+    -------
+    list of str
+        A line for each result that Snakemake would accept without a record of its own, or else for each result that a
+        job would read although it was made with other seeds, options or code than those of the experiment, for example
+        one that was accepted with ``--touch``. Only the first files are listed. The last line is advice.
+    """
+    problems = dict.fromkeys(_unrecorded(workflow, experiment), "Snakemake has no record of how it was made")
+    advice = (
+        "Copy the folder .snakemake of the run that made these results, or make everything again: --forceall. "
+        "To accept files as they are: snakemake --touch --force FILE ..., or --touch --forceall for all."
+    )
+    if not problems:
+        problems = _differing(workflow, experiment)
+        advice = "Make everything again, --forceall, or use the config file and the code that made these results."
+    named = {file.storage_object.query if file.is_storage else file: text for file, text in problems.items()}
+    lines = [f"{file}: {text}." for file, text in named.items()]
+    more = [f"... and {len(lines) - _N_LISTED:,} more files."] if len(lines) > _N_LISTED else []
+    return [*lines[:_N_LISTED], *more, advice] if lines else []
+
+
+def _unrecorded(workflow: Any, experiment: str) -> list[Any]:
+    """Return the results that Snakemake would accept without a record of its own, but not their checksum files."""
+    folders = (f"results/{experiment}/", "results/datasets/", "results/downloads/")
+    return [
+        file
+        for job in workflow.dag.jobs
+        if not workflow.dag.needrun(job) and workflow.dag.reason(job).no_metadata
+        for file in job.output
+        if any(folder in file for folder in folders) and not file.endswith(SUFFIX)
+        if workflow.persistence.metadata(file) is None and workflow.async_run(file.exists())
+    ]
+
+
+def _differing(workflow: Any, experiment: str) -> dict[Any, str]:
+    """Return how the origin of each existing result that a job will read differs from the expected one."""
+    dag, problems = workflow.dag, dict[Any, str]()
+
+    def read(job: Any) -> list[tuple[Any, Any, Any]]:
+        """Return the results that a job reads, the file that contains the origin of each, and the job that makes it."""
+        makers = {file: maker for maker, files in dag.dependencies[job].items() for file in files}
+        return [(file, holder, makers.get(file)) for file, holder in holders(job.input, experiment).items()]
+
+    @functools.cache
+    def expected(job: Any) -> Origin:
+        made_with = (expected(maker) if maker else read_origin(holder) for _, holder, maker in read(job))
+        return origin(dict(job.params.items()), made_with)
+
+    for job in dag.needrun_jobs():
+        for file, holder, maker in read(job):
+            if maker is None or dag.needrun(maker):
+                continue
+            if holder.is_storage:
+                if workflow.dryrun:  # which downloads nothing
+                    continue
+                workflow.async_run(holder.retrieve_from_storage())
+            found, due = read_origin(holder), expected(maker)
+            if found is None:
+                problems[file] = "does not contain what it was made with"
+            elif kinds := [kind for kind in due if found[kind] != due[kind]]:
+                problems[file] = f"made with other {' and '.join(kinds)} than those of the experiment"
+    return problems

@@ -1,0 +1,631 @@
+"""Results that anyone can check: records of scores, and the tables of experiments, recomputed from the codes.
+
+A record is the JSON of `protocol evaluate`. The tables of an experiment are checked against its codes, and stored
+tables against each other.
+"""
+
+import csv
+import hashlib
+import io
+import itertools
+import json
+import math
+import re
+import tempfile
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from protocol import __version__, counting, registry
+from protocol.checks import ProtocolError, counted, integer, need
+from protocol.comparison.reading import FILES, explained, read_json
+from protocol.evaluation import Codes, Evaluation, Judgments, Nearest, Outputs, Relevant, bucket_search, evaluate
+from protocol.evaluation.exclusion import excluded_labels, read_positions
+from protocol.evaluation.ground_truth import Truth, only_truth
+from protocol.evaluation.printed import Printed, json_text
+from protocol.evaluation.progress import Progress, stage
+from protocol.metrics import evaluate_extended, in_database_order, mean
+from protocol.provenance import checksums, storage
+from protocol.scores import summary as tables
+from protocol.scores.tables import DIGITS as _OF_TABLES
+from protocol.scores.tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from protocol.auditing import Audit
+
+__all__ = ["Check", "Verification", "verify"]
+
+HOLDS, FAILS, UNCHECKED, NOTE = "holds", "fails", "not checked", "note"
+DIGITS = 15
+"""The number of significant digits in which a recorded value must agree with the computed one."""
+_ROUNDED = 12  # differences beyond this digit may come from another processor
+_NAMES = ("name", "dataset", "split", "ground_truth")
+_CALLED = {"codes_sha256": "codes", "labels_sha256": "labels", "ground_truth_sha256": "ground truth"}
+_DIGEST = re.compile("[0-9a-f]{64}")
+_LONGEST = 100
+_ABSENT = object()
+_Tables = Mapping[str, "pd.DataFrame"]
+"""Stored tables by file; their column ``line`` is the line in the file."""
+_KEYS: dict[str, tuple[str, ...]] = {
+    "metrics.csv": tables.COLUMNS[:-1],
+    "runs.csv": (*tables.PLACE, "run"),
+    "summary.csv": tables.COMBINATION,
+}
+"""The columns that identify a row of each table of an experiment."""
+_OTHER = {"mean", "std", "n_runs", "options", "supervision", "version"}
+"""Columns that are not compared with the codes: the first three are compared with metrics.csv."""
+_NUMBERS = ("value", "mean", "std", "n_runs")
+"""The columns whose cells must be numbers."""
+_UNITS = 1.5
+"""The largest difference of a mean, in units of the values' ninth digit, because they are rounded as well."""
+_FEW = 10  # at most this many cells of a table are listed
+
+
+class Check(NamedTuple):
+    """One line of a verification: the outcome, such as "fails", its place in the record, and what was compared."""
+
+    outcome: str
+    place: str
+    text: str
+    n_values: int = 0
+    """The number of values that were recomputed, and are the same."""
+
+    def __str__(self) -> str:
+        return f"{self.outcome:<{len(UNCHECKED)}}  {self.place}: {self.text}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verification(Printed):
+    """What holds of a record or of tables, and what does not.
+
+    Parameters
+    ----------
+    file : str
+        The record, or the folder of the tables.
+    checks : tuple of Check
+    """
+
+    file: str
+    checks: tuple[Check, ...]
+
+    @property
+    def n_values(self) -> int:
+        """The number of values that were recomputed, and are the same."""
+        return sum(check.n_values for check in self.checks)
+
+    @property
+    def failures(self) -> list[Check]:
+        """The checks that failed."""
+        return [check for check in self.checks if check.outcome == FAILS]
+
+    @property
+    def holds(self) -> bool:
+        """Whether at least one value was recomputed and no check failed."""
+        return self.n_values > 0 and not self.failures
+
+    @property
+    def verdict(self) -> str:
+        """The result in one line; it names the first failure."""
+        if self.holds:
+            n = sum(check.outcome == UNCHECKED for check in self.checks)
+            lines = f"; {counted(n, 'line')} above not checked" if n else ""
+            return f"{self.file}: verified: {counted(self.n_values, 'value')} recomputed{lines}."
+        if not self.failures:
+            return f"{self.file}: not verified: no value was recomputed."
+        first, n_more = self.failures[0], len(self.failures) - 1
+        more = f" ({n_more:,} more)" if n_more else ""
+        return f"{self.file}: not verified: {first.place}: {first.text.rstrip('.')}{more}."
+
+    def parts(self) -> list[str | Table]:
+        """Return a line for each check, and the verdict."""
+        return ["\n".join(map(str, self.checks)), self.verdict]
+
+    def content(self) -> dict[str, Any]:
+        """Return the fields of the JSON object."""
+        return {"file": self.file, "verified": self.holds, "n_values": self.n_values, "checks": self.checks}
+
+
+def verify(
+    record: str | Path,
+    query_codes: Any = None,
+    database_codes: Any = None,
+    *,
+    query_labels: Any = None,
+    database_labels: Any = None,
+    truth: Relevant | Judgments | Nearest | None = None,
+    lists: Mapping[str, str | Path] | None = None,
+    digits: int = DIGITS,
+    threads: int = 1,
+    progress: Progress = None,
+) -> Verification:
+    """Check a record by recomputing its values from the codes, or check the tables of an experiment.
+
+    Parameters
+    ----------
+    record : str or Path
+        The JSON of ``protocol evaluate --json`` or `Evaluation.write_json`; or a folder with the tables of an
+        experiment (``results/NAME``) or with stored tables, in which case all other parameters but `progress` are
+        ignored.
+    query_codes : array_like, str, Path or Codes, optional
+        The codes of the queries. If None, the file that the record names, relative to the record. Codes without an
+        encoding have the recorded one.
+    database_codes : array_like, str, Path or Codes, optional
+        The codes of the database, with the same default.
+    query_labels : array_like, str or Path, optional
+        The labels of the queries, as for `protocol.evaluate`.
+    database_labels : array_like, str or Path, optional
+        The labels of the database, as for `protocol.evaluate`.
+    truth : Relevant or Nearest, optional
+        The ground truth in place of labels; the numbers and the distance of `Nearest` are the recorded ones.
+    lists : mapping of str to str or Path, optional
+        The lists of the split by partition, or its file as ``split``, which are audited; by default those that the
+        record names.
+    digits : int, default=15
+        The number of significant digits to which values must agree.
+    threads : int, default=1
+        Threads for the search of the nearest items and for counting.
+    progress : callable, optional
+        Called as ``progress(done, total, stage)``, as by `protocol.evaluate`.
+
+    Returns
+    -------
+    Verification
+        Its string has a line for each check, and `Verification.holds` is whether none of them failed.
+
+    Raises
+    ------
+    ProtocolError
+        If the record is missing or is not a record, or if a folder is given together with inputs of a record. Inputs
+        that can't be read are failed checks.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path, labels = Path(folder, "mine.json"), {"query_labels": [7], "database_labels": [7, 8]}
+    ...     evaluate([[0, 1]], [[0, 1], [1, 1]], **labels, metrics="mAP").write_json(path)
+    ...     same = verify(path, [[0, 1]], [[0, 1], [1, 1]], **labels)
+    ...     other = verify(path, [[0, 1]], [[0, 1], [1, 0]], **labels)
+    >>> same.holds, other.holds, other.failures[0].place
+    (True, False, 'database codes')
+    """
+    integer(digits, "digits", maximum=DIGITS)
+    path = Path(record)
+    try:
+        is_folder = path.is_dir()
+    except OSError as error:
+        raise ProtocolError(f"record: {record!s:.80}... is not a usable path ({error.strerror}).") from error
+    if is_folder:
+        inputs = (query_codes, database_codes, query_labels, database_labels, truth, lists or None)
+        if digits != DIGITS or any(one is not None for one in inputs):
+            raise ProtocolError(f"{path}: codes, a ground truth, lists and digits need a JSON file, not a folder.")
+        return _verify_folder(path, progress)
+    of_record, given = _Record(path, read_json(path)), (query_codes, database_codes)
+    checks = list[Check]()
+    try:
+        with explained(path):
+            codes = list(map(of_record.codes, ("query_codes", "database_codes"), given))
+            source = of_record.truth(query_labels, database_labels, truth)
+            evaluation, expected = of_record.computed(codes, source, threads, progress)
+            checks += of_record.compared(expected, evaluation.inputs, digits)
+            checks += of_record.files(evaluation)
+            checks += of_record.split(lists)
+            checks += of_record.others(expected)
+            checks += (Check(NOTE, name, text) for name, text in evaluation.code_utilisation.sentences().items())
+    except (ProtocolError, OSError) as error:
+        checks.append(Check(FAILS, "recomputation", str(error)))
+    return Verification(str(path), tuple(checks))
+
+
+def audit_checks(audited: "Audit") -> Iterator[Check]:
+    """Yield a failed check for each error that an audit found, or else one that holds."""
+    errors = [one for found in audited.findings.values() for one in found if one.severity == "error"]
+    yield from (Check(FAILS, "audit", f"{one.name}: {one.count:,} ({', '.join(one.examples[:3])})") for one in errors)
+    if not errors:
+        yield Check(HOLDS, "audit", f"no error; the split protocol is {audited.runs[0].name}")
+
+
+# Records
+
+
+@dataclass(frozen=True)
+class _Record:
+    """A record, and the checks of its parts."""
+
+    path: Path
+    content: dict[str, Any]
+
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        """The files of the inputs, relative to the record; those of codes have their encoding."""
+        return self.content.get("inputs") or {}
+
+    def file(self, role: str, given: Any = None) -> Any:
+        """Return an input: the given one, or else the file that the record names, or None."""
+        recorded = self.inputs.get(role)
+        name = recorded["file"] if isinstance(recorded, dict) else recorded
+        return str(self.path.parent / name) if given is None and name is not None else given
+
+    def codes(self, role: str, given: Any) -> Codes | Outputs:
+        """Return the codes of one side in the recorded encoding, unless they have their own."""
+        values = self.file(role, given)
+        if values is None:
+            raise ProtocolError(f"{role.replace('_', ' ')} are missing: the record does not name their file.")
+        if isinstance(values, Codes):
+            return replace(values, n_bits=values.n_bits or self.content["n_bits"])
+        if isinstance(values, Outputs):
+            return values
+        if role == "query_codes" and self.content["ranking"] == "asymmetric":
+            return Outputs(values)
+        of_file = {name: one for name, one in self.inputs.get(role, {}).items() if name != "file"}
+        of_record = {name: self.content[name] for name in ("n_bits", "binarize")}
+        return Codes(values, **(of_record | of_file if given is None else of_file | of_record))
+
+    def truth(self, query_labels: Any, database_labels: Any, truth: Any) -> Truth:
+        """Return the ground truth: the inputs that were given, or else the files that the record names."""
+        nearest = self.content.get("nearest")
+        if truth is None and query_labels is None and database_labels is None:
+            if lists := self.file("relevance"):
+                ids = self.file("query_ids"), self.file("database_ids")
+                truth = Judgments(lists, *ids) if all(ids) else Relevant(lists)
+            elif nearest:
+                truth = Nearest(self.file("query_vectors"), self.file("database_vectors"))
+        if isinstance(truth, Nearest) and nearest:
+            k, distance, relevant = (nearest[name] for name in ("numbers", "distance", "relevant"))
+            truth = replace(truth, k=k, distance=distance, relevant=relevant)
+        if truth is not None:
+            return only_truth(query_labels, database_labels, truth)
+        labels = self.file("query_labels", query_labels), self.file("database_labels", database_labels)
+        return only_truth(*labels, None)
+
+    def computed(
+        self, codes: list[Any], truth: Any, threads: int, progress: Progress
+    ) -> tuple[Evaluation, dict[str, Any]]:
+        """Return the evaluation that the record describes, and its content as JSON has it."""
+        recorded = self.content
+        evaluation = evaluate(
+            *codes,
+            truth=truth,
+            metrics=list(recorded["metrics"]),
+            convention=recorded["convention"],
+            spread="spread" in recorded,
+            leave_one_out=recorded.get("leave_one_out", False),
+            threads=threads,
+            progress=progress,
+        )
+        expected = evaluation.content()
+        if "without_queries" in recorded:
+            expected |= evaluation.without(np.array(recorded["without_queries"]["excluded"], dtype=np.int64)).content()
+        if "bucket_search" in recorded:
+            query, database = (Codes(side, evaluation.n_bits) for side in evaluation.codes[:2])
+            keys, relevant = list(recorded["bucket_search"]), Relevant(evaluation.truth.relevance)
+            searched = bucket_search(query, database, keys, truth=relevant, convention=evaluation.convention)
+            expected |= searched.content()
+        return evaluation, json.loads(json_text(expected))
+
+    def compared(self, expected: Mapping[str, Any], inputs: Mapping[str, Any], digits: int) -> Iterator[Check]:
+        """Yield the fields that differ from the computed ones, those of the inputs first, and the equal ones."""
+        same = []
+        for key, value in sorted(expected.items(), key=lambda field: field[0] not in _CALLED):
+            if key in (*_NAMES, "version"):
+                continue
+            different = dict(_differences(self.content.get(key, _ABSENT), value, digits))
+            yield from (Check(FAILS, _place(inputs, key, *place), text) for place, text in different.items())
+            if key == "metrics":
+                held = {name: mean for name, mean in value.items() if not {(), (name,)} & different.keys()}
+                yield from (Check(HOLDS, name, json.dumps(mean), 1) for name, mean in held.items())
+            elif not different:
+                same.append(_CALLED.get(key, key))
+        yield Check(HOLDS, "as recorded", ", ".join(same) or "nothing")
+
+    def files(self, evaluation: Evaluation) -> Iterator[Check]:
+        """Yield the checks of the CSV files to which the record refers, each with the first line that differs."""
+        for key in FILES:
+            if reference := self.content.get(key):
+                file = self.path.parent / reference["file"]
+                yield _same_file(key, file, reference)
+                if file.is_file():
+                    with tempfile.TemporaryDirectory() as folder:
+                        computed = Path(folder, "computed.csv")
+                        getattr(evaluation, f"write_{key}")(computed)
+                        if difference := _first_difference(file, computed):
+                            yield Check(FAILS, key, difference)
+
+    def split(self, given: Mapping[str, str | Path] | None) -> Iterator[Check]:
+        """Yield the checks of the lists of the split, or else of its declared sizes."""
+        from protocol.auditing import audit
+
+        recorded = self.content.get("lists") or {}
+        files = {part: self.path.parent / one["file"] for part, one in recorded.items()} | dict(given or {})
+        same = [_same_file(f"list of {part}", Path(files[part]), one) for part, one in recorded.items()]
+        yield from same
+        name = self.content.get("split")
+        protocol = name if name in registry.names("split") else None
+        if not files or not all(Path(file).is_file() for file in files.values()):
+            declared = None if protocol is None else registry.get("split", protocol)
+            if declared is not None and not declared.open:
+                sizes = declared.sizes({}, n_items=declared.n_items, n_classes=declared.n_classes)
+                yield from self.sizes(sizes, f"declared by {protocol}")
+            yield Check(UNCHECKED, "audit", "needs the lists of the split")
+            return
+        whole = [files.pop("split")] if "split" in files else []
+        audited = audit(*whole, protocol=protocol, **files)
+        yield from self.sizes({part: len(rows) for part, rows in audited.runs[0].split.entries.items()}, "listed")
+        yield from audit_checks(audited)
+
+    def sizes(self, sizes: Mapping[str, int], where: str) -> Iterator[Check]:
+        """Yield the checks of the numbers of items against other ones."""
+        for part, field in (("query", "n_queries"), ("database", "n_database")):
+            if part in sizes:
+                size = sizes[part] - (part == "database" and self.content.get("leave_one_out", False))
+                outcome = HOLDS if size == self.content[field] else FAILS
+                yield Check(outcome, field, f"{self.content[field]:,} recorded, {size:,} {where}")
+
+    def others(self, expected: Mapping[str, Any]) -> Iterator[Check]:
+        """Yield the fields that can't be computed, and another version."""
+        if names := [name for name in _NAMES if self.content.get(name) is not None]:
+            yield Check(UNCHECKED, ", ".join(names), "names, which nothing but the record states")
+        if others := [key for key in self.content if key not in (*expected, "inputs", "lists", *FILES)]:
+            yield Check(UNCHECKED, ", ".join(others), "not recomputed")
+        if (version := self.content.get("version")) != __version__:
+            yield Check(NOTE, "version", f"{version} recorded, {__version__} installed")
+
+
+def _place(inputs: Mapping[str, Any], key: str, *place: str) -> str:
+    """Return the name of a field in messages; a digest is called by what it identifies, and the file of that."""
+    if key not in _CALLED:
+        return ": ".join(place if key == "metrics" and place else (key, *place))
+    name = " ".join((*place, _CALLED[key]))
+    file = inputs.get(name.replace(" ", "_"))
+    file = file["file"] if isinstance(file, dict) else file
+    return name if file is None else f"{name} ({file})"
+
+
+def _differences(
+    recorded: Any, computed: Any, digits: int, place: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the places in which two values of JSON differ, and both values in words."""
+    if isinstance(recorded, list) and isinstance(computed, list) and len(recorded) == len(computed):
+        recorded, computed = ({str(at): one for at, one in enumerate(values)} for values in (recorded, computed))
+    if isinstance(recorded, dict) and isinstance(computed, dict):
+        for key in recorded | computed:
+            both = recorded.get(key, _ABSENT), computed.get(key, _ABSENT)
+            yield from _differences(*both, digits, (*place, key))
+    elif not _equal(recorded, computed, digits):
+        rounding = "" if not _equal(recorded, computed, _ROUNDED) else f"; the same to {_ROUNDED} digits, see --digits"
+        yield place, f"{_shown(recorded, computed)} recorded, {_shown(computed, recorded)} computed{rounding}"
+
+
+def _equal(recorded: Any, computed: Any, digits: int) -> bool:
+    """Return whether two values are equal, numbers to a number of significant digits."""
+    if all(isinstance(one, int | float) and not isinstance(one, bool) for one in (recorded, computed)):
+        return math.isclose(recorded, computed, rel_tol=0.8 * 10.0**-digits, abs_tol=0)
+    return type(recorded) is type(computed) and recorded == computed
+
+
+def _shown(value: Any, other: Any) -> str:
+    """Return a value in words: of a digest, only the start if the other one has another start."""
+    if value is _ABSENT:
+        return "nothing"
+    if _DIGEST.fullmatch(str(value)):
+        return f"SHA-256 {value[:12] if str(other)[:12] != value[:12] else value}"
+    text = json.dumps(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _same_file(place: str, file: Path, reference: Mapping[str, Any]) -> Check:
+    """Return the check of a recorded file's digest; a byte-order mark, which other programs add, is no difference."""
+    if not file.is_file():
+        return Check(FAILS, place, f"{file} is missing")
+    if hashlib.sha256(content := file.read_bytes()).hexdigest() == reference["sha256"]:
+        return Check(HOLDS, place, file.name)
+    if hashlib.sha256(content.removeprefix(BOM_UTF8)).hexdigest() == reference["sha256"]:
+        return Check(HOLDS, place, f"{file.name}, with a byte-order mark")
+    return Check(FAILS, place, f"{file.name} is another file than the recorded one: its SHA-256 differs")
+
+
+def _first_difference(file: Path, computed: Path) -> str:
+    """Return the first cell of a CSV file that differs from the computed one, by column; empty if there is none."""
+    rows, due = (
+        list(csv.DictReader(path.read_text(encoding="utf-8-sig", errors="replace").splitlines(), restkey="(none)"))
+        for path in (file, computed)
+    )
+    nothing: dict[str, str] = {}
+    for line, (row, expected) in enumerate(itertools.zip_longest(rows, due, fillvalue=nothing), 2):
+        for column in expected | row:
+            if row.get(column) != expected.get(column):
+                where = f"{file.name}: line {line} ({' '.join(next(iter((expected or row).items())))}), {column}"
+                return f"{where}: {row.get(column)} recorded, {expected.get(column)} computed"
+    return ""
+
+
+# Tables
+
+
+def _verify_folder(folder: Path, progress: Progress = None) -> Verification:
+    """Check the tables in a folder, or in each of its folders; see `protocol.verify`.
+
+    Raises
+    ------
+    ProtocolError
+        If there are no tables.
+    """
+    need("pandas", "report")
+    folders = [folder] if any(folder.glob("*.csv")) else sorted({path.parent for path in folder.glob("*/*.csv")})
+    if not folders:
+        raise ProtocolError(f"{folder}: no tables of an experiment (*.csv) in this folder or its subfolders.")
+    checks = ((one.name, check) for one in map(Path.resolve, folders) for check in _of_folder(one, progress))
+    return Verification(str(folder), tuple(check._replace(place=f"{name}/{check.place}") for name, check in checks))
+
+
+def _of_folder(folder: Path, progress: Progress) -> Iterator[Check]:
+    """Yield the checks of the tables in a folder."""
+    import pandas as pd
+
+    stored = {}
+    for path in sorted(folder.glob("*.csv")):
+        try:
+            checksums.verify(path, required=False)
+            table = pd.read_csv(path)
+            for column in table.columns.intersection(_NUMBERS if "metric" in table else ()):
+                table[column] = _numbers(table[column])
+            stored[path.name] = table.assign(line=range(2, len(table) + 2))
+        except ValueError as error:  # those of pandas and of this package
+            yield Check(FAILS, path.name, " ".join(str(error).split()))
+    checks, codes = list[Check](), sorted(folder.glob("*/*/run*/*/codes.h5"))
+    parts = {"tables": _means(stored)}
+    if codes and stored.keys() >= _KEYS.keys():
+        of_audit = _audited(folder, stored.get("audit.csv"))
+        parts["codes"] = itertools.chain(_from_codes(folder, codes, stored, progress), of_audit)
+    for place, part in (parts | {"runs": _same_runs(stored)}).items():
+        try:
+            checks += part
+        except (KeyError, IndexError) as error:
+            checks.append(Check(FAILS, place, f"a table has no rows, or no column {error}"))
+        except (ValueError, OSError) as error:  # ProtocolError, and columns that pandas can't compare
+            checks.append(Check(FAILS, place, " ".join(str(error).split())))
+    yield from checks
+    if others := [name for name in stored if name not in {check.place for check in checks}]:
+        yield Check(UNCHECKED, ", ".join(others), "the codes, or the runs, from which they were computed are not there")
+
+
+def _numbers(column: "pd.Series") -> "pd.Series":
+    """Return the numbers of a column, NaN for empty cells; ValueError for any other text."""
+    import pandas as pd
+
+    numbers = pd.to_numeric(column, errors="coerce")
+    if (wrong := numbers.isna() & column.notna()).any():
+        at = int(wrong.argmax())
+        raise ValueError(f"line {at + 2}: {column.name}: expected a number, got {column.iloc[at]!r}")
+    return numbers
+
+
+def _with(stored: _Tables, *columns: str) -> "list[tuple[str, pd.DataFrame]]":
+    """Return the tables that have a metric and other columns."""
+    return [(name, table) for name, table in stored.items() if {"metric", *columns} <= set(table)]
+
+
+def _means(stored: _Tables) -> Iterator[Check]:
+    """Yield the check of each table of means for which another table has the values of all runs."""
+    pairs = itertools.product(_with(stored, "run", "value"), _with(stored, "mean", "std", "n_runs"))
+    for (of_runs, values), (name, every) in pairs:
+        means = every[every["extension"] == "none"] if "extension" in every and "extension" not in values else every
+        on = [column for column in tables.COMBINATION if column in values and column in means]
+        groups = values.groupby(on)["value"]
+        computed = groups.agg(mean="mean", std="std", n_runs="size", largest=lambda one: one.abs().max()).reset_index()
+        both = means.merge(computed, on=on)
+        if (both["n_runs_x"] == both["n_runs_y"]).any():  # else nothing in common, or the table of a single run
+            others = len(every) - len(both)
+            more = f"; no table has the runs of the other {others:,}" if others else ""
+            yield from _compared(name, means, computed, on, f"means of the runs in {of_runs}{more}", n_values=len(both))
+
+
+def _same_runs(stored: _Tables) -> Iterator[Check]:
+    """Yield the check of each two tables that have values of the same runs."""
+    for (name, one), (other, values) in itertools.combinations(_with(stored, "run", "value"), 2):
+        on = [column for column in tables.COLUMNS[:-1] if column in one and column in values]
+        if len(one.merge(values, on=on)):
+            yield from _compared(name, one, values[[*on, "value"]], on, f"values of the same runs in {other}")
+
+
+def _compared(
+    name: str, stored: "pd.DataFrame", computed: "pd.DataFrame", on: list[str], what: str, n_values: int = 0
+) -> Iterator[Check]:
+    """Yield failed checks for the first cells of a table that differ from computed ones, or else one that holds."""
+    both, wrong = stored.merge(computed, on=on, suffixes=("", " computed")), []
+    for column in computed.columns.intersection(stored.columns).drop(on):
+        one, other = both[column], both[f"{column} computed"]
+        different = (one != other) & ~(one.isna() & other.isna())
+        if column in ("mean", "std"):
+            unit = 10.0 ** (np.floor(np.log10(both["largest"].where(both["largest"] > 0, 1.0))) - 8)
+            different &= ~((one - other).abs() <= _UNITS * unit)
+        for row in both[different].to_dict("records"):
+            wrong.append(f"line {row['line']}: {column} {row[column]}, not {row[f'{column} computed']}")
+    yield from (Check(FAILS, name, f"{one} ({what})") for one in wrong[:_FEW])
+    if len(wrong) > _FEW:
+        yield Check(FAILS, name, f"{len(wrong) - _FEW:,} more cells ({what})")
+    if not wrong:
+        yield Check(HOLDS, name, f"{counted(len(both), 'row')}: {what}", n_values)
+
+
+def _audited(folder: Path, stored: "pd.DataFrame | None") -> Iterator[Check]:
+    """Yield the checks of the audit of each split protocol, and of the findings in the experiment's own audit."""
+    from protocol.auditing import audit
+
+    for split in sorted((folder / "splits").iterdir()):
+        for check in audit_checks(audit(*sorted(split.glob("run*/splits.h5")))):
+            yield check._replace(place=f"splits/{split.name}", text=f"audit: {check.text}")
+    if stored is not None:
+        for row in stored[stored["severity"] == "error"].head(_FEW).itertuples():
+            yield Check(FAILS, "audit.csv", f"line {row.line}: an error, {row.finding} in {row.file}")
+        yield Check(UNCHECKED, "audit.csv", "what was fitted is not audited again")
+
+
+def _from_codes(folder: Path, codes: Sequence[Path], stored: _Tables, progress: Progress) -> Iterator[Check]:
+    """Yield the checks of the tables of an experiment against the scores of its codes."""
+    import pandas as pd
+
+    without, summary = read_positions(folder.glob("excluded.csv")), stored["summary.csv"]
+    scores = _scores(folder, codes, stored, without, progress)
+    runs = scores[["feature", "split", "run"]].drop_duplicates().itertuples(index=False, name=None)
+    excluded = excluded_labels(without, runs)
+    computed = {"metrics.csv": scores, "runs.csv": tables.runs_of(scores)}
+    computed["summary.csv"] = tables.summarise(scores, empty=summary["empty"].iloc[0], excluded=excluded)
+    for name, keys in _KEYS.items():
+        text = computed[name].drop(columns=[*_OTHER], errors="ignore").to_csv(index=False, float_format=_OF_TABLES)
+        on, table = list(keys), pd.read_csv(io.StringIO(text))
+        n_rows = len(stored[name].merge(table, on=on))
+        n_values = n_rows if name == "metrics.csv" else 0
+        yield from _compared(name, stored[name], table, on, "computed from the codes", n_values)
+        missing = table[on].merge(stored[name][on], on=on, how="left", indicator=True).query("_merge == 'left_only'")
+        for key in missing[on].head(_FEW).itertuples(index=False, name=None):
+            yield Check(FAILS, name, f"no row for {', '.join(map(str, key))} ({len(missing):,} missing)")
+        if others := len(stored[name]) - n_rows:
+            yield Check(UNCHECKED, name, f"{counted(others, 'row')}, whose codes are not there")
+
+
+def _scores(
+    folder: Path, codes: Sequence[Path], stored: _Tables, without: Mapping[Any, Any], progress: Progress
+) -> "pd.DataFrame":
+    """Return the scores of all codes, as the stages of the pipeline compute them."""
+    import pandas as pd
+
+    rows, report = list[tuple[Any, ...]](), stage(progress, "counting", len(codes))
+    summary = stored["summary.csv"]
+    dataset, empty = (summary[name].iloc[0] for name in ("dataset", "empty"))
+    for path in codes:
+        feature, _, _, hasher, _ = path.relative_to(folder).parts
+        own = tables.at(summary, feature=feature, hasher=hasher)
+        extensions = own[["extension", "extension_bits"]].drop_duplicates().itertuples(index=False, name=None)
+        asked = list(extensions), list(own["metric"].unique())
+        for of_run in _counts(folder, path, asked[1], without):
+            place = (dataset, feature, of_run.ground_truth, of_run.split, of_run.run, hasher, of_run.n_bits)
+            items = (of_run.relevance, of_run.counts.n_queries, of_run.counts.n_database, of_run.items)
+            for *extension, values in evaluate_extended(of_run.counts, *asked, empty=empty):
+                rows += [(*place, *extension, name, *items, mean(one)) for name, one in values.items()]
+        if report is not None:
+            report(1)
+    return pd.DataFrame(rows, columns=[*tables.COLUMNS[:-1], *tables.ITEMS, tables.COLUMNS[-1]])
+
+
+def _counts(
+    folder: Path, codes: Path, metrics: Sequence[str], without: Mapping[Any, Any]
+) -> Iterator[counting.StoredCounts]:
+    """Yield the counts of the codes of a run for each split and ground truth, without the excluded queries."""
+    run, truth = codes.parts[-3], codes.parents[1] / "ground_truth.h5"
+    with storage.opened(truth) as arrays:
+        splits = sorted({name.partition("/")[0] for name in arrays})
+    in_order = in_database_order(metrics)
+    for split in splits:
+        files = {"codes": codes, "ground_truths": truth, "splits": folder / "splits" / split / run / "splits.h5"}
+        place = (split, int(run.removeprefix("run")))
+        with tempfile.TemporaryDirectory() as temporary:
+            path = Path(temporary, "counts.h5")
+            counts = counting.counted(*place, files, code="", index_order=in_order, calls=1, earlier=path)
+            counting.write_counts(path, counts, {place: files})
+            yield from counting.read_counts(path, without=without)
