@@ -61,11 +61,10 @@ def run(arguments: argparse.Namespace) -> None:
 def relevance(arguments: argparse.Namespace) -> "Judgments | Relevant | None":
     """Return the relevance as the ground truth: judgments if there are ids."""
     from protocol.evaluation import Judgments, Relevant
-    from protocol.inputs.judgments import is_collection
 
     ids = arguments.query_ids, arguments.database_ids
     if arguments.relevance is None or None in ids:
-        if any(ids) or is_collection(arguments.relevance):
+        if any(ids):
             raise ProtocolError("Judgments need all of --relevance, --query-ids and --database-ids.")
         return None if arguments.relevance is None else Relevant(arguments.relevance)
     return Judgments(arguments.relevance, *ids)

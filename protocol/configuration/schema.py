@@ -16,7 +16,7 @@ import jsonschema  # type: ignore[import-untyped]
 import yaml
 
 from protocol.checks import ProtocolError, one_of
-from protocol.inputs.limits import check_regular
+from protocol.inputs.text import check_regular
 from protocol.shipped import PROJECT
 
 LONGEST_NAME = 80

@@ -10,7 +10,7 @@ from protocol.datasets._dataset import (
     statistics,
     store,
 )
-from protocol.datasets._fetch import File, Place, check_recorded, fetch, redacted
+from protocol.datasets._fetch import File, Place, fetch, redacted
 from protocol.datasets._user_paths import count_files, file_state, folder_state, user_paths
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "LazyRows",
     "Place",
     "blocks",
-    "check_recorded",
     "check_statistics",
     "count_files",
     "fetch",

@@ -117,18 +117,12 @@ class Data:
 
     def _check_labels(self, labels: NDArray) -> None:
         class_labels(labels, len(self.ids))
-        classes = len(self.class_names)
-        if labels.dtype != (np.int64 if labels.ndim == 1 else bool):
+        n, is_matrix = len(self.class_names), labels.ndim == 2
+        fits = labels.shape[1] == n if is_matrix else labels.min() >= 0 and labels.max() < n
+        if labels.dtype != (bool if is_matrix else np.int64) or not fits:
             raise ProtocolError(
-                f"labels: expected int64 of shape (n,) or bool of shape (n, n_classes), got {labels.dtype} of shape "
-                f"{labels.shape}."
-            )
-        if labels.ndim == 2 and labels.shape[1] != classes:
-            raise ProtocolError(f"labels: {labels.shape[1]:,} columns for {classes:,} class names.")
-        if labels.ndim == 1 and (labels.min() < 0 or labels.max() >= classes):
-            raise ProtocolError(
-                f"labels: expected values from 0 to {classes - 1}, the indices of the class names, got "
-                f"{labels.min()} to {labels.max()}."
+                f"labels: expected int64 (n,) from 0 to {n - 1}, the indices of the class names, or bool (n, {n}), got "
+                f"{labels.dtype} of shape {labels.shape}, from {labels.min()} to {labels.max()}."
             )
 
     @property

@@ -5,14 +5,15 @@ download are added here, because pooch has none of them.
 """
 
 import ftplib
+import io
 import json
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from protocol.checks import ProtocolError
 from protocol.provenance.checksums import checksum_path, verified
@@ -98,16 +99,11 @@ class Place:
         ProtocolError
             If a line of the lock file can't be read.
         """
-        entries = {}
-        for number, line in enumerate(self.lock.read_text().splitlines() if self.lock.exists() else (), start=1):
-            try:
-                entry = json.loads(line)
-                entries[entry["file"]] = entry["sha256"]
-            except (ValueError, KeyError, TypeError) as error:
-                raise ProtocolError(
-                    f'{self.lock}: line {number}: expected {{"file": ..., "sha256": ..., "size": ...}}, got {line!r}. '
-                    "Restore the line, or delete it to record the checksum again."
-                ) from error
+        lines = self.lock.read_text().splitlines() if self.lock.exists() else []
+        try:
+            entries = {name: sha256 for sha256, name in map(str.split, lines)}
+        except ValueError as error:
+            raise ProtocolError(f"{self.lock}: expected lines `sha256 dataset/file`. Restore or delete it.") from error
         return entries.get(f"{self.dataset}/{file.name}")
 
     def sources(self, file: File) -> list[str]:
@@ -126,9 +122,8 @@ def fetch(file: File, place: Place) -> dict[str, Any]:
     Returns
     -------
     dict
-        The content of ``<file>.json`` next to the file: ``file``, ``source`` (None if the file was not downloaded by
-        this function), ``sha256``, ``size``, and ``note``, a warning for readers of the results if the file is not
-        known to be the official one, otherwise None.
+        The content of ``<file>.json`` next to the file: ``file``, ``source``, ``sha256``, ``size``, and ``note``, a
+        warning for readers of the results if the file is not known to be the official one, otherwise None.
 
     Raises
     ------
@@ -136,47 +131,25 @@ def fetch(file: File, place: Place) -> dict[str, Any]:
         If no source delivered the expected bytes; the message names each source with its problem, and explains how to
         add the file by hand. If the file can't be written.
     """
-    target, expected = place.path(file), place.sha256(file) or place.recorded(file)
-    if expected and target.exists() and file_sha256(target) == expected:
-        source, sha256 = _stored_provenance(file, place).get("source"), expected
-    else:
-        source, sha256 = _first_good(file, place, expected)
-    size = target.stat().st_size
+    target, record, expected = place.path(file), place.provenance(file), place.sha256(file) or place.recorded(file)
+    is_complete = target.exists() and record.exists() and checksum_path(record).exists()
+    if is_complete and expected is not None and file_sha256(target) == expected:
+        stored: dict[str, Any] = json.loads(verified(record))
+        return stored
+    source, sha256 = _first_good(file, place, expected)
     if expected is None:
-        entry = {"file": f"{place.dataset}/{file.name}", "sha256": sha256, "size": size}
         with explained(place.lock), open(place.lock, "a") as lock:  # one write, so that no other process can interfere
-            lock.write(f"{json.dumps(entry)}\n")
+            lock.write(f"{sha256}  {place.dataset}/{file.name}\n")
     note = None
     if file.sha256 is None and source not in file.urls:
         note = f"{file.name} has no official checksum and was not downloaded from an official source"
     elif file.sha256 not in (None, sha256):
         note = f"{file.name} is not the official file: it was downloaded from a mirror"
     note = note and f"{note}; its sha256 is {sha256}"
-    provenance = {"file": file.name, "source": source, "sha256": sha256, "size": size, "note": note}
-    with replacing(place.provenance(file), checksum=True) as path:
+    provenance = {"file": file.name, "source": source, "sha256": sha256, "size": target.stat().st_size, "note": note}
+    with replacing(record, checksum=True) as path:
         path.write_text(json.dumps(provenance, indent=1))
     return provenance
-
-
-def check_recorded(files: Iterable[File], place: Place) -> None:
-    """Raise ProtocolError if the checksum of a downloaded file differs from the one that the lock file records now.
-
-    This happens, for example, if the lock file was copied from other results.
-    """
-    for file in files:
-        actual, expected = _stored_provenance(file, place).get("sha256"), place.recorded(file)
-        if place.sha256(file) is None and None not in (actual, expected) and actual != expected:
-            raise ProtocolError(
-                f"{place.path(file)}: its sha256 is {actual}, but {place.lock} records {expected}. Delete the file to "
-                f"download it again, or delete the line of {place.dataset}/{file.name} to keep the file."
-            )
-
-
-def _stored_provenance(file: File, place: Place) -> dict[str, Any]:
-    """Return the provenance of a file; {} if the file does not exist or its download did not finish."""
-    record = place.provenance(file)
-    finished = all(path.exists() for path in (place.path(file), record, checksum_path(record)))
-    return json.loads(verified(record)) if finished else {}
 
 
 class _RefusedError(Exception):
@@ -196,8 +169,9 @@ def _first_good(file: File, place: Place, expected: str | None) -> tuple[str, st
         shown = source if source in file.urls else redacted(source)
         try:
             with replacing(target) as temporary:
-                with open(temporary, "wb") as output:
-                    _transfer(source, _Bounded(output, target, size), known=expected is not None or size is not None)
+                with _Bounded(temporary, "wb") as output:
+                    output.most = size or _MOST_BYTES
+                    _transfer(source, output, known=expected is not None or size is not None)
                 sha256, n_bytes = file_sha256(temporary), temporary.stat().st_size
                 if size not in (None, n_bytes) or expected not in (None, sha256):
                     wanted = [f"{size:,} bytes"] if size is not None else []
@@ -210,22 +184,15 @@ def _first_good(file: File, place: Place, expected: str | None) -> tuple[str, st
     raise ProtocolError(f"{file.name}: {'offline: ' * place.offline}{problem}. {_instruction(file, place, expected)}")
 
 
-class _Bounded:
+class _Bounded(io.FileIO):
     """A file for writing that refuses more bytes than the file has, so that a wrong source can't fill the disk."""
 
-    def __init__(self, file: IO[bytes], path: Path, size: int | None) -> None:
-        self._file, self._path = file, path
-        self._most = _MOST_BYTES if size is None else size
+    most = _MOST_BYTES
 
-    def write(self, block: bytes) -> None:
-        if self._file.tell() + len(block) > self._most:
-            raise _RefusedError(f"more than {self._most:,} bytes")
-        with explained(self._path):
-            self._file.write(block)
-            self._file.flush()
-
-    def flush(self) -> None:
-        """Do nothing: `write` flushes."""
+    def write(self, block: Any) -> int:
+        if self.tell() + len(block) > self.most:
+            raise _RefusedError(f"more than {self.most:,} bytes")
+        return super().write(block)
 
 
 def _transfer(source: str, output: _Bounded, *, known: bool) -> None:
@@ -268,35 +235,26 @@ def _reason(error: BaseException) -> str:
 
 def _instruction(file: File, place: Place, expected: str | None) -> str:
     """Return how to get the file by hand, where to put it, and how to accept another version."""
-    if place.sha256(file) == file.sha256:
-        how = file.by_hand or f"get it from {' or '.join(file.urls)}"
-    else:
+    how = file.by_hand or f"get it from {' or '.join(file.urls)}"
+    if place.sha256(file) != file.sha256:
         how = "find the file with the checksum given by mirror_sha256"
-    checksum = f" (sha256 {expected})" if expected else ""
-    if place.mirror and "://" not in place.mirror:
-        where = f"put it at {Path(place.mirror, place.dataset, file.name)}"
-    else:
-        where = f"put it at FOLDER/{place.dataset}/{file.name} and run with --config mirror=FOLDER"
-    other = ""
+    is_folder = place.mirror and "://" not in place.mirror
+    where = f"{place.mirror if is_folder else 'FOLDER'}/{place.dataset}/{file.name}"
+    option = "" if is_folder else " and run with --config mirror=FOLDER"
+    other = " To accept another version from the mirror, give its sha256 as mirror_sha256." if place.mirror else ""
     if expected is not None and place.sha256(file) is None:
         other = f" To accept another version, delete the line of {place.dataset}/{file.name} in {place.lock}."
-    elif place.mirror:
-        other = " To accept another version from the mirror, give its sha256 as mirror_sha256."
-    return f"To add it by hand: {how}{checksum}, and {where}.{other}"
+    return f"To add it by hand: {how}, and put it at {where}{option}.{other}"
 
 
 def redacted(url: str) -> str:
     """Return an address without its user name, password, query and fragment, any of which may contain credentials.
-
-    A password with an unescaped ``/`` or ``?`` is recognised by the port, which is then not a number.
 
     Examples
     --------
     >>> redacted("https://me:secret@example.org/files?token=secret")
     'https://***@example.org/files?***'
     """
-    scheme, separator, rest = url.partition("://")
-    if not separator:  # a path, or an address with a mistake
-        return re.sub(r"^[^/]*:.*@", "***@", url, flags=re.DOTALL)
-    rest = re.sub(r"^(?:[^/?#]*@|[^/?#:]*:(?!\d*[/?#]).*@)", "***@", rest, flags=re.DOTALL)
-    return f"{scheme}://{re.sub(r'(?<=[?#]).*', '***', rest, count=1, flags=re.DOTALL)}"
+    if ":" not in url:  # a path
+        return url
+    return re.sub(r"(?<=[?#]).*", "***", re.sub(r":.*@", "://***@", url, flags=re.DOTALL), count=1, flags=re.DOTALL)

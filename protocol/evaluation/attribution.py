@@ -18,8 +18,7 @@ from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import as_integers
 from protocol.inputs.conversion import is_file, named
-from protocol.inputs.judgments import read_ids
-from protocol.inputs.rankings import read_results
+from protocol.inputs.judgments import read_ids, read_results
 from protocol.metrics import ORDERS, mean, neighbours_found
 from protocol.scores.tables import Table
 from protocol.truth import Distance, Neighbours, check_rows, nearest, pair_distances
@@ -373,7 +372,7 @@ def attribute(
     ----------
     results : array_like, str, Path, or mapping of str to these
         Row numbers of the items that were found for each query, from 0, the nearest first, (n_queries, K); -1 is no
-        item. Or files, see `protocol.inputs.rankings.read_results`; or several results by name.
+        item. Or files, see `protocol.inputs.judgments.read_results`; or several results by name.
     codes : pair, optional
         The codes of queries and database that the engine searches, in any form that `evaluate` accepts.
     vectors : Nearest, optional

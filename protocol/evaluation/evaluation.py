@@ -37,7 +37,7 @@ def evaluate(
 ) -> Evaluation:
     """Score the ranking of a database by Hamming distance, or by the real-valued outputs of the queries.
 
-    Every input is an array of NumPy, PyTorch (on any device), JAX, CuPy or pandas, a nested list, or the name of a file
+    Every input is an array of NumPy, PyTorch (on any device), JAX or pandas, a nested list, or the name of a file
     as on the command line. The index of a pandas object is ignored: items are matched by position.
 
     Parameters

@@ -15,7 +15,7 @@ from protocol.counting.leave_one_out import check_same_number, own_levels
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import is_integer, read_array, read_csr, read_lists
 from protocol.inputs.conversion import as_numpy, is_file, matrix_from, named, numbers_from
-from protocol.inputs.judgments import is_collection, judged_pairs
+from protocol.inputs.judgments import judged_pairs
 from protocol.inputs.labels import label_pair
 from protocol.metrics import keywords
 from protocol.truth import DISTANCES, Distance, Neighbours, nearest
@@ -66,8 +66,7 @@ class Judgments:
     ----------
     judgments : str or Path
         A file with lines ``query iteration item level``, the qrels of TREC, where levels below 1 are not relevant; or
-        with lines ``query Q0 item rank score tag``, a run, whose items are relevant at level 1. Or
-        ``ir_datasets:NAME``, if that package is installed.
+        with lines ``query Q0 item rank score tag``, a run, whose items are relevant at level 1.
     query_ids : array_like, str or Path
         The ids of all queries, in the order of the codes; a file has an id on each line.
     database_ids : array_like, str or Path
@@ -190,9 +189,7 @@ _ROLES: Mapping[type, tuple[str, ...]] = {
 
 
 def files_of(truth: Truth) -> dict[str, str]:
-    """Return the names of the files of a ground truth, by the option that names them; {} for a test collection."""
-    if isinstance(truth, Judgments) and is_collection(truth.judgments):
-        return {}
+    """Return the names of the files of a ground truth, by the option that names them."""
     values = vars(truth).values()  # in the order of the fields
     return {role: str(one) for role, one in zip(_ROLES[type(truth)], values, strict=False) if is_file(one)}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from protocol.checks import ProtocolError
-from protocol.inputs import limits
+from protocol.inputs import text
 
 # zipfile raises RuntimeError for a member with a password or an unknown compression method.
 _DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, zlib.error, RuntimeError)
@@ -35,7 +35,7 @@ def members(path: str | Path, names: Iterable[str]) -> Iterator[Iterator[tuple[s
     ------
     ProtocolError
         If the archive is missing, damaged or truncated; a member is missing, duplicated or a link; or the members are
-        larger than `limits.ARRAY_BYTES`. All errors that a damaged archive causes in the block are converted to this
+        larger than `text.ARRAY_BYTES`. All errors that a damaged archive causes in the block are converted to this
         one.
 
     Examples
@@ -70,7 +70,7 @@ def _selected(path: Path, names: tuple[str, ...]) -> Generator[tuple[str, IO[byt
         if name is None:
             continue
         n_bytes += size
-        if stream is None or name in seen or n_bytes > limits.ARRAY_BYTES:
+        if stream is None or name in seen or n_bytes > text.ARRAY_BYTES:
             raise ProtocolError(f"{path}: {member} is not a regular file, a second {name}, or too large.")
         seen.add(name)
         yield name, stream

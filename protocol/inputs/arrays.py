@@ -1,17 +1,14 @@
-"""Read arrays from files of users in several formats, under the policy of `protocol.inputs.limits`.
+"""Read arrays from files of users in several formats, within the limits of `protocol.inputs.text`.
 
 NumPy, SciPy and h5py parse the files. Nothing is ever unpickled. Any error of a reader becomes one line with the file.
 """
 
 import contextlib
-import json
 import os
-import pickletools
 import re
 import shlex
 import textwrap
 import warnings
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path
@@ -22,15 +19,13 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from protocol.checks import ProtocolError, need
-from protocol.inputs import fvecs, limits, text
+from protocol.inputs import fvecs, text
 
 _COUNTED_BYTES = 64 << 20
 _LARGEST_INTEGER = 2**53
 _MOST_KEYS = 20
 _PICKLED = re.compile("object arrays|python objects", re.IGNORECASE)
-_PICKLE_BYTES = 1 << 24
 _SPARSE = {"data", "format", "shape"}
-_USER_BLOCK, _HDF5 = 512, b"\x89HDF"  # offset and magic number of HDF5 in a .mat file
 _DOUBLE = 8  # bytes
 _WITH_KEY = re.compile(r"(.+?\.(?:npz|h5|hdf5|mat|csv|tsv|pt|pth)):(.+)", re.IGNORECASE)
 
@@ -68,7 +63,7 @@ def read_array(file: str | Path) -> NDArray:
     ------
     ProtocolError
         If the file or key does not exist (the message lists the existing keys), or the file is damaged, larger than
-        `limits.ARRAY_BYTES` when decompressed, or not an array of numbers. The message names the file.
+        `protocol.inputs.text.ARRAY_BYTES` when decompressed, or not an array of numbers. The message names the file.
     """
     array = map_array(file)
     return np.array(array) if is_mapped(path_of(file)) else array
@@ -111,7 +106,7 @@ def read_csr(file: str | Path) -> Any:
                     f"{path}: not a sparse matrix of scipy.sparse.save_npz. The file contains: "
                     f"{_listed(archive.files)}."
                 )
-            limits.check_array(path, sum(member.file_size for member in archive.zip.infolist()))
+            text.check_array(path, sum(member.file_size for member in archive.zip.infolist()))
         rows = sparse.load_npz(path)
         if rows.format in ("bsr", "csc", "csr"):  # their constructors trust the indices; only csr is not converted
             rows.check_format(full_check=True)
@@ -358,18 +353,11 @@ def _npz(path: Path) -> Any:
 
 def _npz_array(path: Path, key: str | None) -> NDArray:
     with _npz(path) as archive:
-        is_sparse = key is None and set(archive.files) >= _SPARSE
-        if not is_sparse:
-            shape, dtype = _npz_header(archive, path, key)
-            limits.check_array(path, prod(shape) * dtype.itemsize)
+        if key is not None or not set(archive.files) >= _SPARSE:
+            text.check_array(path, _npz_header(archive, path, key)[1])
             return np.asarray(archive[_chosen(path, key, archive.files)])
     rows = read_csr(path)
-    n_bytes = prod(rows.shape) * rows.dtype.itemsize
-    if n_bytes > limits.ARRAY_BYTES:
-        raise ProtocolError(
-            f"{path}: as a dense array, its shape {rows.shape} takes {n_bytes / 2**30:.3g} GiB, more than "
-            f"{limits.ARRAY_BYTES / 2**30:.3g} GiB. Reduce the dimension, for example with TruncatedSVD."
-        )
+    text.check_array(path, prod(rows.shape) * rows.dtype.itemsize)
     return np.asarray(rows.toarray())
 
 
@@ -380,16 +368,13 @@ def _npz_shape(path: Path, key: str | None) -> tuple[int, ...]:
         return _npz_header(archive, path, key)[0]
 
 
-def _npz_header(archive: Any, path: Path, key: str | None) -> tuple[tuple[int, ...], np.dtype]:
-    """Return the shape and dtype of an array of an open .npz file."""
-    key = _chosen(path, key, archive.files)
-    with archive.zip.open(key if key in archive.zip.namelist() else f"{key}.npy") as stream:
+def _npz_header(archive: Any, path: Path, key: str | None) -> tuple[tuple[int, ...], int]:
+    """Return the shape of an array of an open .npz file, and its bytes."""
+    with archive.zip.open(f"{_chosen(path, key, archive.files)}.npy") as stream:
         version = np.lib.format.read_magic(stream)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, _, dtype = read(stream)
-    if dtype.hasobject:
-        raise ValueError("Object arrays are pickled")
-    return shape, dtype
+    return shape, prod(shape) * dtype.itemsize
 
 
 @contextlib.contextmanager
@@ -401,7 +386,7 @@ def _hdf5(path: Path, key: str | None) -> Iterator[Any]:
         dataset = file[_chosen(path, key and key.strip("/"), [name for name in names if not name.startswith("#refs#")])]
         if not dataset.size:
             raise ProtocolError(f"{path}: the array is empty, shape {dataset.shape}.")
-        limits.check_array(path, max(dataset.size, prod(dataset.chunks or ())) * dataset.dtype.itemsize)
+        text.check_array(path, max(dataset.size, prod(dataset.chunks or ())) * dataset.dtype.itemsize)
         yield dataset
 
 
@@ -421,23 +406,19 @@ def _hdf5_shape(path: Path, key: str | None) -> tuple[int, ...]:
 
 
 def _matlab_array(path: Path, key: str | None) -> NDArray:
-    """Return a variable or a field of a struct, ``result.codes``, of any version of MATLAB, as the type it has there.
+    """Return a variable of any version of MATLAB, as the type it has there; version 7.3 stores columns first.
 
-    Text and cell arrays of text become strings, without blanks at their ends. Version 7.3 stores columns first.
+    Text and cell arrays of text become strings, without blanks at their ends.
     """
-    with open(path, "rb") as stream:
-        stream.seek(_USER_BLOCK)
-        if stream.read(len(_HDF5)) == _HDF5:
-            return _matlab_hdf5(path, key)
     io = need("scipy.io", "scipy")
     warnings.simplefilter("error", np.exceptions.ComplexWarning)  # mat_dtype would make complex numbers real
-    declared = {name: (_DOUBLE * prod(shape), kind) for name, shape, kind in io.whosmat(path)}
-    arrays = [name for name, (_, kind) in declared.items() if kind != "struct"]
-    structs = declared.keys() - arrays if key not in arrays else ()  # no limit: up to version 7, the format has one
-    fields = _fields(io.loadmat(path, variable_names=list(structs), mat_dtype=True))
-    name = _chosen(path, key, [*arrays, *fields])
-    limits.check_array(path, declared.get(name, (0, ""))[0])
-    value = fields[name] if name in fields else io.loadmat(path, variable_names=name, mat_dtype=True)[name]
+    try:
+        shapes = {name: shape for name, shape, _ in io.whosmat(path)}
+    except NotImplementedError:  # version 7.3
+        return _matlab_hdf5(path, key)
+    name = _chosen(path, key, list(shapes))
+    text.check_array(path, _DOUBLE * prod(shapes[name]))
+    value = io.loadmat(path, variable_names=name, mat_dtype=True)[name]
     if hasattr(value, "toarray"):
         return np.asarray(value.toarray())
     if value.dtype == object:
@@ -453,23 +434,12 @@ def _cells(cells: NDArray, name: str) -> NDArray[np.str_]:
 
 
 def _matlab_hdf5(path: Path, key: str | None) -> NDArray:
-    with _hdf5(path, key and key.replace(".", "/")) as dataset:
+    with _hdf5(path, key) as dataset:
         kind = dataset.attrs.get("MATLAB_class", b"")
         if kind in (b"char", b"cell"):
             raise ProtocolError(f"{path}: {dataset.name} is text of version 7.3. Save it with -v7.")
         array = np.asarray(dataset[()]).T
         return array.astype(bool) if kind == b"logical" else array
-
-
-def _fields(variables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return variables and the fields of structs by name, such as ``result.codes``, those of structs in them too."""
-    fields: dict[str, Any] = {}
-    for name, value in variables.items():
-        if getattr(value, "size", 0) == 1 and value.dtype.names:
-            fields |= _fields({field: value[field].item() for field in value.dtype.names}, f"{prefix}{name}.")
-        elif not name.startswith("__"):
-            fields[prefix + name] = value
-    return fields
 
 
 def _chosen(path: Path, key: str | None, keys: Sequence[str]) -> str:
@@ -493,47 +463,20 @@ def _listed(keys: Iterable[str]) -> str:
 def _unknown(path: Path, key: str | None) -> NDArray:
     """Raise ProtocolError for a format that is not read; for a file of PyTorch, with the way to convert it."""
     suffix = path.suffix.lower()
-    if suffix in (".pt", ".pth", ".ckpt") or (suffix == ".bin" and zipfile.is_zipfile(path)):
+    if suffix in (".pt", ".pth"):
         raise ProtocolError(f"{path}: {_torch_conversion(path, key)}")
     raise ProtocolError(f"{path}: unknown extension {path.suffix!r}. Use {_KNOWN}.")
 
 
 def _torch_conversion(path: Path, key: str | None) -> str:
-    """Return how to convert a tensor of a PyTorch file into .npy; its pickle is listed, but never loaded."""
-    pickled = b""
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive, contextlib.ExitStack() as streams:
-            names = [name for name in archive.namelist() if name.endswith("/data.pkl")]
-            pickled = b"".join(streams.enter_context(archive.open(name)).read(_PICKLE_BYTES) for name in names)
-    is_tensor, keys = _tensors(pickled)
-    key = key or next(iter(keys), None)
-    suffix, index = ("", "") if key is None else ("_" + re.sub(r"\W+", "_", key), f"[{json.dumps(key)}]")
-    to_numpy = ".float().numpy()" if b"BFloat16Storage" in pickled else ".numpy()"  # NumPy has no bfloat16
+    """Return how to convert a tensor of a PyTorch file into .npy."""
+    name, index = (f"{path.stem}_{key}.npy", f"[{key!r}]") if key else (f"{path.stem}.npy", "")
     code = (
-        f"import numpy, torch; numpy.save({json.dumps(str(path.with_name(f'{path.stem}{suffix}.npy')))}, "
-        f'torch.load({json.dumps(str(path))}, map_location="cpu", weights_only=True){index}.detach(){to_numpy})'
+        f"import numpy, torch; numpy.save({str(path.with_name(name))!r}, "
+        f'torch.load({str(path)!r}, map_location="cpu", weights_only=True){index}.detach().numpy())'
     )
-    contents = f" The tensors in this one: {_listed(keys)}." if keys else ""
-    contents += "" if is_tensor or keys else " If this one contains several tensors, put a key before .detach()."
-    return f"PyTorch files are not read.{contents} Convert it: python -c {shlex.quote(code)}"
-
-
-def _tensors(pickled: bytes) -> tuple[bool, list[str]]:
-    """Return whether a pickle is a tensor, and the keys of the tensors if it is a flat dictionary."""
-    functions: set[Any] = set()  # positions in the pickle's memory of the functions that rebuild tensors
-    keys, first, word, n_containers, is_function = list[str](), None, None, 0, False
-    for operation, argument, _ in pickletools.genops(pickled) if pickled else ():
-        name = operation.name
-        if name.endswith("BINPUT"):
-            functions |= {argument} if is_function else set()
-        elif name not in ("PROTO", "MARK"):
-            is_function = name == "GLOBAL" and str(argument).startswith("torch._utils _rebuild")
-            if word is not None and (is_function or (name.endswith("BINGET") and argument in functions)):
-                keys.append(word)
-            word = str(argument) if name == "BINUNICODE" else None
-            first = first or ("tensor" if is_function else name)
-            n_containers += name in ("EMPTY_DICT", "EMPTY_LIST")
-    return first == "tensor", keys if first == "EMPTY_DICT" and n_containers == 1 else []
+    several = "" if key else f" If it contains several tensors, name one as {path.name}:KEY."
+    return f"PyTorch files are not read.{several} Convert it: python -c {shlex.quote(code)}"
 
 
 _Read = Callable[[Path, str | None], Any]

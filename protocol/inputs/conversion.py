@@ -10,9 +10,6 @@ from protocol.checks import ProtocolError
 from protocol.inputs.arrays import as_integers, map_array
 from protocol.inputs.validation import array_of
 
-_CPU = 1
-"""The device type of CPU memory in DLPack."""
-
 
 def is_file(values: Any) -> bool:
     """Return whether an input is the name of a file."""
@@ -82,13 +79,9 @@ def items_from(values: Any, role: str) -> NDArray:
         return np.empty(0, dtype=np.int64)
     if array.dtype.kind in "iuf":
         return as_integers(array, role)
-    if array.dtype == bool:
-        raise ProtocolError(f"{role}: this is a mask, not row numbers. Use numpy.flatnonzero to convert it.")
-    if array.dtype == object:
-        n, value = next((n, value) for n, value in enumerate(array.tolist()) if not isinstance(value, str))
-        raise ProtocolError(f"{role}: expected ids (str), got {value!r} ({type(value).__name__}) at position {n}.")
     if array.dtype.kind != "U":
-        raise ProtocolError(f"{role}: expected row numbers or ids (str), got dtype {array.dtype}.")
+        hint = " numpy.flatnonzero gives the row numbers of a mask." if array.dtype == bool else ""
+        raise ProtocolError(f"{role}: expected row numbers or ids (str), got dtype {array.dtype}.{hint}")
     return array
 
 
@@ -99,8 +92,7 @@ def as_numpy(values: Any, name: str) -> NDArray:
     ----------
     values : array_like
         A NumPy array, a (nested) list, a PyTorch tensor on any device, any object with ``__array__`` or ``__dlpack__``
-        (JAX, CuPy, TensorFlow, pandas), or a sparse matrix with ``toarray``, which becomes dense. Types that NumPy
-        lacks, such as bfloat16, become float32.
+        in CPU memory (JAX, TensorFlow, pandas), or a sparse matrix with ``toarray``, which becomes dense.
     name : str
         The name in the error message.
 
@@ -112,7 +104,8 @@ def as_numpy(values: Any, name: str) -> NDArray:
     Raises
     ------
     ProtocolError
-        If the values are not an array, have masked entries, or are on a device from which they can't be copied.
+        If the values are not an array, have a type that NumPy lacks, such as bfloat16, have masked entries, or are in
+        the memory of another device.
 
     Examples
     --------
@@ -121,9 +114,7 @@ def as_numpy(values: Any, name: str) -> NDArray:
            [0, 1]])
     """
     try:
-        array = _converted(values, name)
-    except ProtocolError:
-        raise
+        array = _converted(values)
     except Exception as error:  # every library raises its own errors
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise ProtocolError(f"{name}: expected an array, got {type(values).__name__} ({reason}).") from error
@@ -132,27 +123,18 @@ def as_numpy(values: Any, name: str) -> NDArray:
     array = np.asarray(array)
     if array.dtype.kind == "T" or (array.dtype.kind in "US" and isinstance(values, (list, tuple))):
         array = np.array(values, dtype=object)  # so that a number or a NaN among strings does not become a string
-    if array.dtype.kind == "V" and array.dtype.names is None:
-        return array.astype(np.float32)  # bfloat16 of JAX and similar types
     return _without_objects(array)
 
 
-def _converted(values: Any, name: str) -> Any:
+def _converted(values: Any) -> Any:
     if isinstance(values, np.ndarray):
         return values
-    if hasattr(values, "detach"):  # PyTorch, whose bfloat16 NumPy lacks
-        tensor = values.detach().cpu().to_dense()
-        return (tensor.float() if "bfloat16" in str(tensor.dtype) else tensor).numpy()
+    if hasattr(values, "detach"):  # PyTorch
+        return values.detach().cpu().to_dense().numpy()
     if hasattr(values, "toarray"):
         return values.toarray()
-    if hasattr(values, "__dlpack__") and hasattr(values, "get"):  # CuPy
-        return values.get()
     if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
-        if values.__dlpack_device__()[0] != _CPU:
-            raise ProtocolError(f"{name}: this {type(values).__name__} is on another device. Copy it to the CPU first.")
         return np.from_dlpack(values)
-    if isinstance(values, (list, tuple)) and any(hasattr(value, "detach") for value in values):
-        return array_of([as_numpy(value, name) for value in values])
     return array_of(values)
 
 

@@ -23,7 +23,6 @@ _HEADER = ("id", "partition")
 _LABELS_AFTER_MARKS = re.compile(r".[,;][01](?:[,;][01])*$")
 _FLAG_AFTER_BLANK = re.compile(r"\S\s+[01]\s*$")
 _WORD = re.compile(r"[^\W\d]+(?: [^\W\d]+)*")
-_UNUSED = "\x1f"
 
 
 @dataclass(eq=False)
@@ -102,7 +101,7 @@ def _rows(path: Path) -> tuple[list[list[str]], Sequence[int], list[str]]:
     """
     lines = text.lines(path, "a list of items")
     filled = list(filter(None, map(str.strip, lines)))
-    mark = _delimiter(path, filled) or _between_quotes(filled)
+    mark = _delimiter(path, filled)
     if mark:
         return *_quoted_rows(path, lines, mark), []
     rows = list(map(str.split, lines))
@@ -115,21 +114,12 @@ def _rows(path: Path) -> tuple[list[list[str]], Sequence[int], list[str]]:
     return rows, range(1, len(rows) + 1), filled
 
 
-def _between_quotes(lines: Sequence[str]) -> str:
-    """Return what separates the fields of lines that begin with quotation marks; "" if none does."""
-    if not any(line.startswith('"') for line in lines):
-        return ""
-    are_whole = all(line[-1] == '"' and line.count('"') == 2 for line in lines if '"' in line)
-    return _UNUSED if are_whole else " "
-
-
 def _quoted_rows(path: Path, lines: Sequence[str], mark: str) -> tuple[list[list[str]], list[int]]:
     """Return the fields of each row, which may be quoted, and the number of its last line."""
-    reader = csv.reader(lines, delimiter=mark, strict=True, skipinitialspace=mark in (" ", _UNUSED))
+    reader = csv.reader(lines, delimiter=mark, strict=True)
     rows, ends = [], []
     try:
         for fields in reader:
-            fields = list(filter(None, fields)) if mark == " " else fields
             rows.append([text.unsafe(fields[0]), *map(str.strip, fields[1:])] if "".join(fields).strip() else [])
             ends.append(reader.line_num)
     except csv.Error as error:
@@ -160,22 +150,10 @@ def _divides(mark: str, lines: Sequence[str]) -> bool:
 
 
 def drop_headers(tables: Mapping[str, Table], sizes: Mapping[str, int]) -> None:
-    """Move the headers of tables out of their rows, also a first row that all of several tables share."""
+    """Move the headers of tables out of their rows."""
     for role, table in tables.items():
         if not table.header and _is_header(table, sizes.get(role)):
             table.drop_header()
-    others = [table for table in tables.values() if not table.header and not table.is_python]
-    if not sizes and len({table.name for table in others}) > 1 and _share_a_header(others):
-        for table in others:
-            table.drop_header()
-
-
-def _share_a_header(tables: Sequence[Table]) -> bool:
-    """Return whether the first row of all tables is the same word, while all other ids have digits."""
-    first = tables[0].rows[0]
-    items = [row[0] for table in tables for row in table.rows[1:]]
-    is_shared = all(table.rows[0] == first for table in tables) and _is_word(first[0])
-    return is_shared and bool(items) and all(any(map(str.isdigit, item)) for item in items)
 
 
 def _is_header(table: Table, size: int | None = None) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.inputs import limits
+from protocol.inputs import text
 
 EXTENSIONS = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pgm"))
 OTHER_EXTENSIONS = frozenset(
@@ -20,7 +20,7 @@ OTHER_EXTENSIONS = frozenset(
 """Extensions of unsupported image formats."""
 
 # OpenCV reads it once, when it is imported.
-os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(limits.IMAGE_PIXELS))
+os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(text.IMAGE_PIXELS))
 _PNG, _END_BYTES = b"\x89PNG\r\n\x1a\n", 1024
 _STDERR = 2
 _ONE_THREAD = threading.Lock()
@@ -37,12 +37,12 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
     ------
     ProtocolError
         If the file can't be read, is not a complete image of a format in `EXTENSIONS` with 8 or 16 bits, or is too
-        large (`protocol.inputs.limits`).
+        large (`protocol.inputs.text`).
     """
     import cv2
 
     try:
-        limits.check_regular(Path(path), "an image")
+        text.check_regular(Path(path), "an image")
         content = np.fromfile(path, dtype=np.uint8)
         if content.size == 0:
             raise ProtocolError(f"{path}: the file is empty.")
@@ -52,9 +52,7 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
             stored = cv2.imdecode(content, cv2.IMREAD_UNCHANGED) if decoded is None else None
     except (OSError, MemoryError, cv2.error) as error:
         if "CV_IO_MAX_IMAGE_PIXELS" in str(error):
-            raise ProtocolError(
-                f"{path}: the image has more than {limits.IMAGE_PIXELS:,} pixels. Reduce it."
-            ) from error
+            raise ProtocolError(f"{path}: the image has more than {text.IMAGE_PIXELS:,} pixels. Reduce it.") from error
         reason = " ".join(str(getattr(error, "strerror", None) or error).split()) or type(error).__name__
         raise ProtocolError(f"{path}: can't be read as an image ({reason}).") from error
     if stored is not None:

@@ -1,7 +1,10 @@
-"""Read relevance judgments of others: qrels and runs of TREC, or a test collection of ir_datasets."""
+"""Read relevance judgments and results of search engines: qrels and runs of TREC, or matrices."""
 
+import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +13,11 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted
 from protocol.inputs import text
-from protocol.inputs.conversion import as_numpy, is_file, named
+from protocol.inputs.conversion import as_numpy, is_file, matrix_from, named
 from protocol.inputs.lists import read_listings
 
-_COLLECTION = "ir_datasets:"
+_RUN = (".run", ".trec", "")
 _MOST = 2**31  # larger levels would not fit in an array
-
-
-def is_collection(judgments: str | Path) -> bool:
-    """Return whether judgments are those of a test collection, ``ir_datasets:NAME``, rather than a file."""
-    return str(judgments).startswith(_COLLECTION)
 
 
 def read_ids(values: Any, role: str, size: int) -> dict[str, int]:
@@ -63,7 +61,7 @@ def judged_pairs(judgments: str | Path, query_ids: Any, database_ids: Any, sizes
     ----------
     judgments : str or Path
         A file with lines ``query iteration item level`` (qrels), or ``query Q0 item rank score tag`` (a run, whose
-        items have level 1); or ``ir_datasets:NAME``.
+        items have level 1).
     query_ids, database_ids : array_like, str or Path
     sizes : sequence of int
         The numbers of queries and database items.
@@ -76,30 +74,30 @@ def judged_pairs(judgments: str | Path, query_ids: Any, database_ids: Any, sizes
     """
     places = read_ids(query_ids, "query", sizes[0]), read_ids(database_ids, "database", sizes[1])
     lists = named(query_ids, "query ids"), named(database_ids, "database ids")
-    rows = _collection(str(judgments)) if is_collection(judgments) else _lines(Path(judgments))
+    rows = _lines(Path(judgments))
     pairs, first, n_lacking = dict[tuple[int, int], int](), "", 0
-    for where, query, item, level in rows:
+    for number, query, item, level in rows:
         if query not in places[0] or item not in places[1]:
             n_lacking += 1
             side, name = (query, lists[0]) if query not in places[0] else (item, lists[1])
-            first = first or f"{where}: {side!r} is not in {name}"
+            first = first or f"line {number}: {side!r} is not in {name}"
             continue
         pair = places[0][query], places[1][item]
         if pair in pairs:
-            raise ProtocolError(f"{judgments}: {where}: item {item!r} is judged twice for query {query!r}.")
+            raise ProtocolError(f"{judgments}: line {number}: item {item!r} is judged twice for query {query!r}.")
         pairs[pair] = min(max(level, 0), _MOST)
     if n_lacking:
         raise ProtocolError(f"{judgments}: {first} ({counted(n_lacking, 'such judgment')}).")
     return np.array([(*pair, level) for pair, level in pairs.items()], dtype=np.int64).reshape(-1, 3).T
 
 
-def _lines(path: Path) -> Iterator[tuple[str, str, str, int]]:
-    """Yield the place, query, item and level of each line of qrels or a run."""
+def _lines(path: Path) -> Iterator[tuple[int, str, str, int]]:
+    """Yield the number, query, item and level of each line of qrels or a run."""
     for number, line in enumerate(text.lines(path, "judgments"), start=1):
         fields = line.split()
         try:
             query, _, item, level = [*fields[:3], "1"] if len(fields) == 6 else fields
-            yield f"line {number}", query, item, int(level)
+            yield number, query, item, int(level)
         except ValueError:
             raise ProtocolError(
                 f"{path}: line {number}: {textwrap.shorten(line, 60)!r} is neither `query iteration item level` nor a "
@@ -107,15 +105,66 @@ def _lines(path: Path) -> Iterator[tuple[str, str, str, int]]:
             ) from None
 
 
-def _collection(name: str) -> Iterator[tuple[str, str, str, int]]:
-    """Yield the place, query, item and level of each judgment of a test collection."""
-    try:
-        import ir_datasets  # type: ignore[import-not-found]
-    except ModuleNotFoundError as error:
-        raise ProtocolError(f"{name}: ir_datasets is not installed. Install it: pip install ir_datasets") from error
-    try:
-        judgments = ir_datasets.load(name.removeprefix(_COLLECTION)).qrels_iter()
-    except (KeyError, AttributeError) as error:
-        raise ProtocolError(f"{name}: ir_datasets has no test collection of this name with judgments.") from error
-    for number, one in enumerate(judgments, start=1):
-        yield f"judgment {number}", str(one.query_id), str(one.doc_id), int(one.relevance)
+def read_results(values: Any, n_queries: int, role: str = "results", ids: Sequence[Mapping[str, int]] = ()) -> NDArray:
+    """Return a row of numbers for each query, best item first.
+
+    Parameters
+    ----------
+    values : array_like, str or Path
+        A matrix (n_queries, K), or a file of it; or ``F.run``, ``F.trec`` or a file without extension with lines
+        ``query Q0 item rank score tag``, which are sorted by score. Queries and items of a run are row numbers from 0,
+        also as q12 and d12, as this package writes them; or `ids`.
+    n_queries : int
+    role : str, default="results"
+        The name in error messages.
+    ids : pair of mapping of str to int, optional
+        The row numbers of queries and database items by their ids in a run, see `read_ids`.
+
+    Returns
+    -------
+    ndarray, shape (n_queries, K)
+        Rows that are too short end with -1.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read, or does not have a row for each query.
+    """
+    name = named(values, role)
+    if is_file(values) and Path(values).suffix.lower() in _RUN:
+        rows = _run(Path(values), n_queries, ids)
+        array = np.full((len(rows), max(map(len, rows), default=0)), -1, dtype=np.int64)
+        for row, items in zip(array, rows, strict=True):
+            row[: len(items)] = items
+    else:
+        array = matrix_from(values, role, "K")
+    if not array.size:
+        raise ProtocolError(f"{name}: no query has a result.")
+    if len(array) != n_queries:
+        raise ProtocolError(f"{name}: {counted(len(array), 'row')} for {n_queries:,} queries.")
+    return array
+
+
+def _run(path: Path, n_queries: int, ids: Sequence[Mapping[str, int]]) -> list[list[int]]:
+    rows = defaultdict[int, list[tuple[float, int]]](list)
+    for number, line in enumerate(text.lines(path, "a run of TREC"), start=1):
+        try:
+            query_id, _, item_id, _, score, *_ = line.split()
+            query, item = (ids[0][query_id], ids[1][item_id]) if ids else (_row(query_id, "q"), _row(item_id, "d"))
+            if math.isnan(float(score)):
+                raise ValueError
+        except KeyError as error:
+            raise ProtocolError(f"{path}: line {number}: {error} is not in the list of ids.") from None
+        except ValueError:
+            numbers = "" if ids else " with row numbers (other ids need the lists of ids)"
+            raise ProtocolError(f"{path}: line {number}: not `query Q0 item rank score tag`{numbers}.") from None
+        if not 0 <= query < n_queries:
+            raise ProtocolError(
+                f"{path}: line {number}: query {query:,} is outside the {n_queries:,} queries, counted from 0."
+            )
+        rows[query].append((-float(score), item))
+    return [[item for _, item in sorted(rows[query], key=itemgetter(0))] for query in range(n_queries)]
+
+
+def _row(name: str, letter: str) -> int:
+    return int(name.removeprefix(letter))

@@ -16,7 +16,6 @@ from protocol.inputs.validation import class_labels
 
 _FEW = 5
 _BLOCK = 1 << 22  # labels that are sorted at once, because a large database may be mapped from a file
-_BFLOAT16_EXACT = 256
 
 
 class Labelled(NamedTuple):
@@ -65,10 +64,7 @@ def label_pair(
     """
     sizes = {"query labels": n_queries} | ({} if n_database is None else {"database labels": n_database})
     listings = read_listings({"query labels": query, "database labels": database}, has_ids=False, sizes=sizes).values()
-    sides = [
-        _labels(listing, values, n_items)
-        for listing, values, n_items in zip(listings, (query, database), (n_queries, n_database), strict=True)
-    ]
+    sides = list(map(_labels, listings, (n_queries, n_database)))
     kinds, names = list(map(_kind, sides)), [listing.classes for listing in listings]
     name = named(database, "database labels")
     if kinds[0] != kinds[1]:
@@ -137,7 +133,7 @@ def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDAr
     listing = read_listings({role: values}, has_ids=False, sizes=sizes)[role]
     if listing.ids is not None and listing.labels is not None and ids is not None:
         listing = _in_order(listing, ids)
-    labels = _labels(listing, values, n_items)
+    labels = _labels(listing, n_items)
     if labels.dtype.kind == "U":
         names, labels = np.unique(labels, return_inverse=True)
         return Labelled(labels, tuple(names.tolist()), listing.ids)
@@ -160,7 +156,7 @@ def _in_order(listing: Listing, ids: NDArray) -> Listing:
     return replace(listing, ids=ids, labels=listing.labels[order])  # type: ignore[index]
 
 
-def _labels(listing: Listing, values: Any, n_items: int | None) -> NDArray:
+def _labels(listing: Listing, n_items: int | None) -> NDArray:
     """Return integers or strings (n_items,), or a bool matrix; integers that no dtype can represent are objects."""
     name, array = listing.name, listing.labels
     if array is None:
@@ -172,7 +168,7 @@ def _labels(listing: Listing, values: Any, n_items: int | None) -> NDArray:
             f"{name}: Boolean values of shape {array.shape} may be two classes, or one label that some items have. "
             "Pass labels.ravel() for two classes, or numpy.pad(labels, ((0, 0), (0, 1))) for one label."
         )
-    array = _exact(array, values, name)
+    array = _exact(array, name)
     if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)):
         array = array.ravel()
     if array.dtype.kind not in "UO":
@@ -182,7 +178,7 @@ def _labels(listing: Listing, values: Any, n_items: int | None) -> NDArray:
     return array
 
 
-def _exact(array: NDArray, values: Any, name: str) -> NDArray:
+def _exact(array: NDArray, name: str) -> NDArray:
     """Return floats as integers, and others unchanged; raise ProtocolError unless all are integers or strings."""
     if array.dtype.kind not in "fO":
         return array
@@ -195,12 +191,6 @@ def _exact(array: NDArray, values: Any, name: str) -> NDArray:
         if set(map(type, array.flat)) != {int}:
             raise ProtocolError(f"{name}: both integers and strings. Use only one kind.")
         return array
-    largest = float(np.abs(array).max(initial=0))
-    if "bfloat16" in str(getattr(values, "dtype", "")) and largest >= _BFLOAT16_EXACT:  # which is read as float32
-        raise ProtocolError(
-            f"{name}: bfloat16 rounds integers above {_BFLOAT16_EXACT - 1}, such as {largest}. Pass them with an "
-            "integer dtype."
-        )
     return as_integers(array, name)
 
 

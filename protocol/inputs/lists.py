@@ -41,10 +41,18 @@ ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
 _FEW_LABELS = 1 << 22  # the classes of larger arrays, which may be mapped from a file, are not counted
 _NESTED = frozenset([list, tuple, set, frozenset])
 _AFTER_EXTENSION = re.compile(rf"^(.*{EXTENSION})(?!\S)(.*)$", re.MULTILINE)
-_AFTER_SLASH = re.compile(r"^(.*[/\\]\S*)(.*)$", re.MULTILINE)
 _FLAGS = re.compile(r"^(\S.*?)((?:[^\S\n]+[01])+)$", re.MULTILINE)
 _MARKS = (r"[;|]", r",", r"\s+")
 """What divides several labels in one field."""
+_IN_WORDS = MappingProxyType(
+    {
+        "id": "an id",
+        "id-class": "an id and a class",
+        "id-classes": "an id and several classes",
+        "class": "one class",
+        "classes": "several classes",
+    }
+)
 _log = logging.getLogger("protocol.inputs")
 
 _Tails = Mapping[str, list[list[str]]]
@@ -160,10 +168,9 @@ def _content(values: Any, name: str, has_ids: bool, form: str) -> Any:
     rows = _nested(values)
     if rows is None:
         array = as_numpy(values, name)
-        rows = _nested(array.ravel().tolist()) if array.dtype == object else None  # a column of lists in a data frame
-        if rows is None and (array.dtype.kind not in "US" or not array.size):
+        if array.dtype.kind not in "US" or not array.size:
             return array
-    rows = _rows_of_strings(array, name, has_ids) if rows is None else rows
+        rows = _rows_of_strings(array, name, has_ids)
     return Table(name, rows, is_python=True, form=form)
 
 
@@ -208,8 +215,7 @@ def _json(path: Path) -> Any:
 
 def _row_numbers(array: NDArray, name: str) -> Listing:
     array = array.ravel() if array.ndim == 2 and 1 in array.shape else array
-    is_large = array.dtype.kind == "u" and array.ndim == 1 and array.max(initial=0) > np.iinfo(np.int64).max
-    return Listing(name, array if is_large else items_from(array, name), None, "row numbers")
+    return Listing(name, items_from(array, name), None, "row numbers")
 
 
 def _numeric_labels(array: NDArray, name: str) -> Listing:
@@ -224,9 +230,6 @@ def _numeric_labels(array: NDArray, name: str) -> Listing:
 def _read(tables: Mapping[str, Table], has_ids: bool, sizes: Mapping[str, int]) -> dict[str, Listing]:
     """Return the listings of tables, whose form is decided by all of them together."""
     drop_headers(tables, sizes)
-    for role, table in tables.items():
-        if not has_ids and sizes.get(role) != 1:
-            _divide_row_of_numbers(table)
     with_ids = _with_ids(tables, has_ids)
     fields = {role: _fields(table, role in with_ids, tables) for role, table in tables.items()}
     tails = {role: tail for role, (_, tail) in fields.items() if tables[role].form != "id" and any(map(any, tail))}
@@ -235,12 +238,6 @@ def _read(tables: Mapping[str, Table], has_ids: bool, sizes: Mapping[str, int]) 
         role: _listing(table, fields[role][0], said if role in tails else "", arrays.get(role), classes)
         for role, table in tables.items()
     }
-
-
-def _divide_row_of_numbers(table: Table) -> None:
-    """Divide the only line of a table, if it has the numbers of the classes of all items, into one row for each."""
-    if len(table.rows) == 1 and len(table.rows[0]) > 1 and not table.form and all(map(is_number, table.rows[0])):
-        table.rows, table.lines = [[number] for number in table.rows[0]], []
 
 
 def _listing(
@@ -297,26 +294,17 @@ def _begin_with_ids(tables: Sequence[Table], alone: Sequence[Table]) -> bool:
     firsts, rows = [[row[0] for row in table.rows] for table in tables], [row for table in tables for row in table.rows]
     tails, ids = [row[1:] for row in rows], set(chain.from_iterable(firsts))
     labels = set(chain(*tails, *chain.from_iterable(table.rows for table in alone)))
-    is_regular, all_numbers = len(set(map(len, rows))) == 1, all(map(is_number, ids | labels))
+    are_numbers = all(map(is_number, ids | labels))
     if any(len(set(first)) < len(first) for first in firsts) or _are_columns(ids | labels):
         return False
-    if all_numbers:
-        is_matrix = is_regular and len(rows[0]) > 2 and labels <= {"0", "1"}
-        if is_matrix or all(map(_is_counting, firsts)):
-            return True
-    elif labels & ids:
+    if labels & ids and not are_numbers:
         return False
     everywhere = len(ids) == len(rows) or all(table.rows == tables[0].rows for table in tables)
     if everywhere and any(len(set(column)) < len(rows) for column in zip(*tails, strict=False)):
         return True
-    if is_regular and not alone:
-        raise _two_readings(tables[0], rows[0], "an id and a class", "id-class", "several classes", "classes")
+    if len(set(map(len, rows))) == 1 and not alone:
+        raise _two_readings(tables[0], rows[0], "id-class", "classes")
     return False
-
-
-def _is_counting(numbers: Sequence[str]) -> bool:
-    """Return whether fields are the numbers of rows from 0 or 1."""
-    return any(list(numbers) == list(map(str, range(start, start + len(numbers)))) for start in (0, 1))
 
 
 def _fields(table: Table, has_id: bool, tables: Mapping[str, Table]) -> tuple[Sequence[str] | None, list[list[str]]]:
@@ -342,21 +330,12 @@ def _all_fields(table: Table) -> list[list[str]]:
 
 def _cut(table: Table) -> tuple[list[str], list[list[str]]] | None:
     """Return the id of each line, which may contain blanks, and its other words; None if no pattern fits all lines."""
-    for pattern in (_AFTER_EXTENSION, _AFTER_SLASH, _FLAGS):
+    for pattern in (_AFTER_EXTENSION, _FLAGS):
         cut = pattern.findall("\n".join(table.lines))
         tails = [tail.split() for _, tail in cut]
         if len(cut) == len(table.rows) and (any(tails) or table.form in ("", "id")):
-            if pattern is _AFTER_SLASH and not any(tails):
-                _check_folders(table)
             return [head for head, _ in cut], tails
     return None
-
-
-def _check_folders(table: Table) -> None:
-    """Raise ProtocolError if the last words of lines, which have slashes, may be classes rather than parts of ids."""
-    last = {row[-1] for row in table.rows}
-    if not table.form and min(map(len, table.rows)) > 1 and len(last) < len(table.rows):
-        raise _two_readings(table, table.rows[0], "an id", "id", "an id and a class", "id-class")
 
 
 def _check_first_words(table: Table, tables: Mapping[str, Table]) -> None:
@@ -370,18 +349,18 @@ def _check_first_words(table: Table, tables: Mapping[str, Table]) -> None:
             f"If that is an id, write {table.name}:id."
         )
     tails = [tuple(row[1:]) for other in tables.values() for row in other.rows]
-    are_ids = len({row[0] for row in rows}) == len(rows) and len(set(tails)) < len(tails)
-    if not are_ids and not all(map(is_number, set(chain.from_iterable(tails)))):
-        raise _two_readings(table, rows[0], "an id", "id", "an id and a class", "id-class")
+    words = set(chain.from_iterable(tails))
+    are_told_apart = len(set(tails)) < len(tails) or all(names_file(row[0]) for row in rows)
+    are_ids = are_told_apart and len({row[0] for row in rows}) == len(rows) and not any(map(names_file, words))
+    if not are_ids and not all(map(is_number, words)):
+        raise _two_readings(table, rows[0], "id", "id-class")
 
 
-def _two_readings(
-    table: Table, row: Sequence[str], one: str, one_form: str, other: str, other_form: str
-) -> ProtocolError:
-    """Return the error for a line that can be read in two ways, with both spellings."""
+def _two_readings(table: Table, row: Sequence[str], one: str, other: str) -> ProtocolError:
+    """Return the error for a line that can be read in two of the forms `FORMS`."""
     name, shown = table.name, " ".join(row)
     return ProtocolError(
-        f"{name}: {shown[:80]!r} may be {one} or {other}. Write {name}:{one_form} or {name}:{other_form}."
+        f"{name}: {shown[:80]!r} may be {_IN_WORDS[one]} or {_IN_WORDS[other]}. Write {name}:{one} or {name}:{other}."
     )
 
 
@@ -452,8 +431,7 @@ def _are_several(tables: Mapping[str, Table], lines: set[tuple[str, ...]], prefi
     several = [line for line in lines if len(line) > 1]
     is_free = {len(occurrences[word]) > 1 for word in chain.from_iterable(several)}
     if len(is_free) > 1:
-        forms = ("one class", f"{prefix}class", "several classes", f"{prefix}classes")
-        raise _two_readings(next(iter(tables.values())), min(several), *forms)
+        raise _two_readings(next(iter(tables.values())), min(several), f"{prefix}class", f"{prefix}classes")
     return is_free == {True}
 
 
@@ -463,20 +441,20 @@ def _kind_of_table(tables: Mapping[str, Table], tails: _Tails, values: set[str],
     columns = list(zip(*rows, strict=True))
     if all(other.is_python for other in tables.values()):
         return "classes", tails
-    if table.header:
-        names = [name.strip().lower() for name in table.header[-len(columns) :]]
-        labels = [n for n, name in enumerate(names) if name in OF_LABELS]
-        problem = f"its columns are {', '.join(table.header)[:200]}. Name the column of the labels as {table.name}"
-    else:
-        labels = [n for n, column in enumerate(columns) if len(set(column)) < len(column) or is_number(column[0])]
-        problem = (
-            f"{' '.join(rows[0])[:80]!r} may be one class, several classes or different columns. Write "
-            f"{table.name}:{prefix}class or :{prefix}classes, or add a header and name the column as F.csv"
-        )
-        if len(labels) != 1 and set.intersection(*map(set, columns)) and not all(map(is_number, values)):
+    if not table.header:
+        if set.intersection(*map(set, columns)) and not all(map(is_number, values)):
             return "classes", tails
+        raise ProtocolError(
+            f"{table.name}: {' '.join(rows[0])[:80]!r} may be one class, several classes or different columns. Write "
+            f"{table.name}:{prefix}class or :{prefix}classes, or add a header and name the column as F.csv:COLUMN."
+        )
+    names = [name.strip().lower() for name in table.header[-len(columns) :]]
+    labels = [n for n, name in enumerate(names) if name in OF_LABELS]
     if len(labels) != 1:
-        raise ProtocolError(f"{table.name}: {problem}:COLUMN.")
+        raise ProtocolError(
+            f"{table.name}: its columns are {', '.join(table.header)[:200]}. Name the column of the labels as "
+            f"{table.name}:COLUMN."
+        )
     return "class", {role: [[row[labels[0]]] for row in part] for role, part in tails.items()}
 
 

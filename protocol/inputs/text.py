@@ -1,4 +1,13 @@
-"""Read lines from text files of users, plain or gzip, within `protocol.inputs.limits`."""
+"""Read lines from text files of users, plain or gzip; and the limits within which all files from elsewhere are read.
+
+- Files that the pipeline wrote are verified by their checksums before a parser opens them (`protocol.provenance`).
+- Downloads are verified before they are parsed, and bounded in size (`protocol.datasets.fetch`).
+- Files that a user names are read without running anything in them: no pickles. The declared size of an array is
+  compared with a limit before memory is allocated, because a few kilobytes can decompress to terabytes. Nothing is
+  extracted to disk. Pipes and devices, on which reading may block, are refused.
+
+A file that is damaged or exceeds a limit is an error of one line. We do not defend against users who attack themselves.
+"""
 
 import gzip
 import io
@@ -11,10 +20,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.inputs import limits
+
+ARRAY_BYTES = 4 << 30
+"""Bytes that an array, a list of strings or the requested part of an archive may take when decompressed."""
+
+TEXT_BYTES = 1 << 30
+"""Of a text file when decompressed; NumPy and Python take several times as much for its lines."""
+
+TEXT_LINES = 10_000_000
+
+IMAGE_PIXELS = 50_000_000
+"""Of an image, more than those of cameras have."""
 
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """The start of a cell that a spreadsheet evaluates, or whose apostrophes would be ambiguous."""
+
+
+def check_array(path: str | Path, n_bytes: int) -> None:
+    """Raise ProtocolError if an array that is compressed in a file is larger than `ARRAY_BYTES`."""
+    if n_bytes > ARRAY_BYTES:
+        raise ProtocolError(
+            f"{path}: the array takes {n_bytes / 2**30:.3g} GiB uncompressed, more than {ARRAY_BYTES / 2**30:.3g} GiB. "
+            "Save it as .npy."
+        )
+
+
+def check_regular(path: Path, what: str) -> None:
+    """Raise ProtocolError if a path is not a regular file, FileNotFoundError if it does not exist."""
+    path.stat()
+    if not path.is_file():
+        raise ProtocolError(f"{path}: {'a folder' if path.is_dir() else 'a non-regular file'}, not {what}.")
 
 
 def lines(path: Path, what: str) -> list[str]:
@@ -30,7 +65,7 @@ def lines(path: Path, what: str) -> list[str]:
     Raises
     ------
     ProtocolError
-        If it is not a regular file, can't be read, or exceeds one of `protocol.inputs.limits`.
+        If it is not a regular file, can't be read, or exceeds a limit.
     """
     try:
         text = _content(path, what).decode("utf-8-sig")
@@ -49,17 +84,17 @@ def raw_lines(path: Path, what: str) -> list[bytes]:
 
 def _content(path: Path, what: str) -> bytes:
     try:
-        limits.check_regular(path, what)
+        check_regular(path, what)
         with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as stream:
-            content = stream.read(limits.TEXT_BYTES + 1)
+            content = stream.read(TEXT_BYTES + 1)
     except FileNotFoundError as error:
         raise ProtocolError(f"{path}: no such file.") from error
     except (OSError, EOFError, zlib.error) as error:
         raise ProtocolError(f"{path}: can't be read as {what} ({' '.join(str(error).split())}).") from error
-    if len(content) > limits.TEXT_BYTES:
-        raise ProtocolError(f"{path}: larger than {limits.TEXT_BYTES >> 20:,} MiB.")
-    if content.count(b"\n") > limits.TEXT_LINES:
-        raise ProtocolError(f"{path}: more than {limits.TEXT_LINES:,} lines.")
+    if len(content) > TEXT_BYTES:
+        raise ProtocolError(f"{path}: larger than {TEXT_BYTES >> 20:,} MiB.")
+    if content.count(b"\n") > TEXT_LINES:
+        raise ProtocolError(f"{path}: more than {TEXT_LINES:,} lines.")
     return content
 
 
@@ -69,10 +104,10 @@ def string_array(strings: Sequence[str], name: str) -> NDArray[np.str_]:
     NumPy uses four bytes for each character of the longest one.
     """
     longest = max(map(len, strings), default=0)
-    if 4 * longest * len(strings) > limits.ARRAY_BYTES:
+    if 4 * longest * len(strings) > ARRAY_BYTES:
         raise ProtocolError(
             f"{name}: a line has {longest:,} characters; with {len(strings):,} lines, at most "
-            f"{limits.ARRAY_BYTES // 4 // len(strings):,} are possible."
+            f"{ARRAY_BYTES // 4 // len(strings):,} are possible."
         )
     return np.array(strings, dtype=np.str_)
 

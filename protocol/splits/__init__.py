@@ -11,12 +11,10 @@ from protocol.splits._files import (
     read_list,
     read_lists,
     read_parts,
-    read_split,
     rows_of,
     sole_key,
     write_items,
     write_list,
-    write_split,
     write_subset,
 )
 from protocol.splits._protocol import (
@@ -53,13 +51,11 @@ __all__ = [
     "read_list",
     "read_lists",
     "read_parts",
-    "read_split",
     "rows_of",
     "sample_of",
     "sampling_split",
     "sole_key",
     "write_items",
     "write_list",
-    "write_split",
     "write_subset",
 ]

@@ -6,10 +6,10 @@ or a ``.csv`` file with a line ``partition,id`` for each item. A list contains o
 """
 
 import csv
-import dataclasses
 import gzip
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, counted, one_of
 from protocol.inputs.arrays import as_integers, npz_keys, path_of, read_array, read_stored
 from protocol.inputs.fields import MARKS, rows_of_text
-from protocol.inputs.limits import check_regular
 from protocol.inputs.lists import ARRAYS, Listing, read_listings
-from protocol.inputs.text import raw_lines, string_array, unsafe
+from protocol.inputs.text import check_regular, raw_lines, string_array, unsafe
 from protocol.inputs.validation import class_labels, rows
 from protocol.provenance import storage
 from protocol.scores import tables
@@ -86,7 +85,7 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray | None]:
     Raises
     ------
     ProtocolError
-        If the file is missing, damaged, empty or too large (`protocol.inputs.limits`), or can be read in two ways.
+        If the file is missing, damaged, empty or too large (`protocol.inputs.text`), or can be read in two ways.
     """
     listing = read_listings({"list": file}, has_ids=True)["list"]
     return listing.items, listing.labels
@@ -222,48 +221,13 @@ def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArra
             f"{path}: the id {unfit[0]!r} is empty or has blanks, commas or semicolons. Write a .csv file instead."
         )
     if is_table:
-        rows = ([tables.safe(name), *values] for name, values in lines)
-        _write_table(path, itertools.chain([["id", *range(flags.shape[1])]], rows))
-        return
+        names_of_columns = ["id", *range(flags.shape[1])]
+        rows = itertools.chain([names_of_columns], ([tables.safe(name), *values] for name, values in lines))
     with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
-        file.writelines(" ".join(map(str, [name, *values])) + "\n" for name, values in lines)
-
-
-def _write_table(path: Path, rows: Iterable[Iterable[Any]]) -> None:
-    with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows(rows)
-
-
-def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: NDArray[np.str_]) -> None:
-    """Write a complete split as ``.h5``, ``.npz`` or ``.csv``; empty partitions are omitted.
-
-    Parameters
-    ----------
-    path : str or Path
-    parts : mapping of str to ndarray of int64
-        Row numbers by partition.
-    ids : ndarray of str, shape (n_items,)
-        The ids of the dataset.
-
-    Raises
-    ------
-    ProtocolError
-        If a partition or the extension is unknown, or the file can't be written.
-    """
-    for name in parts:
-        one_of(name, PARTITIONS, "partition")
-    path, parts = Path(path), {name: part for name, part in parts.items() if len(part)}
-    if path.suffix.lower() == ".csv":
-        rows = ((name, tables.safe(item)) for name, part in parts.items() for item in ids[part].tolist())
-        _write_table(path, itertools.chain([_HEADER], rows))
-    elif path.suffix.lower() in (".h5", ".npz"):
-        _write_arrays(path, parts)
-    else:
-        raise _other_kind(path)
-
-
-def _other_kind(path: Path) -> ProtocolError:
-    return ProtocolError(f"{path}: expected a split as .h5, .npz or .csv, got the extension {path.suffix.lower()!r}.")
+        if is_table:
+            csv.writer(file, lineterminator="\n").writerows(rows)
+        else:
+            file.writelines(" ".join(map(str, [name, *values])) + "\n" for name, values in lines)
 
 
 def read_parts(path: str | Path) -> dict[str, NDArray]:
@@ -289,24 +253,10 @@ def read_parts(path: str | Path) -> dict[str, NDArray]:
     elif path.suffix.lower() == ".csv":
         found = _table(path)
     else:
-        raise _other_kind(path)
+        raise ProtocolError(f"{path}: expected a split as .h5, .npz or .csv.")
     for name in found:
         one_of(name, PARTITIONS, f"{path}: partition")
     return found
-
-
-def read_split(path: str | Path, ids: NDArray[np.str_]) -> dict[str, NDArray[np.int64]]:
-    """Read a complete split from ``.h5``, ``.npz`` or ``.csv``: row numbers, ascending, for each of `PARTITIONS`.
-
-    Partitions that are missing in the file are empty.
-
-    Raises
-    ------
-    ProtocolError
-        As for `read_parts`; or if an item is not in the dataset or occurs twice in a partition.
-    """
-    present = {name: rows_of(part, ids, f"{path}: {name}") for name, part in read_parts(path).items() if len(part)}
-    return dict.fromkeys(PARTITIONS, np.empty(0, dtype=np.int64)) | present
 
 
 def _table(path: Path) -> dict[str, NDArray[np.str_]]:
@@ -397,7 +347,7 @@ def _remaining_lines(source: Path, keep: Mapping[str, NDArray[np.bool_]]) -> Ite
 # Splits of the pipeline
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Split:
     """One run of a split: the row numbers of the items in each partition, ascending.
 
@@ -458,14 +408,6 @@ class Split:
             )
         return storage.read(self.items)
 
-    def __repr__(self) -> str:
-        sizes = [
-            (field.name, len(getattr(self, field.name)))
-            for field in dataclasses.fields(self)
-            if field.name in PARTITIONS
-        ]
-        return "\n".join([f"Split {str(self.path)!r}", *(f"  {name:<20}{size:>11,}" for name, size in sizes)])
-
 
 def load_split(path: str | Path, items: str | Path | None = None) -> Split:
     """Read one run of a split that the pipeline has written.
@@ -492,9 +434,7 @@ def load_split(path: str | Path, items: str | Path | None = None) -> Split:
     parts = read_parts(path)
     texts = [name for name, rows in parts.items() if rows.dtype.kind not in "iu"]
     if texts:
-        raise ProtocolError(
-            f"{path}: {texts[0]}: ids instead of row numbers. Use read_split(path, ids), which looks them up."
-        )
+        raise ProtocolError(f"{path}: {texts[0]}: ids instead of row numbers, which .h5 and .npz files have.")
     made_from = storage.read_provenance(path)["inputs"].get("labels") if path.suffix.lower() == ".h5" else None
     if items is None:
         found = _items_of(path, made_from)

@@ -17,7 +17,7 @@ from protocol.auditing.findings import KEYS
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.provenance import storage
-from protocol.splits import write_list, write_split
+from protocol.splits import write_list
 
 SIZES = {"query": 20, "validation_query": 10, "validation_database": 30, "train": 40}
 IDS = np.array([f"image/{row:03d}.png" for row in range(400)])
@@ -77,7 +77,7 @@ def test_arrays_files_and_the_command_have_the_same_findings(folder, case, capsy
 
 
 def test_complete_splits_are_mappings_or_files(folder):
-    write_split("split.npz", LEAKING, IDS)
+    np.savez("split.npz", **LEAKING)
     as_file, as_mapping = audit("split.npz", labels=Y), audit(LEAKING, labels="labels.npy")
     assert (list(as_file.findings), list(as_mapping.findings)) == (["split.npz"], ["split"])
     assert found(as_file) == found(as_mapping)
@@ -132,7 +132,7 @@ LISTS = {"query": [0, 1], "database": [2, 3]}
 ROWS = yaml.safe_load(Path(__file__).with_name("unusable_arguments.yaml").read_text())
 ROWS += [
     {"query": [1j], "message": r"query: expected row numbers or ids \(str\), got dtype complex128."},
-    {"query": pd.Series(["a", None]), "message": r"query: expected ids \(str\), got .* at"},
+    {"query": pd.Series(["a", None]), "message": r"query: expected row numbers or ids \(str\), got dtype object"},
     {
         "query": np.array([2**63], dtype=np.uint64),
         "message": "query: expected integers below 9,223,372,036,854,775,808, got",

@@ -9,10 +9,11 @@ import pytest
 from audited import audit
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from split_files import write_split
 
 from protocol.checks import ProtocolError
 from protocol.cli import main
-from protocol.splits import PARTITIONS, read_list, read_parts, write_split
+from protocol.splits import PARTITIONS, read_list, read_parts
 
 # Kinds that removing items does not fix: those about numbers of items or classes, and those without removals.
 LEFT = {"size-mismatch", "class-missing", "class-imbalance", "query-without-relevant", "unused-items", "label-conflict"}

@@ -1,10 +1,8 @@
 """Forms of files that users have: items in columns, PyTorch files, folders with files that are not images."""
 
-import pickle
 import re
 import shlex
 import sys
-import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -56,17 +54,17 @@ class Tensor(np.ndarray):
 
 
 @pytest.mark.case("18-torch-files")
-@pytest.mark.parametrize(("name", "written"), [("codes.pt", "codes.npy"), ("both.pth", "both_codes.npy")])
+@pytest.mark.parametrize(("name", "written"), [("codes.pt", "codes.npy"), ("both.pth:codes", "both_codes.npy")])
 def test_the_message_for_a_pytorch_file_converts_it(case, monkeypatch, name, written):
     codes = np.arange(24.0).reshape(6, 4)
 
     def load(file, *, map_location, weights_only):
-        assert (file, map_location, weights_only) == (name, "cpu", True)
+        assert (file, map_location, weights_only) == (name.removesuffix(":codes"), "cpu", True)
         return codes.view(Tensor) if name == "codes.pt" else {"codes": codes.view(Tensor), "labels": None}
 
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(load=load))
     code, message = conversion(name)
-    assert ("The tensors in this one: codes, labels." in message) == (name == "both.pth")
+    assert ("If it contains several tensors, name one as codes.pt:KEY." in message) == (name == "codes.pt")
     exec(code, {})
     np.testing.assert_array_equal(read_array(written), codes)
 
@@ -101,58 +99,6 @@ def test_all_files_that_are_not_images_are_in_one_message(case, capsys, command)
     error = capsys.readouterr().err
     assert error.startswith(f"protocol: {BAD}")
     assert error.count("\n") == 1
-
-
-class Rebuilt:
-    """What pickles like a tensor of PyTorch: as the call of a function."""
-
-    def __reduce__(self):
-        return sys.modules["torch._utils"]._rebuild_tensor_v2, ("storage",)
-
-
-@pytest.fixture
-def saved(tmp_path, monkeypatch):
-    """A function that writes an object as `torch.save` does."""
-
-    def _rebuild_tensor_v2(storage):
-        raise AssertionError("unpickled")
-
-    _rebuild_tensor_v2.__module__, _rebuild_tensor_v2.__qualname__ = "torch._utils", "_rebuild_tensor_v2"
-    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace())
-    monkeypatch.setitem(sys.modules, "torch._utils", SimpleNamespace(_rebuild_tensor_v2=_rebuild_tensor_v2))
-    monkeypatch.chdir(tmp_path)
-
-    def save(value, name="a.pt"):
-        with zipfile.ZipFile(name, "w") as archive:
-            archive.writestr("a/data.pkl", pickle.dumps(value, protocol=2))
-        return name
-
-    return save
-
-
-def test_keys_of_tensors_are_listed_without_unpickling(saved):
-    code, message = conversion(saved({"q 1": Rebuilt(), "epoch": 3, "d": Rebuilt(), "name": "x"}))
-    assert "The tensors in this one: d, q 1." in message
-    assert 'numpy.save("a_q_1.npy"' in code
-    assert '["q 1"].detach()' in code
-    assert '["d"].detach()' in conversion(f"{saved({'q': Rebuilt(), 'd': Rebuilt()})}:d")[0]
-    code, message = conversion(saved(Rebuilt(), "a.bin"))
-    assert "If this one" not in message
-    assert "weights_only=True).detach()" in code
-
-
-@pytest.mark.parametrize("value", [{"a": {"b": Rebuilt()}}, [Rebuilt()], {"a": [Rebuilt()]}, 3, {}])
-def test_a_key_that_is_not_known_is_not_guessed(saved, value):
-    code, message = conversion(saved(value))
-    assert "If this one contains several tensors, put a key before .detach()." in message
-    assert "weights_only=True).detach()" in code
-
-
-def test_a_damaged_pytorch_file_is_refused_in_one_line(saved):
-    with zipfile.ZipFile("a.pt", "w") as archive:
-        archive.writestr("a/data.pkl", b"\x80\x02}q")
-    with pytest.raises(ProtocolError, match=r"a\.pt: can't be read as a PyTorch file \("):
-        read_array("a.pt")
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (3, 1)])

@@ -8,7 +8,7 @@ from official_archives import refused
 
 from protocol.checks import ProtocolError
 from protocol.datasets.labelme import FILE, load
-from protocol.inputs import arrays, limits
+from protocol.inputs import arrays, text
 
 RNG = np.random.default_rng(0)
 VARIABLES = {
@@ -62,7 +62,7 @@ def test_every_version_gives_the_same(tmp_path, writer):
 @pytest.mark.parametrize("writer", WRITERS)
 def test_the_matrix_of_distances_is_never_decompressed(tmp_path, writer, monkeypatch):
     paths = written(tmp_path, writer, DistLM=np.zeros((400, 400)))
-    monkeypatch.setattr(limits, "ARRAY_BYTES", 400 * 400)  # an eighth of its size
+    monkeypatch.setattr(text, "ARRAY_BYTES", 400 * 400)  # an eighth of its size
     assert load(paths).vectors["gist"].shape == (22, 6)
     with pytest.raises(ProtocolError, match="uncompressed"):
         arrays.read_array(f"{paths[FILE]}:DistLM")

@@ -228,13 +228,10 @@ def test_items_beyond_the_precision_of_float32_are_ties():
 def test_files(exact, tmp_path):
     ids, distances, given, _ = exact("hamming")
     np.save(tmp_path / "a.npy", ids)
-    (tmp_path / "b.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ids.tolist()))
-    lines = [
-        f"q{query:03} Q0 d{item:05} {rank} {-rank} x\n" for query in range(30) for rank, item in enumerate(ids[query])
-    ]
+    lines = [f"{query} Q0 {item} {rank} {-rank} x\n" for query in range(30) for rank, item in enumerate(ids[query])]
     (tmp_path / "c.run").write_text("".join(lines[::-1]))
     expected = hp.attribute(ids, **given)
-    for name in ("a.npy", "b.jsonl", "c.run"):
+    for name in ("a.npy", "c.run"):
         found = hp.attribute(tmp_path / name, **given)
         np.testing.assert_array_equal(found.per_query[name[0]]["exact"], expected.per_query["results"]["exact"])
         assert not hp.attribute(tmp_path / name, **given, distances=distances, exact=True).faults
@@ -254,22 +251,18 @@ def test_files(exact, tmp_path):
     hp.evaluate(*given["codes"], query_labels=labels[0], database_labels=labels[1]).to_trec(tmp_path, K)
     found = hp.attribute(tmp_path / "run", **given, exact=True)
     assert (found.faults, found.rows[0].recall, found.k) == ((), 1, K)
-    (tmp_path / "b.jsonl").write_text("[3, 4]\n" + "[5]\n" * 29)
-    assert hp.attribute(tmp_path / "b.jsonl", **given).faults[0].n_queries == 29
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("x.jsonl", "[1, 2]\n", "{path}: 1 row for 30 queries."),
-        ("x.jsonl", '[1]\n{"ids": 3}\n', "{path}: line 2: not a list of numbers, such as [12, 7, 30]."),
         (
             "x.run",
             "0 Q0 doc-7 1 2.0 x\n",
-            "{path}: line 1: not `query Q0 item rank score tag` with row numbers such as 12 or d12 (other ids",
+            "{path}: line 1: not `query Q0 item rank score tag` with row numbers (other ids",
         ),
-        ("x.jsonl", "[0.5]\n" * 30, "{path}: expected integers, got 0.5."),
-        ("x.jsonl", "[]\n" * 30, "{path}: no query has a result."),
+        ("x.run", "30 Q0 7 1 2.0 x\n", "{path}: line 1: query 30 is outside the 30 queries, counted from 0."),
+        ("x.run", "0 Q0 7 1 nan x\n", "{path}: line 1: not `query Q0 item rank score tag` with row numbers"),
     ],
 )
 def test_errors_of_files(exact, tmp_path, name, text, message):

@@ -1,9 +1,6 @@
-"""Judgments of TREC and of ir_datasets as the ground truth, compared with trec_eval where no items are tied."""
+"""Judgments of TREC as the ground truth, compared with trec_eval where no items are tied."""
 
 import json
-import sys
-from collections import namedtuple
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -108,24 +105,6 @@ def test_unusable_ids_are_refused(files, query_ids, message):
     with pytest.raises(ProtocolError) as error:
         relevance(query_ids=query_ids)
     assert str(error.value) == message
-
-
-@pytest.fixture
-def collections(monkeypatch):
-    """A module with the interface of ir_datasets; no test has the network."""
-    judgment = namedtuple("TrecQrel", "query_id doc_id relevance iteration")
-    lines = map(str.split, QRELS.splitlines())
-    rows = [judgment(query, item, int(level), iteration) for query, iteration, item, level in lines]
-    known = {"small": SimpleNamespace(qrels_iter=lambda: iter(rows)), "unjudged": SimpleNamespace()}
-    monkeypatch.setitem(sys.modules, "ir_datasets", SimpleNamespace(load=known.__getitem__))
-
-
-def test_a_test_collection_of_ir_datasets(files, collections):
-    assert relevance("ir_datasets:small") == relevance()
-    for name in ("unknown", "unjudged"):
-        message = f"^ir_datasets:{name}: ir_datasets has no test collection of this name with judgments"
-        with pytest.raises(ProtocolError, match=message):
-            relevance(f"ir_datasets:{name}")
 
 
 def test_scores_are_those_of_trec_eval_without_ties(tmp_path):

@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from protocol.checks import ProtocolError
-from protocol.inputs import limits
+from protocol.inputs import text
 from protocol.inputs.archives import members
 
 FILES = {"top/a.txt": b"one " * 1000, "top/b/c.bin": bytes(range(256)) * 40, "top/d.txt": b"not asked for"}
@@ -99,7 +99,7 @@ def test_a_member_that_is_no_file_or_not_the_only_one_is_refused(tmp_path, archi
 
 
 def test_the_total_size_of_members_is_limited(tmp_path, monkeypatch):
-    monkeypatch.setattr(limits, "ARRAY_BYTES", 5000)
+    monkeypatch.setattr(text, "ARRAY_BYTES", 5000)
     path = write(tmp_path / "x.zip")
     assert read(path, ["a.txt"])
     assert "too large" in refusal(path)

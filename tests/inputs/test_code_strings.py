@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from protocol import evaluate
 from protocol.checks import ProtocolError
 from protocol.evaluation import Codes
 from protocol.evaluation.code_pairs import read_codes
@@ -110,22 +109,3 @@ def test_a_refusal_leads_to_the_right_reading(codes, message):
     with pytest.raises(ProtocolError, match=re.escape(message)) as error:
         read_codes(codes, codes)
     assert ("binarize" in str(error.value)) == ("real" in message)
-
-
-def test_the_advice_for_signed_bytes_gives_the_codes():
-    same(Codes(SIGNED, 16, "big-128"))
-    same(Codes(SIGNED.astype(float), 16, "big-128"))
-
-
-def test_items_in_columns_are_recognised_and_transposed(tmp_path):
-    y = np.arange(40) % 3
-    savemat(tmp_path / "c.mat", {"q": BITS[:10].T, "d": BITS.T, "y": np.eye(3)[y].T})
-    at = str(tmp_path / "c.mat")
-    expected = evaluate(BITS[:10], BITS, query_labels=y[:10], database_labels=y).metrics
-    message = f'Both have 16 rows. If items are in columns, transpose them: pass "{at}:q\'" and "{at}:d\'".'
-    with pytest.raises(ProtocolError, match=re.escape(message)):
-        evaluate(f"{at}:q", f"{at}:d", query_labels=y[:10], database_labels=y)
-    with pytest.raises(ProtocolError, match=re.escape(f'Its columns fit: transpose it, or write "{at}:y\'" for a')):
-        evaluate(f"{at}:q'", f"{at}:d'", query_labels=np.eye(3)[y[:10]], database_labels=f"{at}:y")
-    found = evaluate(f"{at}:q'", f"{at}:d'", query_labels=np.eye(3)[y[:10]], database_labels=f"{at}:y'")
-    assert found.metrics == expected

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from protocol.checks import ProtocolError
-from protocol.inputs import limits, text
+from protocol.inputs import text
 from protocol.inputs.arrays import read_lists
 from protocol.splits import read_list
 
@@ -26,13 +26,13 @@ def test_lines_end_as_on_any_system(tmp_path):
 @pytest.mark.parametrize("read", [read_list, read_lists])
 def test_limits(tmp_path, monkeypatch, limit, value, message, read):
     (tmp_path / "a.txt").write_text("12345 1\n" * 4)
-    monkeypatch.setattr(limits, limit, value)
+    monkeypatch.setattr(text, limit, value)
     with pytest.raises(ProtocolError, match=message):
         read(tmp_path / "a.txt")
 
 
 def test_one_long_string_among_many(monkeypatch):
-    monkeypatch.setattr(limits, "ARRAY_BYTES", 1000)
+    monkeypatch.setattr(text, "ARRAY_BYTES", 1000)
     assert text.string_array(["ab"] * 100, "a.txt").shape == (100,)
     with pytest.raises(
         ProtocolError, match=r"a.txt: a line has 50 characters; with 101 lines, at most 2 are possible."

@@ -51,6 +51,6 @@ def test_items_are_row_numbers_or_ids_from_any_library(tmp_path):
     for ids in (["a", "bb"], [b"a", "bb"], np.array(["a", "bb"]), pd.Series(["a", "bb"]), pd.Index(["a", "bb"])):
         assert items_from(ids, "query").tolist() == ["a", "bb"]
     assert items_from([], "query").size == 0
-    assert matrix_from(torch.ones(2, 3, dtype=torch.bfloat16, requires_grad=True), "query").dtype == np.float32
+    assert matrix_from(torch.ones(2, 3, requires_grad=True), "query").dtype == np.float32
     np.save(tmp_path / "x.npy", np.ones((2, 3)))
     assert isinstance(numbers_from(tmp_path / "x.npy", "query").base, np.memmap)

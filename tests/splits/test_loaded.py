@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from split_files import write_split
 
 import protocol as hp
 from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.provenance import storage
-from protocol.splits import PARTITIONS, Split, load_split, write_split
+from protocol.splits import PARTITIONS, Split, load_split
 
 IDS = np.array([f"image/{row}.png" for row in range(60)])
 Y = np.arange(60) % 3
@@ -43,9 +44,6 @@ def test_a_split_with_the_ids_and_labels_of_its_dataset(path, monkeypatch):
     monkeypatch.chdir(path.parents[4])
     relative = load_split("mine/splits/standard/run0/splits.h5")
     np.testing.assert_array_equal(relative.labels, Y)
-    sizes = {"query": 6, "database": 54, "train": 12, "validation_query": 3, "validation_database": 9}
-    lines = [f"  {name:<20}{size:>11}" for name, size in sizes.items()]
-    assert repr(relative).splitlines() == ["Split 'mine/splits/standard/run0/splits.h5'", *lines]
 
 
 def test_a_dataset_without_labels(tmp_path):
@@ -85,9 +83,7 @@ def test_a_split_of_the_user_without_validation(tmp_path, extension):
 
 def test_files_that_are_no_split_of_row_numbers(path, tmp_path):
     write_split(tmp_path / "split.csv", PARTS, IDS)
-    with pytest.raises(
-        ProtocolError, match=r"split\.csv: query: ids instead of row numbers\. Use read_split\(path, ids\), which"
-    ):
+    with pytest.raises(ProtocolError, match=r"split\.csv: query: ids instead of row numbers, which \.h5"):
         load_split(tmp_path / "split.csv")
     with pytest.raises(ProtocolError, match=r"items.h5: partition must be database, query, train,"):
         load_split(path.parents[4] / "datasets" / "made" / "items.h5")

@@ -81,15 +81,6 @@ def test_the_same_seed_gives_the_same_bytes_another_seed_another_draw(name):
     assert differ == CASES[name].get("seeded", [])
 
 
-@pytest.mark.parametrize(
-    ("name", "query", "train"),
-    [("cifar10_s1", 100, 500), ("cifar10_54k", 100, 500), ("cifar10_5k", 100, 500), ("cifar10_10k", 1_000, 5_000)],
-)
-def test_cifar10_has_as_many_items_of_each_class_as_in_the_papers(name, query, train):
-    for part, number in (("query", query), ("train", train)):
-        assert np.bincount(dataset(name)[1][draw(name)[part]]).tolist() == [number] * 10
-
-
 @pytest.mark.parametrize(("part", "number"), [("query", 100), ("train", 500)])
 def test_nuswide_has_at_least_as_many_of_each_concept_as_are_drawn_for_it(part, number):
     counts = dataset("nuswide_21")[1][draw("nuswide_21")[part]].sum(axis=0)

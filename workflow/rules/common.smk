@@ -35,7 +35,7 @@ except ModuleNotFoundError as error:
 from protocol.auditing import known_pairs_sha256
 from protocol.checks import ProtocolError
 from protocol.configuration.records import refusal
-from protocol.datasets import Place, check_recorded
+from protocol.datasets import Place
 from protocol.metrics import in_database_order
 from protocol.provenance.storage import check_writable
 
@@ -54,7 +54,6 @@ try:
     PLACE = Place(
         DATASET, Path("results/downloads"), CONFIG["mirror"], CONFIG["mirror_sha256"]
     )
-    check_recorded(FILES, PLACE)
     check_writable(f"results/{EXPERIMENT.name}")
 except ProtocolError as error:
     raise WorkflowError(str(error))
