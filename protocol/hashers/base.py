@@ -2,7 +2,6 @@
 
 import abc
 import json
-import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import KW_ONLY
 from pathlib import Path
@@ -79,22 +78,12 @@ class Hasher(Configurable, abc.ABC):
     @classmethod
     def check_declaration(cls, name: str) -> None:
         """Raise ProtocolError if the class can't be registered as `name`; other mistakes raise when it is used."""
-        problem, missing = "", sorted(cls.__abstractmethods__)
-        if not re.fullmatch("[a-z0-9][a-z0-9_]*", name):
-            problem = (
-                "a name may contain only lower-case letters, digits and _, and must begin with a letter or a digit."
-            )
-        elif missing:
-            problem = f"the method {missing[0]} is missing."
-        elif not isinstance(cls.learned, Mapping) or not cls.learned:
-            problem = 'learned must name the arrays that _fit sets, as in {"projection_": ("float32", "d", "n_bits")}.'
-        else:
-            try:
-                cls().check_options()
-            except (ProtocolError, TypeError, AttributeError) as error:
-                problem = f"the defaults of its options are wrong: {error}"
-        if problem:
-            raise ProtocolError(f"hasher {name!r}: {problem}")
+        try:
+            cls().check_options()
+        except (ProtocolError, TypeError, AttributeError) as error:  # a method is missing, or a default is wrong
+            raise ProtocolError(f"hasher {name!r}: {error}") from error
+        if not cls.learned:
+            raise ProtocolError(f"hasher {name!r}: `learned` must name the arrays that _fit sets.")
 
     @abc.abstractmethod
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
