@@ -229,12 +229,14 @@ class HasherRecord(Record):
 
     def __call__(self, plugin: Plugin) -> Plugin:
         """Register a hasher whose constructor, methods and learned arrays are declared correctly."""
-        check = getattr(plugin, "check_declaration", None)
-        if check is None:
-            raise ProtocolError(
-                f"hasher {self.name!r}: must be a class derived from protocol.hashers.Hasher, not {plugin!r}."
-            )
-        check(self.name)
+        hasher: Any = plugin
+        try:
+            hasher().check_options()
+            learned = hasher.learned
+        except (ProtocolError, TypeError, AttributeError) as error:  # no hasher, an abstract method, a wrong default
+            raise ProtocolError(f"hasher {self.name!r}: not a complete protocol.hashers.Hasher: {error}") from error
+        if not learned:
+            raise ProtocolError(f"hasher {self.name!r}: `learned` must name the arrays that _fit sets.")
         return super().__call__(plugin)
 
 

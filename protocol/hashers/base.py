@@ -75,16 +75,6 @@ class Hasher(Configurable, abc.ABC):
         if cls.supervision is not None:
             one_of(cls.supervision, SUPERVISION, f"{cls.__name__}.supervision")
 
-    @classmethod
-    def check_declaration(cls, name: str) -> None:
-        """Raise ProtocolError if the class can't be registered as `name`; other mistakes raise when it is used."""
-        try:
-            cls().check_options()
-        except (ProtocolError, TypeError, AttributeError) as error:  # a method is missing, or a default is wrong
-            raise ProtocolError(f"hasher {name!r}: {error}") from error
-        if not cls.learned:
-            raise ProtocolError(f"hasher {name!r}: `learned` must name the arrays that _fit sets.")
-
     @abc.abstractmethod
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
         """Learn from the training rows, ``training.X``, and return the fit record."""
