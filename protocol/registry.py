@@ -404,7 +404,7 @@ def import_below(package: ModuleType) -> None:
 def import_own() -> None:
     """Import the files with the user's plug-ins. Raises ProtocolError, with the file and line of an error in one."""
     for path in plugin_folders.files():
-        module = plugin_folders.module_of(path)
+        module = f"{plugins.__name__}.{path.stem}"
         if getattr(sys.modules.get(module), "__file__", None) == str(path):
             continue
         if (other := plugin_folders.path_of(module)) != path:

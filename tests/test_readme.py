@@ -137,19 +137,6 @@ def test_the_container_has_a_tested_python_and_runs_the_first_command():
     assert (ROOT / "profiles" / "default" / "config.yaml").exists()  # which Snakemake finds next to the Snakefile
 
 
-def test_the_guide_for_contributors_installs_every_program_that_it_calls():
-    guide = (ROOT / "CONTRIBUTING.md").read_text()
-    installed = "".join((ROOT / "envs" / f"{name}.lock").read_text() for name in ("test", "docs"))
-    installed += "".join(f"\n{name}==" for name in re.findall(r"pip install -q (\w[\w-]*) &&", guide))
-    lines = re.findall(r"^```sh\n(.*?)^```", guide, re.S | re.M) + re.findall(r"\| `([^`]+)` \|", guide)
-    programs = {part.split()[0] for text in lines for line in text.splitlines() for part in line.split(" && ")}
-    system = {"python3", "python", ".", ".ci/run", ".ci/release", "chromium"}
-    from_venv = {name for name in programs if name.startswith((".venv/bin/", "protocol/"))}
-    names = {"sphinx-build": "sphinx"}
-    for program in programs - system - from_venv - {"pip"}:
-        assert f"\n{names.get(program, program)}==" in installed, program
-
-
 def test_the_changelog_counts_what_there_is():
     text = (ROOT / "CHANGELOG.md").read_text()
     counted = {

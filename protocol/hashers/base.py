@@ -126,9 +126,8 @@ class Hasher(Configurable, abc.ABC):
         self.check_features(training.X.shape[1])
         more = {"checkpoint": checkpoint} if self.checkpoints else {}
         record = self._fit(training, np.random.default_rng(self.seed), **more)
-        n_features = training.X.shape[1]
-        self._check_learned(record, n_features)
-        self.fit_record_, self.n_features_in_ = record, n_features
+        self._check_learned(record, training.X.shape[1])
+        self.fit_record_, self.n_features_in_ = record, training.X.shape[1]
         return self
 
     def _check_learned(self, record: Any, n_features: int) -> None:
@@ -242,8 +241,8 @@ class Hasher(Configurable, abc.ABC):
             raise ProtocolError(f"{where}: no array 'model'; the arrays are: {', '.join(sorted(arrays)) or 'none'}.")
         try:
             description = json.loads(arrays["model"].astype(str).item())
-            name, parameters = description["hasher"], dict(description["parameters"])
-            n_features, fit_record = description["n_features"], dict(description["fit_record"])
+            name, n_features = description["hasher"], description["n_features"]
+            parameters, fit_record = dict(description["parameters"]), dict(description["fit_record"])
         except (ValueError, TypeError, KeyError) as error:
             raise ProtocolError(f"{where}: the description can't be read: {error}") from error
         if name != cls.__name__:
