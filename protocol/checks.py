@@ -65,11 +65,11 @@ def printable(text: str, *, keep: str = "") -> str:
     >>> printable("a\x1b[31mb\n")
     'a\\x1b[31mb\\n'
     """
-    return _CONTROL.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), text)
 
+    def escape(found: re.Match[str]) -> str:
+        return found[0] if found[0] in keep else found[0].encode("unicode_escape").decode("ascii")
 
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+    return _CONTROL.sub(escape, text)
 
 
 def brief(text: str) -> str:

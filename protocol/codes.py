@@ -1,4 +1,4 @@
-"""Binary codes: packing, Hamming distance, and the extension codes of RAMAP section 4.1.
+"""Binary codes: packing and Hamming distance.
 
 A code has n_bits bits. Unpacked codes are bool (n, n_bits). Packed codes are uint8 (n, ceil(n_bits / 8)): bit j is in
 byte j // 8 with weight 2 ** (j % 8) (little-endian, like the field's MATLAB toolkits), and the unused bits of the last
@@ -106,46 +106,6 @@ def hamming_distance(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.i
     array([[2, 0]])
     """
     return np.bitwise_count(a[:, None, :] ^ b[None, :, :]).sum(axis=2, dtype=np.int64)
-
-
-def extend(
-    query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: int, *, extension: str, extension_bits: int
-) -> tuple[NDArray[np.uint8], NDArray[np.uint8], int]:
-    """Append the redundant bits of RAMAP section 4.1 to packed codes.
-
-    Query codes get s ones. With ``same``, database codes also get s ones, and no distance changes (eq. 2). With
-    ``different``, they get s zeros, and every distance grows by s (eq. 3). With ``none``, s must be 0 and the codes
-    do not change.
-
-    Parameters
-    ----------
-    query, database : ndarray of uint8, shape (n_queries, ceil(n_bits / 8)), (n_database, ceil(n_bits / 8))
-    n_bits : int
-    extension : {"none", "same", "different"}
-    extension_bits : int
-        s, at least 1 unless `extension` is ``none``.
-
-    Returns
-    -------
-    query, database : ndarray of uint8
-        Packed codes of ``n_bits + extension_bits`` bits; new arrays.
-    n_bits : int
-        The new code length.
-
-    References
-    ----------
-    Jiang, Li, Li, *On the Evaluation Metric for Hashing*, section 4.1, eq. 2 and 3.
-    """
-    check_extension(extension, extension_bits)
-
-    def appended(codes: NDArray[np.uint8], value: bool) -> NDArray[np.uint8]:
-        if not extension_bits:  # unpacked codes would take eight times the memory
-            check(codes, n_bits)
-            return codes.copy()
-        tail = np.full((len(codes), extension_bits), value)
-        return pack(np.hstack([unpack(codes, n_bits), tail]))
-
-    return appended(query, True), appended(database, extension == "same"), n_bits + extension_bits
 
 
 def check_extension(extension: str, extension_bits: int) -> None:

@@ -51,11 +51,6 @@ def _registers(path: Path, _: int) -> bool:
     return _MARK in path.read_text(encoding="utf-8", errors="replace")
 
 
-def module_of(path: Path) -> str:
-    """Return the name under which a file of `files` is imported."""
-    return f"{plugins.__name__}.{path.stem}"
-
-
 def path_of(module: str) -> Path | None:
     """Return the file of a module in one of the folders; None if there is none, or the module belongs elsewhere."""
     package, _, name = module.rpartition(".")

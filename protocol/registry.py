@@ -207,12 +207,14 @@ class HasherRecord(Record):
 
     def __call__(self, plugin: Plugin) -> Plugin:
         """Register a hasher whose constructor, methods and learned arrays are declared correctly."""
-        check = getattr(plugin, "check_declaration", None)
-        if check is None:
-            raise ProtocolError(
-                f"hasher {self.name!r}: must be a class derived from protocol.hashers.Hasher, not {plugin!r}."
-            )
-        check(self.name)
+        hasher: Any = plugin
+        try:
+            hasher().check_options()
+            learned = hasher.learned
+        except (ProtocolError, TypeError, AttributeError) as error:  # no hasher, an abstract method, a wrong default
+            raise ProtocolError(f"hasher {self.name!r}: not a complete protocol.hashers.Hasher: {error}") from error
+        if not learned:
+            raise ProtocolError(f"hasher {self.name!r}: `learned` must name the arrays that _fit sets.")
         return super().__call__(plugin)
 
 
@@ -380,7 +382,7 @@ def import_below(package: ModuleType) -> None:
 def import_own() -> None:
     """Import the files with the user's plug-ins. Raises ProtocolError, with the file and line of an error in one."""
     for path in plugin_folders.files():
-        module = plugin_folders.module_of(path)
+        module = f"{plugins.__name__}.{path.stem}"
         if getattr(sys.modules.get(module), "__file__", None) == str(path):
             continue
         if (other := plugin_folders.path_of(module)) != path:

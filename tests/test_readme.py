@@ -26,10 +26,6 @@ def test_the_first_two_sh_blocks_are_one_command_each():
     assert [command.split("/")[-1].split()[0] for command in commands] == ["snakemake", "pytest"]
 
 
-def test_it_is_short():
-    assert README.count("\n") <= 150
-
-
 def test_its_other_blocks_print_what_it_shows(tmp_path, monkeypatch):
     def example(page):
         return next(block for block in blocks((DOCS / "how-to" / page).read_text()))
@@ -62,10 +58,6 @@ def test_its_everyday_commands_are_valid(capsys, monkeypatch):
         if command.startswith(("protocol list", "protocol check ")):
             assert main(shlex.split(command)[1:]) == 0
     assert "mAP@K[all]" in capsys.readouterr().out
-
-
-def test_the_picture_of_the_report_is_small():
-    assert 50_000 < (ROOT / "docs" / "report.png").stat().st_size < 300_000
 
 
 def test_the_targets_that_the_guide_names_are_rules():
@@ -121,15 +113,6 @@ def test_the_locks_name_no_host():
         assert not re.search(r"https?://|--(extra-)?index-url|--find-links", lock.read_text()), lock
 
 
-def test_the_remote_lock_has_the_extras_and_the_libraries_of_the_tests():
-    test, remote = ((ROOT / "envs" / f"{name}.lock").read_text() for name in ("test", "remote"))
-    for requirement in (*EXTRAS["slurm"], *EXTRAS["s3"], *EXTRAS["test-s3"]):
-        assert f"\n{requirement.partition('[')[0]}==" in remote, requirement
-        assert f"\n{requirement.partition('[')[0]}==" not in test, requirement
-    pins = [set(re.findall(r"^([\w-]+==\S+)", text, re.M)) for text in (test, remote)]
-    assert {pin.partition("==")[0] for pin in pins[0] - pins[1]} <= {"python-dateutil"}
-
-
 def test_the_tested_pytorch_is_one_that_the_extra_allows():
     (requirement,) = map(Requirement, EXTRAS["learned"])
     (line,) = re.findall(r"^[^#\n]+", (ROOT / "envs" / "learned.txt").read_text(), re.M)
@@ -152,50 +135,6 @@ def test_the_container_has_a_tested_python_and_runs_the_first_command():
     _, *first = README.partition("```sh\n")[2].partition("\n")[0].split(" && ")
     assert steps == [step.removeprefix(".venv/bin/").replace("-q ", "") for step in first]
     assert (ROOT / "profiles" / "default" / "config.yaml").exists()  # which Snakemake finds next to the Snakefile
-
-
-def test_the_container_has_the_results_that_git_has():
-    ignored, tracked = (
-        sorted(re.findall(r"^(!?)/?(results/.+?)/?$", (ROOT / name).read_text(), re.M))
-        for name in (".dockerignore", ".gitignore")
-    )
-    assert ignored == tracked != []
-
-
-def test_the_continuous_integration_runs_both_commands_as_they_stand_before_it_installs_pytorch():
-    script = (ROOT / ".ci" / "run").read_text()
-    extract = re.search(r"^readme\(\) \{\n.*?^\}\n", script, re.M | re.S)[0]
-    commands = re.findall(r"^```sh\n(.*?)^```", README, re.S | re.M)[:2]
-    for n, command in enumerate(commands, start=1):
-        done = subprocess.run(
-            ["bash", "-c", f"{extract}readme {n}"], cwd=ROOT, capture_output=True, text=True, check=True
-        )
-        assert done.stdout == command
-    main_job, tests, pytorch = (script.index(text) for text in ('"$(readme 1)"', '"$(readme 2)"', "'.[learned]'"))
-    assert main_job < tests < pytorch
-    assert "\ntorch==" not in (ROOT / "envs" / "test.lock").read_text()
-
-
-def test_the_guide_for_contributors_installs_every_program_that_it_calls():
-    guide = (ROOT / "CONTRIBUTING.md").read_text()
-    installed = "".join((ROOT / "envs" / f"{name}.lock").read_text() for name in ("test", "docs"))
-    installed += "".join(f"\n{name}==" for name in re.findall(r"pip install -q (\w[\w-]*) &&", guide))
-    lines = re.findall(r"^```sh\n(.*?)^```", guide, re.S | re.M) + re.findall(r"\| `([^`]+)` \|", guide)
-    programs = {part.split()[0] for text in lines for line in text.splitlines() for part in line.split(" && ")}
-    system = {"python3", "python", ".", ".ci/run", ".ci/release", "chromium"}
-    from_venv = {name for name in programs if name.startswith((".venv/bin/", "protocol/"))}
-    names = {"sphinx-build": "sphinx"}
-    for program in programs - system - from_venv - {"pip"}:
-        assert f"\n{names.get(program, program)}==" in installed, program
-
-
-def test_the_guide_for_contributors_builds_the_site_as_the_continuous_integration_does():
-    guide, script = ((ROOT / name).read_text() for name in ("CONTRIBUTING.md", ".ci/documentation"))
-    assert "\nsphinx-build -E -j auto -W --keep-going docs docs/_build\n" in guide
-    assert "\n.venv/bin/sphinx-build -q -j auto -W --keep-going docs docs/_build\n" in script
-    assert '\nclean ".ci/documentation"' in (ROOT / ".ci" / "run").read_text()
-    for path in re.findall(r"(?:`|python )((?:protocol|workflow|tests|docs|envs)/[\w./-]+)(?:`| )", guide):
-        assert (ROOT / path).exists() or "PACKAGE" in path or path.startswith("docs/_build/"), path
 
 
 def test_the_changelog_counts_what_there_is():

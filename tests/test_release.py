@@ -1,7 +1,6 @@
 """The workflows, which only call tested scripts, the templates of issues, and the script of a release."""
 
 import os
-import re
 import subprocess
 import sys
 from importlib.metadata import distribution
@@ -53,36 +52,10 @@ def test_only_the_jobs_that_publish_have_more_rights():
     }
 
 
-def test_the_workflows_use_the_python_of_the_lock():
-    (python,) = re.findall(r"--python-version (\S+) ", (ROOT / "envs" / "run.lock").read_text())
-    versions = [step["with"]["python-version"] for path in WORKFLOWS for step in steps(path) if "setup" in str(step)]
-    assert versions == [python] * len(WORKFLOWS)
-
-
 def test_scripts_of_the_continuous_integration_are_valid():
     for script in (ROOT / ".ci").iterdir():
         assert subprocess.run(["bash", "-n", script]).returncode == 0
         assert "set -euo pipefail\n" in script.read_text()
-
-
-@pytest.mark.parametrize("name", ["wrong-number", "new-plug-in"])
-def test_a_template_of_issues_has_the_form_of_github(name):
-    template = yaml.safe_load((GITHUB / "ISSUE_TEMPLATE" / f"{name}.yml").read_text())
-    assert {"name", "description", "body"} <= template.keys()
-    assert len({part["id"] for part in template["body"]}) == len(template["body"])
-    for part in template["body"]:
-        assert part["type"] in ("textarea", "input", "dropdown", "checkboxes")
-        assert part["attributes"]["label"]
-    asked = str(template)
-    for word in {"wrong-number": ("expect", "convention"), "new-plug-in": ("dataset", "metric", "hasher")}[name]:
-        assert word in asked
-
-
-def test_the_changelog_has_the_version_and_says_what_is_stable():
-    preface, _, rest = (ROOT / "CHANGELOG.md").read_text().partition("\n## ")
-    assert rest.startswith(__version__)
-    assert "| stable" in preface
-    assert "`hp.evaluate`" in preface
 
 
 @pytest.fixture

@@ -221,7 +221,7 @@ class HammingCounts:
         return type(self)(**{name: array[rows] if name in per_query else array for name, array in arrays.items()})
 
     def extended(self, extension: str, extension_bits: int) -> Self:
-        """Return the counts of extended codes (`protocol.codes.extend`), without counting them.
+        """Return the counts of extended codes, without counting them.
 
         Parameters
         ----------

@@ -2,7 +2,6 @@
 
 import abc
 import json
-import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import KW_ONLY
 from pathlib import Path
@@ -76,26 +75,6 @@ class Hasher(Configurable, abc.ABC):
         if cls.supervision is not None:
             one_of(cls.supervision, SUPERVISION, f"{cls.__name__}.supervision")
 
-    @classmethod
-    def check_declaration(cls, name: str) -> None:
-        """Raise ProtocolError if the class can't be registered as `name`; other mistakes raise when it is used."""
-        problem, missing = "", sorted(cls.__abstractmethods__)
-        if not re.fullmatch("[a-z0-9][a-z0-9_]*", name):
-            problem = (
-                "a name may contain only lower-case letters, digits and _, and must begin with a letter or a digit."
-            )
-        elif missing:
-            problem = f"the method {missing[0]} is missing."
-        elif not isinstance(cls.learned, Mapping) or not cls.learned:
-            problem = 'learned must name the arrays that _fit sets, as in {"projection_": ("float32", "d", "n_bits")}.'
-        else:
-            try:
-                cls().check_options()
-            except (ProtocolError, TypeError, AttributeError) as error:
-                problem = f"the defaults of its options are wrong: {error}"
-        if problem:
-            raise ProtocolError(f"hasher {name!r}: {problem}")
-
     @abc.abstractmethod
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
         """Learn from the training rows, ``training.X``, and return the fit record."""
@@ -147,9 +126,8 @@ class Hasher(Configurable, abc.ABC):
         self.check_features(training.X.shape[1])
         more = {"checkpoint": checkpoint} if self.checkpoints else {}
         record = self._fit(training, np.random.default_rng(self.seed), **more)
-        n_features = training.X.shape[1]
-        self._check_learned(record, n_features)
-        self.fit_record_, self.n_features_in_ = record, n_features
+        self._check_learned(record, training.X.shape[1])
+        self.fit_record_, self.n_features_in_ = record, training.X.shape[1]
         return self
 
     def _check_learned(self, record: Any, n_features: int) -> None:
@@ -263,8 +241,8 @@ class Hasher(Configurable, abc.ABC):
             raise ProtocolError(f"{where}: no array 'model'; the arrays are: {', '.join(sorted(arrays)) or 'none'}.")
         try:
             description = json.loads(arrays["model"].astype(str).item())
-            name, parameters = description["hasher"], dict(description["parameters"])
-            n_features, fit_record = description["n_features"], dict(description["fit_record"])
+            name, n_features = description["hasher"], description["n_features"]
+            parameters, fit_record = dict(description["parameters"]), dict(description["fit_record"])
         except (ValueError, TypeError, KeyError) as error:
             raise ProtocolError(f"{where}: the description can't be read: {error}") from error
         if name != cls.__name__:

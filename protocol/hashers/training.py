@@ -1,9 +1,9 @@
 """Training and encoding in a job: progress, checkpoints, reuse of an earlier run, and the files of models and codes."""
 
 import contextlib
+import glob
 import logging
 import math
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from protocol.hashers.training_set import TrainingSet
 from protocol.provenance import storage
 from protocol.provenance.reuse import Earlier, keep
 
-_EVERY = 10.0  # seconds between two lines in the log
+_LINES = 20  # in the log, for the steps of a training
 _log = logging.getLogger(__name__)
 
 
@@ -31,9 +31,8 @@ class Progress:
     """
 
     def __init__(self, name: str, n_steps: int, bar: Any, values: Sequence[float] = ()) -> None:
-        self.values, self._n_before = list(values), len(values)
+        self.values = list(values)
         self._name, self._n_steps, self._bar = name, n_steps, bar
-        self._began = self._logged = time.monotonic()
 
     def step(self, value: float) -> None:
         """Record the objective of the next step; raise ProtocolError with its number if the objective is not finite."""
@@ -47,16 +46,13 @@ class Progress:
             )
         self._bar.set_postfix_str(f"objective {value:.4f}", refresh=False)
         self._bar.update()
-        now = time.monotonic()
-        if now - self._logged >= _EVERY or n_done == self._n_steps:
-            left = (now - self._began) / (n_done - self._n_before) * (self._n_steps - n_done)
-            _log.info("%s: step %d of %d, objective %.4f, %.0f s left", self._name, n_done, self._n_steps, value, left)
-            self._logged = now
+        if n_done * _LINES // self._n_steps > (n_done - 1) * _LINES // self._n_steps:
+            _log.info("%s: step %d of %d, objective %.4f", self._name, n_done, self._n_steps, value)
 
 
 @contextlib.contextmanager
 def progress(name: str, n_steps: int, values: Sequence[float] = ()) -> Iterator[Progress]:
-    """Yield an object that records the steps of a training, in the log every ten seconds and as a bar on a terminal.
+    """Yield an object that records the steps of a training, in twenty lines of the log and as a bar on a terminal.
 
     Parameters
     ----------
@@ -84,15 +80,10 @@ def checkpoints(output: str | Path) -> Iterator[Callable[[int], Path]]:
     ...     print(checkpoint(32))
     models.h5.32.checkpoint
     """
-    given = []
-
-    def checkpoint(n_bits: int) -> Path:
-        given.append(Path(f"{output}.{n_bits}.checkpoint"))
-        return given[-1]
-
-    yield checkpoint
-    for path in given:
-        path.unlink(missing_ok=True)
+    output = Path(output)
+    yield lambda n_bits: output.with_name(f"{output.name}.{n_bits}.checkpoint")
+    for path in output.parent.glob(f"{glob.escape(output.name)}.*.checkpoint"):
+        path.unlink()
 
 
 class Stored(NamedTuple):

@@ -110,19 +110,15 @@ class Affinities:
         array([8., 0., 6., 4.])
         """
         if self._sparse is not None:
-            related = type(self._sparse)(
-                ((self._sparse.data > 0).astype(np.int8), self._sparse.indices, self._sparse.indptr),
-                shape=self._sparse.shape,
-            )
-            return related @ values - (self._sparse.diagonal() > 0)[:, None] * values
+            related = (self._sparse > 0).astype(np.int8)
+            return related @ values - related.diagonal()[:, None] * values
         groups, group, order, starts = self._groups
         totals = np.add.reduceat(values[order], starts, axis=0, dtype=np.float64)
-        if groups.ndim == 2:
-            blocks = [groups[start : start + _ROWS] for start in range(0, len(groups), _ROWS)]
-            totals = np.concatenate([(block.astype(np.float32) @ groups.T > 0) @ totals for block in blocks])
-            labelled = np.asarray(groups.any(axis=1))
-            return totals[group] - labelled[group][:, None] * values
-        return totals[group] - values
+        if groups.ndim == 1:
+            return totals[group] - values
+        blocks = (groups[start : start + _ROWS] for start in range(0, len(groups), _ROWS))
+        totals = np.concatenate([(block.astype(np.float32) @ groups.T > 0) @ totals for block in blocks])
+        return totals[group] - np.asarray(groups.any(axis=1))[group, None] * values
 
     def signed_sums(self, values: NDArray[np.floating]) -> NDArray[np.floating]:
         """Return S values (n_rows, k), where S is 1 for a row itself and related rows, and -1 for all others."""

@@ -51,10 +51,6 @@ class _Side(NamedTuple):
     size: NDArray[np.float64]
     constant: NDArray[np.float64]
 
-    def rows(self, part: slice) -> "_Side":
-        """Return some of the rows."""
-        return _Side(*(array[part] for array in self))
-
 
 class Keys:
     """Lower and upper bounds on the keys of pairs, from a product of matrices.
@@ -116,7 +112,7 @@ class Keys:
         found, n_items = [], len(items.vectors)
         product = np.empty((min(TILE, len(query.vectors)), n_items))
         for first in range(0, len(query.vectors), TILE):
-            part = query.rows(slice(first, first + TILE))
+            part = _Side(*(array[first : first + TILE] for array in query))
             values = np.matmul(part.vectors, items.vectors.T, out=product[: len(part.vectors)])
             pairs = np.flatnonzero(values <= (bound[first : first + TILE] - part.constant)[:, None])
             rows, columns = np.divmod(pairs.astype(np.int32), np.int32(n_items))
@@ -330,11 +326,8 @@ def nearest(
 def _matched(query: NDArray, database: NDArray) -> tuple[NDArray, NDArray]:
     """Return queries and database as matrices with the same number of features."""
     query, database = _matrix(query, "query"), _matrix(database, "database")
-    d = database.shape[1]
-    if d > MOST_FEATURES:
-        raise ProtocolError(f"database: {d:,} features, more than {MOST_FEATURES:,}.")
-    if query.shape[1] != d:
-        raise ProtocolError(f"query: {query.shape[1]:,} features, but the database has {d:,}.")
+    if query.shape[1] != database.shape[1]:
+        raise ProtocolError(f"query: {query.shape[1]:,} features, but the database has {database.shape[1]:,}.")
     return query, database
 
 
@@ -348,6 +341,8 @@ def _matrix(X: NDArray, name: str) -> NDArray:
         raise ProtocolError(f"{name}: expected numbers of up to 64 bits, got dtype {array.dtype}.")
     if array.ndim != 2 or 0 in array.shape:
         raise ProtocolError(f"{name}: expected a non-empty 2-D array (n, d), got shape {array.shape}.")
+    if array.shape[1] > MOST_FEATURES:
+        raise ProtocolError(f"{name}: {array.shape[1]:,} features, more than {MOST_FEATURES:,}.")
     return array
 
 

@@ -1,7 +1,7 @@
 """Epsilon-ball ground truth: items within a fixed radius of the query in feature space are relevant."""
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,22 +27,19 @@ def _check(
     one_of(reading, ("average_count", "mean_distance"), "reading")
     one_of(comparison, ("<=", "<"), "comparison")
     one_of(count_in, ("database", "train"), "count_in")
-    for name, value in (("n_neighbours", n_neighbours), ("n_sample", n_sample)):
-        integer(value, name)
+    integer(n_neighbours, "n_neighbours")
+    integer(n_sample, "n_sample")
     if n_train is not None and n_train < 2:
         raise ProtocolError(f"ground truth 'epsilon_ball' needs at least two training points, got {n_train}.")
-    others = None if n_train is None else n_train - 1
-    pool = n_database if count_in == "database" else others
+    pool = n_database if count_in == "database" else n_train and n_train - 1
     if pool is not None and n_neighbours >= pool:
         raise ProtocolError(
             f"n_neighbours must be less than {pool:,}, the number of items to count in (count_in={count_in!r}), got "
             f"{n_neighbours:,}."
         )
-    if pool is None or n_train is None or reading == "average_count":
-        return
-    share = n_neighbours / pool
-    if int(share * (n_train - 1)) < 1:  # the neighbours correspond to less than one training point
-        raise ProtocolError(
+    share = n_neighbours / pool if pool else 1
+    if n_train is not None and reading == "mean_distance" and int(share * (n_train - 1)) < 1:
+        raise ProtocolError(  # the neighbours correspond to less than one training point
             f"ground truth 'epsilon_ball' needs at least {math.ceil(1 / share) + 1:,} training points to estimate "
             f"the radius that contains {share:.2g} of the database, got {n_train:,}. Use more, a larger n_neighbours, "
             "or count_in='train'."
@@ -117,14 +114,9 @@ def epsilon_ball(
     -----
     Distances are exact: pairs that float32 arithmetic can't decide are recomputed in float64.
     """
+    sizes: dict[str, Any] = {"n_train": len(train.X), "n_database": len(database.X)}
     _check(
-        n_neighbours=n_neighbours,
-        n_sample=n_sample,
-        reading=reading,
-        comparison=comparison,
-        count_in=count_in,
-        n_train=len(train.X),
-        n_database=len(database.X),
+        n_neighbours=n_neighbours, n_sample=n_sample, reading=reading, comparison=comparison, count_in=count_in, **sizes
     )
     pool = len(database.X) if count_in == "database" else len(train.X) - 1
     radius = _radius(train.X, share=n_neighbours / pool, n_sample=n_sample, reading=reading, seed=seed)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, integer
 from protocol.registry import GroundTruthRecord
-from protocol.truth._distances import CHUNK, euclidean
+from protocol.truth._distances import euclidean, pair_distances
 from protocol.truth._items import Items
 from protocol.truth._neighbour_search import neighbours_within
 
@@ -88,13 +88,11 @@ def graded_distance(
     radii = _radii(train.X, percentiles, n_sample, seed)
     indptr, indices = neighbours_within(query.X, database.X, float(radii[0]))
     of_query = np.repeat(np.arange(len(query.X)), np.diff(indptr))
-    graded = np.empty(indices.size, dtype=np.int64)
-    size = max(1, CHUNK // query.X.shape[1])
-    for start in range(0, indices.size, size):
-        chunk = slice(start, start + size)
-        distances = euclidean(query.X[of_query[chunk]], database.X[indices[chunk]])
-        within = (distances[:, None] <= radii).sum(axis=1)
-        graded[chunk] = np.asarray(levels, dtype=np.int64)[within - 1]
+    distances = pair_distances(query.X, database.X, of_query, indices)
+    smallest = (
+        len(radii) - np.searchsorted(radii[::-1], distances) - 1
+    )  # the last radius that is not below the distance
+    graded = np.asarray(levels, dtype=np.int64)[smallest]
     return {"indptr": indptr, "indices": indices, "levels": graded, "radii": radii}
 
 

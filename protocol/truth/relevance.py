@@ -73,7 +73,7 @@ class LabelRelevance:
         self._query = query
         self.groups, group = np.unique(query, axis=0, return_inverse=True)
         """The distinct labels of the queries, (n_groups,) or (n_groups, n_classes), ascending."""
-        self.group = group.reshape(-1)
+        self.n_groups, self.group = len(self.groups), group.reshape(-1)
         """The group of each query, (n_queries,); the queries of a group have the same labels."""
         self._database = database
         self.levels = np.ones(1, dtype=np.int64)
@@ -141,8 +141,13 @@ class LabelRelevance:
             yield "<i8", query.shape, [number[query].astype("<i8")]
             yield "<i8", (self.n_database,), self._numbered(classes, number)
             return
-        used = np.flatnonzero(self._query.any(axis=0) & self._by_class.any(axis=1))
-        columns = used[self._sorted(used)]
+        used = np.flatnonzero(self._query.any(axis=0) & self._by_class.any(axis=1)).tolist()
+
+        def bits(label: int) -> bytes:
+            """Return the bits of a column, the queries' first, packed in bytes; the last byte counts most."""
+            return np.packbits(np.concatenate([self._query[:, label], self._of_class(label)]))[::-1].tobytes()
+
+        columns = np.array(sorted(used, key=bits), dtype=np.int64)
         yield "|b1", (self.n_queries, len(columns)), [self._query[:, columns]]
         yield "|b1", (self.n_database, len(columns)), self._rows(columns)
 
@@ -152,14 +157,6 @@ class LabelRelevance:
             place = np.minimum(np.searchsorted(classes, block), len(classes) - 1)
             yield np.where(classes[place] == block, number[place], -1).astype("<i8")
 
-    def _sorted(self, used: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the order of columns by their bits, the queries' first, packed in bytes; the last byte counts most."""
-        keys = [
-            np.packbits(np.concatenate([self._query[:, label], self._of_class(label)]))[::-1].tobytes()
-            for label in used.tolist()
-        ]
-        return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
-
     def _rows(self, columns: NDArray[np.int64]) -> Iterator[NDArray]:
         """Yield the label matrix of the database with sorted columns, in blocks of rows."""
         step = max(1, _BLOCK_BYTES // (8 * max(1, len(columns))))
@@ -167,11 +164,6 @@ class LabelRelevance:
         for start in range(0, packed.shape[1], step):
             count = min(8 * step, self.n_database - 8 * start)
             yield np.unpackbits(packed[:, start : start + step], axis=1, count=count).T.view(bool)
-
-    @property
-    def n_groups(self) -> int:
-        """The number of distinct labels, or sets of labels, of the queries."""
-        return len(self.groups)
 
     def level_numbers(self, group: int) -> NDArray[np.unsignedinteger]:
         """Return the level of each database item for the queries of a group, 0 if it is not relevant, (n_database,)."""
@@ -207,13 +199,6 @@ def _blocks(array: NDArray) -> Iterator[NDArray]:
     """Yield the rows of an array in blocks of some megabytes, to keep a memory-mapped array out of memory."""
     step = max(1, _BLOCK_BYTES // max(1, array[:1].nbytes))
     return (array[start : start + step] for start in range(0, len(array), step))
-
-
-def _checked_levels(levels: ArrayLike, n_pairs: int) -> NDArray[np.int64]:
-    array = np.asarray(levels)
-    if array.shape != (n_pairs,) or array.dtype.kind not in "iu" or (array < 1).any():
-        raise ProtocolError(f"levels must be {n_pairs:,} integers >= 1, got shape {array.shape} of {array.dtype}.")
-    return array.astype(np.int64, copy=False)
 
 
 class NeighbourRelevance:
@@ -255,7 +240,10 @@ class NeighbourRelevance:
         starts_row[self._indptr] = True
         if not ((self._indices[1:] > self._indices[:-1]) | starts_row[1:-1]).all():
             raise ProtocolError("indices must be distinct database positions in ascending order for each query.")
-        self._levels = np.ones(n_pairs, dtype=np.int64) if levels is None else _checked_levels(levels, n_pairs)
+        given = np.ones(n_pairs, dtype=np.int64) if levels is None else np.asarray(levels)
+        if given.shape != (n_pairs,) or given.dtype.kind not in "iu" or (given < 1).any():
+            raise ProtocolError(f"levels must be {n_pairs:,} integers >= 1, got shape {given.shape} of {given.dtype}.")
+        self._levels = given.astype(np.int64, copy=False)
         self.n_queries, self.n_database = ends.size - 1, n_database
         self.levels = np.unique(self._levels) if n_pairs else np.ones(1, dtype=np.int64)
         self.kind = "neighbours" if self.levels.max() == 1 else "graded neighbours"

@@ -1,7 +1,7 @@
 r"""Speed, exactness and memory of the search for nearest neighbours compared with its peers, run by hand.
 
-`python tests/benchmarks/neighbours.py` compares with scikit-learn's brute-force search, with faiss where it is
-installed, and with the bare float32 matrix product, on one core, in turns; the least CPU time of the turns counts.
+`python tests/benchmarks/neighbours.py` compares with scikit-learn's brute-force search and with faiss where it is
+installed, on one core, in turns; the least CPU time of the turns counts.
 
 CPU seconds on one core of a Xeon with AVX-512, k = 100 (scikit-learn 1.9.1):
 
@@ -51,16 +51,6 @@ def peers(database: NDArray[np.float32]) -> dict[str, Callable[[NDArray[np.float
     return found | {"faiss, IndexFlatL2": lambda query: flat.search(query, K)[1]}
 
 
-def product(query: NDArray[np.float32], database: NDArray[np.float32], tile: int = 512) -> None:
-    """Compute all inner products alone, in blocks of the size at which it is about fastest; nothing looks at them."""
-    values = np.empty((tile, tile), dtype=np.float32)
-    for j in range(0, len(database), tile):
-        columns = database[j : j + tile].T
-        for i in range(0, len(query), tile):
-            rows = query[i : i + tile]
-            np.matmul(rows, columns, out=values[: len(rows), : columns.shape[1]])
-
-
 def speed(n_queries: int, n_database: int, d: int, turns: int) -> None:
     """Print the least CPU time of each contender."""
     query, database = vectors(n_queries, d, seed=1), vectors(n_database, d, seed=2)
@@ -70,7 +60,6 @@ def speed(n_queries: int, n_database: int, d: int, turns: int) -> None:
     }
     with threadpool_limits(1):
         running |= {name: lambda search=search: search(query) for name, search in peers(database).items()}
-        running["float32 product alone"] = lambda: product(query, database)
         seconds = best(running, turns)
     say(f"\n{n_queries:,} x {n_database:,} x {d}, k = {K}, one core")
     for name, taken in seconds.items():

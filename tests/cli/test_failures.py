@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from protocol.auditing import audit
-from protocol.checks import ProtocolError, printable
+from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import compare
 from protocol.duplicates import find_duplicates
@@ -35,40 +35,17 @@ def here(tmp_path, monkeypatch):
 
 CODES = ["--query-codes", "q.npy", "--database-codes", "d.npy"]
 EVALUATE = ["evaluate", *CODES, "--query-labels", "q_labels.npy", "--database-labels", "d_labels.npy"]
-AUDIT = ["audit", "--query", "q.txt", "--database", "d.txt"]
 
 
 @pytest.mark.parametrize(
     ("error", "status", "line"),
     [
-        (KeyboardInterrupt(), 130, "protocol: interrupted.\n"),
-        (
-            MemoryError("Unable to allocate 8 TiB"),
-            2,
-            "protocol: not enough memory for this input (Unable to allocate 8 TiB).\n",
-        ),
-        (
-            UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"),
-            2,
-            (
-                "protocol: the input is not text in UTF-8 ('utf-8' codec can't decode byte 0xff in "
-                "position 0: invalid start byte).\n"
-            ),
-        ),
-        (
-            UnicodeEncodeError("ascii", "\xe4", 0, 1, "ordinal not in range(128)"),
-            2,
-            ("protocol: output: the encoding ascii has no character '\\xe4'. Set PYTHONIOENCODING=utf-8.\n"),
-        ),
-        (ProtocolError(f"a\n{ESCAPE}b"), 2, "protocol: a\\n\\x1b[31mb\n"),
-        (
-            ZeroDivisionError(f"by\n{ESCAPE}zero"),
-            2,
-            (
-                "protocol: unexpected ZeroDivisionError: by\\n\\x1b[31mzero. Please report it with the traceback of "
-                "--debug.\n"
-            ),
-        ),
+        (KeyboardInterrupt(), 130, "protocol: interrupted."),
+        (MemoryError("8 TiB"), 2, "protocol: not enough memory for this input (8 TiB)."),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, ""), 2, "protocol: the input is not text in UTF-8 ("),
+        (UnicodeEncodeError("ascii", "\xe4", 0, 1, ""), 2, "protocol: output: the encoding ascii has no character"),
+        (ProtocolError(f"a\n{ESCAPE}b"), 2, "protocol: a\\n\\x1b[31mb"),
+        (ZeroDivisionError(f"by\n{ESCAPE}zero"), 2, "protocol: unexpected ZeroDivisionError: by\\n\\x1b[31mzero."),
     ],
     ids=["interrupted", "memory", "decoding", "encoding", "refused", "unexpected"],
 )
@@ -78,12 +55,13 @@ def test_every_error_is_one_line(capsys, monkeypatch, error, status, line):
 
     monkeypatch.setattr("protocol.cli.snakefile.run", fail)
     assert main(["snakefile"]) == status
-    assert capsys.readouterr().err == line
-    for arguments in (["--debug", "snakefile"], ["snakefile", "--debug"]):
-        assert main(arguments) == status
-        err = capsys.readouterr().err
-        assert err.startswith("Traceback")
-        assert err.endswith(line)
+    err = capsys.readouterr().err
+    assert err.startswith(line)
+    assert err.count("\n") == 1
+    assert main(["--debug", "snakefile"]) == status
+    shown = capsys.readouterr().err
+    assert shown.startswith("Traceback")
+    assert shown.endswith(err)
 
 
 # A shell's background jobs ignore the signal, and so would their children. The process says when it has reached the
@@ -115,9 +93,6 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 _progress._FIRST = {False: 10**6}
 if (point := sys.argv.pop(1)) == "importing":
     change = patch("builtins.__import__", stop_at_numpy)
-elif point == "reading":
-    import numpy
-    change = patch("numpy.lib.format.open_memmap", wait)
 else:
     from protocol.evaluation import evaluation
     change = patch.object(evaluation, "count_in_shards", repeat(evaluation.count_in_shards))
@@ -126,7 +101,7 @@ with change:
 """
 
 
-@pytest.mark.parametrize("point", ["importing", "reading", "counting"])
+@pytest.mark.parametrize("point", ["importing", "counting"])
 def test_an_interruption_ends_with_one_line_and_status_130(here, point):
     command = [sys.executable, "-c", INTERRUPTED, point, *EVALUATE]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -152,13 +127,11 @@ def test_closed_output(redirection):
 
 
 def test_a_closed_reader_ends_the_command_with_the_usual_status():
-    process = subprocess.Popen(
-        [sys.executable, "-m", "protocol", "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    process.stdout.close()
-    assert process.wait() == 141
-    assert without_progress(process.stderr.read()) == ""
-    process.stderr.close()
+    command = [sys.executable, "-m", "protocol", "list"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        assert process.wait() == 141
+        assert without_progress(process.stderr.read()) == ""
 
 
 def test_output_in_an_encoding_without_a_character():
@@ -171,21 +144,12 @@ def test_output_in_an_encoding_without_a_character():
 @pytest.mark.parametrize(
     ("arguments", "option", "file"),
     [
-        ([*EVALUATE, "--json", "q_labels.npy"], "--json", "q_labels.npy"),
-        ([*EVALUATE, "--per-query", "./q.npy"], "--per-query", "q.npy"),
         ([*EVALUATE, "--pr-curves", "link"], "--pr-curves", "link"),
         ([*EVALUATE, "--top-n-curves", "hard"], "--top-n-curves", "hard"),
-        (
-            ["evaluate", "--query-codes", "q.npy", "--database-codes", "d.npz:codes", "--json", "d.npz"],
-            "--json",
-            "d.npz",
-        ),
+        (["evaluate", *CODES[:3], "d.npz:codes", "--json", "./d.npz"], "--json", "d.npz"),
         ([*EVALUATE, "--trec", "trec"], "--trec qrels", "trec/qrels"),
-        ([*AUDIT, "--json", "q.txt"], "--json", "q.txt"),
         (["audit", "runs/s.npz", "--json", "items.h5"], "--json", "items.h5"),
-        (["compare", "a.json", "b.json", "--html", "b.json"], "--html", "b.json"),
         (["compare", "summary.csv", "b.json", "--html", "runs.csv"], "--html", "runs.csv"),
-        (["papers", "--results", "results", "--json", "results/x/summary.csv"], "--json", "results/x/summary.csv"),
     ],
 )
 def test_an_output_that_is_an_input_is_refused(here, capsys, arguments, option, file):
@@ -193,8 +157,7 @@ def test_an_output_that_is_an_input_is_refused(here, capsys, arguments, option, 
     os.link("d_labels.npy", "hard")
     (here / "trec").mkdir()
     (here / "trec" / "qrels").symlink_to(here / "d.npy")
-    (here / "results" / "x").mkdir(parents=True)
-    for name in ("results/x/summary.csv", "items.h5", "a.json", "b.json", "summary.csv", "runs.csv"):
+    for name in ("items.h5", "b.json", "summary.csv", "runs.csv"):
         (here / name).write_text("kept")
     before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
     assert main(arguments) == 2
@@ -203,36 +166,10 @@ def test_an_output_that_is_an_input_is_refused(here, capsys, arguments, option, 
     assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options", "file"),
-    [
-        (["--json", "x", "--per-query", "./x"], "--json and --per-query", "x"),
-        (["--trec", "new", "--json", "new/run"], "--json and --trec run", "new/run"),
-    ],
-)
-def test_two_outputs_with_one_name_are_refused(here, capsys, arguments, options, file):
-    assert main([*EVALUATE, *arguments]) == 2
-    assert capsys.readouterr().err == f"protocol: {options} have the same file, {file}. Choose two files.\n"
-    assert not (here / file).exists()
-
-
-@pytest.mark.parametrize("how", [[], ["--markdown"]])
-def test_control_characters_in_ids_and_file_names_are_escaped(here, capsys, how):
-    (here / f"q{ESCAPE}.txt").write_text(f"d0{ESCAPE}\n")
-    (here / f"d{ESCAPE}.txt").write_text(f"d0{ESCAPE}\n\u202ed1\n")
-    assert main(["audit", "--query", f"q{ESCAPE}.txt", "--database", f"d{ESCAPE}.txt", *how]) == 1
-    shown = capsys.readouterr().out
-    assert "\x1b" not in shown
-    assert "d0\\x1b[31m" in shown
-    assert "q\\x1b[31m.txt" in shown
-
-
-def test_control_characters_are_escaped_in_html(here):
-    query = [f"d0{ESCAPE}\n", "q1"]
-    audited = audit(query=query, database=[f"d0{ESCAPE}\n", "d1"])
-    for shown in (audited.to_text(), audited.to_markdown()):
-        assert ESCAPE not in shown
-        assert printable(query[0]) in shown
+def test_two_outputs_with_one_name_are_refused(here, capsys):
+    assert main([*EVALUATE, "--trec", "new", "--json", "new/run"]) == 2
+    assert "--json and --trec run have the same file, new/run." in capsys.readouterr().err
+    assert not (here / "new").exists()
 
 
 def test_control_characters_in_names_are_escaped_in_every_printed_result(here):

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from formulas import extended
 
 from protocol import codes
 from protocol.checks import ProtocolError
@@ -125,8 +126,7 @@ def test_counts_of_extended_codes_are_those_of_counting_them(extension, s):
         "class": LabelRelevance(rng.integers(3, size=7), rng.integers(3, size=60)),
         "listed": NeighbourRelevance(np.arange(8) // 2 * 2, np.arange(6), 60),
     }
-    extended = codes.extend(query, database, 5, extension=extension, extension_bits=s)
-    for name, expected in count(*extended, truths, index_order=True).items():
+    for name, expected in count(*extended(query, database, 5, extension, s), truths, index_order=True).items():
         derived = count(query, database, 5, truths, index_order=True)[name].extended(extension, s).to_arrays()
         assert derived.keys() == expected.to_arrays().keys()
         for array, values in expected.to_arrays().items():

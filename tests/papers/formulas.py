@@ -46,10 +46,16 @@ def every_code(n_bits):
     return codes.pack(np.array(list(np.ndindex(*[2] * n_bits))))
 
 
+def extended(query, database, n_bits, extension, extension_bits):
+    """Return packed codes with the redundant bits of RAMAP section 4.1 (eq. 2 and 3), and their length."""
+    sides = (query, True), (database, extension == "same")
+    plain = [(codes.unpack(side, n_bits), np.full((len(side), extension_bits), bit)) for side, bit in sides]
+    return *(codes.pack(np.hstack(both)) for both in plain), n_bits + extension_bits
+
+
 def random_counts(seed, n_bits, extension="none", extension_bits=0):
     """Return the counts of random codes, or of their extension codes."""
     rng = np.random.default_rng(seed)
     query, database = codes.pack(rng.random((4, n_bits)) < 0.5), codes.pack(rng.random((30, n_bits)) < 0.4)
     labels = LabelRelevance(rng.integers(0, 3, 4), rng.integers(0, 3, 30))
-    extended = codes.extend(query, database, n_bits, extension=extension, extension_bits=extension_bits)
-    return count(*extended, {"class": labels})["class"]
+    return count(*extended(query, database, n_bits, extension, extension_bits), {"class": labels})["class"]

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from formulas import extended
 
 from protocol import codes, metrics, registry
 from protocol.counting import StoredCounts, count
@@ -42,8 +43,7 @@ def test_precision_recall_and_empty_balls_at_every_radius_by_their_definitions()
 
 def test_extension_tables_are_the_metrics_and_stop_where_they_do():
     rows = list(examples.radius_rows(STORED, [("none", 0), ("different", 1)], empty="zero"))
-    extended = codes.extend(**PAIR, n_bits=N_BITS, extension="different", extension_bits=1)
-    counts = count(*extended, TRUTHS)["class_label"]
+    counts = count(*extended(*PAIR.values(), N_BITS, "different", 1), TRUTHS)["class_label"]
     found = values(rows, metric="RAMAP", extension="different")
     assert found == {
         r: metrics.mean(metrics.evaluate(counts, [f"RAMAP@r{r}"])[f"RAMAP@r{r}"]) for r in range(N_BITS + 2)

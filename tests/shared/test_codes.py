@@ -37,31 +37,10 @@ def test_words_have_the_same_bits(plain):
     assert [sum(int(word) << (64 * i) for i, word in enumerate(row)) for row in words] == value
 
 
-@given(bits, st.sampled_from([1, 8]), st.sampled_from(["same", "different"]))
-def test_extension_changes_distances_as_in_ramap(plain, s, extension):
-    n_bits = plain.shape[1]
-    packed = codes.pack(plain)
-    query, database, length = codes.extend(packed, packed, n_bits, extension=extension, extension_bits=s)
-    assert length == n_bits + s
-    codes.check(query, length)
-    moved = codes.hamming_distance(query, database) - codes.hamming_distance(packed, packed)
-    assert (moved == (s if extension == "different" else 0)).all()
-    assert codes.unpack(query, length)[:, n_bits:].all()
-
-
-def test_no_extension_changes_nothing():
-    packed = codes.pack(np.eye(3, dtype=bool))
-    query, database, n_bits = codes.extend(packed, packed, 3, extension="none", extension_bits=0)
-    assert n_bits == 3
-    assert (query == packed).all()
-    assert (database == packed).all()
-
-
 @pytest.mark.parametrize(("extension", "s"), [("none", 1), ("same", 0), ("different", -1)])
 def test_extension_and_length_must_agree(extension, s):
-    packed = codes.pack(np.eye(3, dtype=bool))
     with pytest.raises(ProtocolError, match=r"extension_bits must be .* for extension"):
-        codes.extend(packed, packed, 3, extension=extension, extension_bits=s)
+        codes.check_extension(extension, s)
 
 
 @pytest.mark.parametrize(

@@ -68,22 +68,17 @@ def missing() -> list[str]:
     return [program for program in PROGRAMS if find(program) is None]
 
 
-def free_ports(n: int) -> list[int]:
-    """Return ports of loopback that nothing listens at."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(n)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+def free_ports() -> list[int]:
+    """Return two ports of loopback that nothing listens at."""
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        return [one.getsockname()[1], other.getsockname()[1]]
 
 
 @contextlib.contextmanager
 def daemon(*command: str | Path, log: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen]:
     """Run a program in the foreground for the length of the block."""
-    with open(log, "wb") as output:
-        running = subprocess.Popen(
-            [find(str(command[0])), *map(str, command[1:])], stdout=output, stderr=output, env=environment
-        )
+    words = [find(str(command[0])), *map(str, command[1:])]
+    with open(log, "wb") as output, subprocess.Popen(words, stdout=output, stderr=output, env=environment) as running:
         try:
             yield running
         finally:
@@ -92,7 +87,6 @@ def daemon(*command: str | Path, log: Path, environment: dict[str, str]) -> Iter
                 running.wait(20)
             except subprocess.TimeoutExpired:
                 running.kill()
-                running.wait()
 
 
 def wait_for(reached, daemons: list[subprocess.Popen], folder: Path) -> None:
@@ -116,27 +110,18 @@ def single_node() -> Iterator[dict[str, str]]:
     (munge / "key-file").touch(mode=0o600)
     (munge / "key-file").write_bytes(os.urandom(128))
     host = socket.gethostname().partition(".")[0]
-    controller_port, node_port = free_ports(2)
+    controller_port, node_port = free_ports()
     memory_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
-    conf = CONF.format(
-        host=host,
-        user=getpass.getuser(),
-        folder=folder,
-        controller_port=controller_port,
-        node_port=node_port,
-        cores=os.cpu_count(),
-        memory_mb=memory_mb * 9 // 10,
-    )
-    (folder / "slurm.conf").write_text(conf)
+    machine = {"host": host, "user": getpass.getuser(), "cores": os.cpu_count(), "memory_mb": memory_mb * 9 // 10}
+    ports = {"controller_port": controller_port, "node_port": node_port}
+    (folder / "slurm.conf").write_text(CONF.format(folder=folder, **machine, **ports))
     # The executor plugin takes Slurm's variables from the environment of its inner srun: it gets the file's name back.
     srun = folder / "bin" / "srun"
     srun.parent.mkdir()
     srun.write_text(f'#!/bin/sh\nSLURM_CONF={folder / "slurm.conf"} exec {find("srun")} "$@"\n')
     srun.chmod(0o755)
-    environment = os.environ | {
-        "SLURM_CONF": str(folder / "slurm.conf"),
-        "PATH": f"{srun.parent}:{os.environ['PATH']}",
-    }
+    own = {"SLURM_CONF": str(folder / "slurm.conf"), "PATH": f"{srun.parent}:{os.environ['PATH']}"}
+    environment = os.environ | own
 
     def idle() -> bool:
         found = subprocess.run(["sinfo", "-h", "-o", "%T"], env=environment, capture_output=True, text=True)

@@ -1,4 +1,8 @@
+"""The k nearest items, and those within a radius, equal those of a full matrix of distances in float64, with ties."""
+
 import itertools
+import sys
+import threading
 import tracemalloc
 from fractions import Fraction
 
@@ -8,63 +12,187 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.neighbors import NearestNeighbors
 
-from protocol.truth import _neighbour_search, neighbours_within
+from protocol import checks
+from protocol.checks import ProtocolError
+from protocol.truth import _neighbour_search, nearest, neighbours_within
 from protocol.truth._neighbour_search import Keys
 
+DISTANCES = ["euclidean", "cosine", "dot"]
+TYPES = ["float32", "float64", "float16", "int8", "uint8", "int64"]
 
-def distance(a, b):
-    return np.sqrt(((a.astype(np.float64) - b.astype(np.float64)) ** 2).sum())
+
+def all_distances(query, database, distance):
+    """Return the stated formula for all pairs, by broadcasting."""
+    A, B = (X.astype(np.float64) for X in (query, database))
+    if distance == "cosine" and query.dtype == np.float64:
+        A, B = (np.ldexp(X, -np.frexp(np.abs(X).max(axis=1, keepdims=True))[1]) for X in (A, B))
+    A, B = A[:, None], B[None]
+    if distance == "euclidean":
+        return np.sqrt(((A - B) ** 2).sum(axis=2))
+    if distance == "dot":
+        return -(A * B).sum(axis=2)
+    return 1 - (A * B).sum(axis=2) / np.sqrt((A * A).sum(axis=2) * (B * B).sum(axis=2))
 
 
-def obvious(query, database, radius, strict):
-    """Return the neighbours of each query as lists, pair by pair."""
-    reached = [[distance(a, b) for b in database] for a in query]
-    return [[j for j, it in enumerate(row) if (it < radius if strict else it <= radius)] for row in reached]
+def obvious(query, database, k, distance):
+    """Return the neighbours of each query, and their distances, from all distances."""
+    values = all_distances(query, database, distance)
+    near = values <= np.sort(values, axis=1)[:, [k - 1]]
+    return [np.flatnonzero(row).tolist() for row in near], values[near].tolist()
 
 
 def as_lists(indptr, indices):
     assert indptr.dtype == indices.dtype == np.int64
-    assert indptr[0] == 0
-    assert indptr[-1] == indices.size
     return [indices[a:b].tolist() for a, b in itertools.pairwise(indptr)]
 
 
 @st.composite
 def searches(draw):
-    """Return queries, database and radius: many duplicates, and often pairs whose distance is the radius itself."""
+    """Return vectors that are hard to distinguish in float32: ties, offsets, and all magnitudes."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    d = draw(st.sampled_from([1, 2, 3, 8, 33]))
-    X = rng.standard_normal((draw(st.integers(2, 40)), d))
-    X = np.round(3 * X) if draw(st.booleans()) else X[rng.integers(0, len(X), len(X))]
-    X = (X + draw(st.sampled_from([0.0, 0.1, 100.0, 2.0**20, -1e7]))) * draw(
-        st.sampled_from([1.0, 1e-3, 1e-20, 1e-38, 1e6, 1e20, 1e30])
-    )
-    X = X.astype(np.float32)
-    n_queries = draw(st.integers(1, len(X) - 1))
-    query, database = X[:n_queries], X[n_queries:]
-    between = distance(query[0], database[-1])
-    factor = draw(st.sampled_from([1.0, 1.0, 1 + 1e-15, 1 - 1e-15, 1 - 1e-9, 1 + 1e-7, 1 - 1e-5, 0.5, 2.0, 0.0, 1e-12]))
-    return query, database, float(between * factor)
+    dtype, d = draw(st.sampled_from(TYPES)), draw(st.sampled_from([1, 2, 3, 8, 33]))
+    n = draw(st.integers(2, 40))
+    if "int" in dtype:
+        largest = 2**40 if dtype == "int64" and draw(st.booleans()) else 3
+        X = rng.integers(0 if dtype == "uint8" else -largest, largest + 1, (n, d)).astype(dtype)
+    else:
+        X = rng.standard_normal((n, d))
+        X = np.round(3 * X) if draw(st.booleans()) else X[rng.integers(0, n, n)]
+        X += draw(st.sampled_from([0.0, 0.1, 100.0, 2.0**20, -1e7]))
+        X *= 10.0 ** rng.uniform(-6, 6, (n, 1)) if draw(st.booleans()) else 1
+        scales = {"float32": [1.0, 1e-3, 1e-20, 1e-44, 1e25], "float64": [1.0, 1e-120, 1e-100, 1e100, 1e130]}
+        X *= draw(st.sampled_from(scales.get(dtype, [1.0])))
+        if draw(st.booleans()):
+            X[:, 0] = 1e30
+        X = (np.clip(X, -6e4, 6e4) if dtype == "float16" else X).astype(dtype)
+    n_queries = draw(st.integers(1, n - 1))
+    return X[:n_queries], X[n_queries:]
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    searches(),
+    st.integers(1, 40),
+    st.sampled_from(DISTANCES),
+    st.sampled_from([(1, 1, 0), (5, 3, 2), (16, 4096, 0), (512, 4096, 1024)]),
+    st.sampled_from([1, 2]),
+)
+def test_the_nearest_equal_the_sorted_matrix_of_distances(search, k, distance, sizes, threads):
+    query, database = search
+    if distance == "cosine":
+        query[~query.any(axis=1)] = 1
+        database[~database.any(axis=1)] = 1
+    k = min(k, len(database))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, size in zip(("TILE", "_QUERIES", "_EXTRA_CANDIDATES"), sizes, strict=True):
+            patch.setattr(_neighbour_search, name, size)
+        found = nearest(query, database, k, distance=distance, threads=threads)
+    rows, apart = obvious(query, database, k, distance)
+    assert as_lists(found.indptr, found.indices) == rows
+    assert found.distances.tolist() == apart
+    fewer = (k + 1) // 2
+    assert as_lists(*found.first(fewer)) == obvious(query, database, fewer, distance)[0]
+
+
+FACTORS = [1.0, 1.0, 1 + 1e-15, 1 - 1e-15, 1 - 1e-9, 1 + 1e-7, 1 - 1e-5, 0.5, 2.0, 0.0, 1e-12]
+"""Radii in units of a pair's distance."""
 
 
 @settings(deadline=None, max_examples=300)
-@given(searches(), st.booleans(), st.sampled_from([1, 5, 16, 512]), st.sampled_from([1, 2, 3]))
-def test_neighbours_match_a_naive_loop(search, strict, tile, threads):
-    query, database, radius = search
+@given(
+    searches(),
+    st.sampled_from(FACTORS),
+    st.booleans(),
+    st.sampled_from([1, 5, 16, 512]),
+    st.sampled_from([1, 2, 3]),
+)
+def test_the_neighbours_within_a_radius_equal_those_by_the_matrix_of_distances(search, factor, strict, tile, threads):
+    query, database = search
+    apart = all_distances(query, database, "euclidean")
+    radius = float(apart[0, -1] * factor)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_neighbour_search, "TILE", tile)
         found = neighbours_within(query, database, radius, strict=strict, threads=threads)
-    assert as_lists(*found) == obvious(query, database, radius, strict)
+    near = apart < radius if strict else apart <= radius
+    assert as_lists(*found) == [np.flatnonzero(row).tolist() for row in near]
 
 
-@pytest.mark.parametrize("d", [1, 3, 16, 130])
-@pytest.mark.parametrize("offset", [0, 100])
-def test_neighbours_equal_scikit_learn_with_duplicates_and_boundary_points(d, offset):
+def peak_memory(call):
+    tracemalloc.start()
+    result = call()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return result, peak
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_ties_are_those_of_exact_arithmetic_for_integers(distance):
+    X = np.random.default_rng(0).integers(1, 3, (100, 6))
+    query, database = X[:5], X[5:]
+
+    def key(a, b):  # grows with the distance, in integers and fractions
+        inner = int(a @ b)
+        squares = Fraction(inner**2, int(a @ a) * int(b @ b))
+        return {"euclidean": int((a - b) @ (a - b)), "dot": -inner, "cosine": -squares}[distance]
+
+    keys = [[key(a, b) for b in database] for a in query]
+    expected = [[j for j, it in enumerate(row) if it <= sorted(row)[9]] for row in keys]
+    found = nearest(query.astype(np.float32), database.astype(np.uint8), 10, distance=distance)
+    assert as_lists(found.indptr, found.indices) == expected
+    assert max(map(len, expected)) > 10
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_progress_adds_up_and_is_shown_by_the_calling_thread(threads, monkeypatch):
+    monkeypatch.setattr(_neighbour_search, "_QUERIES", 7)
+    X = np.random.default_rng(0).standard_normal((1500, 4)).astype(np.float32)
+    done = []
+    nearest(X[:20], X, 3, threads=threads, progress=lambda n: done.append((n, threading.current_thread())))
+    assert sum(n for n, _ in done) == 20 * 1500
+    assert {thread for _, thread in done} == {threading.current_thread()}
+
+
+@pytest.mark.parametrize(("distance", "dtype"), [*zip(DISTANCES, ["float32", "float64", "uint8"], strict=True)])
+def test_memory_does_not_grow_with_a_mapped_database(distance, dtype, tmp_path):
+    rng = np.random.default_rng(0)
+    path, (n, d) = tmp_path / "x.npy", (40_000, 96)
+    np.save(path, (1 + 254 * rng.random((n, d))).astype(dtype))
+    database = np.load(path, mmap_mode="r")
+    query = np.array(database[:50])
+    found, peak = peak_memory(lambda: nearest(query, database, 10, distance=distance, threads=2))
+    assert found.indices.size >= 500
+    assert peak < 16e6  # 4 MB of it for checks and sample; the database in float32 takes 15 MB, all products 8 MB
+
+
+def test_memory_is_bounded_if_float32_distinguishes_no_pair():
+    rng = np.random.default_rng(0)
+    database = np.repeat([[-1.0], [1.0]], 10_000, axis=0) + 1e-9 * rng.standard_normal((20_000, 1))
+    query = database[::1000].copy()
+    found, peak = peak_memory(lambda: nearest(query, database, 5))
+    assert as_lists(found.indptr, found.indices) == [
+        sorted(np.argsort(np.abs(database[:, 0] - a), kind="stable")[:5].tolist()) for a in query[:, 0]
+    ]
+    assert peak < 10e6  # 20 x 20,000 pairs take 13 MB
+
+
+def test_items_much_larger_than_the_sample_are_found():
+    database = np.ones((3000, 4), dtype=np.float32)
+    database[1] = 1e30
+    database[2] = -1e35
+    found = nearest(database[:1] * 1e10, database, 2, distance="dot")
+    assert 1 in found.indices
+    assert found.indices.size == 2999
+    found = nearest(database[:1], database, 2999)
+    assert found.indices.tolist() == [0, 1, *range(3, 3000)]
+
+
+@pytest.mark.parametrize("d", [1, 16, 130])
+def test_neighbours_equal_scikit_learn_with_duplicates_and_boundary_points(d):
     # integers: scikit-learn's squared distances are exact in float64
-    X = np.random.default_rng(d).integers(-3, 4, (900, d)).astype(np.float32) + offset
+    X = np.random.default_rng(d).integers(-3, 4, (900, d)).astype(np.float32) + 100
     X[100:140] = X[0]
     query, database = X[:300], X[200:]
-    radius = distance(query[0], database[0])
+    radius = all_distances(query[:1], database[:1], "euclidean")[0, 0]
     peer = NearestNeighbors(algorithm="brute").fit(database.astype(np.float64))
     expected = peer.radius_neighbors(query.astype(np.float64), radius, return_distance=False)
     found = as_lists(*neighbours_within(query, database, radius))
@@ -77,14 +205,6 @@ def test_neighbours_equal_scikit_learn_with_duplicates_and_boundary_points(d, of
 def test_a_radius_beyond_all_items_finds_them_all(radius):
     X = np.array([[-3e38, 3e38], [3e38, -3e38], [0, 1e-45]], dtype=np.float32)
     assert as_lists(*neighbours_within(X, X, radius, strict=True)) == [[0, 1, 2]] * 3
-
-
-def peak_memory(call):
-    tracemalloc.start()
-    result = call()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return result, peak
 
 
 def test_memory_is_bounded_if_every_pair_is_on_the_boundary():
@@ -129,3 +249,34 @@ def test_the_interval_of_a_pair_is_narrow_and_contains_the_key_in_exact_arithmet
             size = 4 * float((X.astype(np.float64) ** 2).sum(axis=1).max())
         assert low <= key <= high
         assert high - low <= 1e-12 * size
+
+
+ZERO = "a vector that is not zero, because its cosine distance is undefined, got zeros only"
+BAD_ROWS = [(dtype, value, DISTANCES) for dtype in ("float32", "float64") for value in (np.nan, -np.inf)]
+BAD_ROWS += [(dtype, 0, ["cosine"]) for dtype in ("float32", "float64", "uint8")]
+
+
+@pytest.mark.parametrize(("dtype", "value", "distances"), BAD_ROWS)
+def test_rows_without_a_distance_are_named(dtype, value, distances):
+    X = np.ones((600, 3), dtype=dtype)
+    bad = X.copy()
+    bad[[517, 550]] = value
+    expected = f"finite numbers, got {abs(value)}" if value else ZERO
+    for side, change in (("database", (X, bad)), ("query", (bad, X))):
+        for distance in distances:
+            with pytest.raises(ProtocolError, match=f"^{side} row 517: expected {expected}.$"):
+                nearest(*change, 1, distance=distance, threads=3)
+        if value == 0:
+            assert nearest(*change, 1, distance="dot").indices.size > 0
+
+
+def test_without_threadpoolctl_the_result_is_the_same_and_it_warns_once_that_one_thread_is_used(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((600, 5))
+    expected = nearest(X[:9], X, 4, threads=2)
+    monkeypatch.setitem(sys.modules, "threadpoolctl", None)
+    checks.warn_once.cache_clear()
+    nearest(X[:9], X, 4)  # a warning would be an error
+    with pytest.warns(UserWarning, match=r"^threadpoolctl is not installed, so one thread is used instead of 2\. "):
+        found = nearest(X[:9], X, 4, threads=2)
+    nearest(X[:9], X, 4, threads=2)
+    np.testing.assert_array_equal(found.indices, expected.indices)

@@ -95,22 +95,6 @@ def check_steps_of_the_thesis(name, raw, train, prepared):
     np.testing.assert_allclose(prepared, expected, atol=1e-3 * np.abs(expected).max())
 
 
-def test_the_config_file_of_nuswide_has_the_steps_of_the_thesis(root):
-    config = yaml.safe_load((root / "workflow" / "config" / "nuswide_cross.yaml").read_text())
-    assert config["dataset_options"] == {"concepts": 10}
-    words, tags = ["l2", "centre"], ["centre"]
-    assert config["features"] == {
-        "image_to_text": {
-            "options": {"name": "bow", "database_name": "tags", "database_n_components": 1000},
-            "preprocessing": {"query": words, "database": tags},
-        },
-        "text_to_image": {
-            "options": {"name": "tags", "n_components": 1000, "database_name": "bow"},
-            "preprocessing": {"query": tags, "database": words},
-        },
-    }
-
-
 def test_both_modalities_have_their_steps_fitted_on_the_training_pairs(nuswide):
     project, config, (labels, words, tags) = nuswide
     chosen = np.sort(np.argsort(-labels.sum(axis=0), kind="stable")[:10])
@@ -150,20 +134,9 @@ def test_both_directions_are_in_the_tables_and_the_report_and_beat_chance(nuswid
     scores = plain.set_index(["feature", "hasher"])["value"]
     assert sorted(scores.index) == [(direction, hasher) for direction in DIRECTIONS for hasher in ("cca_itq", "cvh")]
     assert (scores > 0.25).all()  # the share of relevant items is about 0.12
-    page = (folder / "report.html").read_text()
-    answer = page[page.index('<section id="answer"') : page.index('<section id="curves"')]
-    for direction in DIRECTIONS:
-        assert f">{direction.replace('_', ' ').capitalize()}</option>" in page
-        assert f">{direction.replace('_', ' ').capitalize()}</th>" in answer
-    assert set(pd.read_csv(folder / "selection.csv")["feature"]) == set(DIRECTIONS)
-
-
-def test_options_are_selected_across_modalities(nuswide):
-    for direction in DIRECTIONS:
-        provenance = storage.read_provenance(
-            results(nuswide[0]) / direction / "thesis" / "run0" / "cvh" / "selection.h5"
-        )
-        assert provenance["chosen"]["16"]["n_anchors"] in (40, 100)
+    page, selection = (folder / "report.html").read_text(), pd.read_csv(folder / "selection.csv")
+    assert all(f">{direction.replace('_', ' ').capitalize()}</th>" in page for direction in DIRECTIONS)
+    assert set(selection["feature"]) == set(DIRECTIONS)
 
 
 def test_the_audit_follows_both_modalities_and_finds_no_leak(nuswide):
@@ -188,11 +161,8 @@ def wiki(tmp_path_factory, root, shared):
 
 def test_wiki_by_the_official_lists(wiki):
     parts = storage.read(wiki / "splits" / "wiki_official" / "run0" / "splits.h5")
-    assert {name: len(rows) for name, rows in parts.items() if len(rows)} == {
-        "query": 693,
-        "train": 2173,
-        "database": 2173,
-    }
+    sizes = {name: len(rows) for name, rows in parts.items() if len(rows)}
+    assert sizes == {"query": 693, "train": 2173, "database": 2173}
     np.testing.assert_array_equal(parts["query"], np.arange(2173, 2866))
 
 
@@ -206,7 +176,3 @@ def test_wiki_in_the_pipeline_is_wiki_in_the_committed_table(wiki, root):
         cell = committed.loc[(row.split, row.feature, row.hasher, 16)]
         assert cell["min"] - 1e-3 <= row.value <= cell["max"] + 1e-3
         assert row.value > committed.loc[(row.split, row.feature, "random codes", 16), "max"]
-
-
-def test_every_query_of_wiki_has_relevant_items(wiki):
-    assert "query-without-relevant" not in set(pd.read_csv(wiki / "audit.csv")["finding"])

@@ -129,12 +129,6 @@ def test_the_selection_does_not_read_test_queries_and_database(nested, tmp_path)
     assert searched(nested, tmp_path, sample=moved, features=features, labels=labels) == before
 
 
-def test_other_validation_queries_make_other_scores(nested, tmp_path):
-    source = results(nested) / "samples" / "thesis" / "run1.h5"
-    moved = rewritten(source, tmp_path / "sample.h5", validation_query=storage.read(source)["query"])
-    assert searched(nested, tmp_path, sample=moved)["scores"] != searched(nested, tmp_path)["scores"]
-
-
 def test_the_audit_finds_a_selection_on_test_queries(tmp_path):
     unfair = Results(tmp_path)
     unfair.scripts = shutil.copytree(unfair.scripts, tmp_path / "scripts")
@@ -155,11 +149,6 @@ def test_the_audit_finds_a_selection_on_test_queries(tmp_path):
     ]
 
 
-def test_a_correct_selection_has_no_finding(nested):
-    findings = pd.read_csv(results(nested) / "audit.csv")
-    assert not findings["file"].str.contains("selection").any()
-
-
 @pytest.mark.ci
 def test_snakemake_makes_the_same_bytes_and_another_grid_searches_no_other_hasher_again(nested, project):
     project.write(NESTED)
@@ -170,24 +159,3 @@ def test_snakemake_makes_the_same_bytes_and_another_grid_searches_no_other_hashe
     project.write(NESTED | {"hasher_grids": GRIDS | {"sklsh": {"gamma": [1, 3]}}}, "other.yaml")
     jobs = project.jobs("metrics", config="other.yaml")
     assert jobs == {"selection": 2, "model": 2, "count": 1, "score": 1, "metrics": 1}
-
-
-def test_the_report_has_the_selected_options(nested):
-    page = (results(nested) / "report.html").read_text().partition("<script>")[0]
-    assert '<section id="options"' in page
-    assert "gamma = chosen from 0.01, 1, 3" in page
-    for (hasher, _), own in selection(nested).groupby(["hasher", "sample"]):
-        first = own.loc[own["chosen"], "options"].value_counts().index[0]
-        assert f"{first} (" in page, hasher
-
-
-def test_only_hashers_with_a_grid_are_searched_and_the_selection_writes_no_codes(tmp_path):
-    assert Results(tmp_path).planned(NESTED, "selections") == {
-        "dataset": 1,
-        "feature": 1,
-        "sample": 2,
-        "preprocessing": 2,
-        "selection": 4,
-        "selection_table": 1,
-        "selections": 1,
-    }

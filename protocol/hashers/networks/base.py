@@ -48,8 +48,8 @@ class NetworkHasher(Hasher):
 
     A subclass implements ``_loss(outputs, labels, rows, epoch)``. To replace the networks of the option `network`, it
     implements ``_network(n_features, n_bits)``, which returns any `torch.nn.Module` from rows (n, n_features) to
-    outputs (n, n_bits). It may also override `_prepare`, `_initialise`, `_optimiser` and `_scheduler`, and inspect the
-    network in `_after_epoch`. These methods import PyTorch themselves, so that hashers can be listed without it.
+    outputs (n, n_bits). It may also override `_prepare`, `_initialise`, `_optimiser` and `_scheduler`.
+    These methods import PyTorch themselves, so that hashers can be listed without it.
 
     Parameters
     ----------
@@ -170,12 +170,6 @@ class NetworkHasher(Hasher):
         factor, periods = self.decay
         return LambdaLR(optimiser, lambda epoch: factor ** (epoch * periods // self.epochs))
 
-    def _after_epoch(self, network: Module, training: TrainingSet, losses: list[float]) -> None:
-        """Inspect the network after every epoch, with the mean losses of all epochs so far; does nothing by default.
-
-        It is called before the checkpoint of the epoch, so that no epoch is missed if the training is interrupted.
-        """
-
     def check_features(self, n_features: int) -> None:
         """Raise ProtocolError if the network does not accept rows of `n_features`."""
         expected = 3 * SIDE * SIDE
@@ -202,7 +196,6 @@ class NetworkHasher(Hasher):
             with progress(f"{type(self).__name__}, {self.n_bits} bits", self.epochs * n_steps, run.losses) as steps:
                 while not self._finished(epochs := _means(run.losses, n_steps)):
                     run.epoch(len(epochs), n_steps, steps)
-                    self._after_epoch(network, training, _means(run.losses, n_steps))
                     if checkpoint:
                         run.save(checkpoint, described)
         self.network_ = network.cpu().eval()

@@ -49,8 +49,6 @@ def test_a_modality_taken_for_the_other_is_refused(name):
         model.transform(TEXT)
     with pytest.raises(ProtocolError, match=r"^X: 30 features, but fit had 6\.$"):
         model.transform_database(IMAGE)
-    with pytest.raises(ProtocolError, match="NaN or infinity in 1 of 400 rows, first in row 7"):
-        model.transform_database(np.where(np.arange(400)[:, None] == 7, np.nan, TEXT))
     with pytest.raises(ProtocolError, match=r"\.transform_database: the hasher is not fitted\. Call fit\(X\) first\.$"):
         registry.get("hasher", name)().transform_database(TEXT)
 

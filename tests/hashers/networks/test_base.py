@@ -118,17 +118,13 @@ IMAGES = np.random.default_rng(0).integers(0, 255, size=(30, 3072)).astype(np.fl
     ],
 )
 def test_an_interrupted_training_resumes_to_the_same_result(tmp_path, monkeypatch, hasher, rows, after):
-    training, path, epochs, steps = TrainingSet(rows, Y[: len(rows)]), tmp_path / "checkpoint", [], []
+    training, path, steps = TrainingSet(rows, Y[: len(rows)]), tmp_path / "checkpoint", []
     step = base._Run._step
-    monkeypatch.setattr(NetworkHasher, "_after_epoch", lambda _, network, __, losses: epochs.append(losses.copy()))
-    uninterrupted, epochs_of_uninterrupted = (model_bytes(hasher.fit(training)), hasher.fit_record_), epochs.copy()
-    epochs.clear()
+    uninterrupted = model_bytes(hasher.fit(training)), hasher.fit_record_
     assert interrupted(hasher, training, path, monkeypatch, after=after) == [2, 4][:after]  # two steps an epoch
     monkeypatch.setattr(base._Run, "_step", lambda run, *given: steps.append(1) or step(run, *given))
     assert (model_bytes(hasher.fit(training, checkpoint=path)), hasher.fit_record_) == uninterrupted
     assert len(steps) == 2 * (hasher.epochs - after)
-    assert epochs == epochs_of_uninterrupted  # none is missed or repeated
-    assert len(epochs) == hasher.epochs
 
 
 def test_new_memory_need_not_be_filled(monkeypatch):
@@ -171,22 +167,19 @@ def test_a_wrong_network_or_loss_is_refused_by_name(message, method, wrong):
 
 
 @pytest.mark.parametrize(
-    ("hasher", "rows", "labels"),
+    ("hasher", "rows", "labels", "damage"),
     [
-        (DeepSquared(8, epochs=3, seed=1), X, Y),
-        (DeepSquared(8, epochs=4), X, Y),
-        (DeepSquared(8, epochs=3), X + 1, Y),
-        (DeepSquared(8, epochs=3), X, np.roll(Y, 1)),
-        (MDSH(8, margin=0, epochs=3), X, Y),
-        (DeepSquared(8, epochs=3), X, Y),
+        (DeepSquared(8, epochs=3, seed=1), X, Y, 0),
+        (DeepSquared(8, epochs=3), X + 1, Y, 0),
+        (DeepSquared(8, epochs=3), X, np.roll(Y, 1), 0),
+        (MDSH(8, margin=0, epochs=3), X, Y, 0),
+        (DeepSquared(8, epochs=3), X, Y, 100),
     ],
-    ids=["seed", "epochs", "rows", "labels", "hasher", "damaged"],
 )
-def test_another_trainings_checkpoint_is_not_used(tmp_path, monkeypatch, caplog, request, hasher, rows, labels):
+def test_another_trainings_checkpoint_is_not_used(tmp_path, monkeypatch, caplog, hasher, rows, labels, damage):
     path = tmp_path / "checkpoint"
     interrupted(DeepSquared(8, epochs=3), TrainingSet(X, Y), path, monkeypatch, after=2)
-    if request.node.callspec.id == "damaged":
-        path.write_bytes(path.read_bytes()[:-100])
+    path.write_bytes(path.read_bytes()[: path.stat().st_size - damage])
     caplog.set_level(logging.INFO)
     resumed = model_bytes(hasher.fit(rows, labels, checkpoint=path))
     assert "checkpoint ignored" in caplog.text

@@ -10,10 +10,7 @@ import pytest
 from protocol import registry
 from protocol.checks import ProtocolError
 
-NAMES = [
-    *("buffer_zone", "csq", "deep_squared", "deep_supervised", "dpsh", "dtsh"),
-    *("hashnet", "m_dsh", "mihash", "talr_ap_network", "talr_ndcg_network"),
-]
+NAMES = [entry.name for entry in registry.entries("hasher") if entry.extra]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -28,7 +25,6 @@ def test_without_pytorch_the_error_gives_the_install_command(name, monkeypatch):
 def test_network_hashers_declare_their_extra(root):
     extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert extras[registry.entry("hasher", "deep_squared").extra] == ["torch>=2.3"]
-    assert [entry.name for entry in registry.entries("hasher") if entry.extra] == NAMES
 
 
 def test_pytorch_is_not_imported_until_a_network_is_trained():
