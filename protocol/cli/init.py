@@ -9,11 +9,9 @@ from typing import Any
 from protocol import registry
 from protocol.checks import ProtocolError, counted
 from protocol.cli._output import show
-from protocol.cli.check import training
 from protocol.inputs.arrays import path_of
 
-_COMMENTED_OUT = ("title", "names", "plugins")
-_KINDS = {"ground_truths": "ground_truth", "splits": "split", "hashers": "hasher"}
+_COMMENTED_OUT = ("title", "names")
 _CODE_LENGTHS = (8, 16, 32, 64)
 _MOST_QUERIES, _MOST_TRAINING_ITEMS = 1_000, 10_000
 
@@ -34,19 +32,17 @@ def run(arguments: argparse.Namespace) -> None:
     config: dict[str, Any] = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0}
     config |= {"features": {feature: {"preprocessing": ["centre"]}}, "split_sizes": sizes}
     config |= _derived(n_items, n_classes, most)
-    trained_on = [f"Trained on {line}" for line in training(configuration.load(config))]
-    config |= {"title": name, "names": {"dataset": name, "hashers": {"itq": "ITQ"}}, "plugins": "my_plugins"}
-    facts = [
-        counted(n_items, "item"),
-        f"{n_classes:,} classes" if n_classes else "no labels",
-        *(counted(length, "dimension") for length in n_dimensions),
-    ]
-    about = f"Made by `protocol init` for {', '.join(facts)}. To set a key that begins with #, delete this sign."
+    configuration.load(config)
+    config |= {"title": name, "names": {"dataset": name, "hashers": {"itq": "ITQ"}}}
+    about = (
+        f"Made by `protocol init` for {counted(n_items, 'item')}. To set a key that begins with #, delete this sign."
+    )
     parts = [_comment(f"{about} `protocol check FILE` prints what the file would run.")]
     for key, declared in keys()["properties"].items():
         if key in config:
-            comments = [*_comments(key, config[key], declared), *(trained_on if key == "hashers" else ())]
-            parts.append("\n".join([*map(_comment, comments), _assigned(key, config[key])]))
+            parts.append(
+                "\n".join([*map(_comment, _comments(key, config[key], declared)), _assigned(key, config[key])])
+            )
     show("\n\n".join(parts))
 
 
@@ -90,13 +86,11 @@ def _rounded(number: int) -> int:
 
 
 def _comments(key: str, value: Any, declared: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the description of a key, those of the keys below it, and the meaning of the names in its value."""
+    """Yield the description of a key, and those of the keys below it."""
     yield declared["description"]
-    below = declared.get("properties") or declared.get("additionalProperties", {}).get("properties", {})
-    used = set(value).union(*map(set, filter(lambda item: isinstance(item, dict), value.values()))) if below else ()
-    yield from (f"{name}: {part['description']}" for name, part in below.items() if name in used)
-    if key in _KINDS:
-        yield from (f"{name}: {registry.REGISTRIES[_KINDS[key]].entry(name).summary}" for name in value)
+    yield from (
+        f"{name}: {part['description']}" for name, part in declared.get("properties", {}).items() if name in value
+    )
 
 
 def _comment(text: str) -> str:
