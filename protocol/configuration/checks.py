@@ -123,9 +123,7 @@ def check_installed(experiment: Experiment) -> None:
 def _check_mirror(experiment: Experiment) -> None:
     config, mirror = experiment.config, experiment.config["mirror"]
     if mirror is not None and "://" not in mirror and not Path(mirror).is_dir():
-        raise ProtocolError(
-            f"mirror: {redacted(mirror)!r} is neither a URL nor an existing folder (looked in {Path.cwd()})."
-        )
+        raise ProtocolError(f"mirror: {redacted(mirror)!r} is neither a URL nor a folder (looked in {Path.cwd()}).")
     files = [file.name for file in registry.DATASETS.entry(config["dataset"]).files]
     for file in config["mirror_sha256"]:
         one_of(file, files, f"file of dataset {config['dataset']!r} in mirror_sha256")
@@ -152,9 +150,7 @@ def _check_excluded(experiment: Experiment) -> None:
         read_excluded(file)
     for feature in experiment.features.values():
         if any(getattr(modality, "items", "image") != "image" for modality in feature.modalities.values()):
-            raise ProtocolError(
-                f"exclude_queries: not possible with feature {feature.name!r}, which has several items per image."
-            )
+            raise ProtocolError(f"exclude_queries: feature {feature.name!r} has several items per image.")
 
 
 def _check_shards(experiment: Experiment) -> None:
@@ -164,27 +160,21 @@ def _check_shards(experiment: Experiment) -> None:
         return
     for metrics in needs(config["metrics"]).values():
         raise ProtocolError(
-            f"metrics: {metrics[0]!r} can't be computed from counts in {n_shards} shards. Remove it, or set "
-            "count_shards: 1."
+            f"metrics: {metrics[0]!r} can't be computed from shards. Remove it, or set count_shards: 1."
         )
     for split in experiment.splits:
         n_database = experiment.sizes(split).get("database")
         if n_database is not None and n_shards > n_database:
-            raise ProtocolError(
-                f"count_shards: {n_shards:,} shards, but split {split!r} has only {n_database:,} database items."
-            )
+            raise ProtocolError(f"count_shards must be at most {n_database:,}, the size of the database of {split!r}.")
 
 
 def _check_arrays(feature: FeaturePlan, experiment: Experiment) -> None:
     """Refuse a feature that reads an array that the dataset does not have."""
     arrays = experiment.arrays
     for modality in feature.modalities.values():
-        if not arrays or experiment.array_of(modality) is not None:
-            continue
-        raise ProtocolError(
-            f"feature {feature.name!r} reads {modality.reads}, but dataset {experiment.config['dataset']!r} has only "
-            f"{', '.join(arrays)}."
-        )
+        if arrays and experiment.array_of(modality) is None:
+            has = f"dataset {experiment.config['dataset']!r} has only {', '.join(arrays)}"
+            raise ProtocolError(f"feature {feature.name!r} reads {modality.reads}, but {has}.")
 
 
 def _check_lengths(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -193,9 +183,9 @@ def _check_lengths(feature: FeaturePlan, experiment: Experiment) -> None:
     for name in feature.hashers:
         within = registry.HASHERS.entry(experiment.hashers[name].plugin).bits_within_features
         if within and dimension is not None and longest > dimension:
+            where = f"the dimension of feature {feature.name!r}"
             raise ProtocolError(
-                f"n_bits: hasher {name!r} allows at most {dimension:,} bits (the dimension of feature "
-                f"{feature.name!r}), got {longest:,}."
+                f"n_bits: hasher {name!r} allows at most {dimension:,} bits ({where}), got {longest:,}."
             )
     for metric in experiment.config["metrics"]:
         _check_radius(feature, metric)
@@ -329,10 +319,8 @@ def _check_nearest(metric: str, variant: Variant) -> None:
     relevant = registry.METRICS.entry(metric).relevant
     number = 1 if relevant == "the nearest" else keywords(metric).get("cutoff")
     if relevant and (variant.plugin != "nearest_neighbours" or variant.options["n_neighbours"] != number):
-        raise ProtocolError(
-            f"metric {metric!r} requires every ground truth to be nearest_neighbours with n_neighbours {number}; "
-            f"{variant.name!r} is not. P@K and R@K are defined for any ground truth."
-        )
+        needed = f"nearest_neighbours with n_neighbours {number}"
+        raise ProtocolError(f"metric {metric!r} requires every ground truth to be {needed}; {variant.name!r} is not.")
 
 
 def _check_ground_truth(variant: Variant, n_train: int | None, n_database: int | None, where: str) -> None:
