@@ -197,7 +197,7 @@ def check_code_files(experiment: Experiment) -> None:
     for method in experiment.codes.values():
         for split, run in itertools.product(method.splits, range(experiment.features[method.feature].runs)):
             sizes = experiment.sizes(split)
-            for n_bits, files in method.files(split, run).items():
+            for files in method.files(split, run).values():
                 for role, file in files.items():
                     if not path_of(file).is_file():
                         missing = f"no file {str(path_of(file))!r} (looked in {Path.cwd()})"
