@@ -27,16 +27,16 @@ def run(arguments: argparse.Namespace) -> None:
     data = registry.get("dataset", dataset)({}, **options)
     n_items, n_classes = len(data.ids), len(data.class_names)
     n_dimensions = [vectors.shape[1] for vectors in data.vectors.values()]
-    sizes = _sizes(n_items)
+    n_queries = _rounded(min(n_items // 10, _MOST_QUERIES))
+    sizes = {"query": n_queries, "train": _rounded(min((n_items - n_queries) // 2, _MOST_TRAINING_ITEMS))}
     most = min([sizes["train"], *n_dimensions])  # the principal components of ITQ
     config: dict[str, Any] = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0}
     config |= {"features": {feature: {"preprocessing": ["centre"]}}, "split_sizes": sizes}
     config |= _derived(n_items, n_classes, most)
     configuration.load(config)
     config |= {"title": name, "names": {"dataset": name, "hashers": {"itq": "ITQ"}}}
-    about = (
-        f"Made by `protocol init` for {counted(n_items, 'item')}. To set a key that begins with #, delete this sign."
-    )
+    data_facts = f"{counted(n_items, 'item')}, {f'{n_classes:,} classes' if n_classes else 'no labels'}"
+    about = f"Made by `protocol init` for {data_facts}. To set a key that begins with #, delete this sign."
     parts = [_comment(f"{about} `protocol check FILE` prints what the file would run.")]
     for key, declared in keys()["properties"].items():
         if key in config:
@@ -49,18 +49,11 @@ def run(arguments: argparse.Namespace) -> None:
 def _dataset(arguments: argparse.Namespace) -> tuple[str, dict[str, str], str]:
     """Return the dataset, its options and the feature that the command's options determine."""
     features, images, labels = arguments.features, arguments.images, arguments.labels
-    if (features is None) == (images is None):
-        raise ProtocolError("init needs either --features or --images.")
-    if labels is not None and features is None:
-        raise ProtocolError("--labels needs --features: the folders of images are the classes.")
+    if (features is None) == (images is None) or (labels is not None and features is None):
+        raise ProtocolError("init needs either --features (and --labels) or --images.")
     if images is not None:
         return "image_folder", {"folder": images}, "gist"
     return "arrays", {"features": features} | ({} if labels is None else {"labels": labels}), "precomputed"
-
-
-def _sizes(n_items: int) -> dict[str, int]:
-    n_queries = _rounded(min(n_items // 10, _MOST_QUERIES))
-    return {"query": n_queries, "train": _rounded(min((n_items - n_queries) // 2, _MOST_TRAINING_ITEMS))}
 
 
 def _derived(n_items: int, n_classes: int, most: int) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def test_the_values_follow_from_the_files(capsys):
         ],
         "split_sizes": {"query": 100, "train": 800},
     }
-    assert text.startswith("# Made by `protocol init` for 1,797 items. ")
+    assert text.startswith("# Made by `protocol init` for 1,797 items, 10 classes. ")
 
 
 def test_the_comments_are_the_descriptions_of_the_keys_and_commented_keys_are_valid(capsys):
@@ -107,8 +107,8 @@ def test_a_folder_of_images(classes, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("", "init needs either --features or --images."),
-        ("--images . --labels y.npy", "--labels needs --features: the folders of images are the classes."),
+        ("", "init needs either --features (and --labels) or --images."),
+        ("--images . --labels y.npy", "init needs either --features (and --labels) or --images."),
         ("--features none.npy", "none.npy: no such file."),
         ("--features X.npy --labels y.npy", "y.npy: 3 labels for 4 items."),
         ("--features X.npy --experiment A", "experiment must be a name of up to 80 lower-case letters"),
