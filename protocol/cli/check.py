@@ -1,7 +1,6 @@
 """`protocol check`: check a config file, and print what it would run."""
 
 import argparse
-import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -29,10 +28,9 @@ def run(arguments: argparse.Namespace) -> None:
         "dataset": [_dataset(experiment)],
         "plugins": _plugins(experiment),
         "features": _features(experiment),
-        "trained on": training(experiment),
-        "files": _files(experiment),
-        "needs": _needs(experiment),
-        "missing": _missing(experiment),
+        "hashers": [", ".join([*experiment.hashers, *experiment.codes])],
+        "metrics": [", ".join(experiment.config["metrics"])],
+        "needs": [_needs(experiment)],
     }
     rows = [(title if index == 0 else "", line) for title, lines in parts.items() for index, line in enumerate(lines)]
     show("\n".join(f"{title:<11}{line}".rstrip() for title, line in rows))
@@ -66,7 +64,6 @@ def _dataset(experiment: "Experiment") -> str:
     known += [f"{facts['classes']} classes"] if "classes" in facts else []
     known += ["no labels"] if experiment.labelled is False else []
     known += [f"images of {' x '.join(map(str, facts['image_shape']))}"] if "image_shape" in facts else []
-    known += [f"{vectors} of {length:,} numbers" for vectors, length in facts.get("dimensions", {}).items()]
     return f"{name}: {', '.join(known)}"
 
 
@@ -87,61 +84,17 @@ def _features(experiment: "Experiment") -> list[str]:
             counted(len(feature.hashers), "hasher"),
             counted(len(feature.n_bits), "code length"),
             counted(feature.runs, "run"),
-            counted(len(feature.splits), "split"),
+            f"{counted(len(feature.splits), 'split')} ({', '.join(feature.splits)})",
         ]
-        base = "" if feature.plugin == name else f" ({feature.plugin})"
-        finished = experiment.finished(name)
-        more = f"; finished codes: {', '.join(finished)}" if finished else ""
-        rows.append(f"{name}{base}: {lengths} dimensions; {' x '.join(parts)}{more}")
+        rows.append(f"{name}: {lengths} dimensions; {' x '.join(parts)}")
     return rows
 
 
-def training(experiment: "Experiment") -> list[str]:
-    """Return a line for each kind of supervision, with the hashers that learn from it."""
-    learners: dict[str, list[str]] = {}
-    for name, feature in experiment.features.items():
-        for hasher in feature.hashers:
-            kind = experiment.learned_from(hasher, name)
-            learners.setdefault("vectors alone" if kind == "none" else f"vectors and {kind}", []).append(hasher)
-    texts = [f"{kind}: {', '.join(dict.fromkeys(hashers))}" for kind, hashers in learners.items()]
-    return [line for text in texts for line in textwrap.wrap(text, 100, subsequent_indent="  ")]
-
-
-def _files(experiment: "Experiment") -> list[str]:
-    """Return the files that are downloaded, and the user's own files."""
-    from protocol import datasets
-    from protocol.splits import list_paths
-
-    config = experiment.config
-    fetched = [file.name for file in registry.DATASETS.entry(config["dataset"]).files]
-    files, folders = datasets.user_paths(config["dataset"], config["dataset_options"])
-    for split in experiment.splits:
-        files = [*files, *list_paths(registry.get("split", split), config["split_options"][split]).values()]
-    codes = [pattern for method in experiment.codes.values() for pattern in (method.query, method.database)]
-    excluded = [] if config["exclude_queries"] is None else [config["exclude_queries"]]
-    return [*fetched, *map(str, [*files, *folders]), *codes, *excluded] or ["none"]
-
-
-def _needs(experiment: "Experiment") -> list[str]:
-    """Return the largest memory and time that a job of the stages of every experiment requests."""
+def _needs(experiment: "Experiment") -> str:
+    """Return the largest memory that a job of the stages of every experiment requests."""
     from protocol.configuration import need
 
     stages = ("dataset", "feature", "sample", "preprocessing", "ground_truth", "model", "count_shard", "score")
-    requests = {rule: need(experiment, rule) for rule in (*stages, "examples", "audit", "report")}
-    megabytes, largest = max((request["mem_mb"], rule) for rule, request in requests.items())
-    minutes, longest = max((request["runtime"], rule) for rule, request in requests.items())
-    return [
-        f"{megabytes:,} MB of memory for a job of {largest}, or less",
-        f"{minutes:,} minutes for a job of {longest}, or less",
-    ]
-
-
-def _missing(experiment: "Experiment") -> list[str]:
-    """Return the error of a run on this machine, if a package is not installed: the file itself is checked without."""
-    from protocol import configuration
-
-    try:
-        configuration.check_installed(experiment)
-    except ProtocolError as error:
-        return [str(error)]
-    return []
+    requests = {rule: need(experiment, rule)["mem_mb"] for rule in (*stages, "examples", "audit", "report")}
+    largest = max(requests, key=requests.__getitem__)
+    return f"{requests[largest]:,} MB of memory for a job of {largest}, or less"

@@ -9,11 +9,9 @@ from typing import Any
 from protocol import registry
 from protocol.checks import ProtocolError, counted
 from protocol.cli._output import show
-from protocol.cli.check import training
 from protocol.inputs.arrays import path_of
 
-_COMMENTED_OUT = ("title", "names", "plugins")
-_KINDS = {"ground_truths": "ground_truth", "splits": "split", "hashers": "hasher"}
+_COMMENTED_OUT = ("title", "names")
 _CODE_LENGTHS = (8, 16, 32, 64)
 _MOST_QUERIES, _MOST_TRAINING_ITEMS = 1_000, 10_000
 
@@ -29,42 +27,33 @@ def run(arguments: argparse.Namespace) -> None:
     data = registry.get("dataset", dataset)({}, **options)
     n_items, n_classes = len(data.ids), len(data.class_names)
     n_dimensions = [vectors.shape[1] for vectors in data.vectors.values()]
-    sizes = _sizes(n_items)
+    n_queries = _rounded(min(n_items // 10, _MOST_QUERIES))
+    sizes = {"query": n_queries, "train": _rounded(min((n_items - n_queries) // 2, _MOST_TRAINING_ITEMS))}
     most = min([sizes["train"], *n_dimensions])  # the principal components of ITQ
     config: dict[str, Any] = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0}
     config |= {"features": {feature: {"preprocessing": ["centre"]}}, "split_sizes": sizes}
     config |= _derived(n_items, n_classes, most)
-    trained_on = [f"Trained on {line}" for line in training(configuration.load(config))]
-    config |= {"title": name, "names": {"dataset": name, "hashers": {"itq": "ITQ"}}, "plugins": "my_plugins"}
-    facts = [
-        counted(n_items, "item"),
-        f"{n_classes:,} classes" if n_classes else "no labels",
-        *(counted(length, "dimension") for length in n_dimensions),
-    ]
-    about = f"Made by `protocol init` for {', '.join(facts)}. To set a key that begins with #, delete this sign."
+    configuration.load(config)
+    config |= {"title": name, "names": {"dataset": name, "hashers": {"itq": "ITQ"}}}
+    data_facts = f"{counted(n_items, 'item')}, {f'{n_classes:,} classes' if n_classes else 'no labels'}"
+    about = f"Made by `protocol init` for {data_facts}. To set a key that begins with #, delete this sign."
     parts = [_comment(f"{about} `protocol check FILE` prints what the file would run.")]
     for key, declared in keys()["properties"].items():
         if key in config:
-            comments = [*_comments(key, config[key], declared), *(trained_on if key == "hashers" else ())]
-            parts.append("\n".join([*map(_comment, comments), _assigned(key, config[key])]))
+            parts.append(
+                "\n".join([*map(_comment, _comments(key, config[key], declared)), _assigned(key, config[key])])
+            )
     show("\n\n".join(parts))
 
 
 def _dataset(arguments: argparse.Namespace) -> tuple[str, dict[str, str], str]:
     """Return the dataset, its options and the feature that the command's options determine."""
     features, images, labels = arguments.features, arguments.images, arguments.labels
-    if (features is None) == (images is None):
-        raise ProtocolError("init needs either --features or --images.")
-    if labels is not None and features is None:
-        raise ProtocolError("--labels needs --features: the folders of images are the classes.")
+    if (features is None) == (images is None) or (labels is not None and features is None):
+        raise ProtocolError("init needs either --features (and --labels) or --images.")
     if images is not None:
         return "image_folder", {"folder": images}, "gist"
     return "arrays", {"features": features} | ({} if labels is None else {"labels": labels}), "precomputed"
-
-
-def _sizes(n_items: int) -> dict[str, int]:
-    n_queries = _rounded(min(n_items // 10, _MOST_QUERIES))
-    return {"query": n_queries, "train": _rounded(min((n_items - n_queries) // 2, _MOST_TRAINING_ITEMS))}
 
 
 def _derived(n_items: int, n_classes: int, most: int) -> dict[str, Any]:
@@ -90,13 +79,11 @@ def _rounded(number: int) -> int:
 
 
 def _comments(key: str, value: Any, declared: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the description of a key, those of the keys below it, and the meaning of the names in its value."""
+    """Yield the description of a key, and those of the keys below it."""
     yield declared["description"]
-    below = declared.get("properties") or declared.get("additionalProperties", {}).get("properties", {})
-    used = set(value).union(*map(set, filter(lambda item: isinstance(item, dict), value.values()))) if below else ()
-    yield from (f"{name}: {part['description']}" for name, part in below.items() if name in used)
-    if key in _KINDS:
-        yield from (f"{name}: {registry.REGISTRIES[_KINDS[key]].entry(name).summary}" for name in value)
+    yield from (
+        f"{name}: {part['description']}" for name, part in declared.get("properties", {}).items() if name in value
+    )
 
 
 def _comment(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import importlib.util
 import itertools
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,31 +44,28 @@ def with_affinities(config: Mapping[str, Any], hashers: Mapping[str, Variant]) -
         one by distances alone.
     """
     kinds = {name: registry.get("hasher", variant.plugin).supervision for name, variant in hashers.items()}
-    scored = _scored_by_labels(config, [name for name, kind in kinds.items() if kind == "affinities"])
+    learners = {name for name, kind in kinds.items() if kind == "affinities"}
     if config["affinities"] is not None:
         with at("affinities"):
             one_of(config["affinities"], [*_defined(config), *registry.names("ground_truth")], "affinities")
-    elif len(scored) > 1:
-        learner = next(name for name, kind in kinds.items() if kind == "affinities")
+    elif len(scored := _scored_by_labels(config, learners)) > 1:
         raise ProtocolError(
-            f"affinities: the hasher {learner!r} can learn from labels or from distances, and feature "
-            f"{scored[True]!r} is scored by labels, but {scored[False]!r} by distances alone. Set affinities to "
-            "class_label or graded_distance."
+            f"affinities: {', '.join(sorted(learners))} can learn from labels or from distances, and features are "
+            "scored by both. Set affinities to class_label or graded_distance."
         )
     elif scored:
         config = {**config, "affinities": "class_label" if True in scored else "graded_distance"}
     return dict(config), [truth for kind, truth in supervising(config).items() if kind in kinds.values()]
 
 
-def _scored_by_labels(config: Mapping[str, Any], learners: Collection[str]) -> dict[bool, str]:
-    """Return the first feature that is scored by labels, and the first that is not, of those with a learner."""
-    defined, registered, scored = _defined(config), registry.names("ground_truth"), dict[bool, str]()
-    for name, own in config["features"].items():
-        if not set(learners).isdisjoint(own.get("hashers", config["hashers"])):
-            truths = map(name_of, own.get("ground_truths", config["ground_truths"]))
-            plugins = {defined.get(truth, truth) for truth in truths}
-            scored.setdefault(any(map(_needs_labels, plugins.intersection(registered))), name)
-    return scored
+def _scored_by_labels(config: Mapping[str, Any], learners: set[str]) -> set[bool]:
+    """Return for the features with a learner whether they are scored by labels."""
+    plugins = {name: name for name in registry.names("ground_truth")} | _defined(config)
+    return {
+        any(_needs_labels(plugins.get(name_of(truth))) for truth in own.get("ground_truths", config["ground_truths"]))
+        for own in config["features"].values()
+        if learners.intersection(own.get("hashers", config["hashers"]))
+    }
 
 
 def _defined(config: Mapping[str, Any]) -> dict[str, str]:
@@ -105,7 +102,9 @@ def check(experiment: Experiment) -> None:
             is_own = key in experiment.config["features"][feature.name]
             with at(*(("features", feature.name, key) if is_own else (key,))):
                 check_feature(feature, experiment)
-    _check_unused(experiment)
+    with at("selection", "ground_truth"):
+        known = {*experiment.ground_truths, *registry.names("ground_truth")}
+        one_of(experiment.config["selection"]["ground_truth"] or "class_label", known, "ground truth in selection")
     with at("codes"):
         check_code_files(experiment)
 
@@ -124,9 +123,7 @@ def check_installed(experiment: Experiment) -> None:
 def _check_mirror(experiment: Experiment) -> None:
     config, mirror = experiment.config, experiment.config["mirror"]
     if mirror is not None and "://" not in mirror and not Path(mirror).is_dir():
-        raise ProtocolError(
-            f"mirror: {redacted(mirror)!r} is neither a URL nor an existing folder (looked in {Path.cwd()})."
-        )
+        raise ProtocolError(f"mirror: {redacted(mirror)!r} is neither a URL nor a folder (looked in {Path.cwd()}).")
     files = [file.name for file in registry.DATASETS.entry(config["dataset"]).files]
     for file in config["mirror_sha256"]:
         one_of(file, files, f"file of dataset {config['dataset']!r} in mirror_sha256")
@@ -153,9 +150,7 @@ def _check_excluded(experiment: Experiment) -> None:
         read_excluded(file)
     for feature in experiment.features.values():
         if any(getattr(modality, "items", "image") != "image" for modality in feature.modalities.values()):
-            raise ProtocolError(
-                f"exclude_queries: not possible with feature {feature.name!r}, which has several items per image."
-            )
+            raise ProtocolError(f"exclude_queries: feature {feature.name!r} has several items per image.")
 
 
 def _check_shards(experiment: Experiment) -> None:
@@ -165,41 +160,21 @@ def _check_shards(experiment: Experiment) -> None:
         return
     for metrics in needs(config["metrics"]).values():
         raise ProtocolError(
-            f"metrics: {metrics[0]!r} can't be computed from counts in {n_shards} shards. Remove it, or set "
-            "count_shards: 1."
+            f"metrics: {metrics[0]!r} can't be computed from shards. Remove it, or set count_shards: 1."
         )
     for split in experiment.splits:
         n_database = experiment.sizes(split).get("database")
         if n_database is not None and n_shards > n_database:
-            raise ProtocolError(
-                f"count_shards: {n_shards:,} shards, but split {split!r} has only {n_database:,} database items."
-            )
-
-
-def _check_unused(experiment: Experiment) -> None:
-    """Refuse options of ground truths out of range and an unknown name that no list has."""
-    for variant in experiment.ground_truths.values():
-        with at("ground_truth_options", variant.name):
-            _check_ground_truth(variant, None, None, "")
-    selecting = experiment.config["selection"]["ground_truth"]
-    with at("selection", "ground_truth"):
-        if selecting is not None:
-            known = {*experiment.ground_truths, *registry.names("ground_truth")}
-            one_of(selecting, known, "ground truth in selection", listing="protocol list ground_truths")
+            raise ProtocolError(f"count_shards must be at most {n_database:,}, the size of the database of {split!r}.")
 
 
 def _check_arrays(feature: FeaturePlan, experiment: Experiment) -> None:
     """Refuse a feature that reads an array that the dataset does not have."""
     arrays = experiment.arrays
     for modality in feature.modalities.values():
-        if not arrays or experiment.array_of(modality) is not None:
-            continue
-        several = [name for name in arrays if name.startswith(f"{modality.reads}/")]
-        hint = f" Name one of {', '.join(several)} in its options." if several else ""
-        raise ProtocolError(
-            f"feature {feature.name!r} reads {modality.reads}, but dataset {experiment.config['dataset']!r} has only "
-            f"{', '.join(arrays)}.{hint}"
-        )
+        if arrays and experiment.array_of(modality) is None:
+            has = f"dataset {experiment.config['dataset']!r} has only {', '.join(arrays)}"
+            raise ProtocolError(f"feature {feature.name!r} reads {modality.reads}, but {has}.")
 
 
 def _check_lengths(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -208,9 +183,9 @@ def _check_lengths(feature: FeaturePlan, experiment: Experiment) -> None:
     for name in feature.hashers:
         within = registry.HASHERS.entry(experiment.hashers[name].plugin).bits_within_features
         if within and dimension is not None and longest > dimension:
+            where = f"the dimension of feature {feature.name!r}"
             raise ProtocolError(
-                f"n_bits: hasher {name!r} allows at most {dimension:,} bits (the dimension of feature "
-                f"{feature.name!r}), got {longest:,}."
+                f"n_bits: hasher {name!r} allows at most {dimension:,} bits ({where}), got {longest:,}."
             )
     for metric in experiment.config["metrics"]:
         _check_radius(feature, metric)
@@ -243,53 +218,31 @@ def _check_modalities(feature: FeaturePlan, experiment: Experiment) -> None:
         raise ProtocolError(f"{found}, so `preprocessing` must be one list of steps, not two.")
     for name in feature.hashers:
         if (experiment.supervision(name) == "pairs") != crossed:
-            fit = [
-                name
-                for name in registry.names("hasher")
-                if (registry.get("hasher", name).supervision == "pairs") == crossed
-            ]
-            raise ProtocolError(f"hasher {name!r} learns from {other}, but {found}; use {', '.join(fit)}.")
-    for name in feature.ground_truths:
-        across_modalities = registry.GROUND_TRUTHS.entry(experiment.ground_truths[name].plugin).across_modalities
-        if crossed and not across_modalities:
-            raise ProtocolError(
-                f"ground truth {name!r} compares vectors of one modality, but {found}; use 'class_label'."
-            )
+            raise ProtocolError(f"hasher {name!r} learns from {other}, but {found}. Choose another hasher.")
+    for name in feature.ground_truths if crossed else ():
+        if not registry.GROUND_TRUTHS.entry(experiment.ground_truths[name].plugin).across_modalities:
+            raise ProtocolError(f"ground truth {name!r} needs one modality, but {found}; use 'class_label'.")
 
 
 def _check_labels(feature: FeaturePlan, experiment: Experiment) -> None:
-    """Refuse ground truths and a leak study that need class labels if there are none."""
-    unlabelled, dataset = experiment.labelled is False, experiment.config["dataset"]
-    for name in feature.ground_truths:
-        if unlabelled and _needs_labels(experiment.ground_truths[name].plugin):
-            others = [other for other in registry.names("ground_truth") if not _needs_labels(other)]
-            raise ProtocolError(
-                f"ground truth {name!r} needs class labels, but dataset {dataset!r} has none; use {', '.join(others)}."
-            )
-    _check_supervision(feature, experiment)
-    if unlabelled and "leak" in experiment.config:
-        raise ProtocolError(f"leak: the study needs class labels, but dataset {dataset!r} has none.")
-
-
-def _check_supervision(feature: FeaturePlan, experiment: Experiment) -> None:
-    """Refuse hashers that learn from labels if there are none, and supervised hashers in the leak study."""
-    dataset = experiment.config["dataset"]
+    """Refuse what needs class labels if there are none, and supervised hashers in the leak study."""
+    is_leak, dataset = "leak" in experiment.config, experiment.config["dataset"]
+    users = [(f"ground truth {name!r}", name) for name in feature.ground_truths]
     for name in feature.hashers:
         kind = experiment.supervision(name)
-        if kind is None:
-            continue
-        truth = experiment.supervising().get(kind)
-        needs_labels = truth is not None and _needs_labels(experiment.ground_truths[truth].plugin)
-        if experiment.labelled is False and needs_labels:
-            raise ProtocolError(f"hasher {name!r} learns from {kind}, but dataset {dataset!r} has no labels.")
-        if "leak" in experiment.config:
-            raise ProtocolError(
-                f"leak: hasher {name!r} needs {kind}, but the study compares hashers that learn without supervision."
-            )
+        users += [(f"hasher {name!r}", truth)] if (truth := experiment.supervising().get(kind or "")) else []
+        if kind is not None and is_leak:
+            raise ProtocolError(f"leak: hasher {name!r} needs {kind}; choose hashers that learn without supervision.")
+    if experiment.labelled is False:
+        for user, truth in users:
+            if _needs_labels(experiment.ground_truths[truth].plugin):
+                raise ProtocolError(f"{user} needs class labels, but dataset {dataset!r} has none.")
+        if is_leak:
+            raise ProtocolError(f"leak: the study needs class labels, but dataset {dataset!r} has none.")
 
 
-def _needs_labels(ground_truth: str) -> bool:
-    return registry.GROUND_TRUTHS.entry(ground_truth).needs_labels
+def _needs_labels(ground_truth: str | None) -> bool:
+    return ground_truth in registry.names("ground_truth") and registry.GROUND_TRUTHS.entry(ground_truth).needs_labels
 
 
 def _check_selection(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -332,8 +285,7 @@ def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
 def _check_lists(files: Mapping[str, str | None], facts: Mapping[str, Any]) -> None:
     """Refuse lists with more items, other row numbers or other classes than the dataset, if these are known."""
     n_items, n_classes = facts.get("n"), facts.get("classes")
-    lists = {part: file for part, file in files.items() if file is not None}
-    for listing in read_listings(lists, has_ids=True).values():
+    for listing in read_listings({part: file for part, file in files.items() if file}, has_ids=True).values():
         if n_items is not None and len(listing) > n_items:
             raise ProtocolError(f"{listing.name}: {len(listing):,} items, but the dataset has {n_items:,}.")
         if n_items is not None and listing.items.dtype.kind in "iu":
@@ -367,10 +319,8 @@ def _check_nearest(metric: str, variant: Variant) -> None:
     relevant = registry.METRICS.entry(metric).relevant
     number = 1 if relevant == "the nearest" else keywords(metric).get("cutoff")
     if relevant and (variant.plugin != "nearest_neighbours" or variant.options["n_neighbours"] != number):
-        raise ProtocolError(
-            f"metric {metric!r} requires every ground truth to be nearest_neighbours with n_neighbours {number}; "
-            f"{variant.name!r} is not. P@K and R@K are defined for any ground truth."
-        )
+        needed = f"nearest_neighbours with n_neighbours {number}"
+        raise ProtocolError(f"metric {metric!r} requires every ground truth to be {needed}; {variant.name!r} is not.")
 
 
 def _check_ground_truth(variant: Variant, n_train: int | None, n_database: int | None, where: str) -> None:
@@ -381,36 +331,13 @@ def _check_ground_truth(variant: Variant, n_train: int | None, n_database: int |
 
 
 def _check_leak(feature: FeaturePlan, experiment: Experiment) -> None:
-    """Refuse a leak study with one run, without a control or a hasher that learns, or with selected options."""
+    """Refuse a leak study with one run, with an unknown control, or with selected options."""
     config = experiment.config
     if "leak" not in config:
         return
-    controls = config["leak"]["controls"]
-    for name in controls:
+    for name in config["leak"]["controls"]:
         one_of(name, feature.hashers, f"hasher of feature {feature.name!r} in leak.controls")
-    if set(feature.hashers) <= set(controls):
-        raise ProtocolError(f"leak: all hashers of feature {feature.name!r} are controls. Add one that learns.")
     if feature.runs < 2:
         raise ProtocolError(f"leak: the study needs at least 2 runs of feature {feature.name!r}, got {feature.runs}.")
     if searched := sorted(set(feature.hashers) & set(config["hasher_grids"])):
         raise ProtocolError(f"leak: the study needs fixed options, but {searched[0]!r} is in hasher_grids.")
-    _check_leak_sizes(config["leak"], experiment.facts)
-
-
-def _check_leak_sizes(leak: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-    """Refuse sizes that would be too large even if all classes had equally many items."""
-    if "n" not in facts or "classes" not in facts:
-        return
-    per_class, taken = facts["n"] // facts["classes"], leak["query_per_class"] + leak["outside_per_class"]
-    half = (per_class - taken) // 2
-    if half < 1:
-        raise ProtocolError(
-            f"leak: query_per_class + outside_per_class must be at most {per_class - 2:,}, got {taken:,}: the smallest "
-            f"class has at most {per_class:,} items, and each database needs one of them."
-        )
-    largest = max((size for size in leak["train_per_class"] if size != "all"), default=1)
-    if largest > half:
-        raise ProtocolError(
-            f"leak.train_per_class: expected at most {half:,}, the items of the smallest class in each database, got "
-            f"{largest:,}."
-        )

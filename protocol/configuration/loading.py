@@ -9,7 +9,7 @@ from typing import Any
 from protocol import datasets, plugin_folders, registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration import checks, options, schema
-from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
+from protocol.configuration.experiment import Experiment, FeaturePlan
 from protocol.configuration.schema import KeyedError, at, place, read
 from protocol.configuration.variants import check_name, hasher_grid, read_finished_codes, read_variants
 from protocol.metrics import ALL, everything
@@ -79,7 +79,12 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
             filled["features"][name] = _feature(name, own)
     filled["split_options"] = _split_options(filled)
     filled, hashers = read_variants("hasher", filled)
-    filled["hasher_grids"] = _grids(filled, hashers)
+    filled["hasher_grids"] = {
+        name: hashers[name].grid
+        if name in hashers
+        else hasher_grid(name, filled["hasher_bases"].get(name, name), {}, filled["hasher_grids"][name])
+        for name in sorted(filled["hasher_grids"])
+    }
     filled, needed = checks.with_affinities(filled, hashers)
     filled, ground_truths = read_variants("ground_truth", filled, also=needed)
     plans = {name: _plan(name, own, filled) for name, own in filled["features"].items()}
@@ -141,19 +146,9 @@ def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _grids(config: Mapping[str, Any], hashers: Mapping[str, Variant]) -> dict[str, Any]:
-    """Return all grids by hasher, including those of hashers that the experiment does not use."""
-    return {
-        name: hashers[name].grid
-        if name in hashers
-        else hasher_grid(name, config["hasher_bases"].get(name, name), {}, config["hasher_grids"][name])
-        for name in sorted(config["hasher_grids"])
-    }
-
-
 def _plan(name: str, own: Mapping[str, Any], config: Mapping[str, Any]) -> FeaturePlan:
     steps = own["preprocessing"]
-    by_modality = steps if isinstance(steps, Mapping) else {"query": steps, "database": steps}
+    by_modality = steps if isinstance(steps, Mapping) else dict.fromkeys(("query", "database"), steps)
     keys = ("runs", "splits", "ground_truths", "hashers", "n_bits", "extensions")
     return FeaturePlan(
         name=name,
@@ -201,18 +196,17 @@ def named(
         "metric": {name: name for name in config["metrics"]},
     }
     by_kind = {f"{kind}s": _of_kind(kind, of_kind, given[f"{kind}s"]) for kind, of_kind in plugins.items()}
-    return {"dataset": given.get("dataset") or _of_dataset(config), **by_kind}
+    record = registry.DATASETS.entry(config["dataset"])  # a user's own data have no printed name
+    dataset = (
+        config["experiment"]
+        if record.required and not record.printed
+        else registry.printed_name("dataset", record.name)
+    )
+    return {"dataset": given.get("dataset") or dataset, **by_kind}
 
 
 def _listed(plans: Mapping[str, FeaturePlan], key: str) -> list[Any]:
     return list(dict.fromkeys(itertools.chain.from_iterable(getattr(plan, key) for plan in plans.values())))
-
-
-def _of_dataset(config: Mapping[str, Any]) -> str:
-    """Return the dataset's printed name, or the experiment's name for a user's own data, which have no printed name."""
-    record = registry.DATASETS.entry(config["dataset"])
-    is_users = record.required and not record.printed
-    return str(config["experiment"]) if is_users else registry.printed_name("dataset", config["dataset"])
 
 
 def _of_kind(kind: str, plugins: Mapping[str, str | None], given: Mapping[str, str]) -> dict[str, str]:
@@ -225,10 +219,9 @@ def _of_kind(kind: str, plugins: Mapping[str, str | None], given: Mapping[str, s
     }
     n_named = Counter(printed.values())
     names = {name: given.get(name, text if n_named[text] == 1 else name) for name, text in printed.items()}
-    for text, number in Counter(names.values()).items():
-        if number > 1:
-            same = " and ".join(repr(name) for name in names if names[name] == text)
-            raise ProtocolError(f"names.{kind}s: {same} have the same name, {text!r}. Choose different names.")
+    for name, text in names.items():
+        if Counter(names.values())[text] > 1:
+            raise ProtocolError(f"names.{kind}s: {name!r} and another one have the same name, {text!r}.")
     return names
 
 
@@ -264,8 +257,5 @@ def shown_in_paper(config: Mapping[str, Any], plans: Mapping[str, FeaturePlan]) 
     chosen["n_bits"].sort()
     places = itertools.product(*map(chosen.__getitem__, _PLACE))
     if not any(truth in plans[name].ground_truths and split in plans[name].splits for name, truth, split in places):
-        raise ProtocolError(
-            "paper: no combination of these features, ground truths and splits is in the experiment: "
-            f"{'; '.join(', '.join(chosen[key]) for key in _PLACE)}."
-        )
+        raise ProtocolError("paper: no combination of these features, ground truths and splits is in the experiment.")
     return chosen

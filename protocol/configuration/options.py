@@ -54,9 +54,7 @@ class Option:
             read = parse(value, where) if value == "null" or not schema or not is_valid(value) else value
             value = read if is_valid(read) else value
         value = plain(value)
-        if isinstance(value, int) and abs(value) > _LARGEST:
-            raise ProtocolError(f"{where} must be an integer of at most 64 bits, got {shown(value)}.")
-        if not is_valid(value):
+        if not is_valid(value) or (isinstance(value, int) and abs(value) > _LARGEST):
             raise ProtocolError(f"{where} must be {self.expected}, got {shown(value)}.")
         return value
 
@@ -87,10 +85,8 @@ def options(kind: str, name: str) -> Mapping[str, Option]:
     """Return the options of a plug-in by name; a split protocol's are the partitions that the user's files list."""
     plugin = registry.get(kind, name)
     if kind == "split":
-        text = "File that lists the {}, as ids or row numbers."
-        nouns = {"query": "queries", "validation_query": "validation queries", "train": "training items"}
-        words = {part: text.format(nouns.get(part, part.replace("_", " "))) for part in plugin.listed}
-        return {part: Option(part, str | None, None, "str or None, default None", words[part]) for part in words}
+        form, text = "str or None, default None", "File that lists the items of `{}`, as ids or row numbers."
+        return {part: Option(part, str | None, None, form, text.format(part)) for part in plugin.listed}
     if kind == "metric":
         return {}
     described = _descriptions(plugin, kind)
@@ -152,12 +148,10 @@ def _parameters(text: str) -> dict[str, tuple[str, str]]:
     start = _HEADING.search(text)
     if not start:
         return {}
-    section = text[start.end() :]
-    end = _NEXT_HEADING.search(section)
+    section = re.split(_NEXT_HEADING, text[start.end() :])[0].strip()
     found: dict[str, tuple[str, str]] = {}
-    for block in re.split(r"\n(?=\S)", section[: end.start() if end else None].strip()):
+    for block in re.split(r"\n(?=\S)", section):
         head, *rest = block.split("\n")
         names, _, form = head.partition(" : ")
-        description = " ".join(line.strip() for line in rest if line.strip())
-        found |= dict.fromkeys(re.split(r",\s*", names), (form, description))
+        found |= dict.fromkeys(re.split(r",\s*", names), (form, " ".join(" ".join(rest).split())))
     return found

@@ -17,14 +17,12 @@ from protocol.configuration.experiment import Combination, Experiment, FeaturePl
 from protocol.configuration.resources import n_parts, need
 from protocol.inputs.arrays import path_of
 from protocol.provenance.seeds import derive
-from protocol.scores.metadata import SUPERVISION_KEYS, options_text
+from protocol.scores.metadata import options_text
 from protocol.splits import list_paths, sample_of, sampling_split
 
 _RUN = "{feature}/{sample}/run{run}"
 _HASHER = f"{_RUN}/{{hasher}}"
 _SELECTION = f"<results>/{_HASHER}/selection.h5"
-# The report does not depend on the source of files, the number of shards or the choice for a paper.
-_NOT_REPORTED = ("mirror", "offline", "count_shards", "paper")
 
 
 @dataclass(frozen=True)
@@ -65,11 +63,6 @@ class Plan:
     def combinations(self, **only: Any) -> list[dict[str, Any]]:
         """Return every combination, as the fields of `Combination`; `only` restricts them, as for `each`."""
         return [one for one in self._combinations if only.items() <= one.items()]
-
-    def searched(self, pattern: str) -> list[str]:
-        """Return the files of a pattern for every hasher with a grid."""
-        grids = [name for name, variant in self.experiment.hashers.items() if variant.grid]
-        return [file for name in grids for file in self.each(pattern, hasher=name)]
 
     def supervised(self, pattern: str) -> list[str]:
         """Return the files of a pattern for every kind of supervision that a hasher of the experiment needs."""
@@ -118,7 +111,12 @@ class Plan:
     @cached_property
     def selections(self) -> list[str]:
         """The files with selected options; empty if no hasher has a grid."""
-        return self.searched(_SELECTION)
+        return [
+            file
+            for name, own in self.experiment.hashers.items()
+            if own.grid
+            for file in self.each(_SELECTION, hasher=name)
+        ]
 
     @property
     def selection_table(self) -> list[str]:
@@ -188,7 +186,7 @@ class Plan:
             *self.each(f"<benchmarks>/{_RUN}/preprocessing.tsv"),
             *self.each(f"<benchmarks>/{_RUN}/ground_truth.tsv"),
             *self.supervised(f"<benchmarks>/{_RUN}/{{supervision}}/supervision.tsv"),
-            *self.searched(f"{hasher}/selection.tsv"),
+            *(file.replace("<results>", "<benchmarks>").replace(".h5", ".tsv") for file in self.selections),
             *self.each(f"{hasher}/model.tsv", finished=False),
             *self.each(f"{hasher}/finished_codes.tsv", finished=True),
             *(file for pattern in shards for file in self.each(pattern)),
@@ -239,16 +237,6 @@ class Plan:
         """What each method learned from in addition to the training vectors, by feature and method."""
         pairs = self.keys("feature", "hasher")
         return {f"{feature} {hasher}": self.experiment.learned_from(hasher, feature) for feature, hasher in pairs}
-
-    @property
-    def reported_config(self) -> dict[str, Any]:
-        """The keys of the configuration that the report depends on."""
-        return {key: value for key, value in self.config.items() if key not in _NOT_REPORTED}
-
-    @property
-    def paper_config(self) -> dict[str, Any]:
-        """The keys of the configuration that the figures and tables for a paper depend on."""
-        return {key: self.config[key] for key in ("dataset", "names", "empty", "paper", *SUPERVISION_KEYS)}
 
 
 @dataclass(frozen=True)
@@ -320,11 +308,6 @@ class Job:
         return list(list_paths(registry.get("split", self.split), self.split_options).values())
 
     @property
-    def list_states(self) -> list[list[int]]:
-        """The states of `list_files`."""
-        return [datasets.file_state(path) for path in self.list_files]
-
-    @property
     def code_files(self) -> dict[str, dict[int, dict[str, str]]]:
         """The files of a method's finished codes by split, code length and role."""
         return {split: self.codes.files(split, self.run) for (split,) in self.keys("split")}
@@ -334,11 +317,6 @@ class Job:
         """The paths of `code_files`, each once."""
         roles = [files for by_length in self.code_files.values() for files in by_length.values()]
         return list(dict.fromkeys(path_of(file) for files in roles for file in files.values()))
-
-    @property
-    def code_states(self) -> list[list[int]]:
-        """The states of `code_paths`."""
-        return [datasets.file_state(path) for path in self.code_paths]
 
     # Parameters
 
@@ -436,11 +414,6 @@ class Job:
         """The hasher whose extended codes are drawn: LSH, as in RAMAP's tables, or the first hasher."""
         names, hashers = self.feature.hashers, self.plan.experiment.hashers
         return next((name for name in names if hashers[name].plugin == "lsh"), names[0])
-
-    @property
-    def leak_sizes(self) -> dict[str, Any]:
-        """The sizes of the leak study."""
-        return {key: size for key, size in self.plan.config["leak"].items() if key != "controls"}
 
     # Seeds
 

@@ -100,9 +100,8 @@ def _refuse(error: jsonschema.ValidationError) -> NoReturn:
             with at(*path, unknown):
                 one_of(unknown, schema["properties"], f"key in {where or 'the config file'}")
         if error.validator == "required":
-            *others, last = [key for key in error.validator_value if key not in value]
-            missing = f"the keys {', '.join(others)} and {last} are" if others else f"the key {last} is"
-            raise ProtocolError(f"{where or 'config file'}: {missing} missing.")
+            missing = ", ".join(key for key in error.validator_value if key not in value)
+            raise ProtocolError(f"{where or 'config file'}: missing keys: {missing}.")
         if error.validator == "uniqueItems":
             twice = next(item for index, item in enumerate(value) if item in value[:index])
             raise ProtocolError(f"{where}: {twice!r} is listed twice.")
@@ -122,15 +121,8 @@ def shown(value: Any) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 4]} ..."
 
 
-_NOUNS = {
-    "integer": ("an integer", "integers"),
-    "number": ("a number", "numbers"),
-    "string": ("a string", "strings"),
-    "boolean": ("true or false", "true or false"),
-    "null": ("null", "null"),
-    "array": ("a list", "lists"),
-    "object": ("a mapping", "mappings"),
-}
+_NOUNS = {"integer": "an integer", "number": "a number", "string": "a string", "boolean": "true or false"}
+_NOUNS |= {"null": "null", "array": "a list", "object": "a mapping"}
 
 
 def phrase(schema: Mapping[str, Any]) -> str:
@@ -150,9 +142,9 @@ def phrase(schema: Mapping[str, Any]) -> str:
         return f"{', '.join(others)} or {last}" if others else last
     if "type" not in schema:
         return "any value"
-    noun = _NOUNS[schema["type"]][0]
+    noun = _NOUNS[schema["type"]]
     if below := schema.get("items", {}).get("type"):
-        return f"{noun} of {_NOUNS[below][1]}"
+        return f"{noun} of {_NOUNS[below].split()[-1]}s"
     if "maximum" in schema:
         return f"{noun} from {schema['minimum']} to {schema['maximum']}"
     return f"{noun} >= {schema['minimum']}" if "minimum" in schema else noun
@@ -209,12 +201,12 @@ def place(config: Mapping[str, Any], files: Sequence[str | Path], path: Sequence
         The keys and indices that lead to the value. A key that a file lacks is at the line of the mapping around it.
     """
     for n in range(len(path), 0, -1):
+        merged = _value(config, path[:n])
         for file in reversed(files):
             line, value = _line(file, path[:n])
-            merged = _value(config, path[:n])
             if line and (value == merged or (isinstance(value, dict) and isinstance(merged, Mapping))):
                 return f"{file}:{line}"
-        if _value(config, path[:n]) is not None:
+        if merged is not None:
             return f"--config {path[0]}"
     return ", ".join(map(str, files)) or "--config"
 
@@ -269,12 +261,16 @@ def parse(text: str, where: str) -> Any:
     """Return the value of a YAML text; raise the same errors as `read`."""
     try:
         return yaml.load(text, _Loader)  # noqa: S506 - a subclass of the safe loader
-    except yaml.MarkedYAMLError as error:
-        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        problem = " ".join((error.problem or "not YAML").split())
-        raise ProtocolError(f"{where}{line}: not valid YAML: {problem}.") from error
-    except RecursionError as error:
-        raise ProtocolError(f"{where}: too many levels of lists or mappings.") from error
-    except (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (
+        yaml.YAMLError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         # PyYAML raises most of these for a value that does not fit its tag.
-        raise ProtocolError(f"{where}: not valid YAML: {' '.join(str(error).split())}.") from error
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
+        line = f":{mark.line + 1}" if mark else ""
+        raise ProtocolError(f"{where}{line}: not valid YAML: {' '.join(problem.split())}.") from error

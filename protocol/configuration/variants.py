@@ -11,7 +11,7 @@ from protocol import registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration import options
 from protocol.configuration.experiment import Experiment, FeaturePlan, FinishedCodes, Variant
-from protocol.configuration.schema import LONGEST_NAME, at, shown
+from protocol.configuration.schema import LONGEST_NAME, at
 from protocol.inputs.arrays import path_of, row_count
 from protocol.splits import sample_of
 
@@ -23,13 +23,11 @@ RESERVED = ("benchmarks", "examples", "figures", "leak", "logs", "samples", "sco
 
 def check_letters(name: str, where: str) -> None:
     """Raise ProtocolError if a name of the user can't be a part of file names."""
-    if not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
         raise ProtocolError(
-            f"{where}: a name may contain only lower-case letters, digits and _, and must begin with a letter or a "
-            "digit."
+            f"{where}: a name may have up to {LONGEST_NAME} lower-case letters, digits and _, and must begin with a "
+            "letter or a digit."
         )
-    if len(name) > LONGEST_NAME:
-        raise ProtocolError(f"{where}: a name may have at most {LONGEST_NAME} characters, not {len(name):,}.")
     if name in RESERVED:
         raise ProtocolError(f"{where}: the names {', '.join(RESERVED)} are reserved. Choose another one.")
 
@@ -76,10 +74,7 @@ def read_variants(
             with at(*path, index):
                 registry.REGISTRIES[kind].check(name, also=definitions)
                 if name in names[:index]:
-                    raise ProtocolError(
-                        f"{'.'.join(path)}: {name!r} is listed twice. Give one of them another name: "
-                        f"{{name: {name}_2, base: ...}}."
-                    )
+                    raise ProtocolError(f"{'.'.join(path)}: {name!r} is listed twice. Give one another name.")
         used |= set(names)
     for name, own in [*((name, f"{kind}_options") for name in given), *((name, "hasher_grids") for name in searched)]:
         with at(own, name):
@@ -125,29 +120,18 @@ def _definitions(kind: str, config: Mapping[str, Any]) -> dict[str, _Definition]
                 check_name(name, kind, plugin)
                 first, options_of_first, where = found.get(name, (plugin, own, ()))
                 if first != plugin or (where and options_of_first != own):
-                    raise ProtocolError(
-                        f"{'.'.join(path)}: {name!r} is defined twice, as {_described(first, options_of_first)} and as "
-                        f"{_described(plugin, own)}."
-                    )
+                    raise ProtocolError(f"{'.'.join(path)}: {name!r} is defined twice, with different options.")
             found[name] = plugin, own, (*path, index, "options")
     return found
-
-
-def _described(plugin: str, own: Mapping[str, Any]) -> str:
-    return f"{plugin} with {shown(dict(own))}" if own else f"{plugin} without options"
 
 
 def _variant(kind: str, name: str, definition: _Definition, config: Mapping[str, Any]) -> Variant:
     """Return a plug-in with its grid, and with all options that are not in the grid."""
     plugin, inline, place = definition
     top = config[f"{kind}_options"].get(name, {})
-    for option in inline:
-        if option in top:
-            with at(f"{kind}_options", name, option):
-                raise ProtocolError(
-                    f"{kind.replace('_', ' ')} {name!r}: option {option!r} is set in both {kind}_options and {kind}s; "
-                    "remove one."
-                )
+    for option in sorted(set(inline) & set(top)):
+        with at(f"{kind}_options", name, option):
+            raise ProtocolError(f"{kind.replace('_', ' ')} {name!r}: option {option!r} is set twice; remove one.")
     path = place if inline else (f"{kind}_options", name)
     filled = options.filled(kind, plugin, {**top, **inline}, called=name, path=path)
     if kind != "hasher" or name not in config["hasher_grids"]:
@@ -171,10 +155,7 @@ def hasher_grid(
         with at("hasher_grids", name, option):
             one_of(option, declared, f"option of hasher {name!r} in hasher_grids")
             if option in fixed:
-                raise ProtocolError(
-                    f"hasher {name!r}: option {option!r} is fixed to {fixed[option]!r} in hasher_options but searched "
-                    "in hasher_grids; remove one."
-                )
+                raise ProtocolError(f"hasher {name!r}: option {option!r} is fixed, but in hasher_grids; remove one.")
             where = f"hasher_grids.{name}.{option}"
             grid[option] = [declared[option].checked(value, where) for value in values[option]]
     return grid
@@ -216,13 +197,11 @@ def check_code_files(experiment: Experiment) -> None:
     for method in experiment.codes.values():
         for split, run in itertools.product(method.splits, range(experiment.features[method.feature].runs)):
             sizes = experiment.sizes(split)
-            for n_bits, files in method.files(split, run).items():
+            for files in method.files(split, run).values():
                 for role, file in files.items():
                     if not path_of(file).is_file():
-                        raise ProtocolError(
-                            f"codes.{method.name}.{role}: no file for the {split} split, run {run} and {n_bits} bits "
-                            f"at {str(path_of(file))!r} (looked in {Path.cwd()})."
-                        )
+                        missing = f"no file {str(path_of(file))!r} (looked in {Path.cwd()})"
+                        raise ProtocolError(f"codes.{method.name}.{role}: {missing}.")
                     found = row_count(file) if role in sizes else None
                     if found not in (None, sizes.get(role)):
                         raise ProtocolError(
@@ -235,13 +214,12 @@ def _method(
     name: str, entry: Mapping[str, Any], features: Mapping[str, FeaturePlan], hashers: Collection[str]
 ) -> FinishedCodes:
     where = f"codes.{name}"
-    _check_name(name, hashers, where)
+    check_letters(name, where)
+    if name in hashers or name in registry.names("hasher"):
+        raise ProtocolError(f"{where}: {name!r} is the name of a hasher. Choose another name.")
     feature = features[one_of(entry["feature"] or next(iter(features)), features, f"{where}.feature")]
     if any(getattr(modality, "items", "image") != "image" for modality in feature.modalities.values()):
-        raise ProtocolError(
-            f"{where}.feature: {feature.name!r} has several items per image, but each row of the files is the code of "
-            "one image."
-        )
+        raise ProtocolError(f"{where}.feature: {feature.name!r} has several items per image; not possible with codes.")
     chosen = {key: entry[key] or getattr(feature, key) for key in ("splits", "n_bits")}
     for key, values in chosen.items():
         for value in values:
@@ -255,24 +233,16 @@ def _method(
     return method
 
 
-def _check_name(name: str, hashers: Collection[str], where: str) -> None:
-    check_letters(name, where)
-    if name in hashers or name in registry.names("hasher"):
-        raise ProtocolError(
-            f"{where}: {name!r} is the name of a hasher. Choose another name, for example {f'my_{name}'!r}."
-        )
-
-
 def _check_pattern(pattern: str, where: str) -> None:
     """Refuse file names with braces that are not placeholders."""
     try:
-        fields = [field for _, field, _, _ in string.Formatter().parse(pattern) if field is not None]
-        for field in fields:
-            one_of(field, PLACEHOLDERS, f"{where}: placeholder in {pattern!r}")
+        for _, field, _, _ in string.Formatter().parse(pattern):
+            if field is not None:
+                one_of(field, PLACEHOLDERS, f"{where}: placeholder in {pattern!r}")
         pattern.format(split="improved", run=0, n_bits=8)
-    except ProtocolError:
-        raise
     except ValueError as error:
+        if isinstance(error, ProtocolError):
+            raise
         raise ProtocolError(f"{where}: {pattern!r} is not a file name with placeholders in braces: {error}.") from error
 
 
@@ -280,26 +250,12 @@ def _check_distinct(method: FinishedCodes, role: str, runs: int) -> None:
     """Refuse file names that would give the same file to different items or to several code lengths."""
     contents: dict[str, tuple[Any, ...]] = {}
     for split, run in itertools.product(method.splits, range(runs)):
-        rows = _rows(split, run, role)
+        protocol, drawn = registry.get("split", split), sample_of(split) if role == "query" else split
         for n_bits, files in method.files(split, run).items():
-            content = *rows, n_bits
+            content = drawn, None if protocol.is_fixed(role) else run, n_bits
             first = contents.setdefault(files[role], content)
             for placeholder, value, other in zip(PLACEHOLDERS, content, first, strict=True):
                 if value != other:
-                    differs = {"query": "queries", "database": "databases"}[role]
-                    why = f"the {placeholder}s have different {differs}"
-                    why = "each file contains codes of one code length" if placeholder == "n_bits" else why
                     raise ProtocolError(
-                        f"codes.{method.name}.{role}: the file name {getattr(method, role)!r} needs {{{placeholder}}}, "
-                        f"since {why}."
+                        f"codes.{method.name}.{role}: the file name {getattr(method, role)!r} needs {{{placeholder}}}."
                     )
-
-
-def _rows(split: str, run: int, role: str) -> tuple[str, int | None]:
-    """Return the split (or sampled split) and the run that determine the queries or the database.
-
-    Split protocols that share a sampled split have the same queries. The run is None if a protocol has the same items
-    in every run.
-    """
-    fixed = registry.get("split", split).is_fixed(role)
-    return (sample_of(split) if role == "query" else split), (None if fixed else run)

@@ -54,18 +54,16 @@ def test_the_values_follow_from_the_files(capsys):
         ],
         "split_sizes": {"query": 100, "train": 800},
     }
-    assert text.startswith("# Made by `protocol init` for 1,797 items, 10 classes, 64 dimensions. ")
-    assert "\n# Trained on vectors and labels: sdh\nhashers: " in text
+    assert text.startswith("# Made by `protocol init` for 1,797 items, 10 classes. ")
 
 
 def test_the_comments_are_the_descriptions_of_the_keys_and_commented_keys_are_valid(capsys):
     text = printed(capsys, *save(300, 40, np.arange(300) % 3))
     Path("all.yaml").write_text(re.sub("^#(?! [^ ])", "", text, flags=re.M))
-    Path("my_plugins").mkdir()
     assert main(["check", "all.yaml"]) == 0
     words = " ".join(re.sub("^#", "", text, flags=re.M).split())
     shown = {key: declared for key, declared in keys()["properties"].items() if re.search(f"^#?{key}:", text, re.M)}
-    assert {"title", "names", "plugins", "splits", "split_sizes", "hashers", "runs"} <= shown.keys()
+    assert {"title", "names", "splits", "split_sizes", "hashers", "runs"} <= shown.keys()
     for declared in shown.values():
         assert " ".join(declared["description"].split()) in words
     assert f"train: {keys()['properties']['split_sizes']['properties']['train']['description']}" in words
@@ -78,14 +76,13 @@ def test_the_comments_are_the_descriptions_of_the_keys_and_commented_keys_are_va
         (20, 3, np.arange(20) % 2, {"n_bits": [3], "split_sizes": {"query": 2, "train": 9}}),
         # 300 classes need more than 8 bits, and a training set of 200 has at most 200 principal components
         (600, 999, np.arange(600) % 300, {"n_bits": [16, 32, 64], "split_sizes": {"query": 60, "train": 200}}),
-        (
-            300,
-            32,
-            None,
-            {"n_bits": [8, 16, 32], "ground_truths": ["epsilon_ball"], "hashers": ["lsh", "itq", "sh", "sph"]},
-        ),
         (300, 8, np.eye(3, dtype=int)[np.arange(300) % 3], {"n_bits": [8], "ground_truths": ["class_label"]}),
-        (30_000, 1, None, {"n_bits": [1], "split_sizes": {"query": 1_000, "train": 10_000}}),
+        (
+            30_000,
+            1,
+            None,
+            {"n_bits": [1], "ground_truths": ["epsilon_ball"], "split_sizes": {"query": 1_000, "train": 10_000}},
+        ),
     ],
 )
 def test_other_sizes(n, d, labels, expected, capsys):
@@ -100,28 +97,21 @@ def test_a_folder_of_images(classes, capsys):
         path = Path("photos", classes[number % len(classes)], f"{number}.png")
         path.parent.mkdir(parents=True, exist_ok=True)
         cv2.imwrite(str(path), np.full((8, 8, 3), number, np.uint8))
-    text = printed(capsys, "--images", "photos/")
-    config = yaml.safe_load(text)
+    config = yaml.safe_load(printed(capsys, "--images", "photos/"))
     assert config["dataset_options"] == {"folder": "photos/"}
     assert config["features"] == {"gist": {"preprocessing": ["centre"]}}
-    assert config["experiment"] == "photos"
     assert config["ground_truths"] == (["class_label"] if len(classes) == 2 else ["epsilon_ball"])
-    assert "60 items, 2 classes. " in text or "60 items, no labels. " in text
     assert configuration.load(config)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("", "init needs either --features or --images."),
-        ("--features X.npy --images .", "init needs either --features or --images."),
-        ("--images . --labels y.npy", "--labels needs --features: the folders of images are the classes."),
+        ("", "init needs either --features (and --labels) or --images."),
+        ("--images . --labels y.npy", "init needs either --features (and --labels) or --images."),
         ("--features none.npy", "none.npy: no such file."),
         ("--features X.npy --labels y.npy", "y.npy: 3 labels for 4 items."),
-        (
-            "--features X.npy --experiment A",
-            "experiment must be a name of up to 80 lower-case letters, digits, _ and",
-        ),
+        ("--features X.npy --experiment A", "experiment must be a name of up to 80 lower-case letters"),
     ],
 )
 def test_what_can_not_be_used_is_refused_in_one_line(arguments, message, capsys):

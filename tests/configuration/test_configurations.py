@@ -94,7 +94,7 @@ def test_a_wrong_configuration_is_refused_in_one_line(case, files, monkeypatch):
 
 
 def test_the_longest_names_fit_into_file_names():
-    with pytest.raises(ProtocolError, match=r"may have at most 80 characters, not 81"):
+    with pytest.raises(ProtocolError, match="may have up to 80"):
         load({"changes": {"hashers": [{"base": "itq", "name": "h" * 81}]}})
     longest = max(registry.names("metric"), key=len)
     name = file_name("scores", f"{longest}@1000[retrieved]", "f" * 80, "g" * 80, max(registry.names("split"), key=len))
@@ -171,9 +171,7 @@ TWICE = "runs: 3\nfeatures:\n  gist: {}\n  gist: {runs: 2}\n"
     [
         (TWICE, "c.yaml:4: not valid YAML: the key 'gist' is repeated (first in line 3)."),
         ("- 1\n", "c.yaml: expected keys with values, got list."),
-        ("", "c.yaml: expected keys with values, got NoneType."),
         ("runs: [1\nseed: 2\n", "c.yaml:2: not valid YAML: "),
-        ("runs: *a\n", "c.yaml:1: not valid YAML: found undefined alias"),
         (None, "c.yaml: no such file."),
         ("a pipe", "c.yaml: a non-regular file, not a config file."),
     ],

@@ -85,8 +85,7 @@ def test_a_method_belongs_to_one_feature(here):
 def test_the_first_missing_file_is_named(here):
     (here / "codes" / "improved" / "run1" / "query_16.npy").unlink()
     assert refused({"mine": MINE}) == (
-        "codes.mine.query: no file for the improved split, run 1 and 16 bits at "
-        f"'codes/improved/run1/query_16.npy' (looked in {here})."
+        f"codes.mine.query: no file 'codes/improved/run1/query_16.npy' (looked in {here})."
     )
     load({"mine": MINE | {"splits": ["standard"]}})
 
@@ -120,7 +119,7 @@ def test_splits_of_one_draw_share_their_queries(here):
 def test_placeholders_are_needed_only_for_what_differs(here):
     plain = {"query": "codes/improved/run0/query_16.npy", "database": "codes/improved/run0/database_16.npy"}
     load({"mine": plain}, **ONE_RUN)
-    assert "query_16.npy' needs {run}, since" in refused({"mine": plain}, **ONE_RUN | {"runs": 2})
+    assert "query_16.npy' needs {run}." in refused({"mine": plain}, **ONE_RUN | {"runs": 2})
 
 
 def test_official_partitions_are_the_same_in_every_run(here):

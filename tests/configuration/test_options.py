@@ -3,7 +3,6 @@
 import pytest
 
 from protocol import registry
-from protocol.checks import ProtocolError
 from protocol.configuration import options
 
 
@@ -13,14 +12,6 @@ def test_an_option_has_type_default_range_and_description():
     assert option.form == "int, default 50"
     assert option.description == "Number of updates of R, at least 1."
     assert options.options("ground_truth", "epsilon_ball")["comparison"].expected == "'<=' or '<'"
-
-
-def test_parameters_that_the_pipeline_passes_are_not_options():
-    for kind in ("dataset", "feature", "ground_truth", "hasher", "split"):
-        for name in registry.names(kind):
-            own = set(options.options(kind, name))
-            assert not own & {"paths", "n_bits"}
-            assert "seed" not in own or kind == "dataset"
 
 
 def test_descriptions_come_from_base_classes_and_from_referenced_docstrings():
@@ -44,7 +35,6 @@ def test_the_docstring_of_every_plug_in_has_all_its_options(kind):
         ("hasher", "itq", {"n_iter": "7"}, {"n_iter": 7}),
         ("hasher", "sklsh", {"gamma": 2}, {"gamma": 2}),
         ("hasher", "sklsh", {"gamma": "2.5"}, {"gamma": 2.5}),
-        ("dataset", "arrays", {"features": "12"}, {"features": "12", "labels": None, "ids": None}),
         ("dataset", "arrays", {"labels": "null"}, {"features": None, "labels": None, "ids": None}),
         ("feature", "precomputed", {"n_components": "8"}, {"name": None, "n_components": 8}),
         ("feature", "precomputed", {"name": "8"}, {"name": "8", "n_components": None}),
@@ -52,12 +42,3 @@ def test_the_docstring_of_every_plug_in_has_all_its_options(kind):
 )
 def test_text_is_converted_to_the_type_of_the_option(kind, name, given, filled):
     assert options.filled(kind, name, given) == filled
-
-
-def test_tuples_become_lists():
-    assert options.filled("ground_truth", "graded_distance", {})["levels"] == [1, 2, 5, 10]
-
-
-def test_the_message_has_the_name_in_the_config_file():
-    with pytest.raises(ProtocolError, match="hasher 'mine': option 'n_iter' must be an integer, got 'x'"):
-        options.filled("hasher", "itq", {"n_iter": "x"}, called="mine")

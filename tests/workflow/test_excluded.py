@@ -92,16 +92,11 @@ def test_a_wrong_file_is_refused_before_any_job(tmp_path, monkeypatch, capsys, f
     if text is not None:
         Path(file).write_text(text)
     assert main(["check", "--config", f"exclude_queries={file}"]) == 2
-    assert capsys.readouterr().err.startswith(f"protocol: {problem}")
+    assert capsys.readouterr().err.startswith(f"protocol: --config exclude_queries: {problem}")
 
 
-def test_check_states_what_is_left_out(tmp_path, monkeypatch, capsys):
+def test_a_feature_with_several_items_per_image_is_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("pairs.csv").write_text("query,database\n1,2\n3,4\n")
-    assert main(["check", "--config", "exclude_queries=pairs.csv"]) == 0
-    assert "\nleft out   queries in pairs.csv (2 pairs) from all scores\n" in capsys.readouterr().out
     assert main(["check", "--config", "exclude_queries=pairs.csv", "features={sift: {options: {items: local}}}"]) == 2
-    assert (
-        "exclude_queries: not possible with feature 'sift', which has several items per image."
-        in capsys.readouterr().err
-    )
+    assert "exclude_queries: feature 'sift' has several items per image." in capsys.readouterr().err

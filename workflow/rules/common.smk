@@ -38,6 +38,7 @@ from protocol.configuration.records import refusal
 from protocol.datasets import Place
 from protocol.metrics import in_database_order
 from protocol.provenance.storage import check_writable
+from protocol.scores.metadata import SUPERVISION_KEYS
 
 try:
     IS_MODULE = not workflow.modifier.is_main_snakefile()
@@ -123,6 +124,11 @@ def local_files(name):
     Snakemake does not interpret braces in paths that a function returns.
     """
     return lambda wildcards: [local(str(path)) for path in of(name)(wildcards)]
+
+
+def states(name):
+    """Return a function that returns the states of such files."""
+    return lambda wildcards: [datasets.file_state(path) for path in of(name)(wildcards)]
 
 
 def checksums(*tables):

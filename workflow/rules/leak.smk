@@ -17,7 +17,7 @@ rule leak_split:
     resources:
         **needs("leak_split"),
     params:
-        sizes=of("leak_sizes"),
+        sizes={key: size for key, size in CONFIG["leak"].items() if key != "controls"},
         seed=of("leak_seed"),
         code=code("leak_split.py"),
     message:

@@ -135,7 +135,7 @@ rule finished_codes:
         **needs("finished_codes"),
     params:
         files=of("code_files"),
-        states=of("code_states"),
+        states=states("code_paths"),
         options=of("code_options"),
         code=code("finished_codes.py"),
     message:

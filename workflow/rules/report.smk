@@ -1,3 +1,7 @@
+# The report does not depend on the source of files, the number of shards or the choice for a paper.
+NOT_REPORTED = ("mirror", "offline", "count_shards", "paper")
+
+
 # Only the report of a reproduction contains comparisons with the papers.
 if CONFIG["reproduction"]:
     PUBLISHED = [source("workflow/published/cifar10_gist.csv")]
@@ -92,7 +96,7 @@ rule report:
     resources:
         **needs("report"),
     params:
-        config=PLAN.reported_config,
+        config={key: value for key, value in CONFIG.items() if key not in NOT_REPORTED},
         code=code("report.py", **PLAN.plugins),
     message:
         "report: {output.report}"
@@ -128,7 +132,10 @@ rule paper:
     resources:
         **needs("paper"),
     params:
-        config=PLAN.paper_config,
+        config={
+            key: CONFIG[key]
+            for key in ("dataset", "names", "empty", "paper", *SUPERVISION_KEYS)
+        },
         code=code("paper.py", metric=tuple(CONFIG["paper"]["metrics"])),
     message:
         "figures and tables for a paper: {output.figures}, {output.tables}"

@@ -18,7 +18,7 @@ rule sample:
     params:
         sizes=of("sample_sizes"),
         lists=of("split_options"),
-        states=of("list_states"),
+        states=states("list_files"),
         seed=of("sample_seed"),
         code=code("sample.py", split=of("split")),
     message:
@@ -46,7 +46,7 @@ rule split:
         **needs("split"),
     params:
         lists=of("split_options"),
-        states=of("list_states"),
+        states=states("list_files"),
         code=code("split.py", split=of("split")),
     message:
         "splits: {wildcards.split}, run {wildcards.run}"
