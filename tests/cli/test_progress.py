@@ -49,7 +49,7 @@ out, err = os.pipe()
 shown = os.dup(2)
 os.dup2(err, 2)
 values = types.SimpleNamespace(rule="model", log=sys.argv[1], wildcards={"hasher": "itq", "run": 3})
-values.params, values.input, values.output = {}, [], []
+values.params, values.input, values.output, values.config = {}, [], [], {"experiment": "small"}
 run(lambda job: os.write(shown, os.read(out, 100)), values)  # the job ends when a line was printed
 """
 

@@ -63,4 +63,3 @@ def test_the_report_has_the_loss(embeddings):
     page = (embeddings.folder / "results" / "embeddings" / "report.html").read_text().partition("<script>")[0]
     assert 'id="binarisation"' in page
     assert "Of the 10 nearest neighbours by the vectors" in page
-    assert "<td>1/32</td>" in page  # the dimension is read from the header of features.npy

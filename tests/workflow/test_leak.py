@@ -13,7 +13,7 @@ TABLES = ("leak.csv", "leak_summary.csv", "leak.md", "leak.svg")
 
 @pytest.fixture(scope="module")
 def config(root):
-    return yaml.safe_load((root / "workflow" / "config" / "digits_leak.yaml").read_text())
+    return yaml.safe_load((root / "results" / "reference" / "leak" / "digits_leak.yaml").read_text())
 
 
 @pytest.fixture(scope="module")

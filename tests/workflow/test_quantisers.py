@@ -37,7 +37,7 @@ def test_the_table_is_that_of_the_function(results):
         found = hp.quantisation(hp.Nearest(query, database, [5, 20], "euclidean"), quantisers=against).equal_bytes
         (int8,) = (one for one in found.represented if one.name == "int8")
         rows = own[own["quantiser"] == "int8"].set_index("k")
-        assert (rows["bytes"] == 32).all()
+        assert (rows["bytes"] == 64).all()
         for k, share in int8.shares.items():
             assert rows.loc[k, "share"] == pytest.approx(share.expected, abs=0.02)
             assert rows.loc[k, "share"] > own[own["quantiser"] == "sign"].set_index("k").loc[k, "share"]

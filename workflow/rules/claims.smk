@@ -9,6 +9,7 @@ REFERENCE_TABLES = (
     "results/reference/claims/growth.csv",
     "results/reference/claims/nuswide.csv",
     "results/reference/claims/variants.csv",
+    "results/reference/hashers/summary.csv",
     "results/reference/learned/summary.csv",
     "results/reference/supervised/summary.csv",
     "results/reference/thesis/summary.csv",
