@@ -65,8 +65,9 @@ def digest_of_names(names: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(distinct).encode()).hexdigest()
 
 
-_FILE = Path(__file__).with_name("published.toml")
-PUBLISHED = tuple(PublishedLists(name, **lists) for name, lists in tomllib.loads(_FILE.read_text("utf-8")).items())
+PACKAGE_DATA = "published.toml"
+_CONTENT = tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8"))
+PUBLISHED = tuple(PublishedLists(name, **lists) for name, lists in _CONTENT.items())
 """The lists that an audit recognises."""
 
 
