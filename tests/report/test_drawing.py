@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from protocol.checks import ProtocolError
-from protocol.report import drawing, page, write_figures
+from protocol.report import drawing, figure_files, page
 from protocol.report.drawing import DrawingError, pictures
 from protocol.report.sections import sections
 
@@ -65,5 +65,5 @@ def test_a_page_without_pictures_keeps_its_charts_and_says_so(bare, monkeypatch,
     assert "The static pictures could not be drawn on the machine that made this page" in html
     assert html.count("<figure id=") == html.count('<script type="application/json">') > 5
     with pytest.raises(DrawingError, match="limited to 1 GiB"):
-        write_figures(tmp_path / "figures", [sections(bare)[2].figures[0]])
+        figure_files([sections(bare)[2].figures[0]])
     assert not (tmp_path / "figures").exists()
