@@ -348,15 +348,6 @@ class Registry(Generic[R]):
         """Return the record of the plug-in called `name`. Raises the errors of `get`."""
         return self.find(name)[0]
 
-    def get(self, name: str) -> Any:
-        """Return a plug-in, as the function `get` does."""
-        record, numbers = self.find(name)
-        if any(mark in name for mark in _NUMBERS):
-            raise ProtocolError(
-                f"{self.kind} {name!r}: write a number in place of K, R or beta, as in mAP@100[all] or F0.5@r2."
-            )
-        return functools.partial(record.plugin, **numbers) if numbers else record.plugin
-
 
 def import_below(package: ModuleType) -> None:
     """Import every public module of a package and of its public sub-packages."""
@@ -426,10 +417,7 @@ class _MetricRegistry(Registry[MetricRecord]):
         """Return the error for an unknown metric; the suggested names have the number that was requested."""
         known, request = self._with_numbers(name), _comparable(name)
         variants = [metric for key in known if key.startswith(f"{request}[") for metric in known[key]]
-        if variants and request not in known:
-            choices = f"{', '.join(variants[:-1])} or {variants[-1]}"
-            return ProtocolError(f"metric {name!r} is ambiguous: choose {choices} (protocol list metrics).")
-        near = _near(request, known)
+        near = variants if variants and request not in known else _near(request, known)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         count = len(self.records)
         return ProtocolError(f"Unknown metric {name!r}.{hint} `protocol list metrics` lists all {count}.")
@@ -550,7 +538,10 @@ def get(kind: str, name: str) -> Any:
     >>> get("metric", "mAP@1000[all]").keywords
     {'cutoff': 1000}
     """
-    return _of(kind).get(name)
+    record, numbers = _of(kind).find(name)
+    if any(mark in name for mark in _NUMBERS):
+        raise ProtocolError(f"{kind} {name!r}: write a number in place of K, R or beta, as in mAP@100[all] or F0.5@r2.")
+    return functools.partial(record.plugin, **numbers) if numbers else record.plugin
 
 
 def printed_name(kind: str, plugin: str, name: str | None = None) -> str:

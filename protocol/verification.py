@@ -114,11 +114,8 @@ class Verification(Printed):
             n = sum(check.outcome == UNCHECKED for check in self.checks)
             lines = f"; {counted(n, 'line')} above not checked" if n else ""
             return f"{self.file}: verified: {counted(self.n_values, 'value')} recomputed{lines}."
-        if not self.failures:
-            return f"{self.file}: not verified: no value was recomputed."
-        first, n_more = self.failures[0], len(self.failures) - 1
-        more = f" ({n_more:,} more)" if n_more else ""
-        return f"{self.file}: not verified: {first.place}: {first.text.rstrip('.')}{more}."
+        problem = (f"{check.place}: {check.text.rstrip('.')}" for check in self.failures)
+        return f"{self.file}: not verified: {next(problem, 'no value was recomputed')}."
 
     def parts(self) -> list[str | Table]:
         """Return a line for each check, and the verdict."""
@@ -409,8 +406,7 @@ def _shown(value: Any, other: Any) -> str:
         return "nothing"
     if _DIGEST.fullmatch(str(value)):
         return f"SHA-256 {value[:12] if str(other)[:12] != value[:12] else value}"
-    text = json.dumps(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return f"{json.dumps(value):.{_LONGEST}}"
 
 
 def _same_file(place: str, file: Path, reference: Mapping[str, Any]) -> Check:
@@ -432,8 +428,8 @@ def _first_difference(file: Path, computed: Path) -> str:
     for line, (row, expected) in enumerate(itertools.zip_longest(rows, due, fillvalue=nothing), 2):
         for column in expected | row:
             if row.get(column) != expected.get(column):
-                where = f"{file.name}: line {line} ({' '.join(next(iter((expected or row).items())))}), {column}"
-                return f"{where}: {row.get(column)} recorded, {expected.get(column)} computed"
+                values = f"{row.get(column)} recorded, {expected.get(column)} computed"
+                return f"{file.name}: line {line}, {column}: {values}"
     return ""
 
 

@@ -191,7 +191,7 @@ def test_one_digit_of_a_file_is_refused_with_its_line(file, folder):
     (folder / file).write_text("\n".join(lines))
     other, cell = (check for check in verify(folder / "record.json").failures if check.place == key)
     assert other.text == f"{file} is another file than the recorded one: its SHA-256 differs"
-    assert cell.text.startswith(f"{file}: line 4 (")
+    assert cell.text.startswith(f"{file}: line 4, ")
     (folder / file).unlink()
     verification = verify(folder / "record.json")
     assert not verification.holds

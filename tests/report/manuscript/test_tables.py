@@ -48,7 +48,7 @@ def test_the_mark_is_a_paired_test_over_the_runs_corrected_for_all_pairs(content
         p = 2 * stats.t.sf(difference.mean() / (difference.std() * error), 4)
         assert (p < 0.05, 3 * p < 0.05) == (alone, corrected)
     assert [cell.endswith("†") for cell in table.rows[2]] == [False, False, True]
-    assert "with Bonferroni's correction for 3 pairs of methods" in table.caption
+    assert "with Bonferroni's correction for the number of pairs of methods (3)" in table.caption
 
 
 def test_a_metric_of_which_less_is_better_has_its_smallest_value_bold(content):
