@@ -99,6 +99,7 @@ def test_a_hasher_and_a_metric_in_a_folder_are_found_with_their_options(own, cap
     assert registry.get("hasher", "mine").__module__ == "protocol.plugins.mine"
     assert main(["list", "metrics", "none_found"]) == 0
     assert "\nrange: 0, 1\n" in capsys.readouterr().out
+    assert checked(capsys, "mien")[1].startswith("protocol: Unknown hasher 'mien'. Did you mean 'mine'? ")
     with pytest.raises(ProtocolError, match="width must be a finite number > 0, got 0"):
         registry.get("hasher", "mine")(width=0).check()
 
@@ -128,30 +129,16 @@ def test_files_find_their_neighbours_and_digests_cover_exactly_what_they_import(
     assert digest() == after
 
 
-@pytest.mark.parametrize("way", ["list", "python"])
-def test_other_commands_find_the_folder_too(own, capsys, way):
+def test_python_finds_the_folder_of_the_environment_variable(own):
     own(mine=HASHER)
-    if way == "list":
-        assert main(["list", "hashers", "mine", "--plugins", "own"]) == 0
-        assert "width=1.0" in capsys.readouterr().out
-    else:
-        code = "import protocol as hp; print(hp.get('hasher', 'mine')(n_bits=2).fit([[1, 2], [3, 4]]).mean_)"
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            text=True,
-            env=os.environ | {plugin_folders.VARIABLE: "own"},
-        )
-        assert done.stdout == "[2. 3.]\n", done.stderr
+    code = "import protocol as hp; print(hp.get('hasher', 'mine')(n_bits=2).fit([[1, 2], [3, 4]]).mean_)"
+    environment = os.environ | {plugin_folders.VARIABLE: "own"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert done.stdout == "[2. 3.]\n", done.stderr
 
 
 def test_a_missing_folder_is_refused(own, capsys):
     assert checked(capsys) == (2, f"protocol: plugins: no folder 'own' (looked in {Path.cwd()}).\n")
-
-
-def test_an_unknown_name_has_a_suggestion_from_the_folder(own, capsys):
-    own(mine=HASHER)
-    assert checked(capsys, "mien")[1].startswith("protocol: Unknown hasher 'mien'. Did you mean 'mine'? ")
 
 
 WRONG = {
@@ -181,17 +168,10 @@ def test_the_name_of_a_shipped_hasher_is_taken_for_all_who_request_it(own, capsy
 
 
 def test_a_file_may_have_another_name_than_its_plug_in_but_not_the_name_of_another_file(own, capsys, tmp_path):
-    own(some_file=HASHER)
+    own(some_file=HASHER, os=HASHER.replace('"mine"', '"other"'))
     assert checked(capsys)[0] == 0
     (tmp_path / "second").mkdir()
     (tmp_path / "second" / "some_file.py").write_text(HASHER.replace('"mine"', '"hidden"'))
     plugin_folders.add("second")
     problem = f"another file has this name, {tmp_path}/own/some_file.py. Rename one of them."
     assert checked(capsys, "hidden")[1] == f"protocol: second/some_file.py: {problem}\n"
-
-
-@pytest.mark.parametrize("name", ["os", "my-hasher", "2d"])
-def test_a_file_may_have_any_name(own, capsys, name):
-    own(**{name: HASHER})
-    assert checked(capsys)[0] == 0
-    assert checked(capsys)[0] == 0
