@@ -227,4 +227,4 @@ def test_a_table_that_disagrees_with_its_checksum_is_refused(experiment, name):
         read_scores(path)[0].values()
     assert str(error.value).startswith(f"{table}: changed since it was written: ")
     command = f"snakemake --force {shlex.quote(os.path.relpath(table))}, with the --configfile of its experiment."
-    assert str(error.value).endswith(f"). To write it again: {command}")
+    assert str(error.value).endswith(f". To write it again: {command}")
