@@ -23,7 +23,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from protocol import plugin_folders, plugins
-from protocol.checks import ProtocolError, counted, one_of
+from protocol.checks import ProtocolError, one_of
 
 Plugin = TypeVar("Plugin")
 _PACKAGE = Path(__file__).parent
@@ -344,30 +344,11 @@ class Registry(Generic[R]):
     def check(self, name: str, also: Iterable[str] = ()) -> None:
         """Raise ProtocolError if no plug-in is called `name`; the names in `also` are allowed."""
         known = {*self.names(), *also}
-        try:
-            one_of(name, known, self.kind.replace("_", " "), listing=f"protocol list {self.kind}s")
-        except ProtocolError as error:
-            raise ProtocolError(f"{error}{self._searched()}") from None
-
-    def _searched(self) -> str:
-        """Return the end of an error message about an unknown name: where it was sought."""
-        if not (folders := plugin_folders.folders()):
-            return ""
-        places = ", ".join([f"protocol/{self.package}", *map(_shown, folders)])
-        return f" Searched: {places} ({counted(len(list(plugin_folders.files())), 'file')} with a record)."
+        one_of(name, known, self.kind.replace("_", " "), listing=f"protocol list {self.kind}s")
 
     def entry(self, name: str) -> R:
         """Return the record of the plug-in called `name`. Raises the errors of `get`."""
         return self.find(name)[0]
-
-    def get(self, name: str) -> Any:
-        """Return a plug-in, as the function `get` does."""
-        record, numbers = self.find(name)
-        if any(mark in name for mark in _NUMBERS):
-            raise ProtocolError(
-                f"{self.kind} {name!r}: write a number in place of K, R or beta, as in mAP@100[all] or F0.5@r2."
-            )
-        return functools.partial(record.plugin, **numbers) if numbers else record.plugin
 
 
 def import_below(package: ModuleType) -> None:
@@ -419,44 +400,29 @@ def _file_of(module: str) -> str:
     return _shown(Path(file)) if file else module
 
 
-@functools.cache
-def _numbered(name: str, records: tuple[MetricRecord, ...]) -> tuple[MetricRecord, dict[str, float]] | None:
-    """Return the record of a requested metric, and its numbers; None if the name fits no record."""
-    for record in sorted(records, key=lambda record: record.name):  # F1@rR before F_beta@rR
-        if match := re.fullmatch(_pattern(record.name), name):
-            texts = match.groupdict().items()
-            return record, {keyword: int(text) if text.isdigit() else float(text) for keyword, text in texts}
-    return None
-
-
 class _MetricRegistry(Registry[MetricRecord]):
     """The metrics, whose registered names have placeholders for the numbers in requested names."""
 
     def find(self, name: str) -> tuple[MetricRecord, dict[str, float]]:
         """Return the record whose name, with numbers in place of K, R and beta, is the requested one."""
         self._scan()
-        if numbered := _numbered(name, tuple(self.records.values())):
-            return numbered
+        for registered in sorted(self.records):  # F1@rR before F_beta@rR
+            if match := _pattern(registered).fullmatch(name):
+                texts = match.groupdict().items()
+                numbers = {keyword: int(text) if text.isdigit() else float(text) for keyword, text in texts}
+                return self.records[registered], numbers
         if name in self.records:  # a name with placeholders
             return self.records[name], {}
-        number = re.search(r"@(-?[0-9][0-9.]*)(?=\[|$)", name)
-        if number is not None and name in {registered.replace("@K", number[0]) for registered in self.records}:
-            raise ProtocolError(f"metric {name!r}: the cutoff K must be an integer >= 1, got {number[1]}.")
         raise self._unknown(name)
 
     def _unknown(self, name: str) -> ProtocolError:
         """Return the error for an unknown metric; the suggested names have the number that was requested."""
         known, request = self._with_numbers(name), _comparable(name)
         variants = [metric for key in known if key.startswith(f"{request}[") for metric in known[key]]
-        if variants and request not in known:
-            choices = f"{', '.join(variants[:-1])} or {variants[-1]}"
-            return ProtocolError(f"metric {name!r} is ambiguous: choose {choices} (protocol list metrics).")
-        near = _near(request, known)
+        near = variants if variants and request not in known else _near(request, known)
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         count = len(self.records)
-        return ProtocolError(
-            f"Unknown metric {name!r}.{hint} `protocol list metrics` lists all {count}.{self._searched()}"
-        )
+        return ProtocolError(f"Unknown metric {name!r}.{hint} `protocol list metrics` lists all {count}.")
 
     def _with_numbers(self, name: str) -> dict[str, list[str]]:
         """Return the metrics by comparable names, with the numbers of a requested name, or those of an example."""
@@ -574,7 +540,10 @@ def get(kind: str, name: str) -> Any:
     >>> get("metric", "mAP@1000[all]").keywords
     {'cutoff': 1000}
     """
-    return _of(kind).get(name)
+    record, numbers = _of(kind).find(name)
+    if any(mark in name for mark in _NUMBERS):
+        raise ProtocolError(f"{kind} {name!r}: write a number in place of K, R or beta, as in mAP@100[all] or F0.5@r2.")
+    return functools.partial(record.plugin, **numbers) if numbers else record.plugin
 
 
 def printed_name(kind: str, plugin: str, name: str | None = None) -> str:

@@ -5,14 +5,12 @@ tables against each other.
 """
 
 import csv
-import hashlib
 import io
 import itertools
 import json
 import math
 import re
 import tempfile
-from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -116,11 +114,8 @@ class Verification(Printed):
             n = sum(check.outcome == UNCHECKED for check in self.checks)
             lines = f"; {counted(n, 'line')} above not checked" if n else ""
             return f"{self.file}: verified: {counted(self.n_values, 'value')} recomputed{lines}."
-        if not self.failures:
-            return f"{self.file}: not verified: no value was recomputed."
-        first, n_more = self.failures[0], len(self.failures) - 1
-        more = f" ({n_more:,} more)" if n_more else ""
-        return f"{self.file}: not verified: {first.place}: {first.text.rstrip('.')}{more}."
+        problem = (f"{check.place}: {check.text.rstrip('.')}" for check in self.failures)
+        return f"{self.file}: not verified: {next(problem, 'no value was recomputed')}."
 
     def parts(self) -> list[str | Table]:
         """Return a line for each check, and the verdict."""
@@ -212,7 +207,7 @@ def verify(
             codes = list(map(of_record.codes, ("query_codes", "database_codes"), given))
             source = of_record.truth(query_labels, database_labels, truth)
             evaluation, expected = of_record.computed(codes, source, threads, progress)
-            checks += of_record.compared(expected, evaluation.inputs, digits)
+            checks += of_record.compared(expected, digits)
             checks += of_record.files(evaluation)
             checks += of_record.split(lists)
             checks += of_record.others(expected)
@@ -308,14 +303,14 @@ class _Record:
             expected |= searched.content()
         return evaluation, json.loads(json_text(expected))
 
-    def compared(self, expected: Mapping[str, Any], inputs: Mapping[str, Any], digits: int) -> Iterator[Check]:
+    def compared(self, expected: Mapping[str, Any], digits: int) -> Iterator[Check]:
         """Yield the fields that differ from the computed ones, those of the inputs first, and the equal ones."""
         same = []
         for key, value in sorted(expected.items(), key=lambda field: field[0] not in _CALLED):
             if key in (*_NAMES, "version"):
                 continue
             different = dict(_differences(self.content.get(key, _ABSENT), value, digits))
-            yield from (Check(FAILS, _place(inputs, key, *place), text) for place, text in different.items())
+            yield from (Check(FAILS, _place(key, *place), text) for place, text in different.items())
             if key == "metrics":
                 held = {name: mean for name, mean in value.items() if not {(), (name,)} & different.keys()}
                 yield from (Check(HOLDS, name, json.dumps(mean), 1) for name, mean in held.items())
@@ -376,14 +371,11 @@ class _Record:
             yield Check(NOTE, "version", f"{version} recorded, {__version__} installed")
 
 
-def _place(inputs: Mapping[str, Any], key: str, *place: str) -> str:
-    """Return the name of a field in messages; a digest is called by what it identifies, and the file of that."""
+def _place(key: str, *place: str) -> str:
+    """Return the name of a field in messages; a digest is called by what it identifies."""
     if key not in _CALLED:
         return ": ".join(place if key == "metrics" and place else (key, *place))
-    name = " ".join((*place, _CALLED[key]))
-    file = inputs.get(name.replace(" ", "_"))
-    file = file["file"] if isinstance(file, dict) else file
-    return name if file is None else f"{name} ({file})"
+    return " ".join((*place, _CALLED[key]))
 
 
 def _differences(
@@ -414,18 +406,15 @@ def _shown(value: Any, other: Any) -> str:
         return "nothing"
     if _DIGEST.fullmatch(str(value)):
         return f"SHA-256 {value[:12] if str(other)[:12] != value[:12] else value}"
-    text = json.dumps(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return f"{json.dumps(value):.{_LONGEST}}"
 
 
 def _same_file(place: str, file: Path, reference: Mapping[str, Any]) -> Check:
-    """Return the check of a recorded file's digest; a byte-order mark, which other programs add, is no difference."""
+    """Return the check of a recorded file's digest."""
     if not file.is_file():
         return Check(FAILS, place, f"{file} is missing")
-    if hashlib.sha256(content := file.read_bytes()).hexdigest() == reference["sha256"]:
+    if storage.file_sha256(file) == reference["sha256"]:
         return Check(HOLDS, place, file.name)
-    if hashlib.sha256(content.removeprefix(BOM_UTF8)).hexdigest() == reference["sha256"]:
-        return Check(HOLDS, place, f"{file.name}, with a byte-order mark")
     return Check(FAILS, place, f"{file.name} is another file than the recorded one: its SHA-256 differs")
 
 
@@ -439,8 +428,8 @@ def _first_difference(file: Path, computed: Path) -> str:
     for line, (row, expected) in enumerate(itertools.zip_longest(rows, due, fillvalue=nothing), 2):
         for column in expected | row:
             if row.get(column) != expected.get(column):
-                where = f"{file.name}: line {line} ({' '.join(next(iter((expected or row).items())))}), {column}"
-                return f"{where}: {row.get(column)} recorded, {expected.get(column)} computed"
+                values = f"{row.get(column)} recorded, {expected.get(column)} computed"
+                return f"{file.name}: line {line}, {column}: {values}"
     return ""
 
 
@@ -473,7 +462,7 @@ def _of_folder(folder: Path, progress: Progress) -> Iterator[Check]:
             checksums.verify(path, required=False)
             table = pd.read_csv(path)
             for column in table.columns.intersection(_NUMBERS if "metric" in table else ()):
-                table[column] = _numbers(table[column])
+                table[column] = pd.to_numeric(table[column])
             stored[path.name] = table.assign(line=range(2, len(table) + 2))
         except ValueError as error:  # those of pandas and of this package
             yield Check(FAILS, path.name, " ".join(str(error).split()))
@@ -482,27 +471,14 @@ def _of_folder(folder: Path, progress: Progress) -> Iterator[Check]:
     if codes and stored.keys() >= _KEYS.keys():
         of_audit = _audited(folder, stored.get("audit.csv"))
         parts["codes"] = itertools.chain(_from_codes(folder, codes, stored, progress), of_audit)
-    for place, part in (parts | {"runs": _same_runs(stored)}).items():
+    for place, part in parts.items():
         try:
             checks += part
-        except (KeyError, IndexError) as error:
-            checks.append(Check(FAILS, place, f"a table has no rows, or no column {error}"))
-        except (ValueError, OSError) as error:  # ProtocolError, and columns that pandas can't compare
-            checks.append(Check(FAILS, place, " ".join(str(error).split())))
+        except (LookupError, ValueError, OSError) as error:  # a missing column, and columns that pandas can't compare
+            checks.append(Check(FAILS, place, f"{type(error).__name__}: {' '.join(str(error).split())}"))
     yield from checks
     if others := [name for name in stored if name not in {check.place for check in checks}]:
         yield Check(UNCHECKED, ", ".join(others), "the codes, or the runs, from which they were computed are not there")
-
-
-def _numbers(column: "pd.Series") -> "pd.Series":
-    """Return the numbers of a column, NaN for empty cells; ValueError for any other text."""
-    import pandas as pd
-
-    numbers = pd.to_numeric(column, errors="coerce")
-    if (wrong := numbers.isna() & column.notna()).any():
-        at = int(wrong.argmax())
-        raise ValueError(f"line {at + 2}: {column.name}: expected a number, got {column.iloc[at]!r}")
-    return numbers
 
 
 def _with(stored: _Tables, *columns: str) -> "list[tuple[str, pd.DataFrame]]":
@@ -523,14 +499,6 @@ def _means(stored: _Tables) -> Iterator[Check]:
             others = len(every) - len(both)
             more = f"; no table has the runs of the other {others:,}" if others else ""
             yield from _compared(name, means, computed, on, f"means of the runs in {of_runs}{more}", n_values=len(both))
-
-
-def _same_runs(stored: _Tables) -> Iterator[Check]:
-    """Yield the check of each two tables that have values of the same runs."""
-    for (name, one), (other, values) in itertools.combinations(_with(stored, "run", "value"), 2):
-        on = [column for column in tables.COLUMNS[:-1] if column in one and column in values]
-        if len(one.merge(values, on=on)):
-            yield from _compared(name, one, values[[*on, "value"]], on, f"values of the same runs in {other}")
 
 
 def _compared(

@@ -106,7 +106,7 @@ def _explained(error: BaseException) -> str:
     from protocol.checks import ProtocolError, missing_extra
 
     match error:
-        case ProtocolError():
+        case ProtocolError() | OSError():
             return str(error)
         case KeyboardInterrupt():
             return "interrupted."
@@ -119,8 +119,6 @@ def _explained(error: BaseException) -> str:
             return f"output: the encoding {error.encoding} has no character {character!a}. Set PYTHONIOENCODING=utf-8."
         case UnicodeError():
             return f"the input is not text in UTF-8 ({error})."
-        case OSError():
-            return str(error)
     return f"unexpected {type(error).__name__}: {error}. Please report it with the traceback of --debug."
 
 

@@ -1,7 +1,6 @@
 """Output of commands: text on standard output, and checks of the output files before anything is computed."""
 
 import contextlib
-import functools
 import itertools
 import os
 import sys
@@ -52,7 +51,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
 
     files = [path for name in inputs if name is not None for path in (Path(name), path_of(name))]
     for option, path in requested.items():
-        if any(map(functools.partial(_is_same, path), files)):
+        if any(_is_same(path, file) for file in files):
             raise ProtocolError(f"{option}: {path} is also an input and would be overwritten. Choose another file.")
     for (option, path), (other, second) in itertools.combinations(requested.items(), 2):
         if _is_same(path, second):

@@ -56,26 +56,15 @@ def _rows(kind: str) -> list[list[str]]:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol list`."""
-    kinds = [_kind(arguments.kind)] if arguments.kind else list(_LISTS.values())
+    kinds = [_LISTS[one_of(arguments.kind, _LISTS, "kind")]] if arguments.kind else list(_LISTS.values())
     if arguments.plugins is not None:
         plugin_folders.add(arguments.plugins)
     if plugin_folders.folders():
         registry.own()
     if kinds == ["config"] and arguments.name is not None:
-        name = arguments.name.removesuffix(".yaml")
-        show(
-            configs()[one_of(name, configs(), "config", listing="protocol list configs")]
-            .read_text(encoding="utf-8")
-            .rstrip()
-        )
+        path = configs()[one_of(arguments.name, configs(), "config", listing="protocol list configs")]
+        show(path.read_text(encoding="utf-8").rstrip())
     elif arguments.name is not None:
         show(explanation(kinds[0], arguments.name))
     else:
         show("\n\n".join(map(markdown, kinds)) if arguments.markdown else listing(kinds))
-
-
-def _kind(name: str) -> str:
-    """Return the kind with this name, in the plural or singular, with spaces, hyphens or underscores."""
-    name = name.replace("-", "_").replace(" ", "_")
-    plural = f"{name.removesuffix('s')}s"
-    return _LISTS[plural if plural in _LISTS else one_of(name, _LISTS, "kind")]

@@ -11,13 +11,12 @@ by hand.
 Both contain a second line that describes the origin of a result of the pipeline (`protocol.provenance.origins`).
 """
 
-import contextlib
 import functools
 import hashlib
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from io import BufferedReader
 from pathlib import Path
 
@@ -26,7 +25,6 @@ from protocol.checks import ProtocolError
 SUFFIX = ".sha256"
 USER_BLOCK = 512
 _LABEL = b"hashing-protocol: SHA-256 of all bytes after the first 512 (tail -c +513 FILE | sha256sum)\n"
-_DIGEST = re.compile(rb"[0-9a-f]{64}")
 _ORIGIN = rb"# made with seeds ([0-9a-f]{16}), options ([0-9a-f]{16}), code ([0-9a-f]{16})\n"
 
 
@@ -66,15 +64,13 @@ def verified(path: str | Path) -> bytes:
     Raises
     ------
     ProtocolError
-        If the file is missing or can't be read, or its checksum is missing or differs.
+        If the file is missing, or its checksum is missing or differs.
     """
     with _opened(path) as file:
         content = file.read()
-    recorded, digest, line = checksum_path(path), hashlib.sha256(content).hexdigest(), None
-    if recorded.is_file():
-        with _opened(recorded) as file:
-            line = file.read()
-    _compare(path, line, os.fsencode(checksum_line(path, digest)), digest, recorded.name)
+    recorded, expected = checksum_path(path), checksum_line(path, hashlib.sha256(content).hexdigest())
+    line = recorded.read_bytes() if recorded.is_file() else b""
+    _compare(path, line, os.fsencode(expected), recorded.name)
     return content
 
 
@@ -92,16 +88,10 @@ def verify_sealed(path: str | Path) -> None:
     has changed.
     """
     with _opened(path) as file:
-        block, now = file.read(USER_BLOCK), state(file.fileno())
-    digest = _sha256_of_state(os.path.abspath(path), now)
-    expected = _LABEL + digest.encode() + b"\n"
-    _compare(path, block.rstrip(b"\0"), expected, digest, f"the first {USER_BLOCK} bytes")
-
-
-def state(file: str | Path | int) -> tuple[int, ...]:
-    """Return the part of a file's status that changes when it is written."""
-    status = os.stat(file)
-    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        block, status = file.read(USER_BLOCK), os.fstat(file.fileno())
+    now = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    expected = _LABEL + _sha256_of_state(os.path.abspath(path), now).encode() + b"\n"
+    _compare(path, block.rstrip(b"\0"), expected, f"the first {USER_BLOCK} bytes")
 
 
 def add_origin(path: str | Path, origin: Mapping[str, str]) -> None:
@@ -132,18 +122,11 @@ def _sha256_after_user_block(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _compare(path: str | Path, record: bytes | None, expected: bytes, digest: str, where: str) -> None:
+def _compare(path: str | Path, record: bytes, expected: bytes, where: str) -> None:
     """Raise ProtocolError unless a record is the expected one, with or without an origin; it may itself be damaged."""
-    if record is not None and re.fullmatch(re.escape(expected) + b"(" + _ORIGIN + b")?", record):
-        return
-    recorded = [one.decode() for one in _DIGEST.findall(record or b"")]
-    if record is None:
-        difference = f"{where}, with its sha256, is missing"
-    elif len(recorded) == 1 and recorded[0] != digest:
-        difference = f"expected sha256 {recorded[0]}, got {digest}"
-    else:
-        difference = f"no {'valid ' if record else ''}sha256 in {where}"
-    raise ProtocolError(f"{path}: changed since it was written ({difference}). {_remedy(path)}")
+    if not re.fullmatch(re.escape(expected) + b"(" + _ORIGIN + b")?", record):
+        problem = f"changed since it was written: its sha256 is not the one in {where}"
+        raise ProtocolError(f"{path}: {problem}. {_remedy(path)}")
 
 
 def _remedy(path: str | Path) -> str:
@@ -152,15 +135,9 @@ def _remedy(path: str | Path) -> str:
     return f"To write it again: {command}, with the --configfile of its experiment."
 
 
-@contextlib.contextmanager
-def _opened(path: str | Path) -> Iterator[BufferedReader]:
+def _opened(path: str | Path) -> BufferedReader:
     """Open a regular file; refuse pipes and devices, because reading them may block."""
-    path = Path(path)
-    if not path.is_file():
-        problem = "not a regular file" if path.exists() else "no such file"
+    if not Path(path).is_file():
+        problem = "not a regular file" if Path(path).exists() else "no such file"
         raise ProtocolError(f"{path}: {problem}. {_remedy(path)}")
-    try:
-        with open(path, "rb") as file:
-            yield file
-    except OSError as error:
-        raise ProtocolError(f"{path}: can't be read: {error.strerror or error}.") from error
+    return open(path, "rb")

@@ -14,8 +14,8 @@ import ast
 import functools
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from protocol import plugin_folders
 from protocol.checks import ProtocolError
@@ -27,21 +27,19 @@ _PACKAGE = Path(__file__).parents[1].name
 _LEFT_OUT = ("protocol.datasets._fetch.", "protocol.provenance.sources.")
 # The distributions on which numbers depend, by the name that is imported.
 _LIBRARIES = {module: name for name, module in storage.LIBRARIES.items() if module not in ("protocol", "h5py")}
-_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 _Import = tuple[str, str | None]
 """A module and the name that is imported from it; None for the module itself."""
 
 
-@dataclass(frozen=True)
-class _Source:
-    """A source file: the digest of its syntax tree, its imports, those of its package, and the files that it reads."""
+class _Source(NamedTuple):
+    """A source file: the digest of its syntax tree, and its imports."""
 
     digest: str
-    imports: tuple[_Import, ...]
+    imports: list[_Import]
     origins: dict[str, _Import]
     """The import behind each global name that is imported."""
-    data: tuple[str, ...]
-    """Patterns of the files that it reads or runs: its constant ``PACKAGE_DATA``."""
+    data: dict[str, str]
+    """The digests of the files that it reads or runs, which fit the patterns of its constant ``PACKAGE_DATA``."""
 
 
 def digest(*starts: str | Path) -> str:
@@ -78,36 +76,27 @@ def digest(*starts: str | Path) -> str:
     >>> digest("protocol.provenance.seeds", "protocol.codes") == digest("protocol.codes", "protocol.provenance.seeds")
     True
     """
-    return _digest(frozenset(map(str, starts)), _ROOT)
-
-
-def files(*starts: str | Path) -> list[str]:
-    """Return the sorted names of the files that `digest` covers: modules by their paths, scripts without a folder."""
-    return sorted(_contents(frozenset(map(str, starts)), _ROOT)[0])
+    return _digest(frozenset(map(str, starts)))
 
 
 @functools.cache
-def _digest(starts: frozenset[str], root: Path) -> str:
-    content = hashlib.sha256()
-    digests, libraries = _contents(starts, root)
-    for file, digest in sorted(digests.items()):
-        content.update(f"{file}\0{digest}\0".encode())
+def _digest(starts: frozenset[str]) -> str:
+    digests, libraries = _contents(starts)
+    content = "".join(f"{file}\0{digest}\0" for file, digest in sorted(digests.items()))
     known = storage.versions()
     versions = ", ".join(f"{library} {known.get(library, '(not installed)')}" for library in sorted(libraries))
-    return content.hexdigest()[:16] + (f" with {versions}" if versions else "")
+    return hashlib.sha256(content.encode()).hexdigest()[:16] + (f" with {versions}" if versions else "")
 
 
-def _contents(starts: frozenset[str], root: Path) -> tuple[dict[str, str], set[str]]:
+def _contents(starts: frozenset[str]) -> tuple[dict[str, str], set[str]]:
     """Return the digest of every file that is reached from `starts`, by file name, and the libraries they import."""
     digests: dict[str, str] = {}
     libraries, waiting, seen = set[str](), set(starts), set(starts)
     while waiting:
         start = waiting.pop()
-        path = Path(start) if start.endswith(".py") else _existing(start, root)
+        path = Path(start) if start.endswith(".py") else _existing(start)
         source = _read(path, start)
-        digests[path.name if start.endswith(".py") else _name(path, root)] = source.digest
-        for pattern in source.data:
-            digests |= _data(path.parent, pattern, root)
+        digests |= {path.name if start.endswith(".py") else _name(path): source.digest} | source.data
         for module, name in source.imports:
             package = module.split(".")[0]
             if (module, name) == (_PACKAGE, None):
@@ -115,40 +104,40 @@ def _contents(starts: frozenset[str], root: Path) -> tuple[dict[str, str], set[s
                 raise ProtocolError(f"{start}: {advice}, so that the files can be found.")
             if package in _LIBRARIES:
                 libraries.add(_LIBRARIES[package])
-            elif package == _PACKAGE and (reached := _defining(module, name, root)) not in seen:
+            elif package == _PACKAGE and (reached := _defining(module, name)) not in seen:
                 seen.add(reached)
                 if not f"{reached}.".startswith(_LEFT_OUT):
                     waiting.add(reached)
     return digests, libraries
 
 
-def _defining(module: str, name: str | None, root: Path) -> str:
+def _defining(module: str, name: str | None) -> str:
     """Return the module of this package that defines a name, which other packages may import from it."""
-    path = _existing(module, root)
+    path = _existing(module)
     if name is None or path.name != "__init__.py":
         return module
     origin, submodule = _read(path, module).origins.get(name), f"{module}.{name}"
     if origin is not None and origin != (module, name):
-        return _defining(*origin, root) if origin[0].split(".")[0] == _PACKAGE else module
-    return submodule if plugin_folders.path_of(submodule) or _path(submodule, root) else module
+        return _defining(*origin) if origin[0].split(".")[0] == _PACKAGE else module
+    return submodule if plugin_folders.path_of(submodule) or _path(submodule) else module
 
 
-def _name(path: Path, root: Path) -> str:
+def _name(path: Path) -> str:
     """Return the name of a file in a digest, which is the same after the project or a folder of the user is moved."""
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else f"plugins/{path.name}"
+    return path.relative_to(_ROOT).as_posix() if path.is_relative_to(_ROOT) else f"plugins/{path.name}"
 
 
-def _existing(module: str, root: Path) -> Path:
-    path = plugin_folders.path_of(module) or _path(module, root)
+def _existing(module: str) -> Path:
+    path = plugin_folders.path_of(module) or _path(module)
     if path is None:
         raise ProtocolError(f"code digest: the package {_PACKAGE!r} has no module {module!r}.")
     return path
 
 
 @functools.cache
-def _path(module: str, root: Path) -> Path | None:
+def _path(module: str) -> Path | None:
     """Return the file of a module of this package; None if there is none."""
-    base = root.joinpath(*module.split("."))
+    base = _ROOT.joinpath(*module.split("."))
     return next((path for path in (base / "__init__.py", base.with_suffix(".py")) if path.is_file()), None)
 
 
@@ -156,11 +145,20 @@ def _path(module: str, root: Path) -> Path | None:
 def _read(path: Path, module: str) -> _Source:
     tree = ast.parse(path.read_bytes(), str(path))
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    imports = [imported for statement in _statements(tree) for _, imported in _imported(statement, package)]
+    typed = {
+        one
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        for statement in node.body
+        for one in ast.walk(statement)
+    }
+    imports = [imported for node in ast.walk(tree) if node not in typed for _, imported in _imported(node, package)]
     origins = dict(bound for statement in tree.body for bound in _imported(statement, package))
     assigned = [one for one in tree.body if isinstance(one, ast.Assign)]
-    data = [ast.literal_eval(one.value) for one in assigned if ast.unparse(one.targets[0]) == "PACKAGE_DATA"]
-    return _Source(_digest_of_tree(tree), tuple(dict.fromkeys(imports)), origins, tuple(data))
+    patterns = [ast.literal_eval(one.value) for one in assigned if ast.unparse(one.targets[0]) == "PACKAGE_DATA"]
+    files = [file for pattern in patterns for file in path.parent.glob(pattern)]
+    data = {_name(one): hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
+    return _Source(_digest_of_tree(tree), imports, origins, data)
 
 
 def _digest_of_tree(tree: ast.Module) -> str:
@@ -170,16 +168,6 @@ def _digest_of_tree(tree: ast.Module) -> str:
         if isinstance(node, ast.Module | ast.FunctionDef) and node not in read and ast.get_docstring(node) is not None:
             node.body = node.body[1:]
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
-
-
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield all statements below a node, except those that only type checkers read."""
-    for block in _BLOCKS:
-        if block == "body" and isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
-            continue
-        for statement in getattr(node, block, ()):
-            yield statement
-            yield from _statements(statement)
 
 
 def _imported(statement: ast.AST, package: str) -> Iterator[tuple[str, _Import]]:
@@ -192,13 +180,3 @@ def _imported(statement: ast.AST, package: str) -> Iterator[tuple[str, _Import]]
         module = ".".join([*parents, *([statement.module] if statement.module else [])])
         for alias in statement.names:
             yield alias.asname or alias.name, (module, None if alias.name == "*" else alias.name)
-
-
-@functools.cache
-def _data(folder: Path, pattern: str, root: Path) -> dict[str, str]:
-    return {
-        _name(path, root): _read(path, "").digest
-        if path.suffix == ".py"
-        else hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in folder.glob(pattern)
-    }

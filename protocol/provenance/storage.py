@@ -7,17 +7,14 @@ of libraries. The digest of the content depends only on the arrays and the prove
 """
 
 import contextlib
-import errno
 import functools
 import hashlib
 import json
 import os
 import platform
 import re
-import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,13 +42,6 @@ LIBRARIES = {
     "torch": "torch",
 }
 """The libraries on which results depend, and the module of each."""
-_HINTS = {
-    errno.ENOSPC: "the disk is full: free some space and run again",
-    errno.EDQUOT: "the disk quota is used up: free some space and run again",
-    errno.EACCES: "no permission to write there: change the folder's owner or mode",
-    errno.ENOTDIR: "a file exists where a folder is needed",
-    errno.EEXIST: "a file exists where a folder is needed",
-}
 
 
 @contextlib.contextmanager
@@ -64,7 +54,7 @@ def explained(path: str | Path) -> Iterator[None]:
         number = getattr(error, "errno", None) or (int(in_text[1]) if in_text else 0)
         if not number:
             raise
-        raise ProtocolError(f"{path}: can't be written: {_HINTS.get(number, os.strerror(number))}") from error
+        raise ProtocolError(f"{path}: can't be written: {os.strerror(number)}.") from error
 
 
 @contextlib.contextmanager
@@ -117,9 +107,9 @@ def check_writable(folder: str | Path) -> None:
     """Raise ProtocolError if `folder` is not writable or can't be created; write nothing."""
     nearest = next(path for path in (Path(folder).absolute(), *Path(folder).absolute().parents) if path.exists())
     if not nearest.is_dir():
-        raise ProtocolError(f"{folder}: can't be written: {_HINTS[errno.ENOTDIR]} ({nearest})")
+        raise ProtocolError(f"{folder}: can't be written: {nearest} is a file.")
     if not os.access(nearest, os.W_OK | os.X_OK):
-        raise ProtocolError(f"{folder}: can't be written: {_HINTS[errno.EACCES]} ({nearest})")
+        raise ProtocolError(f"{folder}: can't be written: no permission to write in {nearest}.")
 
 
 def file_sha256(path: str | Path) -> str:
@@ -196,23 +186,14 @@ def provenance(
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the installed libraries that results depend on.
+    """Return the versions of Python and of the installed libraries that results depend on."""
+    from importlib import metadata
 
-    They are read from the names of the folders ``NAME-VERSION.dist-info`` that installers create. importlib.metadata
-    finds other installations as well, but importing it and parsing the files takes a tenth of the CPU time of a short
-    job; it is used for an installed library without such a folder.
-    """
-    known: dict[str, str] = {}
-    for folder in reversed(sys.path):  # the first one on the path counts
-        for path in Path(folder or ".").glob("*.dist-info"):
-            name, _, version = path.stem.partition("-")
-            known[name.lower().replace("_", "-")] = version
-    for name in [name for name, module in LIBRARIES.items() if name not in known and find_spec(module)]:
-        from importlib import metadata
-
+    known = {"python": platform.python_version()}
+    for name in LIBRARIES:
         with contextlib.suppress(metadata.PackageNotFoundError):
             known[name] = metadata.version(name)
-    return {"python": platform.python_version()} | {name: known[name] for name in LIBRARIES if name in known}
+    return known
 
 
 def decoded(texts: NDArray) -> NDArray[np.str_]:
@@ -340,31 +321,22 @@ def _content_digest(digests: Mapping[str, str], provenance: str) -> str:
     return hashlib.sha256((json.dumps(digests, sort_keys=True) + provenance).encode()).hexdigest()
 
 
-class _Arrays(Mapping[str, Any]):
-    """The arrays of an open file by name."""
-
-    def __init__(self, file: "h5py.File") -> None:
-        self._file = file
-
-    def __iter__(self) -> Iterator[str]:
-        h5py, names = need("h5py", "hdf5"), list[str]()
-        self._file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
-        return iter(names)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def __getitem__(self, name: str) -> Any:
-        return self._file[name]
-
-
 @contextlib.contextmanager
-def _opened(path: str | Path) -> "Iterator[tuple[h5py.File, _Arrays]]":
-    """Verify a file, open it, and yield it with its arrays; HDF5 only ever reads bytes that were verified."""
+def _verified(path: str | Path) -> "Iterator[h5py.File]":
+    """Verify a file and open it; HDF5 only ever reads bytes that were verified."""
     h5py = need("h5py", "hdf5")
     checksums.verify_sealed(path)
     with h5py.File(path, "r") as file:
-        yield file, _Arrays(file)
+        yield file
+
+
+@contextlib.contextmanager
+def opened(path: str | Path) -> "Iterator[dict[str, h5py.Dataset]]":
+    """Yield the arrays of a file by name, to be read by slices of rows. Raises the errors of `read`."""
+    with _verified(path) as file:
+        found: dict[str, Any] = {}
+        file.visititems(lambda name, item: found.update({name: item}) if hasattr(item, "dtype") else None)
+        yield found
 
 
 def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDArray]:
@@ -376,18 +348,11 @@ def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDAr
         If the file is missing, was altered since `writing` wrote it, or lacks an array (the message lists those that
         it has).
     """
-    with _opened(path) as (_, found):
-        missing = sorted(set(names or ()) - set(found))
-        if missing:
-            raise ProtocolError(f"{path}: {_no_array(missing[0], found)}.")
+    with opened(path) as found:
+        for name in names or ():
+            if name not in found:
+                raise ProtocolError(f"{path}: no array {name!r}; it contains {', '.join(sorted(found))}.")
         return {name: found[name][...] for name in (sorted(found) if names is None else names)}
-
-
-@contextlib.contextmanager
-def opened(path: str | Path) -> "Iterator[Mapping[str, h5py.Dataset]]":
-    """Yield the arrays of a file by name, to be read by slices of rows. Raises the errors of `read`."""
-    with _opened(path) as (_, found):
-        yield found
 
 
 @contextlib.contextmanager
@@ -396,21 +361,12 @@ def streamed(path: str | Path, name: str) -> "Iterator[h5py.Dataset]":
 
     The name may also be that of a group, the part before a ``/``, if the group contains only one array.
     """
-    with _opened(path) as (_, found):
-        yield found[_only(path, found, name)]
-
-
-def _only(path: str | Path, found: Iterable[str], name: str) -> str:
-    """Return the name of an array, given it or the name of a group that contains only one."""
-    meant = sorted(array for array in found if array == name or array.startswith(f"{name}/"))
-    if len(meant) != 1:
-        problem = f"{name!r} means several arrays: {', '.join(meant)}" if meant else _no_array(name, found)
-        raise ProtocolError(f"{path}: {problem}.")
-    return meant[0]
-
-
-def _no_array(name: str, found: Iterable[str]) -> str:
-    return f"no array {name!r}; it contains {', '.join(sorted(found)) or 'no arrays'}"
+    with opened(path) as found:
+        meant = [array for array in found if array == name or array.startswith(f"{name}/")]
+        if len(meant) != 1:
+            problem = "several arrays" if meant else "no array"
+            raise ProtocolError(f"{path}: {problem} {name!r}; it contains {', '.join(sorted(found))}.")
+        yield found[meant[0]]
 
 
 def grouped(arrays: Mapping[str, NDArray]) -> dict[str, dict[str, NDArray]]:
@@ -450,15 +406,20 @@ def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
 
     Raises the errors of `read`.
     """
-    with _opened(path) as (_, found):
-        names = sorted(found)
-        if not any(name.startswith(f"{group}/") for name in names):
-            groups = sorted({name.partition("/")[0] for name in names})
-            raise ProtocolError(f"{path}: no arrays of {group!r}; it contains those of {', '.join(groups)}.")
-        return {name.removeprefix(f"{group}/"): found[name][...] for name in names if name.startswith(f"{group}/")}
+    with opened(path) as found:
+        arrays = {name.removeprefix(f"{group}/"): found[name] for name in sorted(found) if name.startswith(f"{group}/")}
+        if not arrays:
+            raise ProtocolError(f"{path}: no arrays of {group!r}; it contains {', '.join(sorted(found))}.")
+        return {name: array[...] for name, array in arrays.items()}
 
 
 def read_provenance(path: str | Path) -> dict[str, Any]:
     """Return a file's provenance record, with the digest of its content as ``"digest"``; raise the errors of `read`."""
-    with _opened(path) as (file, _):
-        return json.loads(file.attrs["provenance"]) | {"digest": str(file.attrs["digest"])}
+    with _verified(path) as file:
+        try:
+            record = json.loads(file.attrs["provenance"])
+        except (ValueError, TypeError, RecursionError) as error:
+            raise ProtocolError(f"{path}: the provenance record is not valid JSON ({type(error).__name__}).") from error
+        if not isinstance(record, dict):
+            raise ProtocolError(f"{path}: the provenance record is not an object.")
+        return record | {"digest": str(file.attrs["digest"])}

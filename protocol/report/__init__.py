@@ -2,7 +2,7 @@
 
 from protocol.report.leak import leak_figure, leak_text, leaks, summarise_leaks
 from protocol.report.page import page
-from protocol.report.printing import figure_files, table_files, write_figures, write_tables
+from protocol.report.printing import figure_files, table_files, write_folder
 from protocol.report.results import reading
 
 __all__ = [
@@ -14,6 +14,5 @@ __all__ = [
     "reading",
     "summarise_leaks",
     "table_files",
-    "write_figures",
-    "write_tables",
+    "write_folder",
 ]

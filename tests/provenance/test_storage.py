@@ -59,7 +59,7 @@ def test_after_an_error_while_writing_only_the_old_file_exists(tmp_path):
 
 def test_a_file_where_a_folder_is_needed_is_one_clear_error(tmp_path):
     (tmp_path / "results").write_text("")
-    with pytest.raises(ProtocolError, match="a file exists where a folder is needed"):
+    with pytest.raises(ProtocolError, match="results is a file"):
         storage.check_writable(tmp_path / "results" / "digits")
     storage.check_writable(tmp_path / "new" / "folder")
     assert os.listdir(tmp_path) == ["results"]
@@ -122,13 +122,9 @@ def test_arrays_are_read_by_slices_also_by_the_name_of_a_group_of_one(tmp_path):
             assert X[1:3].tolist() == [1, 2]
     arrays["vectors/text"] = np.zeros(2)
     storage.write(path, arrays, PROVENANCE)
-    for name, message in (
-        ("vectors", "'vectors' means several arrays: vectors/gist, vectors/text."),
-        ("Y", "no array 'Y'; it contains images, vectors/gist, vectors/text, vectorsets."),
-    ):
-        with pytest.raises(ProtocolError) as error, storage.streamed(path, name):
+    for name, message in (("vectors", "several arrays 'vectors'"), ("Y", "no array 'Y'")):
+        with pytest.raises(ProtocolError, match=f"{message}; it contains images, "), storage.streamed(path, name):
             pass
-        assert str(error.value) == f"{path}: {message}"
 
 
 def test_links_are_followed_and_non_regular_files_never_replaced(tmp_path):
@@ -152,14 +148,5 @@ def test_a_group_is_read_without_its_name_and_checked(tmp_path):
     found = storage.read_group(path, "a")
     assert sorted(found) == ["x", "y/z"]
     np.testing.assert_array_equal(found["x"], np.arange(3))
-    with pytest.raises(ProtocolError, match=r"x\.h5: no arrays of 'd'; it contains those of a, b, c\."):
+    with pytest.raises(ProtocolError, match=r"x\.h5: no arrays of 'd'; it contains a/x, "):
         storage.read_group(path, "d")
-
-
-def test_the_versions_are_those_of_the_metadata_which_is_not_imported():
-    code = (
-        "import sys; from protocol.provenance import storage; found = storage.versions()\n"
-        "assert 'importlib.metadata' not in sys.modules; from importlib.metadata import version\n"
-        "assert found.pop('python') and len(found) > 5 and all(version(name) == found[name] for name in found)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -4,7 +4,6 @@ import copy
 import functools
 import json
 import operator
-import re
 import shutil
 import subprocess
 import sys
@@ -71,7 +70,7 @@ def folder(made, tmp_path, monkeypatch):
 
 
 def places(verification):
-    return [re.sub(r" \(.*", "", check.place) for check in verification.failures]
+    return [check.place for check in verification.failures]
 
 
 def edited(folder, edit):
@@ -103,7 +102,6 @@ def test_the_record_verifies_from_any_working_directory(folder, capsys):
 
 
 FORMS = {
-    "unpacked": (("q.npy", "d.npy"), Labels("ql.npy", "dl.npy")),
     "packed": ((Codes("q8.npy", 12), Codes("d8.npy", 12)), Labels("ql.npy", "dl.npy")),
     "big": ((Codes("qb.npy", 12, "big"), "db.npy"), Labels("ql.npy", "dl.npy")),
     "lists": (("q.npy", "d.npy"), Relevant("near.npz")),
@@ -117,13 +115,12 @@ FORMS = {
 def test_a_record_of_each_form_of_inputs_verifies(form, folder, monkeypatch):
     sides, truth = FORMS[form]
     monkeypatch.chdir(folder)
-    for spread in (False, True):
-        evaluation = evaluate(*sides, truth=truth, spread=spread, convention="hashnet")
-        evaluation.write_json("sub/form.json", evaluation.without([0]))
-        verification = verify("sub/form.json")
-        assert verification.holds, str(verification)
-        assert verification.n_values == len(evaluation.metrics)
-    changed = np.load("q.npy" if form not in ("sign", "median") and "asym" not in form else "qv.npy").copy()
+    evaluation = evaluate(*sides, truth=truth, spread=True, convention="hashnet")
+    evaluation.write_json("sub/form.json", evaluation.without([0]))
+    verification = verify("sub/form.json")
+    assert verification.holds, str(verification)
+    assert verification.n_values == len(evaluation.metrics)
+    changed = np.load("q.npy" if form != "sign" and "asym" not in form else "qv.npy").copy()
     changed[3, 5] = ~changed[3, 5] if changed.dtype == bool else -changed[3, 5]
     encoded = isinstance(sides[0], Codes) and sides[0].n_bits is None
     given = Codes(changed, binarize=sides[0].binarize) if encoded else Outputs(changed) if "asym" in form else changed
@@ -133,19 +130,10 @@ def test_a_record_of_each_form_of_inputs_verifies(form, folder, monkeypatch):
 def test_the_same_codes_and_labels_in_another_format_verify(folder, capsys):
     record, at = folder / "record.json", "../copy/"
     assert verify(record, f"{at}c.mat:tB", np.where(DATABASE, 1, -1), database_labels=f"{at}dl.csv").holds
-    named = (["abcd"[label] for label in labels] for labels in (OF_QUERY, OF_DATABASE))
-    renamed = verify(record, query_labels=next(named), database_labels=next(named))
-    assert [str(check) for check in renamed.failures] == [
-        'fails        labels_not_in_database: 0: 3 recorded, "d" computed'
-    ]
     command = ["verify", str(record), "--query-codes", f"{at}qb.npy", "--database-codes", f"{at}db.npy"]
     assert main([*command, "--bit-order", "big"]) == 0
     assert main(command) == 1
     assert "fails        recomputation: ../copy/qb.npy: expected zeros after bit 12" in capsys.readouterr().out
-    for name in ("q", "d"):  # packed, where the record has one column for each bit
-        shutil.move(folder / f"{name}8.npy", folder / f"{name}.npy")
-    assert not verify(record).holds
-    assert verify(record, f"{at}q.npy", f"{at}d.npy").holds
 
 
 def test_verifying_a_record_requires_only_numpy(folder):
@@ -191,7 +179,6 @@ def test_one_bit_or_label_is_refused(name, at, change, first, folder):
     verification = verify(folder / "record.json")
     assert not verification.holds
     assert first in places(verification)
-    assert f"({folder / name}.npy)" in str([check.place for check in verification.failures])
     assert "per_query" in places(verification)
 
 
@@ -204,7 +191,7 @@ def test_one_digit_of_a_file_is_refused_with_its_line(file, folder):
     (folder / file).write_text("\n".join(lines))
     other, cell = (check for check in verify(folder / "record.json").failures if check.place == key)
     assert other.text == f"{file} is another file than the recorded one: its SHA-256 differs"
-    assert cell.text.startswith(f"{file}: line 4 (")
+    assert cell.text.startswith(f"{file}: line 4, ")
     (folder / file).unlink()
     verification = verify(folder / "record.json")
     assert not verification.holds
@@ -212,20 +199,13 @@ def test_one_digit_of_a_file_is_refused_with_its_line(file, folder):
     assert main(["verify", str(folder / "record.json")]) == 1
 
 
-def test_the_order_of_keys_and_a_byte_order_mark_mean_nothing(folder):
+def test_the_order_of_keys_means_nothing(folder):
     """The metrics of the record, and so the columns that are computed, are in another order than those of the file."""
-    record = folder / "record.json"
-    content = json.loads(record.read_text())
-    for order in (sorted(content), sorted(content, reverse=True)):
-        moved = {key: content[key] for key in order} | {"metrics": dict(sorted(content["metrics"].items()))}
-        assert [*moved["metrics"]] != [*content["metrics"]]
-        record.write_text(json.dumps(moved), encoding="utf-8-sig")
-        assert verify(record).holds, str(verify(record))
-    for file in ("out.csv", "query.txt"):
-        (folder / file).write_bytes(b"\xef\xbb\xbf" + (folder / file).read_bytes())
-    verification = verify(record)
-    assert verification.holds
-    assert "holds        per_query: out.csv, with a byte-order mark\n" in str(verification)
+    content = json.loads((folder / "record.json").read_text())
+    moved = {key: content[key] for key in sorted(content)} | {"metrics": dict(sorted(content["metrics"].items()))}
+    assert [*moved["metrics"]] != [*content["metrics"]]
+    (folder / "record.json").write_text(json.dumps(moved))
+    assert verify(folder / "record.json").holds
 
 
 def leaves(content, place=()):
@@ -307,9 +287,7 @@ def test_the_lists_are_audited(folder):
     assert [check.place for check in verification.failures] == ["list of query", "audit"]
     assert verification.failures[1].text == "query-in-database: 1 (7.png)"
     (folder / "query.txt").write_text(query + "39.png\n")
-    text = str(verify(record))
-    assert "fails        n_queries: 6 recorded, 7 listed" in text
-    assert "query-in-train" in text
+    assert "fails        n_queries: 6 recorded, 7 listed" in str(verify(record))
     (folder / "query.txt").unlink()
     assert "not checked  audit: needs the lists of the split" in str(verify(record))
     assert "not verified: list of query: " in verify(record).verdict
@@ -317,12 +295,12 @@ def test_the_lists_are_audited(folder):
 
 
 def test_the_sizes_of_a_declared_protocol(folder):
-    evaluation = evaluate(QUERY, DATABASE, query_labels=OF_QUERY, database_labels=OF_DATABASE).named(split="cifar10_s1")
-    evaluation.write_json("s1.json")
-    verification = verify("s1.json", QUERY, DATABASE, query_labels=OF_QUERY, database_labels=OF_DATABASE)
-    assert [str(check) for check in verification.failures] == [
-        "fails        n_queries: 6 recorded, 1,000 declared by cifar10_s1",
-        "fails        n_database: 20 recorded, 59,000 declared by cifar10_s1",
+    inputs = {"query_labels": OF_QUERY, "database_labels": OF_DATABASE}
+    evaluate(QUERY, DATABASE, **inputs).named(split="cifar10_s1").write_json("s1.json")
+    failures = verify("s1.json", QUERY, DATABASE, **inputs).failures
+    assert [check.text for check in failures] == [
+        "6 recorded, 1,000 declared by cifar10_s1",
+        "20 recorded, 59,000 declared by cifar10_s1",
     ]
 
 
@@ -330,15 +308,10 @@ def test_the_sizes_of_a_declared_protocol(folder):
     ("arguments", "message"),
     [
         ("none.json", "none.json: no such file; give the JSON of `protocol evaluate --json`."),
-        ("q.npy", "q.npy: not the JSON of `protocol evaluate --json`"),
         ("list.json", "list.json: not the JSON of `protocol evaluate --json`: it contains no object."),
         ("record.json --n-bits 12", "--n-bits needs --query-codes and --database-codes as well."),
         ("record.json --json record.json", "--json: record.json is also an input"),
-        ("record.json --query-vectors qv.npy", "database vectors are missing."),
         (". --query-codes q.npy", ".: codes, a ground truth, lists and digits need a JSON file, not a folder."),
-        (". --relevance r.txt", ".: codes, a ground truth, lists and digits need a JSON file, not a folder."),
-        (". --query-list q.txt", ".: codes, a ground truth, lists and digits need a JSON file, not a folder."),
-        (". --digits 12", ".: codes, a ground truth, lists and digits need a JSON file, not a folder."),
         ("empty", "empty: no tables of an experiment (*.csv) in this folder or its subfolders."),
     ],
 )

@@ -58,7 +58,7 @@ def test_a_full_disk_is_one_clear_error_and_the_run_resumes_with_more_space(smal
         assert "Traceback" not in done.stderr
         # Snakemake writes the benchmark of each job, so it may be the first that finds the disk full.
         printed = done.stdout + done.stderr
-        assert "can't be written: the disk is full" in printed or "No space left on device" in printed, printed
+        assert "No space left on device" in printed, printed
         assert not (project.folder / RESULTS / "metrics.csv").exists()
         subprocess.run(["mount", "-o", "remount,size=300m", results], check=True)
         done = project.run(*TARGETS, "--rerun-incomplete")
@@ -76,7 +76,7 @@ def test_results_that_can_not_be_written_stop_before_any_job(project, kind):
         done = project.run()
     assert done.returncode != 0
     (line,) = {line for line in (done.stdout + done.stderr).splitlines() if "can't be written" in line}
-    assert "a file exists where a folder is needed" in line or kind == "read-only"
+    assert "is a file" in line or kind == "read-only"
     assert "Select jobs" not in done.stderr
 
 

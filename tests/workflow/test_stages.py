@@ -227,7 +227,7 @@ def test_an_altered_file_is_refused_in_one_line_and_made_again_after_it_is_delet
         with pytest.raises(ProtocolError) as error:
             ours.stages(SMALL, target)
         message = str(error.value)
-        assert message.startswith(f"{RESULTS}/{name}: changed since it was written (expected sha256 "), message
+        assert message.startswith(f"{RESULTS}/{name}: changed since it was written: "), message
         assert message.endswith(f" snakemake --force {RESULTS}/{name}, with the --configfile of its experiment.")
         (results / name).write_bytes(content)
     for name in (SCORES, CODES, *TABLES, *(f"{table}.sha256" for table in TABLES)):

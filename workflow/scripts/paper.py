@@ -1,14 +1,14 @@
 """Write figures and tables for a paper: PDF, SVG, PNG and CSV; LaTeX and Markdown."""
 
-from protocol.report import write_figures, write_tables
+from protocol.report import figure_files, table_files, write_folder
 from protocol.report.manuscript import paper_figures, paper_tables, read_content
 
 
 def main(job):
     """Read what the paper shows of the experiment's results, and write both folders."""
     content = read_content(job.input.metrics, job.input.runs, job.input.examples, job.params.config)
-    write_figures(job.output.figures, paper_figures(content))
-    write_tables(job.output.tables, paper_tables(content))
+    write_folder(job.output.figures, figure_files(paper_figures(content)))
+    write_folder(job.output.tables, table_files(paper_tables(content)))
 
 
 if __name__ == "__main__":
