@@ -157,8 +157,10 @@ def _provenance(file: str | Path) -> dict[str, Any]:
         if not isinstance(record.get(key), kind):
             got = type(record.get(key)).__name__
             raise ProtocolError(f"{file}: provenance record: {key}: expected {kind.__name__}, got {got}.")
-    numbers = {"seed": record.get("seed")} | record["parameters"].get("sizes", {})
-    for name, number in numbers.items():
+    sizes = record["parameters"].get("sizes", {})
+    if not isinstance(sizes, dict):
+        raise ProtocolError(f"{file}: provenance record: sizes: expected dict, got {type(sizes).__name__}.")
+    for name, number in ({"seed": record.get("seed")} | sizes).items():
         if number is not None:
             integer(number, f"{file}: provenance record: {name}", minimum=0, maximum=_LARGEST)
     return record
