@@ -406,19 +406,24 @@ def _hdf5_shape(path: Path, key: str | None) -> tuple[int, ...]:
 
 
 def _matlab_array(path: Path, key: str | None) -> NDArray:
-    """Return a variable of any version of MATLAB, as the type it has there; version 7.3 stores columns first.
+    """Return a variable or a field of a struct, ``result.codes``, of any version of MATLAB, as the type it has there.
 
-    Text and cell arrays of text become strings, without blanks at their ends.
+    Version 7.3 stores columns first. Text and cell arrays of text become strings, without blanks at their ends.
     """
     io = need("scipy.io", "scipy")
     warnings.simplefilter("error", np.exceptions.ComplexWarning)  # mat_dtype would make complex numbers real
     try:
-        shapes = {name: shape for name, shape, _ in io.whosmat(path)}
+        shapes = {name: (shape, kind) for name, shape, kind in io.whosmat(path)}
     except NotImplementedError:  # version 7.3
         return _matlab_hdf5(path, key)
-    name = _chosen(path, key, list(shapes))
-    text.check_array(path, _DOUBLE * prod(shapes[name]))
-    value = io.loadmat(path, variable_names=name, mat_dtype=True)[name]
+    arrays = [name for name, (_, kind) in shapes.items() if kind != "struct"]
+    structs = shapes.keys() - arrays if key not in arrays else ()  # no limit: up to version 7, the format has one
+    fields = _fields(io.loadmat(path, variable_names=list(structs), mat_dtype=True))
+    name = _chosen(path, key, [*arrays, *fields])
+    if name in arrays:
+        text.check_array(path, _DOUBLE * prod(shapes[name][0]))
+        fields = io.loadmat(path, variable_names=name, mat_dtype=True)
+    value = fields[name]
     if hasattr(value, "toarray"):
         return np.asarray(value.toarray())
     if value.dtype == object:
@@ -434,12 +439,23 @@ def _cells(cells: NDArray, name: str) -> NDArray[np.str_]:
 
 
 def _matlab_hdf5(path: Path, key: str | None) -> NDArray:
-    with _hdf5(path, key) as dataset:
+    with _hdf5(path, key and key.replace(".", "/")) as dataset:
         kind = dataset.attrs.get("MATLAB_class", b"")
         if kind in (b"char", b"cell"):
             raise ProtocolError(f"{path}: {dataset.name} is text of version 7.3. Save it with -v7.")
         array = np.asarray(dataset[()]).T
         return array.astype(bool) if kind == b"logical" else array
+
+
+def _fields(variables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return variables and the fields of structs by name, such as ``result.codes``, those of structs in them too."""
+    fields: dict[str, Any] = {}
+    for name, value in variables.items():
+        if getattr(value, "size", 0) == 1 and value.dtype.names:
+            fields |= _fields({field: value[field].item() for field in value.dtype.names}, f"{prefix}{name}.")
+        elif not name.startswith("__"):
+            fields[prefix + name] = value
+    return fields
 
 
 def _chosen(path: Path, key: str | None, keys: Sequence[str]) -> str:

@@ -90,7 +90,7 @@ def test_the_statistics_of_published_datasets_are_known_and_checked(name, monkey
     options, published = PUBLISHED[name]
     name = name.split()[0]
     assert datasets.statistics(name, options).items() >= published.items()
-    monkeypatch.setattr(registry.DATASETS, "get", lambda name: lambda paths, **options: TOY)
+    monkeypatch.setattr(registry, "get", lambda kind, name: lambda paths, **options: TOY)
     refused(f"n: expected {published['n']}, got 4; ", datasets.load, name, {}, options)
 
 

@@ -124,9 +124,9 @@ def test_the_tables_of_a_run_have_their_columns_also_without_rows():
 
 def test_the_tables_contain_the_declared_metrics_and_no_others(monkeypatch):
     """The rule runs again if one of these metrics is edited."""
-    computed, get = set(), registry.METRICS.get
+    computed, get = set(), registry.get
     monkeypatch.setattr(
-        registry.METRICS, "get", lambda name: computed.add(registry.METRICS.entry(name).name) or get(name)
+        registry, "get", lambda kind, name: computed.add(registry.entry(kind, name).name) or get(kind, name)
     )
     for rows in (
         examples.radius_rows(STORED, [("none", 0), ("same", 1)], empty="zero"),

@@ -156,7 +156,7 @@ def test_a_job_that_fails_prints_one_line_and_writes_nothing(ran):
         (
             {"mirror": "https:/me:secret@host"},
             "all",
-            "mirror: '***@host' is neither a URL nor a folder (looked in ",
+            "mirror: 'https://***@host' is neither a URL nor a folder (looked in ",
         ),
         ({}, "leak", "No rule to produce leak"),  # without the key `leak`
         ({}, "selections", "No rule to produce selections"),  # without the key `hasher_grids`
