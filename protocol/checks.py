@@ -17,7 +17,7 @@ _EXTRAS = {
     "faiss": "faiss",
     "h5py": "hdf5",
     "jinja2": "report",
-    "jsonschema": "pipeline",  # a dependency of snakemake
+    "jsonschema": "pipeline",
     "numba": "fast",
     "pandas": "report",
     "pooch": "pipeline",
