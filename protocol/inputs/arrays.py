@@ -412,10 +412,9 @@ def _matlab_array(path: Path, key: str | None) -> NDArray:
     """
     io = need("scipy.io", "scipy")
     warnings.simplefilter("error", np.exceptions.ComplexWarning)  # mat_dtype would make complex numbers real
-    try:
-        shapes = {name: (shape, kind) for name, shape, kind in io.whosmat(path)}
-    except NotImplementedError:  # version 7.3
+    if io.matlab.matfile_version(path)[0] == 2:  # version 7.3, which is HDF5
         return _matlab_hdf5(path, key)
+    shapes = {name: (shape, kind) for name, shape, kind in io.whosmat(path)}
     arrays = [name for name, (_, kind) in shapes.items() if kind != "struct"]
     structs = shapes.keys() - arrays if key not in arrays else ()  # no limit: up to version 7, the format has one
     fields = _fields(io.loadmat(path, variable_names=list(structs), mat_dtype=True))
