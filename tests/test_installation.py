@@ -140,7 +140,7 @@ def test_the_command_line_scores_codes_with_numpy_alone(core, files, tmp_path, m
     spreads = [[row.pop("value") for row in one["spread"]] for one in (means, expected)]
     assert [means.pop(key)["file"] for key in ("per_query", "pr_curves")] == ["values.csv", "curves.csv"]
     assert means == expected
-    np.testing.assert_allclose(*spreads, rtol=1e-12)  # mAP[index] is a sum in another order
+    np.testing.assert_allclose(*spreads, rtol=1e-12)  # mAP[database-order] is a sum in another order
     assert (tmp_path / "values.csv").read_text() == (tmp_path / "expected.csv").read_text()
     assert done.stdout == f"{found}\n\n{buckets}\n"
 

@@ -35,7 +35,7 @@ class Curves(NamedTuple):
 def _of_tables(pr: "pd.DataFrame | None", top_n: "pd.DataFrame | None") -> Curves:
     """Return the curves in a table with a row per radius and in one with a row per N; None, or no rows: no curve."""
     return Curves(
-        None if pr is None or pr.empty else PRCurve(*(pr[f"{side}_micro"].to_numpy() for side in PRCurve._fields)),
+        None if pr is None or pr.empty else PRCurve(*(pr[f"{side}[micro]"].to_numpy() for side in PRCurve._fields)),
         None if top_n is None or top_n.empty else TopNCurve(*(top_n[side].to_numpy() for side in TopNCurve._fields)),
     )
 

@@ -6,7 +6,7 @@ Four algorithms give the same integers:
 - `BitPlanes` compares 64 items with each logical operation. It is the fastest for 14 to 64 bits and class labels
   or lists.
 - `Words` increments a counter for each pair. It counts long codes and several labels for each item. Its loops also
-  compute mAP[index], with ties in database order.
+  compute mAP[database-order], with ties in database order.
 - `Plain` is the reference that the others must equal. It has no start-up time, and is used if numba is not installed.
 
 `BitPlanes` and `Words` require the optional dependency numba, and must load its compiled code, which pays off for more

@@ -15,7 +15,7 @@ from protocol.evaluation.ground_truth import Truth, ground_truth, only_truth
 from protocol.evaluation.printed import Printed, shown
 from protocol.scores.tables import Table
 
-_METRICS = {"precision_micro": "precision_micro@r0", "recall_micro": "recall_micro@r0", "F1_micro": "F1_micro@r0"}
+_METRICS = {"precision[micro]": "precision@r0[micro]", "recall[micro]": "recall@r0[micro]", "F1[micro]": "F1@r0[micro]"}
 
 
 class Tables(NamedTuple):
@@ -51,7 +51,7 @@ class BucketSearches(Printed):
     Parameters
     ----------
     scores : mapping of str to mapping of str to float
-        For each kind of tables, such as ``16x4``: ``precision_micro``, ``recall_micro`` and ``F1_micro``.
+        For each kind of tables, such as ``16x4``: ``precision[micro]``, ``recall[micro]`` and ``F1[micro]``.
     """
 
     scores: Mapping[str, Mapping[str, float]]
@@ -116,9 +116,9 @@ def bucket_search(
     Examples
     --------
     >>> bucket_search([[0, 0]], [[0, 0], [0, 1], [1, 1]], "1x2", query_labels=[7], database_labels=[7, 8, 7]).scores
-    {'1x2': {'precision_micro': 0.5, 'recall_micro': 0.5, 'F1_micro': 0.5}}
+    {'1x2': {'precision[micro]': 0.5, 'recall[micro]': 0.5, 'F1[micro]': 0.5}}
     """
-    empty = find(convention).empty("precision_micro@rR")
+    empty = find(convention).empty("precision@rR[micro]")
     codes = read_codes(query_codes, database_codes)
     if codes.ranking != "hamming":
         raise ProtocolError("tables needs binary codes of the queries, not real-valued outputs.")

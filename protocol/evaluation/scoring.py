@@ -18,7 +18,7 @@ _CUTOFFS = (1000, 5000)
 SPREAD = (
     "mAP[best]",
     "mAP",
-    "mAP[index]",
+    "mAP[database-order]",
     "mAP[worst]",
     *(f"mAP@{cutoff}[{denominator}]" for cutoff in _CUTOFFS for denominator in ("all", "retrieved", "min")),
     "AUPRC[area]",

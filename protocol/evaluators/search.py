@@ -36,7 +36,7 @@ _LIGHT = 1
 """Rarer distances and ground truths are not combined with faults in how the list is read."""
 _MOST_SHOWN = 10
 _OF_RADIUS, _OF_CUTOFF = ("precision", "recall", "mAP"), ("mAP", "nDCG", "P", "R", "hit")
-_CURVES = ("AUPRC[area]", "AUPRC[trapezoid]", "AUPRC[sum]", "AUPRC_macro[area]")
+_CURVES = ("AUPRC[area]", "AUPRC[trapezoid]", "AUPRC[sum]", "AUPRC[area,macro]")
 STANDARD = Way("mAP", ())
 _CALLED = {"mAP": ("AUPRC", "MRR", "R-precision"), "recall": ("hit",)}
 """Families of measures that are also reported under the name of a measure."""
@@ -374,7 +374,7 @@ def _means(
 ) -> dict[Way, float]:
     """Return the mean over the queries, and those that leave out undefined values or weight classes equally."""
     means, defined = {way: float(zero.mean())}, ~np.isnan(drop)
-    if way.measure.startswith("AUPRC["):  # a curve of all queries
+    if way.measure.startswith("AUPRC[") and not way.measure.endswith("macro]"):  # one curve of all queries
         return means if np.array_equal(zero, drop) else means | {way.but(undefined="left-out"): float(drop[0])}
     if not defined.all() and np.allclose(zero[defined], drop[defined], rtol=1e-9, atol=0):
         means[way.but(undefined="one")] = float(np.where(defined, zero, 1.0).mean())

@@ -38,8 +38,8 @@ def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero"
     Examples
     --------
     >>> counts = HammingCounts.from_histograms([[1, 1], [2, 0]], [[1, 0], [1, 0]])
-    >>> evaluate(counts, ["precision@r0", "precision_micro@r0"])
-    {'precision@r0': array([1. , 0.5]), 'precision_micro@r0': array([0.66666667])}
+    >>> evaluate(counts, ["precision@r0", "precision@r0[micro]"])
+    {'precision@r0': array([1. , 0.5]), 'precision@r0[micro]': array([0.66666667])}
     """
     return {name: registry.get("metric", name)(counts, empty=empty) for name in names}
 
@@ -98,7 +98,7 @@ def everything(n_bits: int) -> list[str]:
     Examples
     --------
     >>> [name for name in everything(1) if name.startswith(("F", "P@"))]
-    ['F1@r0', 'F1@r1', 'F1_micro@r0', 'F1_micro@r1', 'P@1000']
+    ['F1@r0', 'F1@r1', 'F1@r0[micro]', 'F1@r1[micro]', 'P@1000']
     """
     numbered = [
         name.replace("@K", f"@{_CUTOFF}").replace("@rR", f"@r{radius}")
@@ -115,8 +115,8 @@ def needs(metrics: Iterable[str]) -> dict[str, list[str]]:
 
     Examples
     --------
-    >>> needs(["mAP", "mAP[index]", "mLGAP@r2"])
-    {'index_precisions': ['mAP[index]'], 'largest_bucket': ['mLGAP@r2']}
+    >>> needs(["mAP", "mAP[database-order]", "mLGAP@r2"])
+    {'index_precisions': ['mAP[database-order]'], 'largest_bucket': ['mLGAP@r2']}
     """
     found: dict[str, list[str]] = {}
     for name in metrics:
@@ -131,7 +131,7 @@ def in_database_order(metrics: Iterable[str]) -> bool:
 
     Examples
     --------
-    >>> in_database_order(["mAP", "mAP[index]"]), in_database_order(["mAP"])
+    >>> in_database_order(["mAP", "mAP[database-order]"]), in_database_order(["mAP"])
     (True, False)
     """
     return any(array.startswith("index_") for array in needs(metrics))

@@ -167,7 +167,7 @@ _metric(
 
 
 @MetricRecord(
-    "AUPRC_macro[area]",
+    "AUPRC[area,macro]",
     printed="Macro AUPRC",
     source="Moran 2016, thesis, section 3.6.5: the average over the queries that mAP approximates",
     deviations="The thesis prints no formula. Each query's curve is extended to recall 0, and has no point where the "

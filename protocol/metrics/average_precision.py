@@ -253,7 +253,7 @@ _metric(
     summary="mAP if every tie were broken against the relevant items.",
 )(partial(average_precision, ties="worst"))
 _metric(
-    "mAP[index]",
+    "mAP[database-order]",
     source="released code of GRH and MIH, which use a stable sort of the distances; not in the reproduced papers",
     ties=INDEX,
     denominator=_ALL,

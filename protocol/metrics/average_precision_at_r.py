@@ -69,7 +69,7 @@ def average_precision_at_r(
 
 
 _metric(
-    "mAP@R[index]",
+    "mAP@R[database-order]",
     ties=INDEX,
     summary="mAP up to rank R, the number of relevant items, with ties in the order of the database.",
     needs="index_top",

@@ -82,7 +82,7 @@ def average_precision_in_ball(
 
 
 _metric(
-    "mAP@rR[index]",
+    "mAP@rR[database-order]",
     ties=INDEX,
     summary="mAP of the items within Hamming radius R, with ties in the order of the database.",
     needs="index_precisions",

@@ -94,15 +94,15 @@ def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, empty: s
 
 
 @_pooled(
-    "F1_micro@rR",
+    "F1@rR[micro]",
     printed="Micro F1 within radius {radius}",
     summary="Harmonic mean of the pooled precision and recall within Hamming radius R.",
 )
-@_pooled("F_beta_micro@rR", printed="Micro F{beta:g} within radius {radius}")
+@_pooled("F_beta@rR[micro]", printed="Micro F{beta:g} within radius {radius}")
 def f_measure_micro(
     counts: HammingCounts, *, radius: int, beta: float = 1.0, empty: str = "zero"
 ) -> NDArray[np.float64]:
-    r"""Weighted harmonic mean of the pooled precision and recall within Hamming radius R, as in F0.5_micro@r2.
+    r"""Weighted harmonic mean of the pooled precision and recall within Hamming radius R, as in F0.5@r2[micro].
 
     .. math:: F_\beta = \frac{(1 + \beta^2) P_{micro} R_{micro}}{\beta^2 P_{micro} + R_{micro}}
 

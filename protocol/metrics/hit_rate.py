@@ -76,7 +76,7 @@ def hit_rate(counts: HammingCounts, *, cutoff: int, ties: str = "expected", empt
 
 
 _metric(
-    "hit@K[index]",
+    "hit@K[database-order]",
     ties=INDEX,
     summary="Whether a relevant item is among the top K, with ties in the order of the database.",
     needs="index_top",

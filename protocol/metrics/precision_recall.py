@@ -114,7 +114,7 @@ def recall(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArra
 
 
 @_metric(
-    "precision_micro@rR",
+    "precision@rR[micro]",
     printed="Micro precision within radius {radius}",
     source="Moran 2016, thesis, section 3.6.1, eq. 3.8",
     empty="If the ball is empty for every query: 0, or left out.",
@@ -159,7 +159,7 @@ def precision_micro(counts: HammingCounts, *, radius: int, empty: str = "zero") 
 
 
 @_metric(
-    "recall_micro@rR",
+    "recall@rR[micro]",
     printed="Micro recall within radius {radius}",
     source="Moran 2016, thesis, section 3.6.1, eq. 3.9",
     empty="If no query has a relevant item: 0, or left out.",

@@ -71,7 +71,7 @@ def r_precision(counts: HammingCounts, *, ties: str = "expected", empty: str = "
 
 
 _metric(
-    "R-precision[index]",
+    "R-precision[database-order]",
     ties=INDEX,
     summary="Share of the top R items that are relevant, with ties in the order of the database.",
     needs="index_top",

@@ -93,7 +93,7 @@ def _expected(tied: Ties, earlier: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 _metric(
-    "MRR[index]",
+    "MRR[database-order]",
     ties=INDEX,
     summary="Reciprocal rank of the first relevant item, with ties in the order of the database.",
     needs="index_top",

@@ -66,7 +66,7 @@ def radius_rows(stored: StoredCounts, extensions: Sequence[tuple[str, int]] = ()
     row: Row = {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits, "extension": "none", "extension_bits": 0}
     curve = metrics.pr_curve(plain, empty=empty)
     for radius in range(plain.n_bits + 1):
-        for metric, values in (("precision_micro", curve.precision), ("recall_micro", curve.recall)):
+        for metric, values in (("precision[micro]", curve.precision), ("recall[micro]", curve.recall)):
             yield row | {"metric": metric, "radius": radius, "value": float(values[radius])}
     empty_balls = (plain.retrieved_within[:, : _MOST_RADIUS + 1] == 0).mean(axis=0)
     yield from (

@@ -181,7 +181,7 @@ def by_length(lengths: list[int], turns: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for n_queries, n_database in SIZES:
             say(f"\n{n_queries} queries x {n_database:,} items, {N_CLASSES} classes, CPU time, best of {turns} turns")
-            say("  bits  G pairs/s  ours/C  ours/faiss (top 100)  with mAP[index]: G pairs/s, times the counting")
+            say("  bits  G pairs/s  ours/C  ours/faiss (top 100)  in database order: G pairs/s, times the counting")
             for n_bits in lengths:
                 fewer = max(100, min(n_queries, n_queries * 64 // n_bits))
                 case = Case(fewer, n_database, n_bits)

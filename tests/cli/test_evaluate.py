@@ -123,18 +123,18 @@ def test_bucket_search_and_curves(folder, capsys):
     """A single table of all bits is the ball of radius 0; the curves end with the whole database."""
     content = scores(
         *("--tables", "12x1", "--tables", "1x12", "--pr-curves", "c.csv"),
-        *("--metric", "precision_micro@r0", "--metric", "recall_micro@r0", "--metric", "precision_micro@r11"),
+        *("--metric", "precision@r0[micro]", "--metric", "recall@r0[micro]", "--metric", "precision@r11[micro]"),
     )
     found, means = content["bucket_search"], content["metrics"]
-    assert found["12x1"]["precision_micro"] == means["precision_micro@r0"]
-    assert found["12x1"]["recall_micro"] == means["recall_micro@r0"]
+    assert found["12x1"]["precision[micro]"] == means["precision@r0[micro]"]
+    assert found["12x1"]["recall[micro]"] == means["recall@r0[micro]"]
     # one bit a table: everything that agrees anywhere
-    assert found["1x12"]["precision_micro"] == pytest.approx(means["precision_micro@r11"], rel=1e-12)
-    assert found["1x12"]["F1_micro"] > 0
+    assert found["1x12"]["precision[micro]"] == pytest.approx(means["precision@r11[micro]"], rel=1e-12)
+    assert found["1x12"]["F1[micro]"] > 0
     with open("c.csv") as file:
         curve = list(csv.DictReader(file))
     assert [row["radius"] for row in curve] == [str(radius) for radius in range(13)]
     relevant = (OF_QUERY[:, None] == OF_DATABASE).mean()
-    assert float(curve[-1]["precision_micro"]) == pytest.approx(relevant, rel=1e-8)
-    assert float(curve[0]["recall_micro"]) == pytest.approx(means["recall_micro@r0"], rel=1e-8)
+    assert float(curve[-1]["precision[micro]"]) == pytest.approx(relevant, rel=1e-8)
+    assert float(curve[0]["recall[micro]"]) == pytest.approx(means["recall@r0[micro]"], rel=1e-8)
     assert "12x1" in capsys.readouterr().out

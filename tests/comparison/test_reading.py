@@ -20,7 +20,7 @@ from protocol.report.figure import ABSENT
 from protocol.scores.metadata import PROTOCOL
 
 OUTPUTS = np.random.default_rng(0).normal(size=(60, 16))
-METRICS = ["mAP", "precision@r6", "precision_micro@r6"]
+METRICS = ["mAP", "precision@r6", "precision@r6[micro]"]
 OF_EVALUATE = "not the JSON of `protocol evaluate --json`"
 
 

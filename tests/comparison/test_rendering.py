@@ -135,7 +135,7 @@ def with_curves(summary):
     folder.mkdir(parents=True)
     place = {"ground_truth": row["ground_truth"], "hasher": row["hasher"], "n_bits": row["n_bits"]}
     radii = [
-        place | {"extension": "none", "extension_bits": 0, "metric": f"{side}_micro", "radius": r, "value": value}
+        place | {"extension": "none", "extension_bits": 0, "metric": f"{side}[micro]", "radius": r, "value": value}
         for side, values in (("precision", [0.9, 0.5, 0.1]), ("recall", [0.0001, 0.5, 1.0]))
         for r, value in enumerate(values)
     ]

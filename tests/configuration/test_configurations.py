@@ -109,7 +109,7 @@ def test_the_order_of_unordered_keys_does_not_matter():
 
 def test_all_metrics_are_those_defined_for_the_shortest_code():
     metrics = load({"changes": {"metrics": ["all"], "n_bits": [1, 8]}}).config["metrics"]
-    assert {"mAP", "mAP[index]", "nDCG@1000", "precision@r1"} <= set(metrics)
+    assert {"mAP", "mAP[database-order]", "nDCG@1000", "precision@r1"} <= set(metrics)
     assert "precision@r2" not in metrics
 
 

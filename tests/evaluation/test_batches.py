@@ -40,7 +40,9 @@ def test_any_order_of_batches_gives_the_scores_of_one_call(kind, seed):
     expected = hp.evaluate(hp.Codes(query, binarize="sign"), database, **options)
     assert found.metrics.keys() == expected.metrics.keys()
     order = np.concatenate(added)
-    for name in [name for name in found.per_query if not name.endswith("[index]")]:  # with ties in database order
+    for name in [
+        name for name in found.per_query if not name.endswith("[database-order]")
+    ]:  # with ties in database order
         values = expected.per_query[name]
         np.testing.assert_array_equal(found.per_query[name], values[order] if len(values) == 30 else values)
         assert found.metrics[name] == pytest.approx(expected.metrics[name], abs=1e-14)
@@ -50,11 +52,11 @@ def test_any_order_of_batches_gives_the_scores_of_one_call(kind, seed):
 def test_the_database_order_is_that_of_adding():
     rng = np.random.default_rng(0)
     query, database, query_labels, database_labels = items(rng, "integers")
-    evaluator = hp.Evaluator(n_bits=12, metrics=["mAP[index]"])
+    evaluator = hp.Evaluator(n_bits=12, metrics=["mAP[database-order]"])
     evaluator.add_queries(query > 0, query_labels)
     for rows in np.array_split(np.arange(70), 4):
         evaluator.add_database(database[rows] > 0, database_labels[rows])
-    options = {"query_labels": query_labels, "database_labels": database_labels, "metrics": ["mAP[index]"]}
+    options = {"query_labels": query_labels, "database_labels": database_labels, "metrics": ["mAP[database-order]"]}
     assert evaluator.evaluate().metrics == hp.evaluate(query > 0, database > 0, **options).metrics
     evaluator.clear()
     with pytest.raises(ProtocolError, match=r"^query codes are missing: no batch was added\.$"):

@@ -54,14 +54,14 @@ def test_the_conventions_by_name():
         ("hashnet", "mAP@1[retrieved]", 1.0),
         ("hashnet", "mAP", sum(EXPECTED) / 2),
         ("hashnet", "precision@r0", (1 + 0 + 0) / 3),
-        ("mihash", "mAP[index]", sum(IN_ORDER) / 2),
+        ("mihash", "mAP[database-order]", sum(IN_ORDER) / 2),
         ("mihash", "mAP@1000[retrieved]", sum(EXPECTED) / 2),
         ("mihash", "precision@r2", (1 / 2 + 0 + 1 / 2) / 3),
-        ("thesis", "mAP[index]", sum(IN_ORDER) / 3),
+        ("thesis", "mAP[database-order]", sum(IN_ORDER) / 3),
         # Pooled, by radius 0, 1, 2: relevant 1, 3, 4 of 3, 9, 12 retrieved.
         ("thesis", "AUPRC[trapezoid]", 1 / 3 * (1 - 1 / 4)),
-        ("thesis", "precision_micro@r2", 4 / 12),
-        ("thesis", "F1_micro@r2", 2 * (4 / 12) / (4 / 12 + 1)),
+        ("thesis", "precision@r2[micro]", 4 / 12),
+        ("thesis", "F1@r2[micro]", 2 * (4 / 12) / (4 / 12 + 1)),
         ("habir", "AUPRC[area]", 1 / 3),  # from recall 0
         ("mlgap", "mAP[best]", (1 + 0 + (1 / 2 + 2 / 4) / 2) / 3),
         ("mlgap", "mAP[worst]", ((1 + 2 / 3) / 2 + 0 + (1 / 3 + 2 / 4) / 2) / 3),

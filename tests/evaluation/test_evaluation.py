@@ -51,14 +51,14 @@ def test_the_spread_lists_every_map_once_with_its_conventions():
     by_row = {(row.metric, row.empty): row for row in result.spread}
     values = [row.value for row in result.spread]
     assert values == sorted(values, reverse=True)
-    for name, value in (("mAP[best]", 1.0), ("mAP[worst]", 5 / 6), ("mAP[index]", 5 / 6), ("mAP", 11 / 12)):
+    for name, value in (("mAP[best]", 1.0), ("mAP[worst]", 5 / 6), ("mAP[database-order]", 5 / 6), ("mAP", 11 / 12)):
         assert by_row[name, ("zero",)].value == pytest.approx(value / 2)
         assert by_row[name, ("drop",)].value == pytest.approx(value)
     assert {key: row.conventions for key, row in by_row.items() if row.conventions} == {
         ("mAP", ("zero",)): ("default", "talr", "mlgap", "deephash"),
         ("mAP", ("drop",)): ("hashnet",),
-        ("mAP[index]", ("drop",)): ("mihash",),
-        ("mAP[index]", ("zero",)): ("thesis",),
+        ("mAP[database-order]", ("drop",)): ("mihash",),
+        ("mAP[database-order]", ("zero",)): ("thesis",),
         ("AUPRC[area]", ("zero", "drop")): ("habir",),
     }
     assert not any("@" in row.metric for row in result.spread)

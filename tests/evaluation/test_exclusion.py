@@ -51,7 +51,7 @@ def test_asymmetric_and_vector_scores_without_queries():
     options = {"query": real, "ranking": "asymmetric", "metrics": ["mAP", "mAP@5[all]"]}
     assert without(**options).metrics == pytest.approx(found(remaining, **options).metrics)
     query, database = RNG.normal(size=(30, 6)), RNG.normal(size=(80, 6))
-    options = {"metrics": ["mAP", "recall_micro@r1"]}
+    options = {"metrics": ["mAP", "recall@r1[micro]"]}
     every = quantisation(Nearest(query, database, k=[1, 5]), **options).without(EXCLUDED)
     alone = quantisation(Nearest(np.delete(query, EXCLUDED, axis=0), database, k=[1, 5]), **options)
     assert every.metrics == pytest.approx(alone.metrics)
@@ -59,7 +59,7 @@ def test_asymmetric_and_vector_scores_without_queries():
 
 
 def test_the_table_and_the_json_have_both_and_identify_the_queries():
-    left = without(metrics=["mAP", "precision_micro@r2", "utilisation"])
+    left = without(metrics=["mAP", "precision@r2[micro]", "utilisation"])
     digest = hashlib.sha256(b"2\n4\n9\n").hexdigest()
     lines = str(left).split("\n")
     assert lines[:2] == [

@@ -146,9 +146,12 @@ def test_the_trec_files_lack_the_own_items(tmp_path):
     assert written.expected == result.metrics["mAP"]
     reversed_items = [codes_[::-1] for codes_ in (CODES, CLASSES)]
     flipped = evaluate(
-        *[reversed_items[0]] * 2, truth=Labels(*[reversed_items[1]] * 2), metrics="mAP[index]", leave_one_out=True
+        *[reversed_items[0]] * 2,
+        truth=Labels(*[reversed_items[1]] * 2),
+        metrics="mAP[database-order]",
+        leave_one_out=True,
     )
-    assert written.by_document_id == pytest.approx(flipped.metrics["mAP[index]"], abs=1e-12)
+    assert written.by_document_id == pytest.approx(flipped.metrics["mAP[database-order]"], abs=1e-12)
 
 
 NOTE = "`protocol evaluate --leave-one-out` (Python: leave_one_out=True) leaves each query out of its own ranking"

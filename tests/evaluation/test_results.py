@@ -58,10 +58,10 @@ def test_every_metric_and_every_table_is_printed_in_100_columns(tmp_path):
 def test_the_spread_is_shown_with_the_conventions():
     text = str(found(metrics=["mAP"], spread=True))
     assert "values that published conventions report as mAP, from 0.3833 to 0.8333, and others:" in text
-    rows = [line.split() for line in text.split("\n") if line.startswith("mAP[index]")]
+    rows = [line.split() for line in text.split("\n") if line.startswith("mAP[database-order]")]
     assert rows == [
-        ["mAP[index]", "0.8333", "left", "out", "mihash"],
-        ["mAP[index]", "0.4167", "counted", "as", "0", "thesis"],
+        ["mAP[database-order]", "0.8333", "left", "out", "mihash"],
+        ["mAP[database-order]", "0.4167", "counted", "as", "0", "thesis"],
     ]
     assert re.search("make no difference +habir", text)
     assert re.search(r"^mAP\[worst\] +0.* +left out$", text, re.M)

@@ -26,7 +26,7 @@ def score(way, query, database, related):
             relevant = [r and 2 * key < len(query[0]) for key, r in zip(keys, relevant, strict=True)]
         values.append(of_query(way.measure, variants, keys, relevant))
         ranked.append((keys, relevant))
-    if way.measure.startswith("AUPRC["):
+    if way.measure.startswith("AUPRC[") and not way.measure.endswith("macro]"):
         return area_under_curve(way.measure[6:-1], ranked, variants.get("undefined") == "left-out")
     if variants.get("undefined") == "one":
         values = [1.0 if value is None else value for value in values]

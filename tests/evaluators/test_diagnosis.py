@@ -176,7 +176,7 @@ SEEDED = [
 ]
 REPORTED_AS_MAP = [
     *(Way(f"AUPRC[{rule}]", ()) for rule in ("area", "trapezoid", "sum")),
-    Way("AUPRC_macro[area]", ()),
+    Way("AUPRC[area,macro]", ()),
     *(INDEX.but(measure) for measure in ("MRR", "R-precision", "mAP@R", "mAP@r2", "hit@10", "P@10", "nDCG@10")),
     *(INDEX.but(measure, undefined="left-out") for measure in ("MRR", "R-precision", "mAP@R")),
     *(INDEX.but("mAP@10", denominator=name) for name in ("", "retrieved", "min", "K")),

@@ -20,7 +20,7 @@ IN_ORDER = {
     "index_precisions": np.array([[0.5, 0, 0], [0, 0, 0], [0, 1, 0]]),
     "index_top": np.array([[2.0, 0, 0], [0, 0, 0], [1, 1, 1]]),
 }
-ONE_EACH = ["P@1", "R@1", "F1@r1", "F1_micro@r1", "entropy", "collision", "largest_bucket", "lookups@r1", "empty@r1"]
+ONE_EACH = ["P@1", "R@1", "F1@r1", "F1@r1[micro]", "entropy", "collision", "largest_bucket", "lookups@r1", "empty@r1"]
 ONE_EACH += ["utilisation", "AUPRC[sum]", "mAP", "ACG@1", "WAP", "WAP@1[retrieved]"]
 ONE_EACH += ["MRR", "hit@1", "R-precision", "mAP@R", "mAP@r1"]
 
@@ -89,13 +89,13 @@ def test_drop_makes_undefined_values_nan(name, expected):
         (  # no point at an empty radius
             [[0, 2, 3], [2, 3, 0], [1, 2, 2]],
             [[0, 1, 2], [0, 0, 0], [1, 0, 2]],
-            "AUPRC_macro[area]",
+            "AUPRC[area,macro]",
             [1 / 6 + (1 / 2 + 3 / 5) / 3, 0.0, 1 / 3 + (1 / 3 + 3 / 5) / 2 * 2 / 3],
             [1 / 6 + (1 / 2 + 3 / 5) / 3, np.nan, 1 / 3 + (1 / 3 + 3 / 5) / 2 * 2 / 3],
         ),
         ([[0, 2], [1, 1]], [[0, 0], [0, 1]], "F1@r0", [0.0, 0.0], [np.nan, 0.0]),
         ([[0, 2]], [[0, 0]], "F1@r0", [0.0], [np.nan]),
-        ([[0, 2]], [[0, 0]], "F1_micro@r0", [0.0], [np.nan]),
+        ([[0, 2]], [[0, 0]], "F1@r0[micro]", [0.0], [np.nan]),
         ([[0, 2]], [[0, 0]], "F0.5@r0", [0.0], [np.nan]),
         ([[1, 0]], [[0, 0]], "collision", [0.0], [np.nan]),  # one item has no pair to collide
     ],
@@ -118,7 +118,7 @@ def test_numbers_beyond_the_database_and_the_code():
         ("P@99", "precision@r2"),
         ("R@99", "recall@r2"),
         ("F1@r9", "F1@r2"),
-        ("F0.5_micro@r9", "F0.5_micro@r2"),
+        ("F0.5@r9[micro]", "F0.5@r2[micro]"),
         ("lookups@r9", "lookups@r2"),
         ("mAP@r9", "mAP"),
         ("hit@99", "R@99"),
@@ -131,7 +131,7 @@ def test_numbers_beyond_the_database_and_the_code():
     ("function", "options", "message"),
     [
         (evaluate, {"names": ["mAQ"]}, r"Unknown metric 'mAQ'. Did you mean 'mAP'\?"),
-        (evaluate, {"names": ["F0_micro@r1"]}, "beta must be a finite number > 0, got 0"),
+        (evaluate, {"names": ["F0@r1[micro]"]}, "beta must be a finite number > 0, got 0"),
         (average_precision, {"cutoff": 0}, "cutoff must be an integer >= 1, got 0"),
         (average_precision, {"ties": "random"}, r"ties must be best, expected, index or worst,"),
         (
@@ -173,7 +173,7 @@ def test_missing_arrays_are_reported():
     with pytest.raises(
         ProtocolError, match=r"counts have no index_precisions: request it with count\(..., index_order=True\)."
     ):
-        evaluate(COUNTS, ["mAP[index]"])
+        evaluate(COUNTS, ["mAP[database-order]"])
     without = replace(COUNTS, largest_bucket=None)
     with pytest.raises(ProtocolError, match=r"^counts have no largest_bucket: .*largest_bucket=True\)\.$"):
         evaluate(without, ["mLGAP@r1"])
@@ -186,15 +186,15 @@ def test_missing_arrays_are_reported():
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("mAP[index]", [0.5, np.nan, 1.0]),
-        ("mAP@r0[index]", [0.5, np.nan, np.nan]),
-        ("mAP@r9[index]", [0.5, np.nan, 1.0]),
-        ("MRR[index]", [0.5, np.nan, 1.0]),
-        ("hit@1[index]", [0.0, np.nan, 1.0]),
-        ("hit@2[index]", [1.0, np.nan, 1.0]),
-        ("hit@99[index]", [1.0, np.nan, 1.0]),
-        ("R-precision[index]", [0.0, np.nan, 1.0]),
-        ("mAP@R[index]", [0.0, np.nan, 1.0]),
+        ("mAP[database-order]", [0.5, np.nan, 1.0]),
+        ("mAP@r0[database-order]", [0.5, np.nan, np.nan]),
+        ("mAP@r9[database-order]", [0.5, np.nan, 1.0]),
+        ("MRR[database-order]", [0.5, np.nan, 1.0]),
+        ("hit@1[database-order]", [0.0, np.nan, 1.0]),
+        ("hit@2[database-order]", [1.0, np.nan, 1.0]),
+        ("hit@99[database-order]", [1.0, np.nan, 1.0]),
+        ("R-precision[database-order]", [0.0, np.nan, 1.0]),
+        ("mAP@R[database-order]", [0.0, np.nan, 1.0]),
     ],
 )
 def test_index_order_returns_the_counted_values(name, expected):

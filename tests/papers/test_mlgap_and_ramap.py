@@ -40,7 +40,7 @@ def test_the_uniformity_factor():
 
 
 def test_the_order_of_items():
-    moved = {"mLGAP@r3": 0, "mAP[index]": 0}
+    moved = {"mLGAP@r3": 0, "mAP[database-order]": 0}
     for seed in range(20):
         rng = np.random.default_rng(seed)
         query, database = codes.pack(rng.random((4, 5)) < 0.5), codes.pack(rng.random((60, 5)) < 0.5)

@@ -182,13 +182,13 @@ def test_a_ranking_of_the_figure():
 def test_the_f_measure():
     """3 true positives, 1 false positive and 2 false negatives; then random codes at every radius, pooled or not."""
     pooled = histograms([[1, 3, 0], [3, 1, 0]], [[1, 1, 0], [2, 1, 0]])
-    agrees("S4-03", {"micro F1": value(pooled, "F1_micro@r0")})
-    assert [value(pooled, f"F{beta}_micro@r0") for beta in ("0.01", "100")] == pytest.approx([0.75, 0.6], abs=1e-4)
+    agrees("S4-03", {"micro F1": value(pooled, "F1@r0[micro]")})
+    assert [value(pooled, f"F{beta}@r0[micro]") for beta in ("0.01", "100")] == pytest.approx([0.75, 0.6], abs=1e-4)
     betas, differing, wrong = ("0.01", "0.5", "1", "2", "100"), 0, 0
-    for seed, radius, average in itertools.product(range(5), range(5), ("", "_micro")):
+    for seed, radius, average in itertools.product(range(5), range(5), ("", "[micro]")):
         counts = random_counts(seed, 4)
-        p, r = (per_query(counts, f"{name}{average}@r{radius}") for name in ("precision", "recall"))
-        scores = np.array([per_query(counts, f"F{beta}{average}@r{radius}") for beta in betas])
+        p, r = (per_query(counts, f"{name}@r{radius}{average}") for name in ("precision", "recall"))
+        scores = np.array([per_query(counts, f"F{beta}@r{radius}{average}") for beta in betas])
         defined = (p > 0) & (r > 0)
         for beta, values in zip(map(float, betas), scores, strict=True):
             expected = (1 + beta**2) * p * r / np.where(defined, beta**2 * p + r, 1)

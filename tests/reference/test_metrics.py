@@ -356,8 +356,8 @@ def test_ball_metrics(small, radius):
     reference = {
         "precision": [divided(tp, n) for tp, n, _, _ in here],
         "recall": [divided(tp, n_relevant) for tp, _, n_relevant, _ in here],
-        "precision_micro": [divided(total, size)],
-        "recall_micro": [divided(total, relevant)],
+        "precision[micro]": [divided(total, size)],
+        "recall[micro]": [divided(total, relevant)],
         "empty": [float(n == 0) for _, n, _, _ in here],
         "lookups": [len(here[0][3])],
     }
@@ -372,10 +372,13 @@ def test_ball_metrics(small, radius):
     for beta in ("0.5", "1", "2"):
         options = {"beta": float(beta), "zero_division": 0}
         reference[f"F{beta}"] = [fbeta_score(*pair, **options) for pair in zip(is_relevant, inside, strict=True)]
-        reference[f"F{beta}_micro"] = [fbeta_score(is_relevant.ravel(), inside.ravel(), **options)]
-    values = evaluate(counts, [f"{name}@r{radius}" for name in reference])
+        reference[f"F{beta}[micro]"] = [fbeta_score(is_relevant.ravel(), inside.ravel(), **options)]
+    named = {
+        name: f"{name.removesuffix('[micro]')}@r{radius}{'[micro]' * name.endswith('[micro]')}" for name in reference
+    }
+    values = evaluate(counts, list(named.values()))
     for name, expected_values in reference.items():
-        np.testing.assert_allclose(values[f"{name}@r{radius}"], expected_values, rtol=1e-13, err_msg=name)
+        np.testing.assert_allclose(values[named[name]], expected_values, rtol=1e-13, err_msg=name)
 
 
 @pytest.mark.parametrize(("n_bits", "n_items"), [(4, 40), (2, 60), (12, 30), (1, 1), (3, 2)])
@@ -396,9 +399,9 @@ def test_index_order_is_a_stable_sort(n_bits, n_items):
         balls = zip(ranked, (distances <= radius).sum(axis=1).tolist(), strict=True)
         references[f"mAP@r{radius}"] = [slow_ap_of_first(*ball) for ball in balls]
     for (name, reference), empty in itertools.product(references.items(), ("zero", "drop")):
-        values = evaluate(counts, [f"{name}[index]"], empty=empty)[f"{name}[index]"]
+        values = evaluate(counts, [f"{name}[database-order]"], empty=empty)[f"{name}[database-order]"]
         np.testing.assert_allclose(values, [expected([value], empty) for value in reference], rtol=1e-13, err_msg=name)
-    worst, index, best = evaluate(counts, ["mAP[worst]", "mAP[index]", "mAP[best]"]).values()
+    worst, index, best = evaluate(counts, ["mAP[worst]", "mAP[database-order]", "mAP[best]"]).values()
     assert (worst <= index + 1e-13).all()
     assert (index <= best + 1e-13).all()
 
@@ -455,7 +458,7 @@ def test_macro_auprc(small):
         points = [(found / relevant, found / n) for found, n, relevant, _ in query if n and relevant]
         steps = itertools.pairwise([(0, points[0][1]), *points] if points else [])
         areas.append(sum((r1 - r0) * (p0 + p1) / 2 for (r0, p0), (r1, p1) in steps))
-    np.testing.assert_allclose(evaluate(counts, ["AUPRC_macro[area]"])["AUPRC_macro[area]"], areas, rtol=1e-13)
+    np.testing.assert_allclose(evaluate(counts, ["AUPRC[area,macro]"])["AUPRC[area,macro]"], areas, rtol=1e-13)
 
 
 UNTIED = np.random.default_rng(6).integers(0, 4, (12, 25)) * (np.random.default_rng(7).random((12, 25)) < 0.4)

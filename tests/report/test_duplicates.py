@@ -101,7 +101,7 @@ def test_the_script_scores_the_other_queries_alone(root, tmp_path, monkeypatch):
         wildcards=SimpleNamespace(feature="gist", hasher="itq"),
         params=SimpleNamespace(
             dataset="cifar10",
-            metrics=["mAP", "precision_micro@r0"],
+            metrics=["mAP", "precision@r0[micro]"],
             empty="zero",
             splits=[("standard", 3)],
         ),

@@ -36,8 +36,8 @@ def test_precision_recall_and_empty_balls_at_every_radius_by_their_definitions()
     for radius in range(N_BITS + 1):
         within = distances <= radius
         precision = (within & relevant).sum() / within.sum() if within.any() else 0
-        assert values(rows, metric="precision_micro")[radius] == pytest.approx(precision)
-        assert values(rows, metric="recall_micro")[radius] == pytest.approx((within & relevant).sum() / relevant.sum())
+        assert values(rows, metric="precision[micro]")[radius] == pytest.approx(precision)
+        assert values(rows, metric="recall[micro]")[radius] == pytest.approx((within & relevant).sum() / relevant.sum())
         assert values(rows, metric="empty")[radius] == pytest.approx((~within.any(axis=1)).mean())
 
 

@@ -29,7 +29,7 @@ def curves_section(results: Results) -> Section:
 
 def _chance(results: Results) -> "pd.DataFrame":
     """Return the precision of a random order, which is that of the ball that contains the whole database."""
-    radii = at(results.table["radii"], extension="none", metric="precision_micro")
+    radii = at(results.table["radii"], extension="none", metric="precision[micro]")
     return radii[radii["radius"] == radii["n_bits"]][[*_CELL, "value"]].rename(columns={"value": "chance"})
 
 
@@ -61,7 +61,7 @@ def pr_points(radii: "pd.DataFrame", curve: Sequence[str]) -> "pd.DataFrame":
     """
     on = [*curve, "radius"]
     precision, recall = (
-        at(radii, metric=f"{side}_micro", extension="none")[[*on, "value"]].rename(columns={"value": side})
+        at(radii, metric=f"{side}[micro]", extension="none")[[*on, "value"]].rename(columns={"value": side})
         for side in ("precision", "recall")
     )
     rows = precision.merge(recall, on=on).sort_values("radius", kind="stable")

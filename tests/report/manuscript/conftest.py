@@ -61,7 +61,7 @@ def radii_rows():
     for (number, hasher), n_bits in itertools.product(enumerate(HASHERS), LENGTHS):
         for radius in range(n_bits + 1):
             recall = (radius / n_bits) ** (1 + number)
-            sides = {"precision_micro": 0.1 + 0.8 * (1 - recall) ** (3 - number), "recall_micro": recall}
+            sides = {"precision[micro]": 0.1 + 0.8 * (1 - recall) ** (3 - number), "recall[micro]": recall}
             own = PLACE | {"hasher": hasher, "n_bits": n_bits, "radius": radius, "extension": "none"}
             rows += [own | {"metric": metric, "value": value} for metric, value in sides.items()]
     return pd.DataFrame(rows)
