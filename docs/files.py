@@ -16,7 +16,6 @@ import h5py
 
 from protocol import papers
 from protocol.provenance import storage
-from protocol.scores import tables
 
 PAGE = Path(__file__).parent / "reference" / "files.md"
 _ABOVE = """\
@@ -30,14 +29,12 @@ in their database. `R` is the number of the run. `LIST` is the name of an offici
 HDF5 files begin with 512 bytes that contain the SHA-256 of the rest (`tail -c +513 FILE | sha256sum`), and have two
 attributes: `digest`, which depends only on the arrays and the provenance, and `provenance`, a JSON object:
 
-| key | content |
-|---|---|
-| `maker` | the stage that made the file, such as `split improved` |
-| `parameters` | the options of that stage |
-| `inputs` | the digests of the files that it read |
-| `seed` | the seed of its random numbers, or null |
-| `versions` | the versions of Python and of the libraries |
-| `notes` | notes for readers of the results, including those of the inputs |
+- `maker`: the stage that made the file, such as `split improved`
+- `parameters`: the options of that stage
+- `inputs`: the digests of the files that it read
+- `seed`: the seed of its random numbers, or null
+- `versions`: the versions of Python and of the libraries
+- `notes`: notes for readers of the results, including those of the inputs
 
 The SHA-256 of a CSV or JSON file is in a file next to it (`sha256sum -c summary.csv.sha256`). Next to each SHA-256 of a
 result of an experiment is a line `# made with seeds DIGEST, options DIGEST, code DIGEST`. These digests cover the job
@@ -70,10 +67,7 @@ _HDF5 = {
     },
     "NAME/splits/SPLIT/runR/splits.h5": {
         "database": "Row numbers of the items that are ranked for each query, ascending.",
-        "query": "As in the sampled split.",
-        "train": "As in the sampled split.",
-        "validation_query": "As in the sampled split.",
-        "validation_database": "As in the sampled split.",
+        "query|train|validation_query|validation_database": "As in the sampled split.",
     },
     "NAME/FEATURE/SAMPLE/runR/preprocessing.h5": {
         "mean": "The mean of the training set, (d,), if it is subtracted.",
@@ -108,7 +102,7 @@ _HDF5 = {
         "number and sum of precisions of the relevant items up to rank R, (n_queries, 3).",
     },
 }
-_PLACES = {"N_BITS": r"\d+", "LEARNED": r"\w+_(?:/[\w.]+)?"}
+_PATTERNS = {"N_BITS": r"\d+", "LEARNED": r"\w+_(?:/[\w.]+)?"}
 _NOTES = {
     "counts/HASHER.h5": "Counts have the smallest unsigned type that can represent them. They are those of the plain "
     "codes, from which those of extension codes follow (`HammingCounts.extended`)."
@@ -171,7 +165,7 @@ _COLUMNS = {
 _OTHERS = {
     "`NAME/report.html`": "The report, one page that opens offline.",
     "`NAME/figures/`, `NAME/tables/`": "Only with the target `paper`: "
-    "[figures and tables for a paper](../how-to/figures-for-a-paper.md).",
+    "[figures and tables for a paper](../how-to/figures-and-tables.md).",
     "`NAME/selection.csv`": "Only with `hasher_grids`: the validation score of each combination, and the choice.",
     "`NAME/excluded.csv`": "Only with the key `exclude_queries`: the position of each excluded query in the list of "
     "queries, with its row number and id, by split and run.",
@@ -188,32 +182,36 @@ _OTHERS = {
 
 def page(experiment: Path) -> str:
     """Return the page for the files of a finished experiment, such as results/digits."""
-    results = experiment.parent
+    results, described = experiment.parent, set[str]()
     parts = [_ABOVE, *(_hdf5(results, experiment.name, name) for name in _HDF5)]
-    parts += [_table(experiment, name) for name in _TABLES]
-    others = tables.markdown(["file", "content"], _OTHERS.items())
+    parts += [_table(experiment, name, described) for name in _TABLES]
+    others = "\n".join(f"- {file}: {content}" for file, content in _OTHERS.items())
     return "\n".join([*parts, f"## Other files\n\n{others}\n"])
 
 
 def _hdf5(results: Path, experiment: str, name: str) -> str:
     """Return the section of a kind of HDF5 file: each array with its type, dimensions and description."""
-    found: dict[str, set[str]] = {array: set() for array in _HDF5[name]}
+    forms: dict[str, set[str]] = {array: set() for array in _HDF5[name]}
     pattern = name.replace("NAME", experiment).replace("runR", "run*")
     for path in results.glob(re.sub(r"\b[A-Z]{4,}\b", "*", pattern)):
         _check_provenance(path)
         for array, form in _arrays(path):
-            found[_described(array, _HDF5[name], path)].add(form)
-    rows = [
-        [f"`{array}`", "; ".join(sorted(forms)) or "not in this experiment", _HDF5[name][array]]
-        for array, forms in found.items()
-    ]
+            forms[_described(array, _HDF5[name], path)].add(form)
+    lines = []
+    for array, of_array in forms.items():
+        form = "; ".join(sorted(of_array)) or "not in this experiment"
+        lines.append(f"- {_names(array)} ({form}): {_HDF5[name][array]}")
     note = [f"{text}\n" for file, text in _NOTES.items() if name.endswith(file)]
-    return "\n".join([f"## `{name}`\n", *note, tables.markdown(["array", "type", "content"], rows), ""])
+    return "\n".join([f"## `{name}`\n", *note, *lines, ""])
+
+
+def _names(alternatives: str) -> str:
+    return ", ".join(f"`{name}`" for name in alternatives.split("|"))
 
 
 def _check_provenance(path: Path) -> None:
     """Raise SystemExit if a provenance record lacks a key that the page describes."""
-    described = re.findall(r"^\| `(\w+)` \|", _ABOVE, re.MULTILINE)
+    described = re.findall(r"^- `(\w+)`:", _ABOVE, re.MULTILINE)
     missing = set(described) - storage.read_provenance(path).keys()
     if missing:
         raise SystemExit(f"{path}: provenance: needs the keys {described}; {missing} is missing")
@@ -232,19 +230,23 @@ def _arrays(path: Path) -> Iterator[tuple[str, str]]:
 def _described(array: str, described: Mapping[str, str], path: Path) -> str:
     """Return the pattern, among those with a description, that an array has."""
     for pattern in described:
-        if re.fullmatch(re.sub(r"[A-Z_]{4,}|runR", lambda part: _PLACES.get(part[0], r"\w+"), pattern), array):
+        if re.fullmatch(re.sub(r"[A-Z_]{4,}|runR", lambda part: _PATTERNS.get(part[0], r"\w+"), pattern), array):
             return pattern
     raise SystemExit(f"{path}: array {array!r} has no description in {__file__}")
 
 
-def _table(experiment: Path, name: str) -> str:
-    """Return the section of a table: each column with its description."""
+def _table(experiment: Path, name: str, described: set[str]) -> str:
+    """Return the section of a table: each column with its description, unless an earlier table has it."""
     if name == "claims.json":  # only a reproduction writes it
         columns = list(papers.FIELDS)
     else:
         columns = next(csv.reader((experiment / name).read_text().splitlines()))
-    rows = [[f"`{column}`", _COLUMNS[column]] for column in columns]
-    return "\n".join([f"## `NAME/{name}`\n", f"{_TABLES[name]}\n", tables.markdown(["column", "content"], rows), ""])
+    earlier = [f"`{column}`" for column in columns if column in described]
+    lines = [f"- `{column}`: {_COLUMNS[column]}" for column in columns if column not in described]
+    described.update(columns)
+    if earlier:
+        lines.insert(0, f"- {', '.join(earlier)}: as above.")
+    return "\n".join([f"## `NAME/{name}`\n", f"{_TABLES[name]}\n", *lines, ""])
 
 
 if __name__ == "__main__":

@@ -5,21 +5,21 @@ python docs/generate.py
 
 import argparse
 import functools
-import importlib
 import inspect
+import itertools
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from protocol import cli, papers, registry
 from protocol.cli._explanation import entries, properties
-from protocol.cli.list import markdown
 from protocol.configuration.options import options, plain
 from protocol.configuration.schema import filled, keys, phrase
-from protocol.scores import tables
 from protocol.shipped import configs, description
 
 FOLDER = Path(__file__).parent / "reference"
@@ -37,7 +37,7 @@ _TITLES = {
 _ABOVE = {
     "dataset": "The key `dataset` of a config file names a dataset, and `dataset_options` sets its options. "
     "Files are downloaded from their official address or from a "
-    "[mirror](../how-to/use-a-mirror-or-work-offline.md).",
+    "[mirror](../how-to/operate-the-pipeline.md#use-a-mirror-or-work-offline).",
     "feature": "Vectors that describe the items, from which hashers learn. The key `features` of a config file "
     "names them.",
     "ground_truth": "A ground truth defines the database items that are relevant to a query "
@@ -47,20 +47,22 @@ _ABOVE = {
     "`splits` of a config file names protocols; the key `split_sizes` states the sizes that a protocol leaves open.",
     "hasher": "A hasher learns hash functions from the training set and encodes queries and database. The key "
     "`hashers` of a config file names hashers, `hasher_options` sets their options, and `hasher_grids` lists "
-    "values to select from.",
+    "values to select from. Every hasher has the options `n_bits` and `seed`.",
     "quantiser": "A quantiser compresses vectors of real numbers. `protocol quantisation --quantiser NAME` compares it "
-    "with binary codes at equal bytes ([guide](../how-to/compare-representations.md)), with options in the form "
-    "`pq:m=16`. Every hasher that learns from vectors alone is also a quantiser. In the column of sizes, d is the "
-    "dimension of the vectors.",
+    "with binary codes at equal bytes ([guide](../how-to/measure-lost-recall.md)), with options in the form "
+    "`pq:m=16`. Every hasher that learns from vectors alone is also a quantiser. In sizes, d is the dimension of the "
+    "vectors.",
     "metric": "The names of metrics in config files, commands and results. K, R and beta stand for numbers: write "
-    "`mAP@1000[all]` for `mAP@K[all]`, `precision@r2` for `precision@rR`, and `F0.5@r2` for `F_beta@rR`.\n\n"
+    "`mAP@1000[all]` for `mAP@K[all]`, `precision@r2` for `precision@rR`, and `F0.5@r2` for `F_beta@rR`. "
+    "[Counting](../explanation/counting.md) derives the formulas, and the definitions of ties are explained in "
+    "[Ties](../explanation/ties.md).\n\n"
     "For a query without relevant items, or with an empty Hamming ball, some metrics are 0/0. By default, such a value "
-    "counts as 0; `empty: drop` in a config file leaves the query out of the mean. Values are expected values over all "
-    "orders of [ties](../explanation/ties.md), unless the name of the metric states otherwise.",
+    "counts as 0; `undefined: drop` in a config file leaves the query out of the mean.",
     "convention": "A convention describes how a paper or a tool computes its scores: which metrics, and how undefined "
     "values count. `protocol evaluate --convention NAME` applies it.",
     "finding": "The problems that `protocol audit` can find in a split. Each finding is an error, a warning or "
-    "information; the same finding can be an error under one protocol and inherent in another.",
+    "information; the same finding can be an error under one protocol and inherent in another. `protocol audit` also "
+    "prints how the papers treat it.",
 }
 _FAMILIES = {
     "metric": {
@@ -81,16 +83,30 @@ _FAMILIES = {
         "Neural networks": ["networks"],
         "Two modalities": ["cross_modal"],
     },
-}  # by the module of a metric and the package of a hasher; each entry of these kinds has a page of its own
+}  # by the module of a metric and the package of a hasher
+_PAPERS = {
+    "thesis": ("Moran 2016, thesis",),
+    "TALR": (
+        "He et al. 2018, Hashing as Tie-Aware Learning to Rank",
+        "He et al., Hashing as Tie-Aware Learning to Rank",
+        "He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank",
+    ),
+    "RAMAP paper": ("Jiang, Li, Li, On the Evaluation Metric for Hashing",),
+    "mLGAP paper": ("Mean Local Group Average Precision",),
+    "McSherry and Najork": (
+        "McSherry and Najork 2008, Computing IR Performance Measures Efficiently in the Presence of Tied Scores",
+    ),
+    "IDHN": (
+        "Zhang et al., IDHN (Improved Deep Hashing with Soft Pairwise Similarity for Multi-label Image Retrieval)",
+    ),
+    "HashNet": ("Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation",),
+}  # short names of sources that many entries have; the first spelling is the one that the page explains
 _CONFIGURATION = """\
 # Configuration
 
 A config file is YAML and describes one experiment. This page is generated from the schema against which config files
-are checked, `workflow/schemas/config.schema.yaml`.
-
-`protocol check FILE` checks a config file and prints what would run. The option `--config KEY=VALUE` of this command
-and of `snakemake` changes a key. `protocol list` lists the plug-ins, and `protocol list hashers itq` explains one of
-them with its options.
+are checked, `workflow/schemas/config.schema.yaml`. `protocol check FILE` checks a config file and prints what would
+run. The option `--config KEY=VALUE` of this command and of `snakemake` changes a key.
 
 The keys `runs`, `splits`, `ground_truths`, `hashers`, `n_bits` and `extensions` apply to every feature. Below a
 feature, they apply to that feature alone.
@@ -111,57 +127,16 @@ A name has one meaning in the whole file: once it is defined, other lists may co
 _EVALUATIONS = """\
 The standard evaluation ranks by Hamming distance, takes the expected value over ties, divides average precision by all
 relevant items, counts a query without relevant items as 0, and takes the mean over the queries. This page lists the
-differences from it that `protocol explain` and `protocol diagnose` know. An evaluation has at most one difference of
-each family. Its weight is the sum of the weights of its differences: 1 for a convention of many tools, 2 for a rarer
-convention or a fault of several tools, and 3 for a fault of one tool. Measures other than mAP, nDCG, precision and
-recall (AUPRC, MRR, R-precision, hit rate) weigh 1 more. The sources are public code; `sklearn`, `numpy` and `torch` are
-libraries, and all others are repositories."""
-_HASHER_CLASSES = """
-The page of each [hasher](../hashers.md) describes its class.
-"""
-_METRIC_MODULES = """
-```{toctree}
-:maxdepth: 1
-:glob:
-
-metrics/*
-```
-"""
-_PACKAGES = {
-    "auditing": "Auditing",
-    "comparison": "Comparison",
-    "configuration": "Configuration",
-    "counting": "Counting",
-    "datasets": "Datasets",
-    "duplicates": "Near-duplicates",
-    "evaluation": "Evaluation",
-    "evaluators": "Evaluators",
-    "features": "Features",
-    "hashers": "Hashers",
-    "metrics": "Metrics",
-    "papers": "Claims of the papers",
-    "provenance": "Provenance",
-    "quantisers": "Quantisers",
-    "report": "Report",
-    "scores": "Tables of scores",
-    "selection": "Selection of options",
-    "splits": "Splits",
-    "studies": "Studies",
-    "truth": "Ground truths",
-    "verification": "Verification",
-}
+differences from it that `protocol explain` and `protocol diagnose` know, with their weights and, where public code has
+them, the sources. An evaluation has at most one difference of each family, and its weight is the sum of their weights:
+1 for a convention of many tools, 2 for a rarer convention or a fault of several tools, and 3 for a fault of one tool.
+Measures other than mAP, nDCG, precision and recall (AUPRC, MRR, R-precision, hit rate) weigh 1 more. `sklearn`, `numpy`
+and `torch` are libraries, and all other sources are repositories."""
 
 
 def pages() -> dict[str, Callable[[], str]]:
     """Return the functions that write the pages, by the page's name."""
-    listed = {f"{kind.replace('_', '-')}s": functools.partial(_listed, kind) for kind in _TITLES}
-    for kind in _FAMILIES:
-        for entry in entries(kind):
-            listed[f"{kind}s/{_file(entry.name)}"] = functools.partial(_entry, kind, entry)
-    for module in {entry.module for entry in registry.entries("metric")}:
-        listed[f"python/metrics/{module.split('.')[-1]}"] = functools.partial(_module, module)
-    listed |= {f"python/{package}": functools.partial(_package, package) for package in _PACKAGES}
-    return listed | {
+    return {f"{kind.replace('_', '-')}s": functools.partial(_listed, kind) for kind in _TITLES} | {
         "command-line": _command_line,
         "configuration": _configuration,
         "config-files": _config_files,
@@ -171,132 +146,184 @@ def pages() -> dict[str, Callable[[], str]]:
 
 
 def _evaluations() -> str:
-    """Return a page with a table of what evaluators do differently, for each family."""
+    """Return a page with a list of what evaluators do differently, for each family."""
     from protocol.evaluators import VARIANTS
-    from protocol.scores import tables
 
-    header = ["name", "weight", "meaning", "sources"]
-    families = dict.fromkeys(family for family, _ in VARIANTS)
     parts = ["# Evaluations", _EVALUATIONS]
-    for family in families:
-        rows = [
-            [f"`{name}`", str(variant.weight), variant.text, "; ".join(variant.sources) or "none was found"]
+    for family in dict.fromkeys(family for family, _ in VARIANTS):
+        lines = [
+            f"- `{name}` ({variant.weight}): {variant.text}"
+            + (f"; {'; '.join(variant.sources)}" if variant.sources else "")
             for (of_family, name), variant in VARIANTS.items()
             if of_family == family
         ]
-        parts += [f"## {family.capitalize()}", tables.markdown(header, rows)]
+        parts += [f"## {family.capitalize()}", "\n".join(lines)]
     return "\n\n".join(parts) + "\n"
 
 
 def _listed(kind: str) -> str:
-    """Return a page with a table of all entries of a kind, and a section for each, or an index of their pages."""
-    command = f"`protocol list {kind}s` prints this list, `protocol list {kind}s NAME` one entry."
-    above = [f"# {_TITLES[kind]}", _ABOVE[kind], command]
-    if kind in _FAMILIES:
-        return "\n\n".join([*above, *_index(kind)]) + "\n"
-    table = re.sub(r"^\| `(.+?)` \|", lambda row: f"| [`{row[1]}`](#{_anchor(row[1])}) |", markdown(kind), flags=re.M)
-    sections = ["## " + "\n".join(_section(kind, entry)) for entry in entries(kind)]
-    return "\n\n".join([*above, table, *sections]) + "\n"
+    """Return the page of a kind: what most entries have in common, and a section for each entry or group of them."""
+    texts = [text for entry in entries(kind) for _, text in properties(entry)]
+    papers_of_page = {
+        name: spellings
+        for name, spellings in _PAPERS.items()
+        if sum(any(spelling in text for spelling in spellings) for text in texts) > 2
+    }
+    fields = {entry.name: _fields(kind, entry, papers_of_page) for entry in entries(kind)}
+    usual = _usual(list(fields.values()))
+    parts = [f"# {_TITLES[kind]}", _ABOVE[kind], f"`protocol list {kind}s NAME` prints one entry with its docstring."]
+    if papers_of_page:
+        named = (f"{name}: *{first}*" for name, (first, *_) in papers_of_page.items())
+        parts.append(f"Sources with short names: {'; '.join(named)}.")
+    parts += [f"Unless an entry states otherwise:\n\n{_lines(usual)}"] if usual else []
+    described: dict[str, str] = {}  # options and formulas, with the first entry that has them
+    for family, members in _families(kind).items():
+        parts += [f"## {family}"] if family else []
+        common = _common(members, fields, usual) if family else {}
+        deviations = common.pop("deviations", "")
+        parts += [f"In this section, unless an entry states otherwise:\n\n{_lines(common)}"] if common else []
+        parts += [f"Further deviations of all of these: {deviations}."] if deviations else []
+        for entry in members:
+            fields[entry.name] = _unusual(fields[entry.name], usual | common, deviations)
+        heading = "###" if family else "##"
+        parts += [f"{heading} {_section(kind, group, fields, described)}" for group in _groups(kind, members)]
+    return "\n\n".join(parts) + "\n"
 
 
-def _index(kind: str) -> Iterator[str]:
-    """Yield a heading, a table and the table of contents of each family of a kind."""
+def _fields(kind: str, entry: Any, papers_of_page: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the fields of an entry that its page contains, with short names for some sources."""
+    fields = dict(properties(entry))
+    names = _plain(entry.name), _plain(entry.summary.partition(":")[0])
+    if kind == "metric" or _plain(fields.get("printed", "")) in names:
+        fields.pop("printed", None)
+    if kind == "finding":
+        fields.pop("treatment", None)
+    if kind == "split" and entry.plugin.n_items:  # the summary contains the sizes
+        fields = {
+            title: text for title, text in fields.items() if title.replace(" ", "_") not in entry.plugin.partitions
+        }
+    for title, text in fields.items():
+        for name, spellings in papers_of_page.items():
+            for spelling in sorted(spellings, key=len, reverse=True):
+                text = text.replace(spelling, name)
+        fields[title] = text
+    return fields
+
+
+def _unusual(fields: Mapping[str, str], expected: Mapping[str, str], deviations: str) -> dict[str, str]:
+    """Return the fields of an entry that its page has not stated yet."""
+    unusual = {title: text for title, text in fields.items() if expected.get(title) != text}
+    if deviations:
+        unusual["deviations"] = fields["deviations"].removeprefix(f"{deviations}. ")
+    return unusual
+
+
+def _usual(fields: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return the values that many entries share, of the properties that all entries of a kind have."""
+    usual = {}
+    for title in fields[0]:
+        (value, n), *_ = Counter(one.get(title, "") for one in fields).most_common(1)
+        if n >= max(4, len(fields) / 4) and all(title in one for one in fields):
+            usual[title] = value
+    return usual
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"\W|_", "", name.lower())
+
+
+def _common(
+    members: Sequence[Any], fields: Mapping[str, Mapping[str, str]], usual: Mapping[str, str]
+) -> dict[str, str]:
+    """Return what most members of a family share, and the sentences with which all their deviations begin."""
+    if len(members) < 3:
+        return {}
+    of_members = [fields[entry.name] for entry in members]
+    common = {}
+    for title in of_members[0]:
+        (value, n), *_ = Counter(one.get(title, "") for one in of_members).most_common(1)
+        if n > max(2, len(members) / 2) and all(title in one for one in of_members):
+            common[title] = value
+    least, greatest = (extreme(one.get("deviations", "") for one in of_members) for extreme in (min, max))
+    shared = [a for a, b in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(least, greatest, strict=False))]
+    common["deviations"] = "".join(shared).rpartition(". ")[0]
+    return {title: text for title, text in common.items() if text and usual.get(title) != text}
+
+
+def _families(kind: str) -> dict[str, list[Any]]:
+    """Return the entries of a kind by family; there is one without a name if the kind has none."""
+    if kind not in _FAMILIES:
+        return {"": list(entries(kind))}
     position = -1 if kind == "metric" else -2  # of the part of the module's path that defines the family
     family_of = {part: family for family, parts in _FAMILIES[kind].items() for part in parts}
     members: dict[str, list[Any]] = {family: [] for family in _FAMILIES[kind]}
     for entry in entries(kind):
         members.setdefault(family_of.get(entry.module.split(".")[position], "Others"), []).append(entry)
-    for family, of_family in members.items():
-        pages = [f"{kind}s/{_file(entry.name)}" for entry in of_family]
-        rows = [[f"[`{entry.name}`]({page}.md)", entry.summary] for entry, page in zip(of_family, pages, strict=True)]
-        yield f"## {family}"
-        yield tables.markdown(["name", "what it is"], rows)
-        yield "\n".join(["```{toctree}", ":hidden:", "", *pages, "```"])
+    return members
 
 
-def _entry(kind: str, entry: Any) -> str:
-    """Return the page of one entry, which the search also finds by the name without a variant and by that in papers."""
-    links = re.sub(r"\]\((?!http)", "](../", "\n".join(_section(kind, entry)))
-    printed = "" if "{" in entry.printed else entry.printed
-    terms = dict.fromkeys(f"! {term}" for term in (re.sub(r"\[.*", "", entry.name), printed) if term)
-    members = f"\n## In Python\n\n{_members(entry.module)}" if kind == "hasher" else ""
-    return f"# {links}\n\n```{{index}} {', '.join(terms)}\n```\n{members}"
+def _groups(kind: str, members: Sequence[Any]) -> Iterator[list[Any]]:
+    """Yield the variants of each metric together, and all other entries alone."""
+    groups: dict[str, list[Any]] = {}
+    for entry in members:
+        groups.setdefault(entry.name.partition("[")[0] if kind == "metric" else entry.name, []).append(entry)
+    yield from groups.values()
 
 
-def _file(name: str) -> str:
-    """Return the name of an entry's file."""
-    return re.sub(r"\W+", "-", name.lower()).strip("-")
-
-
-def _anchor(heading: str) -> str:
-    """Return the anchor of a heading, as GitHub and MyST make it."""
-    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
-
-
-def _section(kind: str, entry: Any) -> Iterator[str]:
-    yield f"`{entry.name}`\n"
-    yield f"{entry.summary}\n"
-    for title, text in properties(entry):
-        yield f"- {title[:1].upper()}{title[1:]}: {text.replace('``', '`')}"
-    if kind in registry.PACKAGES:
-        yield f"- Module: `{entry.module}`"
+def _section(
+    kind: str, group: Sequence[Any], fields: Mapping[str, Mapping[str, str]], described: dict[str, str]
+) -> str:
+    """Return the heading and the text of one entry, or of the variants of a metric."""
+    first = group[0]
+    common = set.intersection(*(set(fields[entry.name].items()) for entry in group))
+    shared = {title: text for title, text in fields[first.name].items() if (title, text) in common}
+    if len(group) == 1:
+        parts = [f"`{first.name}`", f"{first.summary} {shared.pop('consequence', '')}".strip()]
+    else:
+        parts = [f"`{first.name.partition('[')[0]}`", ""]
+        for entry in group:
+            own = [_property(*item).rstrip(".") for item in fields[entry.name].items() if item not in common]
+            parts[1] += f"- `{entry.name}`: " + " ".join([entry.summary, *(f"{text}." for text in own)]) + "\n"
+    listed = [_lines(shared)] if shared else []
+    if kind in registry.PACKAGES and kind != "metric":
+        listed += [f"- Options:\n{lines}" for lines in [_option_lines(kind, first.name, described)] if lines]
+    parts += ["\n".join(listed)] if listed else []
     if kind == "metric":
-        yield from _formulas(entry.plugin)
-    elif kind in registry.PACKAGES:
-        yield from _options(kind, entry.name)
+        for formula in dict.fromkeys(formula for entry in group for formula in _formulas(entry.plugin)):
+            if described.setdefault(formula, first.name) == first.name:
+                parts.append(formula)
+    return "\n\n".join(part.strip("\n") for part in parts)
+
+
+def _lines(fields: Mapping[str, str]) -> str:
+    return "\n".join(f"- {_property(title, text)}" for title, text in fields.items())
+
+
+def _property(title: str, text: str) -> str:
+    return f"{title[:1].upper()}{title[1:]}: {text.replace('``', '`')}"
 
 
 def _formulas(metric: Any) -> Iterator[str]:
     """Yield the formulas in the docstring of a metric."""
     described = (inspect.getdoc(getattr(metric, "func", metric)) or "").partition("\nParameters\n")[0]
     for formula in re.findall(r"^\.\. math:: (.+(?:\n +.+)*)", described, flags=re.M):
-        yield f"\n$${' '.join(formula.split())}$$"
+        yield f"$${' '.join(formula.split())}$$"
 
 
-def _options(kind: str, name: str) -> Iterator[str]:
-    """Yield the table of a plug-in's options."""
-    found = options(kind, name).values()
-    if found:
-        rows = [
-            [
-                f"`{option.name}`",
-                option.form.partition(", default")[0].replace("``", "`") or option.expected,
-                "" if option.default is inspect.Parameter.empty else f"`{plain(option.default)}`",
-                option.description.replace("``", "`"),
-            ]
-            for option in found
-        ]
-        yield "\n" + tables.markdown(["option", "values", "default", "description"], rows)
-
-
-def _package(name: str) -> str:
-    """Return the page with the public names of a package, and with those of its plug-ins' modules."""
-    kinds = {kind for kind, package in registry.PACKAGES.items() if package == name} - {"split", *_FAMILIES}
-    modules = [f"protocol.{name}", *sorted({entry.module for kind in kinds for entry in registry.entries(kind)})]
-    further = {"hashers": _HASHER_CLASSES, "metrics": _METRIC_MODULES}.get(name, "")
-    return f"# {_PACKAGES[name]}: `protocol.{name}`\n{further}\n{_members(*modules)}"
-
-
-def _module(module: str) -> str:
-    """Return the page with the public names of a module."""
-    return f"# `{module}`\n\n{_members(module)}"
-
-
-def _members(*modules: str) -> str:
-    """Return directives for the public names of modules; the classes and functions in ``__all__`` have a page each."""
-    directives = []
-    for module in modules:
-        content = importlib.import_module(module)
-        public = [
-            name
-            for name in getattr(content, "__all__", ())
-            if inspect.isroutine(at := getattr(content, name)) or inspect.isclass(at)
-        ]
-        index = "\n.. autosummary::\n   :toctree: generated\n   :template: base.rst\n\n" + "".join(
-            f"   {name}\n" for name in public
-        )
-        directives.append(f".. automodule:: {module}\n{index if public else '   :members:'}")
-    return "```{eval-rst}\n" + "\n\n".join(directives).rstrip() + "\n```\n"
+def _option_lines(kind: str, name: str, described: dict[str, str]) -> str:
+    """Return a list of a plug-in's options, with a sentence each; those that an earlier entry has are only named."""
+    lines, repeated = [], dict[str, list[str]]()
+    for option in options(kind, name).values():
+        values = option.form.partition(", default")[0].replace("``", "`") or option.expected
+        default = "" if option.default in (inspect.Parameter.empty, None) else f", default `{plain(option.default)}`"
+        text = re.split(r"(?<=[.;])\s", option.description.replace("``", "`"))[0].rstrip(".;")
+        line = f"  - `{option.name}` ({values}{default}): {text}"
+        if (earlier := described.setdefault(line, name)) == name:
+            lines.append(line)
+        else:
+            repeated.setdefault(earlier, []).append(f"`{option.name}`")
+    lines += [f"  - {', '.join(of)}: as for [`{earlier}`](#{earlier})" for earlier, of in repeated.items()]
+    return "\n".join(lines)
 
 
 def _configuration() -> str:
@@ -307,18 +334,24 @@ def _configuration() -> str:
         "hashers[], ground_truths[]": file["hashers"]["items"]["oneOf"][1],
         "codes.NAME": file["codes"]["additionalProperties"],
     } | {key: declared for key, declared in file.items() if "section" in declared}
-    parts = [_CONFIGURATION, "## Keys\n", _table_of_keys(keys())]
+    parts = [_CONFIGURATION, "## Keys\n", _list_of_keys(keys(), {})]
     for title, part in sections.items():
-        parts += [f"\n## `{title}`\n", f"{part.get('section', part['description'])}\n", _table_of_keys(part)]
+        parts += [f"\n## `{title}`\n", f"{part.get('section', part['description'])}\n", _list_of_keys(part, file)]
     return "\n".join(parts) + "\n"
 
 
-def _table_of_keys(part: Mapping[str, Any]) -> str:
-    lines = ["| key | values | default | description |", "|---|---|---|---|"]
+def _list_of_keys(part: Mapping[str, Any], of_file: Mapping[str, Any]) -> str:
+    """Return a list of the keys of a part of the file; those that are described as keys of the file come last."""
+    lines, repeated = [], []
     for key, declared in part["properties"].items():
+        text = declared.get("description", "")
+        if text and text == of_file.get(key, {}).get("description"):
+            repeated.append(f"`{key}`")
+            continue
         default = "required" if key in part.get("required", ()) else _default_of(declared)
-        values, description = _escaped(phrase(declared)), _escaped(declared.get("description", ""))
-        lines.append(f"| `{key}` | {values} | {default} | {description} |")
+        lines.append(f"- `{key}` ({_escaped(phrase(declared))}{default and f'; {default}'}): {_escaped(text)}")
+    if repeated:
+        lines.append(f"- {', '.join(repeated)}: as for the file.")
     return "\n".join(lines)
 
 
@@ -327,58 +360,125 @@ def _default_of(declared: Mapping[str, Any]) -> str:
         return ""
     value = filled(declared["default"], declared)
     if isinstance(value, dict):
-        value = {key: item for key, item in value.items() if item is not None}
-    return f"`{json.dumps(value)}`"
+        value = {key: item for key, item in value.items() if item not in (None, {})}
+    return f"default `{json.dumps(value)}`" if value != {} else ""
 
 
 def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;")
+    return " ".join(text.replace("<", "&lt;").replace(">", "&gt;").split())
 
 
 def _config_files() -> str:
-    """Return the page with the first comment of every shipped config file."""
-    root, rows = FOLDER.parents[1], []
+    """Return the page with the first sentence about every shipped config file."""
+    root, folders = FOLDER.parents[1], dict[str, list[str]]()
     for path in configs().values():
         relative = path.relative_to(root).as_posix()
-        rows.append([f"[`{relative}`](../../{relative})", description(path, complete=True)])
+        line = f"- [`{path.name}`](../../{relative}): {description(path)}"
+        folders.setdefault(path.parent.relative_to(root).as_posix(), []).append(line)
     above = (
-        "The default experiment, one experiment for each kind of data in `workflow/config/`, and the experiments whose "
-        "tables are stored, next to these tables in `results/reference/`. `snakemake --configfile FILE` runs one, and "
-        "`protocol check FILE` prints what it would run. `protocol list configs` prints this "
-        "list, also where only the package is installed, and `protocol list configs NAME > my.yaml` copies a file. "
-        "[Configuration](configuration.md) describes the keys."
+        "The default experiment, one experiment for each kind of data, and the experiments whose tables are stored "
+        "next to them. `snakemake --configfile FILE` runs one, and `protocol check FILE` prints what it would run. "
+        "`protocol list configs` prints this list, also where only the package is installed, and `protocol list "
+        "configs NAME > my.yaml` copies a file. The comments at the beginning of each file say more."
     )
-    return "\n\n".join(["# Config files", above, tables.markdown(["file", "what it runs"], rows)]) + "\n"
+    sections = [f"## `{folder}/`\n\n" + "\n".join(lines) for folder, lines in folders.items()]
+    return "\n\n".join(["# Config files", above, *sections]) + "\n"
+
+
+_GUIDES = {
+    "evaluate": "score-your-own-codes",
+    "quantisation": "measure-lost-recall",
+    "attribute": "measure-lost-recall",
+    "audit": "audit-a-split",
+    "find-duplicates": "find-near-duplicates",
+    "verify": "check-a-result",
+    "explain": "explain-a-score",
+    "diagnose": "explain-a-score",
+    "compare": "compare-results",
+    "papers": "figures-and-tables",
+    "init": "run-on-your-own-data",
+    "check": "choose-options",
+    "snakefile": "use-the-workflow-elsewhere",
+}
+_AFTER_OPTIONS = ("results", "cases", "exit status")  # other pages contain the other paragraphs
+_HELP = re.compile(r"  -h, --help .*\n(?:   .*\n)*|  --help-all .*\n(?:   .*\n)*")
+_COMMAND_LINE = """\
+`python -m protocol` is the same program. The options that several commands share are described once, at the first of
+them. [Lists, labels and codes as input](lists.md) describes the formats of files. `protocol COMMAND --help` prints the
+common options of a command with examples, and `--help-all` everything, also how to read the output. `protocol --debug
+COMMAND` prints the full traceback of an error."""
 
 
 def _command_line() -> str:
-    """Return the page with the help of every command, 100 columns wide."""
+    """Return the page with the help of every command, 100 columns wide, without what earlier commands describe."""
     os.environ["COLUMNS"] = "100"
     parser = cli._parser()
     (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    helps = [
-        f"## `{command.prog}`\n\n```text\n{command.format_help(everything=True)}```"
-        for command in commands.choices.values()
-    ]
-    above = "`protocol COMMAND --help-all` prints the same text. `python -m protocol` is the same program."
-    return "\n\n".join(["# Command line", above, f"```text\n{parser.format_help()}```", *helps]) + "\n"
+    described: dict[str, str] = {}  # options and paragraphs, by the first command that has them
+    parts = ["# Command line", _COMMAND_LINE]
+    for command in commands.choices.values():
+        guide = _GUIDES.get(command.prog.split()[-1])
+        parts += [f"## `{command.prog}`", f"```text\n{_help(command, described)}\n```"]
+        parts += [f"Guide: [{_title(guide)}](../how-to/{guide}.md)"] if guide else []
+    return "\n\n".join(parts) + "\n"
+
+
+def _title(guide: str) -> str:
+    return (FOLDER.parent / "how-to" / f"{guide}.md").read_text().partition("\n")[0].removeprefix("# ")
+
+
+def _help(command: Any, described: dict[str, str]) -> str:
+    """Return the help of a command without its examples and the options that earlier commands describe."""
+    shown, repeated, options_begun = [], dict[str, list[str]](), False
+    for paragraph in command.format_help(everything=True).strip().split("\n\n"):
+        title, _, body = paragraph.partition("\n")
+        if not re.fullmatch(r"(?:  -.*\n(?:   .*\n)*)+", f"{body}\n"):  # prose, the usage, or a positional argument
+            if not options_begun or title.rstrip(":") in _AFTER_OPTIONS:
+                shown.append(paragraph)
+            continue
+        options_begun = True
+        remaining = []
+        for entry in re.findall(r"^  -.*\n(?:   .*\n)*", _HELP.sub("", f"{body}\n"), re.M):
+            earlier = described.setdefault(" ".join(entry.split()), command.prog)
+            if earlier == command.prog:
+                remaining.append(entry)
+            else:
+                repeated.setdefault(earlier, []).append(re.split(r"[ ,]", entry.strip())[0])
+        if remaining:
+            shown.append(f"{title}\n{''.join(remaining).rstrip()}")
+    for earlier, names in repeated.items():
+        shown.append(f"as for `{earlier}`:\n  {_wrapped(names)}")
+    return "\n\n".join(shown)
+
+
+def _wrapped(words: Sequence[str]) -> str:
+    return "\n  ".join(textwrap.wrap(", ".join(words), 96, break_on_hyphens=False))
 
 
 def _claims() -> str:
-    """Return the page with the totals of the claims, and the claims that do not hold."""
-    above = (
-        "`protocol papers` lists the claims of the papers. Each is decided by a test of this project, or by results "
-        "that are compared with the printed values. This page contains the totals, and the claims of which some part "
-        "does not hold. `protocol papers ID` prints a claim in full. [What the papers claim, and what "
-        "holds](../explanation/claims-of-the-papers.md) describes the statuses."
-    )
+    """Return the page with the number of claims of each status, and the claims that do not hold."""
     stored = sorted((FOLDER.parents[1] / "results" / "reference").glob("*/*.csv"))
-    entries = papers.judge(papers.Results(stored))
-    return "\n\n".join(["# Claims of the papers", above, papers.ledger_markdown(entries)]) + "\n"
+    of_status: dict[str, list[Mapping[str, Any]]] = {status: [] for status in papers.STATUSES}
+    for entry in papers.judge(papers.Results(stored)):
+        of_status[entry["status"]].append(entry)
+    totals = ", ".join(f"{len(of)} {status}" for status, of in of_status.items() if of)
+    n_claims = sum(map(len, of_status.values()))
+    above = (
+        f"Of {n_claims} claims of the papers, according to the stored results: {totals}. [What "
+        "the papers claim, and what holds](../explanation/claims-of-the-papers.md) describes the statuses, `protocol "
+        "papers` lists all claims, and `protocol papers ID` prints one in full, with the values. These do not hold:"
+    )
+    parts = ["# Claims of the papers", above]
+    for status in ("refuted", "not replicated", "not replicated on a substitute", "some parts fail"):
+        lines = []
+        for entry in of_status[status]:
+            held = entry["parts"].partition("; ")[0]
+            text = f"{entry['place']}; {held}" if held and status == "some parts fail" else entry["claim"]
+            lines.append(f"- `{entry['id']}`: {text}")
+        parts += [f"## {status.capitalize()}", "\n".join(lines)] if lines else []
+    return "\n\n".join(parts) + "\n"
 
 
 if __name__ == "__main__":
     for name, page in pages().items():
-        file = FOLDER / f"{name}.md"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(page())
+        (FOLDER / f"{name}.md").write_text(page())
