@@ -37,7 +37,7 @@ _TITLES = {
 _ABOVE = {
     "dataset": "The key `dataset` of a config file names a dataset, and `dataset_options` sets its options. "
     "Files are downloaded from their official address or from a "
-    "[mirror](../how-to/operate-the-pipeline.md#use-a-mirror-or-work-offline).",
+    "[mirror](../how-to/operations.md#use-a-mirror).",
     "feature": "Vectors that describe the items, from which hashers learn. The key `features` of a config file "
     "names them.",
     "ground_truth": "A ground truth defines the database items that are relevant to a query "
@@ -163,13 +163,15 @@ def _evaluations() -> str:
 
 def _listed(kind: str) -> str:
     """Return the page of a kind: what most entries have in common, and a section for each entry or group of them."""
-    texts = [text for entry in entries(kind) for _, text in properties(entry)]
+    fields = {entry.name: _fields(kind, entry) for entry in entries(kind)}
+    texts = [text for of_entry in fields.values() for text in of_entry.values()]
     papers_of_page = {
         name: spellings
         for name, spellings in _PAPERS.items()
         if sum(any(spelling in text for spelling in spellings) for text in texts) > 2
     }
-    fields = {entry.name: _fields(kind, entry, papers_of_page) for entry in entries(kind)}
+    for of_entry in fields.values():
+        of_entry.update({title: _shortened(text, papers_of_page) for title, text in of_entry.items()})
     usual = _usual(list(fields.values()))
     parts = [f"# {_TITLES[kind]}", _ABOVE[kind], f"`protocol list {kind}s NAME` prints one entry with its docstring."]
     if papers_of_page:
@@ -190,8 +192,8 @@ def _listed(kind: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _fields(kind: str, entry: Any, papers_of_page: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the fields of an entry that its page contains, with short names for some sources."""
+def _fields(kind: str, entry: Any) -> dict[str, str]:
+    """Return the fields of an entry that its page contains."""
     fields = dict(properties(entry))
     names = _plain(entry.name), _plain(entry.summary.partition(":")[0])
     if kind == "metric" or _plain(fields.get("printed", "")) in names:
@@ -199,15 +201,17 @@ def _fields(kind: str, entry: Any, papers_of_page: Mapping[str, Sequence[str]]) 
     if kind == "finding":
         fields.pop("treatment", None)
     if kind == "split" and entry.plugin.n_items:  # the summary contains the sizes
-        fields = {
-            title: text for title, text in fields.items() if title.replace(" ", "_") not in entry.plugin.partitions
-        }
-    for title, text in fields.items():
-        for name, spellings in papers_of_page.items():
-            for spelling in sorted(spellings, key=len, reverse=True):
-                text = text.replace(spelling, name)
-        fields[title] = text
+        partitions = [part.replace("_", " ") for part in entry.plugin.partitions]
+        fields = {title: text for title, text in fields.items() if title not in partitions}
     return fields
+
+
+def _shortened(text: str, papers_of_page: Mapping[str, Sequence[str]]) -> str:
+    """Return a text with the short names of papers."""
+    for name, spellings in papers_of_page.items():
+        for spelling in sorted(spellings, key=len, reverse=True):
+            text = text.replace(spelling, name)
+    return text
 
 
 def _unusual(fields: Mapping[str, str], expected: Mapping[str, str], deviations: str) -> dict[str, str]:

@@ -288,8 +288,9 @@ def in_shell(commands, target, folder):
 @pytest.mark.ci
 def test_the_installed_workflow_is_a_module_of_another(target, tmp_path):
     """As the guide to the workflow as a module shows it, in an empty folder."""
-    copy, run_it = (text for language, text in blocks("use-the-workflow-as-a-module") if language == "sh")
-    (shown,) = (text for _, text in blocks("use-the-workflow-as-a-module") if "from protocol.cli.snakefile" in text)
+    page = "use-the-workflow-elsewhere"
+    copy, run_it, *_ = (text for language, text in blocks(page) if language == "sh")
+    (shown,) = (text for _, text in blocks(page) if "from protocol.cli.snakefile" in text)
     in_shell(copy, target, tmp_path)
     assert (tmp_path / "my.yaml").read_text() == (ROOT / "config" / "config.yaml").read_text()
     (tmp_path / "Snakefile").write_text(shown)

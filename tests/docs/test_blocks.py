@@ -14,8 +14,6 @@ ELSEWHERE = {
     "how-to/add-a-hasher": "docs/test_add_a_hasher.py",
     "explanation/same-codes-three-numbers": "evaluation/test_published_codes.py",
     "explanation/one-byte-in-a-helper": "evaluators/test_search.py",
-    "how-to/audit-in-continuous-integration": "docs/test_audit_in_ci.py",
-    "how-to/count-on-a-cluster": "docs/test_count_on_a_cluster.py",
     "how-to/keep-a-leaderboard": "docs/test_leaderboard.py",
     "how-to/train-on-our-split": "workflow/test_finished_codes.py",
     "tutorials/five-lines-in-a-notebook": "docs/test_tutorials.py",

@@ -25,5 +25,5 @@ def test_a_page_shows_each_figure_and_names_the_command(root):
 
 
 def test_the_guide_names_every_figure_of_the_papers_and_no_other(root):
-    page = (root / "docs" / "how-to" / "figures-of-the-papers.md").read_text()
+    page = (root / "docs" / "how-to" / "figures-and-tables.md").read_text()
     assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == list(DRAWINGS)
