@@ -136,7 +136,7 @@ _COLUMNS = {
     "excluded_queries": "Number of the queries that the key `exclude_queries` left out of the scores, and the start of "
     "their SHA-256, or `none`.",
     "options": "Digest of the options of dataset, ground truth and split that are not the defaults.",
-    "empty": "How an undefined value counts: `zero` or `drop`.",
+    "undefined": "How an undefined value counts: `zero` or `drop`.",
     "ties": "How tied items are treated.",
     "supervision": "What the method learned from in addition to the training vectors: `none`, `labels`, `pairs` or the "
     "distances of a feature; `unknown` for finished codes.",

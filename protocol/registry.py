@@ -280,7 +280,7 @@ class MetricRecord(Record):
 
     range: tuple[float, float]
     better: Literal["higher", "lower"]
-    empty: str
+    undefined: str
     ties: str
     denominator: str
     beyond: str = ""

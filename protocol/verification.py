@@ -543,7 +543,7 @@ def _from_codes(folder: Path, codes: Sequence[Path], stored: _Tables, progress: 
     runs = scores[["feature", "split", "run"]].drop_duplicates().itertuples(index=False, name=None)
     excluded = excluded_labels(without, runs)
     computed = {"metrics.csv": scores, "runs.csv": tables.runs_of(scores)}
-    computed["summary.csv"] = tables.summarise(scores, empty=summary["empty"].iloc[0], excluded=excluded)
+    computed["summary.csv"] = tables.summarise(scores, undefined=summary["undefined"].iloc[0], excluded=excluded)
     for name, keys in _KEYS.items():
         text = computed[name].drop(columns=[*_OTHER], errors="ignore").to_csv(index=False, float_format=_OF_TABLES)
         on, table = list(keys), pd.read_csv(io.StringIO(text))
@@ -565,7 +565,7 @@ def _scores(
 
     rows, report = list[tuple[Any, ...]](), stage(progress, "counting", len(codes))
     summary = stored["summary.csv"]
-    dataset, empty = (summary[name].iloc[0] for name in ("dataset", "empty"))
+    dataset, undefined = (summary[name].iloc[0] for name in ("dataset", "undefined"))
     for path in codes:
         feature, _, _, hasher, _ = path.relative_to(folder).parts
         own = tables.at(summary, feature=feature, hasher=hasher)
@@ -574,7 +574,7 @@ def _scores(
         for of_run in _counts(folder, path, asked[1], without):
             place = (dataset, feature, of_run.ground_truth, of_run.split, of_run.run, hasher, of_run.n_bits)
             items = (of_run.relevance, of_run.counts.n_queries, of_run.counts.n_database, of_run.items)
-            for *extension, values in evaluate_extended(of_run.counts, *asked, empty=empty):
+            for *extension, values in evaluate_extended(of_run.counts, *asked, undefined=undefined):
                 rows += [(*place, *extension, name, *items, mean(one)) for name, one in values.items()]
         if report is not None:
             report(1)

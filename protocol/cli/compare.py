@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
         tables = (Path(file).with_name(name) for file in files for name in ("metrics.csv", "runs.csv"))
         check_outputs({"--html": arguments.html}, [*files, *tables])
     if len(files) > 1 or not refused:
-        options = {"metrics": arguments.metric, "assume": arguments.assume, "against": arguments.against}
+        options = {"metrics": arguments.metrics, "assume": arguments.assume, "against": arguments.against}
         comparison = compare(*files, **options)
         if arguments.html:
             with replacing(arguments.html) as path:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from protocol.evaluation import Evaluation, Judgments, Nearest, Relevant
     from protocol.evaluation.printed import Printed
 
-_OUTPUTS = ("json", "per_query", "pr_curves", "top_n_curves")
+_OUTPUTS = ("json", "per_query", "pr_curves", "top_k_curves")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
             query_labels=arguments.query_labels,
             database_labels=arguments.database_labels,
             truth=relevant or vectors,
-            metrics=arguments.metric,
+            metrics=arguments.metrics,
             convention=arguments.convention,
             spread=arguments.spread,
             leave_one_out=arguments.leave_one_out,
@@ -140,8 +140,8 @@ def write(arguments: argparse.Namespace, evaluation: "Evaluation", others: "Sequ
         evaluation.write_per_query(arguments.per_query)
     if arguments.pr_curves:
         evaluation.write_pr_curves(arguments.pr_curves)
-    if arguments.top_n_curves:
-        evaluation.write_top_n_curves(arguments.top_n_curves)
+    if arguments.top_k_curves:
+        evaluation.write_top_k_curves(arguments.top_k_curves)
     if arguments.json:
         files = {name: getattr(arguments, name) for name in _OUTPUTS if name != "json"}
         evaluation.write_json(arguments.json, *results, **files, lists=lists(arguments))

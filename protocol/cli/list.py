@@ -14,7 +14,7 @@ from protocol.shipped import configs, description
 
 _FURTHER: dict[str, tuple[str, Callable[[Any], str]]] = {
     "dataset": ("files", files),
-    "metric": ("undefined values", operator.attrgetter("empty")),
+    "metric": ("undefined values", operator.attrgetter("undefined")),
 }
 """What the list of a kind states about each entry after its source: a title and the function that returns it."""
 _LISTS = {f"{kind}s": kind for kind in (*registry.PACKAGES, "finding", "convention", "config")}

@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> None:
             _codes(arguments),
             rescoring=Rescoring(arguments.rescore, arguments.target, arguments.largest_factor),
             quantisers=Quantisers(arguments.quantiser, arguments.bytes, arguments.seed, train),
-            metrics=arguments.metric,
+            metrics=arguments.metrics,
             convention=arguments.convention,
             spread=arguments.spread,
             threads=arguments.threads,

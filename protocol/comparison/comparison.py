@@ -198,6 +198,6 @@ def _by_heading(rows: Rows) -> _Headings:
         fields = {field: str(value) for field, value in score.fields.items()}
         heading = [pair for pair in fields.items() if pair[0] not in OF_METRIC]
         heading = [pair for pair in heading if pair != ("excluded_queries", NONE_EXCLUDED)]
-        key = (score.metric, fields["empty"], fields["ties"])
+        key = (score.metric, fields["undefined"], fields["ties"])
         headings.setdefault(tuple(heading), {}).setdefault(key, []).append((score, values))
     return headings

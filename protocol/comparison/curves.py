@@ -1,4 +1,4 @@
-"""Curves of several methods in one figure: precision and recall by Hamming radius, and of the top N items."""
+"""Curves of several methods in one figure: precision and recall by Hamming radius, and of the top K items."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ import numpy as np
 
 from protocol.checks import ProtocolError, need
 from protocol.evaluation import plots
-from protocol.metrics import PRCurve, TopNCurve
+from protocol.metrics import PRCurve, TopKCurve
 from protocol.provenance.checksums import verify
 from protocol.report.figure import ROWS, Figure, Section
 from protocol.scores.summary import at
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 _MOST_POINTS = 50
 _SHOWS = {
     "precision-recall": "All queries are pooled (micro-average). Each vertex of a line is a Hamming radius.",
-    **dict.fromkeys(("precision@N", "recall@N"), "Means over the queries of the expected values over ties."),
+    **dict.fromkeys(("precision@K", "recall@K"), "Means over the queries of the expected values over ties."),
 }
 
 
 class Curves(NamedTuple):
-    """The curves of one method and code length: of all queries pooled by Hamming radius, and of the top N items."""
+    """The curves of one method and code length: of all queries pooled by Hamming radius, and of the top K items."""
 
     pr: PRCurve | None = None
-    top_n: TopNCurve | None = None
+    top_k: TopKCurve | None = None
 
 
-def _of_tables(pr: "pd.DataFrame | None", top_n: "pd.DataFrame | None") -> Curves:
+def _of_tables(pr: "pd.DataFrame | None", top_k: "pd.DataFrame | None") -> Curves:
     """Return the curves in a table with a row per radius and in one with a row per N; None, or no rows: no curve."""
     return Curves(
         None if pr is None or pr.empty else PRCurve(*(pr[f"{side}[micro]"].to_numpy() for side in PRCurve._fields)),
-        None if top_n is None or top_n.empty else TopNCurve(*(top_n[side].to_numpy() for side in TopNCurve._fields)),
+        None if top_k is None or top_k.empty else TopKCurve(*(top_k[side].to_numpy() for side in TopKCurve._fields)),
     )
 
 
-def written_curves(pr_curves: Path | None = None, top_n_curves: Path | None = None) -> Curves:
-    """Return the curves in files of `Evaluation.write_pr_curves` and `Evaluation.write_top_n_curves`."""
-    return _of_tables(*(None if path is None else read_curves(path) for path in (pr_curves, top_n_curves)))
+def written_curves(pr_curves: Path | None = None, top_k_curves: Path | None = None) -> Curves:
+    """Return the curves in files of `Evaluation.write_pr_curves` and `Evaluation.write_top_k_curves`."""
+    return _of_tables(*(None if path is None else read_curves(path) for path in (pr_curves, top_k_curves)))
 
 
 def stored_curves(
@@ -58,8 +58,8 @@ def stored_curves(
         return f"{file} has no FEATURE/examples/SPLIT/curves.csv and radii.csv next to it"
     radii, curves = (at(read(path), **place) for path in files)
     pr = at(radii, extension="none").pivot_table(index="radius", columns="metric", values="value")
-    top_n = curves[curves["metric"].isin(TopNCurve._fields)].pivot_table(index="at", columns="metric", values="value")
-    return _of_tables(pr, top_n.rename_axis(index="n").reset_index())
+    top_k = curves[curves["metric"].isin(TopKCurve._fields)].pivot_table(index="at", columns="metric", values="value")
+    return _of_tables(pr, top_k.rename_axis(index="k").reset_index())
 
 
 def read_curves(path: Path) -> "pd.DataFrame":
@@ -97,8 +97,8 @@ def curves_section(name: str, title: str, by_method: Mapping[tuple[str, int], Cu
 
 
 def _rows(kind: str, method: str, n_bits: int, own: Curves) -> Iterable[dict[str, Any]]:
-    curve = own.pr if kind == "precision-recall" else own.top_n
-    if isinstance(curve, TopNCurve):
-        few = np.unique(np.linspace(0, len(curve.n) - 1, _MOST_POINTS).round().astype(int))
-        curve = TopNCurve(*(values[few] for values in curve))
+    curve = own.pr if kind == "precision-recall" else own.top_k
+    if isinstance(curve, TopKCurve):
+        few = np.unique(np.linspace(0, len(curve.k) - 1, _MOST_POINTS).round().astype(int))
+        curve = TopKCurve(*(values[few] for values in curve))
     return ({"n_bits": n_bits} | row for row in plots.points(kind, {method: curve} if curve else {}))

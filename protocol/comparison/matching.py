@@ -9,7 +9,7 @@ from protocol.comparison.reading import Score, named_by_method
 from protocol.report.figure import listed
 from protocol.scores.metadata import PROTOCOL
 
-OF_METRIC = ("empty", "ties")
+OF_METRIC = ("undefined", "ties")
 """The fields that depend on the metric; scores of one file agree in all others."""
 _Protocol = tuple[str | None, ...]
 _FEW = 3

@@ -29,7 +29,7 @@ _VALUES = ("mean", "std", "n_runs")
 _TABLES = ("metrics.csv", "runs.csv")
 _POOLED = "has one value for all queries together, not one per query"
 _JSON = "the JSON of `protocol evaluate --json`"
-FILES = ("per_query", "pr_curves", "top_n_curves")
+FILES = ("per_query", "pr_curves", "top_k_curves")
 """The keys of a JSON file under which it refers to other files."""
 Why = str
 """A reason in words."""
@@ -306,7 +306,7 @@ def read_json(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=functools.partial(_once, path))
         if not isinstance(content, dict):
             raise ProtocolError(f"{path}: not {_JSON}: it contains no object.")
-        for field in ("metrics", "empty", "ties", *FILES):
+        for field in ("metrics", "undefined", "ties", *FILES):
             value = content[field] if field == "metrics" else content.get(field) or {}
             if not isinstance(value, dict):
                 raise ProtocolError(f"{path}: not {_JSON}: {field} must be an object, got {value!r}.")
@@ -348,7 +348,7 @@ def _of_evaluation(source: Evaluation | WithoutQueries, file: str) -> list[Score
         return Values(QUERY, np.array([evaluation.ground_truth_sha256]), scored.per_query[metric])
 
     def curves() -> Curves:
-        return Curves(evaluation.pr_curves.get("micro"), evaluation.top_n)
+        return Curves(evaluation.pr_curves.get("micro"), evaluation.top_k)
 
     return _of_content(json.loads(source.to_json()), file, file, file, values, curves)
 
@@ -387,7 +387,7 @@ def _of_content(
     for group, metrics, queries, excluded in (complete, *_without_queries(content, where)):
         for metric, number in metrics.items():
             mean = _mean(number, f"{group}: {printable(metric)}: mean", metric)
-            by_metric = {field: (content.get(field) or {}).get(metric) for field in ("empty", "ties")}
+            by_metric = {field: (content.get(field) or {}).get(metric) for field in ("undefined", "ties")}
             recorded = {**content, **queries, **by_metric, "mean": mean}
             behind = functools.partial(values, metric, mean, excluded)
             drawn = curves if excluded is None else functools.partial(str, f"{file} has only curves of all queries")
@@ -451,7 +451,7 @@ def _curves_of(path: Path, file: str, content: Mapping[str, Any]) -> Curves | Wh
     """Return the curves to which a JSON file refers."""
     files = {key: _referred(path, file, content[key]) for key in FILES[1:] if content.get(key)}
     if not files:
-        return f"{file} does not refer to curves; `protocol evaluate --pr-curves --top-n-curves` writes them"
+        return f"{file} does not refer to curves; `protocol evaluate --pr-curves --top-k-curves` writes them"
     problems = [one for one in files.values() if isinstance(one, str)]
     return problems[0] if problems else written_curves(**files)  # type: ignore[arg-type]
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Rows = list[tuple[Score, Assumed]]
-_EMPTY = {"zero": "undefined values count as 0", "drop": "undefined values are left out"}
+_UNDEFINED = {"zero": "undefined values count as 0", "drop": "undefined values are left out"}
 _HEADINGS = {"ground_truth": "ground truth {}", "excluded_queries": "without {}"}
 _HEADINGS |= {"n_queries": "{} queries", "n_database": "{} database items"}
 _TESTED = {
@@ -118,8 +118,8 @@ def overview(
         text.append(f"No paired differences for {listed(names)} ({listed([*metrics])}): {reason}.")
     if n_further:
         text.append(
-            f"{counted(n_further, 'further table')} not shown: use --metric NAME for one metric under every protocol, "
-            "or --metric all for all of them."
+            f"{counted(n_further, 'further table')} not shown: use --metrics NAME for one metric under every protocol, "
+            "or --metrics all for all of them."
         )
     return Section("overview", "What was compared, and how", text)
 
@@ -146,9 +146,9 @@ def _scores_table(
         files = ", ".join(dict.fromkeys(score.file for score in by_length.values()))
         means = [spread(by_length[n].mean, by_length[n].std, digits) if n in by_length else ABSENT for n in lengths]
         rows.append([method, files, *([between(runs) if runs else ABSENT] if of_runs else []), *means])
-    empty, ties = (str(scores[0].fields[field]) for field in ("empty", "ties"))
+    undefined, ties = (str(scores[0].fields[field]) for field in ("undefined", "ties"))
     value = "mean ± standard deviation over the runs" if of_runs else "mean over the queries"
-    statement = f"{metric}: {value}; {_EMPTY.get(empty, f'undefined values: {empty}')}; "
+    statement = f"{metric}: {value}; {_UNDEFINED.get(undefined, f'undefined values: {undefined}')}; "
     statement += f"ties: {ties[:1].lower()}{ties[1:].rstrip('.')}."
     header = ["method", "file", *(["runs"] if of_runs else []), *map("{} bits".format, lengths)]
     return Table(name, " ".join([statement, *assumed]), header, rows, n_labels=2)

@@ -391,7 +391,7 @@ class Job:
         """The criterion of selection, by default with the first ground truth of the feature."""
         selection = self.plan.config["selection"]
         truth = selection["ground_truth"] or self.feature.ground_truths[0]
-        return selection | {"ground_truth": truth, "empty": self.plan.config["empty"]}
+        return selection | {"ground_truth": truth, "undefined": self.plan.config["undefined"]}
 
     @property
     def selecting(self) -> Variant:

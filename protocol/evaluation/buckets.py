@@ -118,7 +118,7 @@ def bucket_search(
     >>> bucket_search([[0, 0]], [[0, 0], [0, 1], [1, 1]], "1x2", query_labels=[7], database_labels=[7, 8, 7]).scores
     {'1x2': {'precision[micro]': 0.5, 'recall[micro]': 0.5, 'F1[micro]': 0.5}}
     """
-    empty = find(convention).empty("precision@rR[micro]")
+    undefined = find(convention).undefined("precision@rR[micro]")
     codes = read_codes(query_codes, database_codes)
     if codes.ranking != "hamming":
         raise ProtocolError("tables needs binary codes of the queries, not real-valued outputs.")
@@ -132,6 +132,6 @@ def bucket_search(
             np.stack([counts.retrieved, len(codes.database) - counts.retrieved], axis=1),
             np.stack([counts.true_positives, counts.relevant - counts.true_positives], axis=1),
         )
-        values = metrics.evaluate(ball, _METRICS.values(), empty=empty)
+        values = metrics.evaluate(ball, _METRICS.values(), undefined=undefined)
         scores[text] = {name: metrics.mean(values[metric]) for name, metric in _METRICS.items()}
     return BucketSearches(scores)

@@ -37,8 +37,8 @@ class Convention:
     drops: tuple[str, ...] = ()
     not_copied: tuple[str, ...] = ()
 
-    def empty(self, metric: str) -> str:
-        """Return how a metric treats undefined values, for its argument ``empty``: ``"zero"`` or ``"drop"``."""
+    def undefined(self, metric: str) -> str:
+        """Return how a metric treats undefined values, for its argument ``undefined``: ``"zero"`` or ``"drop"``."""
         return "drop" if metric.startswith(self.drops) else "zero"
 
 
@@ -52,7 +52,7 @@ def find(name: str) -> Convention:
 
     Examples
     --------
-    >>> find("hashnet").empty("mAP@1000[retrieved]"), find("deephash").empty("mAP@1000[retrieved]")
+    >>> find("hashnet").undefined("mAP@1000[retrieved]"), find("deephash").undefined("mAP@1000[retrieved]")
     ('drop', 'zero')
     """
     one_of(name, (convention.name for convention in CONVENTIONS), "convention", listing="protocol list conventions")

@@ -50,7 +50,7 @@ def content(evaluation: Any) -> dict[str, Any]:
     """Return the means and the fields that identify them.
 
     The keys are the names, sizes, options and digest of the evaluation, and its fields about relevance; and, for
-    each metric, ``metrics`` (the means), ``undefined`` (numbers of queries), ``empty`` and ``ties``;
+    each metric, ``metrics`` (the means), ``undefined`` (numbers of queries), ``undefined`` and ``ties``;
     ``codes_sha256``; ``labels_sha256`` if labels are the ground truth; ``nearest`` if vectors are; ``spread`` if it
     was requested; ``leave_one_out`` and ``queries_are_database`` if they are true; ``code_utilisation`` if the
     codes follow the labels, are few, or have constant bits.
@@ -58,8 +58,8 @@ def content(evaluation: Any) -> dict[str, Any]:
     rules = find(evaluation.convention)
     relevant = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
     fields: dict[str, Any] = {name: getattr(evaluation, name) for name in _METADATA} | {"version": __version__}
-    fields |= {name: getattr(evaluation, name) for name in (*relevant, "metrics", "undefined")}
-    fields["empty"] = {name: rules.empty(name) for name in evaluation.metrics}
+    fields |= {name: getattr(evaluation, name) for name in (*relevant, "metrics", "n_undefined")}
+    fields["undefined"] = {name: rules.undefined(name) for name in evaluation.metrics}
     fields["ties"] = {name: registry.METRICS.entry(name).ties for name in evaluation.metrics}
     fields["codes_sha256"] = evaluation.codes.sha256
     optional = {"labels_sha256": labels_sha256(evaluation.truth.relevance)}
@@ -75,7 +75,7 @@ def write_json(
     *others: Printed,
     per_query: str | Path | None = None,
     pr_curves: str | Path | None = None,
-    top_n_curves: str | Path | None = None,
+    top_k_curves: str | Path | None = None,
     lists: Mapping[str, str | Path] | None = None,
 ) -> None:
     """Write the JSON of `to_json` and the names of the input files, a record that `protocol.verify` checks.
@@ -92,8 +92,8 @@ def write_json(
         The file that `write_per_query` wrote, for `compare`. Its name and its SHA-256 are added under this key.
     pr_curves : str or Path, optional
         The file that `write_pr_curves` wrote, likewise.
-    top_n_curves : str or Path, optional
-        The file that `write_top_n_curves` wrote, likewise.
+    top_k_curves : str or Path, optional
+        The file that `write_top_k_curves` wrote, likewise.
     lists : mapping of str to str or Path, optional
         The lists of the split by partition (``query``, ``database``, ``train``), or its file as ``split``. Their
         names and their SHA-256 are added as ``lists``.
@@ -113,7 +113,7 @@ def write_json(
             role: value | {"file": relative(value["file"])} if isinstance(value, dict) else relative(value)
             for role, value in evaluation.inputs.items()
         }
-    files = {"per_query": per_query, "pr_curves": pr_curves, "top_n_curves": top_n_curves}
+    files = {"per_query": per_query, "pr_curves": pr_curves, "top_k_curves": top_k_curves}
     fields |= {key: reference(file) for key, file in files.items() if file is not None}
     if lists:
         fields["lists"] = {part: reference(file) for part, file in lists.items()}
@@ -142,14 +142,14 @@ def write_pr_curves(evaluation: Any, path: str | Path) -> None:
     if not evaluation.pr_curves:
         raise ProtocolError(f"pr_curves needs the Hamming radius: the {evaluation.ranking} ranking has none.")
     curves = evaluation.pr_curves.items()
-    columns = {f"{kind}_{average}": values for average, curve in curves for kind, values in curve._asdict().items()}
+    columns = {f"{kind}[{average}]": values for average, curve in curves for kind, values in curve._asdict().items()}
     _write_columns(evaluation.ranking, path, "radius", range(evaluation.n_bits + 1), columns)
 
 
-def write_top_n_curves(evaluation: Any, path: str | Path) -> None:
-    """Write precision and recall of the top N items for each N as CSV with nine digits; NaN is an empty field."""
-    n, precision, recall = evaluation.top_n
-    _write_columns(evaluation.ranking, path, "n", n.tolist(), {"precision": precision, "recall": recall})
+def write_top_k_curves(evaluation: Any, path: str | Path) -> None:
+    """Write precision and recall of the top K items for each K as CSV with nine digits; NaN is an empty field."""
+    k, precision, recall = evaluation.top_k
+    _write_columns(evaluation.ranking, path, "k", k.tolist(), {"precision": precision, "recall": recall})
 
 
 def _write_columns(
@@ -244,17 +244,17 @@ def _table(evaluation: Any) -> Table:
         record = registry.METRICS.entry(name)
         if nearest is not None and record.relevant:
             continue  # it has a separate table
-        n = evaluation.undefined[name]
-        empty = f"{n:,}, {_COUNTED[rules.empty(name)]}" if n else "none"
+        n = evaluation.n_undefined[name]
+        undefined = f"{n:,}, {_COUNTED[rules.undefined(name)]}" if n else "none"
         ties = re.split("[,:.]| over ", record.ties)[0].lower()  # "expected value", "relevant items first", "none"
-        cells.append((name, shown(mean), empty, ties, record.denominator))
+        cells.append((name, shown(mean), undefined, ties, record.denominator))
     return Table("metrics", title, ("metric", "mean", "undefined values", "ties", "denominator"), cells)
 
 
 def _spread_table(evaluation: Any) -> Table:
     """Return the table of all variants of mAP, with the conventions that report them as mAP."""
     rows = evaluation.spread
-    cells = [(row.metric, shown(row.value), _SPREAD[row.empty], ", ".join(row.conventions)) for row in rows]
+    cells = [(row.metric, shown(row.value), _SPREAD[row.undefined], ", ".join(row.conventions)) for row in rows]
     values = [row.value for row in rows if row.conventions and not math.isnan(row.value)]
     title = f"values that published conventions report as mAP, from {min(values):.4f} to {max(values):.4f}, and others:"
     return Table("spread", title, ("metric", "mean", "undefined values", "reported as mAP by"), cells)
@@ -345,7 +345,7 @@ def write_trec(evaluation: Any, folder: str | Path, depth: int | None = None) ->
     if depth is not None:
         integer(depth, "trec_depth")
     check_writable(folder)
-    size, empty = counts.n_database, find(evaluation.convention).empty("mAP")
+    size, undefined = counts.n_database, find(evaluation.convention).undefined("mAP")
     depth = min(depth or _DEPTH, size)
     files = [Path(folder) / name for name in ("run", "qrels")]
     tag = re.sub(r"\s+", "_", (evaluation.name or "").strip()) or "protocol"
@@ -371,7 +371,7 @@ def write_trec(evaluation: Any, folder: str | Path, depth: int | None = None) ->
                 for rank, (item, score) in enumerate(zip(items[order], scores.tolist(), strict=True), start=1)
             )
             relevant = np.flatnonzero(levels)
-            judged = relevant if relevant.size or empty == "drop" else np.arange(1)
+            judged = relevant if relevant.size or undefined == "drop" else np.arange(1)
             qrels.writelines(f"{name} 0 {items[item]} {levels[item]}\n" for item in judged)
             if relevant.size:
                 ranks = np.flatnonzero(levels[order]) + 1
@@ -382,8 +382,8 @@ def write_trec(evaluation: Any, folder: str | Path, depth: int | None = None) ->
         qrels=str(files[1]),
         depth=depth,
         metric=metric,
-        expected=metrics.mean(metrics.evaluate(counts, [metric], empty=empty)[metric]),
-        by_document_id=metrics.mean(np.nan_to_num(precisions) if empty == "zero" else precisions),
+        expected=metrics.mean(metrics.evaluate(counts, [metric], undefined=undefined)[metric]),
+        by_document_id=metrics.mean(np.nan_to_num(precisions) if undefined == "zero" else precisions),
     )
 
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from protocol.checks import need
-from protocol.metrics import PRCurve, TopNCurve
+from protocol.metrics import PRCurve, TopKCurve
 from protocol.styles import Style
 
 TITLES = {
     "precision-recall": "Precision and recall by Hamming radius",
-    "precision@N": "Precision of the top N items",
-    "recall@N": "Recall of the top N items",
+    "precision@K": "Precision of the top K items",
+    "recall@K": "Recall of the top K items",
 }
 """The figures of curves, by kind."""
 LEAST_RECALL = 0.001
@@ -19,7 +19,7 @@ _SIDE = 300
 """Width and height in pixels."""
 
 
-def points(kind: str, methods: Mapping[str, PRCurve | TopNCurve]) -> list[dict[str, Any]]:
+def points(kind: str, methods: Mapping[str, PRCurve | TopKCurve]) -> list[dict[str, Any]]:
     """Return the points of the curves of one kind, by method.
 
     A point of ``precision-recall`` is a Hamming radius. Those of a recall below `LEAST_RECALL` are left out.
@@ -33,8 +33,8 @@ def points(kind: str, methods: Mapping[str, PRCurve | TopNCurve]) -> list[dict[s
     ]
 
 
-def _steps(curve: PRCurve | TopNCurve) -> Iterable[int]:
-    return curve.n if isinstance(curve, TopNCurve) else range(len(curve.recall))
+def _steps(curve: PRCurve | TopKCurve) -> Iterable[int]:
+    return curve.k if isinstance(curve, TopKCurve) else range(len(curve.recall))
 
 
 def lines(chart: Any, kind: str, styles: Mapping[str, Style] | None = None, **legend: Any) -> Any:
@@ -69,7 +69,7 @@ def lines(chart: Any, kind: str, styles: Mapping[str, Style] | None = None, **le
     )
 
 
-def curves(kind: str, methods: Mapping[str, PRCurve | TopNCurve], styles: Mapping[str, Style] | None = None) -> Any:
+def curves(kind: str, methods: Mapping[str, PRCurve | TopKCurve], styles: Mapping[str, Style] | None = None) -> Any:
     """Return a figure of one of the `TITLES`, with the curves by method in the figure itself."""
     alt = need("altair", "report")
     chart = alt.Chart(alt.Data(values=points(kind, methods)), title=TITLES[kind])

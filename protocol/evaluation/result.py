@@ -20,7 +20,7 @@ from protocol.evaluation.conventions import find
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
 from protocol.evaluation.ground_truth import GroundTruth, NearestItems
 from protocol.evaluation.printed import Printed, shown
-from protocol.evaluation.scoring import Scores, undefined
+from protocol.evaluation.scoring import Scores, undefined_queries
 from protocol.scores.metadata import method_name
 from protocol.scores.tables import Table
 from protocol.truth.relevance import LabelRelevance
@@ -125,7 +125,7 @@ class Evaluation(Scores, Printed):
         return {name: scores.mean(values) for name, values in self.per_query.items()}
 
     @cached_property
-    def undefined(self) -> dict[str, int]:
+    def n_undefined(self) -> dict[str, int]:
         """The number of queries for which each metric is undefined, whether they count as 0 or are left out.
 
         If a metric of the pooled queries is undefined, this is the number of all queries.
@@ -147,8 +147,10 @@ class Evaluation(Scores, Printed):
         """Precision and recall at radius 0, ..., n_bits: ``micro`` and ``macro``; {} if the ranking is not Hamming."""
         if self.counts is None:
             return {}
-        empty = find(self.convention).empty("precision@rR")
-        return {average: scores.pr_curve(self.counts, average=average, empty=empty) for average in scores.AVERAGES}
+        undefined = find(self.convention).undefined("precision@rR")
+        return {
+            average: scores.pr_curve(self.counts, average=average, undefined=undefined) for average in scores.AVERAGES
+        }
 
     @cached_property
     def code_utilisation(self) -> CodeUtilisation:
@@ -202,9 +204,9 @@ class Evaluation(Scores, Printed):
             if values.size == self.n_queries:
                 per_query[name], is_undefined[name] = values[remain], self.is_undefined[name][remain]
             elif counts is not None:
-                empty = find(self.convention).empty(name)
-                per_query[name] = scores.evaluate(counts, [name], empty=empty)[name]
-                is_undefined[name] = undefined(counts, name, per_query[name])
+                undefined = find(self.convention).undefined(name)
+                per_query[name] = scores.evaluate(counts, [name], undefined=undefined)[name]
+                is_undefined[name] = undefined_queries(counts, name, per_query[name])
         return WithoutQueries(self, excluded, per_query, n_undefined(is_undefined, remain.size))
 
     def plot(self, kind: str = "precision-recall") -> "alt.Chart":
@@ -214,9 +216,9 @@ class Evaluation(Scores, Printed):
 
         Parameters
         ----------
-        kind : {"precision-recall", "precision@N", "recall@N"}
+        kind : {"precision-recall", "precision@K", "recall@K"}
             Precision over recall, with a point for each Hamming radius, for the pooled queries (micro; `pr_curves` has
-            both averages); the mean precision or recall of the top N items over N.
+            both averages); the mean precision or recall of the top K items over N.
 
         Raises
         ------
@@ -227,11 +229,11 @@ class Evaluation(Scores, Printed):
         name, mean = next(iter(self.metrics.items()))
         method = method_name(self.name or f"{name} {shown(mean)}", self.ranking)
         if kind != "precision-recall":
-            return plots.curves(kind, {method: self.top_n})
+            return plots.curves(kind, {method: self.top_k})
         if not self.pr_curves:
             raise ProtocolError(
                 f"plot 'precision-recall' needs the Hamming radius, which the {self.ranking} ranking does not have. "
-                "Other figures: 'precision@N' and 'recall@N'."
+                "Other figures: 'precision@K' and 'recall@K'."
             )
         return plots.curves(kind, {method: self.pr_curves["micro"]})
 
@@ -239,7 +241,7 @@ class Evaluation(Scores, Printed):
     write_json = output.write_json
     write_per_query = output.write_per_query
     write_pr_curves = output.write_pr_curves
-    write_top_n_curves = output.write_top_n_curves
+    write_top_k_curves = output.write_top_k_curves
     to_trec = output.write_trec
 
     def parts(self) -> list[str | Table]:
@@ -264,14 +266,14 @@ class WithoutQueries(Printed):
         Row numbers of the excluded queries, ascending.
     per_query : dict of str to ndarray of float64
         The values of the remaining queries, as in `Evaluation`; a metric of the pooled queries is computed from these.
-    undefined : dict of str to int
+    n_undefined : dict of str to int
         The number of remaining queries for which each metric is undefined.
     """
 
     evaluation: Evaluation
     excluded: NDArray[np.int64]
     per_query: dict[str, NDArray[np.float64]]
-    undefined: dict[str, int]
+    n_undefined: dict[str, int]
 
     @property
     def n_excluded(self) -> int:
@@ -312,7 +314,7 @@ class WithoutQueries(Printed):
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the evaluation, and ``without_queries``: those of the remaining queries."""
-        names = ("excluded", "n_excluded", "sha256", "n_queries", "metrics", "undefined")
+        names = ("excluded", "n_excluded", "sha256", "n_queries", "metrics", "n_undefined")
         return self.evaluation.content() | {"without_queries": {name: getattr(self, name) for name in names}}
 
 

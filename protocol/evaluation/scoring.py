@@ -124,7 +124,7 @@ class SpreadRow(NamedTuple):
 
     value: float
     metric: str
-    empty: tuple[str, ...]
+    undefined: tuple[str, ...]
     conventions: tuple[str, ...]
 
 
@@ -143,8 +143,8 @@ class Scores:
         The number of relevant database items of each query.
     levels : tuple of int
         The smallest and the largest relevance level; a larger level is more relevant.
-    top_n : TopNCurve
-        Mean precision and recall of the top N items for ``n`` up to 1,000, as expected values over ties.
+    top_k : TopKCurve
+        Mean precision and recall of the top K items for ``n`` up to 1,000, as expected values over ties.
     spread : tuple of SpreadRow
         All values that published conventions report as mAP, and other variants of mAP, largest first; empty unless
         requested.
@@ -154,7 +154,7 @@ class Scores:
     is_undefined: dict[str, NDArray[np.bool_]]
     n_relevant: NDArray[np.int64]
     levels: tuple[int, int]
-    top_n: metrics.TopNCurve
+    top_k: metrics.TopKCurve
     spread: tuple[SpreadRow, ...]
 
 
@@ -182,11 +182,11 @@ def score(blocks: Iterable[HammingCounts], names: Sequence[str], scoring: Scorin
         raise ProtocolError("relevance: no query has a relevant item.")
     rules, values = find(scoring.convention), _joined([part.values for part in parts])
     return Scores(
-        per_query={name: values[name, rules.empty(name)] for name in names},
+        per_query={name: values[name, rules.undefined(name)] for name in names},
         is_undefined=_joined([part.is_undefined for part in parts]),
         n_relevant=np.concatenate([part.n_relevant for part in parts]),
         levels=(int(occurring.min()), int(occurring.max())),
-        top_n=_mean_curve(parts, rules.empty("R@K")),
+        top_k=_mean_curve(parts, rules.undefined("R@K")),
         spread=spread_rows({pair: values[pair] for pair in parts[0].of_spread}),
     )
 
@@ -217,48 +217,52 @@ class _Block(NamedTuple):
     of_spread: list[tuple[str, str]]
     n_relevant: NDArray[np.int64]
     levels: NDArray[np.int64]
-    top_n: metrics.TopNCurve
+    top_k: metrics.TopKCurve
 
 
 def _of_block(counts: HammingCounts, names: Sequence[str], scoring: Scoring, ranking: str) -> _Block:
     rules = find(scoring.convention)
     of_spread = spread_pairs(counts.n_database, ranking) if scoring.spread else []
-    pairs = dict.fromkeys([*((name, rules.empty(name)) for name in names), *of_spread])
-    values = {(name, empty): metrics.evaluate(counts, [name], empty=empty)[name] for name, empty in pairs}
+    pairs = dict.fromkeys([*((name, rules.undefined(name)) for name in names), *of_spread])
+    values = {
+        (name, undefined): metrics.evaluate(counts, [name], undefined=undefined)[name] for name, undefined in pairs
+    }
     return _Block(
         values,
-        {name: undefined(counts, name, values[name, rules.empty(name)]) for name in names},
+        {name: undefined_queries(counts, name, values[name, rules.undefined(name)]) for name in names},
         of_spread,
         counts.n_relevant,
         counts.levels[counts.at_level.any(axis=(0, 2))],
-        metrics.top_n_curve(counts, empty=rules.empty("R@K")),
+        metrics.top_k_curve(counts, undefined=rules.undefined("R@K")),
     )
 
 
-def undefined(counts: HammingCounts, metric: str, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+def undefined_queries(counts: HammingCounts, metric: str, values: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return where a metric is undefined, in the shape of its values, which are 0 or NaN there."""
     if (values == 0).any():
-        values = metrics.evaluate(counts, [metric], empty="drop")[metric]
+        values = metrics.evaluate(counts, [metric], undefined="drop")[metric]
     return np.isnan(values)
 
 
-def _mean_curve(blocks: Sequence[_Block], empty: str) -> metrics.TopNCurve:
+def _mean_curve(blocks: Sequence[_Block], undefined: str) -> metrics.TopKCurve:
     """Return the mean curve over all queries from the mean curves of the blocks."""
-    curves = [block.top_n for block in blocks]
+    curves = [block.top_k for block in blocks]
     if len(curves) == 1:
         return curves[0]
     n_queries = n_defined = np.array([block.n_relevant.size for block in blocks])
-    if empty == "drop":
+    if undefined == "drop":
         n_defined = np.array([np.count_nonzero(block.n_relevant) for block in blocks])
     precision = n_queries @ np.array([curve.precision for curve in curves]) / n_queries.sum()
     recall = n_defined @ np.nan_to_num([curve.recall for curve in curves]) / n_defined.sum()
-    return metrics.TopNCurve(curves[0].n, precision, recall)
+    return metrics.TopKCurve(curves[0].k, precision, recall)
 
 
 def spread_of(counts: HammingCounts) -> tuple[SpreadRow, ...]:
     """Return the rows of `spread_rows` for a Hamming ranking, from its counts with ``index_order``."""
     pairs = spread_pairs(counts.n_database, "hamming")
-    return spread_rows({(name, empty): metrics.evaluate(counts, [name], empty=empty)[name] for name, empty in pairs})
+    return spread_rows(
+        {(name, undefined): metrics.evaluate(counts, [name], undefined=undefined)[name] for name, undefined in pairs}
+    )
 
 
 def spread_pairs(n_database: int, ranking: str) -> list[tuple[str, str]]:
@@ -268,7 +272,7 @@ def spread_pairs(n_database: int, ranking: str) -> list[tuple[str, str]]:
     """
     names = [name for name in SPREAD if is_defined(name, ranking)]
     names = [name for name in names if metrics.keywords(name).get("cutoff", 0) < n_database]
-    return [(name, empty) for name in names for empty in ("zero", "drop")]
+    return [(name, undefined) for name in names for undefined in ("zero", "drop")]
 
 
 def spread_rows(values: Mapping[tuple[str, str], NDArray[np.float64]]) -> tuple[SpreadRow, ...]:
@@ -279,10 +283,12 @@ def spread_rows(values: Mapping[tuple[str, str], NDArray[np.float64]]) -> tuple[
     """
     rows = []
     for name in dict.fromkeys(name for name, _ in values):
-        zero, drop = (metrics.mean(values[name, empty]) for empty in ("zero", "drop"))
+        zero, drop = (metrics.mean(values[name, undefined]) for undefined in ("zero", "drop"))
         same = math.isclose(zero, drop, rel_tol=1e-12)
         ways: dict[tuple[str, ...], float] = {("zero", "drop"): zero} if same else {("zero",): zero, ("drop",): drop}
-        for empty, value in ways.items():
-            used_by = [own.name for own in CONVENTIONS if name in own.reported_as_map and own.empty(name) in empty]
-            rows.append(SpreadRow(value, name, empty, tuple(used_by)))
+        for undefined, value in ways.items():
+            used_by = [
+                own.name for own in CONVENTIONS if name in own.reported_as_map and own.undefined(name) in undefined
+            ]
+            rows.append(SpreadRow(value, name, undefined, tuple(used_by)))
     return tuple(sorted(rows, key=lambda row: 1.0 if math.isnan(row.value) else -row.value))

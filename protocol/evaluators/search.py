@@ -291,7 +291,7 @@ def _of_counts(
 ) -> Iterator[tuple[Way, NDArray[np.float64]]]:
     """Yield the value of each query, 0 and NaN if undefined, with ties in expectation or in the best or worst order."""
     complete, names = _metrics(cutoffs[:-1], radii, part, counts.n_database)
-    values = [metrics.evaluate(counts, names | complete, empty=empty) for empty in ("zero", "drop")]
+    values = [metrics.evaluate(counts, names | complete, undefined=undefined) for undefined in ("zero", "drop")]
     for name, way in (names | complete).items():
         yield way, np.array([of_empty[name] for of_empty in values])
     for name, way in complete.items():

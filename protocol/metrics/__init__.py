@@ -12,14 +12,14 @@ from protocol.metrics._by_name import (
 from protocol.metrics._ties import ORDERS, hypergeometric, mean
 from protocol.metrics.auprc import AVERAGES, PRCurve, pr_curve
 from protocol.metrics.neighbours import neighbours_found
-from protocol.metrics.precision_recall_cutoff import TopNCurve, top_n_curve
+from protocol.metrics.precision_recall_cutoff import TopKCurve, top_k_curve
 
 __all__ = [
     "ALL",
     "AVERAGES",
     "ORDERS",
     "PRCurve",
-    "TopNCurve",
+    "TopKCurve",
     "evaluate",
     "evaluate_extended",
     "everything",
@@ -30,5 +30,5 @@ __all__ = [
     "needs",
     "neighbours_found",
     "pr_curve",
-    "top_n_curve",
+    "top_k_curve",
 ]

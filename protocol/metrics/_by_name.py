@@ -14,7 +14,7 @@ _CUTOFF = 1000
 _RADII = (0, 1, 2)
 
 
-def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero") -> dict[str, NDArray[np.float64]]:
+def evaluate(counts: HammingCounts, names: Iterable[str], *, undefined: str = "zero") -> dict[str, NDArray[np.float64]]:
     """Compute metrics by name.
 
     Parameters
@@ -22,7 +22,7 @@ def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero"
     counts : HammingCounts
     names : iterable of str
         Names of registered metrics with their numbers, for example ``"mAP@1000[all]"`` or ``"RAMAP@r2"``.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         The value of undefined results: 0, or NaN, which `mean` leaves out.
 
     Returns
@@ -41,11 +41,11 @@ def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero"
     >>> evaluate(counts, ["precision@r0", "precision@r0[micro]"])
     {'precision@r0': array([1. , 0.5]), 'precision@r0[micro]': array([0.66666667])}
     """
-    return {name: registry.get("metric", name)(counts, empty=empty) for name in names}
+    return {name: registry.get("metric", name)(counts, undefined=undefined) for name in names}
 
 
 def evaluate_extended(
-    counts: HammingCounts, extensions: Iterable[tuple[str, int]], names: Iterable[str], *, empty: str = "zero"
+    counts: HammingCounts, extensions: Iterable[tuple[str, int]], names: Iterable[str], *, undefined: str = "zero"
 ) -> Iterator[tuple[str, int, dict[str, NDArray[np.float64]]]]:
     """Yield the metrics of extended codes; those of the ranking are computed once, since no extension changes it.
 
@@ -57,7 +57,7 @@ def evaluate_extended(
         The extensions with their numbers of bits, as for `HammingCounts.extended`.
     names : iterable of str
         The metrics, as for `evaluate`.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         How undefined values count.
 
     Yields
@@ -70,9 +70,9 @@ def evaluate_extended(
     names = list(names)
     of_ranking = [name for name in names if registry.METRICS.entry(name).defined_on == "ranking"]
     of_codes = [name for name in names if name not in of_ranking]
-    shared = evaluate(counts, of_ranking, empty=empty)
+    shared = evaluate(counts, of_ranking, undefined=undefined)
     for extension, s in extensions:
-        values = shared | evaluate(counts.extended(extension, s), of_codes, empty=empty)
+        values = shared | evaluate(counts.extended(extension, s), of_codes, undefined=undefined)
         yield extension, s, {name: values[name] for name in names}
 
 

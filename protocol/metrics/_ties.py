@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from protocol.checks import integer, one_of
 from protocol.counting import HammingCounts
 
-EMPTY = ("zero", "drop")
+UNDEFINED = ("zero", "drop")
 
 
 def mean(values: ArrayLike) -> float:
@@ -27,21 +27,21 @@ def mean(values: ArrayLike) -> float:
     return float(defined.mean()) if defined.size else float("nan")
 
 
-def undefined(empty: str) -> float:
+def undefined_value(undefined: str) -> float:
     """Return the value of undefined results: 0 (``zero``), or NaN, which `mean` leaves out (``drop``).
 
     Raises
     ------
     ProtocolError
-        If `empty` is neither ``zero`` nor ``drop``.
+        If `undefined` is neither ``zero`` nor ``drop``.
     """
-    return 0.0 if one_of(empty, EMPTY, "empty") == "zero" else np.nan
+    return 0.0 if one_of(undefined, UNDEFINED, "undefined") == "zero" else np.nan
 
 
-def ratio(numerator: ArrayLike, denominator: ArrayLike, *, empty: str) -> NDArray[np.float64]:
+def ratio(numerator: ArrayLike, denominator: ArrayLike, *, undefined: str) -> NDArray[np.float64]:
     """Return numerator / denominator, `undefined` where the denominator is 0."""
     above, below = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
-    return np.divide(above, below, out=np.full(above.shape, undefined(empty)), where=below != 0)
+    return np.divide(above, below, out=np.full(above.shape, undefined_value(undefined)), where=below != 0)
 
 
 ORDERS = ("expected", "best", "worst")

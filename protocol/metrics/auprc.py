@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import mean, ratio, undefined
+from protocol.metrics._ties import mean, ratio, undefined_value
 from protocol.registry import MetricRecord
 
 AVERAGES = ("micro", "macro")
@@ -21,7 +21,7 @@ class PRCurve(NamedTuple):
     recall: NDArray[np.float64]
 
 
-def pr_curve(counts: HammingCounts, *, average: str = "micro", empty: str = "zero") -> PRCurve:
+def pr_curve(counts: HammingCounts, *, average: str = "micro", undefined: str = "zero") -> PRCurve:
     r"""Return precision and recall of the Hamming ball at every radius.
 
     .. math:: P_{micro}(r) = \frac{\sum_q |S_{q,r}^+|}{\sum_q |S_{q,r}|}, \quad
@@ -37,7 +37,7 @@ def pr_curve(counts: HammingCounts, *, average: str = "micro", empty: str = "zer
     counts : HammingCounts
     average : {"micro", "macro"}, default="micro"
         Precision and recall of the pooled queries, or their means over the queries.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         The precision of an empty ball, and the recall without relevant items: 0; or left out of the mean, which is NaN
         at a radius at which no query remains.
 
@@ -68,8 +68,8 @@ def pr_curve(counts: HammingCounts, *, average: str = "micro", empty: str = "zer
     """
     is_micro = one_of(average, AVERAGES, "average") == "micro"
     balls = counts.pooled if is_micro else counts
-    precision = ratio(balls.relevant_within, balls.retrieved_within, empty=empty)
-    recall = ratio(balls.relevant_within, balls.n_relevant[:, None], empty=empty)
+    precision = ratio(balls.relevant_within, balls.retrieved_within, undefined=undefined)
+    recall = ratio(balls.relevant_within, balls.n_relevant[:, None], undefined=undefined)
     if is_micro:
         return PRCurve(precision[0], recall[0])
     return PRCurve(*(np.array([mean(values) for values in of_queries.T]) for of_queries in (precision, recall)))
@@ -78,7 +78,7 @@ def pr_curve(counts: HammingCounts, *, average: str = "micro", empty: str = "zer
 RULES = ("trapezoid", "sum", "area")
 
 
-def auprc(counts: HammingCounts, *, rule: str = "trapezoid", empty: str = "zero") -> NDArray[np.float64]:
+def auprc(counts: HammingCounts, *, rule: str = "trapezoid", undefined: str = "zero") -> NDArray[np.float64]:
     r"""Area under the precision-recall curve of the pooled queries, with points at the Hamming radii 0..n_bits.
 
     .. math:: \sum_{d \ge 1} \frac{P(d - 1) + P(d)}{2} \left(R(d) - R(d - 1)\right) \quad \text{or} \quad
@@ -90,7 +90,7 @@ def auprc(counts: HammingCounts, *, rule: str = "trapezoid", empty: str = "zero"
     rule : {"trapezoid", "sum", "area"}, default="trapezoid"
         ``trapezoid`` is the first formula, and ``sum`` the second, which the thesis prints. ``area`` is the first
         formula from recall 0, with an additional point (0, P(0)) if R(0) > 0.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         Precision at a radius at which all balls are empty: 0, or the curve has no point there. The area if no query has
         relevant items: 0, or NaN.
 
@@ -127,7 +127,7 @@ def auprc(counts: HammingCounts, *, rule: str = "trapezoid", empty: str = "zero"
     [0.375, 0.25, 0.875]
     """
     one_of(rule, RULES, "rule")
-    precision, recall = pr_curve(counts, average="micro", empty=empty)
+    precision, recall = pr_curve(counts, average="micro", undefined=undefined)
     if rule == "sum":
         return np.atleast_1d(np.nan_to_num(precision[1:]) @ np.diff(recall))
     on_curve = ~np.isnan(precision)
@@ -143,7 +143,7 @@ _metric = partial(
     source="Moran 2016, thesis, section 3.6.3, eq. 3.11",
     range=(0.0, 1.0),
     better="higher",
-    empty="At a radius with only empty balls, precision is 0, or the curve has no point; without relevant items, "
+    undefined="At a radius with only empty balls, precision is 0, or the curve has no point; without relevant items, "
     "the area is 0, or left out.",
     ties="Not affected: a Hamming ball includes all items at a given distance or none of them.",
     defined_on="radius",
@@ -174,12 +174,12 @@ _metric(
     "ball is empty.",
     range=(0.0, 1.0),
     better="higher",
-    empty="A query without relevant items counts as 0, or is left out.",
+    undefined="A query without relevant items counts as 0, or is left out.",
     ties="Not affected: a Hamming ball includes all items at a given distance or none of them.",
     defined_on="radius",
     denominator="items in the ball (precision), all relevant items (recall)",
 )
-def auprc_macro(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64]:
+def auprc_macro(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Area under the precision-recall curve of each query by the trapezoidal rule, from recall 0.
 
     .. math:: P(d_0) R(d_0) + \sum_{d > d_0} \frac{P(d - 1) + P(d)}{2} \left(R(d) - R(d - 1)\right)
@@ -189,7 +189,7 @@ def auprc_macro(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.flo
     Parameters
     ----------
     counts : HammingCounts
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         A query without relevant items: 0, or NaN.
 
     Returns
@@ -199,7 +199,7 @@ def auprc_macro(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.flo
     Raises
     ------
     ProtocolError
-        If `empty` is unknown.
+        If `undefined` is unknown.
 
     Notes
     -----
@@ -217,9 +217,9 @@ def auprc_macro(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.flo
     >>> auprc_macro(HammingCounts.from_histograms([[1, 3], [0, 4]], [[1, 1], [0, 2]]))
     array([0.875, 0.5  ])
     """
-    precision = ratio(counts.relevant_within, counts.retrieved_within, empty="drop")
+    precision = ratio(counts.relevant_within, counts.retrieved_within, undefined="drop")
     first = np.take_along_axis(precision, (~np.isnan(precision)).argmax(axis=1)[:, None], axis=1)
     precision = np.hstack([first, np.where(np.isnan(precision), first, precision)])
-    recall = ratio(counts.relevant_within, counts.n_relevant[:, None], empty="zero")
+    recall = ratio(counts.relevant_within, counts.n_relevant[:, None], undefined="zero")
     area = np.trapezoid(precision, np.hstack([np.zeros_like(first), recall]), axis=1)
-    return np.where(counts.n_relevant > 0, area, undefined(empty))
+    return np.where(counts.n_relevant > 0, area, undefined_value(undefined))

@@ -14,12 +14,12 @@ from protocol.registry import MetricRecord
     "Zhang et al., IDHN (Improved Deep Hashing with Soft Pairwise Similarity for Multi-label Image Retrieval)",
     range=(0.0, float("inf")),
     better="higher",
-    empty="Always defined.",
+    undefined="Always defined.",
     ties="Expected value over all orders of tied items, in closed form.",
     denominator="K",
     beyond="If K exceeds the size of the database, the size of the database replaces it, also in the denominator.",
 )
-def average_cumulative_gain(counts: HammingCounts, *, cutoff: int, empty: str = "zero") -> NDArray[np.float64]:
+def average_cumulative_gain(counts: HammingCounts, *, cutoff: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Mean relevance level of the top K items, such as the number of labels shared with the query.
 
     .. math:: ACG@K = \frac{1}{K} \sum_{t=1}^{K} \mathrm{level}(t) = \frac{1}{K} \left(G + \frac{s}{n} (K - S)\right)
@@ -32,7 +32,7 @@ def average_cumulative_gain(counts: HammingCounts, *, cutoff: int, empty: str = 
     counts : HammingCounts
     cutoff : int
         K, at least 1; exact even if it divides a tie. The complete database if larger.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         It has no effect, because the value is always defined, and 0 without relevant items.
 
     Returns
@@ -43,7 +43,7 @@ def average_cumulative_gain(counts: HammingCounts, *, cutoff: int, empty: str = 
     Raises
     ------
     ProtocolError
-        If `cutoff` is below 1, or `empty` is unknown.
+        If `cutoff` is below 1, or `undefined` is unknown.
 
     References
     ----------
@@ -65,4 +65,4 @@ def average_cumulative_gain(counts: HammingCounts, *, cutoff: int, empty: str = 
     cut = (np.arange(counts.n_queries), last_distance(counts, top))
     n, s = counts.retrieved[cut], gains[cut]
     before, gain_before = counts.retrieved_within[cut] - n, gains.cumsum(axis=1)[cut] - s
-    return ratio(gain_before + s * (top - before) / n, top, empty=empty)
+    return ratio(gain_before + s * (top - before) / n, top, undefined=undefined)

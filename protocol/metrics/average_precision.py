@@ -32,7 +32,7 @@ def average_precision(
     ties: str = "expected",
     cutoff: int | None = None,
     denominator: str = "all",
-    empty: str = "zero",
+    undefined: str = "zero",
 ) -> NDArray[np.float64]:
     r"""Mean precision at the ranks of the relevant items.
 
@@ -55,7 +55,7 @@ def average_precision(
         K, at least 1. The complete database if None or larger.
     denominator : {"all", "retrieved", "min"}, default="all"
         N: the number of relevant items in the database, the number among the top K, or the smaller of the former and K.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         The value of a query with N = 0: 0, or NaN. For ``retrieved`` this applies to each order of ties: ``drop``
         leaves orders without relevant items in the top K out of the query's mean.
 
@@ -107,17 +107,17 @@ def average_precision(
     if ties == "index":
         if top < counts.n_database:
             raise ProtocolError(f"ties='index' needs cutoff=None, got {top:,}. Use ties='expected'.")
-        return ratio(counts.requested("index_precisions").sum(axis=1), counts.n_relevant, empty=empty)
+        return ratio(counts.requested("index_precisions").sum(axis=1), counts.n_relevant, undefined=undefined)
     if denominator == "retrieved" and top < counts.n_database:
         if ties != "expected":
             raise ProtocolError(f"denominator='retrieved' with a cutoff needs ties='expected', got {ties!r}.")
-        return expected_over_retrieved(counts, False, top, empty)
+        return expected_over_retrieved(counts, False, top, undefined)
     if ties == "expected":
         precisions = counts.once(sum_of_precisions, False, top)
     else:
         precisions = _sum_with_ordered_ties(counts, top, ties)
     n_relevant = np.minimum(counts.n_relevant, top) if denominator == "min" else counts.n_relevant
-    return ratio(precisions, n_relevant, empty=empty)
+    return ratio(precisions, n_relevant, undefined=undefined)
 
 
 def sum_of_precisions(
@@ -161,7 +161,7 @@ def _last_tie(counts: HammingCounts, top: int | NDArray[np.int64]) -> Ties:
     return ties_at(counts, (np.arange(counts.n_queries), last_distance(counts, top)))
 
 
-def expected_over_retrieved(counts: HammingCounts, graded: bool, top: int, empty: str) -> NDArray[np.float64]:
+def expected_over_retrieved(counts: HammingCounts, graded: bool, top: int, undefined: str) -> NDArray[np.float64]:
     r"""Return the expected ratio of the sum up to rank `top` to the number of relevant items up to it, (n_queries,).
 
     If j items of the tie that contains rank `top` are drawn and relevant, the sum is a + b j + c j^2, and the number is
@@ -177,7 +177,7 @@ def expected_over_retrieved(counts: HammingCounts, graded: bool, top: int, empty
     zeroth, first, second, defined = counts.once(_moments, top)
     expected = counts.once(sum_of_precisions, graded, top, True) * zeroth
     expected += ((gain_before + level) * harmonic - slope) / drawn * first + slope / drawn * second
-    return ratio(expected, defined if empty == "drop" else 1.0, empty=empty)
+    return ratio(expected, defined if undefined == "drop" else 1.0, undefined=undefined)
 
 
 def _moments(counts: HammingCounts, top: int) -> NDArray[np.float64]:
@@ -226,7 +226,7 @@ _metric = partial(
     module=__name__,
     range=(0.0, 1.0),
     better="higher",
-    empty="A query without relevant items counts as 0, or is left out.",
+    undefined="A query without relevant items counts as 0, or is left out.",
 )
 _BEYOND = "If K exceeds the size of the database, the size of the database replaces it."
 
@@ -275,7 +275,7 @@ _metric(
     denominator=_RETRIEVED,
     beyond=_BEYOND,
     summary="mAP of the top K, divided by the relevant items among the top K.",
-    empty="A query without relevant items in the top K counts as 0, or is left out.",
+    undefined="A query without relevant items in the top K counts as 0, or is left out.",
 )(partial(average_precision, denominator="retrieved"))
 _metric(
     "mAP@K[min]",

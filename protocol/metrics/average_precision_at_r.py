@@ -17,7 +17,7 @@ _metric = partial(
     source="Musgrave, Belongie and Lim 2020, A Metric Learning Reality Check, MAP@R",
     range=(0.0, 1.0),
     better="higher",
-    empty="A query without relevant items counts as 0, or is left out.",
+    undefined="A query without relevant items counts as 0, or is left out.",
     denominator="relevant items in the database",
     beyond="R, the number of relevant items, never exceeds the size of the database.",
 )
@@ -25,7 +25,7 @@ _metric = partial(
 
 @_metric("mAP@R", ties=EXPECTED)
 def average_precision_at_r(
-    counts: HammingCounts, *, ties: str = "expected", empty: str = "zero"
+    counts: HammingCounts, *, ties: str = "expected", undefined: str = "zero"
 ) -> NDArray[np.float64]:
     r"""Mean precision at the ranks of the relevant items up to rank R, for the R relevant items of a query.
 
@@ -40,7 +40,7 @@ def average_precision_at_r(
     ties : {"expected", "index"}, default="expected"
         The mean over all orders of tied items, or the order of the database, which requires
         ``count(..., index_order=True)``.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         A query without relevant items: 0, or NaN.
 
     Returns
@@ -64,8 +64,8 @@ def average_precision_at_r(
     array([0.75])
     """
     if one_of(ties, TIES, "ties") == "index":
-        return ratio(counts.requested("index_top")[:, 2], counts.n_relevant, empty=empty)
-    return ratio(sum_of_precisions(counts, False, counts.n_relevant), counts.n_relevant, empty=empty)
+        return ratio(counts.requested("index_top")[:, 2], counts.n_relevant, undefined=undefined)
+    return ratio(sum_of_precisions(counts, False, counts.n_relevant), counts.n_relevant, undefined=undefined)
 
 
 _metric(

@@ -19,7 +19,7 @@ _metric = partial(
     source="Cao, Long, Liu and Wang 2018, Deep Cauchy Hashing for Hamming Space Retrieval, MAP@H<=2",
     range=(0.0, 1.0),
     better="higher",
-    empty="A query without relevant items within the radius, or without any items, counts as 0, or is left out.",
+    undefined="A query without relevant items within the radius, or without any items, counts as 0, or is left out.",
     defined_on="radius",
     denominator="relevant items in the ball",
     beyond="If R exceeds n_bits, the ball is the complete database.",
@@ -28,7 +28,7 @@ _metric = partial(
 
 @_metric("mAP@rR", ties=EXPECTED, synonyms=("mAP@H<=R", "mAP@H≤R"))
 def average_precision_in_ball(
-    counts: HammingCounts, *, radius: int, ties: str = "expected", empty: str = "zero"
+    counts: HammingCounts, *, radius: int, ties: str = "expected", undefined: str = "zero"
 ) -> NDArray[np.float64]:
     r"""Mean precision at the ranks of the relevant items within Hamming radius R, as the expected value over ties.
 
@@ -44,7 +44,7 @@ def average_precision_in_ball(
     ties : {"expected", "index"}, default="expected"
         The mean over all orders of tied items, or the order of the database, which requires
         ``count(..., index_order=True)``.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         A query with N = 0, also if its ball is empty: 0, or NaN.
 
     Returns
@@ -78,7 +78,7 @@ def average_precision_in_ball(
         precisions = counts.requested("index_precisions")[:, : at + 1].sum(axis=1)
     else:
         precisions = sum_of_precisions(counts, False, counts.retrieved_within[:, at])
-    return ratio(precisions, counts.relevant_within[:, at], empty=empty)
+    return ratio(precisions, counts.relevant_within[:, at], undefined=undefined)
 
 
 _metric(

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import EMPTY, ratio
+from protocol.metrics._ties import UNDEFINED, ratio
 from protocol.registry import MetricRecord
 
 _metric = partial(
@@ -24,10 +24,10 @@ _metric = partial(
     source="Shannon 1948, A Mathematical Theory of Communication, section 6; not in the reproduced papers",
     range=(0.0, float("inf")),
     better="higher",
-    empty="Always defined.",
+    undefined="Always defined.",
     denominator="None: in bits, not divided by the largest possible value.",
 )
-def entropy(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64]:
+def entropy(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Entropy of the code of a random database item, in bits.
 
     .. math:: H = \sum_b \frac{|b|}{N} \log_2 \frac{N}{|b|}
@@ -35,7 +35,7 @@ def entropy(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64
     Parameters
     ----------
     counts : HammingCounts
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         It has no effect, because the value is always defined.
 
     Returns
@@ -46,7 +46,7 @@ def entropy(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64
     Raises
     ------
     ProtocolError
-        If `empty` is unknown.
+        If `undefined` is unknown.
 
     Notes
     -----
@@ -66,7 +66,7 @@ def entropy(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64
     >>> entropy(HammingCounts.from_histograms([[2, 1, 1]], [[1, 0, 0]]))
     array([1.5])
     """
-    one_of(empty, EMPTY, "empty")
+    one_of(undefined, UNDEFINED, "undefined")
     sizes = counts.requested("bucket_sizes")
     return np.atleast_1d(sizes @ np.log2(sizes.sum() / sizes) / sizes.sum())
 
@@ -77,10 +77,10 @@ def entropy(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64
     source="Simpson 1949, Measurement of Diversity; Mean Local Group Average Precision, section 3.3, without a formula",
     range=(0.0, 1.0),
     better="lower",
-    empty="For a database of one item, which has no pairs: 0, or left out.",
+    undefined="For a database of one item, which has no pairs: 0, or left out.",
     denominator="pairs of different database items",
 )
-def collision(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64]:
+def collision(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Probability that two different random database items have the same code.
 
     .. math:: \frac{\sum_b |b| (|b| - 1)}{N (N - 1)}
@@ -88,7 +88,7 @@ def collision(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float
     Parameters
     ----------
     counts : HammingCounts
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         A database of one item: 0, or NaN.
 
     Returns
@@ -99,7 +99,7 @@ def collision(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float
     Raises
     ------
     ProtocolError
-        If `empty` is unknown.
+        If `undefined` is unknown.
 
     Notes
     -----
@@ -121,7 +121,7 @@ def collision(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float
     """
     sizes = counts.requested("bucket_sizes").astype(np.float64)
     n_items = sizes.sum()
-    return np.atleast_1d(ratio(sizes @ (sizes - 1), n_items * (n_items - 1), empty=empty))
+    return np.atleast_1d(ratio(sizes @ (sizes - 1), n_items * (n_items - 1), undefined=undefined))
 
 
 @_metric(
@@ -130,10 +130,10 @@ def collision(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float
     source="Mean Local Group Average Precision, eq. 10 (largest bucket), here of all codes",
     range=(0.0, 1.0),
     better="lower",
-    empty="Always defined.",
+    undefined="Always defined.",
     denominator="items of the database",
 )
-def largest_bucket(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64]:
+def largest_bucket(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of the database in its largest bucket.
 
     .. math:: \max_b |b| / N
@@ -141,7 +141,7 @@ def largest_bucket(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.
     Parameters
     ----------
     counts : HammingCounts
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         It has no effect, because the value is always defined.
 
     Returns
@@ -152,7 +152,7 @@ def largest_bucket(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.
     Raises
     ------
     ProtocolError
-        If `empty` is unknown.
+        If `undefined` is unknown.
 
     Notes
     -----
@@ -168,7 +168,7 @@ def largest_bucket(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.
     >>> largest_bucket(HammingCounts.from_histograms([[2, 1, 1]], [[1, 0, 0]]))
     array([0.5])
     """
-    one_of(empty, EMPTY, "empty")
+    one_of(undefined, UNDEFINED, "undefined")
     sizes = counts.requested("bucket_sizes")
     return np.atleast_1d(sizes.max() / sizes.sum())
 
@@ -179,13 +179,13 @@ def largest_bucket(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.
     source="Mean Local Group Average Precision, section 3.3, figures 1 and 8, where the denominator is 2^n_bits",
     range=(0.0, 1.0),
     better="higher",
-    empty="Always defined.",
+    undefined="Always defined.",
     ties="Not affected: the order of the items does not matter.",
     defined_on="buckets",
     denominator="min(2^n_bits, size of the database)",
     needs="bucket_sizes",
 )
-def utilisation(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64]:
+def utilisation(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of the usable codes, at most one per item and 2^n_bits in all, that occur in the database.
 
     .. math:: \frac{|\{\mathrm{codes\ of\ the\ database}\}|}{\min(2^Q, N)}
@@ -195,7 +195,7 @@ def utilisation(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.flo
     Parameters
     ----------
     counts : HammingCounts
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         It has no effect, because the value is always defined.
 
     Returns
@@ -205,7 +205,7 @@ def utilisation(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.flo
     Raises
     ------
     ProtocolError
-        If `empty` is unknown.
+        If `undefined` is unknown.
 
     Notes
     -----
@@ -225,7 +225,7 @@ def utilisation(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.flo
     >>> utilisation(HammingCounts.from_histograms([[1, 3, *[0] * 9]], [[1, 1, *[0] * 9]]))
     array([0.5])
     """
-    one_of(empty, EMPTY, "empty")
+    one_of(undefined, UNDEFINED, "undefined")
     sizes = counts.requested("bucket_sizes")
     could = min(2**counts.n_bits, int(sizes.sum()))  # n_database is a multiple of it in pooled counts
     return np.array([sizes.size / could])

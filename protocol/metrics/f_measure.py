@@ -23,12 +23,12 @@ _metric = partial(
 _per_query = partial(
     _metric,
     deviations="Macro-averaged: the mean of per-query F, not F of the mean precision and the mean recall.",
-    empty="A query with neither a relevant item nor an item in the ball counts as 0, or is left out.",
+    undefined="A query with neither a relevant item nor an item in the ball counts as 0, or is left out.",
     denominator="items in the ball plus beta^2 times all relevant items",
 )
 _pooled = partial(
     _metric,
-    empty="If no query has a relevant item or an item in its ball: 0, or left out.",
+    undefined="If no query has a relevant item or an item in its ball: 0, or left out.",
     denominator="items in the balls plus beta^2 times all relevant items, of all queries",
 )
 
@@ -39,7 +39,7 @@ _pooled = partial(
     summary="Harmonic mean of precision and recall within Hamming radius R.",
 )
 @_per_query("F_beta@rR", printed="F{beta:g} within radius {radius}")
-def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, empty: str = "zero") -> NDArray[np.float64]:
+def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Weighted harmonic mean of precision and recall within Hamming radius R; beta is a number, as in F0.5@r2.
 
     .. math:: F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
@@ -54,7 +54,7 @@ def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, empty: s
         R, at least 0; beyond n_bits, the ball is the complete database.
     beta : float, default=1.0
         Above 0. Values below 1 give more weight to precision, values above 1 to recall.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         A query with neither a relevant item nor an item in the ball: 0, or NaN.
 
     Returns
@@ -64,7 +64,7 @@ def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, empty: s
     Raises
     ------
     ProtocolError
-        If `radius` is negative, `beta` is not a number above 0, or `empty` is unknown.
+        If `radius` is negative, `beta` is not a number above 0, or `undefined` is unknown.
 
     Notes
     -----
@@ -90,7 +90,7 @@ def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, empty: s
     positive_number(beta, "beta")
     at = nearest_radius(counts, radius)
     weighted = counts.retrieved_within[:, at] + beta**2 * counts.n_relevant
-    return ratio((1 + beta**2) * counts.relevant_within[:, at], weighted, empty=empty)
+    return ratio((1 + beta**2) * counts.relevant_within[:, at], weighted, undefined=undefined)
 
 
 @_pooled(
@@ -100,7 +100,7 @@ def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, empty: s
 )
 @_pooled("F_beta@rR[micro]", printed="Micro F{beta:g} within radius {radius}")
 def f_measure_micro(
-    counts: HammingCounts, *, radius: int, beta: float = 1.0, empty: str = "zero"
+    counts: HammingCounts, *, radius: int, beta: float = 1.0, undefined: str = "zero"
 ) -> NDArray[np.float64]:
     r"""Weighted harmonic mean of the pooled precision and recall within Hamming radius R, as in F0.5@r2[micro].
 
@@ -113,7 +113,7 @@ def f_measure_micro(
         R, at least 0; beyond n_bits, the ball is the complete database.
     beta : float, default=1.0
         Above 0. Values below 1 give more weight to precision, values above 1 to recall.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         If no query has a relevant item or an item in its ball: 0, or NaN.
 
     Returns
@@ -123,7 +123,7 @@ def f_measure_micro(
     Raises
     ------
     ProtocolError
-        If `radius` is negative, `beta` is not a number above 0, or `empty` is unknown.
+        If `radius` is negative, `beta` is not a number above 0, or `undefined` is unknown.
 
     Notes
     -----
@@ -142,4 +142,4 @@ def f_measure_micro(
     >>> f_measure_micro(counts, radius=0).round(4)
     array([0.6667])
     """
-    return f_measure(counts.pooled, radius=radius, beta=beta, empty=empty)
+    return f_measure(counts.pooled, radius=radius, beta=beta, undefined=undefined)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import integer, one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import EMPTY, ratio
+from protocol.metrics._ties import UNDEFINED, ratio
 from protocol.registry import MetricRecord
 
 
@@ -37,11 +37,11 @@ def volumes(n_bits: int, radius: int) -> NDArray[np.float64]:
 
 
 def mean_over_radii(
-    counts: HammingCounts, radius: int, denominator: NDArray[np.int64], *, empty: str
+    counts: HammingCounts, radius: int, denominator: NDArray[np.int64], *, undefined: str
 ) -> NDArray[np.float64]:
     """Return the mean over r = 0..R of relevant(r) / (denominator(r) V(r)), with the volume V(r) from `volumes`.
 
-    With ``empty="drop"``, radii with an empty ball are left out of the mean of a query.
+    With ``undefined="drop"``, radii with an empty ball are left out of the mean of a query.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def mean_over_radii(
         R, at most the number of bits.
     denominator : ndarray of int64, shape (n_queries, n_bits + 1)
         0 exactly where the ball is empty.
-    empty : {"zero", "drop"}
+    undefined : {"zero", "drop"}
 
     Raises
     ------
@@ -60,8 +60,8 @@ def mean_over_radii(
     integer(radius, "radius", minimum=0, maximum=counts.n_bits)
     upto = slice(radius + 1)
     volume = volumes(counts.n_bits, radius)
-    terms = ratio(counts.relevant_within[:, upto], denominator[:, upto] * volume, empty=empty)
-    return ratio(np.nansum(terms, axis=1), (~np.isnan(terms)).sum(axis=1), empty=empty)
+    terms = ratio(counts.relevant_within[:, upto], denominator[:, upto] * volume, undefined=undefined)
+    return ratio(np.nansum(terms, axis=1), (~np.isnan(terms)).sum(axis=1), undefined=undefined)
 
 
 @MetricRecord(
@@ -70,13 +70,13 @@ def mean_over_radii(
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 5.2, figure 5",
     range=(0.0, 1.0),
     better="lower",
-    empty="Always defined.",
+    undefined="Always defined.",
     ties="Not affected: a Hamming ball includes all items at a given distance or none of them.",
     defined_on="radius",
     denominator="queries",
     beyond="If R exceeds n_bits, the ball is the complete database.",
 )
-def empty_balls(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
+def empty_balls(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Whether no database item lies within Hamming radius R; the mean is the share of such queries.
 
     Parameters
@@ -84,7 +84,7 @@ def empty_balls(counts: HammingCounts, *, radius: int, empty: str = "zero") -> N
     counts : HammingCounts
     radius : int
         R, at least 0; beyond n_bits, the ball is the complete database.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         It has no effect, because the value is always defined.
 
     Returns
@@ -95,7 +95,7 @@ def empty_balls(counts: HammingCounts, *, radius: int, empty: str = "zero") -> N
     Raises
     ------
     ProtocolError
-        If `radius` is negative, or `empty` is unknown.
+        If `radius` is negative, or `undefined` is unknown.
 
     Notes
     -----
@@ -110,7 +110,7 @@ def empty_balls(counts: HammingCounts, *, radius: int, empty: str = "zero") -> N
     >>> empty_balls(HammingCounts.from_histograms([[0, 2], [1, 1]], [[0, 1], [1, 0]]), radius=0)
     array([1., 0.])
     """
-    one_of(empty, EMPTY, "empty")
+    one_of(undefined, UNDEFINED, "undefined")
     return (counts.retrieved_within[:, nearest_radius(counts, radius)] == 0).astype(np.float64)
 
 
@@ -120,13 +120,13 @@ def empty_balls(counts: HammingCounts, *, radius: int, empty: str = "zero") -> N
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 1 (time cost)",
     range=(1.0, float("inf")),
     better="lower",
-    empty="Always defined.",
+    undefined="Always defined.",
     ties="Not affected: the order of the items does not matter.",
     defined_on="radius",
     denominator="None: a number of buckets.",
     beyond="If R exceeds n_bits, all 2^n_bits buckets are looked up.",
 )
-def lookups(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
+def lookups(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Buckets to look up to retrieve all items within Hamming radius R of a query.
 
     .. math:: V(R) = \sum_{r \le R} \binom{Q}{r}
@@ -137,7 +137,7 @@ def lookups(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArr
         Counts of codes of Q = ``counts.n_bits`` bits, including extension bits.
     radius : int
         R, at least 0; beyond n_bits, all buckets are looked up.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         It has no effect, because the value is always defined.
 
     Returns
@@ -148,7 +148,7 @@ def lookups(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArr
     Raises
     ------
     ProtocolError
-        If `radius` is negative, or `empty` is unknown.
+        If `radius` is negative, or `undefined` is unknown.
 
     Notes
     -----
@@ -166,5 +166,5 @@ def lookups(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArr
     >>> lookups(HammingCounts.from_histograms([[1, 0, 2, 0]], [[1, 0, 0, 0]]), radius=2)
     array([7.])
     """
-    one_of(empty, EMPTY, "empty")
+    one_of(undefined, UNDEFINED, "undefined")
     return volumes(counts.n_bits, nearest_radius(counts, radius))[-1:]

@@ -18,14 +18,16 @@ _metric = partial(
     "learning; success@K of trec_eval",
     range=(0.0, 1.0),
     better="higher",
-    empty="A query without relevant items counts as 0, or is left out.",
+    undefined="A query without relevant items counts as 0, or is left out.",
     denominator="1",
     beyond="If K exceeds the size of the database, the size of the database replaces it.",
 )
 
 
 @_metric("hit@K", ties=EXPECTED, synonyms=("success@K", "recall@K", "HR@K", "hits@K", "hit_rate@K", "hitrate@K"))
-def hit_rate(counts: HammingCounts, *, cutoff: int, ties: str = "expected", empty: str = "zero") -> NDArray[np.float64]:
+def hit_rate(
+    counts: HammingCounts, *, cutoff: int, ties: str = "expected", undefined: str = "zero"
+) -> NDArray[np.float64]:
     r"""Whether a relevant item is among the top K, as the expected value over ties; recall@K of metric learning.
 
     .. math:: 1 - \frac{\binom{n-m}{K-S}}{\binom{n}{K-S}}
@@ -41,7 +43,7 @@ def hit_rate(counts: HammingCounts, *, cutoff: int, ties: str = "expected", empt
     ties : {"expected", "index"}, default="expected"
         The mean over all orders of tied items, or the order of the database, which requires
         ``count(..., index_order=True)``.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         A query without relevant items: 0, or NaN.
 
     Returns
@@ -71,8 +73,8 @@ def hit_rate(counts: HammingCounts, *, cutoff: int, ties: str = "expected", empt
     """
     top, has_relevant = places(counts, cutoff), counts.n_relevant > 0
     if one_of(ties, TIES, "ties") == "index":
-        return ratio(counts.requested("index_top")[:, 0] <= top, has_relevant, empty=empty)
-    return ratio(found(counts, top, at_most=1), has_relevant, empty=empty)
+        return ratio(counts.requested("index_top")[:, 0] <= top, has_relevant, undefined=undefined)
+    return ratio(found(counts, top, at_most=1), has_relevant, undefined=undefined)
 
 
 _metric(

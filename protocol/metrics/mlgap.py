@@ -15,14 +15,14 @@ from protocol.registry import MetricRecord
     deviations="The paper does not define the value of an empty ball; here: 0, or left out. Its name has no radius.",
     range=(0.0, 1.0),
     better="higher",
-    empty="A radius with an empty ball counts as 0, or is left out of the query's mean.",
+    undefined="A radius with an empty ball counts as 0, or is left out of the query's mean.",
     ties="Not affected: a Hamming ball includes all items at a given distance or none of them.",
     defined_on="radius",
     denominator="items in the ball's largest bucket times codes in the ball",
     needs="largest_bucket",
     beyond="R must not exceed n_bits, because the mean would include balls that do not exist.",
 )
-def mlgap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
+def mlgap(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Precision of the Hamming ball, weighted by how evenly its buckets are filled, as the mean over the radii 0..R.
 
     .. math:: LGAP(R) = \frac{1}{R + 1} \sum_{r=0}^{R} P(r)\, \varphi(S_r), \quad
@@ -37,7 +37,7 @@ def mlgap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray
         Counts of codes of k = ``counts.n_bits`` bits.
     radius : int
         R, from 0 to k.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         A radius with an empty ball: 0, or left out of the mean of the query, which is NaN if all its balls are empty.
 
     Returns
@@ -66,4 +66,4 @@ def mlgap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray
     >>> mlgap(HammingCounts.from_histograms([[2, 2]], [[2, 0]]), radius=1)
     array([0.75])
     """
-    return mean_over_radii(counts, radius, counts.requested("largest_bucket"), empty=empty)
+    return mean_over_radii(counts, radius, counts.requested("largest_bucket"), undefined=undefined)

@@ -19,7 +19,7 @@ _metric = partial(
     source=_SOURCE,
     range=(0.0, 1.0),
     better="higher",
-    empty="A query without relevant items counts as 0, or is left out.",
+    undefined="A query without relevant items counts as 0, or is left out.",
     ties="Expected value over all orders of tied items, in closed form.",
 )
 
@@ -36,7 +36,7 @@ _metric = partial(
     summary="Discounted gain of the top K, divided by that of the best order; expected value over ties.",
 )
 def ndcg(
-    counts: HammingCounts, *, cutoff: int | None = None, ideal: str = "database", empty: str = "zero"
+    counts: HammingCounts, *, cutoff: int | None = None, ideal: str = "database", undefined: str = "zero"
 ) -> NDArray[np.float64]:
     r"""Discounted gain of the ranking, divided by that of the best order, as the expected value over ties.
 
@@ -56,7 +56,7 @@ def ndcg(
         K, at least 1; exact even if it divides a tie. The complete database if None or larger.
     ideal : {"database", "retrieved"}, default="database"
         The items whose best order is the reference: the complete database, or the top K items.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         A query without relevant items (among the top K for ``retrieved``): 0, or NaN. For ``retrieved`` this applies
         to each order of ties: ``drop`` leaves orders without relevant items in the top K out of the query's mean.
 
@@ -100,7 +100,9 @@ def ndcg(
     discount = np.diff(discount_until[np.minimum(counts.retrieved_within, top)], axis=1, prepend=0.0)
     gained = np.einsum("l,qlr->qr", gains, counts.at_level) / np.maximum(counts.retrieved, 1) * discount
     if ideal == "database" or top == counts.n_database:
-        return ratio(gained.sum(axis=1), _best(counts.at_level.sum(axis=2), gains, discount_until, top), empty=empty)
+        return ratio(
+            gained.sum(axis=1), _best(counts.at_level.sum(axis=2), gains, discount_until, top), undefined=undefined
+        )
     values = np.empty(counts.n_queries)
     for query, cut in enumerate(last_distance(counts, top)):
         n_tied, of_levels = counts.retrieved[query, cut], counts.at_level[query, :, cut]
@@ -108,9 +110,9 @@ def ndcg(
         chance, found = _draws(of_levels, n_tied, drawn)
         dcg = gained[query, :cut].sum() + found @ gains * discount[query, cut] / drawn
         retrieved = counts.at_level[query, :, :cut].sum(axis=1) + found
-        value = ratio(dcg, _best(retrieved, gains, discount_until, top), empty=empty)
+        value = ratio(dcg, _best(retrieved, gains, discount_until, top), undefined=undefined)
         chance[np.isnan(value)] = 0
-        values[query] = ratio(chance @ np.nan_to_num(value), chance.sum(), empty=empty)
+        values[query] = ratio(chance @ np.nan_to_num(value), chance.sum(), undefined=undefined)
     return values
 
 

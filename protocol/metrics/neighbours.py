@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import EMPTY, found, places
+from protocol.metrics._ties import UNDEFINED, found, places
 from protocol.registry import MetricRecord
 
 
@@ -20,7 +20,7 @@ def neighbours_found(
 
     R_K are the items that are no farther from the query than its K-th nearest item, which are more than K if several
     are equally far. Any K of them are a correct result, so no more than K count. N = K gives ``neighbours@K``; K = 1
-    with N retrieved items gives ``1-recall@N``; N = cK gives the share after re-ranking by exact distances.
+    with N retrieved items gives ``1-recall@K``; N = cK gives the share after re-ranking by exact distances.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def neighbours_found(
 
 
 def neighbours_at_cutoff(
-    counts: HammingCounts, *, cutoff: int, ties: str = "expected", empty: str = "zero"
+    counts: HammingCounts, *, cutoff: int, ties: str = "expected", undefined: str = "zero"
 ) -> NDArray[np.float64]:
     r"""Share of the K nearest items that are among the top K.
 
@@ -76,7 +76,7 @@ def neighbours_at_cutoff(
         K, at least 1; exact even if it divides a tie.
     ties : {"expected", "best", "worst"}, default="expected"
         Mean over the orders of items at equal Hamming distance; items of R_K first, or last.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         It has no effect, because the value is always defined.
 
     Returns
@@ -105,12 +105,12 @@ def neighbours_at_cutoff(
     >>> neighbours_at_cutoff(HammingCounts.from_histograms([[1, 2]], [[1, 1]]), cutoff=2)
     array([0.75])
     """
-    one_of(empty, EMPTY, "empty")
+    one_of(undefined, UNDEFINED, "undefined")
     return neighbours_found(counts, nearest=cutoff, retrieved=cutoff, ties=ties)
 
 
 def first_neighbour_at_cutoff(
-    counts: HammingCounts, *, cutoff: int, ties: str = "expected", empty: str = "zero"
+    counts: HammingCounts, *, cutoff: int, ties: str = "expected", undefined: str = "zero"
 ) -> NDArray[np.float64]:
     """Whether the nearest item is among the top K; the mean is the share of such queries.
 
@@ -124,7 +124,7 @@ def first_neighbour_at_cutoff(
         K, at least 1; exact even if it divides a tie. The complete database if larger.
     ties : {"expected", "best", "worst"}, default="expected"
         The share of the orders of tied items in which a nearest item is found; or nearest items first, or last.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         It has no effect, because the value is always defined.
 
     Returns
@@ -148,7 +148,7 @@ def first_neighbour_at_cutoff(
     >>> [round(first_neighbour_at_cutoff(counts, cutoff=k).item(), 4) for k in (1, 2, 4)]
     [0.0, 0.3333, 1.0]
     """
-    one_of(empty, EMPTY, "empty")
+    one_of(undefined, UNDEFINED, "undefined")
     return neighbours_found(counts, nearest=1, retrieved=cutoff, ties=ties)
 
 
@@ -168,7 +168,7 @@ _SUMMARIES = {
 for _ties, _order in _TIES.items():
     _suffix = "" if _ties == "expected" else f"[{_ties}]"
     _metric = partial(
-        MetricRecord, module=__name__, range=(0.0, 1.0), better="higher", empty="Always defined.", ties=_order
+        MetricRecord, module=__name__, range=(0.0, 1.0), better="higher", undefined="Always defined.", ties=_order
     )
     _metric(
         f"neighbours@K{_suffix}",

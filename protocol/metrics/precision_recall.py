@@ -27,10 +27,10 @@ _EMPTY_QUERY = "A query without relevant items counts as 0, or is left out."
     "precision@rR",
     printed="Precision within radius {radius}",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 1",
-    empty=_EMPTY_BALL,
+    undefined=_EMPTY_BALL,
     denominator=_RETRIEVED,
 )
-def precision(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
+def precision(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of the items within Hamming radius R that are relevant.
 
     .. math:: P(R) = \frac{\sum_{r \le R} n^+_r}{\sum_{r \le R} n_r}
@@ -40,7 +40,7 @@ def precision(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDA
     counts : HammingCounts
     radius : int
         R, at least 0; beyond n_bits, the ball is the complete database.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         A query with an empty ball: 0, or NaN.
 
     Returns
@@ -69,17 +69,17 @@ def precision(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDA
     array([0.5])
     """
     at = nearest_radius(counts, radius)
-    return ratio(counts.relevant_within[:, at], counts.retrieved_within[:, at], empty=empty)
+    return ratio(counts.relevant_within[:, at], counts.retrieved_within[:, at], undefined=undefined)
 
 
 @_metric(
     "recall@rR",
     printed="Recall within radius {radius}",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 3",
-    empty=_EMPTY_QUERY,
+    undefined=_EMPTY_QUERY,
     denominator=_RELEVANT,
 )
-def recall(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
+def recall(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of a query's relevant items that lie within Hamming radius R.
 
     .. math:: \mathrm{recall}(R) = \frac{1}{N^+} \sum_{r \le R} n^+_r
@@ -89,7 +89,7 @@ def recall(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArra
     counts : HammingCounts
     radius : int
         R, at least 0; beyond n_bits, the ball is the complete database.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         A query without relevant items: 0, or NaN.
 
     Returns
@@ -110,17 +110,17 @@ def recall(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArra
     >>> recall(HammingCounts.from_histograms([[1, 3, 4]], [[1, 1, 2]]), radius=1)
     array([0.5])
     """
-    return ratio(counts.relevant_within[:, nearest_radius(counts, radius)], counts.n_relevant, empty=empty)
+    return ratio(counts.relevant_within[:, nearest_radius(counts, radius)], counts.n_relevant, undefined=undefined)
 
 
 @_metric(
     "precision@rR[micro]",
     printed="Micro precision within radius {radius}",
     source="Moran 2016, thesis, section 3.6.1, eq. 3.8",
-    empty="If the ball is empty for every query: 0, or left out.",
+    undefined="If the ball is empty for every query: 0, or left out.",
     denominator="items in the balls of all queries",
 )
-def precision_micro(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
+def precision_micro(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of the items within Hamming radius R of any query that are relevant to it, all queries pooled.
 
     .. math:: P(R) = \frac{\sum_q \sum_{r \le R} n^+_{q,r}}{\sum_q \sum_{r \le R} n_{q,r}}
@@ -130,7 +130,7 @@ def precision_micro(counts: HammingCounts, *, radius: int, empty: str = "zero") 
     counts : HammingCounts
     radius : int
         R, at least 0; beyond n_bits, the ball is the complete database.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         If the ball is empty for every query: 0, or NaN.
 
     Returns
@@ -155,17 +155,17 @@ def precision_micro(counts: HammingCounts, *, radius: int, empty: str = "zero") 
     >>> precision_micro(HammingCounts.from_histograms([[1, 1], [2, 0]], [[1, 0], [1, 0]]), radius=0).round(4)
     array([0.6667])
     """
-    return precision(counts.pooled, radius=radius, empty=empty)
+    return precision(counts.pooled, radius=radius, undefined=undefined)
 
 
 @_metric(
     "recall@rR[micro]",
     printed="Micro recall within radius {radius}",
     source="Moran 2016, thesis, section 3.6.1, eq. 3.9",
-    empty="If no query has a relevant item: 0, or left out.",
+    undefined="If no query has a relevant item: 0, or left out.",
     denominator="relevant items of all queries",
 )
-def recall_micro(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
+def recall_micro(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of all relevant pairs that lie within Hamming radius R, all queries pooled.
 
     .. math:: \mathrm{recall}(R) = \frac{\sum_q \sum_{r \le R} n^+_{q,r}}{\sum_q N^+_q}
@@ -175,7 +175,7 @@ def recall_micro(counts: HammingCounts, *, radius: int, empty: str = "zero") -> 
     counts : HammingCounts
     radius : int
         R, at least 0; beyond n_bits, the ball is the complete database.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         If no query has a relevant item: 0, or NaN.
 
     Returns
@@ -196,4 +196,4 @@ def recall_micro(counts: HammingCounts, *, radius: int, empty: str = "zero") -> 
     >>> recall_micro(HammingCounts.from_histograms([[1, 2], [2, 1]], [[1, 0], [1, 1]]), radius=0).round(4)
     array([0.6667])
     """
-    return recall(counts.pooled, radius=radius, empty=empty)
+    return recall(counts.pooled, radius=radius, undefined=undefined)

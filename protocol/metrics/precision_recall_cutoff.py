@@ -26,11 +26,11 @@ _metric = partial(
     "P@K",
     printed="Precision@{cutoff}",
     source=f"Mean Local Group Average Precision, section 3.1, eq. 1 and P@K; ties: {_TIES}",
-    empty="Always defined.",
+    undefined="Always defined.",
     denominator="K",
     synonyms=("precision@K", "prec@K"),
 )
-def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zero") -> NDArray[np.float64]:
+def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of the top K items that are relevant, as the expected value over ties.
 
     .. math:: P@K = \frac{1}{K} \left(P + \frac{m}{n} (K - S)\right)
@@ -43,7 +43,7 @@ def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zer
     counts : HammingCounts
     cutoff : int
         K, at least 1; exact even if it divides a tie. The complete database if larger.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         It has no effect, because the value is always defined, and 0 without relevant items.
 
     Returns
@@ -53,7 +53,7 @@ def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zer
     Raises
     ------
     ProtocolError
-        If `cutoff` is below 1, or `empty` is unknown.
+        If `cutoff` is below 1, or `undefined` is unknown.
 
     Notes
     -----
@@ -74,19 +74,19 @@ def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zer
     array([0.75])
     """
     top = places(counts, cutoff)
-    return ratio(found(counts, top), top, empty=empty)
+    return ratio(found(counts, top), top, undefined=undefined)
 
 
 @_metric(
     "R@K",
     printed="Recall@{cutoff}",
     source=f"Moran 2016, thesis, eq. 3.7, of the top K; ties: {_TIES}",
-    empty="A query without relevant items counts as 0, or is left out.",
+    undefined="A query without relevant items counts as 0, or is left out.",
     denominator="relevant items in the database",
     beyond="If K exceeds the size of the database, the size of the database replaces it.",
     synonyms=("recall@K",),
 )
-def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zero") -> NDArray[np.float64]:
+def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of a query's relevant items that are among the top K, as the expected value over ties.
 
     .. math:: R@K = \frac{1}{N^+} \left(P + \frac{m}{n} (K - S)\right)
@@ -98,7 +98,7 @@ def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zero")
     counts : HammingCounts
     cutoff : int
         K, at least 1; exact even if it divides a tie. The complete database if larger.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         A query without relevant items: 0, or NaN.
 
     Returns
@@ -108,7 +108,7 @@ def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zero")
     Raises
     ------
     ProtocolError
-        If `cutoff` is below 1, or `empty` is unknown.
+        If `cutoff` is below 1, or `undefined` is unknown.
 
     Notes
     -----
@@ -129,45 +129,45 @@ def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zero")
     >>> [recall_at_cutoff(counts, cutoff=k).item() for k in (1, 2, 3)]
     [0.5, 0.75, 1.0]
     """
-    return ratio(found(counts, places(counts, cutoff)), counts.n_relevant, empty=empty)
+    return ratio(found(counts, places(counts, cutoff)), counts.n_relevant, undefined=undefined)
 
 
 _LARGEST, _EVERY, _STEP = 1000, 100, 10
 
 
-class TopNCurve(NamedTuple):
-    """Mean precision and mean recall of the top N items over the queries, each of shape (n_cutoffs,)."""
+class TopKCurve(NamedTuple):
+    """Mean precision and mean recall of the top K items over the queries, each of shape (n_cutoffs,)."""
 
-    n: NDArray[np.int64]
+    k: NDArray[np.int64]
     precision: NDArray[np.float64]
     recall: NDArray[np.float64]
 
 
-def top_n_curve(counts: HammingCounts, cutoffs: Sequence[int] | None = None, *, empty: str = "zero") -> TopNCurve:
-    r"""Return precision and recall of the top N items for several N, as expected values over ties and query means.
+def top_k_curve(counts: HammingCounts, cutoffs: Sequence[int] | None = None, *, undefined: str = "zero") -> TopKCurve:
+    r"""Return precision and recall of the top K items for several K, as expected values over ties and query means.
 
-    .. math:: P@N = \frac{1}{N} \left(P + \frac{m}{n} (N - S)\right), \quad R@N = \frac{N}{N^+} P@N
+    .. math:: P@K = \frac{1}{K} \left(P + \frac{m}{n} (K - S)\right), \quad R@K = \frac{K}{N^+} P@K
 
-    The tie that contains rank N has n items, m of them relevant, and follows S items, P of them relevant. Within a tie,
-    the expected number of relevant items is linear in N.
+    The tie that contains rank K has n items, m of them relevant, and follows S items, P of them relevant. Within a tie,
+    the expected number of relevant items is linear in K.
 
     Parameters
     ----------
     counts : HammingCounts
     cutoffs : sequence of int, optional
-        The values of N, at least 1 each; larger values than the size of the database mean the complete database. If
-        None, every N up to 100 and every tenth from there to 1,000, or to the size of the database if that is smaller.
-    empty : {"zero", "drop"}, default="zero"
+        The values of K, at least 1 each; larger values than the size of the database mean the complete database. If
+        None, every K up to 100 and every tenth from there to 1,000, or to the size of the database if that is smaller.
+    undefined : {"zero", "drop"}, default="zero"
         The recall of a query without relevant items: 0, or left out of the mean.
 
     Returns
     -------
-    TopNCurve
+    TopKCurve
 
     Raises
     ------
     ProtocolError
-        If there is no cutoff, one is below 1, or `empty` is unknown.
+        If there is no cutoff, one is below 1, or `undefined` is unknown.
 
     References
     ----------
@@ -176,20 +176,20 @@ def top_n_curve(counts: HammingCounts, cutoffs: Sequence[int] | None = None, *, 
 
     Examples
     --------
-    >>> top_n_curve(HammingCounts.from_histograms([[1, 2]], [[1, 1]]), [1, 2, 3]).recall
+    >>> top_k_curve(HammingCounts.from_histograms([[1, 2]], [[1, 1]]), [1, 2, 3]).recall
     array([0.5 , 0.75, 1.  ])
     """
     size = counts.n_database
-    chosen = _default(size) if cutoffs is None else [min(integer(n, "cutoff"), size) for n in cutoffs]
+    chosen = _default(size) if cutoffs is None else [min(integer(k, "cutoff"), size) for k in cutoffs]
     if not chosen:
         raise ProtocolError("cutoffs: the list is empty.")
-    n = np.array(chosen, dtype=np.int64)
+    k = np.array(chosen, dtype=np.int64)
     n_relevant = counts.n_relevant
-    share = ratio(np.ones(n_relevant.size), n_relevant, empty=empty)
+    share = ratio(np.ones(n_relevant.size), n_relevant, undefined=undefined)
     n_defined = np.count_nonzero(~np.isnan(share))
-    precision = _sum_of_found(counts, np.ones(n_relevant.size), int(n.max()))[n - 1] / (counts.n_queries * n)
-    recall = ratio(_sum_of_found(counts, np.nan_to_num(share), int(n.max()))[n - 1], n_defined, empty="drop")
-    return TopNCurve(n, precision, recall)
+    precision = _sum_of_found(counts, np.ones(n_relevant.size), int(k.max()))[k - 1] / (counts.n_queries * k)
+    recall = ratio(_sum_of_found(counts, np.nan_to_num(share), int(k.max()))[k - 1], n_defined, undefined="drop")
+    return TopKCurve(k, precision, recall)
 
 
 def _sum_of_found(counts: HammingCounts, weights: NDArray[np.float64], top: int) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ _metric = partial(
     source="Manning, Raghavan and Schütze 2008, Introduction to Information Retrieval, section 8.4; trec_eval, Rprec",
     range=(0.0, 1.0),
     better="higher",
-    empty="A query without relevant items counts as 0, or is left out.",
+    undefined="A query without relevant items counts as 0, or is left out.",
     denominator="relevant items in the database",
 )
 
@@ -26,7 +26,7 @@ _metric = partial(
     ties=EXPECTED,
     synonyms=("Rprec", "R-prec", "R_precision", "RP", "P@R", "precision@R", "recall@R", "R@R"),
 )
-def r_precision(counts: HammingCounts, *, ties: str = "expected", empty: str = "zero") -> NDArray[np.float64]:
+def r_precision(counts: HammingCounts, *, ties: str = "expected", undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of the top R items that are relevant, if a query has R relevant items, as the expected value over ties.
 
     .. math:: \frac{1}{R} \left(P + \frac{m}{n} (R - S)\right)
@@ -40,7 +40,7 @@ def r_precision(counts: HammingCounts, *, ties: str = "expected", empty: str = "
     ties : {"expected", "index"}, default="expected"
         The mean over all orders of tied items, or the order of the database, which requires
         ``count(..., index_order=True)``.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         A query without relevant items: 0, or NaN.
 
     Returns
@@ -66,8 +66,8 @@ def r_precision(counts: HammingCounts, *, ties: str = "expected", empty: str = "
     array([0.75])
     """
     if one_of(ties, TIES, "ties") == "index":
-        return ratio(counts.requested("index_top")[:, 1], counts.n_relevant, empty=empty)
-    return ratio(found(counts, np.maximum(counts.n_relevant, 1)), counts.n_relevant, empty=empty)
+        return ratio(counts.requested("index_top")[:, 1], counts.n_relevant, undefined=undefined)
+    return ratio(found(counts, np.maximum(counts.n_relevant, 1)), counts.n_relevant, undefined=undefined)
 
 
 _metric(

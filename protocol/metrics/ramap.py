@@ -14,13 +14,13 @@ from protocol.registry import MetricRecord
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, eq. 1",
     range=(0.0, 1.0),
     better="higher",
-    empty="A radius with an empty ball counts as 0, or is left out of the query's mean.",
+    undefined="A radius with an empty ball counts as 0, or is left out of the query's mean.",
     ties="Not affected: a Hamming ball includes all items at a given distance or none of them.",
     defined_on="radius",
     denominator="items in the ball times codes in the ball",
     beyond="R must not exceed n_bits, because the mean would include balls that do not exist.",
 )
-def ramap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
+def ramap(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Precision of the Hamming ball, divided by the number of buckets to look up, as the mean over the radii 0..R.
 
     .. math:: RAAP(R) = \frac{1}{R + 1} \sum_{r=0}^{R} \frac{P(r)}{V(r)}, \quad V(r) = \sum_{i \le r} \binom{Q}{i}
@@ -31,7 +31,7 @@ def ramap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray
         Counts of codes of Q = ``counts.n_bits`` bits, including extension bits.
     radius : int
         R, from 0 to Q.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         A radius with an empty ball: 0, or left out of the mean of the query, which is NaN if all its balls are empty.
 
     Returns
@@ -59,4 +59,4 @@ def ramap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray
     >>> ramap(HammingCounts.from_histograms([[1, 3, 0]], [[1, 1, 0]]), radius=1).round(4)
     array([0.5833])
     """
-    return mean_over_radii(counts, radius, counts.retrieved_within, empty=empty)
+    return mean_over_radii(counts, radius, counts.retrieved_within, undefined=undefined)

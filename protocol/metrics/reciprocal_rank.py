@@ -22,7 +22,7 @@ _metric = partial(
     "Performance Measures Efficiently in the Presence of Tied Scores",
     range=(0.0, 1.0),
     better="higher",
-    empty="A query without relevant items counts as 0, or is left out.",
+    undefined="A query without relevant items counts as 0, or is left out.",
     denominator="rank of the first relevant item",
 )
 
@@ -30,7 +30,7 @@ _metric = partial(
 @_metric(
     "MRR", ties=EXPECTED, synonyms=("RR", "mean_reciprocal_rank", "reciprocal_rank", "recip_rank", "MRR@K", "RR@K")
 )
-def reciprocal_rank(counts: HammingCounts, *, ties: str = "expected", empty: str = "zero") -> NDArray[np.float64]:
+def reciprocal_rank(counts: HammingCounts, *, ties: str = "expected", undefined: str = "zero") -> NDArray[np.float64]:
     r"""1 divided by the rank of the first relevant item, as the expected value over ties.
 
     .. math:: RR = \sum_{j=1}^{n-m+1} \frac{1}{S + j} \frac{\binom{n-j}{m-1}}{\binom{n}{m}}
@@ -44,7 +44,7 @@ def reciprocal_rank(counts: HammingCounts, *, ties: str = "expected", empty: str
     ties : {"expected", "index"}, default="expected"
         The mean over all orders of tied items, or the order of the database, which requires
         ``count(..., index_order=True)``.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         A query without relevant items: 0, or NaN.
 
     Returns
@@ -70,7 +70,7 @@ def reciprocal_rank(counts: HammingCounts, *, ties: str = "expected", empty: str
     array([0.4167])
     """
     if one_of(ties, TIES, "ties") == "index":
-        return ratio(1.0, counts.requested("index_top")[:, 0], empty=empty)
+        return ratio(1.0, counts.requested("index_top")[:, 0], undefined=undefined)
     nearest = (counts.relevant > 0).argmax(axis=1)
     tied = ties_at(counts, (np.arange(counts.n_queries), nearest))
     last = np.minimum(tied.n - tied.m + 1, _REACH * tied.n // np.maximum(tied.m, 1) + 1)
@@ -80,7 +80,7 @@ def reciprocal_rank(counts: HammingCounts, *, ties: str = "expected", empty: str
     for start in range(0, counts.n_queries, size):
         rows = by_width[start : start + size]
         values[rows] = _expected(Ties(*(part[rows, None] for part in tied)), np.arange(last[rows[-1]]))
-    return ratio(values, counts.n_relevant > 0, empty=empty)
+    return ratio(values, counts.n_relevant > 0, undefined=undefined)
 
 
 def _expected(tied: Ties, earlier: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from protocol.registry import MetricRecord
 
 
 def weighted_average_precision(
-    counts: HammingCounts, *, cutoff: int | None = None, denominator: str = "all", empty: str = "zero"
+    counts: HammingCounts, *, cutoff: int | None = None, denominator: str = "all", undefined: str = "zero"
 ) -> NDArray[np.float64]:
     r"""Mean cumulative gain per rank at the ranks of the relevant items, as the expected value over ties.
 
@@ -36,7 +36,7 @@ def weighted_average_precision(
         K, at least 1; exact even if it divides a tie. The complete database if None or larger.
     denominator : {"all", "retrieved", "min"}, default="all"
         N: the number of relevant items in the database, the number among the top K, or the smaller of the former and K.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         The value of a query with N = 0: 0, or NaN. For ``retrieved`` this applies to each order of ties: ``drop``
         leaves orders without relevant items in the top K out of the query's mean.
 
@@ -76,9 +76,9 @@ def weighted_average_precision(
     top = places(counts, cutoff)
     graded = counts.levels.tolist() != [1]  # otherwise, the sums are those of mAP
     if denominator == "retrieved" and top < counts.n_database:
-        return expected_over_retrieved(counts, graded, top, empty)
+        return expected_over_retrieved(counts, graded, top, undefined)
     n_relevant = np.minimum(counts.n_relevant, top) if denominator == "min" else counts.n_relevant
-    return ratio(counts.once(sum_of_precisions, graded, top), n_relevant, empty=empty)
+    return ratio(counts.once(sum_of_precisions, graded, top), n_relevant, undefined=undefined)
 
 
 _metric = partial(
@@ -89,7 +89,7 @@ _metric = partial(
     range=(0.0, float("inf")),
     better="higher",
     ties="Expected value over all orders of tied items, in closed form.",
-    empty="A query without relevant items counts as 0, or is left out.",
+    undefined="A query without relevant items counts as 0, or is left out.",
 )
 _BEYOND = "If K exceeds the size of the database, the size of the database replaces it."
 
@@ -109,7 +109,7 @@ _metric(
     denominator="relevant items among the top K",
     beyond=_BEYOND,
     summary="Weighted mAP of the top K, divided by the relevant items among the top K.",
-    empty="A query without relevant items in the top K counts as 0, or is left out.",
+    undefined="A query without relevant items in the top K counts as 0, or is left out.",
 )(partial(weighted_average_precision, denominator="retrieved"))
 _metric(
     "WAP@K[min]",

@@ -51,7 +51,7 @@ def middle(lengths: Sequence[int]) -> int:
     return sorted(lengths)[len(lengths) // 2]
 
 
-def radius_rows(stored: StoredCounts, extensions: Sequence[tuple[str, int]] = (), *, empty: str) -> Iterator[Row]:
+def radius_rows(stored: StoredCounts, extensions: Sequence[tuple[str, int]] = (), *, undefined: str) -> Iterator[Row]:
     """Yield the values of one run's plain codes at every radius, and those of their extensions.
 
     Parameters
@@ -59,12 +59,12 @@ def radius_rows(stored: StoredCounts, extensions: Sequence[tuple[str, int]] = ()
     stored : StoredCounts
     extensions : sequence of (str, int), default=()
         The extensions, plain codes included, for which RAMAP and precision are computed, as in RAMAP's table 3.
-    empty : {"zero", "drop"}
+    undefined : {"zero", "drop"}
         Treatment of undefined values.
     """
     plain = stored.counts
     row: Row = {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits, "extension": "none", "extension_bits": 0}
-    curve = metrics.pr_curve(plain, empty=empty)
+    curve = metrics.pr_curve(plain, undefined=undefined)
     for radius in range(plain.n_bits + 1):
         for metric, values in (("precision[micro]", curve.precision), ("recall[micro]", curve.recall)):
             yield row | {"metric": metric, "radius": radius, "value": float(values[radius])}
@@ -76,7 +76,7 @@ def radius_rows(stored: StoredCounts, extensions: Sequence[tuple[str, int]] = ()
         counts = plain.extended(extension, s)
         for radius in range(min(plain.n_bits + 1, counts.n_bits, _MOST_RADIUS + 1) + 1):
             for metric in _OF_EXTENSIONS:
-                value = _mean(counts, f"{metric}@r{radius}", empty)
+                value = _mean(counts, f"{metric}@r{radius}", undefined)
                 yield row | {
                     "extension": extension,
                     "extension_bits": s,
@@ -86,13 +86,13 @@ def radius_rows(stored: StoredCounts, extensions: Sequence[tuple[str, int]] = ()
                 }
 
 
-def curve_rows(stored: StoredCounts, *, empty: str) -> Iterator[Row]:
+def curve_rows(stored: StoredCounts, *, undefined: str) -> Iterator[Row]:
     """Yield precision and recall of the top N of one run's plain codes.
 
     Parameters
     ----------
     stored : StoredCounts
-    empty : {"zero", "drop"}
+    undefined : {"zero", "drop"}
         Treatment of undefined values.
 
     Yields
@@ -105,15 +105,15 @@ def curve_rows(stored: StoredCounts, *, empty: str) -> Iterator[Row]:
     last = min(LARGEST_CUTOFF, counts.n_database)
     evenly = np.linspace(0, last, CUTOFFS).round().astype(np.int64)
     cutoffs = np.unique([1, min(2, last), *evenly[1:]]).tolist()
-    curve = metrics.top_n_curve(counts, cutoffs, empty=empty)
+    curve = metrics.top_k_curve(counts, cutoffs, undefined=undefined)
     for n, precision, recall in zip(cutoffs, curve.precision.tolist(), curve.recall.tolist(), strict=True):
         yield place | {"metric": "precision", "at": n, "value": precision}
         yield place | {"metric": "recall", "at": n, "value": recall}
     yield place | {"metric": "without_relevant", "at": 0, "value": float((counts.n_relevant == 0).mean())}
 
 
-def _mean(counts: HammingCounts, metric: str, empty: str) -> float:
-    return metrics.mean(metrics.evaluate(counts, [metric], empty=empty)[metric])
+def _mean(counts: HammingCounts, metric: str, undefined: str) -> float:
+    return metrics.mean(metrics.evaluate(counts, [metric], undefined=undefined)[metric])
 
 
 def mean_over_runs(rows: Iterable[Row]) -> "pd.DataFrame":
@@ -142,7 +142,9 @@ def convention_rows(
     for truth, own in counts.items():
         remaining = np.delete(np.arange(own.n_queries), np.asarray(without, dtype=np.int64))
         for row in spread_of(own.of_queries(remaining)):
-            undefined = "no difference" if len(row.empty) > 1 else {"zero": "0", "drop": "left out"}[row.empty[0]]
+            undefined = (
+                "no difference" if len(row.undefined) > 1 else {"zero": "0", "drop": "left out"}[row.undefined[0]]
+            )
             values = (truth, n_bits, row.metric, undefined, " ".join(row.conventions), row.value)
             yield dict(zip(_COLUMNS["conventions"], values, strict=True))
 

@@ -93,9 +93,9 @@ class Content:
     def definition(self, metric: str) -> str:
         """Return a sentence on the ties, the denominator and the undefined values of a metric."""
         record = registry.METRICS.entry(metric)
-        empty = "count as 0" if self.config["empty"] == "zero" else "are left out of the mean"
+        undefined = "count as 0" if self.config["undefined"] == "zero" else "are left out of the mean"
         ties, denominator = record.ties.rstrip("."), record.denominator.rstrip(".")
-        return f"Ties: {ties}. Denominator: {denominator}. Undefined values {empty}."
+        return f"Ties: {ties}. Denominator: {denominator}. Undefined values {undefined}."
 
 
 def read_content(
@@ -173,7 +173,7 @@ def _curves(content: Content, place: Mapping[str, str]) -> Iterator[Figure]:
             chance = at(points, n_bits=n_bits)["chance"].mean()
             rows = at(rows, n_bits=n_bits).rename(columns={"at": "N", "value": side}).assign(chance=chance)
             caption = (
-                f"{side.capitalize()}@N on {content.where(place)}, {n_bits} bits: means over the queries and the runs, "
+                f"{side.capitalize()}@K on {content.where(place)}, {n_bits} bits: means over the queries and the runs, "
                 "expected values over all orders of tied items." + content.trained_on(rows["hasher"], place)
             )
             rows = rows[["hasher", "n_bits", "N", side, "chance"]]

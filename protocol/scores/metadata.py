@@ -12,7 +12,7 @@ PROTOCOL = (
     "excluded_queries",
     "n_queries",
     "n_database",
-    "empty",
+    "undefined",
     "ties",
 )
 """The fields that describe how a score was computed, apart from its code length and its metric.
@@ -28,7 +28,7 @@ excluded_queries
     the start of their SHA-256, or "none". If a file does not record the field, no query was excluded.
 n_queries, n_database
     Numbers of items; `n_queries` does not include excluded queries.
-empty
+undefined
     How undefined values are treated: "zero" counts them as 0, "drop" leaves the query out of the mean.
 ties
     How the metric orders items at equal distance.
@@ -64,7 +64,7 @@ in a comparison, it is part of the method's name, see `method_name`.
 """
 
 NOTED = ("convention", "version")
-"""Recorded with every score, but not compared: a convention only selects metrics and the value of `empty`."""
+"""Recorded with every score, but not compared: a convention only selects metrics and the value of `undefined`."""
 
 
 def options_text(digests: Mapping[str, str]) -> str:
@@ -132,12 +132,12 @@ def supervision_of(config: Mapping[str, Any], hasher: str, feature: str) -> str:
     return f"distances of {feature} ({truth})"
 
 
-def pipeline_convention(empty: str) -> str:
+def pipeline_convention(undefined: str) -> str:
     """Return the convention of an experiment: ``"default"``, or ``"default, undefined values left out"``.
 
-    The pipeline scores like the convention ``default``, unless its config file has ``empty: drop``.
+    The pipeline scores like the convention ``default``, unless its config file has ``undefined: drop``.
     """
-    return "default" if empty == "zero" else "default, undefined values left out"
+    return "default" if undefined == "zero" else "default, undefined values left out"
 
 
 def items_sha256(query: str, database: str, ground_truth: str) -> str:

@@ -47,7 +47,7 @@ def collect(paths: Iterable[str | Path]) -> "pd.DataFrame":
 def summarise(
     scores: "pd.DataFrame",
     *,
-    empty: str = "zero",
+    undefined: str = "zero",
     options: Mapping[str, str] | None = None,
     supervision: Mapping[str, str] | None = None,
     excluded: Mapping[str, str] | None = None,
@@ -62,7 +62,7 @@ def summarise(
     ----------
     scores : DataFrame
         As `collect` returns it.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         How undefined values were treated.
     options : mapping of str to str, optional
         The values of the column ``options``, as `protocol.scores.metadata.options_text` writes them, by feature, ground
@@ -86,10 +86,10 @@ def summarise(
         excluded_queries=[(excluded or {}).get(name, NONE_EXCLUDED) for name in of_split],
         options=[(options or {}).get(name, "") for name in places],
         supervision=[(supervision or {}).get(name, "unknown") for name in learners],
-        empty=empty,
+        undefined=undefined,
         ties=summary["metric"].map(ties),
         ranking="hamming",
-        convention=pipeline_convention(empty),
+        convention=pipeline_convention(undefined),
         version=__version__,
     )
 

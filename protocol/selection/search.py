@@ -41,7 +41,7 @@ class Validation:
         The ground truth of these queries and this database.
     metric : str
         The name of a registered metric to maximise, with numbers in place of K and R.
-    empty : {"zero", "drop"}, default="zero"
+    undefined : {"zero", "drop"}, default="zero"
         The treatment of undefined values.
     """
 
@@ -49,7 +49,7 @@ class Validation:
     database: NDArray[np.float32]
     relevance: Relevance
     metric: str
-    empty: str = "zero"
+    undefined: str = "zero"
 
     def score(self, model: Model, *, calls: int = 1) -> float:
         """Return the mean metric of a fitted model over the validation queries; NaN if it is undefined for all of them.
@@ -59,7 +59,7 @@ class Validation:
         query = codes.pack(model.transform(self.query))
         database = codes.pack(model.transform_database(self.database))
         counts = count(query, database, model.n_bits, {"": self.relevance}, calls=calls)[""]
-        return mean(registry.get("metric", self.metric)(counts, empty=self.empty))
+        return mean(registry.get("metric", self.metric)(counts, undefined=self.undefined))
 
 
 def search(

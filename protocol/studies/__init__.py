@@ -103,7 +103,7 @@ def rankings(
     truths: Mapping[str, Mapping[str, Relevance]],
     *,
     metric: str = "mAP",
-    empty: str = "zero",
+    undefined: str = "zero",
     calls: int = 1,
 ) -> dict[str, dict[tuple[str, str], float]]:
     """Rank both databases with both models and return the scores.
@@ -141,7 +141,7 @@ def rankings(
             calls=calls * len(RANKINGS),
         )
         for truth, counts in counted.items():
-            values = evaluate(counts, [metric], empty=empty)[metric]
+            values = evaluate(counts, [metric], undefined=undefined)[metric]
             scores.setdefault(truth, {})[trained, ranked] = mean(values)
     return scores
 

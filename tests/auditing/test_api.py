@@ -122,9 +122,9 @@ def test_a_data_frame_has_a_row_for_each_finding():
         audit(query=["a", "c"], database=["b", "d"]),
     )
     assert (audited.n_errors, audited.n_warnings) == (1, 1)
-    frame, empty = audited.to_frame(), clean.to_frame()
+    frame, undefined = audited.to_frame(), clean.to_frame()
     assert frame[["finding", "severity", "count"]].values.tolist()[0] == ["query-in-database", "error", 1]
-    assert (len(empty), list(empty.columns)) == (0, list(KEYS))
+    assert (len(undefined), list(undefined.columns)) == (0, list(KEYS))
     assert list(frame.columns) == list(KEYS)
 
 

@@ -30,7 +30,7 @@ def test_leaving_the_queries_out_of_their_rankings(case, capsys):
     without = [precision(distances[row, others[row]], relevant[row, others[row]]) for row in range(len(codes))]
     assert (round(np.mean(own), 4), round(np.mean(without), 4)) == (0.9722, 0.9444)
 
-    assert main(["evaluate", *OPTIONS, "--metric", "mAP", "P@1"]) == 0
+    assert main(["evaluate", *OPTIONS, "--metrics", "mAP", "P@1"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "the queries are the database items: each query finds itself first" in printed
     assert (
@@ -39,7 +39,7 @@ def test_leaving_the_queries_out_of_their_rankings(case, capsys):
     )
     assert "mAP 0.9722" in printed
 
-    assert main(["evaluate", *OPTIONS, "--metric", "mAP", "P@1", "--leave-one-out", "--per-query=values.csv"]) == 0
+    assert main(["evaluate", *OPTIONS, "--metrics", "mAP", "P@1", "--leave-one-out", "--per-query=values.csv"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "each query's own row is left out of the 6 database items" in printed
     assert "mAP 0.9444" in printed

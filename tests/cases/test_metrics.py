@@ -38,7 +38,7 @@ def test_the_command_of_the_case(case, capsys):
     files = "--query-codes q.npy --database-codes d.npy --query-labels ql.npy --database-labels dl.npy"
     right = {"MRR[database-order]": "0.8840", "mAP@r2[database-order]": "0.8221", "mAP@r2": "0.8381"}
     names = ["MRR", "R-precision", "mAP@R", "hit@10", *right]
-    assert main(["evaluate", *files.split(), "--metric", *names]) == 0
+    assert main(["evaluate", *files.split(), "--metrics", *names]) == 0
     rows = {
         line.split()[0]: line.split()[1] for line in capsys.readouterr().out.splitlines() if "[" in line or "@" in line
     }

@@ -28,7 +28,7 @@ def test_an_apostrophe_transposes_items_in_columns(case, capsys):
     assert (result.n_queries, result.n_database, result.n_bits) == (10, 50, 12)
     assert result.metrics == expected.metrics
     words = "evaluate --query-codes codes.mat:Bq' --database-codes codes.mat:Bd' --query-labels ql.npy"
-    assert main([*words.split(), "--database-labels", "dl.npy", "--metric", "mAP"]) == 0
+    assert main([*words.split(), "--database-labels", "dl.npy", "--metrics", "mAP"]) == 0
     single = hp.evaluate(codes["Bq"].T, codes["Bd"].T, query_labels="ql.npy", database_labels="dl.npy", metrics=["mAP"])
     assert f"{single.metrics['mAP']:.4f}" in capsys.readouterr().out
 

@@ -57,7 +57,7 @@ def test_a_hand_computed_case_from_text(folder, capsys):
     texts = {"q": "0,0\n", "d": "0,0\n0,1\n1,0\n1,1\n", "ql": "7\n", "dl": "7\n7\n8\n8\n"}
     for name, text in texts.items():
         Path(f"{name}.csv").write_text(text)
-    metrics = ["--metric", "mAP", "--metric", "mAP[worst]", "--metric", "precision@r1"]
+    metrics = ["--metrics", "mAP", "--metrics", "mAP[worst]", "--metrics", "precision@r1"]
     assert main([*(part.replace(".npy", ".csv") for part in COMMAND), *metrics]) == 0
     out = capsys.readouterr().out
     assert "1 queries, 4 database items, 2 bits; Hamming ranking; convention default" in out
@@ -67,7 +67,7 @@ def test_a_hand_computed_case_from_text(folder, capsys):
 
 
 def test_metrics_convention_spread_and_the_values_of_each_query(folder, capsys):
-    metrics = ["--metric", "mAP@5[retrieved]", "AUPRC[area]"]
+    metrics = ["--metrics", "mAP@5[retrieved]", "AUPRC[area]"]
     content = scores(*metrics, "--convention", "hashnet", "--spread", "--per-query", "values.csv")
     found = evaluate(QUERY, DATABASE, **LABELS, metrics=metrics[1:], convention="hashnet", spread=True)
     assert content["metrics"] == found.metrics
@@ -123,7 +123,7 @@ def test_bucket_search_and_curves(folder, capsys):
     """A single table of all bits is the ball of radius 0; the curves end with the whole database."""
     content = scores(
         *("--tables", "12x1", "--tables", "1x12", "--pr-curves", "c.csv"),
-        *("--metric", "precision@r0[micro]", "--metric", "recall@r0[micro]", "--metric", "precision@r11[micro]"),
+        *("--metrics", "precision@r0[micro]", "--metrics", "recall@r0[micro]", "--metrics", "precision@r11[micro]"),
     )
     found, means = content["bucket_search"], content["metrics"]
     assert found["12x1"]["precision[micro]"] == means["precision@r0[micro]"]

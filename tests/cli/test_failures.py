@@ -145,7 +145,7 @@ def test_output_in_an_encoding_without_a_character():
     ("arguments", "option", "file"),
     [
         ([*EVALUATE, "--pr-curves", "link"], "--pr-curves", "link"),
-        ([*EVALUATE, "--top-n-curves", "hard"], "--top-n-curves", "hard"),
+        ([*EVALUATE, "--top-k-curves", "hard"], "--top-k-curves", "hard"),
         (["evaluate", *CODES[:3], "d.npz:codes", "--json", "./d.npz"], "--json", "d.npz"),
         ([*EVALUATE, "--trec", "trec"], "--trec qrels", "trec/qrels"),
         (["audit", "runs/s.npz", "--json", "items.h5"], "--json", "items.h5"),

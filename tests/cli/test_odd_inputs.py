@@ -62,7 +62,7 @@ SCORES = json.loads(
 ) | {"per_query": {"file": "values.csv", "sha256": "b" * 64}}
 SUMMARY = {name: str(SCORES[name]) for name in (*NAMES, "relevance", "n_bits", "n_queries", "n_database", "ranking")}
 SUMMARY |= {"feature": "gist", "hasher": "itq", "extension": "none", "metric": "mAP", "mean": "0.5", "std": "0.01"}
-SUMMARY |= {"n_runs": "2", "empty": SCORES["empty"]["mAP"], "ties": SCORES["ties"]["mAP"]}
+SUMMARY |= {"n_runs": "2", "undefined": SCORES["undefined"]["mAP"], "ties": SCORES["ties"]["mAP"]}
 SMALL = project.SMALL | {"seed": 0, "mirror": None, "extensions": ["none"], "metrics": ["mAP"]}
 SMALL |= {"hasher_options": {"itq": {"n_iter": 50}}}
 PARTS = {"query": [0, 1], "database": [2, 3, 4, 5], "train": [2, 3]}

@@ -8,8 +8,8 @@ import pytest
 from protocol import __version__, registry
 
 PLACE = {"dataset": "digits", "feature": "gist", "ground_truth": "class_label", "split": "standard"}
-IDENTITY = {"relevance": "class labels", "n_queries": 100, "n_database": 1697, "empty": "zero"}
-NEW = ["relevance", "n_queries", "n_database", "options", "empty", "ties", "ranking", "convention", "version"]
+IDENTITY = {"relevance": "class labels", "n_queries": 100, "n_database": 1697, "undefined": "zero"}
+NEW = ["relevance", "n_queries", "n_database", "options", "undefined", "ties", "ranking", "convention", "version"]
 
 
 @pytest.fixture
@@ -57,9 +57,9 @@ def codes(tmp_path):
             digest = hashlib.sha256((tmp_path / f"{file}.csv").read_bytes()).hexdigest()
             content |= {"n_queries": len(table), "per_query": {"file": f"{file}.csv", "sha256": digest}}
             content["metrics"] |= {metric: float(np.nanmean(values)) for metric, values in per_query.items()}
-        empty = content.pop("empty")
-        if isinstance(empty, str):
-            content["empty"] = dict.fromkeys(content["metrics"], empty)
+        undefined = content.pop("undefined")
+        if isinstance(undefined, str):
+            content["undefined"] = dict.fromkeys(content["metrics"], undefined)
         content.setdefault("ties", {metric: registry.entry("metric", metric).ties for metric in content["metrics"]})
         (tmp_path / file).write_text(json.dumps(content))
         return tmp_path / file

@@ -80,7 +80,7 @@ def test_a_reference_chosen_by_its_score_counts_every_pair_as_a_comparison(three
 def test_without_the_sizes_the_caption_says_that_the_test_is_not_corrected(experiment):
     files = experiment("a", {"values": A}, old=True), experiment("b", {"hasher": "lsh", "values": B}, old=True)
     comparison = compare(
-        *files, assume=["relevance=labels", "n_queries=unknown", "n_database=unknown", "empty=zero", "ties=x"]
+        *files, assume=["relevance=labels", "n_queries=unknown", "n_database=unknown", "undefined=zero", "ties=x"]
     )
     (row,) = rows_of(comparison)
     assert (row["test"], row["p"]) == ("paired t-test, not corrected", pytest.approx(stats.ttest_rel(B, A).pvalue))

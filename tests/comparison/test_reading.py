@@ -77,7 +77,7 @@ def test_a_summary_records_every_field_and_an_old_one_only_some(experiment):
     assert None not in score.protocol
     assert (old.method, old.ranking) == ("itq, gist", "hamming")
     assert [field for field in PROTOCOL if old.fields[field] is None] == [
-        *("relevance", "n_queries", "n_database", "empty", "ties")
+        *("relevance", "n_queries", "n_database", "undefined", "ties")
     ]
 
 

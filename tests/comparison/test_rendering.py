@@ -56,14 +56,14 @@ def test_of_many_tables_only_that_of_the_headline_is_printed(experiment):
     assert shown[()] == ({"mAP"}, {"improved"})
     assert shown["nDCG"] == ({"nDCG"}, {"improved", "standard"})
     assert shown["all"] == (set(metrics), {"improved", "standard"})
-    assert "7 further tables not shown: use --metric NAME" in repr(compare(*files))
+    assert "7 further tables not shown: use --metrics NAME" in repr(compare(*files))
     few = compare(*(experiment(name, *rows[:4]) for name in "cd"))
     assert set(few.to_frame()["metric"]) == set(metrics)
     assert "further" not in repr(few)
 
 
 NAMES = {"dataset": "d", "split": "s", "ground_truth": "g"}
-KINDS = ("precision-recall", "precision@N", "recall@N")
+KINDS = ("precision-recall", "precision@K", "recall@K")
 
 
 def two_evaluations():
@@ -115,8 +115,8 @@ def test_files_refer_to_their_curves(tmp_path):
         folder = tmp_path / one.name
         folder.mkdir()
         one.write_pr_curves(folder / "pr.csv")
-        one.write_top_n_curves(folder / "top.csv")
-        one.write_json(folder / f"{one.name}.json", pr_curves=folder / "pr.csv", top_n_curves=folder / "top.csv")
+        one.write_top_k_curves(folder / "top.csv")
+        one.write_json(folder / f"{one.name}.json", pr_curves=folder / "pr.csv", top_k_curves=folder / "top.csv")
         paths.append(folder / f"{one.name}.json")
     for kind in KINDS:
         for stored, point in zip(rows_of(compare(*paths), kind), rows_of(compare(*evaluations), kind), strict=True):

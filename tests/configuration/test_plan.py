@@ -134,7 +134,7 @@ def test_a_hasher_reads_its_supervision_and_its_selection():
     assert (job["itq"].supervision_file, job["ksh"].selection_file) == ({}, {})
     assert job["ksh"].supervision_file == {"supervision": "<results>/gist/thesis/run0/affinities.h5"}
     assert (job["itq"].hasher.grid, "n_iter" in job["itq"].hasher.options) == (grid["itq"], False)
-    assert job["itq"].criterion == {"ground_truth": "class_label", "metric": "mAP", "empty": "zero"}
+    assert job["itq"].criterion == {"ground_truth": "class_label", "metric": "mAP", "undefined": "zero"}
     assert job["itq"].selecting.plugin == "class_label"
     assert plan.job({"supervision": "affinities"}).supervising.plugin == "graded_distance"
     assert plan.supervised("{supervision} {run}") == ["affinities 0", "affinities 1"]

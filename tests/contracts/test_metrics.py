@@ -64,7 +64,7 @@ def hopeless(nearest=0):
 def has_no_nan_by_default(metric, nearest=0):
     for counts in (make_counts(nearest), hopeless(nearest)):
         assert not np.isnan(metric(counts)).any()
-        assert not np.isnan(metric(counts, empty="zero")).any()
+        assert not np.isnan(metric(counts, undefined="zero")).any()
 
 
 def does_not_modify_the_counts(metric, nearest=0):
@@ -112,7 +112,7 @@ def declares_its_facts(entry):
     assert low < high
     assert entry.better in ("higher", "lower")
     assert entry.defined_on in ("ranking", "radius", "buckets")
-    facts = ("source", "summary", "empty", "ties", "denominator", *["beyond"] * ("@" in entry.name))
+    facts = ("source", "summary", "undefined", "ties", "denominator", *["beyond"] * ("@" in entry.name))
     assert all(getattr(entry, fact).strip() for fact in facts)
     assert "\n" not in entry.summary
 
@@ -170,7 +170,7 @@ def test_wrong_needs_are_rejected(name, declared):
 def counting(change):
     """Return a metric that changes the counts."""
 
-    def metric(counts, *, empty="zero"):
+    def metric(counts, *, undefined="zero"):
         change(counts)
         return np.ones(counts.n_queries)
 
@@ -180,15 +180,15 @@ def counting(change):
 @pytest.mark.parametrize(
     ("check", "metric"),
     [
-        (gives_one_float_per_query, lambda counts, *, empty="zero": np.ones(counts.n_queries, dtype=np.float32)),
-        (gives_one_float_per_query, lambda counts, *, empty="zero": 0.5),
-        (stays_in_its_range, lambda counts, *, empty="zero": counts.n_relevant.astype(float)),
-        (has_no_nan_by_default, lambda counts, *, empty="drop": np.where(counts.n_relevant > 0, 1.0, np.nan)),
+        (gives_one_float_per_query, lambda counts, *, undefined="zero": np.ones(counts.n_queries, dtype=np.float32)),
+        (gives_one_float_per_query, lambda counts, *, undefined="zero": 0.5),
+        (stays_in_its_range, lambda counts, *, undefined="zero": counts.n_relevant.astype(float)),
+        (has_no_nan_by_default, lambda counts, *, undefined="drop": np.where(counts.n_relevant > 0, 1.0, np.nan)),
         (does_not_modify_the_counts, counting(lambda counts: np.add(counts.retrieved, 1, out=counts.retrieved))),
         (does_not_modify_the_counts, counting(lambda counts: counts.relevant_within.fill(0))),
         (
             follows_a_permutation_of_the_queries,
-            lambda counts, *, empty="zero": np.cumsum(counts.retrieved[:, 2]) / counts.retrieved.sum(),
+            lambda counts, *, undefined="zero": np.cumsum(counts.retrieved[:, 2]) / counts.retrieved.sum(),
         ),
     ],
 )
@@ -200,7 +200,7 @@ def test_wrong_metrics_are_rejected(check, metric):
 @pytest.mark.parametrize(
     "change",
     [
-        *({"better": "both"}, {"empty": ""}, {"range": (1.0, 0.0)}, {"summary": "two\nlines"}),
+        *({"better": "both"}, {"undefined": ""}, {"range": (1.0, 0.0)}, {"summary": "two\nlines"}),
         *({"ties": " "}, {"defined_on": "distances"}, {"beyond": ""}),
     ],
 )

@@ -46,8 +46,8 @@ def some(seed, n_bits, *, n_queries=9, n_database=80, classes=3, of_items=None):
     return outputs, bits, LabelRelevance(rng.integers(0, classes, n_queries), rng.integers(0, classes, n_database))
 
 
-def values(blocks, names, empty="zero"):
-    found = [metrics.evaluate(counts, names, empty=empty) for counts in blocks]
+def values(blocks, names, undefined="zero"):
+    found = [metrics.evaluate(counts, names, undefined=undefined) for counts in blocks]
     return {name: np.concatenate([of_block[name] for of_block in found]) for name in names}
 
 
@@ -82,13 +82,13 @@ def test_outputs_of_one_magnitude_give_the_numbers_of_the_hamming_ranking(n_bits
     for magnitude in (1.0, 0.1, 3e-300):
         signs = np.where(outputs > 0, magnitude, -magnitude)
         counts = list(asymmetric_counts(signs, database, n_bits, relevance, index_order=True))
-        for empty in ("zero", "drop"):
-            found = values(counts, METRICS, empty)
-            for name, of_queries in metrics.evaluate(hamming, METRICS, empty=empty).items():
+        for undefined in ("zero", "drop"):
+            found = values(counts, METRICS, undefined)
+            for name, of_queries in metrics.evaluate(hamming, METRICS, undefined=undefined).items():
                 np.testing.assert_allclose(found[name], of_queries, rtol=1e-12, atol=1e-15, err_msg=name)
         (found,) = counts
         np.testing.assert_array_equal(found.bucket_sizes, hamming.bucket_sizes)
-        np.testing.assert_allclose(metrics.top_n_curve(found).recall, metrics.top_n_curve(hamming).recall, rtol=1e-12)
+        np.testing.assert_allclose(metrics.top_k_curve(found).recall, metrics.top_k_curve(hamming).recall, rtol=1e-12)
 
 
 @pytest.mark.parametrize("of_items", ["one", "many"])

@@ -37,7 +37,7 @@ def test_the_conventions_by_name():
     ):
         find("hashnt")
     assert find("habir").reported_as_map == ("AUPRC[area]",)
-    treatments = {tuple((name, rules.empty(name)) for name in rules.metrics) for rules in CONVENTIONS}
+    treatments = {tuple((name, rules.undefined(name)) for name in rules.metrics) for rules in CONVENTIONS}
     assert len(treatments) == len(CONVENTIONS)
 
 

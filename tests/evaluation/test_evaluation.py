@@ -40,15 +40,15 @@ def test_evaluate_equals_counting_and_metrics():
 def test_the_metrics_are_those_of_the_convention_with_a_radius_the_codes_have(rules, n_bits):
     result = evaluate(QUERY[:, :n_bits], DATABASE[:, :n_bits], **LABELS, convention=rules.name)
     left_out = [name for name in rules.metrics if name not in result.metrics]
-    assert all(name.endswith("@r2") for name in left_out)
-    assert bool(left_out) == (n_bits == 1 and any(name.endswith("@r2") for name in rules.metrics))
+    assert all("@r2" in name for name in left_out)
+    assert bool(left_out) == (n_bits == 1 and any("@r2" in name for name in rules.metrics))
 
 
 def test_the_spread_lists_every_map_once_with_its_conventions():
     result = evaluate(
         [[0, 0], [0, 0]], [[0, 0], [0, 1], [1, 0]], query_labels=[7, 9], database_labels=[7, 8, 7], spread=True
     )
-    by_row = {(row.metric, row.empty): row for row in result.spread}
+    by_row = {(row.metric, row.undefined): row for row in result.spread}
     values = [row.value for row in result.spread]
     assert values == sorted(values, reverse=True)
     for name, value in (("mAP[best]", 1.0), ("mAP[worst]", 5 / 6), ("mAP[database-order]", 5 / 6), ("mAP", 11 / 12)):

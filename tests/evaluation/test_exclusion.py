@@ -37,8 +37,8 @@ def test_scores_without_queries_equal_those_of_the_remaining_queries(convention)
     left = without(metrics=["all"], convention=convention)
     alone = found(np.delete(np.arange(12), EXCLUDED), metrics=["all"], convention=convention)
     assert left.n_queries == alone.n_queries == 9
-    assert left.undefined == alone.undefined
-    assert any(left.undefined.values())
+    assert left.n_undefined == alone.n_undefined
+    assert any(left.n_undefined.values())
     assert list(left.metrics) == list(alone.metrics)
     for name, values in alone.per_query.items():
         np.testing.assert_allclose(left.per_query[name], values, rtol=1e-12, atol=0, err_msg=name)
@@ -55,7 +55,7 @@ def test_asymmetric_and_vector_scores_without_queries():
     every = quantisation(Nearest(query, database, k=[1, 5]), **options).without(EXCLUDED)
     alone = quantisation(Nearest(np.delete(query, EXCLUDED, axis=0), database, k=[1, 5]), **options)
     assert every.metrics == pytest.approx(alone.metrics)
-    assert every.undefined == alone.undefined
+    assert every.n_undefined == alone.n_undefined
 
 
 def test_the_table_and_the_json_have_both_and_identify_the_queries():
@@ -64,7 +64,7 @@ def test_the_table_and_the_json_have_both_and_identify_the_queries():
     lines = str(left).split("\n")
     assert lines[:2] == [
         f"without 3 of 12 queries (SHA-256 {digest[:12]}):",
-        "metric              all queries  without them  difference",
+        "metric               all queries  without them  difference",
     ]
     before, after = left.evaluation.metrics["mAP"], left.metrics["mAP"]
     assert lines[2].split() == ["mAP", f"{before:.4f}", f"{after:.4f}", f"{after - before:+.2g}"]
@@ -76,7 +76,7 @@ def test_the_table_and_the_json_have_both_and_identify_the_queries():
         "sha256": digest,
         "n_queries": 9,
         "metrics": left.metrics,
-        "undefined": left.undefined,
+        "n_undefined": left.n_undefined,
     }
     assert content == json.loads(left.evaluation.to_json())
 

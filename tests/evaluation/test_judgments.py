@@ -52,7 +52,7 @@ def test_items_of_a_run_are_relevant(files):
 
 def test_the_command_reads_judgments(files, capsys):
     codes = ["evaluate", "--query-codes", "q.npy", "--database-codes", "d.npy", "--relevance", "qrels.txt"]
-    main([*codes, "--query-ids", "q.txt", "--database-ids", "d.txt", "--metric", "mAP"])
+    main([*codes, "--query-ids", "q.txt", "--database-ids", "d.txt", "--metrics", "mAP"])
     printed = capsys.readouterr().out
     assert printed == f"{hp.evaluate(*CODES, truth=hp.Judgments('qrels.txt', 'q.txt', 'd.txt'), metrics=['mAP'])}\n"
     assert "graded neighbours" in printed
@@ -64,7 +64,7 @@ def test_the_command_reads_judgments(files, capsys):
 def test_a_record_names_the_judgments_and_can_be_verified(files, capsys):
     ids = ["--relevance", "qrels.txt", "--query-ids", "q.txt", "--database-ids", "d.txt"]
     codes = ["--query-codes", "q.npy", "--database-codes", "d.npy"]
-    assert main(["evaluate", *codes, *ids, "--metric", "mAP", "nDCG", "--json", "mine.json"]) == 0
+    assert main(["evaluate", *codes, *ids, "--metrics", "mAP", "nDCG", "--json", "mine.json"]) == 0
     inputs = json.loads((files / "mine.json").read_text())["inputs"]
     assert [inputs[role] for role in ("relevance", "query_ids", "database_ids")] == ["qrels.txt", "q.txt", "d.txt"]
     assert main(["verify", "mine.json"]) == 0

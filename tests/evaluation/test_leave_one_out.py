@@ -102,9 +102,9 @@ def test_every_value_is_that_of_the_database_without_the_row_of_the_query(tmp_pa
             np.testing.assert_allclose(result.per_query[metric], expected, rtol=0, atol=1e-12, err_msg=metric)
         for average, curve in result.pr_curves.items():
             np.testing.assert_allclose(curve, metrics.pr_curve(joined, average=average), rtol=0, atol=1e-12)
-        np.testing.assert_allclose(result.top_n, metrics.top_n_curve(joined), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(result.top_k, metrics.top_k_curve(joined), rtol=0, atol=1e-12)
         for row in result.spread:
-            expected = metrics.mean(metrics.evaluate(joined, [row.metric], empty=row.empty[0])[row.metric])
+            expected = metrics.mean(metrics.evaluate(joined, [row.metric], undefined=row.undefined[0])[row.metric])
             assert row.value == pytest.approx(expected, rel=0, abs=1e-12)
     assert result.spread
 
@@ -201,7 +201,7 @@ LABEL_FILES = ["--query-labels", "ql.npy", "--database-labels", "dl.npy"]
     ("rows", "options", "message"),
     [
         (23, [], "leave_one_out needs the same items as queries and as database, at least two, but there are 23"),
-        (24, ["--metric", "entropy"], "metric 'entropy' describes the complete database, so not with leave_one_out."),
+        (24, ["--metrics", "entropy"], "metric 'entropy' describes the complete database, so not with leave_one_out."),
         (24, ["--tables", "2x2"], "--tables searches the complete database, so it can't be combined with --leave-one-"),
         (0, [], "leave_one_out needs the same items as queries and as database, but the labels in row 9 differ (1"),
     ],

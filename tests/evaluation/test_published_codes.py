@@ -79,7 +79,7 @@ def test_the_numbers_in_the_sentences_of_the_page(arrays, found, asymmetric, pag
         f"lies between the other two: {smaller:.4f}.",
         f"a difference of {retrieved - everything:.3f} between the first two",
         f"puts {retrieved:.4f} from one paper next to {everything:.4f} from another",
-        f"For {found.undefined['mAP@100[retrieved]']} queries, no relevant item is among the first 100",
+        f"For {found.n_undefined['mAP@100[retrieved]']} queries, no relevant item is among the first 100",
         f"`mAP@100[retrieved]` is now {other:.4f} instead of {retrieved:.4f}.",
         f"The difference of {other - retrieved:.4f} comes from the ranking alone.",
         f"the best and the worst order give a mAP of {best:.4f} and {worst:.4f}.",

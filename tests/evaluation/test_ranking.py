@@ -50,17 +50,17 @@ def test_queries_of_minus_and_plus_one_give_every_number_of_the_hamming_ranking(
         of_codes = evaluate(signs, DATABASE > 0, **LABELS, metrics="all", convention=convention, spread=True)
         found = asymmetric_scores(signs, DATABASE > 0, binarize=None, metrics="all", convention=convention, spread=True)
         on_ranking = [name for name in of_codes.metrics if registry.METRICS.entry(name).defined_on == "ranking"]
-        assert list(found.metrics) == list(found.per_query) == list(found.undefined) == on_ranking
+        assert list(found.metrics) == list(found.per_query) == list(found.n_undefined) == on_ranking
         assert len(on_ranking) > 15
         for name in on_ranking:
             np.testing.assert_allclose(found.per_query[name], of_codes.per_query[name], rtol=1e-12, atol=1e-15)
-            assert found.undefined[name] == of_codes.undefined[name]
-        for one, other in zip(found.top_n, of_codes.top_n, strict=True):
+            assert found.n_undefined[name] == of_codes.n_undefined[name]
+        for one, other in zip(found.top_k, of_codes.top_k, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12)
         same = ("n_bits", "levels", "queries_without_relevant", "relevant_per_query", "ground_truth_sha256")
         assert [getattr(found, name) for name in same] == [getattr(of_codes, name) for name in same]
-        by_metric = {(row.metric, row.empty): row for row in of_codes.spread if row.metric != "AUPRC[area]"}
-        assert {(row.metric, row.empty): (row.conventions, row.value) for row in found.spread} == {
+        by_metric = {(row.metric, row.undefined): row for row in of_codes.spread if row.metric != "AUPRC[area]"}
+        assert {(row.metric, row.undefined): (row.conventions, row.value) for row in found.spread} == {
             key: (row.conventions, pytest.approx(row.value, rel=1e-12)) for key, row in by_metric.items()
         }
 
@@ -82,12 +82,12 @@ def test_every_result_names_the_ranking(tmp_path):
         assert json.loads(found.to_json())["ranking"] == ranking
         found.write_per_query(tmp_path / "values.csv")
         found.write_json(tmp_path / "means.json", per_query=tmp_path / "values.csv")
-        found.write_top_n_curves(tmp_path / "top.csv")
-        for name, index in (("values", "query"), ("top", "n")):
+        found.write_top_k_curves(tmp_path / "top.csv")
+        for name, index in (("values", "query"), ("top", "k")):
             table = pd.read_csv(tmp_path / f"{name}.csv")
             assert list(table)[:2] == [index, "ranking"]
             assert set(table["ranking"]) == {ranking}
-    (point, *_) = found.plot("precision@N").to_dict()["data"]["values"]
+    (point, *_) = found.plot("precision@K").to_dict()["data"]["values"]
     assert point["method"] == f"mAP {found.metrics['mAP']:.4f} (asymmetric)"
     assert "24 bits, database binarised by sign; asymmetric ranking;" in repr(found)
     assert "24 bits; asymmetric ranking;" in repr(asymmetric_scores(QUERY, DATABASE > 0, binarize=None))
@@ -124,7 +124,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     codes = ["evaluate", "--query-codes", "real.npz:q", "--database-codes", "real.npz:d", "--binarize", "sign"]
     command = [*codes, "--query-labels", "query_labels.npy", "--database-labels", "database_labels.npy"]
     command += ["--ranking", "asymmetric"]
-    assert main([*command, "--per-query", "v.csv", "--json", "m.json", "--top-n-curves", "t.csv"]) == 0
+    assert main([*command, "--per-query", "v.csv", "--json", "m.json", "--top-k-curves", "t.csv"]) == 0
     assert "; asymmetric ranking; convention default " in " ".join(capsys.readouterr().out.split())
     assert json.loads((tmp_path / "m.json").read_text())["metrics"] == asymmetric_scores().metrics
     with open("v.csv") as file:

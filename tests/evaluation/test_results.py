@@ -91,8 +91,8 @@ def test_json_has_the_means_and_their_metadata(tmp_path):
         "relevant_per_query": [0, 2],
         "levels": [1, 1],
         "metrics": {"mAP": pytest.approx(5 / 12), "AUPRC[area]": pytest.approx(23 / 60)},
-        "undefined": {"mAP": 1, "AUPRC[area]": 0},
-        "empty": {"mAP": "zero", "AUPRC[area]": "zero"},
+        "n_undefined": {"mAP": 1, "AUPRC[area]": 0},
+        "undefined": {"mAP": "zero", "AUPRC[area]": "zero"},
         "ties": {name: registry.METRICS.entry(name).ties for name in ("mAP", "AUPRC[area]")},
         "codes_sha256": {"query": sha256_of(2, 0b00, 0b10), "database": sha256_of(2, 0b00, 0b10, 0b11)},
         "labels_sha256": labels_sha256(LabelRelevance([7, 99], [7, 8, 7])),
@@ -114,7 +114,9 @@ def test_json_has_null_for_undefined_means_and_the_spread_if_requested(tmp_path)
     undefined.write_json(tmp_path / "means.json")
     content = json.loads((tmp_path / "means.json").read_text())
     assert content["metrics"] == {name: None}
-    assert {"value": None, "metric": name, "empty": ["drop"], "conventions": ["hashnet", "mihash"]} in content["spread"]
+    assert {"value": None, "metric": name, "undefined": ["drop"], "conventions": ["hashnet", "mihash"]} in content[
+        "spread"
+    ]
     assert re.search(r"^mAP@1000\[retrieved\] +none +1, left out ", str(undefined), re.M)
 
 
@@ -135,19 +137,19 @@ def test_the_plot_has_a_point_for_each_radius():
     assert [point["precision"] for point in points] == [curve.precision[point["radius"]] for point in points]
     assert {point["method"] for point in points} == {"mine"}
     assert evaluation.plot("precision-recall").to_dict()["data"] == chart["data"]
-    with pytest.raises(ProtocolError, match=r"plot must be precision-recall, precision@N or recall@N, got"):
+    with pytest.raises(ProtocolError, match=r"plot must be precision-recall, precision@K or recall@K, got"):
         evaluation.plot("roc")
 
 
-def test_precision_and_recall_of_the_top_n(tmp_path):
+def test_precision_and_recall_of_the_top_k(tmp_path):
     """The first query's items are relevant, not, relevant, in this order; the second query has no relevant item."""
     evaluation = found(name="mine")
-    evaluation.write_top_n_curves(tmp_path / "curves.csv")
-    expected = "n,ranking,precision,recall\n1,hamming,0.5,0.25\n2,hamming,0.25,0.25\n3,hamming,0.333333333,0.5\n"
+    evaluation.write_top_k_curves(tmp_path / "curves.csv")
+    expected = "k,ranking,precision,recall\n1,hamming,0.5,0.25\n2,hamming,0.25,0.25\n3,hamming,0.333333333,0.5\n"
     assert (tmp_path / "curves.csv").read_text() == expected
     for name, values in (("precision", [1 / 2, 1 / 4, 1 / 3]), ("recall", [1 / 4, 1 / 4, 1 / 2])):
-        chart = evaluation.plot(f"{name}@N").to_dict()
-        assert (chart["title"], chart["mark"]["type"]) == (f"{name.capitalize()} of the top N items", "line")
+        chart = evaluation.plot(f"{name}@K").to_dict()
+        assert (chart["title"], chart["mark"]["type"]) == (f"{name.capitalize()} of the top K items", "line")
         points = [{"N": n, name: pytest.approx(value)} for n, value in enumerate(values, 1)]
         assert [{key: point[key] for key in ("N", name)} for point in chart["data"]["values"]] == points
 
@@ -155,7 +157,7 @@ def test_precision_and_recall_of_the_top_n(tmp_path):
 def test_a_tie_is_linear_in_n():
     """Four items at one distance, two of them relevant, then one."""
     database = [[0, 1], [0, 1], [0, 1], [0, 1], [1, 1]]
-    top = evaluate([[0, 0]], database, query_labels=[1], database_labels=[1, 1, 2, 2, 1]).top_n
-    assert top.n.tolist() == [1, 2, 3, 4, 5]
+    top = evaluate([[0, 0]], database, query_labels=[1], database_labels=[1, 1, 2, 2, 1]).top_k
+    assert top.k.tolist() == [1, 2, 3, 4, 5]
     np.testing.assert_allclose(top.precision, [1 / 2, 1 / 2, 1 / 2, 1 / 2, 3 / 5])
     np.testing.assert_allclose(top.recall, [1 / 6, 1 / 3, 1 / 2, 2 / 3, 1])

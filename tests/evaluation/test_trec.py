@@ -108,7 +108,7 @@ def test_the_command_writes_the_files_and_reports_the_effect_of_ties(tmp_path, m
     monkeypatch.chdir(tmp_path)
     query, database, *_ = case()
     labels = {"query_labels": np.arange(15) % 4, "database_labels": np.arange(200) % 4}
-    files = ["evaluate", "--metric", "mAP"]
+    files = ["evaluate", "--metrics", "mAP"]
     for name, array in ({"query_codes": query, "database_codes": database} | labels).items():
         np.save(f"{name}.npy", array)
         files += [f"--{name.replace('_', '-')}", f"{name}.npy"]

@@ -28,12 +28,12 @@ ONE_EACH += ["MRR", "hit@1", "R-precision", "mAP@R", "mAP@r1"]
 def test_every_metric_of_extended_codes_is_that_of_their_counts():
     names, extensions = [*everything(2), "mAP@2[retrieved]"], [("none", 0), ("same", 2), ("different", 1)]
     counts = replace(COUNTS, **IN_ORDER)
-    for empty in ("zero", "drop"):
-        values = list(evaluate_extended(counts, extensions, names, empty=empty))
+    for undefined in ("zero", "drop"):
+        values = list(evaluate_extended(counts, extensions, names, undefined=undefined))
         assert [own[:2] for own in values] == extensions
         for extension, s, own in values:
             assert list(own) == names
-            expected = evaluate(counts.extended(extension, s), names, empty=empty)
+            expected = evaluate(counts.extended(extension, s), names, undefined=undefined)
             for name in names:
                 np.testing.assert_allclose(own[name], expected[name], rtol=1e-12, err_msg=f"{extension} {name}")
 
@@ -71,7 +71,7 @@ def test_every_metric_of_extended_codes_is_that_of_their_counts():
     ],
 )
 def test_drop_makes_undefined_values_nan(name, expected):
-    np.testing.assert_allclose(evaluate(COUNTS, [name], empty="drop")[name], expected, rtol=1e-14)
+    np.testing.assert_allclose(evaluate(COUNTS, [name], undefined="drop")[name], expected, rtol=1e-14)
     zeros = evaluate(COUNTS, [name])[name]
     np.testing.assert_array_equal(zeros[np.isnan(expected)], 0)
 
@@ -103,7 +103,7 @@ def test_drop_makes_undefined_values_nan(name, expected):
 def test_both_treatments_of_undefined_values(retrieved, relevant, name, zero, drop):
     counts = HammingCounts.from_histograms(retrieved, relevant)
     np.testing.assert_allclose(evaluate(counts, [name])[name], zero, rtol=1e-14)
-    np.testing.assert_allclose(evaluate(counts, [name], empty="drop")[name], drop, rtol=1e-14)
+    np.testing.assert_allclose(evaluate(counts, [name], undefined="drop")[name], drop, rtol=1e-14)
 
 
 def test_numbers_beyond_the_database_and_the_code():
@@ -152,7 +152,7 @@ def test_numbers_beyond_the_database_and_the_code():
             for beta in (0, -1.0, math.nan, math.inf)
         ),
         *(
-            (evaluate, {"names": [name], "empty": "nan"}, r"empty must be drop or zero, got 'nan'.")
+            (evaluate, {"names": [name], "undefined": "nan"}, r"undefined must be drop or zero, got 'nan'.")
             for name in ONE_EACH
         ),
     ],
@@ -199,7 +199,7 @@ def test_missing_arrays_are_reported():
 )
 def test_index_order_returns_the_counted_values(name, expected):
     counts = replace(COUNTS, **IN_ORDER)
-    np.testing.assert_array_equal(evaluate(counts, [name], empty="drop")[name], expected)
+    np.testing.assert_array_equal(evaluate(counts, [name], undefined="drop")[name], expected)
     np.testing.assert_array_equal(evaluate(counts, [name])[name], np.nan_to_num(expected))
 
 
@@ -212,7 +212,7 @@ def test_gain_relative_to_the_best_order_of_the_retrieved_items():
     # Half of the orders of a tie retrieve the one relevant item, all in the best order; the others retrieve none.
     tied = HammingCounts.from_histograms([[2, 1]], [[1, 0]])
     assert ndcg(tied, cutoff=1, ideal="retrieved").tolist() == [0.5]
-    assert ndcg(tied, cutoff=1, ideal="retrieved", empty="drop").tolist() == [1.0]
+    assert ndcg(tied, cutoff=1, ideal="retrieved", undefined="drop").tolist() == [1.0]
 
 
 def test_a_tie_divided_in_too_many_ways_is_refused_not_approximated():
@@ -230,10 +230,10 @@ def test_precision_recall_curve():
     assert micro.recall.tolist() == [0.5, 1.0, 1.0]
     assert macro.precision == pytest.approx([0.5 / 3, (1 / 4 + 0 + 1) / 3, (1 / 4 + 0 + 1 / 4) / 3])
     assert macro.recall == pytest.approx([1 / 3, 2 / 3, 2 / 3])
-    dropped = pr_curve(COUNTS, average="macro", empty="drop")
+    dropped = pr_curve(COUNTS, average="macro", undefined="drop")
     assert dropped.precision == pytest.approx([0.25, 1.25 / 3, 0.5 / 3])
     assert dropped.recall.tolist() == [0.5, 1.0, 1.0]
-    far = pr_curve(HammingCounts.from_histograms([[0, 2]], [[0, 1]]), empty="drop")
+    far = pr_curve(HammingCounts.from_histograms([[0, 2]], [[0, 1]]), undefined="drop")
     np.testing.assert_array_equal(far.precision, [np.nan, 0.5])
 
 

@@ -194,9 +194,9 @@ def test_the_training_of_deep_squared_hashing():
 
 def test_mlgap_and_ramap():
     below = 0
-    for seed, empty, radius in itertools.product(range(20), ("zero", "drop"), range(5)):
+    for seed, undefined, radius in itertools.product(range(20), ("zero", "drop"), range(5)):
         counts = random_counts(seed, 4)
-        mlgap, ramap = (per_query(counts, f"{name}@r{radius}", empty=empty) for name in ("mLGAP", "RAMAP"))
+        mlgap, ramap = (per_query(counts, f"{name}@r{radius}", undefined=undefined) for name in ("mLGAP", "RAMAP"))
         below += ((mlgap < ramap - 1e-15) | (np.isnan(mlgap) != np.isnan(ramap))).sum()
     one = histograms([6, 0, 0], [2, 0, 0])
     difference = value(one, "mLGAP@r2") - value(one, "RAMAP@r2")

@@ -166,7 +166,7 @@ def check(seed):
         got = found.per_query[name][at]
         assert abs(got - exact) <= TOLERANCE, f"seed {seed}: {name} of query {at}: {got!r}, by definition {exact!r}"
     undefined = {name: sum(values[name] is None for values in by_query) for name in names}
-    assert {name: found.undefined.get(name, 0) for name in names} == undefined, f"seed {seed}: undefined"
+    assert {name: found.n_undefined.get(name, 0) for name in names} == undefined, f"seed {seed}: undefined"
     return len(names) * n_queries
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from protocol import codes
 from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts, count
-from protocol.metrics import evaluate, mean, pr_curve, top_n_curve
+from protocol.metrics import evaluate, mean, pr_curve, top_k_curve
 from protocol.metrics._ties import hypergeometric
 from protocol.metrics.auprc import auprc
 from protocol.metrics.average_precision import average_precision
@@ -78,8 +78,8 @@ def slow_dcg(ranking, cutoff):
     return sum((2**level - 1) / math.log2(rank + 1) for rank, level in enumerate(ranking[:cutoff], start=1))
 
 
-def expected(values, empty):
-    if empty == "zero":
+def expected(values, undefined):
+    if undefined == "zero":
         values = [value or 0 for value in values]
     defined = [value for value in values if value is not None]
     return float(sum(defined) / len(defined)) if defined else math.nan
@@ -176,8 +176,8 @@ def slow_ap_of_first(ranking, size):
     return slow_ap(ranking[:size], size, "all")
 
 
-@pytest.mark.parametrize("empty", ["zero", "drop"])
-def test_with_one_level_gains_are_precisions(empty):
+@pytest.mark.parametrize("undefined", ["zero", "drop"])
+def test_with_one_level_gains_are_precisions(undefined):
     rng = np.random.default_rng(11)
     retrieved = rng.multinomial(500, [0.1, 0.4, 0, 0.3, 0.2], 300)
     relevant = rng.binomial(retrieved, 0.1) * (rng.random(300) < 0.9)[:, None]
@@ -186,9 +186,11 @@ def test_with_one_level_gains_are_precisions(empty):
     pairs = {"WAP": "mAP", "ACG@77": "P@77"}
     pairs |= {f"WAP@77[{name}]": f"mAP@77[{name}]" for name in ("all", "retrieved", "min")}
     for by_level, binary in pairs.items():
-        reference = evaluate(counts, [binary], empty=empty)[binary]
-        np.testing.assert_allclose(evaluate(counts, [by_level], empty=empty)[by_level], reference, rtol=1e-12)
-        np.testing.assert_allclose(evaluate(doubled, [by_level], empty=empty)[by_level], 2 * reference, rtol=1e-12)
+        reference = evaluate(counts, [binary], undefined=undefined)[binary]
+        np.testing.assert_allclose(evaluate(counts, [by_level], undefined=undefined)[by_level], reference, rtol=1e-12)
+        np.testing.assert_allclose(
+            evaluate(doubled, [by_level], undefined=undefined)[by_level], 2 * reference, rtol=1e-12
+        )
 
 
 @pytest.mark.parametrize(
@@ -211,34 +213,34 @@ def test_retrieved_denominator_in_long_ties(name, ties):
     assert value == pytest.approx(np.mean(sampled), abs=4 * np.std(sampled) / 2000**0.5)
 
 
-@pytest.mark.parametrize("empty", ["zero", "drop"])
-def test_curves_over_the_top_n_are_those_of_the_metrics(empty):
+@pytest.mark.parametrize("undefined", ["zero", "drop"])
+def test_curves_over_the_top_k_are_those_of_the_metrics(undefined):
     counts = counts_of(BINARY)
-    curve = top_n_curve(counts, empty=empty)
-    assert curve.n.tolist() == list(range(1, 10))
+    curve = top_k_curve(counts, undefined=undefined)
+    assert curve.k.tolist() == list(range(1, 10))
     for n, precision, recall in zip(*curve, strict=True):
-        values = evaluate(counts, [f"P@{n}", f"R@{n}"], empty=empty)
+        values = evaluate(counts, [f"P@{n}", f"R@{n}"], undefined=undefined)
         assert [precision, recall] == pytest.approx([mean(array) for array in values.values()], rel=1e-12)
 
 
 @pytest.mark.parametrize(
     ("size", "last", "points"), [(50, 50, 50), (107, 107, 101), (999, 999, 190), (9999, 1000, 190)]
 )
-def test_the_points_of_curves_over_the_top_n(size, last, points):
-    curve = top_n_curve(HammingCounts.from_histograms([[size, 0]], [[1, 0]]))
-    assert (curve.n[-1], curve.n.size) == (last, points)
-    assert (np.diff(curve.n) >= 1).all()
+def test_the_points_of_curves_over_the_top_k(size, last, points):
+    curve = top_k_curve(HammingCounts.from_histograms([[size, 0]], [[1, 0]]))
+    assert (curve.k[-1], curve.k.size) == (last, points)
+    assert (np.diff(curve.k) >= 1).all()
     np.testing.assert_allclose(curve.precision, 1 / size)
-    np.testing.assert_allclose(curve.recall, curve.n / size)
+    np.testing.assert_allclose(curve.recall, curve.k / size)
 
 
-def test_chosen_points_of_curves_over_the_top_n():
+def test_chosen_points_of_curves_over_the_top_k():
     counts = HammingCounts.from_histograms([[3, 1]], [[1, 1]])
-    assert top_n_curve(counts, [2, 9]).n.tolist() == [2, 4]
+    assert top_k_curve(counts, [2, 9]).k.tolist() == [2, 4]
     with pytest.raises(ProtocolError, match="cutoff must be an integer >= 1, got 0"):
-        top_n_curve(counts, [0])
+        top_k_curve(counts, [0])
     with pytest.raises(ProtocolError, match="cutoffs: the list is empty"):
-        top_n_curve(counts, [])
+        top_k_curve(counts, [])
 
 
 @st.composite
@@ -249,7 +251,7 @@ def tied_rankings(draw):
     return [[level for level, at in zip(levels, distances, strict=True) if at == d] for d in range(4)]
 
 
-def assert_means_over_all_orders(query, cutoff, empty):
+def assert_means_over_all_orders(query, cutoff, undefined):
     lists = list(rankings(query))
     n_items = len(lists[0])
     slow = {
@@ -266,25 +268,25 @@ def assert_means_over_all_orders(query, cutoff, empty):
     slow |= {"R-precision": (slow_r_precision,), "mAP@R": (slow_ap_at_r,)}
     sizes = itertools.accumulate(map(len, query))
     slow |= {f"mAP@r{radius}": (slow_ap_of_first, size) for radius, size in enumerate(sizes)}
-    values = evaluate(counts_of([query]), slow, empty=empty)
+    values = evaluate(counts_of([query]), slow, undefined=undefined)
     slow["retrieved"] = slow_ndcg, cutoff, "retrieved"
-    values["retrieved"] = ndcg(counts_of([query]), cutoff=cutoff, ideal="retrieved", empty=empty)
+    values["retrieved"] = ndcg(counts_of([query]), cutoff=cutoff, ideal="retrieved", undefined=undefined)
     for name, (function, *options) in slow.items():
-        reference = expected([function(ranking, *options) for ranking in lists], empty)
+        reference = expected([function(ranking, *options) for ranking in lists], undefined)
         assert values[name].item() == pytest.approx(reference, abs=1e-13, nan_ok=True), name
 
 
-@pytest.mark.parametrize("empty", ["zero", "drop"])
+@pytest.mark.parametrize("undefined", ["zero", "drop"])
 @pytest.mark.parametrize("cutoff", [1, 2, 3, 4, 5, 6, 7, 9, 100])
-def test_metrics_of_these_rankings_are_the_means_over_all_orders(cutoff, empty):
+def test_metrics_of_these_rankings_are_the_means_over_all_orders(cutoff, undefined):
     for query in (*BINARY, *GRADED):
-        assert_means_over_all_orders(query, cutoff, empty)
+        assert_means_over_all_orders(query, cutoff, undefined)
 
 
 @settings(deadline=None, max_examples=80)
 @given(tied_rankings(), st.integers(1, 9), st.sampled_from(["zero", "drop"]))
-def test_metrics_of_any_ranking_are_the_means_over_all_orders(query, cutoff, empty):
-    assert_means_over_all_orders(query, cutoff, empty)
+def test_metrics_of_any_ranking_are_the_means_over_all_orders(query, cutoff, undefined):
+    assert_means_over_all_orders(query, cutoff, undefined)
 
 
 def test_the_chances_of_a_divided_tie_are_those_of_scipy():
@@ -398,25 +400,29 @@ def test_index_order_is_a_stable_sort(n_bits, n_items):
     for radius in range(n_bits + 2):
         balls = zip(ranked, (distances <= radius).sum(axis=1).tolist(), strict=True)
         references[f"mAP@r{radius}"] = [slow_ap_of_first(*ball) for ball in balls]
-    for (name, reference), empty in itertools.product(references.items(), ("zero", "drop")):
-        values = evaluate(counts, [f"{name}[database-order]"], empty=empty)[f"{name}[database-order]"]
-        np.testing.assert_allclose(values, [expected([value], empty) for value in reference], rtol=1e-13, err_msg=name)
+    for (name, reference), undefined in itertools.product(references.items(), ("zero", "drop")):
+        values = evaluate(counts, [f"{name}[database-order]"], undefined=undefined)[f"{name}[database-order]"]
+        np.testing.assert_allclose(
+            values, [expected([value], undefined) for value in reference], rtol=1e-13, err_msg=name
+        )
     worst, index, best = evaluate(counts, ["mAP[worst]", "mAP[database-order]", "mAP[best]"]).values()
     assert (worst <= index + 1e-13).all()
     assert (index <= best + 1e-13).all()
 
 
-@pytest.mark.parametrize("empty", ["zero", "drop"])
-def test_precision_recall_curve(small, empty):
+@pytest.mark.parametrize("undefined", ["zero", "drop"])
+def test_precision_recall_curve(small, undefined):
     counts, *items = small
-    micro, macro = (pr_curve(counts, average=average, empty=empty) for average in ("micro", "macro"))
+    micro, macro = (pr_curve(counts, average=average, undefined=undefined) for average in ("micro", "macro"))
     for radius in range(6):
         here = list(balls(*items, radius))
         found, size, relevant = (sum(ball[i] for ball in here) for i in range(3))
-        assert micro.precision[radius] == pytest.approx(found / size if size else math.nan if empty == "drop" else 0)
+        assert micro.precision[radius] == pytest.approx(
+            found / size if size else math.nan if undefined == "drop" else 0
+        )
         assert micro.recall[radius] == pytest.approx(found / relevant)
         for curve, below in ((macro.precision, 1), (macro.recall, 2)):
-            reference = expected([ball[0] / ball[below] if ball[below] else None for ball in here], empty)
+            reference = expected([ball[0] / ball[below] if ball[below] else None for ball in here], undefined)
             assert curve[radius] == pytest.approx(reference, nan_ok=True)
 
 
@@ -431,13 +437,13 @@ def test_how_codes_are_spread(small):
     assert values["largest_bucket"].item() == pytest.approx(max(shares), rel=1e-13)
 
 
-@pytest.mark.parametrize("empty", ["zero", "drop"])
-def test_auprc(small, empty):
+@pytest.mark.parametrize("undefined", ["zero", "drop"])
+def test_auprc(small, undefined):
     counts, *items = small
     recalls, precisions = [], []
     for radius in range(6):
         found, n, relevant = (sum(ball[i] for ball in balls(*items, radius)) for i in range(3))
-        if n or empty == "zero":
+        if n or undefined == "zero":
             recalls.append(found / relevant)
             precisions.append(divided(found, n))
     steps = list(itertools.pairwise(zip(recalls, precisions, strict=True)))
@@ -448,7 +454,7 @@ def test_auprc(small, empty):
         "area": trapezoid + recalls[0] * precisions[0],
     }
     for rule, value in reference.items():
-        assert auprc(counts, rule=rule, empty=empty).item() == pytest.approx(value, rel=1e-13)
+        assert auprc(counts, rule=rule, undefined=undefined).item() == pytest.approx(value, rel=1e-13)
 
 
 def test_macro_auprc(small):

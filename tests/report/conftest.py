@@ -26,7 +26,7 @@ CONFIG = {
     "dataset": "digits",
     "seed": 0,
     "reproduction": True,
-    "empty": "zero",
+    "undefined": "zero",
     "features": {"gist": {"options": {}, "preprocessing": ["centre"]}},
     "ground_truths": ["class_label", "nearest_neighbours"],
     "ground_truth_options": {"class_label": {}, "nearest_neighbours": {"n_neighbours": 5}},
@@ -77,9 +77,9 @@ def experiment(labels):
                         rows += [(*combination, name, *items, metrics.mean(values)) for name, values in scores.items()]
                     stored = StoredCounts(split, run, n_bits, truth, items[0], items[3], plain)
                     extensions = EXTENSIONS if hasher == "lsh" and n_bits == min(LENGTHS) else ()
-                    of_radii = examples.radius_rows(stored, extensions, empty="zero")
+                    of_radii = examples.radius_rows(stored, extensions, undefined="zero")
                     radii += [{"hasher": hasher} | row for row in of_radii]
-                    curves += [{"hasher": hasher} | row for row in examples.curve_rows(stored, empty="zero")]
+                    curves += [{"hasher": hasher} | row for row in examples.curve_rows(stored, undefined="zero")]
         tables = examples.of_run(first_codes, truths, parts, LENGTHS)
         tables |= {"radii": examples.mean_over_runs(radii), "curves": examples.mean_over_runs(curves)}
         for name, table in tables.items():

@@ -102,7 +102,7 @@ def test_the_script_scores_the_other_queries_alone(root, tmp_path, monkeypatch):
         params=SimpleNamespace(
             dataset="cifar10",
             metrics=["mAP", "precision@r0[micro]"],
-            empty="zero",
+            undefined="zero",
             splits=[("standard", 3)],
         ),
         input=SimpleNamespace(labels=tmp_path / "items.h5", splits=[splits], counts=counts, excluded=[]),

@@ -30,7 +30,7 @@ def values(rows, **columns):
 
 
 def test_precision_recall_and_empty_balls_at_every_radius_by_their_definitions():
-    rows = list(examples.radius_rows(STORED, empty="zero"))
+    rows = list(examples.radius_rows(STORED, undefined="zero"))
     distances = codes.hamming_distance(PAIR["query"], PAIR["database"])
     relevant = LABELS[:9, None] == LABELS[None, 9:]
     for radius in range(N_BITS + 1):
@@ -42,7 +42,7 @@ def test_precision_recall_and_empty_balls_at_every_radius_by_their_definitions()
 
 
 def test_extension_tables_are_the_metrics_and_stop_where_they_do():
-    rows = list(examples.radius_rows(STORED, [("none", 0), ("different", 1)], empty="zero"))
+    rows = list(examples.radius_rows(STORED, [("none", 0), ("different", 1)], undefined="zero"))
     counts = count(*extended(*PAIR.values(), N_BITS, "different", 1), TRUTHS)["class_label"]
     found = values(rows, metric="RAMAP", extension="different")
     assert found == {
@@ -52,7 +52,7 @@ def test_extension_tables_are_the_metrics_and_stop_where_they_do():
 
 
 def test_curves_are_the_metrics_and_queries_without_relevant_items_are_counted():
-    rows = list(examples.curve_rows(STORED, empty="zero"))
+    rows = list(examples.curve_rows(STORED, undefined="zero"))
     found = {(row["metric"], row["at"]): row["value"] for row in rows}
     assert len(found) == len(rows)
     for kind, name in (("precision", "P@{}"), ("recall", "R@{}")):
@@ -129,8 +129,8 @@ def test_the_tables_contain_the_declared_metrics_and_no_others(monkeypatch):
         registry, "get", lambda kind, name: computed.add(registry.entry(kind, name).name) or get(kind, name)
     )
     for rows in (
-        examples.radius_rows(STORED, [("none", 0), ("same", 1)], empty="zero"),
-        examples.curve_rows(STORED, empty="zero"),
+        examples.radius_rows(STORED, [("none", 0), ("same", 1)], undefined="zero"),
+        examples.curve_rows(STORED, undefined="zero"),
         examples.convention_rows(PAIR, N_BITS, TRUTHS, calls=1),
     ):
         assert list(rows)

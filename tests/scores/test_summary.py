@@ -48,10 +48,10 @@ def test_a_summary_has_the_standard_deviation_and_what_identifies_its_numbers(tm
     assert summary.loc["mAP", ["mean", "std", "n_runs"]].tolist() == pytest.approx([0.2, 0.02**0.5, 2])
     assert pd.isna(summary.loc["precision@r2", "std"])
     assert set(summary["supervision"]) == {"labels"}
-    for empty, convention in (("zero", "default"), ("drop", "default, undefined values left out")):
-        for row in summarise(scores, empty=empty).itertuples():
+    for undefined, convention in (("zero", "default"), ("drop", "default, undefined values left out")):
+        for row in summarise(scores, undefined=undefined).itertuples():
             assert (row.relevance, row.n_queries, row.n_database) == ("class labels", 100, 1697)
-            assert (row.empty, row.convention, row.version) == (empty, convention, __version__)
+            assert (row.undefined, row.convention, row.version) == (undefined, convention, __version__)
             assert (row.ties, row.supervision) == (registry.entry("metric", row.metric).ties, "unknown")
 
 

@@ -52,5 +52,5 @@ def test_a_point_that_can_not_be_fitted_is_reported():
 def test_an_undefined_score_is_nan():
     nothing = LabelRelevance(np.full(9, 7), Y["database"])
     model = registry.get("hasher", "lsh")(n_bits=4, seed=0).fit(X["train"])
-    assert np.isnan(validation(relevance=nothing, empty="drop").score(model))
-    assert validation(relevance=nothing, empty="zero").score(model) == 0
+    assert np.isnan(validation(relevance=nothing, undefined="drop").score(model))
+    assert validation(relevance=nothing, undefined="zero").score(model) == 0

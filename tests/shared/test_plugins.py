@@ -88,7 +88,7 @@ def test_a_hasher_and_a_metric_in_a_folder_are_found_with_their_options(own, cap
         "from protocol.registry import MetricRecord\n\n\n"
         '@MetricRecord("none_found", source="x", range=(0, 1), better="lower", empty="never", ties="none",\n'
         '    denominator="none")\n'
-        'def none_found(counts, *, empty="zero"):\n    """Whether the ball of radius 0 is empty."""\n'
+        'def none_found(counts, *, undefined="zero"):\n    """Whether the ball of radius 0 is empty."""\n'
         "    return (counts.retrieved[:, 0] == 0).astype(float)\n"
     )
     own(mine=HASHER, a_metric=metric, notes="raise SystemExit('a script that registers nothing is not run')")

@@ -47,8 +47,8 @@ def made(tmp_path_factory):
     ids, labels = np.array([f"{row}.png" for row in range(40)]), np.zeros(40, dtype=int)
     for name, rows in {"query": range(6), "database": range(6, 26), "train": range(26, 40)}.items():
         write_list(folder / f"{name}.txt", np.arange(40)[rows.start : rows.stop], ids, labels)
-    options = ["--exclude-queries", "out.txt", "--tables", "4x3", "--spread", "--metric", *METRICS]
-    options += ["--per-query", "out.csv", "--pr-curves", "pr.csv", "--top-n-curves", "top.csv"]
+    options = ["--exclude-queries", "out.txt", "--tables", "4x3", "--spread", "--metrics", *METRICS]
+    options += ["--per-query", "out.csv", "--pr-curves", "pr.csv", "--top-k-curves", "top.csv"]
     options += [f"--{part}-list={part}.txt" for part in ("query", "database", "train")]
     (folder / "out.txt").write_text("1\n4\n")
     with pytest.MonkeyPatch.context() as patch:
@@ -184,7 +184,7 @@ def test_one_bit_or_label_is_refused(name, at, change, first, folder):
 
 @pytest.mark.parametrize("file", ["out.csv", "pr.csv", "top.csv"])
 def test_one_digit_of_a_file_is_refused_with_its_line(file, folder):
-    key = {"out.csv": "per_query", "pr.csv": "pr_curves", "top.csv": "top_n_curves"}[file]
+    key = {"out.csv": "per_query", "pr.csv": "pr_curves", "top.csv": "top_k_curves"}[file]
     lines = (folder / file).read_text().split("\n")
     *start, last = lines[3].split(",")
     lines[3] = ",".join([*start, f"{last[:-1]}{(int(last[-1]) + 1) % 10}"])

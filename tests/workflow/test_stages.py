@@ -34,7 +34,7 @@ def test_it_writes_all_files(tiny):
         *COLUMNS.replace("run,", "").split(",")[1:-1],
         *("mean", "std", "n_runs"),
         *("relevance", "n_queries", "n_database", "excluded_queries", "options", "supervision"),
-        *("empty", "ties", "ranking", "convention", "version"),
+        *("undefined", "ties", "ranking", "convention", "version"),
     ]
     assert (summary["n_runs"] == 2).all()
     row = summary.iloc[17]

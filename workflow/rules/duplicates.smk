@@ -24,7 +24,7 @@ rule score_without:
         dataset=DATASET,
         splits=keys("split", "run"),
         metrics=CONFIG["metrics"],
-        empty=CONFIG["empty"],
+        undefined=CONFIG["undefined"],
         pairs=known_pairs_sha256(DATASET),
         code=code("score_without.py", metric=tuple(CONFIG["metrics"])),
     message:

@@ -99,7 +99,7 @@ rule leak_score:
         steps=of("feature.steps"),
         hasher=of("hasher.plugin"),
         hasher_options=of("hasher.options"),
-        empty=CONFIG["empty"],
+        undefined=CONFIG["undefined"],
         seeds=of("leak_model_seeds"),
         code=code(
             "leak_score.py",

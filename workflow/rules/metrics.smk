@@ -55,7 +55,7 @@ rule score:
         dataset=DATASET,
         extensions=of("extensions"),
         metrics=CONFIG["metrics"],
-        empty=CONFIG["empty"],
+        undefined=CONFIG["undefined"],
         code=code("score.py", metric=tuple(CONFIG["metrics"])),
     message:
         "scores: {wildcards.hasher} on {wildcards.feature}"
@@ -94,7 +94,7 @@ rule metrics:
     resources:
         **needs("metrics"),
     params:
-        empty=CONFIG["empty"],
+        undefined=CONFIG["undefined"],
         options=PLAN.options_of_scores,
         supervision=PLAN.supervision_of_methods,
         code=code("metrics.py", metric=tuple(CONFIG["metrics"])),

@@ -50,7 +50,7 @@ rule examples:
         n_bits=of("feature.n_bits"),
         extensions=of("extensions"),
         extended=of("extended_hasher"),
-        empty=CONFIG["empty"],
+        undefined=CONFIG["undefined"],
         code=code("examples.py", metric=metrics_of_examples),
     message:
         "figures: {wildcards.feature}, {wildcards.split} split"
@@ -134,7 +134,7 @@ rule paper:
     params:
         config={
             key: CONFIG[key]
-            for key in ("dataset", "names", "empty", "paper", *SUPERVISION_KEYS)
+            for key in ("dataset", "names", "undefined", "paper", *SUPERVISION_KEYS)
         },
         code=code("paper.py", metric=tuple(CONFIG["paper"]["metrics"])),
     message:

@@ -16,8 +16,10 @@ def main(job):
     for path, (hasher,) in zip(job.input.counts, p.hashers, strict=True):
         for stored in read_counts(path, split=split, without=without):
             extensions = p.extensions if hasher == p.extended and stored.n_bits == min(p.n_bits) else ()
-            radii += [{"hasher": hasher} | row for row in examples.radius_rows(stored, extensions, empty=p.empty)]
-            curves += [{"hasher": hasher} | row for row in examples.curve_rows(stored, empty=p.empty)]
+            radii += [
+                {"hasher": hasher} | row for row in examples.radius_rows(stored, extensions, undefined=p.undefined)
+            ]
+            curves += [{"hasher": hasher} | row for row in examples.curve_rows(stored, undefined=p.undefined)]
     parts = storage.read(job.input.splits)
     codes_of = {
         hasher: codes.of_split(storage.read(path), parts["database"], split)

@@ -25,7 +25,7 @@ def main(job):
             side: hasher(n_bits=n_bits, seed=seed, **p.hasher_options).fit(inside[side, size])
             for side, seed in p.seeds[size, n_bits].items()
         }
-        scores = rankings(models, X["a"]["query"], database, truths, empty=p.empty, calls=len(p.seeds))
+        scores = rankings(models, X["a"]["query"], database, truths, undefined=p.undefined, calls=len(p.seeds))
         place = (p.dataset, wc.feature, wc.run, wc.hasher, n_bits, size, len(X["a"][f"inside/{size}"]))
         rows += [(*place, truth, *four.values()) for truth, four in scores.items()]
     write_scores(job.output.scores, rows)

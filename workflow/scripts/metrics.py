@@ -12,7 +12,7 @@ def main(job):
     excluded = excluded_labels(read_positions(job.input.excluded), runs)
     write_table(job.output.metrics, scores[list(COLUMNS)])
     about = {"options": p.options, "supervision": p.supervision, "excluded": excluded}
-    write_table(job.output.summary, summarise(scores, empty=p.empty, **about))
+    write_table(job.output.summary, summarise(scores, undefined=p.undefined, **about))
     write_table(job.output.runs, runs_of(scores))
 
 

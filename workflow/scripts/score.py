@@ -12,7 +12,7 @@ def main(job):
     for stored in read_counts(job.input.counts, without=read_positions(job.input.excluded)):
         place = (p.dataset, wc.feature, stored.ground_truth, stored.split, stored.run, wc.hasher, stored.n_bits)
         sizes = (stored.relevance, stored.counts.n_queries, stored.counts.n_database, stored.items)
-        for *extension, scores in evaluate_extended(stored.counts, p.extensions, p.metrics, empty=p.empty):
+        for *extension, scores in evaluate_extended(stored.counts, p.extensions, p.metrics, undefined=p.undefined):
             rows += [(*place, *extension, name, *sizes, mean(values)) for name, values in scores.items()]
     write_scores(job.output.scores, rows)
 

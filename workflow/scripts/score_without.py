@@ -21,7 +21,7 @@ def main(job):
     for stored in read_counts(job.input.counts, without=without):
         place = (p.dataset, wc.feature, stored.ground_truth, stored.split, stored.run, wc.hasher, stored.n_bits)
         sizes = (stored.relevance, stored.counts.n_queries, stored.counts.n_database, stored.items)
-        scores = evaluate(stored.counts, p.metrics, empty=p.empty)
+        scores = evaluate(stored.counts, p.metrics, undefined=p.undefined)
         rows += [(*place, "none", 0, name, *sizes, mean(values)) for name, values in scores.items()]
     write_scores(job.output.scores, rows)
 

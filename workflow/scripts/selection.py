@@ -30,7 +30,7 @@ def main(job):
     build = registry.get("ground_truth", p.ground_truth)
     truth = build(query, database, train, seed=p.ground_truth_seed, **p.ground_truth_options)
     relevance = relevance_from_arrays(truth, len(database.X))
-    validation = Validation(query.X, database.X, relevance, p.criterion["metric"], p.criterion["empty"])
+    validation = Validation(query.X, database.X, relevance, p.criterion["metric"], p.criterion["undefined"])
     left, training = {n: p.model_seeds[n] for n in made_of if n not in reusable}, TrainingSet(train.X, learned_from)
     scores = {n_bits: earlier.arrays()[0]["scores"] for n_bits, earlier in reusable.items()}
     scores |= search(hasher, grid, training, validation, seeds=left, options=p.hasher_options)

@@ -160,6 +160,6 @@ def conventions_of_undefined() -> str:
     """Return how each convention counts a query whose average precision is 0/0, in words."""
     parts = []
     for rule, treatment in {"zero": "counted as 0", "drop": "left out of the mean"}.items():
-        names = [one.name for one in CONVENTIONS if rule in map(one.empty, one.reported_as_map)]
+        names = [one.name for one in CONVENTIONS if rule in map(one.undefined, one.reported_as_map)]
         parts.append(f"{treatment} under the conventions {', '.join(names)}")
     return "; ".join(parts)

@@ -45,7 +45,7 @@ def _answer(means: "pd.DataFrame", place: Mapping[str, Any]) -> str:
 def shares(results: Results) -> "pd.DataFrame":
     """Return the share of the K true nearest neighbours that is found, by place, hasher, run, K and c.
 
-    A row is P@K or neighbours@K (c = 1), or R@N, with N a multiple of K (c = N / K), or 1-recall@N where K is 1; the
+    A row is P@K or neighbours@K (c = 1), or R@N, with N a multiple of K (c = N / K), or 1-recall@K where K is 1; the
     relevant items are the K nearest neighbours. ``shared`` is `protocol.scores.statistics.shared_variance` of the runs.
     """
     scores = results.run_scores

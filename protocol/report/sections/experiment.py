@@ -89,7 +89,7 @@ def meanings_section(results: Results) -> Section:
         PAGE.table("metrics", map(vars, entries.values())),
         PAGE.table("named-conventions", map(vars, CONVENTIONS)),
     ]
-    return PAGE.section("meanings", [PAGE.text("meanings", empty=results.config["empty"])], tables=tables)
+    return PAGE.section("meanings", [PAGE.text("meanings", undefined=results.config["undefined"])], tables=tables)
 
 
 def provenance_section(results: Results) -> Section:

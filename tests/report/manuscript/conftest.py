@@ -13,7 +13,7 @@ METRICS = {"mAP@100[all]": "mAP@100", "precision@r2": "Precision within radius 2
 LENGTHS, RUNS = (8, 16), 5
 CONFIG = {
     "dataset": "cifar10",
-    "empty": "zero",
+    "undefined": "zero",
     "codes": {"mine": {}},
     "hasher_bases": {},
     "ground_truth_bases": {},
