@@ -116,16 +116,16 @@ _TABLES = {
     "claims.json": "Only with `reproduction: true`: a list with an object for each claim of the papers.",
 }
 _COLUMNS = {
-    "dataset": "Name of the dataset.",
-    "feature": "Name of the feature in the config file.",
-    "ground_truth": "Name of the ground truth in the config file.",
-    "split": "Name of the split protocol.",
+    "dataset": "Names, those of the config file.",
+    "feature": "Names, those of the config file.",
+    "ground_truth": "Names, those of the config file.",
+    "split": "Names, those of the config file.",
     "run": "Number of the run, from 0.",
-    "hasher": "Name of the hasher in the config file, or of finished codes.",
+    "hasher": "Names, those of the config file.",
     "n_bits": "Code length.",
     "extension": "Kind of extension code: `none`, `same` or `different`.",
     "extension_bits": "Number of bits by which the code is extended.",
-    "metric": "Name of the metric.",
+    "metric": "Names, those of the config file.",
     "value": "Mean of the metric over the queries, nine digits.",
     "mean": "Mean over the runs.",
     "std": "Sample standard deviation over the runs; empty for one run.",
@@ -241,11 +241,11 @@ def _table(experiment: Path, name: str, described: set[str]) -> str:
         columns = list(papers.FIELDS)
     else:
         columns = next(csv.reader((experiment / name).read_text().splitlines()))
-    earlier = [f"`{column}`" for column in columns if column in described]
-    lines = [f"- `{column}`: {_COLUMNS[column]}" for column in columns if column not in described]
+    alike: dict[str, list[str]] = {}  # the columns by their description
+    for column in columns:
+        alike.setdefault("As above." if column in described else _COLUMNS[column], []).append(f"`{column}`")
+    lines = [f"- {', '.join(names)}: {text}" for text, names in alike.items()]
     described.update(columns)
-    if earlier:
-        lines.insert(0, f"- {', '.join(earlier)}: as above.")
     return "\n".join([f"## `NAME/{name}`\n", f"{_TABLES[name]}\n", *lines, ""])
 
 

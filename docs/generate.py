@@ -54,8 +54,9 @@ _ABOVE = {
     "vectors.",
     "metric": "The names of metrics in config files, commands and results. K, R and beta stand for numbers: write "
     "`mAP@1000[all]` for `mAP@K[all]`, `precision@r2` for `precision@rR`, and `F0.5@r2` for `F_beta@rR`. "
-    "[Counting](../explanation/counting.md) derives the formulas, and the definitions of ties are explained in "
-    "[Ties](../explanation/ties.md).\n\n"
+    "In formulas, N is the number of relevant items (of all items for buckets) and Q the code length; a tie of n "
+    "items, m of them relevant, follows S items, P of them relevant; n_r items are at distance r; |b| is the size of "
+    "bucket b. See also [Ties](../explanation/ties.md) and [How counting works](../explanation/counting.md).\n\n"
     "For a query without relevant items, or with an empty Hamming ball, some metrics are 0/0. By default, such a value "
     "counts as 0; `undefined: drop` in a config file leaves the query out of the mean.",
     "convention": "A convention describes how a paper or a tool computes its scores: which metrics, and how undefined "
@@ -84,6 +85,7 @@ _FAMILIES = {
         "Two modalities": ["cross_modal"],
     },
 }  # by the module of a metric and the package of a hasher
+_BRIEF = ("hasher", "feature")  # whose options have only a default on their page
 _PAPERS = {
     "thesis": ("Moran 2016, thesis",),
     "TALR": (
@@ -173,7 +175,11 @@ def _listed(kind: str) -> str:
     for of_entry in fields.values():
         of_entry.update({title: _shortened(text, papers_of_page) for title, text in of_entry.items()})
     usual = _usual(list(fields.values()))
-    parts = [f"# {_TITLES[kind]}", _ABOVE[kind], f"`protocol list {kind}s NAME` prints one entry with its docstring."]
+    parts = [
+        f"# {_TITLES[kind]}",
+        _ABOVE[kind],
+        f"`protocol list {kind}s NAME` describes an entry and its options.",
+    ]
     if papers_of_page:
         named = (f"{name}: *{first}*" for name, (first, *_) in papers_of_page.items())
         parts.append(f"Sources with short names: {'; '.join(named)}.")
@@ -196,10 +202,12 @@ def _fields(kind: str, entry: Any) -> dict[str, str]:
     """Return the fields of an entry that its page contains."""
     fields = dict(properties(entry))
     names = _plain(entry.name), _plain(entry.summary.partition(":")[0])
+    if kind == "metric":
+        fields.pop("needs", None)
     if kind == "metric" or _plain(fields.get("printed", "")) in names:
         fields.pop("printed", None)
-    if kind == "finding":
-        fields.pop("treatment", None)
+    for title in {"finding": ["treatment"], "convention": ["reported as map"]}.get(kind, ()):
+        fields.pop(title, None)
     if kind == "split" and entry.plugin.n_items:  # the summary contains the sizes
         partitions = [part.replace("_", " ") for part in entry.plugin.partitions]
         fields = {title: text for title, text in fields.items() if title not in partitions}
@@ -223,11 +231,11 @@ def _unusual(fields: Mapping[str, str], expected: Mapping[str, str], deviations:
 
 
 def _usual(fields: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return the values that many entries share, of the properties that all entries of a kind have."""
+    """Return the values that many entries share, of the properties that all entries of a kind (with a cutoff) have."""
     usual = {}
-    for title in fields[0]:
-        (value, n), *_ = Counter(one.get(title, "") for one in fields).most_common(1)
-        if n >= max(4, len(fields) / 4) and all(title in one for one in fields):
+    for title in dict.fromkeys(title for one in fields for title in one):
+        (value, n), *_ = Counter(one[title] for one in fields if title in one).most_common(1)
+        if n >= max(4, len(fields) / 4) and (title == "beyond" or all(title in one for one in fields)):
             usual[title] = value
     return usual
 
@@ -289,13 +297,17 @@ def _section(
             own = [_property(*item).rstrip(".") for item in fields[entry.name].items() if item not in common]
             parts[1] += f"- `{entry.name}`: " + " ".join([entry.summary, *(f"{text}." for text in own)]) + "\n"
     listed = [_lines(shared)] if shared else []
+    if kind == "finding":
+        return "\n\n".join([parts[0], f"{parts[1]} {' '.join(_property(*item) for item in shared.items())}"])
     if kind in registry.PACKAGES and kind != "metric":
-        listed += [f"- Options:\n{lines}" for lines in [_option_lines(kind, first.name, described)] if lines]
+        lines = _option_lines(kind, first.name, described)
+        listed += [f"- Options:{' ' + lines[4:] if kind in _BRIEF else chr(10) + lines}"] if lines else []
     parts += ["\n".join(listed)] if listed else []
     if kind == "metric":
-        for formula in dict.fromkeys(formula for entry in group for formula in _formulas(entry.plugin)):
-            if described.setdefault(formula, first.name) == first.name:
-                parts.append(formula)
+        formulas = dict.fromkeys(formula for entry in group for formula in _formulas(entry.plugin))
+        origins = {described.setdefault(formula, first.name) for formula in formulas}
+        parts += [formula for formula in formulas if described[formula] == first.name]
+        parts += [f"Formulas: as for `{origin}`." for origin in sorted(origins - {first.name})]
     return "\n\n".join(part.strip("\n") for part in parts)
 
 
@@ -315,19 +327,26 @@ def _formulas(metric: Any) -> Iterator[str]:
 
 
 def _option_lines(kind: str, name: str, described: dict[str, str]) -> str:
-    """Return a list of a plug-in's options, with a sentence each; those that an earlier entry has are only named."""
-    lines, repeated = [], dict[str, list[str]]()
+    """Return a plug-in's options with their defaults, and with a sentence each unless the kind is `_BRIEF`.
+
+    Those that an earlier entry has are only named.
+    """
+    own, lines, repeated = list[str](), list[str](), dict[str, list[str]]()
     for option in options(kind, name).values():
         values = option.form.partition(", default")[0].replace("``", "`") or option.expected
-        default = "" if option.default in (inspect.Parameter.empty, None) else f", default `{plain(option.default)}`"
+        default = "" if option.default in (inspect.Parameter.empty, None) else f"={plain(option.default)}"
         text = re.split(r"(?<=[.;])\s", option.description.replace("``", "`"))[0].rstrip(".;")
-        line = f"  - `{option.name}` ({values}{default}): {text}"
-        if (earlier := described.setdefault(line, name)) == name:
-            lines.append(line)
-        else:
+        shown = f"`{option.name}{default}`"
+        if not default or values not in ("int", "float", "str", "bool"):  # which the default shows
+            shown += f" ({values})"
+        if (earlier := described.setdefault(f"{shown}: {text}", name)) != name:
             repeated.setdefault(earlier, []).append(f"`{option.name}`")
-    lines += [f"  - {', '.join(of)}: as for [`{earlier}`](#{earlier})" for earlier, of in repeated.items()]
-    return "\n".join(lines)
+        elif kind in _BRIEF:
+            own.append(shown)
+        else:
+            lines.append(f"  - {shown}: {text}")
+    own += [f"{', '.join(names)} as for [`{earlier}`](#{earlier})" for earlier, names in repeated.items()]
+    return "\n".join([*lines, f"  - {'; '.join(own)}"] if own else lines)
 
 
 def _configuration() -> str:
@@ -353,7 +372,8 @@ def _list_of_keys(part: Mapping[str, Any], of_file: Mapping[str, Any]) -> str:
             repeated.append(f"`{key}`")
             continue
         default = "required" if key in part.get("required", ()) else _default_of(declared)
-        lines.append(f"- `{key}` ({_escaped(phrase(declared))}{default and f'; {default}'}): {_escaped(text)}")
+        facts = "; ".join(fact for fact in (_escaped(phrase(declared)), default) if fact not in ("", "a mapping"))
+        lines.append(f"- `{key}`{facts and f' ({facts})'}: {_escaped(text)}")
     if repeated:
         lines.append(f"- {', '.join(repeated)}: as for the file.")
     return "\n".join(lines)
@@ -374,19 +394,24 @@ def _escaped(text: str) -> str:
 
 def _config_files() -> str:
     """Return the page with the first sentence about every shipped config file."""
-    root, folders = FOLDER.parents[1], dict[str, list[str]]()
+    root = FOLDER.parents[1]
+    lines: list[str] = []
+    stored: list[str] = []
     for path in configs().values():
         relative = path.relative_to(root).as_posix()
-        line = f"- [`{path.name}`](../../{relative}): {description(path)}"
-        folders.setdefault(path.parent.relative_to(root).as_posix(), []).append(line)
+        name = path.name if relative.startswith(("config/", "workflow/")) else f"{path.parent.name}/{path.name}"
+        link = f"[`{name}`](../../{relative})"
+        if relative.startswith("results/"):
+            stored.append(link)
+        else:
+            lines.append(f"- {link}: {re.split('(?<=[.;]) ', description(path))[0].rstrip('.;')}")
     above = (
-        "The default experiment, one experiment for each kind of data, and the experiments whose tables are stored "
-        "next to them. `snakemake --configfile FILE` runs one, and `protocol check FILE` prints what it would run. "
-        "`protocol list configs` prints this list, also where only the package is installed, and `protocol list "
-        "configs NAME > my.yaml` copies a file. The comments at the beginning of each file say more."
+        "The default experiment, and one experiment for each kind of data. `snakemake --configfile FILE` runs one, and "
+        "`protocol check FILE` prints what it would run. `protocol list configs` describes all files, also where only "
+        "the package is installed, and `protocol list configs NAME > my.yaml` copies a file."
     )
-    sections = [f"## `{folder}/`\n\n" + "\n".join(lines) for folder, lines in folders.items()]
-    return "\n\n".join(["# Config files", above, *sections]) + "\n"
+    below = f"The tables of these experiments are stored next to them, in `results/reference/`: {', '.join(stored)}."
+    return "\n\n".join(["# Config files", above, "\n".join(lines), below]) + "\n"
 
 
 _GUIDES = {
@@ -404,7 +429,7 @@ _GUIDES = {
     "check": "choose-options",
     "snakefile": "use-the-workflow-elsewhere",
 }
-_AFTER_OPTIONS = ("results", "cases", "exit status")  # other pages contain the other paragraphs
+_AFTER_OPTIONS = ("exit status",)  # other pages contain the other paragraphs
 _HELP = re.compile(r"  -h, --help .*\n(?:   .*\n)*|  --help-all .*\n(?:   .*\n)*")
 _COMMAND_LINE = """\
 `python -m protocol` is the same program. The options that several commands share are described once, at the first of
@@ -423,12 +448,8 @@ def _command_line() -> str:
     for command in commands.choices.values():
         guide = _GUIDES.get(command.prog.split()[-1])
         parts += [f"## `{command.prog}`", f"```text\n{_help(command, described)}\n```"]
-        parts += [f"Guide: [{_title(guide)}](../how-to/{guide}.md)"] if guide else []
+        parts += [f"[Guide](../how-to/{guide}.md)"] if guide else []
     return "\n\n".join(parts) + "\n"
-
-
-def _title(guide: str) -> str:
-    return (FOLDER.parent / "how-to" / f"{guide}.md").read_text().partition("\n")[0].removeprefix("# ")
 
 
 def _help(command: Any, described: dict[str, str]) -> str:
@@ -437,7 +458,8 @@ def _help(command: Any, described: dict[str, str]) -> str:
     for paragraph in command.format_help(everything=True).strip().split("\n\n"):
         title, _, body = paragraph.partition("\n")
         if not re.fullmatch(r"(?:  -.*\n(?:   .*\n)*)+", f"{body}\n"):  # prose, the usage, or a positional argument
-            if not options_begun or title.rstrip(":") in _AFTER_OPTIONS:
+            generated = paragraph.startswith("usage:") and " [-h]" in paragraph
+            if not generated and (not options_begun or title.rstrip(":") in _AFTER_OPTIONS):
                 shown.append(paragraph)
             continue
         options_begun = True
@@ -477,8 +499,7 @@ def _claims() -> str:
         lines = []
         for entry in of_status[status]:
             held = entry["parts"].partition("; ")[0]
-            text = f"{entry['place']}; {held}" if held and status == "some parts fail" else entry["claim"]
-            lines.append(f"- `{entry['id']}`: {text}")
+            lines.append(f"- `{entry['id']}`: {held if held and status == 'some parts fail' else entry['claim']}")
         parts += [f"## {status.capitalize()}", "\n".join(lines)] if lines else []
     return "\n\n".join(parts) + "\n"
 

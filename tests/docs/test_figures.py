@@ -1,10 +1,6 @@
-"""The figures of the explanations are those that `docs/figures.py` draws, and the guide names all of the papers."""
-
-import re
+"""The figures of the pages are those that `docs/figures.py` draws."""
 
 from page_blocks import script
-
-from protocol.papers.figures import DRAWINGS
 
 figures = script("figures")
 
@@ -22,8 +18,3 @@ def test_a_page_shows_each_figure_and_names_the_command(root):
     for name in figures.FIGURES:
         (page,) = (text for text in pages if f"figures/{name}.svg)" in text)
         assert "python docs/figures.py" in page
-
-
-def test_the_guide_names_every_figure_of_the_papers_and_no_other(root):
-    page = (root / "docs" / "how-to" / "figures-and-tables.md").read_text()
-    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == list(DRAWINGS)

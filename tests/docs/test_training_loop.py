@@ -14,16 +14,6 @@ BLOCKS = {name: block.text for block in blocks(PAGE) for name in re.findall(r"^i
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-@pytest.fixture
-def scored():
-    """An evaluator with batches, as the first block of the page makes."""
-    rng = np.random.default_rng(0)
-    evaluator = hp.Evaluator(binarize="sign", metrics=["mAP", "mAP@5[all]"])
-    evaluator.add_queries(rng.normal(size=(5, 8)), rng.integers(0, 2, 5))
-    evaluator.add_database(rng.normal(size=(50, 8)), rng.integers(0, 2, 50))
-    return evaluator
-
-
 def test_lightning(tmp_path):
     pl = pytest.importorskip("pytorch_lightning", reason="needs PyTorch Lightning")
     import torch
@@ -75,22 +65,24 @@ def test_lightning(tmp_path):
         assert trainer.callback_metrics[name].item() == pytest.approx(value, abs=1e-6)
 
 
-def test_mlflow(scored, tmp_path, monkeypatch):
+def test_mlflow_and_wandb_record_the_values(tmp_path, monkeypatch):
+    """With an evaluator with batches, as the first block of the page makes."""
+    rng = np.random.default_rng(0)
+    evaluator = hp.Evaluator(binarize="sign", metrics=["mAP", "mAP@5[all]"])
+    evaluator.add_queries(rng.normal(size=(5, 8)), rng.integers(0, 2, 5))
+    evaluator.add_database(rng.normal(size=(50, 8)), rng.integers(0, 2, 50))
+    expected, namespace = evaluator.evaluate().metrics, {"evaluator": evaluator, "epoch": 3}
     mlflow = pytest.importorskip("mlflow", reason="needs MLflow")
+    wandb = pytest.importorskip("wandb", reason="needs wandb")
     monkeypatch.chdir(tmp_path)
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/runs.db")
     with mlflow.start_run() as run:
-        exec(BLOCKS["mlflow"], {"evaluator": scored, "epoch": 3})
-    metrics = mlflow.get_run(run.info.run_id).data.metrics
-    expected = scored.evaluate().metrics
-    assert metrics == {"mAP": expected["mAP"], "mAP_5_all_": expected["mAP@5[all]"]}
-
-
-def test_wandb(scored, tmp_path, monkeypatch):
-    wandb = pytest.importorskip("wandb", reason="needs wandb")
-    monkeypatch.chdir(tmp_path)
+        exec(BLOCKS["mlflow"], dict(namespace))
+    assert mlflow.get_run(run.info.run_id).data.metrics == {
+        "mAP": expected["mAP"],
+        "mAP_5_all_": expected["mAP@5[all]"],
+    }
     with wandb.init(mode="offline", dir=tmp_path, project="codes") as run:
-        exec(BLOCKS["wandb"], {"evaluator": scored, "epoch": 3})
+        exec(BLOCKS["wandb"], dict(namespace))
         run.log({}, step=4)  # ends step 3
-        value = run.summary["validation/mAP"]
-    assert value == scored.evaluate().metrics["mAP"]
+        assert run.summary["validation/mAP"] == expected["mAP"]
