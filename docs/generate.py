@@ -178,12 +178,15 @@ def _listed(kind: str) -> str:
     parts = [
         f"# {_TITLES[kind]}",
         _ABOVE[kind],
-        f"`protocol list {kind}s NAME` describes an entry and its options.",
+        f"`protocol list {kind}s NAME` describes one in full.",
     ]
     if papers_of_page:
         named = (f"{name}: *{first}*" for name, (first, *_) in papers_of_page.items())
         parts.append(f"Sources with short names: {'; '.join(named)}.")
     parts += [f"Unless an entry states otherwise:\n\n{_lines(usual)}"] if usual else []
+    if kind == "metric":  # for the search, which splits such names
+        bases = dict.fromkeys(entry.name.partition("[")[0] for entry in entries(kind))
+        parts.append(f"```{{index}} {', '.join(f'!{base}' for base in bases if '@' in base)}\n```")
     described: dict[str, str] = {}  # options and formulas, with the first entry that has them
     for family, members in _families(kind).items():
         parts += [f"## {family}"] if family else []
