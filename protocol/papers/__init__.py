@@ -1,7 +1,7 @@
 """The papers: their claims, checked by tests or by results; and their figures and tables, drawn from our results."""
 
 from protocol.papers.claims import STATUSES, all_claims, printed
-from protocol.papers.ledger import FIELDS, entry_text, judge, ledger, ledger_text, write_ledger
+from protocol.papers.ledger import FIELDS, entry_text, judge, ledger, ledger_markdown, ledger_text, write_ledger
 from protocol.papers.results import Results
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "entry_text",
     "judge",
     "ledger",
+    "ledger_markdown",
     "ledger_text",
     "printed",
     "write_ledger",

@@ -1,4 +1,4 @@
-"""The ledger: all claims with their status, as records, text and JSON."""
+"""The ledger: all claims with their status, as records, text, Markdown and JSON."""
 
 import json
 import math
@@ -11,7 +11,11 @@ from typing import Any
 
 from protocol.checks import counted, one_of
 from protocol.papers.claims import (
+    NOT_REPLICATED,
+    REFUTED,
+    SOME_FAIL,
     STATUSES,
+    SUBSTITUTE_NOT_REPLICATED,
     Claim,
     Verdict,
     all_claims,
@@ -19,10 +23,12 @@ from protocol.papers.claims import (
 from protocol.papers.comparisons import AS_PRINTED
 from protocol.papers.results import Difference, Results
 from protocol.provenance.storage import replacing
+from protocol.scores import tables
 
 FIELDS = ("id", "paper", "place", "claim", "expected", "ours", "status", "parts", "note")
 _DEFAULT = Path("results")
 _SHORT = {status: status.replace(" on a substitute", ", substitute") for status in STATUSES}
+_DISAGREEING = (REFUTED, NOT_REPLICATED, SUBSTITUTE_NOT_REPLICATED, SOME_FAIL)
 
 Entries = Sequence[dict[str, str]]
 
@@ -170,3 +176,19 @@ def entry_text(entry: dict[str, str], *, width: int | None = None) -> str:
             )
             start = margin
     return "\n".join(lines)
+
+
+def ledger_markdown(entries: Entries) -> str:
+    """Return two tables: the totals by paper, and the claims of which some part does not hold."""
+    papers = [(paper, list(of_paper)) for paper, of_paper in groupby(entries, key=lambda entry: entry["paper"])]
+    rows = [[name, *map(str, totals(of).values()), str(len(of))] for name, of in [*papers, ("all", list(entries))]]
+    disagreeing = [
+        [f"`{entry['id']}`", entry["status"], entry["parts"], entry["place"], entry["claim"]]
+        for status in _DISAGREEING
+        for entry in entries
+        if entry["status"] == status
+    ]
+    parts = [tables.markdown(["paper", *STATUSES, "claims"], rows)]
+    if disagreeing:
+        parts.append(tables.markdown(["id", "status", "parts", "place", "claim"], disagreeing))
+    return "\n\n".join(parts)

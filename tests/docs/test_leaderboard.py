@@ -1,7 +1,9 @@
 """The guide keep-a-leaderboard: its commands and its workflow accept good records, and refuse an edited one."""
 
 import shlex
+import shutil
 
+import pytest
 import yaml
 from page_blocks import DOCS, blocks, folder_of_a_reader
 
@@ -12,15 +14,34 @@ PAGE = list(blocks((DOCS / "how-to" / "keep-a-leaderboard.md").read_text()))
 STEPS = [step["run"] for step in WORKFLOW["jobs"]["verify"]["steps"] if step.get("run", "").startswith("protocol")]
 
 
-def test_the_commands_and_the_job_of_the_page_refuse_what_does_not_verify(tmp_path, capsys):
-    (command,) = map(shlex.split, STEPS)
+@pytest.fixture
+def reader(tmp_path):
+    """The folder of a reader who has followed the page up to the comparison, and its namespace."""
     with folder_of_a_reader(tmp_path) as namespace:
-        make, score, compare, edit = (block for block in PAGE if block.runs)
-        make.printed(namespace)
-        score.printed(namespace)
-        assert compare.shows(printed := compare.printed(namespace)), printed
-        assert main(command[1:]) == 0
-        assert edit.shows(printed := edit.printed(namespace)), printed
-        capsys.readouterr()
-        assert main(command[1:]) == 1
-    assert "leaderboard/lsh/lsh.json: not verified: mAP: 0.39647977162005" in capsys.readouterr().out
+        make, score, *rest = (block for block in PAGE if block.runs)
+        for block in (make, score):
+            block.printed(namespace)
+        yield tmp_path, namespace, rest
+
+
+def test_the_commands_of_the_page_print_what_it_shows(reader, capsys):
+    folder, namespace, (compare, edit) = reader
+    assert compare.shows(printed := compare.printed(namespace)), printed
+    assert "itq" in (folder / "leaderboard.html").read_text()
+    assert edit.shows(printed := edit.printed(namespace)), printed
+
+
+def test_the_job_of_the_workflow_refuses_what_does_not_verify(reader, capsys):
+    folder, namespace, (_, edit) = reader
+    (command,) = map(shlex.split, STEPS)
+    assert main(command[1:]) == 0
+    shutil.copytree(folder / "leaderboard" / "itq", folder / "leaderboard" / "copy")
+    capsys.readouterr()
+    edit.printed(namespace)
+    assert main(command[1:]) == 1
+    *_, heading, refused = capsys.readouterr().out.splitlines()
+    assert heading == "== Refused"
+    assert refused.startswith("leaderboard/lsh/lsh.json: not verified: mAP: 0.39647977162005")
+    assert (
+        b"lsh" not in (folder / "site" / "index.html").read_bytes().partition(b"</style>")[2].partition(b"<script")[0]
+    )
