@@ -144,7 +144,6 @@ _PACKAGES = {
     "quantisers": "Quantisers",
     "report": "Report",
     "scores": "Tables of scores",
-    "selection": "Selection of options",
     "splits": "Splits",
     "studies": "Studies",
     "truth": "Ground truths",

@@ -14,10 +14,10 @@ from protocol.configuration.schema import at
 from protocol.configuration.variants import check_code_files, name_of
 from protocol.datasets import redacted
 from protocol.evaluation import Quantisers
+from protocol.hashers.selection import points
 from protocol.inputs.lists import read_listings
 from protocol.inputs.validation import rows
 from protocol.metrics import ALL, keywords, needs
-from protocol.selection import points
 from protocol.splits import VALIDATION, check_classes, list_paths
 
 

@@ -113,7 +113,7 @@ class Results:
     findings : DataFrame
         As `protocol.auditing.write_findings` writes it.
     selection : DataFrame or None
-        As `protocol.selection.write_table` writes it; None if no options were selected.
+        As `protocol.hashers.selection.write_table` writes it; None if no options were selected.
     duplicates : DataFrame or None
         As `protocol.scores.summary.with_and_without` returns it; None if no judged pairs of the dataset are known.
     splits : mapping of str to mapping

@@ -58,7 +58,7 @@ def choices(selection: "pd.DataFrame") -> list[dict[str, Any]]:
     Parameters
     ----------
     selection : DataFrame
-        As `protocol.selection.write_table` writes it.
+        As `protocol.hashers.selection.write_table` writes it.
 
     Returns
     -------
