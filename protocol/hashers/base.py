@@ -180,7 +180,7 @@ class Hasher(Configurable, abc.ABC):
     ) -> NDArray[np.bool_]:
         check_magnitude(X, "X", 0, self.magnitudes[1])
         rows = matrix(X, n_features=n_features)
-        found = np.empty((len(rows), self.n_bits), dtype=bool)
+        bits_of_rows = np.empty((len(rows), self.n_bits), dtype=bool)
         for start in range(0, len(rows), _BLOCK):
             block = np.ascontiguousarray(rows[start : start + _BLOCK])
             bits, shape = encode(block), (len(block), self.n_bits)
@@ -189,8 +189,8 @@ class Hasher(Configurable, abc.ABC):
                 raise ProtocolError(
                     f"{type(self).__name__}._encode: expected an array of bool, shape {shape}, got {got}."
                 )
-            found[start : start + _BLOCK] = bits
-        return found
+            bits_of_rows[start : start + _BLOCK] = bits
+        return bits_of_rows
 
     def to_arrays(self) -> dict[str, NDArray]:
         """Return the fitted model as named arrays for storage in a file: the learned arrays and a description.

@@ -304,9 +304,9 @@ class _Run:
         self._optimiser.step()
         return loss.item()
 
-    def _expect(self, method: str, found: Any, shape: tuple[int, ...]) -> None:
-        if getattr(found, "shape", None) != shape:
-            got = f"shape {tuple(found.shape)}" if hasattr(found, "shape") else type(found).__name__
+    def _expect(self, method: str, output: Any, shape: tuple[int, ...]) -> None:
+        if getattr(output, "shape", None) != shape:
+            got = f"shape {tuple(output.shape)}" if hasattr(output, "shape") else type(output).__name__
             raise ProtocolError(
                 f"{type(self._hasher).__name__}.{method}: expected a tensor of shape {shape}, got {got}."
             )

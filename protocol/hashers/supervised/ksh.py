@@ -164,8 +164,8 @@ def _maximised(K: NDArray[np.float32], product: Callable[[Vectors], Vectors], st
         Rb = product(b)
         return -float(b @ Rb) / scale, -_times(K.T, Rb * (1 - b**2)) / scale
 
-    found: Vectors = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": n_iter}).x
-    return found
+    solution: Vectors = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": n_iter}).x
+    return solution
 
 
 def _times(K: NDArray[np.float32], v: Vectors) -> Vectors:
