@@ -71,7 +71,7 @@ def _plugins(experiment: "Experiment") -> list[str]:
     """Return the user's own plug-ins."""
     if experiment.config["plugins"] is None:
         return []
-    names = [f"{record.kind.replace('_', ' ')} {record.name}" for record in registry.own()]
+    names = [f"{record.kind.replace('_', ' ')} {record.name}" for record in registry.user_plugins()]
     return [f"{experiment.config['plugins']}: {', '.join(names) or 'none'}"]
 
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from protocol import datasets, plugin_folders, registry
+from protocol import datasets, registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration import checks, options, schema
 from protocol.configuration.experiment import Experiment, FeaturePlan
 from protocol.configuration.schema import KeyedError, at, place, read
 from protocol.configuration.variants import check_name, hasher_grid, read_finished_codes, read_variants
 from protocol.metrics import ALL, everything
+from protocol.registry import folders
 from protocol.shipped import DEFAULT
 from protocol.splits import DRAWN
 
@@ -63,7 +64,7 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
     filled = _canonical(schema.checked(config))
     if filled["plugins"] is not None:
         with at("plugins"):
-            plugin_folders.add(filled["plugins"])
+            folders.add(filled["plugins"])
     with at("dataset"):
         registry.DATASETS.check(filled["dataset"])
     checks.check_metrics(filled)
