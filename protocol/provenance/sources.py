@@ -168,15 +168,18 @@ def _read(path: Path, module: str) -> _Source:
     statements = list(_statements(tree))
     imports = [imported for statement in statements for _, imported in _imported(statement, package)]
     origins = dict(bound for statement in tree.body for bound in _imported(statement, package))
-    assigned = [one for one in tree.body if isinstance(one, ast.Assign)]
-    patterns = [ast.literal_eval(one.value) for one in assigned if ast.unparse(one.targets[0]) == "PACKAGE_DATA"]
-    files = [file for pattern in patterns for file in path.parent.glob(pattern)]
-    data = {_name(one): hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
-    for node in (tree, *statements):  # docstrings that nothing reads
-        is_read = node in tree.body and not getattr(node, "name", "_").startswith("_")
-        if isinstance(node, ast.Module | ast.FunctionDef) and not is_read and ast.get_docstring(node) is not None:
-            node.body = node.body[1:]
+    assigned = {ast.unparse(one.targets[0]): one.value for one in tree.body if isinstance(one, ast.Assign)}
+    pattern = ast.literal_eval(assigned["PACKAGE_DATA"]) if "PACKAGE_DATA" in assigned else ""
+    files = path.parent.glob(pattern) if pattern else ()
+    data = {_name(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    for node in {tree, *statements} - {one for one in tree.body if _is_public(one)}:
+        if isinstance(node, ast.Module | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]  # nothing reads it
     return _Source(hashlib.sha256(ast.dump(tree).encode()).hexdigest(), imports, origins, data)
+
+
+def _is_public(statement: ast.AST) -> bool:
+    return not getattr(statement, "name", "_").startswith("_")
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:

@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 
 from protocol.checks import ProtocolError, one_of
 from protocol.registry import folders
-from protocol.registry.options import Check, Configurable, Count, NotNegative, Positive, at_least, choice
+from protocol.registry.options import Check, Configurable, Count, NotNegative, Positive, at_least, choice  # noqa: F401
 from protocol.registry.records import (
     RECORDS,
     DatasetRecord,
@@ -33,38 +33,6 @@ from protocol.registry.records import (
     SplitRecord,
 )
 
-__all__ = [
-    "DATASETS",
-    "FEATURES",
-    "GROUND_TRUTHS",
-    "HASHERS",
-    "METRICS",
-    "PACKAGES",
-    "QUANTISERS",
-    "REGISTRIES",
-    "SPLITS",
-    "Check",
-    "Configurable",
-    "Count",
-    "DatasetRecord",
-    "FeatureRecord",
-    "GroundTruthRecord",
-    "HasherRecord",
-    "MetricRecord",
-    "NotNegative",
-    "Positive",
-    "QuantiserRecord",
-    "Record",
-    "SplitRecord",
-    "at_least",
-    "choice",
-    "entries",
-    "entry",
-    "get",
-    "names",
-    "printed_name",
-    "user_plugins",
-]
 _PACKAGE = Path(__file__).parents[1]
 # The placeholders in registered names, with a pattern of the requested number; the group's name is the keyword.
 _NUMBERS = {
@@ -154,20 +122,21 @@ class _MetricRegistry(Registry[MetricRecord]):
 
     def _unknown(self, name: str) -> ProtocolError:
         """Return the error for an unknown metric; the suggested names have the numbers that were requested."""
-        number, beta = re.search("@.*?([1-9][0-9]*)", name), re.match("[fF]([0-9]+(?:[.][0-9]+)?)@", name)
-        cutoff, radius = (number[1], number[1]) if number else ("1000", "2")
-        numbers = {"@K": f"@{cutoff}", "@rR": f"@r{radius}", "F_beta": f"F{beta[1] if beta else 2}"}
-
-        def filled(text: str) -> str:
-            return re.sub("|".join(numbers), lambda mark: numbers[mark[0]], text)
-
         names = [(other, record.name) for record in self.records.values() for other in (*record.synonyms, record.name)]
-        known = {filled(other).casefold(): filled(registered) for other, registered in names}
+        known = {_with_numbers_of(name, other).casefold(): _with_numbers_of(name, metric) for other, metric in names}
         request = re.sub("@k *= *", "@", name.casefold())
         variants = [key for key in known if key.startswith((f"{request}[", f"{request}@"))]
         near = [request] if request in known else variants or difflib.get_close_matches(request, known, n=1)
         hint = f" Did you mean {' or '.join(repr(known[key]) for key in near[:3])}?" if near else ""
         return ProtocolError(f"Unknown metric {name!r}.{hint} `protocol list metrics` lists all {len(self.records)}.")
+
+
+def _with_numbers_of(request: str, name: str) -> str:
+    """Return a name with the numbers of a requested name, or those of an example, in place of K, R and beta."""
+    number, beta = re.search("@.*?([1-9][0-9]*)", request), re.match("[fF]([0-9]+(?:[.][0-9]+)?)@", request)
+    numbers = {"@K": f"@{number[1] if number else 1000}", "@rR": f"@r{number[1] if number else 2}"}
+    numbers["F_beta"] = f"F{beta[1] if beta else 2}"
+    return re.sub("|".join(numbers), lambda mark: numbers[mark[0]], name)
 
 
 @functools.cache

@@ -61,19 +61,22 @@ def import_files() -> None:
     """
     for path in (path for folder in folders() for path in sorted(folder.glob("[!_]*.py"))):
         module = f"{PLUGINS.__name__}.{path.stem}"
-        is_known = getattr(sys.modules.get(module), "__file__", None) == str(path)
-        if is_known or not _registers(path, path.stat().st_mtime_ns):
-            continue
-        if (other := path_of(module)) != path:
-            raise ProtocolError(f"{shown(path)}: another file has this name, {other}. Rename one of them.")
-        importlib.invalidate_caches()
-        try:
-            importlib.import_module(module)
-        except (Exception, SystemExit) as error:
-            lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-            line = error.lineno if isinstance(error, SyntaxError) else (lines or [1])[-1]
-            problem = error if isinstance(error, ProtocolError) else f"{type(error).__name__}: {error}"
-            raise ProtocolError(f"{shown(path)}: line {line}: {' '.join(str(problem).split())}") from error
+        is_imported = getattr(sys.modules.get(module), "__file__", None) == str(path)
+        if not is_imported and _registers(path, path.stat().st_mtime_ns):
+            if (other := path_of(module)) != path:
+                raise ProtocolError(f"{shown(path)}: another file has this name, {other}. Rename one of them.")
+            _import(module, path)
+
+
+def _import(module: str, path: Path) -> None:
+    importlib.invalidate_caches()
+    try:
+        importlib.import_module(module)
+    except (Exception, SystemExit) as error:
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        line = error.lineno if isinstance(error, SyntaxError) else (lines or [1])[-1]
+        problem = error if isinstance(error, ProtocolError) else f"{type(error).__name__}: {error}"
+        raise ProtocolError(f"{shown(path)}: line {line}: {' '.join(str(problem).split())}") from error
 
 
 @functools.cache
