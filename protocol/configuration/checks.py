@@ -16,19 +16,9 @@ from protocol.datasets import redacted
 from protocol.evaluation import Quantisers
 from protocol.inputs.lists import read_listings
 from protocol.inputs.validation import rows
-from protocol.metrics import ALL, keywords, needs
+from protocol.metrics import keywords, needs
 from protocol.selection import points
 from protocol.splits import VALIDATION, check_classes, list_paths
-
-
-def check_metrics(config: Mapping[str, Any]) -> None:
-    """Refuse a metric that is unknown."""
-    for index, metric in enumerate(config["metrics"]):
-        with at("metrics", index):
-            if metric != ALL:
-                registry.get("metric", metric)
-    with at("selection", "metric"):
-        registry.get("metric", config["selection"]["metric"])
 
 
 def with_affinities(config: Mapping[str, Any], hashers: Mapping[str, Variant]) -> tuple[dict[str, Any], list[str]]:
@@ -149,7 +139,7 @@ def _check_excluded(experiment: Experiment) -> None:
     with at(about="exclude_queries"):
         read_excluded(file)
     for feature in experiment.features.values():
-        if any(getattr(modality, "items", "image") != "image" for modality in feature.modalities.values()):
+        if feature.has_several_items:
             raise ProtocolError(f"exclude_queries: feature {feature.name!r} has several items per image.")
 
 
@@ -310,8 +300,7 @@ def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:
 
 def _sizes(feature: FeaturePlan, experiment: Experiment, split: str) -> dict[str, int]:
     """Return the known numbers of items in the partitions; {} for a feature with several items per image (SIFT)."""
-    one_item_an_image = getattr(feature.modalities[""], "items", "image") == "image"
-    return experiment.sizes(split) if one_item_an_image else {}
+    return {} if feature.has_several_items else experiment.sizes(split)
 
 
 def _check_nearest(metric: str, variant: Variant) -> None:

@@ -39,11 +39,17 @@ class FinishedCodes:
     bit_order: str
     binarize: str | None = None
 
+    @property
+    def patterns(self) -> dict[str, str]:
+        """The file names with placeholders by ``query`` and ``database``."""
+        return {"query": self.query, "database": self.database}
+
     def files(self, split: str, run: int) -> dict[int, dict[str, str]]:
         """Return the files of the codes by code length, and then by ``query`` and ``database``."""
-        patterns = {"query": self.query, "database": self.database}
         return {
-            n_bits: {role: pattern.format(split=split, run=run, n_bits=n_bits) for role, pattern in patterns.items()}
+            n_bits: {
+                role: pattern.format(split=split, run=run, n_bits=n_bits) for role, pattern in self.patterns.items()
+            }
             for n_bits in self.n_bits
         }
 
@@ -79,6 +85,11 @@ class FeaturePlan:
         """The feature extractor of each modality, built with these options."""
         modalities: dict[str, Any] = registry.get("feature", self.plugin)(**self.options).modalities
         return modalities
+
+    @property
+    def has_several_items(self) -> bool:
+        """Whether an image may have several items, as local descriptors are."""
+        return any(getattr(modality, "items", "image") != "image" for modality in self.modalities.values())
 
 
 @dataclass(frozen=True)

@@ -82,8 +82,6 @@ def plain(value: Any) -> Any:
 @functools.cache
 def options(kind: str, name: str) -> Mapping[str, Option]:
     """Return the options of a plug-in by name; a split protocol's are the partitions that the user's files list."""
-    if kind == "metric":
-        return {}
     plugin = registry.get(kind, name)
     if kind == "split":
         form, text = "str or None, default None", "File that lists the items of `{}`, as ids or row numbers."
