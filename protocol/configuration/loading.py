@@ -1,5 +1,6 @@
 """The loader: makes a checked experiment from the keys of a config file."""
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from protocol.checks import ProtocolError, one_of
 from protocol.configuration import checks, options, schema
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.schema import KeyedError, at, place, read
-from protocol.configuration.variants import check_variant, entries, finished_codes, read_variants
+from protocol.configuration.variants import check_code_files, check_variant, entries, finished_codes, read_variants
 from protocol.metrics import ALL, everything
 from protocol.registry import folders
 from protocol.shipped import DEFAULT
@@ -74,23 +75,22 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
     filled["split_options"] = _split_options(filled)
     filled, hashers = read_variants("hasher", filled)
     filled["hasher_grids"] = {name: hashers[name].grid for name in sorted(filled["hasher_grids"])}
-    filled, needed = checks.with_affinities(filled, hashers)
-    filled, ground_truths = read_variants("ground_truth", filled, also=needed)
+    filled, ground_truths = read_variants("ground_truth", filled)
     plans = {name: _plan(name, own, filled) for name, own in filled["features"].items()}
+    filled, needed = checks.with_affinities(filled, plans.values(), hashers, ground_truths)
+    filled, ground_truths = read_variants("ground_truth", filled, also=needed)
     with at("codes"):
         codes = finished_codes(filled, plans, hashers)
-        filled["codes"] = {name: _without_none(vars(method), "name") for name, method in codes.items()}
+        filled["codes"] = {name: method.config for name, method in codes.items()}
     with at("names"):
         filled["names"] = _names(filled, plans, hashers, ground_truths)
     with at("paper"):
         filled["paper"] = _shown_in_paper(filled, plans)
     experiment = Experiment(filled["experiment"], filled, plans, hashers, ground_truths, codes)
     checks.check(experiment)
+    with at("codes"):
+        check_code_files(experiment)
     return experiment
-
-
-def _without_none(values: Mapping[str, Any], key: str) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None and name != key}
 
 
 def _changed_default(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,18 +171,18 @@ def _names(
     ProtocolError
         If a name is given to something that the experiment doesn't use, or to two things of the same kind.
     """
-    used = {
+    used = _used(plans)
+    plugins = {
         "feature": {plan.name: plan.plugin for plan in plans.values()},
-        "ground_truth": {name: ground_truths[name].plugin for plan in plans.values() for name in plan.ground_truths},
-        "split": {name: name for plan in plans.values() for name in plan.splits},
-        "hasher": {name: hashers[name].plugin for plan in plans.values() for name in plan.hashers}
-        | {name: name for name in config["codes"]},
+        "ground_truth": {name: ground_truths[name].plugin for name in used["ground_truths"]},
+        "split": {name: name for name in used["splits"]},
+        "hasher": {name: hashers[name].plugin for name in used["hashers"]} | {name: name for name in config["codes"]},
         "metric": {name: name for name in config["metrics"]},
     }
     record = registry.DATASETS.entry(config["dataset"])  # a user's own data have no printed name
     is_own = record.required and not record.printed
     dataset = config["experiment"] if is_own else registry.printed_name("dataset", record.name)
-    names = {f"{kind}s": _names_of(kind, plugins, config) for kind, plugins in used.items()}
+    names = {f"{kind}s": _names_of(kind, of_kind, config) for kind, of_kind in plugins.items()}
     return {"dataset": config["names"].get("dataset") or dataset, **names}
 
 
@@ -204,6 +204,15 @@ def _names_of(kind: str, plugins: Mapping[str, str], config: Mapping[str, Any]) 
     return names
 
 
+def _used(plans: Mapping[str, FeaturePlan]) -> dict[str, list[Any]]:
+    """Return what any feature uses, each once."""
+    used: list[dict[str, list[Any]]] = [
+        {"n_bits": one.n_bits, "ground_truths": one.ground_truths, "splits": one.splits, "hashers": one.hashers}
+        for one in plans.values()
+    ]
+    return {key: list(dict.fromkeys(itertools.chain.from_iterable(one[key] for one in used))) for key in used[0]}
+
+
 def _shown_in_paper(config: Mapping[str, Any], plans: Mapping[str, FeaturePlan]) -> dict[str, list[Any]]:
     """Return the key `paper` with its defaults filled in.
 
@@ -212,18 +221,12 @@ def _shown_in_paper(config: Mapping[str, Any], plans: Mapping[str, FeaturePlan])
     ProtocolError
         If the experiment lacks a chosen value, or the chosen values never occur together.
     """
-    first, metrics = next(iter(plans.values())), list(config["metrics"])
+    metrics, first = config["metrics"], next(iter(plans.values()))
+    used = {**_used(plans), "metrics": metrics, "features": list(plans)}
     leading = "mAP" if "mAP" in metrics else metrics[0]
-    used = {
-        "metrics": metrics,
-        "n_bits": dict.fromkeys(n_bits for plan in plans.values() for n_bits in plan.n_bits),
-        "features": plans,
-        "ground_truths": {name for plan in plans.values() for name in plan.ground_truths},
-        "splits": {name for plan in plans.values() for name in plan.splits},
-    }
-    defaults = {
+    shown: dict[str, list[Any]] = {
         "metrics": list(dict.fromkeys([leading, *{"precision@r2"}.intersection(metrics)])),
-        "n_bits": list(used["n_bits"]),
+        "n_bits": used["n_bits"],
         "features": [first.name],
         "ground_truths": first.ground_truths[:1],
         "splits": first.splits[:1],
@@ -231,11 +234,10 @@ def _shown_in_paper(config: Mapping[str, Any], plans: Mapping[str, FeaturePlan])
     for key, names in config["paper"].items():
         for name in names:
             one_of(str(name), map(str, used[key]), f"paper.{key}")
-    shown: dict[str, list[Any]] = {key: list(config["paper"].get(key, default)) for key, default in defaults.items()}
-    shown["n_bits"].sort()
+        shown[key] = names
+    truths, splits = set(shown["ground_truths"]), set(shown["splits"])
     if not any(
-        set(plans[name].ground_truths) & set(shown["ground_truths"]) and set(plans[name].splits) & set(shown["splits"])
-        for name in shown["features"]
+        truths & set(plans[name].ground_truths) and splits & set(plans[name].splits) for name in shown["features"]
     ):
         raise ProtocolError("paper: no combination of these features, ground truths and splits is in the experiment.")
-    return shown
+    return shown | {"n_bits": sorted(shown["n_bits"])}

@@ -136,7 +136,13 @@ def _descriptions(plugin: Any, kind: str) -> dict[str, tuple[str, str]]:
             described |= _descriptions(other, kind)
     for source in reversed(plugin.__mro__ if inspect.isclass(plugin) else [plugin]):
         for section in _PARAMETERS.findall(inspect.cleandoc(source.__doc__ or "")):
-            for head, *text in (block.split("\n") for block in re.split(r"\n(?=\S)", section.strip())):
-                names, _, form = head.partition(" : ")
-                described |= dict.fromkeys(re.split(r",\s*", names), (form, " ".join(" ".join(text).split())))
+            described |= _described(section)
+    return described
+
+
+def _described(section: str) -> dict[str, tuple[str, str]]:
+    described: dict[str, tuple[str, str]] = {}
+    for head, *text in (block.split("\n") for block in re.split(r"\n(?=\S)", section.strip())):
+        names, _, form = head.partition(" : ")
+        described |= dict.fromkeys(re.split(r",\s*", names), (form, " ".join(" ".join(text).split())))
     return described

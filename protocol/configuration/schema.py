@@ -94,15 +94,14 @@ def _refuse(error: jsonschema.ValidationError) -> NoReturn:
     """Raise ProtocolError for an error of jsonschema, or for the first one in a form that the value may have."""
     if in_forms := [one for one in error.context or () if one.relative_path or _order(one) < 2]:
         _refuse(min(in_forms, key=_order))
-    path, value = list(error.absolute_path), error.instance
+    path = list(error.absolute_path)
     where = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).removeprefix(".")
-    with at(*path):
-        if error.validator == "additionalProperties":
-            declared = error.schema["properties"]
-            unknown = next(key for key in value if key not in declared)
-            with at(*path, unknown):
-                one_of(unknown, declared, f"key in {where or 'the config file'}")
-        raise ProtocolError(f"{where or 'config file'}{_problem(error, where)}")
+    if error.validator == "additionalProperties":
+        declared = error.schema["properties"]
+        unknown = next(key for key in error.instance if key not in declared)
+        with at(*path, unknown):
+            one_of(unknown, declared, f"key in {where or 'the config file'}")
+    raise KeyedError(f"{where or 'config file'}{_problem(error, where)}", path)
 
 
 def _problem(error: jsonschema.ValidationError, where: str) -> str:

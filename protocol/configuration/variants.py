@@ -82,17 +82,17 @@ def read_variants(
                 registry.REGISTRIES[kind].check(name, also=definitions)
             used.add(name)
     variants = {name: _variant(kind, name, definitions.get(name, (name, {}, ())), config) for name in sorted(used)}
-    features = {
-        name: feature | ({key: list(map(name_of, feature[key]))} if key in feature else {})
-        for name, feature in config["features"].items()
-    }
     changes = {
-        key: list(map(name_of, config[key])),
-        "features": features,
         f"{kind}_options": {name: variant.options for name, variant in variants.items()},
         f"{kind}_bases": {name: variant.plugin for name, variant in variants.items() if variant.plugin != name},
+        "features": {name: _with_names(own, key) for name, own in config["features"].items()},
     }
-    return {**config, **changes}, variants
+    return {**_with_names(config, key), **changes}, variants
+
+
+def _with_names(part: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return the keys of an experiment or feature with plain names in one of its lists."""
+    return {**part, key: list(map(name_of, part[key]))} if key in part else dict(part)
 
 
 def entries(kind: str, config: Mapping[str, Any]) -> Iterator[tuple[tuple[Any, ...], str, Any]]:
