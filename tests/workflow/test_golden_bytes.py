@@ -35,7 +35,7 @@ FILES = {
 }
 """The files that the script of each stage writes; ``*`` also matches a slash."""
 ADVICE = (
-    "If you edited a module of the foundation (protocol/checks.py, parallel.py, provenance/ or registry/), raise FORMAT "
+    "If you edited a module of the foundation (checks.py, parallel.py, provenance/ or registry/), raise FORMAT "
     "in protocol/provenance/sources.py, so that every job runs again. If you edited a module of the stage itself, its "
     "digest of code has changed already. Then store the new digests: python tests/workflow/test_golden_bytes.py"
 )
