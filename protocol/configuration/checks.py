@@ -177,15 +177,15 @@ def _check_modalities(feature: FeaturePlan, experiment: Experiment) -> None:
     """Refuse a hasher or ground truth for one modality if queries and database have two modalities, and vice versa."""
     crossed = len(feature.modalities) > 1
     number, other = ("two modalities", "one modality") if crossed else ("one modality", "two paired modalities")
-    found = f"feature {feature.name!r} has {number}"
+    modalities = f"feature {feature.name!r} has {number}"
     if isinstance(experiment.config["features"][feature.name]["preprocessing"], Mapping) and not crossed:
-        raise ProtocolError(f"{found}, so `preprocessing` must be one list of steps, not two.")
+        raise ProtocolError(f"{modalities}, so `preprocessing` must be one list of steps, not two.")
     for name in feature.hashers:
         if (experiment.supervision(name) == "pairs") != crossed:
-            raise ProtocolError(f"hasher {name!r} learns from {other}, but {found}. Choose another hasher.")
+            raise ProtocolError(f"hasher {name!r} learns from {other}, but {modalities}. Choose another hasher.")
     for name in feature.ground_truths if crossed else ():
         if not registry.GROUND_TRUTHS.entry(experiment.ground_truths[name].plugin).across_modalities:
-            raise ProtocolError(f"ground truth {name!r} needs one modality, but {found}; use 'class_label'.")
+            raise ProtocolError(f"ground truth {name!r} needs one modality, but {modalities}; use 'class_label'.")
 
 
 def _check_labels(feature: FeaturePlan, experiment: Experiment) -> None:

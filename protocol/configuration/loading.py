@@ -71,12 +71,12 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
         values, path = filled["dataset_options"], ("dataset_options",)
         filled["dataset_options"] = options.filled("dataset", filled["dataset"], values, path=path)
         datasets.user_paths(filled["dataset"], filled["dataset_options"])
-    filled["features"] = {name: _feature(name, own) for name, own in filled["features"].items()}
+    filled["features"] = {name: _feature(name, keys) for name, keys in filled["features"].items()}
     filled["split_options"] = _split_options(filled)
     filled, hashers = read_variants("hasher", filled)
     filled["hasher_grids"] = {name: hashers[name].grid for name in sorted(filled["hasher_grids"])}
     filled, ground_truths = read_variants("ground_truth", filled)
-    plans = {name: _plan(name, own, filled) for name, own in filled["features"].items()}
+    plans = {name: _plan(name, keys, filled) for name, keys in filled["features"].items()}
     filled, needed = checks.with_affinities(filled, plans.values(), hashers, ground_truths)
     filled, ground_truths = read_variants("ground_truth", filled, also=needed)
     with at("codes"):
@@ -119,39 +119,39 @@ def _metrics(config: Mapping[str, Any]) -> list[str]:
     return everything(shortest) if ALL in config["metrics"] else list(config["metrics"])
 
 
-def _feature(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
+def _feature(name: str, keys: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of a feature, with its plug-in and all its options filled in."""
-    plugin = own.get("base", name)
+    plugin = keys.get("base", name)
     with at("features", name):
         check_variant(name, "feature", plugin)
-        filled = options.filled("feature", plugin, own["options"], called=name, path=("features", name, "options"))
+        filled = options.filled("feature", plugin, keys["options"], called=name, path=("features", name, "options"))
         with at(about=f"feature {name!r}"):
             registry.get("feature", plugin)(**filled)
-    return {"base": plugin, **own, "options": filled}
+    return {"base": plugin, **keys, "options": filled}
 
 
 def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of all splits in use, and of those that the user set."""
-    own = config["split_options"]
-    places = [(("split_options", name), name) for name in own]
+    values = config["split_options"]
+    places = [(("split_options", name), name) for name in values]
     for path, name in [*((path, name) for path, name, _ in entries("split", config)), *places]:
         with at(*path):
             registry.SPLITS.check(name)
-    names = sorted({*own, *(name for _, name, _ in entries("split", config))})
-    return {name: options.filled("split", name, own.get(name, {}), path=("split_options", name)) for name in names}
+    names = sorted({*values, *(name for _, name, _ in entries("split", config))})
+    return {name: options.filled("split", name, values.get(name, {}), path=("split_options", name)) for name in names}
 
 
-def _plan(name: str, own: Mapping[str, Any], config: Mapping[str, Any]) -> FeaturePlan:
-    steps = own["preprocessing"]
+def _plan(name: str, feature: Mapping[str, Any], config: Mapping[str, Any]) -> FeaturePlan:
+    steps = feature["preprocessing"]
     by_modality = steps if isinstance(steps, Mapping) else dict.fromkeys(("query", "database"), steps)
     keys = ("runs", "splits", "ground_truths", "hashers", "n_bits", "extensions")
     return FeaturePlan(
         name=name,
-        plugin=own["base"],
-        options=own["options"],
+        plugin=feature["base"],
+        options=feature["options"],
         preprocessing=by_modality["query"],
         database_preprocessing=by_modality["database"],
-        **{key: own.get(key, config[key]) for key in keys},
+        **{key: feature.get(key, config[key]) for key in keys},
     )
 
 
@@ -188,8 +188,8 @@ def _names(
 
 def _names_of(kind: str, plugins: Mapping[str, str], config: Mapping[str, Any]) -> dict[str, str]:
     """Return the display names of a kind by name."""
-    own = config["names"][f"{kind}s"]
-    for name in own:
+    user_names = config["names"][f"{kind}s"]
+    for name in user_names:
         with at("names", f"{kind}s", name):
             one_of(name, plugins, f"{kind.replace('_', ' ')} in names.{kind}s")
     printed = {
@@ -197,7 +197,7 @@ def _names_of(kind: str, plugins: Mapping[str, str], config: Mapping[str, Any]) 
         for name, plugin in plugins.items()
     }
     n_named = Counter(printed.values())
-    names = {name: own.get(name, text if n_named[text] == 1 else name) for name, text in printed.items()}
+    names = {name: user_names.get(name, text if n_named[text] == 1 else name) for name, text in printed.items()}
     for name, text in names.items():
         if Counter(names.values())[text] > 1:
             raise ProtocolError(f"names.{kind}s: {name!r} and another one have the same name, {text!r}.")

@@ -69,13 +69,13 @@ def read_variants(
     key, definitions = f"{kind}s", _definitions(kind, config)
     used, listed = set(also), set()
     for path, name, _ in entries(kind, config):
-        place = ".".join(path[:-1])
+        listing = ".".join(path[:-1])
         with at(*path):
             registry.REGISTRIES[kind].check(name, also=definitions)
-            if (place, name) in listed:
-                raise ProtocolError(f"{place}: {name!r} is listed twice. Give one another name.")
+            if (listing, name) in listed:
+                raise ProtocolError(f"{listing}: {name!r} is listed twice. Give one another name.")
         used.add(name)
-        listed.add((place, name))
+        listed.add((listing, name))
     for table in (f"{kind}_options", *(["hasher_grids"] if kind == "hasher" else [])):
         for name in config[table]:
             with at(table, name):
@@ -85,7 +85,7 @@ def read_variants(
     changes = {
         f"{kind}_options": {name: variant.options for name, variant in variants.items()},
         f"{kind}_bases": {name: variant.plugin for name, variant in variants.items() if variant.plugin != name},
-        "features": {name: _with_names(own, key) for name, own in config["features"].items()},
+        "features": {name: _with_names(keys, key) for name, keys in config["features"].items()},
     }
     return {**_with_names(config, key), **changes}, variants
 
@@ -97,7 +97,7 @@ def _with_names(part: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 def entries(kind: str, config: Mapping[str, Any]) -> Iterator[tuple[tuple[Any, ...], str, Any]]:
     """Yield the place, the name and the entry of each plug-in in the lists of a kind."""
-    for place, part in [((), config), *((("features", name), own) for name, own in config["features"].items())]:
+    for place, part in [((), config), *((("features", name), keys) for name, keys in config["features"].items())]:
         for index, entry in enumerate(part.get(f"{kind}s", ())):
             yield (*place, f"{kind}s", index), name_of(entry), entry
 
