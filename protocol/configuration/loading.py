@@ -179,11 +179,14 @@ def _names(
         "hasher": {name: hashers[name].plugin for name in used["hashers"]} | {name: name for name in config["codes"]},
         "metric": {name: name for name in config["metrics"]},
     }
-    record = registry.DATASETS.entry(config["dataset"])  # a user's own data have no printed name
-    is_own = record.required and not record.printed
-    dataset = config["experiment"] if is_own else registry.printed_name("dataset", record.name)
     names = {f"{kind}s": _names_of(kind, of_kind, config) for kind, of_kind in plugins.items()}
-    return {"dataset": config["names"].get("dataset") or dataset, **names}
+    return {"dataset": config["names"].get("dataset") or _dataset_name(config), **names}
+
+
+def _dataset_name(config: Mapping[str, Any]) -> str:
+    record = registry.DATASETS.entry(config["dataset"])
+    is_own = record.required and not record.printed  # a user's own data have no printed name
+    return str(config["experiment"]) if is_own else registry.printed_name("dataset", record.name)
 
 
 def _names_of(kind: str, plugins: Mapping[str, str], config: Mapping[str, Any]) -> dict[str, str]:

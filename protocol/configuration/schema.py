@@ -94,8 +94,7 @@ def _refuse(error: jsonschema.ValidationError) -> NoReturn:
     """Raise ProtocolError for an error of jsonschema, or for the first one in a form that the value may have."""
     if in_forms := [one for one in error.context or () if one.relative_path or _order(one) < 2]:
         _refuse(min(in_forms, key=_order))
-    path = list(error.absolute_path)
-    where = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).removeprefix(".")
+    path, where = list(error.absolute_path), error.json_path.removeprefix("$.").removeprefix("$")
     if error.validator == "additionalProperties":
         declared = error.schema["properties"]
         unknown = next(key for key in error.instance if key not in declared)

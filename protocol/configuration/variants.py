@@ -206,15 +206,20 @@ def _method(
             one_of(str(value), map(str, allowed), f"{where}.{key}")
     ordered = {"splits": sorted(splits, key=feature.splits.index), "n_bits": sorted(n_bits)}
     method = FinishedCodes(name=name, **{**entry, "feature": feature.name, **ordered})
+    _check_patterns(method)
+    for role in method.patterns:
+        _check_distinct(method, role, feature.runs)
+    return method
+
+
+def _check_patterns(method: FinishedCodes) -> None:
+    """Refuse file names with braces that are not placeholders."""
     for role, pattern in method.patterns.items():
         try:
             pattern.format(split="improved", run=0, n_bits=8)
         except (AttributeError, LookupError, ValueError) as error:
-            placeholders = "{split}, {run} and {n_bits}"
-            raise ProtocolError(f"{where}.{role}: the only braces in {pattern!r} may be {placeholders}.") from error
-    for role in method.patterns:
-        _check_distinct(method, role, feature.runs)
-    return method
+            problem = f"the only braces in {pattern!r} may be {{split}}, {{run}} and {{n_bits}}"
+            raise ProtocolError(f"codes.{method.name}.{role}: {problem}.") from error
 
 
 def _check_distinct(method: FinishedCodes, role: str, runs: int) -> None:

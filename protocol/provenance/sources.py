@@ -172,10 +172,15 @@ def _read(path: Path, module: str) -> _Source:
     pattern = ast.literal_eval(assigned["PACKAGE_DATA"]) if "PACKAGE_DATA" in assigned else ""
     files = path.parent.glob(pattern) if pattern else ()
     data = {_name(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    return _Source(_digest_of_tree(tree, statements), imports, origins, data)
+
+
+def _digest_of_tree(tree: ast.Module, statements: Iterable[ast.AST]) -> str:
+    """Return a digest of a module without comments and formatting, and without docstrings that nothing reads."""
     for node in {tree, *statements} - {one for one in tree.body if _is_public(one)}:
         if isinstance(node, ast.Module | ast.FunctionDef) and ast.get_docstring(node) is not None:
-            node.body = node.body[1:]  # nothing reads it
-    return _Source(hashlib.sha256(ast.dump(tree).encode()).hexdigest(), imports, origins, data)
+            node.body = node.body[1:]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
 def _is_public(statement: ast.AST) -> bool:
