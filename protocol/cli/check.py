@@ -30,7 +30,6 @@ def run(arguments: argparse.Namespace) -> None:
         "features": [_feature(experiment, name) for name in experiment.features],
         "hashers": [", ".join([*experiment.hashers, *experiment.codes])],
         "metrics": [", ".join(experiment.config["metrics"])],
-        "needs": [_needs(experiment)],
     }
     rows = [(title if line == lines[0] else "", line) for title, lines in parts.items() for line in lines]
     show("\n".join(f"{title:<11}{line}".rstrip() for title, line in rows))
@@ -81,13 +80,3 @@ def _feature(experiment: "Experiment", name: str) -> str:
     numbers = [counted(len(feature.hashers), "hasher"), counted(len(feature.n_bits), "code length")]
     numbers += [counted(feature.runs, "run"), counted(len(feature.splits), "split")]
     return f"{name}: {dimensions} dimensions; {' x '.join(numbers)} ({', '.join(feature.splits)})"
-
-
-def _needs(experiment: "Experiment") -> str:
-    """Return the largest memory that a job of the stages of every experiment requests."""
-    from protocol.configuration import need
-
-    stages = ("dataset", "feature", "sample", "preprocessing", "ground_truth", "model", "count_shard", "score")
-    requests = {rule: need(experiment, rule)["mem_mb"] for rule in (*stages, "examples", "audit", "report")}
-    largest = max(requests, key=requests.__getitem__)
-    return f"{requests[largest]:,} MB of memory for a job of {largest}, or less"
