@@ -17,6 +17,10 @@ def test_every_plug_in_has_a_summary_and_a_source(kind):
         assert "\n" not in entry.summary
         assert entry.source
         assert entry.module.startswith(f"protocol.{registry.PACKAGES[kind]}.")
+    if kind in ("dataset", "hasher", "feature", "ground_truth"):
+        printed = [entry.printed for entry in registry.entries(kind) if not getattr(entry, "required", ())]
+        assert all(printed)
+        assert len(set(printed)) == len(printed)
 
 
 @pytest.mark.parametrize("kind", ["hashers", "hash", "", None])
