@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from protocol import __version__, counting, registry
+from protocol import counting, registry
 from protocol.checks import ProtocolError, counted, integer, need
 from protocol.comparison.reading import FILES, explained, read_json
 from protocol.evaluation import Codes, Evaluation, Judgments, Nearest, Outputs, Relevant, bucket_search, evaluate
@@ -27,7 +27,7 @@ from protocol.evaluation.ground_truth import Truth, only_truth
 from protocol.evaluation.printed import Printed, json_text
 from protocol.evaluation.progress import Progress, stage
 from protocol.metrics import evaluate_extended, in_database_order, mean
-from protocol.provenance import checksums, storage
+from protocol.provenance import VERSION, checksums, storage
 from protocol.scores import summary as tables
 from protocol.scores.tables import DIGITS as _OF_TABLES
 from protocol.scores.tables import Table
@@ -367,8 +367,8 @@ class _Record:
             yield Check(UNCHECKED, ", ".join(names), "names, which nothing but the record states")
         if others := [key for key in self.content if key not in (*expected, "inputs", "lists", *FILES)]:
             yield Check(UNCHECKED, ", ".join(others), "not recomputed")
-        if (version := self.content.get("version")) != __version__:
-            yield Check(NOTE, "version", f"{version} recorded, {__version__} installed")
+        if (version := self.content.get("version")) != VERSION:
+            yield Check(NOTE, "version", f"{version} recorded, {VERSION} installed")
 
 
 def _place(key: str, *place: str) -> str:

@@ -5,10 +5,11 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from protocol import plugin_folders, registry
+from protocol import registry
 from protocol.checks import one_of
 from protocol.cli._explanation import entries, explanation, files
 from protocol.cli._output import show
+from protocol.registry import folders
 from protocol.scores import tables
 from protocol.shipped import configs, description
 
@@ -58,9 +59,9 @@ def run(arguments: argparse.Namespace) -> None:
     """Run `protocol list`."""
     kinds = [_LISTS[one_of(arguments.kind, _LISTS, "kind")]] if arguments.kind else list(_LISTS.values())
     if arguments.plugins is not None:
-        plugin_folders.add(arguments.plugins)
-    if plugin_folders.folders():
-        registry.own()
+        folders.add(arguments.plugins)
+    if folders.folders():
+        registry.user_plugins()
     if kinds == ["config"] and arguments.name is not None:
         path = configs()[one_of(arguments.name, configs(), "config", listing="protocol list configs")]
         show(path.read_text(encoding="utf-8").rstrip())

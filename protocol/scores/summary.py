@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from protocol import __version__, registry
+from protocol import registry
 from protocol.checks import ProtocolError, printable
+from protocol.provenance import VERSION
 from protocol.scores.metadata import NONE_EXCLUDED, pipeline_convention
 from protocol.scores.statistics import metric_range, shared_variance
 from protocol.scores.tables import DIGITS, read_table, read_text, write_csv
@@ -90,7 +91,7 @@ def summarise(
         ties=summary["metric"].map(ties),
         ranking="hamming",
         convention=pipeline_convention(undefined),
-        version=__version__,
+        version=VERSION,
     )
 
 

@@ -10,7 +10,7 @@ from protocol.checks import ProtocolError
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import Kernel, fit_kernel
 from protocol.hashers.training_set import TrainingSet
-from protocol.options import Count, Positive
+from protocol.registry import Count, Positive
 
 
 class CanonicalDirections(NamedTuple):

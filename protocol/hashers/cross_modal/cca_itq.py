@@ -5,8 +5,7 @@ from numpy.typing import NDArray
 
 from protocol.hashers.cross_modal.base import CanonicalDirections, CrossModalHasher
 from protocol.hashers.linear_algebra import quantizing_rotation
-from protocol.options import Count
-from protocol.registry import HasherRecord
+from protocol.registry import Count, HasherRecord
 
 
 @HasherRecord(

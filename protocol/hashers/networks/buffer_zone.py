@@ -10,8 +10,7 @@ from protocol.checks import ProtocolError
 from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor, mean_over_pairs, shared_labels
 from protocol.hashers.networks.deep_supervised import to_corners
 from protocol.hashers.training_set import TrainingSet
-from protocol.options import Positive
-from protocol.registry import HasherRecord
+from protocol.registry import HasherRecord, Positive
 
 
 @HasherRecord(

@@ -1,8 +1,7 @@
 """MIHash: maximises the mutual information between the Hamming distance and the neighbourhood of two items."""
 
 from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor, shared_labels
-from protocol.options import Positive
-from protocol.registry import HasherRecord
+from protocol.registry import HasherRecord, Positive
 
 
 @HasherRecord(

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.hashers.supervised.base import AnchorHasher, labelled
 from protocol.hashers.training_set import TrainingSet
-from protocol.options import Count, at_least
-from protocol.registry import HasherRecord
+from protocol.registry import Count, HasherRecord, at_least
 
 _TOLERANCE = 4e-5  # of the mean square error: half its sum over 50,000 pairs changes by 1, as in the released code
 

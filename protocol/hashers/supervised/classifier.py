@@ -9,8 +9,7 @@ from protocol.checks import need
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import project
 from protocol.hashers.training_set import TrainingSet
-from protocol.options import Positive, choice
-from protocol.registry import HasherRecord
+from protocol.registry import HasherRecord, Positive, choice
 
 _MAX_ITER = 1000  # of L-BFGS, which takes about 100
 

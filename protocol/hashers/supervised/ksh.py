@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from protocol.hashers.supervised.base import AnchorHasher, gram_matrix, labelled
 from protocol.hashers.training_set import TrainingSet
-from protocol.options import Count, at_least
-from protocol.registry import HasherRecord
+from protocol.registry import Count, HasherRecord, at_least
 
 _RIDGE = 1e-6
 """Added to the diagonal of the Gram matrix, in units of its mean, because repeated anchors make the matrix singular."""
