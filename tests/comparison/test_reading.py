@@ -14,7 +14,8 @@ from encoded import evaluated
 
 from protocol.checks import ProtocolError
 from protocol.comparison import compare
-from protocol.comparison.reading import Values, pair, read_scores
+from protocol.comparison.differences import pair
+from protocol.comparison.reading import Values, read_scores
 from protocol.provenance.storage import replacing
 from protocol.report.figure import ABSENT
 from protocol.scores.metadata import PROTOCOL
@@ -61,12 +62,12 @@ def test_a_json_and_its_evaluation_give_the_same_scores(tmp_path, excluded):
         assert None not in one.protocol
         if one.metric == METRICS[-1]:
             reason = "has one value for all queries together, not one per query"
-            assert (one.values(), other.values()) == (f"mine {reason}", f"mine.json {reason}")
+            assert (one.values, other.values) == (f"mine {reason}", f"mine.json {reason}")
         else:
-            values = one.values().numbers, other.values().numbers
+            values = one.values.numbers, other.values.numbers
             np.testing.assert_allclose(*values, atol=1e-9)
             assert one.mean == pytest.approx(np.nanmean(values[0]))
-            assert one.values().items == other.values().items == evaluation.ground_truth_sha256
+            assert one.values.items == other.values.items == evaluation.ground_truth_sha256
     assert [s.fields["n_queries"] for s in from_memory] == ["20"] * 3 + ["18"] * 3 * (excluded is not None)
     assert len({s.fields["excluded_queries"] for s in from_memory}) == 1 + (excluded is not None)
 
@@ -176,7 +177,7 @@ def test_two_rows_that_contradict_each_other_are_refused(experiment, change):
         (
             "query,ranking,mAP\n0,hamming,0.9\n1,hamming,0.9\n",
             True,
-            "a.json.csv does not have the values of the mean in a.json",
+            "the values per query do not have the mean in a.json",
         ),
         ("query,ranking,mAP\n0,hamming,x\n", True, "a.json.csv is not a table of numbers (could not convert string"),
     ],
@@ -192,7 +193,7 @@ def test_values_per_query_are_used_only_if_they_are_those_of_the_mean(altered, t
         path.write_text(
             json.dumps(json.loads(path.read_text()) | {"per_query": {"file": table.name, "sha256": digest}})
         )
-    values = read_scores(path)[0].values()
+    values = read_scores(path)[0].values
     if reason is None:
         assert values.numbers.tolist() == [0.1, 0.2]
     else:
@@ -206,11 +207,11 @@ def test_queries_of_different_ground_truths_are_not_paired():
 
 def test_runs_that_do_not_have_the_mean_are_not_used(experiment):
     path = experiment("x", {"values": [0.1, 0.3]})
-    assert read_scores(path)[0].values().numbers.tolist() == [0.1, 0.3]
+    assert read_scores(path)[0].values.numbers.tolist() == [0.1, 0.3]
     for changes in ({"mean": 0.5}, {"n_bits": 32}):
         pd.read_csv(path).assign(**changes).to_csv(path, index=False)
         reason = "the metrics.csv next to x/summary.csv does not have the runs of this mean"
-        assert read_scores(path)[0].values() == reason
+        assert read_scores(path)[0].values == reason
 
 
 @pytest.mark.parametrize("name", ["summary.csv", "metrics.csv", "runs.csv"])
@@ -221,10 +222,10 @@ def test_a_table_that_disagrees_with_its_checksum_is_refused(experiment, name):
     content = table.read_bytes()
     with replacing(table, checksum=True) as temporary:
         temporary.write_bytes(content)
-    assert read_scores(path)[0].values().numbers.tolist() == [0.1, 0.3]
+    assert read_scores(path)[0].values.numbers.tolist() == [0.1, 0.3]
     table.write_bytes(content.replace(b"1", b"2"))
     with pytest.raises(ProtocolError) as error:
-        read_scores(path)[0].values()
+        read_scores(path)
     assert str(error.value).startswith(f"{table}: changed since it was written: ")
     command = f"snakemake --force {shlex.quote(os.path.relpath(table))}, with the --configfile of its experiment."
     assert str(error.value).endswith(f". To write it again: {command}")
