@@ -148,8 +148,6 @@ def test_output_in_an_encoding_without_a_character():
         ([*EVALUATE, "--top-k-curves", "hard"], "--top-k-curves", "hard"),
         (["evaluate", *CODES[:3], "d.npz:codes", "--json", "./d.npz"], "--json", "d.npz"),
         ([*EVALUATE, "--trec", "trec"], "--trec qrels", "trec/qrels"),
-        (["audit", "runs/s.npz", "--json", "items.h5"], "--json", "items.h5"),
-        (["compare", "summary.csv", "b.json", "--html", "runs.csv"], "--html", "runs.csv"),
     ],
 )
 def test_an_output_that_is_an_input_is_refused(here, capsys, arguments, option, file):
@@ -157,19 +155,11 @@ def test_an_output_that_is_an_input_is_refused(here, capsys, arguments, option, 
     os.link("d_labels.npy", "hard")
     (here / "trec").mkdir()
     (here / "trec" / "qrels").symlink_to(here / "d.npy")
-    for name in ("items.h5", "b.json", "summary.csv", "runs.csv"):
-        (here / name).write_text("kept")
     before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
     assert main(arguments) == 2
     expected = f"protocol: {option}: {file} is also an input and would be overwritten. Choose another file.\n"
     assert capsys.readouterr().err == expected
     assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
-
-
-def test_two_outputs_with_one_name_are_refused(here, capsys):
-    assert main([*EVALUATE, "--trec", "new", "--json", "new/run"]) == 2
-    assert "--json and --trec run have the same file, new/run." in capsys.readouterr().err
-    assert not (here / "new").exists()
 
 
 def test_control_characters_in_names_are_escaped_in_every_printed_result(here):

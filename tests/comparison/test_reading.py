@@ -22,7 +22,6 @@ from protocol.scores.metadata import PROTOCOL
 
 OUTPUTS = np.random.default_rng(0).normal(size=(60, 16))
 METRICS = ["mAP", "precision@r6", "precision@r6[micro]"]
-OF_EVALUATE = "not the JSON of `protocol evaluate --json`"
 
 
 def scored(ranking="hamming", name="mine", metrics=METRICS[:1]):
@@ -125,28 +124,6 @@ def test_a_method_is_a_row_and_equal_names_get_the_name_of_their_file(codes, exp
     names = compare(scored(name="mine (asymmetric)"), scored("asymmetric")).to_frame()["method"]
     assert names.is_unique
     assert all("(asymmetric) (" in name for name in names)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "reason"),
-    [
-        ("x.csv", "a,b\n1,2\n", "not a summary.csv: it lacks dataset, feature"),
-        ("x.csv", "", "the file is empty"),
-        ("x.json", "[]", f"{OF_EVALUATE}: it contains no object."),
-        ("x.json", "{", f"{OF_EVALUATE} (Expecting property name"),
-        ("x.json", '{"metrics": {"mAP": 0.7, "mAP": 0.9}}', "mAP has two values, 0.7 and 0.9."),
-        ("x.json", None, f"no such file; give a summary.csv or {OF_EVALUATE.removeprefix('not ')}."),
-    ],
-)
-def test_other_files_are_refused(tmp_path, name, content, reason):
-    path = tmp_path / name
-    if content is not None:
-        path.write_text(content)
-    with pytest.raises(ProtocolError) as refused:
-        read_scores(path)
-    assert str(refused.value).startswith(f"{path}: {reason}")
-    with pytest.raises(ProtocolError, match="compare needs at least two files, got 1"):
-        compare(path)
 
 
 @pytest.mark.parametrize(("changes", "message"), yaml.safe_load(Path(__file__).with_name("reading.yaml").read_text()))

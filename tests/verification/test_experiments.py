@@ -9,7 +9,6 @@ import pytest
 from project import SMALL, Results
 
 from protocol import codes, load_split
-from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.evaluation import Codes, evaluate
 from protocol.provenance import storage
@@ -171,27 +170,12 @@ def test_one_digit_of_a_stored_table_is_refused(table, column, edit, tmp_path):
     assert any(check.text.startswith(f"line {line}: {column} 0.") for check in verification.failures), str(verification)
 
 
-@pytest.mark.parametrize(
-    ("column", "text"),
-    [
-        ("mean", "Unable to parse string 'x'"),
-        ("n_bits", "ValueError: You are trying to merge on "),
-    ],
-)
-def test_text_in_place_of_a_number_is_a_failed_check(column, text, tmp_path, monkeypatch, capsys):
+def test_text_in_place_of_a_number_is_a_failed_check(tmp_path, monkeypatch, capsys):
     for name in ("summary", "map_by_run"):
         shutil.copy(REFERENCE / "cifar10" / f"{name}.csv", tmp_path)
-    cell(tmp_path / "summary.csv", 2, column, lambda _: "x")
-    failures = verify(tmp_path).failures
-    assert failures, column
-    assert failures[0].text.startswith(text)
+    cell(tmp_path / "summary.csv", 2, "n_bits", lambda _: "x")
+    assert verify(tmp_path).failures[0].text.startswith("ValueError: You are trying to merge on ")
+    cell(tmp_path / "summary.csv", 2, "mean", lambda _: "x")
     monkeypatch.chdir(tmp_path)
     assert main(["verify", "."]) == 1
-    assert f"not verified: {tmp_path.name}/" in " ".join(capsys.readouterr().out.split())
-
-
-def test_a_folder_without_tables_is_refused(tmp_path):
-    with pytest.raises(
-        ProtocolError, match=r"test_a_folder_without_tables_i0: no tables of an experiment \(\*.csv\) in this folder"
-    ):
-        verify(tmp_path)
+    assert f"not verified: {tmp_path.name}/summary.csv: Unable to parse string 'x'" in capsys.readouterr().out

@@ -146,12 +146,6 @@ def test_verifying_a_record_requires_only_numpy(folder):
     assert "verified: 4 values recomputed" in done.stdout
 
 
-def test_the_reference_describes_all_fields(folder):
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "records.md").read_text()
-    for field in json.loads((folder / "record.json").read_text()):
-        assert f"`{field}`" in page
-
-
 def test_a_record_of_arrays_needs_its_inputs(folder):
     evaluation = evaluate(QUERY, DATABASE, query_labels=OF_QUERY, database_labels=OF_DATABASE)
     evaluation.write_json("arrays.json")
@@ -197,15 +191,6 @@ def test_one_digit_of_a_file_is_refused_with_its_line(file, folder):
     assert not verification.holds
     assert verification.verdict.endswith(f"record.json: not verified: {key}: {folder / file} is missing.")
     assert main(["verify", str(folder / "record.json")]) == 1
-
-
-def test_the_order_of_keys_means_nothing(folder):
-    """The metrics of the record, and so the columns that are computed, are in another order than those of the file."""
-    content = json.loads((folder / "record.json").read_text())
-    moved = {key: content[key] for key in sorted(content)} | {"metrics": dict(sorted(content["metrics"].items()))}
-    assert [*moved["metrics"]] != [*content["metrics"]]
-    (folder / "record.json").write_text(json.dumps(moved))
-    assert verify(folder / "record.json").holds
 
 
 def leaves(content, place=()):
@@ -274,8 +259,6 @@ def test_fewer_digits_may_be_required(folder):
     (different,) = edited(folder, edit).failures
     assert different.text.endswith(" computed; the same to 12 digits, see --digits")
     assert verify(folder / "record.json", digits=12).holds
-    with pytest.raises(ProtocolError, match="digits must be an integer from 1 to 15, got 16"):
-        verify(folder / "record.json", digits=16)
 
 
 def test_the_lists_are_audited(folder):
@@ -302,22 +285,3 @@ def test_the_sizes_of_a_declared_protocol(folder):
         "6 recorded, 1,000 declared by cifar10_s1",
         "20 recorded, 59,000 declared by cifar10_s1",
     ]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("none.json", "none.json: no such file; give the JSON of `protocol evaluate --json`."),
-        ("list.json", "list.json: not the JSON of `protocol evaluate --json`: it contains no object."),
-        ("record.json --n-bits 12", "--n-bits needs --query-codes and --database-codes as well."),
-        ("record.json --json record.json", "--json: record.json is also an input"),
-        (". --query-codes q.npy", ".: codes, a ground truth, lists and digits need a JSON file, not a folder."),
-        ("empty", "empty: no tables of an experiment (*.csv) in this folder or its subfolders."),
-    ],
-)
-def test_refused_commands(arguments, message, folder, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
-    (folder / "list.json").write_text("[]")
-    (folder / "empty").mkdir()
-    assert main(["verify", *arguments.split()]) == 2
-    assert message in capsys.readouterr().err
