@@ -102,8 +102,6 @@ def test_an_interval_over_two_runs_that_leaves_the_range_is_not_shown(experiment
     (figure,) = with_figures(comparison.sections, comparison.tables)[0].figures
     assert figure.data[["low", "high"]].isna().all(axis=None)
     assert figure.shows.endswith(TWO_RUNS)
-    narrow = experiment("c", {"hasher": "lsh", "values": np.array([0.61, 0.71])})
-    assert TWO_RUNS not in tables_of(compare(files[0], narrow))[0].caption
 
 
 def test_nothing_is_tested_with_as_many_queries_as_database_items(experiment):
@@ -119,8 +117,6 @@ def test_nothing_is_tested_with_as_many_queries_as_database_items(experiment):
     assert (
         comparison.sections[0].text[0].startswith("The difference between itq, gist and lsh, gist is not tested: 0.0")
     )
-    (figure,) = with_figures(comparison.sections, comparison.tables)[0].figures
-    assert figure.data["low"].isna().all()
 
 
 def test_lower_is_better_for_metrics_declared_so(experiment):

@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import os
-import shlex
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +12,7 @@ from encoded import evaluated
 
 from protocol.checks import ProtocolError
 from protocol.comparison import compare
-from protocol.comparison.differences import pair
-from protocol.comparison.reading import Values, read_scores
+from protocol.comparison.reading import read_scores
 from protocol.provenance.storage import replacing
 from protocol.report.figure import ABSENT
 from protocol.scores.metadata import PROTOCOL
@@ -91,11 +88,8 @@ def test_only_codes_without_extension_are_read(experiment):
 @pytest.mark.parametrize(
     ("changes", "suffix"),
     [
-        ({"ranking": "asymmetric"}, " (asymmetric)"),
-        ({"supervision": "labels"}, " (trained on labels)"),
+        ({"ranking": "asymmetric", "supervision": "none"}, " (asymmetric)"),
         ({"supervision": "distances of gist"}, " (trained on distances of gist)"),
-        ({"supervision": "none"}, ""),
-        ({"supervision": "unknown"}, ""),
         ({"supervision": ""}, ""),
     ],
 )
@@ -136,13 +130,8 @@ def test_a_json_with_other_values_is_refused(altered, changes, message):
 
 @pytest.mark.parametrize("change", [{"mean": 0.9}, {"std": 0.2}, {"n_runs": 5}], ids=["mean", "std", "n_runs"])
 def test_two_rows_that_contradict_each_other_are_refused(experiment, change):
-    path = experiment("b", {"n_bits": 32}, {}, change)
-    with pytest.raises(ProtocolError) as refused:
-        read_scores(path)
-    assert str(refused.value) == (
-        f"{path}: lines 3 and 4 have different means of one score (itq, 16 bits, mAP): "
-        f"0.5 and {change.get('mean', 0.5)}."
-    )
+    with pytest.raises(ProtocolError, match="lines 3 and 4 have different means of one score"):
+        read_scores(experiment("b", {"n_bits": 32}, {}, change))
 
 
 @pytest.mark.parametrize(
@@ -177,11 +166,6 @@ def test_values_per_query_are_used_only_if_they_are_those_of_the_mean(altered, t
         assert values.startswith(reason)
 
 
-def test_queries_of_different_ground_truths_are_not_paired():
-    one, other = (Values("query", np.array([digest]), np.array([0.1, 0.2])) for digest in "ab")
-    assert pair(one, other) == "the ground truths of their queries differ"
-
-
 def test_runs_that_do_not_have_the_mean_are_not_used(experiment):
     path = experiment("x", {"values": [0.1, 0.3]})
     assert read_scores(path)[0].values.numbers.tolist() == [0.1, 0.3]
@@ -204,5 +188,3 @@ def test_a_table_that_disagrees_with_its_checksum_is_refused(experiment, name):
     with pytest.raises(ProtocolError) as error:
         read_scores(path)
     assert str(error.value).startswith(f"{table}: changed since it was written: ")
-    command = f"snakemake --force {shlex.quote(os.path.relpath(table))}, with the --configfile of its experiment."
-    assert str(error.value).endswith(f". To write it again: {command}")

@@ -88,18 +88,12 @@ def test_one_cell_of_a_table_is_refused_with_its_line(table, folder):
         assert any(text.startswith(start) for text in found), (column, found)
 
 
-def rows_of(path):
-    with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 def test_an_error_in_the_table_of_the_audit_is_a_failure(folder):
     (folder / "audit.csv.sha256").unlink()
     assert verify(folder).holds
     cell(folder / "audit.csv", 3, "severity", lambda _: "error")
-    finding, file = (rows_of(folder / "audit.csv")[1][column] for column in ("finding", "file"))
-    found = [check.text for check in verify(folder).failures if check.place == "small/audit.csv"]
-    assert found == [f"line 3: an error, {finding} in {file}"]
+    (text,) = [check.text for check in verify(folder).failures if check.place == "small/audit.csv"]
+    assert text.startswith("line 3: an error, ")
 
 
 def test_one_bit_of_the_codes_is_refused(folder):
@@ -151,23 +145,14 @@ def test_the_stored_reference_tables_verify_as_far_as_their_runs_are_there():
         assert name in unchecked
 
 
-@pytest.mark.parametrize(
-    ("table", "column", "edit"),
-    [
-        ("summary", "mean", lambda text: digit(text, -2)),
-        ("summary", "std", lambda text: digit(text, 5)),
-    ],
-)
-def test_one_digit_of_a_stored_table_is_refused(table, column, edit, tmp_path):
+@pytest.mark.parametrize(("column", "at"), [("mean", -2), ("std", 5)])
+def test_one_digit_of_a_stored_table_is_refused(column, at, tmp_path):
     for name in ("summary", "map_by_run"):
         shutil.copy(REFERENCE / "cifar10" / f"{name}.csv", tmp_path)
-    assert verify(tmp_path).holds
-    with open(tmp_path / f"{table}.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
-    line = next(at for at, row in enumerate(rows, 2) if row["metric"] == "mAP")
-    cell(tmp_path / f"{table}.csv", line, column, edit)
-    verification = verify(tmp_path)
-    assert any(check.text.startswith(f"line {line}: {column} 0.") for check in verification.failures), str(verification)
+    with open(tmp_path / "summary.csv", newline="") as file:
+        line = next(line for line, row in enumerate(csv.DictReader(file), 2) if row["metric"] == "mAP")
+    cell(tmp_path / "summary.csv", line, column, lambda text: digit(text, at))
+    assert any(check.text.startswith(f"line {line}: {column} 0.") for check in verify(tmp_path).failures)
 
 
 def test_text_in_place_of_a_number_is_a_failed_check(tmp_path, monkeypatch, capsys):
