@@ -162,8 +162,7 @@ def compared_table(section: str, metric: str, scores: Sequence[Score], against: 
         reason = f"{against} has no value here" if is_named else "no method has a value"
         return ComparedTable(*named, 0, (), {reason: list(by_method)})
     paired, missing = _pairs(by_method, reference)
-    lengths = Counter(n_bits for _, n_bits, _ in paired)
-    n_tests = len(paired) if is_named else sum(n * (n + 1) // 2 for n in lengths.values())  # pairs of methods
+    n_tests = len(paired) if is_named else _n_pairs_of_methods(paired)
     level = 1 - (1 - CONFIDENCE) / max(1, n_tests)
     sizes = scores[0].fields  # the same for all scores of a table
     means = [_mean(pairs, shared_variance(sizes["n_queries"], sizes["n_database"])) for _, _, pairs in paired]
@@ -173,6 +172,11 @@ def compared_table(section: str, metric: str, scores: Sequence[Score], against: 
         for one, (mean, test), corrected in zip(paired, means, p[: len(means)], strict=True)
     )
     return ComparedTable(*named, n_tests, tuple(comparisons), missing)
+
+
+def _n_pairs_of_methods(paired: Sequence[tuple[str, int, Pairs]]) -> int:
+    """Return the number of pairs of methods at each code length, which also count the reference."""
+    return sum(n * (n + 1) // 2 for n in Counter(n_bits for _, n_bits, _ in paired).values())
 
 
 def _mean(pairs: Pairs, shared: float) -> tuple[Mean, str]:

@@ -194,6 +194,13 @@ def _known(value: Any) -> str | None:
     return text or None
 
 
+def _behind(mean: float, values: Values | Why | None, why_not: Why) -> Values | Why:
+    """Return the values if they have this mean, or the reason why there are none, by default `why_not`."""
+    if isinstance(values, Values):
+        return values if values.has_mean(mean) else why_not
+    return values or why_not
+
+
 # Summaries
 
 
@@ -210,8 +217,8 @@ def _of_summary(path: Path, file: str) -> list[Score]:
         for key in ("dataset", "ground_truth", "split"):
             recorded[key] = with_options(recorded[key], key, row.get("options", ""))
         values = runs if isinstance(runs, Why) else runs.get(tuple(row[column] for column in _COMBINATION))
-        if values is None or (isinstance(values, Values) and not values.has_mean(row["mean"])):
-            values = f"the metrics.csv next to {file} does not have the runs of this mean"
+        why_not = f"the metrics.csv next to {file} does not have the runs of this mean"
+        values = _behind(row["mean"], values, why_not)
         scores.append(_score(recorded, file, f"{row['hasher']}, {row['feature']}", values))
     return scores
 
@@ -372,12 +379,10 @@ def _query_values(
         return per_query
     if metric not in per_query:
         return f"{file} has one value for all queries together, not one per query"
-    numbers = per_query[metric]
+    numbers, values = per_query[metric], None
     if numbers.size == content.get("n_queries"):
         values = Values(QUERY, np.array([content["ground_truth_sha256"]]), np.delete(numbers, excluded))
-        if values.has_mean(mean):
-            return values
-    return f"the values per query do not have the mean in {file}"
+    return _behind(mean, values, f"the values per query do not have the mean in {file}")
 
 
 def _without_queries(content: Mapping[str, Any], where: str | Path) -> list[_Group]:

@@ -142,47 +142,35 @@ def test_false_positives_among_equal_methods_are_as_rare_as_the_level():
     assert false <= 6  # 3 of 60 on average; with the correction for eleven comparisons there are 11
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "options", "paired", "reason"),
-    [
-        (
-            [{"values": A - 0.3}, {"hasher": "lsh", "n_bits": 32, "values": A}],
-            [{"hasher": "sh", "values": B - 0.3}, {"hasher": "agh", "n_bits": 32, "values": B}],
-            {},
-            ["agh, gist"],
-            "itq, gist and sh, gist (mAP): lsh, gist, the reference, has other code lengths.",
-        ),
-        (
-            [{"values": A}, {"hasher": "lsh", "values": B}],
-            [{"hasher": "sh", "values": C}],
-            {"items": OTHERS},
-            ["lsh, gist"],
-            "sh, gist (mAP): no run has the same queries, database and ground truth in both.",
-        ),
-        (
-            [{}],
-            [{"hasher": "lsh", "values": B}],
-            {},
-            [],
-            "lsh, gist (mAP): a/summary.csv has no metrics.csv and no runs.csv next to it.",
-        ),
-        (
-            [{"values": A}],
-            [{"hasher": "lsh", "values": B}],
-            {"items": ["digest 0", *OTHERS]},
-            [],
-            "lsh, gist (mAP): fewer than two runs have a value in both.",
-        ),
-        (
-            [{"mean": None}],
-            [{"hasher": "lsh", "mean": None}],
-            {},
-            [],
-            "itq, gist and lsh, gist (mAP): no method has a value.",
-        ),
-    ],
-    ids=["code lengths", "items", "no runs", "one run", "undefined"],
-)
+LSH, SH = {"hasher": "lsh", "values": B}, {"hasher": "sh", "values": C}
+UNPAIRED = {
+    "code lengths": (
+        [{"values": A - 0.3}, LSH | {"n_bits": 32, "values": A}],
+        [SH | {"values": B - 0.3}, {"hasher": "agh", "n_bits": 32, "values": B}],
+        {},
+        ["agh, gist"],
+        "itq, gist and sh, gist (mAP): lsh, gist, the reference, has other code lengths.",
+    ),
+    "items": (
+        *([{"values": A}, LSH], [SH], {"items": OTHERS}, ["lsh, gist"]),
+        "sh, gist (mAP): no run has the same queries, database and ground truth in both.",
+    ),
+    "no runs": (
+        *([{}], [LSH], {}, []),
+        "lsh, gist (mAP): a/summary.csv has no metrics.csv and no runs.csv next to it.",
+    ),
+    "one run": (
+        *([{"values": A}], [LSH], {"items": ["digest 0", *OTHERS]}, []),
+        "lsh, gist (mAP): fewer than two runs have a value in both.",
+    ),
+    "undefined": (
+        *([{"mean": None}], [{"hasher": "lsh", "mean": None}], {}, []),
+        "itq, gist and lsh, gist (mAP): no method has a value.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("one", "other", "options", "paired", "reason"), UNPAIRED.values(), ids=list(UNPAIRED))
 def test_methods_that_can_not_be_paired_are_named_with_the_reason(experiment, one, other, options, paired, reason):
     comparison = compare(experiment("a", *one), experiment("b", *other, **options))
     assert [row["method"] for row in rows_of(comparison)] == paired

@@ -29,41 +29,39 @@ METRICS = ["mAP", "mAP@5[retrieved]", "precision@r2", "AUPRC[area]"]
 MATRICES = [labels[:, None] == np.arange(4) for labels in (OF_QUERY, OF_DATABASE)]
 
 
+ARRAYS = {"q": QUERY, "d": DATABASE, "ql": OF_QUERY, "dl": OF_DATABASE, "qv": REAL_Q, "dv": REAL_D}
+ARRAYS |= {"q8": codes.pack(QUERY), "d8": codes.pack(DATABASE), "qm": MATRICES[0], "dm": MATRICES[1]}
+ARRAYS |= {"qb": np.packbits(QUERY, axis=1), "db": np.packbits(DATABASE, axis=1)}
+LISTS = {"query": np.arange(6), "database": np.arange(6, 26), "train": np.arange(26, 40)}
+COMMAND = """evaluate --query-codes q.npy --query-labels ql.npy --database-codes d.npy --database-labels dl.npy
+    --exclude-queries out.txt --tables 4x3 --spread --per-query out.csv --pr-curves pr.csv --top-k-curves top.csv
+    --query-list query.txt --database-list database.txt --train-list train.txt
+    --name mine --dataset digits --split own --json record.json --metrics"""
+
+
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def inputs(tmp_path_factory):
     """A folder with the inputs in many forms, and a record of everything that `evaluate` can write."""
-    folder = tmp_path_factory.mktemp("made")
-    arrays = {"q": QUERY, "d": DATABASE, "ql": OF_QUERY, "dl": OF_DATABASE, "qv": REAL_Q, "dv": REAL_D}
-    packed = {"q8": codes.pack(QUERY), "d8": codes.pack(DATABASE)}
-    big = {"qb": np.packbits(QUERY, axis=1), "db": np.packbits(DATABASE, axis=1)}
-    for name, array in (arrays | packed | big).items():
+    folder = tmp_path_factory.mktemp("inputs")
+    for name, array in ARRAYS.items():
         np.save(folder / f"{name}.npy", array)
     io.savemat(folder / "c.mat", {"tB": np.where(QUERY, 1.0, -1.0), "B": np.where(DATABASE, 1.0, -1.0)})
-    for name in ("q", "d", "ql", "dl"):
-        np.savetxt(folder / f"{name}.csv", arrays[name], fmt="%d", delimiter=",")
-    for name, labels in zip(("qm", "dm"), MATRICES, strict=True):
-        np.save(folder / f"{name}.npy", labels)
+    np.savetxt(folder / "dl.csv", OF_DATABASE, fmt="%d")
     sparse.save_npz(folder / "near.npz", sparse.csr_matrix(OF_QUERY[:, None] == OF_DATABASE))
-    ids, labels = np.array([f"{row}.png" for row in range(40)]), np.zeros(40, dtype=int)
-    for name, rows in {"query": range(6), "database": range(6, 26), "train": range(26, 40)}.items():
-        write_list(folder / f"{name}.txt", np.arange(40)[rows.start : rows.stop], ids, labels)
-    options = ["--exclude-queries", "out.txt", "--tables", "4x3", "--spread", "--metrics", *METRICS]
-    options += ["--per-query", "out.csv", "--pr-curves", "pr.csv", "--top-k-curves", "top.csv"]
-    options += [f"--{part}-list={part}.txt" for part in ("query", "database", "train")]
+    ids = np.array([f"{row}.png" for row in range(40)])
+    for name, rows in LISTS.items():
+        write_list(folder / f"{name}.txt", rows, ids, np.zeros(40, dtype=int))
     (folder / "out.txt").write_text("1\n4\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        sides = [f"--{side}-{kind}" for side in ("query", "database") for kind in ("codes", "labels")]
-        files = [part for pair in zip(sides, ("q.npy", "ql.npy", "d.npy", "dl.npy"), strict=True) for part in pair]
-        names = ["--name", "mine", "--dataset", "digits", "--split", "own"]
-        assert main(["evaluate", *files, *options, *names, "--json", "record.json"]) == 0
+        assert main([*COMMAND.split(), *METRICS]) == 0
     return folder
 
 
 @pytest.fixture
-def folder(made, tmp_path, monkeypatch):
+def folder(inputs, tmp_path, monkeypatch):
     """A copy of the folder that a test may change, and another working directory."""
-    copied = Path(shutil.copytree(made, tmp_path / "copy"))
+    copied = Path(shutil.copytree(inputs, tmp_path / "copy"))
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     return copied
@@ -144,6 +142,11 @@ def test_verifying_a_record_requires_only_numpy(folder):
         [sys.executable, "-c", code, folder / "record.json"], capture_output=True, text=True, check=True
     )
     assert "verified: 4 values recomputed" in done.stdout
+
+
+def test_the_reference_describes_all_fields(folder):
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "records.md").read_text()
+    assert [field for field in json.loads((folder / "record.json").read_text()) if f"`{field}`" not in page] == []
 
 
 def test_a_record_of_arrays_needs_its_inputs(folder):
