@@ -66,16 +66,16 @@ _FEW = 10  # at most this many cells of a table are listed
 
 
 class Check(NamedTuple):
-    """One line of a verification: the outcome, such as "fails", its place in the record, and what was compared."""
+    """One line of a verification: the outcome, such as "fails", its subject, and what was compared."""
 
     outcome: str
-    place: str
+    subject: str
     text: str
     n_values: int = 0
     """The number of values that were recomputed, and are the same."""
 
     def __str__(self) -> str:
-        return f"{self.outcome:<{len(UNCHECKED)}}  {self.place}: {self.text}"
+        return f"{self.outcome:<{len(UNCHECKED)}}  {self.subject}: {self.text}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,7 +114,7 @@ class Verification(Printed):
             n = sum(check.outcome == UNCHECKED for check in self.checks)
             lines = f"; {counted(n, 'line')} above not checked" if n else ""
             return f"{self.file}: verified: {counted(self.n_values, 'value')} recomputed{lines}."
-        problem = (f"{check.place}: {check.text.rstrip('.')}" for check in self.failures)
+        problem = (f"{check.subject}: {check.text.rstrip('.')}" for check in self.failures)
         return f"{self.file}: not verified: {next(problem, 'no value was recomputed')}."
 
     def parts(self) -> list[str | Table]:
@@ -186,7 +186,7 @@ def verify(
     ...     evaluate([[0, 1]], [[0, 1], [1, 1]], **labels, metrics="mAP").write_json(path)
     ...     same = verify(path, [[0, 1]], [[0, 1], [1, 1]], **labels)
     ...     other = verify(path, [[0, 1]], [[0, 1], [1, 0]], **labels)
-    >>> same.holds, other.holds, other.failures[0].place
+    >>> same.holds, other.holds, other.failures[0].subject
     (True, False, 'database codes')
     """
     integer(digits, "digits", maximum=DIGITS)
@@ -218,7 +218,7 @@ def verify(
 
 def audit_checks(audited: "Audit") -> Iterator[Check]:
     """Yield a failed check for each error that an audit found, or else one that holds."""
-    errors = [one for found in audited.findings.values() for one in found if one.severity == "error"]
+    errors = [one for findings in audited.findings.values() for one in findings if one.severity == "error"]
     yield from (Check(FAILS, "audit", f"{one.name}: {one.count:,} ({', '.join(one.examples[:3])})") for one in errors)
     if not errors:
         yield Check(HOLDS, "audit", f"no error; the split protocol is {audited.runs[0].name}")
@@ -312,7 +312,7 @@ class _Record:
             if key in (*_NAMES, "version"):
                 continue
             different = dict(_differences(self.content.get(key, _ABSENT), value, digits))
-            yield from (Check(FAILS, _place(key, *place), text) for place, text in different.items())
+            yield from (Check(FAILS, _subject(key, *keys), text) for keys, text in different.items())
             if key == "metrics":
                 held = {name: mean for name, mean in value.items() if not {(), (name,)} & different.keys()}
                 yield from (Check(HOLDS, name, json.dumps(mean), 1) for name, mean in held.items())
@@ -331,8 +331,8 @@ class _Record:
                 with tempfile.TemporaryDirectory() as folder:
                     computed = Path(folder, "computed.csv")
                     getattr(evaluation, f"write_{key}")(computed)
-                    for place, text in itertools.islice(_differences(_rows(file), _rows(computed), DIGITS), 1):
-                        yield Check(FAILS, key, f"{file.name}: {', '.join(place)}: {text}")
+                    for keys, text in itertools.islice(_differences(_rows(file), _rows(computed), DIGITS), 1):
+                        yield Check(FAILS, key, f"{file.name}: {', '.join(keys)}: {text}")
 
     def split(self, lists: Mapping[str, str | Path] | None) -> Iterator[Check]:
         """Yield the checks of the lists of the split, or else of its declared sizes."""
@@ -382,15 +382,15 @@ class _Record:
             yield Check(NOTE, "version", f"{version} recorded, {__version__} installed")
 
 
-def _place(key: str, *place: str) -> str:
+def _subject(key: str, *keys: str) -> str:
     """Return the name of a field in messages; a digest is called by what it identifies."""
     if key not in _CALLED:
-        return ": ".join(place if key == "metrics" and place else (key, *place))
-    return " ".join((*place, _CALLED[key]))
+        return ": ".join(keys if key == "metrics" and keys else (key, *keys))
+    return " ".join((*keys, _CALLED[key]))
 
 
 def _differences(
-    recorded: Any, computed: Any, digits: int, place: tuple[str, ...] = ()
+    recorded: Any, computed: Any, digits: int, keys: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield the places in which two values of JSON differ, and both values in words."""
     if isinstance(recorded, list) and isinstance(computed, list) and len(recorded) == len(computed):
@@ -398,10 +398,10 @@ def _differences(
     if isinstance(recorded, dict) and isinstance(computed, dict):
         for key in recorded | computed:
             both = recorded.get(key, _ABSENT), computed.get(key, _ABSENT)
-            yield from _differences(*both, digits, (*place, key))
+            yield from _differences(*both, digits, (*keys, key))
     elif not _equal(recorded, computed, digits):
         rounding = "" if not _equal(recorded, computed, _ROUNDED) else f"; the same to {_ROUNDED} digits, see --digits"
-        yield place, f"{_shown(recorded, computed)} recorded, {_shown(computed, recorded)} computed{rounding}"
+        yield keys, f"{_shown(recorded, computed)} recorded, {_shown(computed, recorded)} computed{rounding}"
 
 
 def _equal(recorded: Any, computed: Any, digits: int) -> bool:
@@ -420,13 +420,13 @@ def _shown(value: Any, other: Any) -> str:
     return f"{json.dumps(value):.{_LONGEST}}"
 
 
-def _same_file(place: str, file: Path, reference: Mapping[str, Any]) -> Check:
+def _same_file(subject: str, file: Path, reference: Mapping[str, Any]) -> Check:
     """Return the check of a recorded file's digest."""
     if not file.is_file():
-        return Check(FAILS, place, f"{file} is missing")
+        return Check(FAILS, subject, f"{file} is missing")
     if storage.file_sha256(file) == reference["sha256"]:
-        return Check(HOLDS, place, file.name)
-    return Check(FAILS, place, f"{file.name} is another file than the recorded one: its SHA-256 differs")
+        return Check(HOLDS, subject, file.name)
+    return Check(FAILS, subject, f"{file.name} is another file than the recorded one: its SHA-256 differs")
 
 
 def _rows(file: Path) -> dict[str, dict[str, Any]]:
@@ -451,7 +451,7 @@ def _verify_folder(folder: Path, progress: Progress = None) -> Verification:
     if not folders:
         raise ProtocolError(f"{folder}: no tables of an experiment (*.csv) in this folder or its subfolders.")
     checks = ((one.name, check) for one in map(Path.resolve, folders) for check in _of_folder(one, progress))
-    return Verification(str(folder), tuple(check._replace(place=f"{name}/{check.place}") for name, check in checks))
+    return Verification(str(folder), tuple(check._replace(subject=f"{name}/{check.subject}") for name, check in checks))
 
 
 def _of_folder(folder: Path, progress: Progress) -> Iterator[Check]:
@@ -472,7 +472,7 @@ def _of_folder(folder: Path, progress: Progress) -> Iterator[Check]:
         except (LookupError, ValueError, OSError) as error:  # a missing column, and columns that pandas can't compare
             checks.append(Check(FAILS, name, f"{type(error).__name__}: {' '.join(str(error).split())}"))
     yield from checks
-    if others := [name for name in stored if name not in {check.place for check in checks}]:
+    if others := [name for name in stored if name not in {check.subject for check in checks}]:
         yield Check(UNCHECKED, ", ".join(others), "the codes, or the runs, from which they were computed are not there")
 
 
@@ -532,7 +532,7 @@ def _audited(folder: Path, stored: "pd.DataFrame | None") -> Iterator[Check]:
 
     for split in sorted((folder / "splits").iterdir()):
         for check in audit_checks(audit(*sorted(split.glob("run*/splits.h5")))):
-            yield check._replace(place=f"splits/{split.name}", text=f"audit: {check.text}")
+            yield check._replace(subject=f"splits/{split.name}", text=f"audit: {check.text}")
     if stored is not None:
         for row in stored[stored["severity"] == "error"].head(_FEW).itertuples():
             yield Check(FAILS, "audit.csv", f"line {row.line}: an error, {row.finding} in {row.file}")
@@ -596,9 +596,9 @@ def _counts(
     in_order = in_database_order(metrics)
     for split in splits:
         files = {"codes": codes, "ground_truths": truth, "splits": folder / "splits" / split / run / "splits.h5"}
-        place = (split, int(run.removeprefix("run")))
+        key = (split, int(run.removeprefix("run")))
         with tempfile.TemporaryDirectory() as temporary:
             path = Path(temporary, "counts.h5")
-            counts = counting.counted(*place, files, code="", index_order=in_order, calls=1, earlier=path)
-            counting.write_counts(path, counts, {place: files})
+            counts = counting.counted(*key, files, code="", index_order=in_order, calls=1, earlier=path)
+            counting.write_counts(path, counts, {key: files})
             yield from counting.read_counts(path, without=without)

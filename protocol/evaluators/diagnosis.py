@@ -358,7 +358,9 @@ class Diagnosis(Printed):
         if missing.size:
             undefined = np.flatnonzero(_known(self.cutoff).undefined[best]) + 1
             is_ratio = np.array_equal(missing, undefined) and not any(isinstance(a, str) for a in self.answers.values())
-            why = " (0/0 for a query without a relevant item in its list?)"
+            is_of_top = ("denominator", "retrieved") in best.variants
+            top = f" among the top {best.measure.partition('@')[2]}" if is_of_top else ""
+            why = f" (0/0 for a query without a relevant item{top}?)"
             verdict = (
                 f"Differs from {_described(best)} in case{'s' * (missing.size > 1)} {', '.join(map(str, missing))}, "
                 f"without a number as the answer{why if is_ratio else ''}."

@@ -144,15 +144,15 @@ def cases_of(
     q, d = (codes.pack(codes.unpack(side, n_bits).reshape(n_bits, -1).T) for side in (query, database))
     cases[plain.but(codes="transposed")] = Case(of_codes(q, d, n_bits)[""], relevance, denominators)
     if isinstance(relevance, LabelRelevance):
-        of_query, of_database = relevance.labels
+        query_labels, database_labels = relevance.labels
         exchanged = of_codes(database, query, n_bits)[""]
-        cases[plain.but(codes="exchanged")] = Case(exchanged, LabelRelevance(of_database, of_query))
+        cases[plain.but(codes="exchanged")] = Case(exchanged, LabelRelevance(database_labels, query_labels))
         if relevance.kind != "class labels":
-            _, sets = np.unique(np.concatenate([of_query, of_database]), axis=0, return_inverse=True)
+            _, sets = np.unique(np.concatenate([query_labels, database_labels]), axis=0, return_inverse=True)
             sets = sets.ravel()
             others = {
                 "same-set": LabelRelevance(sets[: len(query)], sets[len(query) :]),
-                "first-label": LabelRelevance(of_query.argmax(axis=1), of_database.argmax(axis=1)),
+                "first-label": LabelRelevance(query_labels.argmax(axis=1), database_labels.argmax(axis=1)),
             }
             for name, other in others.items():
                 cases[plain.but(relevance=name)] = Case(distances[""], other)

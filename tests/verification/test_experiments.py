@@ -82,7 +82,7 @@ EDITS = {
 def test_one_cell_of_a_table_is_refused_with_its_line(table, folder):
     for line, (column, edit) in enumerate(EDITS[table].items(), 4):
         cell(folder / f"{table}.csv", line, column, edit)
-    found = [check.text for check in verify(folder).failures if check.place == f"small/{table}.csv"]
+    found = [check.text for check in verify(folder).failures if check.subject == f"small/{table}.csv"]
     for line, column in enumerate(EDITS[table], 4):
         start = "no row for digits, gist, " if column == "n_bits" else f"line {line}: {column} "
         assert any(text.startswith(start) for text in found), (column, found)
@@ -92,7 +92,7 @@ def test_an_error_in_the_table_of_the_audit_is_a_failure(folder):
     (folder / "audit.csv.sha256").unlink()
     assert verify(folder).holds
     cell(folder / "audit.csv", 3, "severity", lambda _: "error")
-    (text,) = [check.text for check in verify(folder).failures if check.place == "small/audit.csv"]
+    (text,) = [check.text for check in verify(folder).failures if check.subject == "small/audit.csv"]
     assert text.startswith("line 3: an error, ")
 
 
@@ -106,7 +106,7 @@ def test_one_bit_of_the_codes_is_refused(folder):
     assert texts
     assert all(text.startswith(("line ", "1", "2", "3", "4", "5", "6", "7", "8", "9")) for text in texts)
     path.write_bytes(path.read_bytes()[:-1] + b"x")
-    assert [check.place for check in verify(folder).failures] == ["small/codes"]
+    assert [check.subject for check in verify(folder).failures] == ["small/codes"]
     path.unlink()
     text = str(verify(folder))
     assert "not checked  small/metrics.csv: 168 rows, whose codes are not there" in text
@@ -130,13 +130,13 @@ def test_a_record_names_the_split_of_the_pipeline(tiny, tmp_path):
         evaluation.named(split=name).write_json(tmp_path / "mine.json", lists={"split": split})
         verification = verify(tmp_path / "mine.json", *sides, **inputs)
         assert verification.holds == holds
-        assert holds or {check.place for check in verification.failures} == {"audit"}
+        assert holds or {check.subject for check in verification.failures} == {"audit"}
 
 
 def test_the_stored_reference_tables_verify_as_far_as_their_runs_are_there():
     verification = verify(REFERENCE)
     assert verification.holds
-    checks = {(check.outcome, check.place): check.text for check in verification.checks}
+    checks = {(check.outcome, check.subject): check.text for check in verification.checks}
     assert checks["holds", "cifar10/summary.csv"].startswith("192 rows: means of the runs in map_by_run.csv; no table")
     assert checks["holds", "learned/summary.csv"] == "681 rows: means of the runs in metrics.csv"
     assert checks["holds", "supervised/summary.csv"] == "1,836 rows: means of the runs in runs.csv"

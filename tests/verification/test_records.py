@@ -68,7 +68,7 @@ def folder(inputs, tmp_path, monkeypatch):
 
 
 def places(verification):
-    return [check.place for check in verification.failures]
+    return [check.subject for check in verification.failures]
 
 
 def edited(folder, edit):
@@ -186,7 +186,7 @@ def test_one_digit_of_a_file_is_refused_with_its_line(file, folder):
     *start, last = lines[3].split(",")
     lines[3] = ",".join([*start, f"{last[:-1]}{(int(last[-1]) + 1) % 10}"])
     (folder / file).write_text("\n".join(lines))
-    other, cell = (check for check in verify(folder / "record.json").failures if check.place == key)
+    other, cell = (check for check in verify(folder / "record.json").failures if check.subject == key)
     assert other.text == f"{file} is another file than the recorded one: its SHA-256 differs"
     assert cell.text.startswith(f"{file}: line 4, ")
     (folder / file).unlink()
@@ -270,7 +270,7 @@ def test_the_lists_are_audited(folder):
     query = (folder / "query.txt").read_text()
     (folder / "query.txt").write_text(query.replace("3.png", "7.png"))
     verification = verify(record)
-    assert [check.place for check in verification.failures] == ["list of query", "audit"]
+    assert [check.subject for check in verification.failures] == ["list of query", "audit"]
     assert verification.failures[1].text == "query-in-database: 1 (7.png)"
     (folder / "query.txt").write_text(query + "39.png\n")
     assert "fails        n_queries: 6 recorded, 7 listed" in str(verify(record))
