@@ -332,7 +332,8 @@ class _Record:
                     computed = Path(folder, "computed.csv")
                     getattr(evaluation, f"write_{key}")(computed)
                     for keys, text in itertools.islice(_differences(_rows(file), _rows(computed), DIGITS), 1):
-                        yield Check(FAILS, key, f"{file.name}: {', '.join(keys)}: {text}")
+                        cells = text.replace('"', "")  # a cell is text, most often a number
+                        yield Check(FAILS, key, f"{file.name}: {', '.join(keys)}: {cells}")
 
     def split(self, lists: Mapping[str, str | Path] | None) -> Iterator[Check]:
         """Yield the checks of the lists of the split, or else of its declared sizes."""
