@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol import cli, papers, registry
-from protocol.cli._explanation import entries, properties
-from protocol.cli.list import markdown
+from protocol.cli.list import entries, markdown, properties
 from protocol.configuration.options import options, plain
 from protocol.configuration.schema import filled, keys, phrase
 from protocol.scores import tables

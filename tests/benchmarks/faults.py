@@ -47,7 +47,8 @@ def main(arguments: list[str]) -> None:
     numbers = [int(argument) for argument in arguments if argument != "--check"] or range(len(faults))
     for number in numbers:
         fault = faults[number]
-        print(f"{number:2}  {fault['kind']:14}  {first_failure(fault['right'], fault['wrong'], fault['tests'])}", flush=True)
+        outcome = first_failure(fault["right"], fault["wrong"], fault["tests"])
+        print(f"{number:2}  {fault['kind']:14}  {outcome}", flush=True)
 
 
 if __name__ == "__main__":

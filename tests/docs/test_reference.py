@@ -8,7 +8,7 @@ import pytest
 from page_blocks import script
 
 from protocol.auditing import KIND_OF
-from protocol.cli._explanation import properties
+from protocol.cli.list import properties
 
 generate = script("generate")
 
