@@ -90,7 +90,8 @@ def curves_section(name: str, title: str, by_method: Mapping[tuple[str, int], Cu
             chart = plots.lines(alt.Chart(alt.NamedData(ROWS)), kind, of_method, columns=1)
             choices = {"n_bits": int(rows["n_bits"].iloc[0])}
             label = f"figure-{name}-{kind.replace('@', '-at-')}"
-            figures.append(Figure(label, plots.TITLES[kind], shows, chart.properties(width="container"), rows, choices))
+            spec = chart.properties(width="container").to_dict()
+            figures.append(Figure(label, plots.TITLES[kind], shows, spec, rows, choices))
     reasons = dict.fromkeys(value for value in by_method.values() if isinstance(value, str))
     text = [f"No curves: {reason}." for reason in reasons]
     return Section(f"{name}-curves", title, text, figures) if figures else None

@@ -14,8 +14,7 @@ from protocol.comparison.curves import style_names
 from protocol.comparison.differences import UNCORRECTED, UNTESTED, Difference, Differences, differences
 from protocol.comparison.matching import Assumed
 from protocol.comparison.reading import RUN, Score
-from protocol.report.description import PAGE, series_scales
-from protocol.report.figure import ABSENT, Figure, Section, between, decimals, listed, spread
+from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, decimals, listed, series_scales, spread
 from protocol.scores.metadata import PROTOCOL
 from protocol.scores.statistics import (
     CONFIDENCE,

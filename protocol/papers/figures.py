@@ -35,9 +35,8 @@ from protocol.checks import counted, need
 from protocol.papers.claims import printed
 from protocol.papers.figure_data import PLACE, FigureData
 from protocol.papers.results import having
-from protocol.report.description import vega
-from protocol.report.figure import ABSENT, Figure, Section, listed
-from protocol.report.printing import file_name
+from protocol.report.drawing import file_name
+from protocol.report.figure import ABSENT, Figure, Section, listed, vega
 from protocol.report.results import Results
 from protocol.scores.tables import Table
 from protocol.styles import COLOURS, MARKERS
@@ -131,7 +130,7 @@ def _figure(name: str, entry: _Entry, place: Mapping[str, Any], rows: "pd.DataFr
     values = {"panels": list(dict.fromkeys(rows["panel"])), "methods": series, "codes": 2 ** (n_bits or 0)}
     values |= {column: sorted(set(rows[column])) for column in ("radius", "last") if column in rows}
     values |= {part: {"domain": series, "range": _cycled(of, len(series))} for part, of in _STYLES.items()}
-    chart = functools.partial(vega, _described()["charts"][entry["chart"]], values)
+    chart = vega(_described()["charts"][entry["chart"]], values)
     title = [entry["title"], *([f"{n_bits} bits"] if n_bits else []), place["dataset"], place["feature"]]
     n_runs = int(rows["n_runs"].max())
     others = [f"{place[key]} in place of {value}" for key, value in entry["paper"].items() if place[key] != value]

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from protocol.report.description import vega
 from protocol.report.drawing import pictures
-from protocol.report.figure import listed
+from protocol.report.figure import listed, vega
 from protocol.scores.statistics import (
     POWER,
     TWO_RUNS,

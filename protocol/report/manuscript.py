@@ -3,7 +3,6 @@
 The charts are those of the report. `protocol.papers` redraws the figures of published papers instead.
 """
 
-import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,10 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
-from protocol.report.description import PAGE, series_scales
+from protocol.report.drawing import file_name
 from protocol.report.examples import middle
-from protocol.report.figure import ABSENT, COLUMN_WIDTH, Figure, between
-from protocol.report.printing import file_name
+from protocol.report.figure import ABSENT, COLUMN_WIDTH, PAGE, Figure, between, series_scales
 from protocol.report.results import display_name, read_examples, trained_on
 from protocol.report.sections.curves import pr_points
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, NO_TEST, ONE_DATASET, lead
@@ -143,7 +141,7 @@ def _figure(
         file_name(*name, *place.values()),
         caption.split(" on ")[0],
         caption,
-        functools.partial(PAGE.chart, chart, **scales, lower=[]),
+        PAGE.chart(chart, **scales, lower=[]),
         rows.assign(hasher=shown),
         metric,
         inches=COLUMN_WIDTH,

@@ -10,7 +10,8 @@ from protocol.checks import need
 from protocol.report.drawing import pictures
 from protocol.report.figure import SHARED, Figure, Section, scaling
 from protocol.report.results import Results, display_name, named
-from protocol.report.sections import experiment_line, of_selections
+from protocol.report.sections import of_selections
+from protocol.report.sections.answer import experiment_line
 from protocol.report.sections.data import Status, status
 from protocol.scores.tables import shown, templates
 
@@ -23,17 +24,12 @@ def page(results: Results, figures_of_papers: Section | None = None) -> str:
 
     `figures_of_papers` is the section that `protocol.papers.figures.section` returns.
     """
+    results = named(results)
     dataset = display_name(results.config, "dataset", results.config["experiment"])
     title = results.config.get("title", f"{dataset}: retrieval with binary codes")
-    selections, (parts, *others) = named(results).selections, of_selections(results, figures_of_papers)
-    return render(
-        title,
-        parts,
-        summary=experiment_line(results),
-        lines=status(named(results)),
-        selections=selections,
-        others=others,
-    )
+    parts, *others = of_selections(results, figures_of_papers)
+    selections, lines = results.selections, status(results)
+    return render(title, parts, summary=experiment_line(results), lines=lines, selections=selections, others=others)
 
 
 def render(

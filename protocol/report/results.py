@@ -272,20 +272,14 @@ def named(results: Results) -> Results:
     kinds = ("feature", "ground_truth", "split", "hasher")
     names = {kind: results.config.get("names", {}).get(f"{kind}s", {}) for kind in kinds}
 
-    def shown(table: "pd.DataFrame") -> "pd.DataFrame":
-        columns = {
-            kind: table[kind].map(lambda name, own=own: own.get(name, name))
-            for kind, own in names.items()
-            if kind in table
-        }
-        return table.assign(**columns)
+    def shown(table: Any) -> Any:
+        columns = [] if table is None else [kind for kind in kinds if kind in table]
+        return table.assign(**{kind: table[kind].replace(names[kind]) for kind in columns}) if columns else table
 
+    tables = ("summary", "run_scores", "selection", "duplicates", "published")
     return dataclasses.replace(
         results,
-        summary=shown(results.summary),
-        run_scores=shown(results.run_scores),
-        selection=None if results.selection is None else shown(results.selection),
-        duplicates=None if results.duplicates is None else shown(results.duplicates),
+        **{name: shown(getattr(results, name)) for name in tables},
         splits={names["split"].get(name, name): parts for name, parts in results.splits.items()},
         examples={name: shown(table) for name, table in results.examples.items()},
         names=names,

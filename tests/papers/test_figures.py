@@ -12,7 +12,7 @@ from protocol.cli import main
 from protocol.papers.figures import DRAWINGS, FigureData
 from protocol.provenance import storage
 from protocol.report import table_files
-from protocol.report.printing import printed_pictures
+from protocol.report.drawing import printed_pictures
 
 PLACE = {"experiment": "made", "dataset": "cifar10", "feature": "gist", "ground_truth": "class_label", "split": "s"}
 USUAL = PLACE | {"n_runs": 2, "std": 0.01, "metric": "mAP", "extension": "none", "extension_bits": 0}

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from protocol.report.sections.experiment import choices
+from protocol.report.sections import choices
 from protocol.selection import COLUMNS
 
 

@@ -14,7 +14,8 @@ from scipy import stats
 
 from protocol.report import page
 from protocol.report.results import named
-from protocol.report.sections import _FOLLOWING, ORDER, experiment_line, of_selections, sections
+from protocol.report.sections import _FOLLOWING, ORDER, of_selections, sections
+from protocol.report.sections.answer import experiment_line
 from protocol.report.sections.data import status
 from protocol.scores.statistics import NO_TEST, TWO_RUNS, mean_of
 from protocol.scores.summary import at
@@ -57,7 +58,7 @@ def test_what_selections_share_does_not_depend_on_them(results):
 
 
 def of(results, name):
-    (section,) = [section for section in sections(results) if section.name == name]
+    (section,) = [section for section in sections(named(results)) if section.name == name]
     return section
 
 
