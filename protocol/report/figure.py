@@ -223,6 +223,11 @@ def between(values: Collection[int]) -> str:
     return f"{least:,}" if least == greatest else f"{least:,} to {greatest:,}"
 
 
+def cells(mask: "pd.DataFrame") -> frozenset[tuple[int, int]]:
+    """Return the rows and columns of a table, whose first column has labels, at which a data frame is true."""
+    return frozenset((int(down), int(across) + 1) for down, across in np.argwhere(mask.to_numpy()))
+
+
 def listed(words: Sequence[str]) -> str:
     """Return words as a list in a sentence.
 
@@ -438,15 +443,18 @@ def vega(value: Any, values: Mapping[str, Any]) -> Any:
 
 def _in_full(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return a part of a chart with the type of its field, its tooltip's fields, and its layers of lines."""
-    typed = _typed(value.get("field"))
-    full = (typed or {}) | {key: part for key, part in value.items() if not (key == "field" and typed)}
+    typed = _typed(value.get("field")) or {}
+    full = typed | {key: part for key, part in value.items() if key != "field" or not typed}
     if "tooltip" in value:
-        digits = [{"format": ".4~g"} if field.endswith(":Q") else {} for field in value["tooltip"]]
-        full["tooltip"] = [(_typed(field) or {}) | one for field, one in zip(value["tooltip"], digits, strict=True)]
+        full["tooltip"] = list(map(_tooltip, value["tooltip"]))
     if "layer" in value:
         layers = [_series_lines(**part["lines"]) if "lines" in part else [part] for part in value["layer"]]
         full["layer"] = list(itertools.chain(*layers))
     return full
+
+
+def _tooltip(field: str) -> dict[str, str]:
+    return (_typed(field) or {}) | ({"format": ".4~g"} if field.endswith(":Q") else {})
 
 
 def _typed(field: Any) -> dict[str, str] | None:

@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from protocol import registry
-from protocol.report.figure import ABSENT, PAGE, Section, between, decimals, series_scales, spread
+from protocol.report.figure import ABSENT, PAGE, Section, between, cells, decimals, series_scales, spread
 from protocol.report.results import Results
 from protocol.scores.metadata import NONE_EXCLUDED
 from protocol.scores.statistics import (
@@ -122,14 +122,14 @@ def _main_table(results: Results) -> Table:
     means = means.loc[means.mean(axis=1).sort_values(ascending=is_lower, kind="stable").index].sort_index(axis=1)
     best = means.eq(means.min() if is_lower else means.max())
     texts = rows.assign(text=[spread(*pair, digits) for pair in zip(rows["mean"], rows["std"], strict=True)])
-    cells = texts.pivot_table(index="hasher", columns="n_bits", values="text", aggfunc="first")
-    cells = cells.reindex_like(means).fillna(ABSENT)
+    texts = texts.pivot_table(index="hasher", columns="n_bits", values="text", aggfunc="first")
+    texts = texts.reindex_like(means).fillna(ABSENT)
     is_tested = results.n_runs > 1 and len(means) > 1 and not math.isinf(results.shared(results.place["split"]))
     return PAGE.table(
         "answer-table",
-        [[str(hasher), *texts] for hasher, *texts in cells.itertuples()],
+        [[str(hasher), *row] for hasher, *row in texts.itertuples()],
         ["hasher", *(f"{n} bits" for n in means)],
-        frozenset((down, across + 1) for down, across in zip(*map(list, best.to_numpy().nonzero()), strict=True)),
+        cells(best),
         results=results,
         learned=results.trained_on(rows),
         over=f"mean ± sample standard deviation over {between(n_runs)} runs" if max(n_runs) > 1 else "one run",
@@ -149,13 +149,13 @@ def _differences(results: Results) -> list[Table]:
     scores = scores[scores.mean().sort_values(ascending=_is_lower(metric), kind="stable").index]
     shared, names, n_runs = results.shared(results.place["split"]), [*map(str, scores)], len(scores)
     pairs = paired_differences(scores, shared=shared)
-    cells = {
+    by_pair = {
         (below, above): "\n".join(filter(None, [f"{pair.mean:+.3f}", _interval(pair.low, pair.high, metric, n_runs)]))
         for (above, below), pair in pairs.items()
     }
     table = PAGE.table(
         "differences",
-        [[one, *(cells.get((one, other), "") for other in names[:-1])] for one in names[1:]],
+        [[one, *(by_pair.get((one, other), "") for other in names[:-1])] for one in names[1:]],
         ["hasher", *names[:-1]],
         frozenset((names.index(b) - 1, names.index(a) + 1) for (a, b), pair in pairs.items() if pair.p < _LEVEL),
         results=results,
