@@ -223,9 +223,9 @@ def between(values: Collection[int]) -> str:
     return f"{least:,}" if least == greatest else f"{least:,} to {greatest:,}"
 
 
-def cells(mask: "pd.DataFrame") -> frozenset[tuple[int, int]]:
-    """Return the rows and columns of a table, whose first column has labels, at which a data frame is true."""
-    return frozenset((int(down), int(across) + 1) for down, across in np.argwhere(mask.to_numpy()))
+def cells(mask: "pd.DataFrame", n_labels: int = 1) -> frozenset[tuple[int, int]]:
+    """Return the rows and columns of a table, whose first columns are labels, at which a data frame is true."""
+    return frozenset((int(down), int(across) + n_labels) for down, across in np.argwhere(mask.to_numpy()))
 
 
 def listed(words: Sequence[str]) -> str:

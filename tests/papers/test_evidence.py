@@ -5,8 +5,7 @@ from evidence import EVIDENCE, cases, judged, rows_of, write_summary
 
 from protocol import papers
 from protocol.checks import ProtocolError
-from protocol.papers.comparisons import AS_PRINTED, compared
-from protocol.papers.results import Results
+from protocol.papers.comparisons import AS_PRINTED, Results, compared
 
 
 @pytest.mark.parametrize(("number", "confirming", "refuting"), list(cases()), ids=lambda value: str(value)[:10])

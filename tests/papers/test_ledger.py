@@ -15,9 +15,8 @@ from scipy import stats
 from protocol import checks, papers
 from protocol.cli import main
 from protocol.papers.claims import Claim, leaves
-from protocol.papers.comparisons import AS_PRINTED
+from protocol.papers.comparisons import AS_PRINTED, Difference, Mean
 from protocol.papers.ledger import totals
-from protocol.papers.results import Difference, Mean
 
 TABLE = yaml.safe_load((Path(__file__).parent / "statuses.yaml").read_text())
 STATUSES = {
