@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Value = TypeVar("Value")
-_KEYS = {"ground_truth": "ground_truths", "split": "splits", "hasher": "hashers"}
+_KINDS = ("feature", *PLACE[1:], "hasher")
+"""The columns whose values have display names and an order in the configuration."""
 
 
 def display_name(config: Mapping[str, Any], kind: str, name: str) -> str:
@@ -88,8 +89,10 @@ def nearest_truths(config: Mapping[str, Any]) -> dict[str, int]:
 
 def _names(config: Mapping[str, Any], kind: str) -> list[str]:
     """Return the names of a kind that any feature of the experiment uses, in the order of the configuration."""
-    own = [feature.get(_KEYS[kind], []) for feature in config["features"].values()]
-    return list(dict.fromkeys(itertools.chain(config[_KEYS[kind]], *own)))
+    key = f"{kind}s"
+    of_features = [] if kind == "feature" else [feature.get(key, []) for feature in config["features"].values()]
+    codes = config.get("codes", {}) if kind == "hasher" else {}
+    return list(dict.fromkeys(itertools.chain(config[key], *of_features, codes)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,34 +249,30 @@ class Results:
     def where(self, *columns: str, n_bits: bool = True) -> str:
         """Return the selected place, and code length, in words; `columns` are left out."""
         place = self.place
-        parts = [place[column] for column in ("feature", "ground_truth") if column not in columns]
-        parts += [] if "split" in columns else [f"{place['split']} split"]
-        return ", ".join([*parts, f"{self.n_bits} bits"] if n_bits else parts)
+        parts = place | {"split": f"{place['split']} split"} | ({"n_bits": f"{self.n_bits} bits"} if n_bits else {})
+        return ", ".join(text for column, text in parts.items() if column not in columns)
 
     def ordered(self, table: "pd.DataFrame") -> "pd.DataFrame":
         """Return rows sorted by feature, ground truth, split and hasher, in the order of the configuration."""
-        columns = [name for name in ("feature", *_KEYS) if name in table]
-        lengths = [name for name in ("n_bits",) if name in table]
-        ranks = {name: table[name].map({value: i for i, value in enumerate(self._order(name))}) for name in columns}
-        return table.loc[table.assign(**ranks).sort_values([*columns, *lengths], kind="stable").index]
+        columns = [name for name in (*_KINDS, "n_bits") if name in table]
+        orders = {name: {value: i for i, value in enumerate(self._order(name))} for name in columns if name in _KINDS}
+        ranks = {name: table[name].map(order) for name, order in orders.items()}
+        return table.loc[table.assign(**ranks).sort_values(columns, kind="stable").index]
 
     def by_metric(self, table: "pd.DataFrame") -> "pd.DataFrame":
         """Return rows sorted by metric, in the order of the configuration."""
         return table.loc[table["metric"].map(self.config["metrics"].index).sort_values(kind="stable").index]
 
-    def _order(self, name: str) -> list[str]:
-        own = [*self.config["features"]] if name == "feature" else _names(self.config, name)
-        finished = self.config.get("codes", {}) if name == "hasher" else {}
-        return [self.shown(name, one) for one in dict.fromkeys([*own, *finished])]
+    def _order(self, kind: str) -> list[str]:
+        return [self.shown(kind, name) for name in _names(self.config, kind)]
 
 
 def named(results: Results) -> Results:
     """Return the results with the display names of features, ground truths, splits and hashers in all tables."""
-    kinds = ("feature", "ground_truth", "split", "hasher")
-    names = {kind: results.config.get("names", {}).get(f"{kind}s", {}) for kind in kinds}
+    names = {kind: results.config.get("names", {}).get(f"{kind}s", {}) for kind in _KINDS}
 
     def shown(table: Any) -> Any:
-        columns = [] if table is None else [kind for kind in kinds if kind in table]
+        columns = [] if table is None else [kind for kind in _KINDS if kind in table]
         return table.assign(**{kind: table[kind].replace(names[kind]) for kind in columns}) if columns else table
 
     tables = ("summary", "run_scores", "selection", "duplicates", "published")

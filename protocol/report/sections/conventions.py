@@ -65,20 +65,13 @@ def _by_convention(results: Results) -> Figure:
     scores = at(results.plain, **results.combination, metric=results.metric)
     best = str(scores.loc[scores["mean"].fillna(-1).idxmax(), "hasher"])
     named = at(rows, **results.place, named="yes").dropna(subset="value")
-    own, used = (
-        at(named, hasher=best),
-        named.pivot_table(index="hasher", columns="label", values="value").dropna(axis=1),
-    )
+    of_best = at(named, hasher=best)
+    used = named.pivot_table(index="hasher", columns="label", values="value").dropna(axis=1)
     pairs = list(itertools.combinations(used.index, 2))
-    return PAGE.figure(
-        "one-number",
-        rows,
-        results.place | {"hasher": best},
-        results=results,
-        ends=[own.loc[own["value"].idxmin()], own.loc[own["value"].idxmax()]] if len(own) else [],
-        n_pairs=len(pairs),
-        swapped=sum((used.loc[a] > used.loc[b]).any() and (used.loc[a] < used.loc[b]).any() for a, b in pairs),
-    )
+    values: dict[str, Any] = {"results": results, "n_pairs": len(pairs)}
+    values["ends"] = [of_best.loc[of_best["value"].agg(end)] for end in ("idxmin", "idxmax")] if len(of_best) else []
+    values["swapped"] = sum((used.loc[a] > used.loc[b]).any() and (used.loc[a] < used.loc[b]).any() for a, b in pairs)
+    return PAGE.figure("one-number", rows, results.place | {"hasher": best}, **values)
 
 
 def splits_compared_section(results: Results) -> Section | None:
@@ -95,11 +88,10 @@ def splits_compared_section(results: Results) -> Section | None:
     }
     difference = f"{first} minus {listed(others)}"
     figure = difference_figure("split-differences", results, rows, place, difference, sentences)
-    databases = [
-        (split, len(parts["database"]), int(np.isin(parts["train"], parts["database"]).sum()))
-        for split, parts in ((split, results.splits[split]) for split in splits)
-    ]
-    return PAGE.section("splits-compared", [PAGE.text("databases", databases=databases)], [figure], splits=splits)
+    databases = {split: results.splits[split]["database"] for split in splits}
+    trained = {split: int(np.isin(results.splits[split]["train"], databases[split]).sum()) for split in splits}
+    text = PAGE.text("databases", databases=[(split, len(databases[split]), trained[split]) for split in splits])
+    return PAGE.section("splits-compared", [text], [figure], splits=splits)
 
 
 def difference_figure(
@@ -115,20 +107,12 @@ def difference_figure(
     `difference` describes the column of this name in `rows`; those of several ``versus`` are side by side.
     """
     versus = list(dict.fromkeys(rows["versus"]))
-    scales = series_scales(versus) | {"by": "versus"}
+    chart = {"by": "versus", **series_scales(versus)}
     if len(versus) == 1:
-        scales = series_scales(results.hashers) | {"by": "hasher", "legend": None}
-    choices = {"metric": results.metric, **place}
-    return PAGE.figure(
-        name,
-        rows,
-        choices,
-        of="differences",
-        chart=scales | {"axis": f"{{metric}}: {difference}", "versus": {"domain": versus}},
-        sentences=sentences,
-        sentence=sentences[results.metric],
-        difference=difference,
-    )
+        chart = {"by": "hasher", **series_scales(results.hashers), "legend": None}
+    chart |= {"axis": f"{{metric}}: {difference}", "versus": {"domain": versus}}
+    values: dict[str, Any] = {"sentence": sentences[results.metric], "difference": difference, "sentences": sentences}
+    return PAGE.figure(name, rows, {"metric": results.metric, **place}, of="differences", chart=chart, **values)
 
 
 def paired(rows: "pd.DataFrame", std: "pd.Series", n_runs: "pd.Series", shared: Any) -> "pd.DataFrame":

@@ -31,8 +31,7 @@ _EXTENSIONS = {"none": "plain", "same": "same", "different": "different"}
 def curves_section(results: Results) -> Section:
     """Return the figures of precision and recall, all but recall with the level of chance, and of empty balls."""
     n_runs = at(results.table["curves"], **results.combination)["n_runs"]
-    figures = [_top(results, "precision", _AT), _top(results, "recall", None), _pr_curve(results)]
-    figures.append(_empty(results))
+    figures = [_top(results, "precision", _AT), _top(results, "recall", None), _pr_curve(results), _empty(results)]
     return PAGE.section("curves", [PAGE.text("curves", n_runs=list(n_runs))], figures)
 
 
@@ -83,7 +82,7 @@ def _pr_rows(results: Results) -> "pd.DataFrame":
     return rows.drop_duplicates([*_CELL, "precision", "recall"])  # radii without a further item give the same point
 
 
-def _figure(name: str, results: Results, rows: "pd.DataFrame", choices: dict[str, Any], **values: Any) -> Figure:
+def _figure(name: str, results: Results, rows: "pd.DataFrame", choices: Mapping[str, Any], **values: Any) -> Figure:
     return PAGE.figure(name, rows, choices, chart=series_scales(results.hashers), results=results, **values)
 
 
@@ -105,32 +104,36 @@ def _pr_curve(results: Results) -> Figure:
     return _figure("pr-curves", results, rows, results.combination, best=best, least=LEAST_RECALL)
 
 
-def _without_truth(results: Results) -> dict[str, Any]:
-    """Return the selection without its ground truth, on which neither balls nor buckets depend."""
-    return {column: value for column, value in results.combination.items() if column != "ground_truth"}
+def _of_codes(
+    results: Results, rows: "pd.DataFrame", *columns: str
+) -> "tuple[pd.DataFrame, dict[str, Any], pd.DataFrame]":
+    """Return some columns of rows, the selection without its ground truth, and the selected rows.
+
+    Neither balls nor buckets depend on the ground truth.
+    """
+    choices = {column: value for column, value in results.combination.items() if column != "ground_truth"}
+    rows = rows[[*choices, "hasher", *columns]]
+    return rows, choices, at(rows, **choices)
 
 
 def _empty(results: Results) -> Figure:
-    columns = ["feature", "split", "n_bits", "hasher", "radius", "value"]
-    truth, choices = results.place["ground_truth"], _without_truth(results)
-    rows = at(results.table["radii"], metric="empty", extension="none", ground_truth=truth)[columns]
-    here = at(rows, **choices, radius=BALL)
+    radii = at(results.table["radii"], metric="empty", extension="none", ground_truth=results.place["ground_truth"])
+    rows, choices, here = _of_codes(results, radii, "radius", "value")
+    here = at(here, radius=BALL)
     most, fewest = here.loc[here["value"].idxmax()], here.loc[here["value"].idxmin()]
     return _figure("empty-balls", results, rows, choices, radius=BALL, most=most, fewest=fewest)
 
 
 def _sizes(results: Results) -> Figure:
-    rows = results.table["buckets"][["feature", "split", "n_bits", "hasher", "rank", "items", "n_buckets"]]
-    choices = _without_truth(results)
-    here = at(rows, **choices).drop_duplicates("hasher")
+    rows, choices, here = _of_codes(results, results.table["buckets"], "rank", "items", "n_buckets")
+    here = here.drop_duplicates("hasher")
     fullest = here.loc[here["items"].idxmax()]
     return _figure("bucket-sizes", results, rows, choices, n_buckets=list(here["n_buckets"]), fullest=fullest)
 
 
 def _times(results: Results) -> Figure:
-    rows = results.table["lookups"][["feature", "split", "n_bits", "hasher", "radius", "codes", "milliseconds"]]
-    choices = _without_truth(results)
-    mean = at(rows, **choices).groupby("radius")[["codes", "milliseconds"]].mean()
+    rows, choices, here = _of_codes(results, results.table["lookups"], "radius", "codes", "milliseconds")
+    mean = here.groupby("radius")[["codes", "milliseconds"]].mean()
     values = {"radius": mean.index.max(), "first": mean.iloc[0], "last": mean.iloc[-1]}
     return _figure("lookup-times", results, rows, choices, n_queries=LOOKUP_QUERIES, n_items=LOOKUP_ITEMS, **values)
 
@@ -152,11 +155,10 @@ def _extended(results: Results) -> "pd.DataFrame":
     rows, cell = at(results.table["radii"], metric="RAMAP"), [*PLACE, "hasher", "n_bits"]
     rows = rows.merge(rows[rows["extension"] != "none"][cell].drop_duplicates(), on=cell)
     added = rows["extension_bits"].map(lambda bits: f" +{bits}" if bits else "")
-    rows = rows.assign(
-        codes=rows["extension"].map(_EXTENSIONS) + added, rank=rows["extension"].map([*_EXTENSIONS].index)
-    )
-    rows = results.ordered(rows.sort_values(["rank", "extension_bits"], kind="stable"))
-    return rows[[*cell, "codes", "radius", "value"]]
+    ranks = rows["extension"].map([*_EXTENSIONS].index)
+    rows = rows.assign(codes=rows["extension"].map(_EXTENSIONS) + added, rank=ranks)
+    rows = rows.sort_values(["rank", "extension_bits"], kind="stable")
+    return results.ordered(rows)[[*cell, "codes", "radius", "value"]]
 
 
 def extensions_section(results: Results) -> Section | None:
@@ -203,8 +205,10 @@ def _answer(means: "pd.DataFrame", place: Mapping[str, Any]) -> str:
     """Return in words which hasher finds the largest share at each size, for one feature, ground truth and split."""
     here = at(means, **{column: place[column] for column in PLACE}, c=1).sort_values("mean", kind="stable")
     best = here.drop_duplicates("n_bits", keep="last").sort_values("n_bits", ascending=False)
-    sizes = [f"{counted(-(-row.n_bits // 8), 'byte')} ({row.n_bits} bits)" for row in best.itertuples()]
-    shares = [f"{row.mean:.1%} with {size} by {row.hasher}" for size, row in zip(sizes, best.itertuples(), strict=True)]
+    shares = [
+        f"{row.mean:.1%} with {counted(-(-row.n_bits // 8), 'byte')} ({row.n_bits} bits) by {row.hasher}"
+        for row in best.itertuples()
+    ]
     k, n_runs = int(best["k"].iloc[0]), int(best["n_runs"].max())
     return PAGE.text("binarisation", k=k, shares=shares, place=place, n_runs=n_runs)
 
@@ -271,14 +275,6 @@ def _rescoring(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]
     for hasher, own in here.groupby("hasher", sort=False):
         reached = own[own["mean"] >= TARGET]["c"]
         factors.setdefault(most + 1 if reached.empty else int(reached.min()), []).append(hasher)
-    return PAGE.figure(
-        "rescoring",
-        means.drop(columns=["k", "std"]),
-        place,
-        chart=series_scales(results.hashers),
-        most=most,
-        k=int(here["k"].iloc[0]),
-        target=TARGET,
-        factors={f"more than {most}" if c > most else c: factors[c] for c in sorted(factors)},
-        place=place,
-    )
+    values = {"most": most, "k": int(here["k"].iloc[0]), "target": TARGET, "place": place}
+    values["factors"] = {f"more than {most}" if c > most else c: factors[c] for c in sorted(factors)}
+    return _figure("rescoring", results, means.drop(columns=["k", "std"]), place, **values)

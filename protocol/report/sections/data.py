@@ -22,15 +22,9 @@ from protocol.scores.statistics import why_not_shown
 from protocol.scores.summary import PLACE, at
 from protocol.styles import COLOURS
 
-WORDS = MappingProxyType(
-    {
-        "query": "test queries",
-        "database": "database",
-        "train": "training set",
-        "validation_query": "validation queries",
-        "validation_database": "validation database",
-    }
-)
+_TEST_WORDS = {"query": "test queries", "database": "database", "train": "training set"}
+_VALIDATION_WORDS = {"validation_query": "validation queries", "validation_database": "validation database"}
+WORDS = MappingProxyType(_TEST_WORDS | _VALIDATION_WORDS)
 _TEST, _OTHERS = ("query", "database"), ("validation_query", "validation_database", "train")
 _WHOLE, _NONE = "whole dataset", "in no partition"
 _ROLES = MappingProxyType({"ranked": COLOURS[2], "not ranked": COLOURS[9]})
@@ -75,20 +69,15 @@ def layouts(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int)
         rows, roles = list(dict.fromkeys(boxes["row"])), [role for role in _ROLES if role in set(boxes["role"])]
         scale = {"domain": roles, "range": [_ROLES[role] for role in roles]}
         train = parts.get("train", np.empty(0, dtype=np.int64))
-        figures.append(
-            PAGE.figure(
-                f"layout-{'-'.join(name.split())}",
-                boxes,
-                of="layout",
-                chart={"height": _ROW * len(rows), "items": [0, n_items], "rows": rows, "roles": scale},
-                name_of_split=name,
-                n_trained=len(train),
-                both=int(np.isin(train, parts["database"]).sum()),
-                n_queries=len(parts["query"]),
-                n_database=len(parts["database"]),
-                n_items=n_items,
-            )
-        )
+        sizes: dict[str, Any] = {
+            "n_trained": len(train),
+            "n_queries": len(parts["query"]),
+            "n_database": len(parts["database"]),
+        }
+        sizes |= {"both": int(np.isin(train, parts["database"]).sum()), "n_items": n_items}
+        chart = {"height": _ROW * len(rows), "items": [0, n_items], "rows": rows, "roles": scale}
+        file = f"layout-{'-'.join(name.split())}"
+        figures.append(PAGE.figure(file, boxes, of="layout", chart=chart, name_of_split=name, **sizes))
     return figures
 
 
@@ -205,15 +194,12 @@ def retrieved_section(results: Results) -> Section | None:
         text = PAGE.text("retrieved-elsewhere", results=default)
         return PAGE.section("retrieved", [text], context={"searches": []})
     rows = at(results.table["retrieved"], **results.place)
+    by_hasher = {hasher: at(rows, hasher=hasher) for hasher in _extremes(results)}
     searches = [
-        {
-            "hasher": hasher,
-            "share": at(rows, hasher=hasher)["relevant"].mean(),
-            "queries": [_query(results, own) for _, own in at(rows, hasher=hasher).groupby("query")],
-        }
-        for hasher in _extremes(results)
+        {"hasher": hasher, "queries": [_query(results, nearest) for _, nearest in rows.groupby("query")]}
+        for hasher, rows in by_hasher.items()
     ]
-    shares = {search["hasher"]: search["share"] for search in searches}
+    shares = {hasher: rows["relevant"].mean() for hasher, rows in by_hasher.items()}
     sentence = PAGE.text("retrieved", results=results, shares=shares)
     return PAGE.section("retrieved", [sentence], context={"searches": searches})
 
@@ -226,34 +212,21 @@ def _extremes(results: Results) -> list[str]:
 
 
 def _query(results: Results, rows: Any) -> dict[str, Any]:
-    number = int(rows["query"].iloc[0])
-    groups = [
-        {
-            "distance": distance,
-            "at_distance": int(own["at_distance"].iloc[0]),
-            "items": [
-                _shown(results, item) | {"relevant": bool(relevant)}
-                for item, relevant in zip(own["item"], own["relevant"], strict=True)
-            ],
-        }
-        for distance, own in rows.groupby("distance", sort=True)
-    ]
-    return _shown(results, number) | {"groups": groups}
+    groups = []
+    for distance, nearest in rows.groupby("distance", sort=True):
+        pairs = zip(nearest["item"], nearest["relevant"].astype(bool), strict=True)
+        items = [_shown(results, item) | {"relevant": relevant} for item, relevant in pairs]
+        groups.append({"distance": distance, "at_distance": int(nearest["at_distance"].iloc[0]), "items": items})
+    return _shown(results, int(rows["query"].iloc[0])) | {"groups": groups}
 
 
 def _shown(results: Results, number: int) -> dict[str, str]:
-    """Return an item's image and name."""
-    image = results.images[number : number + 1][0]
-    return {"png": _png(image), "name": _label(results, number)}
-
-
-def _label(results: Results, number: int) -> str:
-    """Return an item's classes, or its id."""
-    labels = results.items.get("labels")
+    """Return an item's image, and its classes or its id."""
+    image, labels = results.images[number : number + 1][0], results.items.get("labels")
     if labels is None:
-        return str(results.items["ids"][number].decode())
+        return {"png": _png(image), "name": str(results.items["ids"][number].decode())}
     names = np.flatnonzero(labels[number]) if labels.ndim == 2 else labels[number : number + 1]
-    return ", ".join(results.class_names[name] for name in names.tolist()) or "no class"
+    return {"png": _png(image), "name": ", ".join(results.class_names[name] for name in names.tolist()) or "no class"}
 
 
 def _png(image: NDArray[np.uint8]) -> str:
