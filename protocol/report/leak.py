@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocol.report.drawing import pictures
 from protocol.report.figure import listed, vega
-from protocol.scores.statistics import (
-    POWER,
-    TWO_RUNS,
-    detectable_effect,
-    holm,
-    mean_of,
-    shown_interval,
-)
+from protocol.scores.statistics import POWER, TWO_RUNS, detectable_effect, holm, mean_of, shown_interval
 from protocol.scores.tables import read_table
 
 if TYPE_CHECKING:

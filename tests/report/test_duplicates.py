@@ -93,10 +93,7 @@ def test_the_script_scores_the_other_queries_alone(root, tmp_path, monkeypatch):
     job = SimpleNamespace(
         wildcards=SimpleNamespace(feature="gist", hasher="itq"),
         params=SimpleNamespace(
-            dataset="cifar10",
-            metrics=["mAP", "precision@r0[micro]"],
-            undefined="zero",
-            splits=[("standard", 3)],
+            dataset="cifar10", metrics=["mAP", "precision@r0[micro]"], undefined="zero", splits=[("standard", 3)]
         ),
         input=SimpleNamespace(labels=tmp_path / "items.h5", splits=[splits], counts=counts, excluded=[]),
         output=SimpleNamespace(scores=tmp_path / "itq.csv"),

@@ -13,12 +13,7 @@ from protocol.report.figure import PAGE, Section
 from protocol.report.results import Results
 from protocol.report.sections.answer import answer_section
 from protocol.report.sections.conventions import conventions_section, splits_compared_section
-from protocol.report.sections.curves import (
-    appendix_section,
-    binarisation_section,
-    curves_section,
-    extensions_section,
-)
+from protocol.report.sections.curves import appendix_section, binarisation_section, curves_section, extensions_section
 from protocol.report.sections.data import duplicates_section, partitions_section, retrieved_section
 
 if TYPE_CHECKING:
