@@ -89,8 +89,8 @@ def figure_files(figures: Sequence[Figure]) -> dict[str, bytes]:
     a figure with choices, the pictures show what is drawn first.
     """
     files: dict[str, bytes] = {}
-    for figure, made in zip(figures, printed_pictures(figures), strict=True):
-        files |= {f"{figure.name}.{extension}": content for extension, content in made.items()}
+    for figure, content_of in zip(figures, printed_pictures(figures), strict=True):
+        files |= {f"{figure.name}.{extension}": content for extension, content in content_of.items()}
         kind, width = ("figure", r"\columnwidth") if figure.inches <= COLUMN_WIDTH else ("figure*", r"\textwidth")
         latex = (
             f"\\begin{{{kind}}}\n\\centering\n\\includegraphics[width={width}]{{{figure.name}}}\n"
@@ -147,12 +147,12 @@ def printed_pictures(figures: Sequence[Figure]) -> list[dict[str, bytes]]:
     inner = [int(0.8 * width) for width in widths]
     for _ in range(_MOST_PASSES):
         drawn = pictures(list(map(_spec, figures, inner)))
-        steps = [math.ceil(_width(own["svg"]) - width) for own, width in zip(drawn, widths, strict=True)]
+        steps = [math.ceil(_width(picture["svg"]) - width) for picture, width in zip(drawn, widths, strict=True)]
         if not any(steps):
             break
-        inner = [max(own - step, width // 3) for own, step, width in zip(inner, steps, widths, strict=True)]
+        inner = [max(panel - step, width // 3) for panel, step, width in zip(inner, steps, widths, strict=True)]
     drawn = pictures(list(map(_spec, figures, inner)), ("svg", "pdf", "png"), ppi=_PNG_DPI)
-    return [own | {"svg": _in_points(own["svg"])} for own in drawn]
+    return [picture | {"svg": _in_points(picture["svg"])} for picture in drawn]
 
 
 def _spec(figure: Figure, width: int) -> dict[str, Any]:

@@ -127,9 +127,9 @@ def convention_rows(
     """
     packed = (pair["query"], pair["database"], n_bits)
     counts = count(*packed, truths, index_order=True, bucket_sizes=False, largest_bucket=False, calls=calls)
-    for truth, own in counts.items():
-        remaining = np.delete(np.arange(own.n_queries), np.asarray(without, dtype=np.int64))
-        for row in spread_of(own.of_queries(remaining)):
+    for truth, labelled in counts.items():
+        remaining = np.delete(np.arange(labelled.n_queries), np.asarray(without, dtype=np.int64))
+        for row in spread_of(labelled.of_queries(remaining)):
             way = "both" if len(row.undefined) > 1 else row.undefined[0]
             undefined = {"zero": "0", "drop": "left out", "both": "no difference"}[way]
             values = (truth, n_bits, row.metric, undefined, " ".join(row.conventions), row.value)
@@ -231,6 +231,6 @@ def of_run(
             if n_bits == middle(lengths):
                 tables["conventions"] = convention_rows(pair, n_bits, truths, calls=len(codes_of), without=without)
                 tables["retrieved"] = retrieved_rows(pair, n_bits, truths, parts)
-            for name, own in tables.items():
-                rows[name] += [{"hasher": hasher} | row for row in own]
+            for name, more in tables.items():
+                rows[name] += [{"hasher": hasher} | row for row in more]
     return {name: pd.DataFrame(rows[name], columns=["hasher", *columns]) for name, columns in _COLUMNS.items()}

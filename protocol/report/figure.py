@@ -240,7 +240,7 @@ def listed(words: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def replaced(value: Any, text: Callable[[str], Any], mapping: Callable[[Mapping], Mapping] = lambda own: own) -> Any:
+def replaced(value: Any, text: Callable[[str], Any], mapping: Callable[[Mapping], Mapping] = lambda part: part) -> Any:
     """Return a specification with each text, and each mapping before its parts, replaced by what a function returns.
 
     Examples
@@ -278,7 +278,7 @@ def _filled(spec: Any, choices: Mapping[str, Any], rows: "pd.DataFrame") -> Any:
         else:
             there = set(rows[value["field"]])
             drawn = [i for i, name in enumerate(domain) if name in there]
-        return {**value, "scale": {key: [own[i] for i in drawn] for key, own in value["scale"].items()}}
+        return {**value, "scale": {key: [values[i] for i in drawn] for key, values in value["scale"].items()}}
 
     return replaced(spec, text, mapping)
 
@@ -415,10 +415,10 @@ def series_scales(series: Iterable[str] | Mapping[str, str], **legend: Any) -> d
         Further properties of the legend.
     """
     shown = dict(series) if isinstance(series, Mapping) else {name: name for name in series}
-    of_name = styles(shown.values())
-    own = [of_name[name] for name in shown.values()]
-    parts = {"colour": [style.colour for style in own], "shape": [style.marker for style in own]}
-    keys = json.dumps({name: style.key for name, style in zip(shown, own, strict=True)})
+    by_name = styles(shown.values())
+    shown_styles = [by_name[name] for name in shown.values()]
+    parts = {"colour": [style.colour for style in shown_styles], "shape": [style.marker for style in shown_styles]}
+    keys = json.dumps({name: style.key for name, style in zip(shown, shown_styles, strict=True)})
     return {
         **{part: {"domain": list(shown), "range": values} for part, values in parts.items()},
         "dodge": {"domain": list(shown)},

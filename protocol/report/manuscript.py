@@ -254,7 +254,7 @@ def _is_significant(
 
 def _tested(significant: Sequence[bool | None], is_marked: bool, n_pairs: int) -> str:
     """Return a sentence on the meaning of the mark, or on the reason why there is none."""
-    if all(own is None for own in significant):
+    if all(one is None for one in significant):
         return "There are too few runs to test the lead of the best value."
     test = f"{CONFIDENCE:.0%} interval of the paired difference over the runs, {CORRECTED}"
     start = f"{MARK}: the" if is_marked else "No"

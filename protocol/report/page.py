@@ -91,19 +91,19 @@ def shared_choices(
     """
     choices: dict[str, tuple[list[Any], Any]] = {}
     for column in SHARED:
-        own = [figure for figure in figures if column in figure.choices]
-        offered = [value for figure in own for value in figure.data[column].tolist()]
+        with_choice = [figure for figure in figures if column in figure.choices]
+        offered = [value for figure in with_choice for value in figure.data[column].tolist()]
         values = list(dict.fromkeys([selection[column] for selection in selections] or offered))
         if len(values) > 1:
-            first = selections[0] if selections else own[0].choices
+            first = selections[0] if selections else with_choice[0].choices
             choices[column] = (sorted(values) if column == "n_bits" else values, first[column])
     return choices
 
 
 def _drawn(figures: Sequence[Figure]) -> dict[str, str]:
     """Return the static pictures by the figures' names."""
-    made = pictures([figure.static for figure in figures])
-    return {figure.name: scaling(own["svg"].decode()) for figure, own in zip(figures, made, strict=True)}
+    drawn = pictures([figure.static for figure in figures])
+    return {figure.name: scaling(picture["svg"].decode()) for figure, picture in zip(figures, drawn, strict=True)}
 
 
 def _with_code(text: str) -> Any:

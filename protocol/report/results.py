@@ -238,7 +238,7 @@ class Results:
 
     def config_name(self, kind: str, name: str) -> str:
         """Return the name in the config file for a name in the tables; files and links use it."""
-        return next((own for own, shown in self.names.get(kind, {}).items() if shown == name), name)
+        return next((configured for configured, shown in self.names.get(kind, {}).items() if shown == name), name)
 
     def trained_on(self, rows: "pd.DataFrame") -> str:
         """Return `trained_on` for the hashers and the feature of some rows."""
@@ -328,11 +328,11 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
 
 def _libraries(paths: Iterable[str | Path]) -> dict[str, dict[str, int]]:
     """Return the number of files that were made with each version, by library."""
-    made: dict[str, Counter[str]] = {}
+    numbers: dict[str, Counter[str]] = {}
     for path in dict.fromkeys(map(str, paths)):
         for library, version in storage.read_provenance(path)["versions"].items():
-            made.setdefault(library, Counter())[version] += 1
-    return {library: dict(versions) for library, versions in made.items()}
+            numbers.setdefault(library, Counter())[version] += 1
+    return {library: dict(versions) for library, versions in numbers.items()}
 
 
 def read_examples(paths: Iterable[str | Path]) -> "dict[str, pd.DataFrame]":

@@ -119,9 +119,9 @@ def paired(rows: "pd.DataFrame", std: "pd.Series", n_runs: "pd.Series", shared: 
     """Return rows with the interval ``low`` to ``high`` of their ``difference``, a mean over runs."""
     half = half_width(std, n_runs, shared=shared)
     rows = rows.assign(low=rows["difference"] - half, high=rows["difference"] + half)
-    for metric, own in rows.groupby("metric"):
-        ends = shown_interval(own["low"], own["high"], n_runs[own.index], str(metric), difference=True)
-        rows.loc[own.index, ["low", "high"]] = np.column_stack(ends)
+    for metric, rows_of in rows.groupby("metric"):
+        ends = shown_interval(rows_of["low"], rows_of["high"], n_runs[rows_of.index], str(metric), difference=True)
+        rows.loc[rows_of.index, ["low", "high"]] = np.column_stack(ends)
     return rows
 
 

@@ -90,7 +90,7 @@ def _top(results: Results, metric: str, cutoff: int | None) -> Figure:
     """Return precision or recall of the top N; the sentence quotes the N nearest to `cutoff`, or else the largest."""
     rows = results.once(_top_rows, metric)
     here = at(rows, **results.combination)
-    n = here["N"].max() if cutoff is None else min(here["N"].unique(), key=lambda own: abs(own - cutoff))
+    n = here["N"].max() if cutoff is None else min(here["N"].unique(), key=lambda other: abs(other - cutoff))
     best = at(here, N=n).sort_values(metric, ascending=False, kind="stable").iloc[0]
     return _figure(f"{metric}-at-n", results, rows, results.combination, n=n, best=best)
 
@@ -222,7 +222,7 @@ def shares(results: Results) -> "pd.DataFrame":
     scores = results.run_scores
     nearest = {results.shown("ground_truth", name): k for name, k in nearest_truths(results.config).items()}
     k = scores["ground_truth"].map(nearest)
-    c = [_factor(*own) for own in zip(scores["metric"], k, strict=True)]
+    c = [_factor(*pair) for pair in zip(scores["metric"], k, strict=True)]
     rows = scores.assign(k=k, c=c).dropna(subset="c").astype({"k": int, "c": int})
     rows = rows.assign(shared=rows["split"].map(results.shared).astype(float))
     columns = [*_GROUP, "run"]
@@ -272,8 +272,8 @@ def _rescoring(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]
     here = at(means, **place)
     most = int(here["c"].max())
     factors: dict[int, list[str]] = {}
-    for hasher, own in here.groupby("hasher", sort=False):
-        reached = own[own["mean"] >= TARGET]["c"]
+    for hasher, points in here.groupby("hasher", sort=False):
+        reached = points[points["mean"] >= TARGET]["c"]
         factors.setdefault(most + 1 if reached.empty else int(reached.min()), []).append(hasher)
     values = {"most": most, "k": int(here["k"].iloc[0]), "target": TARGET, "place": place}
     values["factors"] = {f"more than {most}" if c > most else c: factors[c] for c in sorted(factors)}

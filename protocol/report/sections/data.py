@@ -139,7 +139,7 @@ def status(results: Results) -> list[Status]:
     distinct = results.findings.drop_duplicates(_OF_FINDINGS)
     for level in ("error", "warning"):
         if n := int((distinct["severity"] == level).sum()):
-            lines.append(Status(PAGE.text("status-audit", found=counted(n, level)), "table-findings", level))
+            lines.append(Status(PAGE.text("status-audit", findings=counted(n, level)), "table-findings", level))
     shares = at(results.table["curves"], metric="without_relevant")
     for worst in shares[shares["value"] > 0].nlargest(1, "value").itertuples():
         lines.append(Status(PAGE.text("status-undefined", worst=worst), "meanings", "warning"))
