@@ -338,28 +338,33 @@ def _tables(name: str, entry: _Entry, data: FigureData) -> Drawn:
     """Return a table with those blocks for which we have a method of the paper, and the blocks that are missing."""
     import pandas as pd
 
-    rows_of = {block["title"]: _of_block(block, entry, data) for block in entry["blocks"]}
-    blocks = [block for block in entry["blocks"] if len(rows_of[block["title"]])]
-    absent = [title for title, rows in rows_of.items() if rows.empty]
-    missing = f"{listed(absent)}: {entry['needs']}" if absent else ""
+    blocks, missing = _blocks(entry, data)
     if not blocks:
         return Drawn(missing=missing)
-    columns = itertools.chain.from_iterable(_columns(block, entry, rows_of[block["title"]]) for block in blocks)
+    columns = itertools.chain.from_iterable(_columns(block, entry, rows) for block, rows in blocks)
     means, methods = pd.concat(columns, axis=1).dropna(how="all"), [*entry["methods"]]
     means = means.loc[sorted(means.index, key=lambda line: (methods.index(line[0]), line[1] != "printed"))]
     texts = means.map(lambda mean: ABSENT if math.isnan(mean) else f"{mean:.{entry['digits']}f}")
     by_source = means.groupby(level=1)
-    metrics = sorted(set(pd.concat(rows_of.values())["metric"]))
+    metrics = sorted(set(pd.concat([rows for _, rows in blocks])["metric"]))
     table = Table(
         file_name(name),
         f"{entry['caption']} Metric: {listed(metrics)}. Bold: the best of each source.",
-        ["method", "source", *(f"{n_bits} bits" for block in blocks for n_bits in block["n_bits"])],
+        ["method", "source", *(f"{n_bits} bits" for block, _ in blocks for n_bits in block["n_bits"])],
         [[*key, *row] for key, *row in texts.itertuples()],
         n_labels=2,
         strong=cells((means == by_source.transform("max")) & (by_source.transform("count") > 1), n_labels=2),
-        groups=[[("", 2), *((block["title"], len(block["n_bits"])) for block in blocks)]],
+        groups=[[("", 2), *((block["title"], len(block["n_bits"])) for block, _ in blocks)]],
     )
     return Drawn(tables=[table], missing=missing)
+
+
+def _blocks(entry: _Entry, data: FigureData) -> "tuple[list[tuple[_Entry, pd.DataFrame]], str]":
+    """Return the blocks for which we have a method of the paper, with our rows, and what is missing of the others."""
+    blocks = [(block, _of_block(block, entry, data)) for block in entry["blocks"]]
+    absent = [block["title"] for block, rows in blocks if rows.empty]
+    missing = f"{listed(absent)}: {entry['needs']}" if absent else ""
+    return [(block, rows) for block, rows in blocks if len(rows)], missing
 
 
 def _columns(block: _Entry, entry: _Entry, rows: "pd.DataFrame") -> "Iterator[pd.Series]":
