@@ -1,4 +1,4 @@
-"""The styles of methods: fixed by their names, distinct, and legible on the page."""
+"""The styles of methods: fixed by their names, distinct, and distinguishable in grey and for colour-blind readers."""
 
 import itertools
 import json
@@ -13,7 +13,14 @@ from protocol.report.sections import sections
 from protocol.styles import COLOURS, styles
 
 DEFAULT = ["lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh"]
-LUMINANCE = [0.2126, 0.7152, 0.0722]  # of linear red, green and blue
+# The matrices of Machado, Oliveira and Fernandes (2009), on linear RGB, at full severity.
+VISION = {
+    "normal": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+}
+XYZ = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
 
 
 def linear(colour):
@@ -21,8 +28,14 @@ def linear(colour):
     return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
 
 
+def lab(rgb):
+    xyz = np.array(XYZ) @ np.clip(rgb, 0, 1) / np.sum(XYZ, axis=1)
+    x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
 def contrast(colour, page):
-    dark, light = sorted(0.05 + linear(own) @ LUMINANCE for own in (colour, page))
+    dark, light = sorted(0.05 + linear(own) @ XYZ[1] for own in (colour, page))
     return light / dark
 
 
@@ -52,6 +65,12 @@ def test_text_and_marks_stand_out_from_the_page(html, theme):
     assert min(contrast(colour, named["page"]) for colour in COLOURS) >= 3
     for ink, ground in itertools.product(("ink", "soft", "accent", "right", "wrong"), ("page", "wash")):
         assert contrast(named[ink], named[ground]) >= 4.5, (ink, ground)
+
+
+@pytest.mark.parametrize("vision", list(VISION))
+def test_every_two_colours_differ_for_colour_blind_readers(vision):
+    seen = [lab(np.array(VISION[vision]) @ linear(colour)) for colour in COLOURS]
+    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) >= 20
 
 
 def test_a_figure_of_lines_has_one_legend_with_lines_and_markers(results):
