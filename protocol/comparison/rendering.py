@@ -14,8 +14,7 @@ from protocol.checks import counted, need, printable
 from protocol.comparison.differences import PLURAL, UNCORRECTED, UNTESTED, ComparedTable, Difference, sign_of
 from protocol.comparison.matching import OF_METRIC
 from protocol.comparison.reading import RUN, Score, Values
-from protocol.report.description import PAGE, series_scales
-from protocol.report.figure import ABSENT, Figure, Section, between, decimals, listed, spread
+from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, decimals, listed, series_scales, spread
 from protocol.scores.metadata import NONE_EXCLUDED, PROTOCOL
 from protocol.scores.statistics import (
     CONFIDENCE,

@@ -16,7 +16,7 @@ from project import SMALL
 
 from protocol import configuration, registry
 from protocol.checks import ProtocolError
-from protocol.report.printing import file_name
+from protocol.report.drawing import file_name
 from protocol.shipped import configs
 
 MODALITIES = {
