@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol import cli, papers, registry
-from protocol.cli._explanation import entries, properties
+from protocol.cli.list import entries, properties
 from protocol.configuration.options import options, plain
 from protocol.configuration.schema import filled, keys, phrase
 from protocol.shipped import configs, description

@@ -40,6 +40,8 @@ get, names
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from protocol import provenance
+
 if TYPE_CHECKING:
     from protocol.auditing import Evidence as Evidence
     from protocol.auditing import audit as audit
@@ -66,7 +68,7 @@ if TYPE_CHECKING:
     from protocol.splits import load_split as load_split
     from protocol.verification import verify as verify
 
-__version__ = "0.1.0"
+__version__ = provenance.VERSION
 
 _NAMES = {
     "auditing": "Evidence audit",

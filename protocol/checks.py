@@ -66,8 +66,8 @@ def printable(text: str, *, keep: str = "") -> str:
     'a\\x1b[31mb\\n'
     """
 
-    def escape(found: re.Match[str]) -> str:
-        return found[0] if found[0] in keep else found[0].encode("unicode_escape").decode("ascii")
+    def escape(character: re.Match[str]) -> str:
+        return character[0] if character[0] in keep else character[0].encode("unicode_escape").decode("ascii")
 
     return _CONTROL.sub(escape, text)
 
@@ -208,11 +208,11 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
     hint = _suggestion(str(value), allowed)
     named = " or ".join(filter(None, (", ".join(allowed[:-1]), *allowed[-1:])))
     where, colon, kind = name.rpartition(": ")
-    kind, place = re.split("(?= (?:of|in) )|$", kind, maxsplit=1)
+    kind, owner = re.split("(?= (?:of|in) )|$", kind, maxsplit=1)
     is_long = len(allowed) > _FEW
-    if named and not any((listing, place, is_long)):
+    if named and not any((listing, owner, is_long)):
         raise ProtocolError(f"{name} must be {named}, got {value!r}.{hint}")
-    unknown = f"{where}{colon}{'unknown' if colon else 'Unknown'} {kind} {value!r}{place}"
+    unknown = f"{where}{colon}{'unknown' if colon else 'Unknown'} {kind} {value!r}{owner}"
     if is_long and listing:
         raise ProtocolError(f"{unknown}.{hint} `{listing}` lists all {len(allowed)}.")
     if is_long and hint:

@@ -158,12 +158,12 @@ def rows_of_split(stored: Mapping[str, NDArray], database: NDArray[np.int64], sp
     split : str, default=""
     """
     image = _arrays_of(stored, split)["image"]
-    found = np.empty(len(image), dtype=bool)
+    mask = np.empty(len(image), dtype=bool)
     for start in range(0, len(image), _BLOCK):
         block = np.asarray(image[start : start + _BLOCK])
-        place = np.minimum(np.searchsorted(database, block), len(database) - 1)
-        found[start : start + _BLOCK] = database[place] == block
-    return found
+        position = np.minimum(np.searchsorted(database, block), len(database) - 1)
+        mask[start : start + _BLOCK] = database[position] == block
+    return mask
 
 
 def of_shard(
@@ -181,12 +181,12 @@ def of_shard(
         The part of the database.
     split : str, default=""
     """
-    arrays, seen, chosen = _arrays_of(stored, split), 0, []
+    arrays, seen, parts = _arrays_of(stored, split), 0, []
     for start in range(0, len(rows), _BLOCK):
-        here = start + np.flatnonzero(rows[start : start + _BLOCK])
-        chosen.append(here[max(0, part.start - seen) : max(0, part.stop - seen)])
-        seen += here.size
-    positions = np.concatenate(chosen)
+        rows_of_block = start + np.flatnonzero(rows[start : start + _BLOCK])
+        parts.append(rows_of_block[max(0, part.start - seen) : max(0, part.stop - seen)])
+        seen += rows_of_block.size
+    positions = np.concatenate(parts)
     first, last = positions[0], positions[-1] + 1
     for n_bits in _lengths(arrays):
         items = np.asarray(arrays[f"{n_bits}/items"][first:last])[positions - first]

@@ -69,11 +69,11 @@ def styles(names: Iterable[str]) -> dict[str, Style]:
     >>> styles(["mine", "itq"])["itq"] == styles(["itq", "lsh"])["itq"]
     True
     """
-    given, n = list(dict.fromkeys(names)), len(COLOURS)
-    places: dict[str, int] = {}
-    for name in sorted(given, key=lambda name: (name not in _FIRST, name)):
+    methods, n = list(dict.fromkeys(names)), len(COLOURS)
+    numbers: dict[str, int] = {}
+    for name in sorted(methods, key=lambda name: (name not in _FIRST, name)):
         first = _FIRST.index(name) if name in _FIRST else zlib.crc32(name.encode())
-        free = (n * cycle + (first + step) % n for cycle in range(len(given)) for step in range(n))
-        places[name] = next(place for place in free if place not in places.values())
+        free = (n * cycle + (first + step) % n for cycle in range(len(methods)) for step in range(n))
+        numbers[name] = next(place for place in free if place not in numbers.values())
     # The markers are shifted in every cycle of twelve.
-    return {name: Style(COLOURS[places[name] % n], MARKERS[sum(divmod(places[name], n)) % n]) for name in given}
+    return {name: Style(COLOURS[numbers[name] % n], MARKERS[sum(divmod(numbers[name], n)) % n]) for name in methods}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from protocol import __version__, counting, registry
+from protocol import counting, registry
 from protocol.checks import ProtocolError, counted, integer, need
 from protocol.comparison.reading import FILES, explained, read_json
 from protocol.evaluation import Codes, Evaluation, Judgments, Nearest, Outputs, Relevant, bucket_search, evaluate
@@ -27,7 +27,7 @@ from protocol.evaluation.ground_truth import Truth, only_truth
 from protocol.evaluation.printed import Printed, json_text
 from protocol.evaluation.progress import Progress, stage
 from protocol.metrics import evaluate_extended, in_database_order, mean
-from protocol.provenance import checksums, storage
+from protocol.provenance import VERSION, checksums, storage
 from protocol.scores import summary as tables
 from protocol.scores.tables import DIGITS as _OF_TABLES
 from protocol.scores.tables import Table
@@ -66,16 +66,16 @@ _FEW = 10  # at most this many cells of a table are listed
 
 
 class Check(NamedTuple):
-    """One line of a verification: the outcome, such as "fails", its place in the record, and what was compared."""
+    """One line of a verification: the outcome, such as "fails", its subject, and what was compared."""
 
     outcome: str
-    place: str
+    subject: str
     text: str
     n_values: int = 0
     """The number of values that were recomputed, and are the same."""
 
     def __str__(self) -> str:
-        return f"{self.outcome:<{len(UNCHECKED)}}  {self.place}: {self.text}"
+        return f"{self.outcome:<{len(UNCHECKED)}}  {self.subject}: {self.text}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,7 +114,7 @@ class Verification(Printed):
             n = sum(check.outcome == UNCHECKED for check in self.checks)
             lines = f"; {counted(n, 'line')} above not checked" if n else ""
             return f"{self.file}: verified: {counted(self.n_values, 'value')} recomputed{lines}."
-        problem = (f"{check.place}: {check.text.rstrip('.')}" for check in self.failures)
+        problem = (f"{check.subject}: {check.text.rstrip('.')}" for check in self.failures)
         return f"{self.file}: not verified: {next(problem, 'no value was recomputed')}."
 
     def parts(self) -> list[str | Table]:
@@ -186,7 +186,7 @@ def verify(
     ...     evaluate([[0, 1]], [[0, 1], [1, 1]], **labels, metrics="mAP").write_json(path)
     ...     same = verify(path, [[0, 1]], [[0, 1], [1, 1]], **labels)
     ...     other = verify(path, [[0, 1]], [[0, 1], [1, 0]], **labels)
-    >>> same.holds, other.holds, other.failures[0].place
+    >>> same.holds, other.holds, other.failures[0].subject
     (True, False, 'database codes')
     """
     integer(digits, "digits", maximum=DIGITS)
@@ -200,17 +200,16 @@ def verify(
         if digits != DIGITS or any(one is not None for one in inputs):
             raise ProtocolError(f"{path}: codes, a ground truth, lists and digits need a JSON file, not a folder.")
         return _verify_folder(path, progress)
-    of_record, given = _Record(path, read_json(path)), (query_codes, database_codes)
-    checks = list[Check]()
+    checks, stored = list[Check](), _Record(path, read_json(path))
     try:
         with explained(path):
-            codes = list(map(of_record.codes, ("query_codes", "database_codes"), given))
-            source = of_record.truth(query_labels, database_labels, truth)
-            evaluation, expected = of_record.computed(codes, source, threads, progress)
-            checks += of_record.compared(expected, digits)
-            checks += of_record.files(evaluation)
-            checks += of_record.split(lists)
-            checks += of_record.others(expected)
+            codes = [stored.codes("query_codes", query_codes), stored.codes("database_codes", database_codes)]
+            source = stored.truth(query_labels, database_labels, truth)
+            evaluation, computed = stored.computed(codes, source, threads, progress)
+            checks += stored.compared(computed, digits)
+            checks += stored.files(evaluation)
+            checks += stored.split(lists)
+            checks += stored.others(computed)
             checks += (Check(NOTE, name, text) for name, text in evaluation.code_utilisation.sentences().items())
     except (ProtocolError, OSError) as error:
         checks.append(Check(FAILS, "recomputation", str(error)))
@@ -219,7 +218,7 @@ def verify(
 
 def audit_checks(audited: "Audit") -> Iterator[Check]:
     """Yield a failed check for each error that an audit found, or else one that holds."""
-    errors = [one for found in audited.findings.values() for one in found if one.severity == "error"]
+    errors = [one for findings in audited.findings.values() for one in findings if one.severity == "error"]
     yield from (Check(FAILS, "audit", f"{one.name}: {one.count:,} ({', '.join(one.examples[:3])})") for one in errors)
     if not errors:
         yield Check(HOLDS, "audit", f"no error; the split protocol is {audited.runs[0].name}")
@@ -235,48 +234,51 @@ class _Record:
     path: Path
     content: dict[str, Any]
 
-    @property
-    def inputs(self) -> Mapping[str, Any]:
-        """The files of the inputs, relative to the record; those of codes have their encoding."""
-        return self.content.get("inputs") or {}
+    def recorded_input(self, role: str) -> Mapping[str, Any]:
+        """Return the file of an input, with the encoding of codes; {} if the record does not name it."""
+        recorded = (self.content.get("inputs") or {}).get(role) or {}
+        return recorded if isinstance(recorded, dict) else {"file": recorded}
 
-    def file(self, role: str, given: Any = None) -> Any:
-        """Return an input: the given one, or else the file that the record names, or None."""
-        recorded = self.inputs.get(role)
-        name = recorded["file"] if isinstance(recorded, dict) else recorded
-        return str(self.path.parent / name) if given is None and name is not None else given
+    def file(self, role: str) -> str | None:
+        """Return the path of an input that the record names, relative to the record, or None."""
+        name = self.recorded_input(role).get("file")
+        return None if name is None else str(self.path.parent / name)
 
-    def codes(self, role: str, given: Any) -> Codes | Outputs:
-        """Return the codes of one side in the recorded encoding, unless they have their own."""
-        values = self.file(role, given)
+    def codes(self, role: str, values: Any) -> Codes | Outputs:
+        """Return the codes of one side, or else of the file that the record names, in the recorded encoding."""
+        encoding = {name: self.content[name] for name in ("n_bits", "binarize")}
+        of_file = dict(self.recorded_input(role))
+        of_file.pop("file", None)
+        encoding = encoding | of_file if values is None else of_file | encoding
+        values = self.file(role) if values is None else values
         if values is None:
             raise ProtocolError(f"{role.replace('_', ' ')} are missing: the record does not name their file.")
         if isinstance(values, Codes):
             return replace(values, n_bits=values.n_bits or self.content["n_bits"])
-        if isinstance(values, Outputs):
-            return values
-        if role == "query_codes" and self.content["ranking"] == "asymmetric":
-            return Outputs(values)
-        of_file = {name: one for name, one in self.inputs.get(role, {}).items() if name != "file"}
-        of_record = {name: self.content[name] for name in ("n_bits", "binarize")}
-        return Codes(values, **(of_record | of_file if given is None else of_file | of_record))
+        is_real = role == "query_codes" and self.content["ranking"] == "asymmetric"
+        return values if isinstance(values, Outputs) else Outputs(values) if is_real else Codes(values, **encoding)
 
     def truth(self, query_labels: Any, database_labels: Any, truth: Any) -> Truth:
-        """Return the ground truth: the inputs that were given, or else the files that the record names."""
+        """Return the ground truth of the arguments, or else of the files that the record names."""
         nearest = self.content.get("nearest")
         if truth is None and query_labels is None and database_labels is None:
-            if lists := self.file("relevance"):
-                ids = self.file("query_ids"), self.file("database_ids")
-                truth = Judgments(lists, *ids) if all(ids) else Relevant(lists)
-            elif nearest:
-                truth = Nearest(self.file("query_vectors"), self.file("database_vectors"))
+            truth = self.recorded_truth()
         if isinstance(truth, Nearest) and nearest:
             k, distance, relevant = (nearest[name] for name in ("numbers", "distance", "relevant"))
             truth = replace(truth, k=k, distance=distance, relevant=relevant)
-        if truth is not None:
-            return only_truth(query_labels, database_labels, truth)
-        labels = self.file("query_labels", query_labels), self.file("database_labels", database_labels)
-        return only_truth(*labels, None)
+        if truth is None:
+            query_labels = self.file("query_labels") if query_labels is None else query_labels
+            database_labels = self.file("database_labels") if database_labels is None else database_labels
+        return only_truth(query_labels, database_labels, truth)
+
+    def recorded_truth(self) -> Judgments | Relevant | Nearest | None:
+        """Return the ground truth of the files that the record names; None if it is labels."""
+        if relevance := self.file("relevance"):
+            ids = self.file("query_ids"), self.file("database_ids")
+            return Judgments(relevance, *ids) if all(ids) else Relevant(relevance)
+        if self.content.get("nearest"):
+            return Nearest(self.file("query_vectors"), self.file("database_vectors"))
+        return None
 
     def computed(
         self, codes: list[Any], truth: Any, threads: int, progress: Progress
@@ -303,14 +305,14 @@ class _Record:
             expected |= searched.content()
         return evaluation, json.loads(json_text(expected))
 
-    def compared(self, expected: Mapping[str, Any], digits: int) -> Iterator[Check]:
+    def compared(self, computed: Mapping[str, Any], digits: int) -> Iterator[Check]:
         """Yield the fields that differ from the computed ones, those of the inputs first, and the equal ones."""
         same = []
-        for key, value in sorted(expected.items(), key=lambda field: field[0] not in _CALLED):
+        for key, value in sorted(computed.items(), key=lambda field: field[0] not in _CALLED):
             if key in (*_NAMES, "version"):
                 continue
             different = dict(_differences(self.content.get(key, _ABSENT), value, digits))
-            yield from (Check(FAILS, _place(key, *place), text) for place, text in different.items())
+            yield from (Check(FAILS, _subject(key, *keys), text) for keys, text in different.items())
             if key == "metrics":
                 held = {name: mean for name, mean in value.items() if not {(), (name,)} & different.keys()}
                 yield from (Check(HOLDS, name, json.dumps(mean), 1) for name, mean in held.items())
@@ -319,35 +321,45 @@ class _Record:
         yield Check(HOLDS, "as recorded", ", ".join(same) or "nothing")
 
     def files(self, evaluation: Evaluation) -> Iterator[Check]:
-        """Yield the checks of the CSV files to which the record refers, each with the first line that differs."""
+        """Yield the checks of the CSV files to which the record refers, each with the first cell that differs."""
         for key in FILES:
-            if reference := self.content.get(key):
-                file = self.path.parent / reference["file"]
-                yield _same_file(key, file, reference)
-                if file.is_file():
-                    with tempfile.TemporaryDirectory() as folder:
-                        computed = Path(folder, "computed.csv")
-                        getattr(evaluation, f"write_{key}")(computed)
-                        if difference := _first_difference(file, computed):
-                            yield Check(FAILS, key, difference)
+            if not (reference := self.content.get(key)):
+                continue
+            file = self.path.parent / reference["file"]
+            yield _same_file(key, file, reference)
+            if file.is_file():
+                with tempfile.TemporaryDirectory() as folder:
+                    computed = Path(folder, "computed.csv")
+                    getattr(evaluation, f"write_{key}")(computed)
+                    for keys, text in itertools.islice(_differences(_rows(file), _rows(computed), DIGITS), 1):
+                        cells = text.replace('"', "")  # a cell is text, most often a number
+                        yield Check(FAILS, key, f"{file.name}: {', '.join(keys)}: {cells}")
 
-    def split(self, given: Mapping[str, str | Path] | None) -> Iterator[Check]:
+    def split(self, lists: Mapping[str, str | Path] | None) -> Iterator[Check]:
         """Yield the checks of the lists of the split, or else of its declared sizes."""
-        from protocol.auditing import audit
-
         recorded = self.content.get("lists") or {}
-        files = {part: self.path.parent / one["file"] for part, one in recorded.items()} | dict(given or {})
-        same = [_same_file(f"list of {part}", Path(files[part]), one) for part, one in recorded.items()]
-        yield from same
+        files = {part: self.path.parent / one["file"] for part, one in recorded.items()} | dict(lists or {})
+        yield from [_same_file(f"list of {part}", Path(files[part]), one) for part, one in recorded.items()]
         name = self.content.get("split")
         protocol = name if name in registry.names("split") else None
-        if not files or not all(Path(file).is_file() for file in files.values()):
-            declared = None if protocol is None else registry.get("split", protocol)
-            if declared is not None and not declared.open:
-                sizes = declared.sizes({}, n_items=declared.n_items, n_classes=declared.n_classes)
-                yield from self.sizes(sizes, f"declared by {protocol}")
-            yield Check(UNCHECKED, "audit", "needs the lists of the split")
+        if files and all(Path(file).is_file() for file in files.values()):
+            yield from self.audited(files, protocol)
             return
+        if protocol is not None:
+            yield from self.declared(protocol)
+        yield Check(UNCHECKED, "audit", "needs the lists of the split")
+
+    def declared(self, protocol: str) -> Iterator[Check]:
+        """Yield the checks of the sizes that a split protocol declares, if it declares any."""
+        declared = registry.get("split", protocol)
+        if not declared.open:
+            sizes = declared.sizes({}, n_items=declared.n_items, n_classes=declared.n_classes)
+            yield from self.sizes(sizes, f"declared by {protocol}")
+
+    def audited(self, files: dict[str, Any], protocol: str | None) -> Iterator[Check]:
+        """Yield the checks of the sizes and of the audit of a split, given by its lists or its file."""
+        from protocol.auditing import audit
+
         whole = [files.pop("split")] if "split" in files else []
         audited = audit(*whole, protocol=protocol, **files)
         yield from self.sizes({part: len(rows) for part, rows in audited.runs[0].split.entries.items()}, "listed")
@@ -361,25 +373,25 @@ class _Record:
                 outcome = HOLDS if size == self.content[field] else FAILS
                 yield Check(outcome, field, f"{self.content[field]:,} recorded, {size:,} {where}")
 
-    def others(self, expected: Mapping[str, Any]) -> Iterator[Check]:
+    def others(self, computed: Mapping[str, Any]) -> Iterator[Check]:
         """Yield the fields that can't be computed, and another version."""
         if names := [name for name in _NAMES if self.content.get(name) is not None]:
             yield Check(UNCHECKED, ", ".join(names), "names, which nothing but the record states")
-        if others := [key for key in self.content if key not in (*expected, "inputs", "lists", *FILES)]:
+        if others := [key for key in self.content if key not in (*computed, "inputs", "lists", *FILES)]:
             yield Check(UNCHECKED, ", ".join(others), "not recomputed")
-        if (version := self.content.get("version")) != __version__:
-            yield Check(NOTE, "version", f"{version} recorded, {__version__} installed")
+        if (version := self.content.get("version")) != VERSION:
+            yield Check(NOTE, "version", f"{version} recorded, {VERSION} installed")
 
 
-def _place(key: str, *place: str) -> str:
+def _subject(key: str, *keys: str) -> str:
     """Return the name of a field in messages; a digest is called by what it identifies."""
     if key not in _CALLED:
-        return ": ".join(place if key == "metrics" and place else (key, *place))
-    return " ".join((*place, _CALLED[key]))
+        return ": ".join(keys if key == "metrics" and keys else (key, *keys))
+    return " ".join((*keys, _CALLED[key]))
 
 
 def _differences(
-    recorded: Any, computed: Any, digits: int, place: tuple[str, ...] = ()
+    recorded: Any, computed: Any, digits: int, keys: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield the places in which two values of JSON differ, and both values in words."""
     if isinstance(recorded, list) and isinstance(computed, list) and len(recorded) == len(computed):
@@ -387,10 +399,10 @@ def _differences(
     if isinstance(recorded, dict) and isinstance(computed, dict):
         for key in recorded | computed:
             both = recorded.get(key, _ABSENT), computed.get(key, _ABSENT)
-            yield from _differences(*both, digits, (*place, key))
+            yield from _differences(*both, digits, (*keys, key))
     elif not _equal(recorded, computed, digits):
         rounding = "" if not _equal(recorded, computed, _ROUNDED) else f"; the same to {_ROUNDED} digits, see --digits"
-        yield place, f"{_shown(recorded, computed)} recorded, {_shown(computed, recorded)} computed{rounding}"
+        yield keys, f"{_shown(recorded, computed)} recorded, {_shown(computed, recorded)} computed{rounding}"
 
 
 def _equal(recorded: Any, computed: Any, digits: int) -> bool:
@@ -409,28 +421,19 @@ def _shown(value: Any, other: Any) -> str:
     return f"{json.dumps(value):.{_LONGEST}}"
 
 
-def _same_file(place: str, file: Path, reference: Mapping[str, Any]) -> Check:
+def _same_file(subject: str, file: Path, reference: Mapping[str, Any]) -> Check:
     """Return the check of a recorded file's digest."""
     if not file.is_file():
-        return Check(FAILS, place, f"{file} is missing")
+        return Check(FAILS, subject, f"{file} is missing")
     if storage.file_sha256(file) == reference["sha256"]:
-        return Check(HOLDS, place, file.name)
-    return Check(FAILS, place, f"{file.name} is another file than the recorded one: its SHA-256 differs")
+        return Check(HOLDS, subject, file.name)
+    return Check(FAILS, subject, f"{file.name} is another file than the recorded one: its SHA-256 differs")
 
 
-def _first_difference(file: Path, computed: Path) -> str:
-    """Return the first cell of a CSV file that differs from the computed one, by column; empty if there is none."""
-    rows, due = (
-        list(csv.DictReader(path.read_text(encoding="utf-8-sig", errors="replace").splitlines(), restkey="(none)"))
-        for path in (file, computed)
-    )
-    nothing: dict[str, str] = {}
-    for line, (row, expected) in enumerate(itertools.zip_longest(rows, due, fillvalue=nothing), 2):
-        for column in expected | row:
-            if row.get(column) != expected.get(column):
-                values = f"{row.get(column)} recorded, {expected.get(column)} computed"
-                return f"{file.name}: line {line}, {column}: {values}"
-    return ""
+def _rows(file: Path) -> dict[str, dict[str, Any]]:
+    """Return the cells of a CSV file by line and column."""
+    lines = file.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+    return {f"line {number}": row for number, row in enumerate(csv.DictReader(lines, restkey="(none)"), 2)}
 
 
 # Tables
@@ -449,48 +452,49 @@ def _verify_folder(folder: Path, progress: Progress = None) -> Verification:
     if not folders:
         raise ProtocolError(f"{folder}: no tables of an experiment (*.csv) in this folder or its subfolders.")
     checks = ((one.name, check) for one in map(Path.resolve, folders) for check in _of_folder(one, progress))
-    return Verification(str(folder), tuple(check._replace(place=f"{name}/{check.place}") for name, check in checks))
+    return Verification(str(folder), tuple(check._replace(subject=f"{name}/{check.subject}") for name, check in checks))
 
 
 def _of_folder(folder: Path, progress: Progress) -> Iterator[Check]:
     """Yield the checks of the tables in a folder."""
-    import pandas as pd
-
-    stored = {}
+    stored, checks = dict[str, "pd.DataFrame"](), list[Check]()
     for path in sorted(folder.glob("*.csv")):
         try:
-            checksums.verify(path, required=False)
-            table = pd.read_csv(path)
-            for column in table.columns.intersection(_NUMBERS if "metric" in table else ()):
-                table[column] = pd.to_numeric(table[column])
-            stored[path.name] = table.assign(line=range(2, len(table) + 2))
+            stored[path.name] = _read(path)
         except ValueError as error:  # those of pandas and of this package
             yield Check(FAILS, path.name, " ".join(str(error).split()))
-    checks, codes = list[Check](), sorted(folder.glob("*/*/run*/*/codes.h5"))
-    parts = {"tables": _means(stored)}
+    parts, codes = {"tables": _means(stored)}, sorted(folder.glob("*/*/run*/*/codes.h5"))
     if codes and stored.keys() >= _KEYS.keys():
         of_audit = _audited(folder, stored.get("audit.csv"))
         parts["codes"] = itertools.chain(_from_codes(folder, codes, stored, progress), of_audit)
-    for place, part in parts.items():
+    for name, part in parts.items():
         try:
             checks += part
         except (LookupError, ValueError, OSError) as error:  # a missing column, and columns that pandas can't compare
-            checks.append(Check(FAILS, place, f"{type(error).__name__}: {' '.join(str(error).split())}"))
+            checks.append(Check(FAILS, name, f"{type(error).__name__}: {' '.join(str(error).split())}"))
     yield from checks
-    if others := [name for name in stored if name not in {check.place for check in checks}]:
+    if others := [name for name in stored if name not in {check.subject for check in checks}]:
         yield Check(UNCHECKED, ", ".join(others), "the codes, or the runs, from which they were computed are not there")
 
 
-def _with(stored: _Tables, *columns: str) -> "list[tuple[str, pd.DataFrame]]":
-    """Return the tables that have a metric and other columns."""
-    return [(name, table) for name, table in stored.items() if {"metric", *columns} <= set(table)]
+def _read(path: Path) -> "pd.DataFrame":
+    """Return a table with its lines; its checksum is verified if it has one."""
+    import pandas as pd
+
+    checksums.verify(path, required=False)
+    table = pd.read_csv(path)
+    for column in table.columns.intersection(_NUMBERS if "metric" in table else ()):
+        table[column] = pd.to_numeric(table[column])
+    return table.assign(line=range(2, len(table) + 2))
 
 
 def _means(stored: _Tables) -> Iterator[Check]:
     """Yield the check of each table of means for which another table has the values of all runs."""
-    pairs = itertools.product(_with(stored, "run", "value"), _with(stored, "mean", "std", "n_runs"))
-    for (of_runs, values), (name, every) in pairs:
-        means = every[every["extension"] == "none"] if "extension" in every and "extension" not in values else every
+    by_metric = {name: table for name, table in stored.items() if "metric" in table}
+    with_values = [(name, table) for name, table in by_metric.items() if {"run", "value"} <= set(table)]
+    with_means = [(name, table) for name, table in by_metric.items() if {"mean", "std", "n_runs"} <= set(table)]
+    for (of_runs, values), (name, every) in itertools.product(with_values, with_means):
+        means = every[every["extension"] == "none"] if "extension" in set(every) - set(values) else every
         on = [column for column in tables.COMBINATION if column in values and column in means]
         groups = values.groupby(on)["value"]
         computed = groups.agg(mean="mean", std="std", n_runs="size", largest=lambda one: one.abs().max()).reset_index()
@@ -512,8 +516,10 @@ def _compared(
         if column in ("mean", "std"):
             unit = 10.0 ** (np.floor(np.log10(both["largest"].where(both["largest"] > 0, 1.0))) - 8)
             different &= ~((one - other).abs() <= _UNITS * unit)
-        for row in both[different].to_dict("records"):
-            wrong.append(f"line {row['line']}: {column} {row[column]}, not {row[f'{column} computed']}")
+        wrong += [
+            f"line {row['line']}: {column} {row[column]}, not {row[f'{column} computed']}"
+            for row in both[different].to_dict("records")
+        ]
     yield from (Check(FAILS, name, f"{one} ({what})") for one in wrong[:_FEW])
     if len(wrong) > _FEW:
         yield Check(FAILS, name, f"{len(wrong) - _FEW:,} more cells ({what})")
@@ -527,7 +533,7 @@ def _audited(folder: Path, stored: "pd.DataFrame | None") -> Iterator[Check]:
 
     for split in sorted((folder / "splits").iterdir()):
         for check in audit_checks(audit(*sorted(split.glob("run*/splits.h5")))):
-            yield check._replace(place=f"splits/{split.name}", text=f"audit: {check.text}")
+            yield check._replace(subject=f"splits/{split.name}", text=f"audit: {check.text}")
     if stored is not None:
         for row in stored[stored["severity"] == "error"].head(_FEW).itertuples():
             yield Check(FAILS, "audit.csv", f"line {row.line}: an error, {row.finding} in {row.file}")
@@ -568,14 +574,14 @@ def _scores(
     dataset, undefined = (summary[name].iloc[0] for name in ("dataset", "undefined"))
     for path in codes:
         feature, _, _, hasher, _ = path.relative_to(folder).parts
-        own = tables.at(summary, feature=feature, hasher=hasher)
-        extensions = own[["extension", "extension_bits"]].drop_duplicates().itertuples(index=False, name=None)
-        asked = list(extensions), list(own["metric"].unique())
-        for of_run in _counts(folder, path, asked[1], without):
-            place = (dataset, feature, of_run.ground_truth, of_run.split, of_run.run, hasher, of_run.n_bits)
-            items = (of_run.relevance, of_run.counts.n_queries, of_run.counts.n_database, of_run.items)
-            for *extension, values in evaluate_extended(of_run.counts, *asked, undefined=undefined):
-                rows += [(*place, *extension, name, *items, mean(one)) for name, one in values.items()]
+        means = tables.at(summary, feature=feature, hasher=hasher)
+        extensions = means[["extension", "extension_bits"]].drop_duplicates().itertuples(index=False, name=None)
+        scored = list(extensions), list(means["metric"].unique())
+        for one in _counts(folder, path, scored[1], without):
+            start = (dataset, feature, one.ground_truth, one.split, one.run, hasher, one.n_bits)
+            items = (one.relevance, one.counts.n_queries, one.counts.n_database, one.items)
+            for *extension, values in evaluate_extended(one.counts, *scored, undefined=undefined):
+                rows += [(*start, *extension, name, *items, mean(of_metric)) for name, of_metric in values.items()]
         if report is not None:
             report(1)
     return pd.DataFrame(rows, columns=[*tables.COLUMNS[:-1], *tables.ITEMS, tables.COLUMNS[-1]])
@@ -591,9 +597,9 @@ def _counts(
     in_order = in_database_order(metrics)
     for split in splits:
         files = {"codes": codes, "ground_truths": truth, "splits": folder / "splits" / split / run / "splits.h5"}
-        place = (split, int(run.removeprefix("run")))
+        key = (split, int(run.removeprefix("run")))
         with tempfile.TemporaryDirectory() as temporary:
             path = Path(temporary, "counts.h5")
-            counts = counting.counted(*place, files, code="", index_order=in_order, calls=1, earlier=path)
-            counting.write_counts(path, counts, {place: files})
+            counts = counting.counted(*key, files, code="", index_order=in_order, calls=1, earlier=path)
+            counting.write_counts(path, counts, {key: files})
             yield from counting.read_counts(path, without=without)

@@ -30,8 +30,8 @@ _INTERRUPTED, _CLOSED_PIPE = 130, 141  # 128 plus the number of SIGINT or SIGPIP
 
 def _parser(commands: Sequence[str] = _COMMANDS) -> "Parser":
     """Return the parser of the command line, with the named commands."""
-    from protocol import __version__
     from protocol.cli._help import Parser, add_command
+    from protocol.provenance import VERSION
 
     parser = Parser(
         prog="protocol",
@@ -48,7 +48,7 @@ def _parser(commands: Sequence[str] = _COMMANDS) -> "Parser":
         """,
         tasks=_TASKS,
     )
-    parser.add_argument("--version", action="version", version=f"protocol {__version__}")
+    parser.add_argument("--version", action="version", version=f"protocol {VERSION}")
     parser.add_argument("--debug", action="store_true", help="print the full traceback of an error")
     added = parser.add_subparsers(metavar="COMMAND", prog="protocol", required=True, dest="command")
     for name in commands:

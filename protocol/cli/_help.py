@@ -10,12 +10,12 @@ import shutil
 import sys
 import textwrap
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-_REFUSED, _LARGEST_WIDTH = 2, 100
+_LARGEST_WIDTH = 100
 _TYPES = {"int": int, "float": float, "path": Path}
 
 
@@ -88,17 +88,10 @@ class Parser(argparse.ArgumentParser):
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
         paragraphs = (self.description or "").split("\n")
         formatter.add_text("\n".join(textwrap.fill(paragraph, _width()) for paragraph in paragraphs))
-        for task, names in self._tasks.items():
-            formatter.start_section(task)
-            formatter.add_arguments(command for command in self._commands() if command.dest in names)
+        for title, actions in self._sections(everything).items():
+            formatter.start_section(title)
+            formatter.add_arguments(actions)
             formatter.end_section()
-        for group in self._action_groups:
-            if group.title == "positional arguments" and self._tasks:
-                continue
-            if everything or group.title not in self._rare:
-                formatter.start_section(group.title)
-                formatter.add_arguments(group._group_actions)
-                formatter.end_section()
         formatter.add_text(f"examples:\n{self._examples}")
         if everything:
             formatter.add_text(self._details)
@@ -109,15 +102,21 @@ class Parser(argparse.ArgumentParser):
             text = text.replace(f"\n\n{task}:\n", f"\n{task}:\n")  # so that the help fits on a screen
         return text
 
-    def _commands(self) -> Iterable[argparse.Action]:
-        """Return an action for each subcommand, with its name and its help."""
-        return (command for action in self._actions for command in getattr(action, "_choices_actions", ()))
+    def _sections(self, everything: bool) -> dict[str | None, list[argparse.Action]]:
+        """Return the commands by task, and the arguments and options by group, without the rare ones or all."""
+        commands = [command for action in self._actions for command in getattr(action, "_choices_actions", ())]
+        sections: dict[str | None, list[argparse.Action]] = {
+            task: [command for command in commands if command.dest in names] for task, names in self._tasks.items()
+        }
+        hidden = [] if everything else self._rare
+        groups = [group for group in self._action_groups if group.title not in hidden]
+        return sections | {group.title: group._group_actions for group in groups[bool(commands) :]}
 
     def error(self, message: str) -> NoReturn:
-        """Print one line and exit."""
-        from protocol.checks import printable
+        """Raise ProtocolError."""
+        from protocol.checks import ProtocolError
 
-        self.exit(_REFUSED, f"{self.prog}: {printable(message)} (see {self.prog} --help)\n")
+        raise ProtocolError(f"{message} (see {self.prog} --help)")
 
 
 class _HelpAll(argparse.Action):

@@ -49,15 +49,15 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
     from protocol.inputs.arrays import path_of
     from protocol.provenance.storage import check_writable
 
-    files = [path for name in inputs if name is not None for path in (Path(name), path_of(name))]
+    named = [name for name in inputs if name is not None]
+    files = [*map(Path, named), *map(path_of, named)]
     for option, path in requested.items():
         if any(_is_same(path, file) for file in files):
             raise ProtocolError(f"{option}: {path} is also an input and would be overwritten. Choose another file.")
+        check_writable(path.parent)
     for (option, path), (other, second) in itertools.combinations(requested.items(), 2):
         if _is_same(path, second):
             raise ProtocolError(f"{option} and {other} have the same file, {path}. Choose two files.")
-    for path in requested.values():
-        check_writable(path.parent)
 
 
 def _is_same(one: Path, other: Path) -> bool:

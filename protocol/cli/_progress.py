@@ -54,12 +54,6 @@ def stages() -> Iterator[Callable[[int, int, str], None]]:
     yield lambda done, total, stage: _step.update(text=f", {stage}: {done:,} of {total:,}")
 
 
-@contextlib.contextmanager
-def progress(what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that reports the progress of one stage, called with (done, total)."""
-    yield lambda done, total: _step.update(text=f", {what}: {done:,} of {total:,}{unit}")
-
-
 class _Readings(logging.Handler):
     """Print on standard error how each input was read, once, before the results of a command."""
 

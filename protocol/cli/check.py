@@ -27,12 +27,11 @@ def run(arguments: argparse.Namespace) -> None:
         "experiment": [experiment.name],
         "dataset": [_dataset(experiment)],
         "plugins": _plugins(experiment),
-        "features": _features(experiment),
+        "features": [_feature(experiment, name) for name in experiment.features],
         "hashers": [", ".join([*experiment.hashers, *experiment.codes])],
         "metrics": [", ".join(experiment.config["metrics"])],
-        "needs": [_needs(experiment)],
     }
-    rows = [(title if index == 0 else "", line) for title, lines in parts.items() for index, line in enumerate(lines)]
+    rows = [(title if line == lines[0] else "", line) for title, lines in parts.items() for line in lines]
     show("\n".join(f"{title:<11}{line}".rstrip() for title, line in rows))
 
 
@@ -69,32 +68,15 @@ def _dataset(experiment: "Experiment") -> str:
 
 def _plugins(experiment: "Experiment") -> list[str]:
     """Return the user's own plug-ins."""
-    if experiment.config["plugins"] is None:
-        return []
-    names = [f"{record.kind.replace('_', ' ')} {record.name}" for record in registry.own()]
-    return [f"{experiment.config['plugins']}: {', '.join(names) or 'none'}"]
+    folder = experiment.config["plugins"]
+    names = [f"{record.kind.replace('_', ' ')} {record.name}" for record in registry.user_plugins()] if folder else []
+    return [f"{folder}: {', '.join(names) or 'none'}"] if folder else []
 
 
-def _features(experiment: "Experiment") -> list[str]:
-    """Return a line for each feature: its dimensions, and the combinations that are run."""
-    rows = []
-    for name, feature in experiment.features.items():
-        lengths = " and ".join(f"{length:,}" if length else "unknown" for length in experiment.dimensions(name))
-        parts = [
-            counted(len(feature.hashers), "hasher"),
-            counted(len(feature.n_bits), "code length"),
-            counted(feature.runs, "run"),
-            f"{counted(len(feature.splits), 'split')} ({', '.join(feature.splits)})",
-        ]
-        rows.append(f"{name}: {lengths} dimensions; {' x '.join(parts)}")
-    return rows
-
-
-def _needs(experiment: "Experiment") -> str:
-    """Return the largest memory that a job of the stages of every experiment requests."""
-    from protocol.configuration import need
-
-    stages = ("dataset", "feature", "sample", "preprocessing", "ground_truth", "model", "count_shard", "score")
-    requests = {rule: need(experiment, rule)["mem_mb"] for rule in (*stages, "examples", "audit", "report")}
-    largest = max(requests, key=requests.__getitem__)
-    return f"{requests[largest]:,} MB of memory for a job of {largest}, or less"
+def _feature(experiment: "Experiment", name: str) -> str:
+    """Return the dimensions of a feature, and the combinations that are run."""
+    feature = experiment.features[name]
+    dimensions = " and ".join(f"{length:,}" if length else "unknown" for length in experiment.dimensions(name))
+    numbers = [counted(len(feature.hashers), "hasher"), counted(len(feature.n_bits), "code length")]
+    numbers += [counted(feature.runs, "run"), counted(len(feature.splits), "split")]
+    return f"{name}: {dimensions} dimensions; {' x '.join(numbers)} ({', '.join(feature.splits)})"

@@ -24,5 +24,4 @@ def run(arguments: argparse.Namespace) -> None:
         show(f"Score each case, fill in {answers}, and run `protocol diagnose --read {answers}{cutoff}`.")
         return
     check_outputs({"--json": arguments.json}, [arguments.read])
-    found = read_answers(arguments.read, arguments.cutoff)
-    finish(found, arguments.json)
+    finish(read_answers(arguments.read, arguments.cutoff), arguments.json)

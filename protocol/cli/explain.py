@@ -20,23 +20,15 @@ def run(arguments: argparse.Namespace) -> None:
     for option, values in (sides | {"--n-bits": lengths}).items():
         if len(values) != n_scores:
             raise ProtocolError(f"{option}: {counted(len(values), 'value')} for {counted(n_scores, 'score')}.")
-    check_outputs(
-        {"--json": arguments.json},
-        [
-            *arguments.query_codes,
-            *arguments.database_codes,
-            arguments.query_labels,
-            arguments.database_labels,
-            arguments.relevance,
-            arguments.training_labels,
-        ],
-    )
+    others = ("query_labels", "database_labels", "relevance", "training_labels")
+    inputs = [*arguments.query_codes, *arguments.database_codes, *(getattr(arguments, name) for name in others)]
+    check_outputs({"--json": arguments.json}, inputs)
     coded = functools.partial(Codes, bit_order=arguments.bit_order, binarize=arguments.binarize)
     query, database = (list(map(coded, files, lengths)) for files in sides.values())
     if not any((arguments.query_labels, arguments.database_labels, arguments.relevance)):
         raise ProtocolError("No ground truth: pass --query-labels and --database-labels, or --relevance.")
     with stages() as report:
-        found = explain(
+        explanation = explain(
             arguments.score,
             query,
             database,
@@ -48,4 +40,4 @@ def run(arguments: argparse.Namespace) -> None:
             threads=arguments.threads if arguments.threads is not None else os.cpu_count() or 1,
             progress=report,
         )
-    finish(found, arguments.json)
+    finish(explanation, arguments.json)

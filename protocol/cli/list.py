@@ -1,23 +1,75 @@
-"""`protocol list`: the names that a config file or a command may use, an explanation of each, and shipped configs."""
+"""`protocol list`: the names that a config file or a command may use, the record of each, and shipped configs."""
 
 import argparse
+import dataclasses
+import inspect
 import operator
-from collections.abc import Callable, Sequence
-from typing import Any
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from protocol import plugin_folders, registry
+from protocol import registry
 from protocol.checks import one_of
-from protocol.cli._explanation import entries, explanation, files
 from protocol.cli._output import show
+from protocol.registry import folders
 from protocol.scores import tables
 from protocol.shipped import configs, description
+
+if TYPE_CHECKING:
+    from protocol.auditing import Kind
+    from protocol.evaluation import Convention
+    from protocol.splits import SplitProtocol
+
+_NOT_SHOWN = ("name", "summary", "template", "plugin", "module", "files", "statistics", "check")
+_LETTERS = {"radius": "R", "cutoff": "K", "beta": "beta"}  # of a metric's parameters, as in its name
+_LISTS = {f"{kind}s": kind for kind in (*registry.PACKAGES, "finding", "convention", "config")}
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run `protocol list`."""
+    kinds = [_LISTS[one_of(arguments.kind, _LISTS, "kind")]] if arguments.kind else list(_LISTS.values())
+    if arguments.plugins is not None:
+        folders.add(arguments.plugins)
+    if folders.folders():
+        registry.user_plugins()
+    if kinds == ["config"] and arguments.name is not None:
+        path = configs()[one_of(arguments.name, configs(), "config", listing="protocol list configs")]
+        show(path.read_text(encoding="utf-8").rstrip())
+    elif arguments.name is not None:
+        show(explanation(kinds[0], arguments.name))
+    else:
+        show("\n\n".join(map(markdown, kinds)) if arguments.markdown else listing(kinds))
+
+
+def files(dataset: Any) -> str:
+    """Return the names of a dataset's files, with instructions for those that must be obtained by hand."""
+    by_instruction: dict[str, list[str]] = {}
+    for file in dataset.files:
+        by_instruction.setdefault(file.by_hand, []).append(file.name)
+    parts = [", ".join(names) + (f" (by hand: {how})" if how else "") for how, names in by_instruction.items()]
+    return "; ".join(parts) or "none to download"
+
+
+def entries(kind: str) -> "Iterator[registry.Record | Convention | Kind]":
+    """Yield the plug-ins of a kind, the findings or the conventions."""
+    if kind in registry.PACKAGES:
+        yield from registry.entries(kind)
+    elif kind == "finding":
+        from protocol.auditing import KIND_OF
+
+        yield from KIND_OF.values()
+    else:
+        from protocol.evaluation import CONVENTIONS
+
+        yield from CONVENTIONS
+
 
 _FURTHER: dict[str, tuple[str, Callable[[Any], str]]] = {
     "dataset": ("files", files),
     "metric": ("undefined values", operator.attrgetter("undefined")),
 }
 """What the list of a kind states about each entry after its source: a title and the function that returns it."""
-_LISTS = {f"{kind}s": kind for kind in (*registry.PACKAGES, "finding", "convention", "config")}
 
 
 def listing(kinds: Sequence[str]) -> str:
@@ -54,17 +106,80 @@ def _rows(kind: str) -> list[list[str]]:
     return rows
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Run `protocol list`."""
-    kinds = [_LISTS[one_of(arguments.kind, _LISTS, "kind")]] if arguments.kind else list(_LISTS.values())
-    if arguments.plugins is not None:
-        plugin_folders.add(arguments.plugins)
-    if plugin_folders.folders():
-        registry.own()
-    if kinds == ["config"] and arguments.name is not None:
-        path = configs()[one_of(arguments.name, configs(), "config", listing="protocol list configs")]
-        show(path.read_text(encoding="utf-8").rstrip())
-    elif arguments.name is not None:
-        show(explanation(kinds[0], arguments.name))
+def explanation(kind: str, name: str) -> str:
+    """Return the record of one name as text, after the docstring of what it names.
+
+    Parameters
+    ----------
+    kind : str
+        A kind of plug-in, ``"finding"`` or ``"convention"``.
+    name : str
+        A name that `protocol list` prints; a metric may have numbers in place of K and R.
+
+    Raises
+    ------
+    ProtocolError
+        If there is no such name; the message lists the closest ones.
+    """
+    if kind in registry.PACKAGES:
+        entry: Any = registry.entry(kind, name)
     else:
-        show("\n\n".join(map(markdown, kinds)) if arguments.markdown else listing(kinds))
+        by_name = {one.name: one for one in entries(kind)}
+        entry = by_name[one_of(name, by_name, kind, listing=f"protocol list {kind}s")]
+    plugin: Any = getattr(entry, "plugin", None)
+    described = getattr(plugin, "func", plugin)  # a metric may be a functools.partial
+    has_docstring = inspect.isfunction(described) or inspect.isclass(described)
+    text, fields = str(inspect.getdoc(described)) if has_docstring else "", list(properties(entry))
+    if has_docstring:
+        parameters = inspect.signature(plugin).parameters.values()
+        options = [f"{one.name}={one.default!r}" for one in parameters if one.default is not one.empty]
+        fields.append(("options", ", ".join(options) or "none"))
+    if not text.startswith(entry.summary):
+        text = f"{entry.summary}\n\n{text}".rstrip()
+    layout = textwrap.TextWrapper(100, subsequent_indent="    ", break_on_hyphens=False)
+    record = [layout.fill(f"{title}: {value}") for title, value in fields]
+    return "\n".join([f"{kind.replace('_', ' ')} {name}", "", text, "", *record])
+
+
+def properties(entry: Any) -> Iterator[tuple[str, str]]:
+    """Yield the title and the text of each field of a record that is set."""
+    for field in dataclasses.fields(entry):
+        value = getattr(entry, field.name)
+        if field.name not in _NOT_SHOWN and value not in ("", (), None):
+            words = re.sub(r"\{(\w+)[^}]*\}", lambda mark: _LETTERS.get(mark[1], mark[1]), _words(value))
+            yield field.name.replace("_", " "), words
+    if consequence := getattr(entry, "consequence", ""):  # of a finding
+        yield "consequence", consequence
+    match entry:
+        case registry.DatasetRecord():
+            yield "files", files(entry)
+        case registry.SplitRecord():
+            yield from ((part.replace("_", " "), _partition(part, entry.plugin)) for part in entry.plugin.partitions)
+
+
+def _partition(part: str, split: "SplitProtocol") -> str:
+    """Return in words which items a partition of a split contains."""
+    from protocol.splits import Drawn, Listed, Official, SameAs
+
+    match items := split.partitions[part]:
+        case Drawn(size=int(size)):
+            return f"{size:,} items drawn at random, balanced over the classes"
+        case Drawn(per_class=int(size)):
+            return f"{size:,} items of each class drawn at random"
+        case Drawn():
+            return "items drawn at random; the key split_sizes of the config file sets their number"
+        case Official():
+            return f"the official split {items.part!r}, {items.size:,} items"
+        case Listed():
+            return f"the items in your own file{'' if items.required else ' (optional)'}"
+        case SameAs():
+            return f"the same items as in the partition {items.part!r}"
+    others = ", ".join(split.database_without).replace("_", " ") or "no partition"
+    return "all items except those of " + re.sub(", ([^,]*)$", r" and \1", others)
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, tuple):
+        texts = [f"{item:g}" if isinstance(item, float | int) else str(item) for item in value]
+        return (" " if texts[0].endswith(".") else ", ").join(texts)
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

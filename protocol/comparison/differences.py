@@ -6,21 +6,62 @@ tests where all differences are equal. `holm` corrects them for multiple tests.
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.comparison.reading import RUN, Pairs, Score, pair
+from protocol.comparison.reading import QUERY, RUN, Score, Values, Why
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, Mean, holm, mean_of, shared_variance
 
+PLURAL = {RUN: "runs", QUERY: "queries"}
 OVER_QUERIES = "paired t-test"
 UNCORRECTED = "paired t-test, not corrected"
 """The name of the test over runs if no file records their numbers of queries and database items."""
 UNTESTED = "none"
 """The name of the test over runs if `shared_variance` is infinite."""
 EQUAL = "sign test"
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Defined values of two methods on the same items; `of` is the number of items for which either has a value."""
+
+    unit: str
+    one: NDArray[np.float64]
+    other: NDArray[np.float64]
+    of: int
+
+
+def pair(one: Values | Why, other: Values | Why) -> Pairs | Why:
+    """Return the values of the same runs or queries, or the reason why there are none.
+
+    Examples
+    --------
+    >>> runs = Values(RUN, np.array(["0 a", "1 b", "2 c"]), np.array([0.4, 0.5, 0.6]))
+    >>> pair(runs, Values(RUN, np.array(["1 b", "2 c", "3 d"]), np.array([0.7, 0.8, 0.9]))).one
+    array([0.5, 0.6])
+    >>> pair(runs, Values(RUN, np.array(["0 x", "1 y"]), np.array([0.7, 0.8])))
+    'no run has the same queries, database and ground truth in both'
+    """
+    if isinstance(one, Why) or isinstance(other, Why):
+        return "; ".join(dict.fromkeys(value for value in (one, other) if isinstance(value, Why)))
+    if one.unit != other.unit:
+        return f"one has a value per {one.unit}, the other a value per {other.unit}"
+    x, y = one.numbers, other.numbers
+    if one.unit == RUN:
+        _, left, right = np.intersect1d(one.items, other.items, return_indices=True)
+        x, y = x[left], y[right]
+        if not left.size:
+            return "no run has the same queries, database and ground truth in both"
+    elif one.items[0] != other.items[0] or x.size != y.size:
+        return "the ground truths of their queries differ"
+    defined = ~(np.isnan(x) | np.isnan(y))
+    if defined.sum() < 2:
+        return f"fewer than two {PLURAL[one.unit]} have a value in both"
+    return Pairs(one.unit, x[defined], y[defined], max(one.numbers.size, other.numbers.size))
 
 
 @dataclass(frozen=True)
@@ -41,69 +82,101 @@ class Difference:
     p: float
 
 
-@dataclass(frozen=True)
-class Differences:
-    """All comparisons of one table with its reference.
+ByMethod = Mapping[str, Mapping[int, Score]]
+"""Scores by method and code length."""
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedTable:
+    """The scores of one metric under one protocol, and all their differences from one reference.
 
     Parameters
     ----------
+    section : str
+        The name of the section, which is the same for tables that agree in all fields that do not depend on the metric.
+    metric : str
+    scores : tuple of Score
     reference : str or None
         None if no method has a value.
+    is_named : bool
+        Whether the user named the reference; otherwise it is the method with the best mean in the table.
     n_tests : int
         The number of comparisons for which intervals and p-values are corrected: those in `comparisons` if the user
         named the reference. If the reference was chosen by its score, it could have been any method, so every pair of
         methods at each code length counts.
-    is_named : bool
-        Whether the user named the reference; otherwise it is the method with the best mean in the table.
-    comparisons : list of Difference
+    comparisons : tuple of Difference
     missing : dict of str to list of str
         For each reason, the methods that could not be paired.
     """
 
+    section: str
+    metric: str
+    scores: tuple[Score, ...]
     reference: str | None
-    n_tests: int
     is_named: bool
-    comparisons: list[Difference]
-    missing: dict[str, list[str]]
+    n_tests: int
+    comparisons: tuple[Difference, ...]
+    missing: Mapping[str, Sequence[str]]
+
+    @property
+    def by_method(self) -> ByMethod:
+        """The scores by method and code length."""
+        return _by_method(self.scores)
 
 
-def best(rows: Mapping[str, Mapping[int, Score]], metric: str) -> str | None:
+def _by_method(scores: Sequence[Score]) -> ByMethod:
+    by_method: dict[str, dict[int, Score]] = {}
+    for score in scores:
+        by_method.setdefault(score.method, {})[score.n_bits] = score
+    return by_method
+
+
+def sign_of(metric: str) -> int:
+    """Return 1 if higher values of a metric are better, otherwise -1."""
+    return 1 if registry.METRICS.entry(metric).better == "higher" else -1
+
+
+def _best(by_method: ByMethod, metric: str) -> str | None:
     """Return the method with the best mean in a table, given the direction of the metric; None if all are undefined."""
-    sign = 1 if registry.METRICS.entry(metric).better == "higher" else -1
-    means = {method: [sign * score.mean for score in by_length.values()] for method, by_length in rows.items()}
-    defined = {method: np.nanmax(own) for method, own in means.items() if not np.isnan(own).all()}
+    sign = sign_of(metric)
+    means = {method: [sign * score.mean for score in scores.values()] for method, scores in by_method.items()}
+    defined = {method: np.nanmax(values) for method, values in means.items() if not np.isnan(values).all()}
     return max(defined, key=defined.__getitem__) if defined else None
 
 
-def differences(rows: Mapping[str, Mapping[int, Score]], metric: str, *, against: str | None = None) -> Differences:
-    """Return the differences of the methods of one table from the reference.
+def compared_table(section: str, metric: str, scores: Sequence[Score], against: str | None = None) -> ComparedTable:
+    """Return the table of some scores, with the differences of the methods from the reference.
 
     Parameters
     ----------
-    rows : mapping of str to mapping of int to Score
-        The scores by method and code length.
-    metric : str
+    section, metric : str
+    scores : sequence of Score
+        All of this metric, and of the same protocol.
     against : str, optional
         The reference; the method with the best mean if None.
     """
-    reference = against or best(rows, metric)
-    is_named = against is not None
-    if reference is None or reference not in rows:
+    by_method, is_named = _by_method(scores), against is not None
+    reference = against or _best(by_method, metric)
+    named = (section, metric, tuple(scores), reference, is_named)
+    if reference is None or reference not in by_method:
         reason = f"{against} has no value here" if is_named else "no method has a value"
-        return Differences(reference, 0, is_named, [], {reason: list(rows)})
-    paired, missing = _pairs(rows, reference)
-    lengths = Counter(n_bits for _, n_bits, _ in paired)
-    n_tests = len(paired) if is_named else sum(n * (n + 1) // 2 for n in lengths.values())  # pairs of methods
+        return ComparedTable(*named, 0, (), {reason: list(by_method)})
+    paired, missing = _pairs(by_method, reference)
+    n_tests = len(paired) if is_named else _n_pairs_of_methods(paired)
     level = 1 - (1 - CONFIDENCE) / max(1, n_tests)
-    sizes = next(iter(rows[reference].values())).fields
-    shared = shared_variance(sizes["n_queries"], sizes["n_database"])  # the same for all scores of a table
-    means = [_mean(pairs, shared) for _, _, pairs in paired]
+    sizes = scores[0].fields  # the same for all scores of a table
+    means = [_mean(pairs, shared_variance(sizes["n_queries"], sizes["n_database"])) for _, _, pairs in paired]
     p = holm([mean.p() for mean, _ in means] + [1.0] * (n_tests - len(means)))  # tests not carried out have p 1
-    comparisons = [
+    comparisons = (
         Difference(*one, test, mean.mean, *mean.interval(level), float(corrected))
         for one, (mean, test), corrected in zip(paired, means, p[: len(means)], strict=True)
-    ]
-    return Differences(reference, n_tests, is_named, comparisons, missing)
+    )
+    return ComparedTable(*named, n_tests, tuple(comparisons), missing)
+
+
+def _n_pairs_of_methods(paired: Sequence[tuple[str, int, Pairs]]) -> int:
+    """Return the number of pairs of methods at each code length, which also count the reference."""
+    return sum(n * (n + 1) // 2 for n in Counter(n_bits for _, n_bits, _ in paired).values())
 
 
 def _mean(pairs: Pairs, shared: float) -> tuple[Mean, str]:
@@ -117,17 +190,16 @@ def _mean(pairs: Pairs, shared: float) -> tuple[Mean, str]:
     return mean, test if mean.error else EQUAL
 
 
-def _pairs(
-    rows: Mapping[str, Mapping[int, Score]], reference: str
-) -> tuple[list[tuple[str, int, Pairs]], dict[str, list[str]]]:
+def _pairs(by_method: ByMethod, reference: str) -> tuple[list[tuple[str, int, Pairs]], dict[str, list[str]]]:
     """Return the pairs of each other method and code length, and for each reason the methods that have none."""
     paired: list[tuple[str, int, Pairs]] = []
     missing: dict[str, list[str]] = {}
-    for method in [name for name in rows if name != reference]:
-        common = sorted(rows[method].keys() & rows[reference].keys())
-        found = {n_bits: pair(rows[method][n_bits].values(), rows[reference][n_bits].values()) for n_bits in common}
-        paired += [(method, n_bits, own) for n_bits, own in found.items() if isinstance(own, Pairs)]
-        reasons = [own for own in found.values() if isinstance(own, str)]
+    for method in [name for name in by_method if name != reference]:
+        scores, references = by_method[method], by_method[reference]
+        common = sorted(scores.keys() & references.keys())
+        pairs = {n_bits: pair(scores[n_bits].values, references[n_bits].values) for n_bits in common}
+        paired += [(method, n_bits, values) for n_bits, values in pairs.items() if isinstance(values, Pairs)]
+        reasons = [values for values in pairs.values() if isinstance(values, Why)]
         for reason in dict.fromkeys(reasons if common else [f"{reference}, the reference, has other code lengths"]):
             missing.setdefault(reason, []).append(method)
     return paired, missing

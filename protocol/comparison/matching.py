@@ -1,21 +1,20 @@
 """Selects the scores that may be in one table: their identifying fields are known and equal, or assumed to be equal."""
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from protocol.checks import ProtocolError, counted, one_of
-from protocol.comparison.reading import Score, named_by_method
+from protocol.comparison.reading import Score
 from protocol.report.figure import listed
 from protocol.scores.metadata import PROTOCOL
 
 OF_METRIC = ("undefined", "ties")
 """The fields that depend on the metric; scores of one file agree in all others."""
-_Protocol = tuple[str | None, ...]
 _FEW = 3
 _DIGEST = 12  # letters of the SHA-256 of a ground truth
-Assumed = dict[str, str]
-"""The assumed values of a score by field."""
 
 
 def assumptions(assumed: str | Iterable[str]) -> dict[str, str]:
@@ -37,16 +36,14 @@ def assumptions(assumed: str | Iterable[str]) -> dict[str, str]:
     return values
 
 
-def match(
-    scores: Sequence[Score], assumed: Mapping[str, str]
-) -> tuple[list[tuple[Score, Assumed]], dict[str, list[str]]]:
+def match(scores: Sequence[Score], assumed: Mapping[str, str]) -> tuple[list[Score], dict[str, list[str]]]:
     """Return the scores that at least two sources have under the same known or assumed protocol.
 
     A field that a score does not record takes the assumed value, if there is one.
 
     Returns
     -------
-    compared : list of (Score, Assumed)
+    compared : list of Score
         Every score for which another file has one under the same protocol; assumed values are filled in.
     left_out : dict of str to list of str
         For each file, descriptions of the scores that were left out, with the reasons.
@@ -56,24 +53,27 @@ def match(
     ProtocolError
         If no scores can be compared.
     """
-    filled = [{field: value for field, value in assumed.items() if score.fields[field] is None} for score in scores]
-    complete = _with_digests([_with_values(*each) for each in zip(scores, filled, strict=True)])
+    complete = _with_digests([_completed(score, assumed) for score in scores])
     files: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for score in complete:
         files[score.metric, score.n_bits, score.protocol].add(score.file)
-    compared, left, values = [], [], []
-    for score, own in zip(complete, filled, strict=True):
-        if None not in score.protocol and len(files[score.metric, score.n_bits, score.protocol]) > 1:
-            compared.append(score)
-            values.append(own)
-        else:
-            left.append(score)
+    compared, left_out = list[Score](), list[Score]()
+    for score in complete:
+        is_known = None not in score.protocol
+        is_compared = is_known and len(files[score.metric, score.n_bits, score.protocol]) > 1
+        (compared if is_compared else left_out).append(score)
     if not compared:
         raise ProtocolError(_nothing(complete))
-    return list(zip(named_by_method(compared), values, strict=True)), _left_out(left, complete)
+    return _named_by_method(compared), _left_out(left_out, complete)
 
 
-def _with_values(score: Score, values: Mapping[str, str | None]) -> Score:
+def _completed(score: Score, assumed: Mapping[str, str]) -> Score:
+    """Return a score with the assumed values of the fields that it does not record."""
+    missing = {field: value for field, value in assumed.items() if score.fields[field] is None}
+    return replace(_with_values(score, missing), assumed=missing)
+
+
+def _with_values(score: Score, values: Mapping[str, str]) -> Score:
     """Return a score with other values of some fields."""
     return replace(score, protocol=tuple((score.fields | dict(values)).values()))
 
@@ -81,26 +81,52 @@ def _with_values(score: Score, values: Mapping[str, str | None]) -> Score:
 def _with_digests(scores: Sequence[Score]) -> list[Score]:
     """Return the scores; to equal names of ground truths whose digests differ, the start of the digest is added."""
     digests: dict[tuple[str | None, ...], set[str]] = defaultdict(set)
-    places = [tuple(value for field, value in score.fields.items() if field not in OF_METRIC) for score in scores]
-    for place, score in zip(places, scores, strict=True):
-        digests[place] |= {score.ground_truth_sha256} if score.ground_truth_sha256 else set()
+    keys = [tuple(value for field, value in score.fields.items() if field not in OF_METRIC) for score in scores]
+    for key, score in zip(keys, scores, strict=True):
+        digests[key] |= {score.ground_truth_sha256} if score.ground_truth_sha256 else set()
     return [
         _with_values(score, {"ground_truth": f"{name} ({score.ground_truth_sha256[:_DIGEST]})"})
-        if (name := score.fields["ground_truth"]) and score.ground_truth_sha256 and len(digests[place]) > 1
+        if (name := score.fields["ground_truth"]) and score.ground_truth_sha256 and len(digests[key]) > 1
         else score
-        for place, score in zip(places, scores, strict=True)
+        for key, score in zip(keys, scores, strict=True)
+    ]
+
+
+def _named_by_method(scores: Sequence[Score]) -> list[Score]:
+    """Return the scores with unique names of methods.
+
+    Files about one method with different code lengths or metrics remain one method. If two files have the same score of
+    the same method, or one name is used for two rankings, the name of the file is added to distinguish them.
+    """
+    files: dict[tuple[Any, ...], str] = {}
+    rankings: dict[str, str] = {}
+    ambiguous = set()
+    for score in scores:
+        file = files.setdefault((score.method, score.n_bits, score.metric, score.protocol), score.file)
+        if file != score.file or rankings.setdefault(score.method, score.ranking) != score.ranking:
+            ambiguous.add(score.method)
+    return [
+        replace(score, method=f"{score.method} ({score.file})") if score.method in ambiguous else score
+        for score in scores
     ]
 
 
 def _nearest(score: Score, scores: Iterable[Score]) -> Score | None:
     """Return the score of another file that differs from this one in the fewest fields, and lacks the fewest."""
-    others = [own for own in scores if own.file != score.file]
-    others = [own for own in others if (own.metric, own.n_bits) == (score.metric, score.n_bits)]
-    return min(others, key=lambda own: _distance(score, own), default=None)
+    others = [
+        other
+        for other in scores
+        if other.file != score.file and (other.metric, other.n_bits) == (score.metric, score.n_bits)
+    ]
+    return min(others, key=lambda other: _distance(score, other), default=None)
 
 
-def _distance(one: Score, other: Score) -> tuple[int, int]:
-    return len(_differing(one, other)), sum(None in pair for pair in zip(one.protocol, other.protocol, strict=True))
+def _distance(score: Score, other: Score | None) -> tuple[int, int]:
+    """Return the numbers of fields that differ and that one of the scores lacks; without another score, the most."""
+    if other is None:
+        return len(PROTOCOL), 0
+    n_missing = sum(None in values for values in zip(score.protocol, other.protocol, strict=True))
+    return len(_differing(score, other)), n_missing
 
 
 def _differing(one: Score, other: Score) -> list[str]:
@@ -115,7 +141,7 @@ def _reasons(score: Score, other: Score | None) -> list[str]:
         return [f"no other file has the metric and code length of {score.file}"]
     differing = _differing(score, other)
     reasons = [f"{score.file} and {other.file} differ in {listed(differing)}"] if differing else []
-    missing = {own.file: _unknown(own) for own in (score, other)}
+    missing = {each.file: _unknown(each) for each in (score, other)}
     return reasons + [f"{file} does not record {listed(fields)}" for file, fields in missing.items() if fields]
 
 
@@ -125,14 +151,15 @@ def _unknown(score: Score) -> list[str]:
 
 def _nothing(scores: Sequence[Score]) -> str:
     """Return a one-line message with the reason for each file why nothing can be compared, and what to do."""
-    sentences: dict[frozenset[str], list[str]] = {}
+    reasons: dict[frozenset[str], list[str]] = {}  # a pair of files that are nearest to each other is named once
     remedy: set[str] = set()
+    kinds = _kinds(scores)
     for file in dict.fromkeys(score.file for score in scores):
-        pairs = [(score, _nearest(score, scores)) for score in _kinds(scores) if score.file == file]
-        score, other = min(pairs, key=lambda pair: _distance(pair[0], pair[1]) if pair[1] else (len(PROTOCOL), 0))
-        sentences.setdefault(frozenset((file, other.file if other else file)), _reasons(score, other))
+        pairs = [(score, _nearest(score, scores)) for score in kinds if score.file == file]
+        score, other = min(pairs, key=lambda pair: _distance(*pair))
+        reasons.setdefault(frozenset((file, other.file if other else file)), _reasons(score, other))
         remedy |= {*_unknown(score), *_unknown(other)} if other and not _differing(score, other) else set()
-    clauses = dict.fromkeys(clause for own in sentences.values() for clause in own)
+    clauses = dict.fromkeys(itertools.chain(*reasons.values()))
     line = f"nothing to compare: {'; '.join(clauses)}."
     if not remedy:
         return line
@@ -148,11 +175,11 @@ def _kinds(scores: Iterable[Score]) -> list[Score]:
     return list({(score.file, score.metric, score.n_bits, score.protocol): score for score in scores}.values())
 
 
-def _left_out(left: Sequence[Score], scores: Sequence[Score]) -> dict[str, list[str]]:
+def _left_out(left_out: Sequence[Score], scores: Sequence[Score]) -> dict[str, list[str]]:
     """Return, for each file, the scores that were left out, grouped by reason."""
     by_reason: dict[tuple[str, str], list[str]] = defaultdict(list)
     kinds = _kinds(scores)
-    for score in left:
+    for score in left_out:
         by_reason[score.file, "; ".join(_reasons(score, _nearest(score, kinds)))].append(score.metric)
     reasons: dict[str, list[str]] = defaultdict(list)
     for (file, reason), metrics in by_reason.items():

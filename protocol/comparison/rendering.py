@@ -1,22 +1,21 @@
 """A comparison in words: the tables of its scores and differences, a figure, and the sentences about them."""
 
+import html
+import itertools
 import json
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from protocol import registry
-from protocol.checks import counted
-from protocol.comparison.curves import style_names
-from protocol.comparison.differences import UNCORRECTED, UNTESTED, Difference, Differences, differences
-from protocol.comparison.matching import Assumed
-from protocol.comparison.reading import RUN, Score
-from protocol.report.description import PAGE, series_scales
-from protocol.report.figure import ABSENT, Figure, Section, between, decimals, listed, spread
-from protocol.scores.metadata import PROTOCOL
+from protocol.checks import counted, need, printable
+from protocol.comparison.differences import PLURAL, UNCORRECTED, UNTESTED, ComparedTable, Difference, sign_of
+from protocol.comparison.matching import OF_METRIC
+from protocol.comparison.reading import RUN, Score, Values
+from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, decimals, listed, series_scales, spread
+from protocol.scores.metadata import NONE_EXCLUDED, PROTOCOL
 from protocol.scores.statistics import (
     CONFIDENCE,
     CORRECTED,
@@ -27,12 +26,8 @@ from protocol.scores.statistics import (
     shared_variance,
     shown_interval,
 )
-from protocol.scores.tables import Table
+from protocol.scores.tables import Table, filled
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-Rows = list[tuple[Score, Assumed]]
 _UNDEFINED = {"zero": "undefined values count as 0", "drop": "undefined values are left out"}
 _HEADINGS = {"ground_truth": "ground truth {}", "excluded_queries": "without {}"}
 _HEADINGS |= {"n_queries": "{} queries", "n_database": "{} database items"}
@@ -55,37 +50,69 @@ _PAIRED = (
 )
 
 
-def title_of(fields: Mapping[str, str]) -> str:
-    """Return the heading of a section, in which scores agree in these fields."""
-    return ", ".join(_HEADINGS.get(field, f"{field} {{}}").format(value) for field, value in fields.items())
+def sections(
+    files: Sequence[str], tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]], n_further: int
+) -> list[Section]:
+    """Return the sections of a `protocol.comparison.Comparison` with these fields, without figures."""
+    by_section = [(name, list(group)) for name, group in itertools.groupby(tables, lambda table: table.section)]
+    return [*itertools.starmap(_section, by_section), _overview(files, tables, left_out, n_further)]
 
 
-def section(
-    name: str, title: str, tables: Mapping[tuple[str, str, str], Rows], against: str | None
-) -> tuple[Section, list[tuple[str, str, Differences]]]:
-    """Return a section with its tables of scores and differences, and the differences themselves."""
+def text(parts: Sequence[Section]) -> str:
+    """Return sections as plain text."""
+    blocks = []
+    for part in parts:
+        lines = [filled(line) for line in (f"== {part.title}", *part.text)]
+        blocks += ["\n".join(lines), *(table.text() for table in part.tables)]
+    return printable("\n\n".join(blocks), keep="\n")
+
+
+def fragment(parts: Sequence[Section]) -> str:
+    """Return sections as a fragment of HTML for a notebook."""
+    blocks = []
+    for part in parts:
+        blocks.append(f"<h4>{html.escape(part.title)}</h4>")
+        blocks += [f"<p>{html.escape(paragraph)}</p>" for paragraph in part.text]
+        blocks += [table.html() for table in part.tables]
+    return printable("\n".join(blocks), keep="\n")
+
+
+def page(parts: Sequence[Section], tables: Sequence[ComparedTable]) -> str:
+    """Return sections as a page that opens offline, with a figure of the scores for each section that has any."""
+    from protocol.report.page import render
+
+    return render("Comparison", with_figures(parts, tables))
+
+
+def with_figures(parts: Sequence[Section], tables: Sequence[ComparedTable]) -> list[Section]:
+    """Return sections with a figure of the scores for each that has any."""
+    scores = {part.name: [s for table in tables if table.section == part.name for s in table.scores] for part in parts}
+    return [
+        replace(part, figures=[_figure(part.name, scores[part.name])]) if scores[part.name] else part for part in parts
+    ]
+
+
+def _section(name: str, tables: Sequence[ComparedTable]) -> Section:
+    """Return a section with its tables of scores and differences."""
     shown: list[Table] = []
-    paired: list[tuple[str, str, Differences]] = []
-    verdicts: list[str] = []
-    for number, ((metric, *_), rows) in enumerate(tables.items(), 1):
-        table_name = f"{name}-{number}"
-        by_method: dict[str, dict[int, Score]] = {}
-        for score, _ in rows:
-            by_method.setdefault(score.method, {})[score.n_bits] = score
-        shown.append(_scores_table(table_name, metric, by_method, _assumed(rows)))
-        of_table = differences(by_method, metric, against=against)
-        paired.append((name, metric, of_table))
-        if of_table.comparisons:
-            verdicts.append(_verdict(metric, of_table))
-            shown.append(_differences_table(table_name, metric, of_table))
-    return Section(name, title, verdicts, [], shown), paired
+    for number, table in enumerate(tables, 1):
+        shown.append(_scores_table(f"{name}-{number}", table))
+        if table.comparisons:
+            shown.append(_differences_table(f"{name}-{number}-differences", table))
+    fields = tables[0].scores[0].fields
+    if fields["excluded_queries"] == NONE_EXCLUDED:
+        del fields["excluded_queries"]
+    heading = [
+        _HEADINGS.get(field, f"{field} {{}}").format(value) for field, value in fields.items() if field not in OF_METRIC
+    ]
+    return Section(name, ", ".join(heading), [_verdict(table) for table in tables if table.comparisons], [], shown)
 
 
-def _verdict(metric: str, of_table: Differences) -> str:
+def _verdict(table: ComparedTable) -> str:
     """Return a sentence about the reference and the method that comes nearest to it or is farthest above it."""
-    sign = 1 if registry.METRICS.entry(metric).better == "higher" else -1
-    one = max(of_table.comparisons, key=lambda one: sign * one.difference)
-    better, worse = one.method, str(of_table.reference)
+    metric, sign = table.metric, sign_of(table.metric)
+    one = max(table.comparisons, key=lambda one: sign * one.difference)
+    better, worse = one.method, str(table.reference)
     if sign * one.difference < 0:
         better, worse = worse, better
     low, high = sorted(math.copysign(1, one.difference) * limit for limit in _limits(metric, one))
@@ -97,77 +124,81 @@ def _verdict(metric: str, of_table: Differences) -> str:
     return f"The difference between {better} and {worse} is {tested}: {at}."
 
 
-def overview(
-    n_tables: int,
-    n_further: int,
-    files: Sequence[str],
-    left_out: Mapping[str, Sequence[str]],
-    paired: Sequence[tuple[str, str, Differences]],
+def _overview(
+    files: Sequence[str], tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]], n_further: int
 ) -> Section:
     """Return the section about what is compared and tested, and what was left out and why."""
     agree = f"All scores in a table agree in {listed(PROTOCOL)}, and in the metric"
-    text = [f"{listed(files)}: {counted(n_tables, 'table')}. {agree}; those in a column also agree in the code length."]
-    if any(of_table.comparisons for _, _, of_table in paired):
-        text.append(_PAIRED)
-    text += [f"Left out of {file}: {reason}." for file, reasons in left_out.items() for reason in reasons]
+    sentences = [
+        f"{listed(files)}: {counted(len(tables), 'table')}. {agree}; those in a column also agree in the code length."
+    ]
+    if any(table.comparisons for table in tables):
+        sentences.append(_PAIRED)
+    sentences += [f"Left out of {file}: {reason}." for file, reasons in left_out.items() for reason in reasons]
     missing: dict[tuple[str, ...], dict[str, None]] = {}
-    for _, metric, of_table in paired:
-        for reason, methods in of_table.missing.items():
-            missing.setdefault((reason, *methods), {})[metric] = None
-    for (reason, *names), metrics in missing.items():
-        text.append(f"No paired differences for {listed(names)} ({listed([*metrics])}): {reason}.")
+    for table in tables:
+        for reason, methods in table.missing.items():
+            missing.setdefault((reason, *methods), {})[table.metric] = None
+    for (reason, *methods), metrics in missing.items():
+        sentences.append(f"No paired differences for {listed(methods)} ({listed([*metrics])}): {reason}.")
     if n_further:
-        text.append(
+        sentences.append(
             f"{counted(n_further, 'further table')} not shown: use --metrics NAME for one metric under every protocol, "
             "or --metrics all for all of them."
         )
-    return Section("overview", "What was compared, and how", text)
+    return Section("overview", "What was compared, and how", sentences)
 
 
-def _assumed(rows: Rows) -> list[str]:
+def _assumed(scores: Sequence[Score]) -> list[str]:
     """Return a sentence for each file of a table that does not record the assumed fields."""
-    by_file: dict[str, Assumed] = {}
-    for score, assumed in rows:
-        by_file.setdefault(score.file, {}).update(assumed)
+    by_file: dict[str, dict[str, str]] = {}
+    for score in scores:
+        by_file.setdefault(score.file, {}).update(score.assumed)
     texts = {file: ", ".join(map(" = ".join, fields.items())) for file, fields in by_file.items()}
     return [f"Assumed, because {file} does not record it: {text}." for file, text in texts.items() if text]
 
 
-def _scores_table(
-    name: str, metric: str, by_method: Mapping[str, Mapping[int, Score]], assumed: Sequence[str]
-) -> Table:
+def _scores_table(name: str, table: ComparedTable) -> Table:
     """Return the means of one metric under one protocol: a row per method, a column per code length."""
-    scores = [score for by_length in by_method.values() for score in by_length.values()]
-    lengths, digits = sorted(set().union(*by_method.values())), decimals(score.std for score in scores)
-    of_runs = any(score.n_runs is not None for score in scores)
+    lengths = sorted({score.n_bits for score in table.scores})
+    digits, is_of_runs = decimals(score.std for score in table.scores), _is_of_runs(table.scores)
     rows = []
-    for method, by_length in by_method.items():
-        runs = [score.n_runs for score in by_length.values() if score.n_runs is not None]
-        files = ", ".join(dict.fromkeys(score.file for score in by_length.values()))
-        means = [spread(by_length[n].mean, by_length[n].std, digits) if n in by_length else ABSENT for n in lengths]
-        rows.append([method, files, *([between(runs) if runs else ABSENT] if of_runs else []), *means])
-    undefined, ties = (str(scores[0].fields[field]) for field in ("undefined", "ties"))
-    value = "mean ± standard deviation over the runs" if of_runs else "mean over the queries"
-    statement = f"{metric}: {value}; {_UNDEFINED.get(undefined, f'undefined values: {undefined}')}; "
+    for method, scores in table.by_method.items():
+        means = [spread(scores[n].mean, scores[n].std, digits) if n in scores else ABSENT for n in lengths]
+        files = ", ".join(dict.fromkeys(score.file for score in scores.values()))
+        rows.append([method, files, *([_runs(scores.values())] if is_of_runs else []), *means])
+    fields = table.scores[0].fields
+    undefined, ties = str(fields["undefined"]), str(fields["ties"])
+    value = "mean ± standard deviation over the runs" if is_of_runs else "mean over the queries"
+    statement = f"{table.metric}: {value}; {_UNDEFINED.get(undefined, f'undefined values: {undefined}')}; "
     statement += f"ties: {ties[:1].lower()}{ties[1:].rstrip('.')}."
-    header = ["method", "file", *(["runs"] if of_runs else []), *map("{} bits".format, lengths)]
-    return Table(name, " ".join([statement, *assumed]), header, rows, n_labels=2)
+    header = ["method", "file", *(["runs"] if is_of_runs else []), *map("{} bits".format, lengths)]
+    return Table(name, " ".join([statement, *_assumed(table.scores)]), header, rows, n_labels=2)
 
 
-def _differences_table(name: str, metric: str, of_table: Differences) -> Table:
+def _is_of_runs(scores: Iterable[Score]) -> bool:
+    return any(score.n_runs is not None for score in scores)
+
+
+def _runs(scores: Iterable[Score]) -> str:
+    """Return the number or the range of the numbers of runs."""
+    runs = [score.n_runs for score in scores if score.n_runs is not None]
+    return between(runs) if runs else ABSENT
+
+
+def _differences_table(name: str, table: ComparedTable) -> Table:
     """Return the differences from the reference, at least one, as a table."""
     header = ["method", "bits", "difference", "interval", "p", "pairs"]
-    compared = of_table.comparisons
-    caption = f"{metric}: differences from {of_table.reference}"
-    caption += "" if of_table.is_named else ", the method with the best mean in this table"
+    metric, compared = table.metric, table.comparisons
+    caption = f"{metric}: differences from {table.reference}"
+    caption += "" if table.is_named else ", the method with the best mean in this table"
     caption += f"; {counted(len(compared), 'comparison')}"
-    if of_table.n_tests > len(compared):
-        caption += f", corrected for all {of_table.n_tests:,} pairs of methods"
-    caption += "."
+    if table.n_tests > len(compared):
+        caption += f", corrected for all {table.n_tests:,} pairs of methods"
     is_hidden = any(math.isfinite(one.low) and math.isnan(_limits(metric, one)[0]) for one in compared)
     tested = dict.fromkeys(_TESTED[one.test] for one in compared if one.test in _TESTED)
-    caption = " ".join([caption, *tested, *([TWO_RUNS] if is_hidden else [])])
-    return Table(f"{name}-differences", caption, header, [_row(metric, one) for one in compared], n_labels=1)
+    caption = " ".join([f"{caption}.", *tested, *([TWO_RUNS] if is_hidden else [])])
+    return Table(name, caption, header, [_row(metric, one) for one in compared], n_labels=1)
 
 
 def _limits(metric: str, one: Difference) -> tuple[float, float]:
@@ -192,32 +223,40 @@ def _row(metric: str, one: Difference) -> list[str]:
 
 def _pairs(one: Difference) -> str:
     """Return the number of pairs in words, such as "9 of 10 runs"."""
-    n, of, noun = one.pairs.one.size, one.pairs.of, {"run": "runs", "query": "queries"}[one.pairs.unit]
+    n, of, noun = one.pairs.one.size, one.pairs.of, PLURAL[one.pairs.unit]
     return f"{n:,} {noun}" if n == of else f"{n:,} of {of:,} {noun}"
 
 
-def interval(score: Score) -> tuple[float, float]:
+def _interval(score: Score) -> tuple[float, float]:
     """Return the limits of the interval of a mean over the runs, or else over the queries; NaN if it is not shown."""
     half = math.nan
     if score.n_runs is not None:
         shared = shared_variance(*(score.fields[size] for size in ("n_queries", "n_database")))
         half = float(half_width(score.std, score.n_runs, shared=0.0 if math.isnan(shared) else shared))
-    elif not isinstance(values := score.values(), str):
-        defined = values.numbers[~np.isnan(values.numbers)]
+    elif isinstance(score.values, Values):
+        defined = score.values.numbers[~np.isnan(score.values.numbers)]
         half = float(half_width(defined.std(ddof=1), defined.size)) if defined.size > 1 else math.nan
     low, high = shown_interval(score.mean - half, score.mean + half, score.n_runs or 0, score.metric)
     return float(low), float(high)
 
 
-def scores_figure(name: str, scores: "pd.DataFrame") -> Figure:
+def _figure(name: str, scores: Sequence[Score]) -> Figure:
     """Return a figure of the means of a section, by method; the reader selects the metric and the code length."""
-    rows = scores[["metric", "n_bits", "method", "file", "mean", "low", "high", "n_runs"]]
+    columns = ("metric", "n_bits", "method", "file", "mean", "n_runs")
+    rows = need("pandas", "report").DataFrame(
+        [{column: getattr(score, column) for column in columns} for score in scores]
+    )
+    rows["n_runs"] = rows["n_runs"].astype(float)
+    rows[["low", "high"]] = list(map(_interval, scores))
     metric, n_bits = rows["metric"].iloc[0], int(rows["n_bits"].iloc[0])
     here = rows[(rows["metric"] == metric) & (rows["n_bits"] == n_bits)].dropna(subset="mean")
     of_runs = rows.dropna(subset="low")["n_runs"].notna()
     methods = list(dict.fromkeys(rows["method"]))
+    hashers = [method.partition(", ")[0] for method in methods]
+    # Methods have the styles of the hashers in a report, if no two of them share one.
+    styled = hashers if len(set(hashers)) == len(methods) else methods
     labels = {method: textwrap.wrap(method, _LETTERS, break_on_hyphens=False) for method in methods}
-    scales = series_scales(dict(zip(methods, style_names(methods), strict=True)))
+    scales = series_scales(dict(zip(methods, styled, strict=True)))
     return PAGE.figure(
         f"figure-{name}",
         rows,

@@ -2,7 +2,7 @@
 
 import importlib.util
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,27 +11,21 @@ from protocol.auditing import read_excluded
 from protocol.checks import ProtocolError, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant, supervising
 from protocol.configuration.schema import at
-from protocol.configuration.variants import check_code_files, name_of
 from protocol.datasets import redacted
 from protocol.evaluation import Quantisers
+from protocol.hashers.selection import points
 from protocol.inputs.lists import read_listings
 from protocol.inputs.validation import rows
-from protocol.metrics import ALL, keywords, needs
-from protocol.selection import points
+from protocol.metrics import keywords, needs
 from protocol.splits import VALIDATION, check_classes, list_paths
 
 
-def check_metrics(config: Mapping[str, Any]) -> None:
-    """Refuse a metric that is unknown."""
-    for index, metric in enumerate(config["metrics"]):
-        with at("metrics", index):
-            if metric != ALL:
-                registry.get("metric", metric)
-    with at("selection", "metric"):
-        registry.get("metric", config["selection"]["metric"])
-
-
-def with_affinities(config: Mapping[str, Any], hashers: Mapping[str, Variant]) -> tuple[dict[str, Any], list[str]]:
+def with_affinities(
+    config: Mapping[str, Any],
+    features: Iterable[FeaturePlan],
+    hashers: Mapping[str, Variant],
+    truths: Mapping[str, Variant],
+) -> tuple[dict[str, Any], list[str]]:
     """Return the configuration with its key `affinities` if a hasher needs it, and the ground truths that supervise.
 
     These may be ground truths that no list contains. By default, affinities are class labels if the experiment scores
@@ -45,68 +39,38 @@ def with_affinities(config: Mapping[str, Any], hashers: Mapping[str, Variant]) -
     """
     kinds = {name: registry.get("hasher", variant.plugin).supervision for name, variant in hashers.items()}
     learners = {name for name, kind in kinds.items() if kind == "affinities"}
+    by_labels = {
+        any(_needs_labels(truths[name]) for name in feature.ground_truths)
+        for feature in features
+        if learners.intersection(feature.hashers)
+    }
     if config["affinities"] is not None:
         with at("affinities"):
-            one_of(config["affinities"], [*_defined(config), *registry.names("ground_truth")], "affinities")
-    elif len(scored := _scored_by_labels(config, learners)) > 1:
+            one_of(config["affinities"], {*truths, *registry.names("ground_truth")}, "affinities")
+    elif len(by_labels) > 1:
         raise ProtocolError(
             f"affinities: {', '.join(sorted(learners))} can learn from labels or from distances, and features are "
             "scored by both. Set affinities to class_label or graded_distance."
         )
-    elif scored:
-        config = {**config, "affinities": "class_label" if True in scored else "graded_distance"}
+    elif by_labels:
+        config = {**config, "affinities": "class_label" if True in by_labels else "graded_distance"}
     return dict(config), [truth for kind, truth in supervising(config).items() if kind in kinds.values()]
 
 
-def _scored_by_labels(config: Mapping[str, Any], learners: set[str]) -> set[bool]:
-    """Return for the features with a learner whether they are scored by labels."""
-    plugins = {name: name for name in registry.names("ground_truth")} | _defined(config)
-    return {
-        any(_needs_labels(plugins.get(name_of(truth))) for truth in own.get("ground_truths", config["ground_truths"]))
-        for own in config["features"].values()
-        if learners.intersection(own.get("hashers", config["hashers"]))
-    }
-
-
-def _defined(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return the plug-in of every ground truth that the configuration names."""
-    entries = [entry for part in (config, *config["features"].values()) for entry in part.get("ground_truths", [])]
-    named = {name_of(entry): entry["base"] for entry in entries if not isinstance(entry, str)}
-    return {**config["ground_truth_bases"], **named}
+def _needs_labels(truth: Variant) -> bool:
+    return registry.GROUND_TRUTHS.entry(truth.plugin).needs_labels
 
 
 def check(experiment: Experiment) -> None:
     """Raise ProtocolError, in one line, for every error in an experiment that can be found before its jobs run."""
-    of_experiment = {
-        "mirror": _check_mirror,
-        "count_shards": _check_shards,
-        "exclude_queries": _check_excluded,
-        "quantisers": _check_quantisers,
-    }
-    of_feature = {
-        "options": _check_arrays,
-        "n_bits": _check_lengths,
-        "hashers": _check_hashers,
-        "preprocessing": _check_modalities,
-        "ground_truths": _check_labels,
-        "selection": _check_selection,
-        "splits": _check_splits,
-        "ground_truth_options": _check_ground_truths,
-        "leak": _check_leak,
-    }
-    for key, check_key in of_experiment.items():
+    for key, check_key in _OF_EXPERIMENT.items():
         with at(key):
             check_key(experiment)
     for feature in experiment.features.values():
-        for key, check_feature in of_feature.items():
+        for key, check_feature in _OF_FEATURE.items():
             is_own = key in experiment.config["features"][feature.name]
             with at(*(("features", feature.name, key) if is_own else (key,))):
                 check_feature(feature, experiment)
-    with at("selection", "ground_truth"):
-        known = {*experiment.ground_truths, *registry.names("ground_truth")}
-        one_of(experiment.config["selection"]["ground_truth"] or "class_label", known, "ground truth in selection")
-    with at("codes"):
-        check_code_files(experiment)
 
 
 def check_installed(experiment: Experiment) -> None:
@@ -149,7 +113,7 @@ def _check_excluded(experiment: Experiment) -> None:
     with at(about="exclude_queries"):
         read_excluded(file)
     for feature in experiment.features.values():
-        if any(getattr(modality, "items", "image") != "image" for modality in feature.modalities.values()):
+        if feature.has_several_items:
             raise ProtocolError(f"exclude_queries: feature {feature.name!r} has several items per image.")
 
 
@@ -213,36 +177,32 @@ def _check_modalities(feature: FeaturePlan, experiment: Experiment) -> None:
     """Refuse a hasher or ground truth for one modality if queries and database have two modalities, and vice versa."""
     crossed = len(feature.modalities) > 1
     number, other = ("two modalities", "one modality") if crossed else ("one modality", "two paired modalities")
-    found = f"feature {feature.name!r} has {number}"
+    modalities = f"feature {feature.name!r} has {number}"
     if isinstance(experiment.config["features"][feature.name]["preprocessing"], Mapping) and not crossed:
-        raise ProtocolError(f"{found}, so `preprocessing` must be one list of steps, not two.")
+        raise ProtocolError(f"{modalities}, so `preprocessing` must be one list of steps, not two.")
     for name in feature.hashers:
         if (experiment.supervision(name) == "pairs") != crossed:
-            raise ProtocolError(f"hasher {name!r} learns from {other}, but {found}. Choose another hasher.")
+            raise ProtocolError(f"hasher {name!r} learns from {other}, but {modalities}. Choose another hasher.")
     for name in feature.ground_truths if crossed else ():
         if not registry.GROUND_TRUTHS.entry(experiment.ground_truths[name].plugin).across_modalities:
-            raise ProtocolError(f"ground truth {name!r} needs one modality, but {found}; use 'class_label'.")
+            raise ProtocolError(f"ground truth {name!r} needs one modality, but {modalities}; use 'class_label'.")
 
 
 def _check_labels(feature: FeaturePlan, experiment: Experiment) -> None:
-    """Refuse what needs class labels if there are none, and supervised hashers in the leak study."""
-    is_leak, dataset = "leak" in experiment.config, experiment.config["dataset"]
-    users = [(f"ground truth {name!r}", name) for name in feature.ground_truths]
+    """Refuse what needs class labels if there are none."""
+    truths = {f"ground truth {name!r}": name for name in feature.ground_truths}
     for name in feature.hashers:
-        kind = experiment.supervision(name)
-        users += [(f"hasher {name!r}", truth)] if (truth := experiment.supervising().get(kind or "")) else []
-        if kind is not None and is_leak:
-            raise ProtocolError(f"leak: hasher {name!r} needs {kind}; choose hashers that learn without supervision.")
-    if experiment.labelled is False:
-        for user, truth in users:
-            if _needs_labels(experiment.ground_truths[truth].plugin):
-                raise ProtocolError(f"{user} needs class labels, but dataset {dataset!r} has none.")
-        if is_leak:
-            raise ProtocolError(f"leak: the study needs class labels, but dataset {dataset!r} has none.")
+        if truth := experiment.supervising().get(experiment.supervision(name) or ""):
+            truths[f"hasher {name!r}"] = truth
+    truths |= {"leak: the study": "class_label"} if "leak" in experiment.config else {}
+    for user, truth in truths.items() if experiment.labelled is False else ():
+        if truth == "class_label" or _needs_labels(experiment.ground_truths[truth]):
+            raise ProtocolError(f"{user} needs class labels, but dataset {experiment.config['dataset']!r} has none.")
 
 
-def _needs_labels(ground_truth: str | None) -> bool:
-    return ground_truth in registry.names("ground_truth") and registry.GROUND_TRUTHS.entry(ground_truth).needs_labels
+def _check_criterion(experiment: Experiment) -> None:
+    known = {*experiment.ground_truths, *registry.names("ground_truth")}
+    one_of(experiment.config["selection"]["ground_truth"] or "class_label", known, "ground truth in selection")
 
 
 def _check_selection(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -258,15 +218,20 @@ def _check_selection(feature: FeaturePlan, experiment: Experiment) -> None:
     _check_radius(feature, metric)
     selecting = experiment.ground_truths[ground_truth or feature.ground_truths[0]]
     for split in feature.splits:
-        protocol, listed = registry.get("split", split), config["split_options"][split]
-        for part in VALIDATION:
-            if part not in protocol.partitions or (part in listed and listed[part] is None):
-                raise ProtocolError(f"hasher_grids: split {split!r} has no {part} to select options with.")
-            if part in protocol.open and part not in config["split_sizes"]:
-                raise ProtocolError(f"split_sizes: hasher_grids needs the size of {part} in split {split!r}.")
+        _check_validation(split, config)
         sizes = _sizes(feature, experiment, split)
         where = f", selection, split {split!r}"
         _check_ground_truth(selecting, sizes.get("train"), sizes.get("validation_database"), where)
+
+
+def _check_validation(split: str, config: Mapping[str, Any]) -> None:
+    """Refuse a split without validation sets, or with one whose size is not known."""
+    protocol, lists = registry.get("split", split), config["split_options"][split]
+    for part in VALIDATION:
+        if part not in protocol.partitions or (part in lists and lists[part] is None):
+            raise ProtocolError(f"hasher_grids: split {split!r} has no {part} to select options with.")
+        if part in protocol.open and part not in config["split_sizes"]:
+            raise ProtocolError(f"split_sizes: hasher_grids needs the size of {part} in split {split!r}.")
 
 
 def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -310,8 +275,7 @@ def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:
 
 def _sizes(feature: FeaturePlan, experiment: Experiment, split: str) -> dict[str, int]:
     """Return the known numbers of items in the partitions; {} for a feature with several items per image (SIFT)."""
-    one_item_an_image = getattr(feature.modalities[""], "items", "image") == "image"
-    return experiment.sizes(split) if one_item_an_image else {}
+    return {} if feature.has_several_items else experiment.sizes(split)
 
 
 def _check_nearest(metric: str, variant: Variant) -> None:
@@ -331,7 +295,7 @@ def _check_ground_truth(variant: Variant, n_train: int | None, n_database: int |
 
 
 def _check_leak(feature: FeaturePlan, experiment: Experiment) -> None:
-    """Refuse a leak study with one run, with an unknown control, or with selected options."""
+    """Refuse a leak study with one run, with an unknown control, or with supervised hashers or selected options."""
     config = experiment.config
     if "leak" not in config:
         return
@@ -339,5 +303,29 @@ def _check_leak(feature: FeaturePlan, experiment: Experiment) -> None:
         one_of(name, feature.hashers, f"hasher of feature {feature.name!r} in leak.controls")
     if feature.runs < 2:
         raise ProtocolError(f"leak: the study needs at least 2 runs of feature {feature.name!r}, got {feature.runs}.")
-    if searched := sorted(set(feature.hashers) & set(config["hasher_grids"])):
-        raise ProtocolError(f"leak: the study needs fixed options, but {searched[0]!r} is in hasher_grids.")
+    for name in feature.hashers:
+        if kind := experiment.supervision(name):
+            raise ProtocolError(f"leak: hasher {name!r} needs {kind}; choose hashers that learn without supervision.")
+        if name in config["hasher_grids"]:
+            raise ProtocolError(f"leak: the study needs fixed options, but {name!r} is in hasher_grids.")
+
+
+_OF_EXPERIMENT = {
+    "mirror": _check_mirror,
+    "count_shards": _check_shards,
+    "exclude_queries": _check_excluded,
+    "quantisers": _check_quantisers,
+    "selection": _check_criterion,
+}
+_OF_FEATURE = {
+    "options": _check_arrays,
+    "n_bits": _check_lengths,
+    "hashers": _check_hashers,
+    "preprocessing": _check_modalities,
+    "ground_truths": _check_labels,
+    "selection": _check_selection,
+    "splits": _check_splits,
+    "ground_truth_options": _check_ground_truths,
+    "leak": _check_leak,
+}
+"""The checks by the key that each is about; those of features are repeated for each feature."""

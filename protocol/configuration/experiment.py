@@ -10,7 +10,7 @@ from typing import Any
 from protocol import datasets, registry
 from protocol.configuration.options import filled
 from protocol.scores.metadata import supervision_of
-from protocol.splits import sample_of
+from protocol.splits import SplitProtocol, sample_of
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,22 @@ class FinishedCodes:
     bit_order: str
     binarize: str | None = None
 
+    @property
+    def config(self) -> dict[str, Any]:
+        """The entry of the config file."""
+        return {key: value for key, value in vars(self).items() if key != "name" and value is not None}
+
+    @property
+    def patterns(self) -> dict[str, str]:
+        """The file names with placeholders by ``query`` and ``database``."""
+        return {"query": self.query, "database": self.database}
+
     def files(self, split: str, run: int) -> dict[int, dict[str, str]]:
         """Return the files of the codes by code length, and then by ``query`` and ``database``."""
-        patterns = {"query": self.query, "database": self.database}
         return {
-            n_bits: {role: pattern.format(split=split, run=run, n_bits=n_bits) for role, pattern in patterns.items()}
+            n_bits: {
+                role: pattern.format(split=split, run=run, n_bits=n_bits) for role, pattern in self.patterns.items()
+            }
             for n_bits in self.n_bits
         }
 
@@ -79,6 +90,11 @@ class FeaturePlan:
         """The feature extractor of each modality, built with these options."""
         modalities: dict[str, Any] = registry.get("feature", self.plugin)(**self.options).modalities
         return modalities
+
+    @property
+    def has_several_items(self) -> bool:
+        """Whether an image may have several items, as local descriptors are."""
+        return any(getattr(modality, "items", "image") != "image" for modality in self.modalities.values())
 
 
 @dataclass(frozen=True)
@@ -192,19 +208,19 @@ class Experiment:
 
     def learned_from(self, hasher: str, feature: str) -> str:
         """Return `supervision_of`, with a digest of the distances' options that are not defaults."""
-        found = supervision_of(self.config, hasher, feature)
-        if found.startswith("distances"):
+        supervision = supervision_of(self.config, hasher, feature)
+        if supervision.startswith("distances"):
             truth = self.ground_truths[self.config["affinities"]]
             digest = _folder("ground_truth", truth.plugin, truth.options).removeprefix(truth.plugin)
-            return found.removesuffix(")") + f"{digest})"
-        return found
+            return supervision.removesuffix(")") + f"{digest})"
+        return supervision
 
     def sizes(self, split: str) -> dict[str, int]:
         """Return the numbers of items in those partitions of a split whose sizes are known."""
-        found: dict[str, int] = registry.get("split", split).sizes(
+        protocol: SplitProtocol = registry.get("split", split)
+        return protocol.sizes(
             self.config["split_sizes"], n_items=self.facts.get("n"), n_classes=self.facts.get("classes")
         )
-        return found
 
     def array_of(self, modality: Any) -> str | None:
         """Return the array of the dataset that a modality reads, or None if it is unknown or ambiguous."""

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from protocol import datasets, plugin_folders, registry
+from protocol import datasets, registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration import checks, options, schema
-from protocol.configuration.experiment import Experiment, FeaturePlan
+from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.schema import KeyedError, at, place, read
-from protocol.configuration.variants import check_name, hasher_grid, read_finished_codes, read_variants
+from protocol.configuration.variants import check_code_files, check_variant, entries, finished_codes, read_variants
 from protocol.metrics import ALL, everything
+from protocol.registry import folders
 from protocol.shipped import DEFAULT
-from protocol.splits import DRAWN
 
 
 def load(config: Mapping[str, Any], *, from_file: bool = True, files: Sequence[str | Path] = ()) -> Experiment:
@@ -63,39 +63,33 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
     filled = _canonical(schema.checked(config))
     if filled["plugins"] is not None:
         with at("plugins"):
-            plugin_folders.add(filled["plugins"])
+            folders.add(filled["plugins"])
     with at("dataset"):
         registry.DATASETS.check(filled["dataset"])
-    checks.check_metrics(filled)
-    if ALL in filled["metrics"]:
-        shortest = min(min(part["n_bits"]) for part in (filled, *filled["features"].values()) if "n_bits" in part)
-        filled["metrics"] = everything(shortest)
+    filled["metrics"] = _metrics(filled)
     with at("dataset_options"):
-        given = filled["dataset_options"]
-        filled["dataset_options"] = options.filled("dataset", filled["dataset"], given, path=("dataset_options",))
+        values, path = filled["dataset_options"], ("dataset_options",)
+        filled["dataset_options"] = options.filled("dataset", filled["dataset"], values, path=path)
         datasets.user_paths(filled["dataset"], filled["dataset_options"])
-    for name, own in filled["features"].items():
-        with at("features", name):
-            filled["features"][name] = _feature(name, own)
+    filled["features"] = {name: _feature(name, keys) for name, keys in filled["features"].items()}
     filled["split_options"] = _split_options(filled)
     filled, hashers = read_variants("hasher", filled)
-    filled["hasher_grids"] = {
-        name: hashers[name].grid
-        if name in hashers
-        else hasher_grid(name, filled["hasher_bases"].get(name, name), {}, filled["hasher_grids"][name])
-        for name in sorted(filled["hasher_grids"])
-    }
-    filled, needed = checks.with_affinities(filled, hashers)
+    filled["hasher_grids"] = {name: hashers[name].grid for name in sorted(filled["hasher_grids"])}
+    filled, ground_truths = read_variants("ground_truth", filled)
+    plans = {name: _plan(name, keys, filled) for name, keys in filled["features"].items()}
+    filled, needed = checks.with_affinities(filled, plans.values(), hashers, ground_truths)
     filled, ground_truths = read_variants("ground_truth", filled, also=needed)
-    plans = {name: _plan(name, own, filled) for name, own in filled["features"].items()}
     with at("codes"):
-        filled["codes"], codes = read_finished_codes(filled, plans, hashers)
+        codes = finished_codes(filled, plans, hashers)
+        filled["codes"] = {name: method.config for name, method in codes.items()}
     with at("names"):
-        filled["names"] = named(filled, plans, {**hashers, **codes}, ground_truths)
+        filled["names"] = _names(filled, plans, hashers, ground_truths)
     with at("paper"):
-        filled["paper"] = shown_in_paper(filled, plans)
+        filled["paper"] = _shown_in_paper(filled, plans)
     experiment = Experiment(filled["experiment"], filled, plans, hashers, ground_truths, codes)
     checks.check(experiment)
+    with at("codes"):
+        check_code_files(experiment)
     return experiment
 
 
@@ -109,153 +103,144 @@ def _changed_default(config: Mapping[str, Any]) -> dict[str, Any]:
 def _canonical(config: dict[str, Any]) -> dict[str, Any]:
     """Return a configuration with unordered values in a fixed order, so that a new order does not rerun jobs."""
     for part in (config, *config["features"].values()):
-        for key in ("n_bits", "extension_bits"):
-            if key in part:
-                part[key] = sorted(part[key])
-    sizes = config["split_sizes"]
-    return config | {
-        "split_sizes": {name: sizes[name] for name in DRAWN if name in sizes},
-        "mirror_sha256": dict(sorted(config["mirror_sha256"].items())),
-    }
+        part |= {key: sorted(part[key]) for key in ("n_bits", "extension_bits") if key in part}
+    return config | {"mirror_sha256": dict(sorted(config["mirror_sha256"].items()))}
 
 
-def _feature(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
+def _metrics(config: Mapping[str, Any]) -> list[str]:
+    """Return the names of the metrics, all of which are known."""
+    for index, metric in enumerate(config["metrics"]):
+        with at("metrics", index):
+            if metric != ALL:
+                registry.get("metric", metric)
+    with at("selection", "metric"):
+        registry.get("metric", config["selection"]["metric"])
+    shortest = min(min(part["n_bits"]) for part in (config, *config["features"].values()) if "n_bits" in part)
+    return everything(shortest) if ALL in config["metrics"] else list(config["metrics"])
+
+
+def _feature(name: str, keys: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of a feature, with its plug-in and all its options filled in."""
-    plugin = own.get("base", name)
-    registry.FEATURES.check(plugin)
-    check_name(name, "feature", plugin)
-    filled = options.filled("feature", plugin, own["options"], called=name, path=("features", name, "options"))
-    with at(about=f"feature {name!r}"):
-        registry.get("feature", plugin)(**filled)
-    return {"base": plugin, **own, "options": filled}
+    plugin = keys.get("base", name)
+    with at("features", name):
+        check_variant(name, "feature", plugin)
+        filled = options.filled("feature", plugin, keys["options"], called=name, path=("features", name, "options"))
+        with at(about=f"feature {name!r}"):
+            registry.get("feature", plugin)(**filled)
+    return {"base": plugin, **keys, "options": filled}
 
 
 def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of all splits in use, and of those that the user gave."""
-    given, names = config["split_options"], set(config["split_options"])
-    for path, part in [((), config), *((("features", name), own) for name, own in config["features"].items())]:
-        for index, name in enumerate(part.get("splits", [])):
-            with at(*path, "splits", index):
-                registry.SPLITS.check(name)
-            names.add(name)
-    for name in given:
-        with at("split_options", name):
+    """Return the options of all splits in use, and of those that the user set."""
+    values = config["split_options"]
+    places = [(("split_options", name), name) for name in values]
+    for path, name in [*((path, name) for path, name, _ in entries("split", config)), *places]:
+        with at(*path):
             registry.SPLITS.check(name)
-    return {
-        name: options.filled("split", name, given.get(name, {}), path=("split_options", name)) for name in sorted(names)
-    }
+    names = sorted({*values, *(name for _, name, _ in entries("split", config))})
+    return {name: options.filled("split", name, values.get(name, {}), path=("split_options", name)) for name in names}
 
 
-def _plan(name: str, own: Mapping[str, Any], config: Mapping[str, Any]) -> FeaturePlan:
-    steps = own["preprocessing"]
+def _plan(name: str, feature: Mapping[str, Any], config: Mapping[str, Any]) -> FeaturePlan:
+    steps = feature["preprocessing"]
     by_modality = steps if isinstance(steps, Mapping) else dict.fromkeys(("query", "database"), steps)
     keys = ("runs", "splits", "ground_truths", "hashers", "n_bits", "extensions")
     return FeaturePlan(
         name=name,
-        plugin=own["base"],
-        options=own["options"],
+        plugin=feature["base"],
+        options=feature["options"],
         preprocessing=by_modality["query"],
         database_preprocessing=by_modality["database"],
-        **{key: own.get(key, config[key]) for key in keys},
+        **{key: feature.get(key, config[key]) for key in keys},
     )
 
 
-_PLACE = ("features", "ground_truths", "splits")
-
-
-def named(
+def _names(
     config: Mapping[str, Any],
     plans: Mapping[str, FeaturePlan],
-    hashers: Mapping[str, Any],
-    ground_truths: Mapping[str, Any],
+    hashers: Mapping[str, Variant],
+    ground_truths: Mapping[str, Variant],
 ) -> dict[str, Any]:
     """Return the display name of everything that an experiment uses, in the form of the key `names`.
 
     If two things have the same printed name, as two variants of mAP@100 do, each is shown by its own name instead.
-
-    Parameters
-    ----------
-    config : mapping
-        Its key `names` contains the names that the user gave.
-    plans : mapping of str to FeaturePlan
-    hashers, ground_truths : mapping
-        By name: a `Variant`, or for a method with finished codes, an object without a plug-in.
+    A method with finished codes is shown by its name.
 
     Raises
     ------
     ProtocolError
         If a name is given to something that the experiment doesn't use, or to two things of the same kind.
     """
-    given, codes = config["names"], config["codes"]
-    used = {kind: _listed(plans, f"{kind}s") for kind in ("ground_truth", "split", "hasher")}
-    plugins: dict[str, dict[str, str | None]] = {
-        "feature": {name: plan.plugin for name, plan in plans.items()},
-        "ground_truth": {name: ground_truths[name].plugin for name in used["ground_truth"]},
-        "split": {name: name for name in used["split"]},
-        "hasher": {name: hashers[name].plugin for name in used["hasher"]} | dict.fromkeys(codes),
+    used = _used(plans)
+    plugins = {
+        "feature": {plan.name: plan.plugin for plan in plans.values()},
+        "ground_truth": {name: ground_truths[name].plugin for name in used["ground_truths"]},
+        "split": {name: name for name in used["splits"]},
+        "hasher": {name: hashers[name].plugin for name in used["hashers"]} | {name: name for name in config["codes"]},
         "metric": {name: name for name in config["metrics"]},
     }
-    by_kind = {f"{kind}s": _of_kind(kind, of_kind, given[f"{kind}s"]) for kind, of_kind in plugins.items()}
-    record = registry.DATASETS.entry(config["dataset"])  # a user's own data have no printed name
-    dataset = (
-        config["experiment"]
-        if record.required and not record.printed
-        else registry.printed_name("dataset", record.name)
-    )
-    return {"dataset": given.get("dataset") or dataset, **by_kind}
+    names = {f"{kind}s": _names_of(kind, of_kind, config) for kind, of_kind in plugins.items()}
+    return {"dataset": config["names"].get("dataset") or _dataset_name(config), **names}
 
 
-def _listed(plans: Mapping[str, FeaturePlan], key: str) -> list[Any]:
-    return list(dict.fromkeys(itertools.chain.from_iterable(getattr(plan, key) for plan in plans.values())))
+def _dataset_name(config: Mapping[str, Any]) -> str:
+    record = registry.DATASETS.entry(config["dataset"])
+    is_own = record.required and not record.printed  # a user's own data have no printed name
+    return str(config["experiment"]) if is_own else registry.printed_name("dataset", record.name)
 
 
-def _of_kind(kind: str, plugins: Mapping[str, str | None], given: Mapping[str, str]) -> dict[str, str]:
-    """Return the display names of a kind by name; a method without a plug-in is shown by its name."""
-    for name in given:
+def _names_of(kind: str, plugins: Mapping[str, str], config: Mapping[str, Any]) -> dict[str, str]:
+    """Return the display names of a kind by name."""
+    user_names = config["names"][f"{kind}s"]
+    for name in user_names:
         with at("names", f"{kind}s", name):
             one_of(name, plugins, f"{kind.replace('_', ' ')} in names.{kind}s")
     printed = {
-        name: name if plugin is None else registry.printed_name(kind, plugin, name) for name, plugin in plugins.items()
+        name: name if name in config["codes"] and kind == "hasher" else registry.printed_name(kind, plugin, name)
+        for name, plugin in plugins.items()
     }
     n_named = Counter(printed.values())
-    names = {name: given.get(name, text if n_named[text] == 1 else name) for name, text in printed.items()}
+    names = {name: user_names.get(name, text if n_named[text] == 1 else name) for name, text in printed.items()}
     for name, text in names.items():
         if Counter(names.values())[text] > 1:
             raise ProtocolError(f"names.{kind}s: {name!r} and another one have the same name, {text!r}.")
     return names
 
 
-def shown_in_paper(config: Mapping[str, Any], plans: Mapping[str, FeaturePlan]) -> dict[str, list[Any]]:
-    """Return the key `paper` with its defaults filled in.
+def _used(plans: Mapping[str, FeaturePlan]) -> dict[str, list[Any]]:
+    """Return what any feature uses, each once."""
+    used: list[dict[str, list[Any]]] = [
+        {"n_bits": one.n_bits, "ground_truths": one.ground_truths, "splits": one.splits, "hashers": one.hashers}
+        for one in plans.values()
+    ]
+    return {key: list(dict.fromkeys(itertools.chain.from_iterable(one[key] for one in used))) for key in used[0]}
 
-    Parameters
-    ----------
-    config : mapping
-        A configuration whose key `paper` contains only the keys that the user gave.
-    plans : mapping of str to FeaturePlan
+
+def _shown_in_paper(config: Mapping[str, Any], plans: Mapping[str, FeaturePlan]) -> dict[str, list[Any]]:
+    """Return the key `paper` with its defaults filled in.
 
     Raises
     ------
     ProtocolError
         If the experiment lacks a chosen value, or the chosen values never occur together.
     """
-    given, metrics, first = config["paper"], list(config["metrics"]), next(iter(plans.values()))
-    used: dict[str, list[Any]] = {"metrics": metrics, "features": list(plans)}
-    used |= {key: _listed(plans, key) for key in ("n_bits", "ground_truths", "splits")}
+    metrics, first = config["metrics"], next(iter(plans.values()))
+    used = {**_used(plans), "metrics": metrics, "features": list(plans)}
     leading = "mAP" if "mAP" in metrics else metrics[0]
-    defaults = {
+    shown: dict[str, list[Any]] = {
         "metrics": list(dict.fromkeys([leading, *{"precision@r2"}.intersection(metrics)])),
         "n_bits": used["n_bits"],
         "features": [first.name],
         "ground_truths": first.ground_truths[:1],
         "splits": first.splits[:1],
     }
-    for key, names in given.items():
+    for key, names in config["paper"].items():
         for name in names:
             one_of(str(name), map(str, used[key]), f"paper.{key}")
-    chosen = {key: list(given.get(key, defaults[key])) for key in defaults}
-    chosen["n_bits"].sort()
-    places = itertools.product(*map(chosen.__getitem__, _PLACE))
-    if not any(truth in plans[name].ground_truths and split in plans[name].splits for name, truth, split in places):
+        shown[key] = names
+    truths, splits = set(shown["ground_truths"]), set(shown["splits"])
+    if not any(
+        truths & set(plans[name].ground_truths) and splits & set(plans[name].splits) for name in shown["features"]
+    ):
         raise ProtocolError("paper: no combination of these features, ground truths and splits is in the experiment.")
-    return chosen
+    return shown | {"n_bits": sorted(shown["n_bits"])}

@@ -20,9 +20,8 @@ _PASSED = {
 """Parameters that the pipeline sets, which are therefore no options."""
 _LARGEST = 2**63 - 1
 _TYPES = {int: "integer", float: "number", str: "string", bool: "boolean", NoneType: "null"}
-_HEADING = re.compile(r"^Parameters\n-+\n", re.MULTILINE)
+_PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", re.MULTILINE | re.DOTALL)
 _REFERENCE = re.compile(r"(?:Parameters[^.]* those of|As) `(\w+)`")
-_NEXT_HEADING = re.compile(r"^\S.*\n-{3,}$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -51,8 +50,8 @@ class Option:
         schema = _schema(self.type)
         is_valid = Validator(schema).is_valid
         if isinstance(value, str) and not isinstance(self.default, str):  # Snakemake's --config passes numbers as text
-            read = parse(value, where) if value == "null" or not schema or not is_valid(value) else value
-            value = read if is_valid(read) else value
+            parsed = parse(value, where) if value == "null" or not schema or not is_valid(value) else value
+            value = parsed if is_valid(parsed) else value
         value = plain(value)
         if not is_valid(value) or (isinstance(value, int) and abs(value) > _LARGEST):
             raise ProtocolError(f"{where} must be {self.expected}, got {shown(value)}.")
@@ -87,8 +86,6 @@ def options(kind: str, name: str) -> Mapping[str, Option]:
     if kind == "split":
         form, text = "str or None, default None", "File that lists the items of `{}`, as ids or row numbers."
         return {part: Option(part, str | None, None, form, text.format(part)) for part in plugin.listed}
-    if kind == "metric":
-        return {}
     described = _descriptions(plugin, kind)
     hints = get_type_hints(plugin.__init__ if inspect.isclass(plugin) else plugin)
     return {
@@ -99,15 +96,15 @@ def options(kind: str, name: str) -> Mapping[str, Option]:
 
 
 def filled(
-    kind: str, name: str, given: Mapping[str, Any], *, called: str = "", path: Sequence[Any] = ()
+    kind: str, name: str, values: Mapping[str, Any], *, called: str = "", path: Sequence[Any] = ()
 ) -> dict[str, Any]:
-    """Return all options of a plug-in: the given values, checked against their types, and the other defaults.
+    """Return all options of a plug-in: some values, checked against their types, and the other defaults.
 
     Parameters
     ----------
     kind, name : str
         Kind and name of the plug-in.
-    given : mapping
+    values : mapping
     called : str, default=""
         The plug-in's name in the config file, for error messages; by default `name`.
     path : sequence, default=()
@@ -120,7 +117,7 @@ def filled(
     """
     declared, where = options(kind, name), f"{kind.replace('_', ' ')} {(called or name)!r}"
     result = {option: plain(declared[option].default) for option in declared}
-    for option, value in given.items():
+    for option, value in values.items():
         with at(*path, option):
             one_of(option, declared, f"option of {where}")
             result[option] = declared[option].checked(value, f"{where}: option {option!r}")
@@ -132,26 +129,20 @@ def _descriptions(plugin: Any, kind: str) -> dict[str, tuple[str, str]]:
 
     Missing ones are taken from base classes, and from the plug-in to whose parameters the docstring refers.
     """
-    found: dict[str, tuple[str, str]] = {}
-    referred = _REFERENCE.search(plugin.__doc__ or "")
-    if referred:
-        for record in registry.entries(kind):
-            if record.plugin is not plugin and getattr(record.plugin, "__name__", "") == referred[1]:
-                found |= _descriptions(record.plugin, kind)
+    described: dict[str, tuple[str, str]] = {}
+    if referred := _REFERENCE.search(plugin.__doc__ or ""):
+        plugins = (record.plugin for record in registry.entries(kind) if record.plugin is not plugin)
+        for other in (other for other in plugins if getattr(other, "__name__", "") == referred[1]):
+            described |= _descriptions(other, kind)
     for source in reversed(plugin.__mro__ if inspect.isclass(plugin) else [plugin]):
-        found |= _parameters(inspect.cleandoc(source.__doc__ or ""))
-    return found
+        for section in _PARAMETERS.findall(inspect.cleandoc(source.__doc__ or "")):
+            described |= _described(section)
+    return described
 
 
-def _parameters(text: str) -> dict[str, tuple[str, str]]:
-    """Return the form and the description of each parameter in a numpydoc docstring, each as one line."""
-    start = _HEADING.search(text)
-    if not start:
-        return {}
-    section = re.split(_NEXT_HEADING, text[start.end() :])[0].strip()
-    found: dict[str, tuple[str, str]] = {}
-    for block in re.split(r"\n(?=\S)", section):
-        head, *rest = block.split("\n")
+def _described(section: str) -> dict[str, tuple[str, str]]:
+    described: dict[str, tuple[str, str]] = {}
+    for head, *text in (block.split("\n") for block in re.split(r"\n(?=\S)", section.strip())):
         names, _, form = head.partition(" : ")
-        found |= dict.fromkeys(re.split(r",\s*", names), (form, " ".join(" ".join(rest).split())))
-    return found
+        described |= dict.fromkeys(re.split(r",\s*", names), (form, " ".join(" ".join(text).split())))
+    return described

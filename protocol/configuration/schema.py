@@ -6,9 +6,10 @@ neither the file nor the line.
 
 import contextlib
 import copy
+import functools
+import operator
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,11 +17,13 @@ import jsonschema  # type: ignore[import-untyped]
 import yaml
 
 from protocol.checks import ProtocolError, one_of
-from protocol.inputs.text import check_regular
+from protocol.inputs.text import lines
 from protocol.shipped import PROJECT
 
 LONGEST_NAME = 80
 """Characters of a user's name; two of them, a metric and an extension fit in the 255 bytes of a file name."""
+# PyYAML raises these for a value that does not fit its tag.
+_OF_VALUES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _SHOWN = 80  # characters of a value in a message
 _INTEGER = re.compile("-?[0-9]{1,100}")
 # In later drafts, 2.0 is an integer.
@@ -29,7 +32,7 @@ Validator: Any = jsonschema.validators.extend(
 )
 
 
-@cache
+@functools.cache
 def keys() -> dict[str, Any]:
     """Return the schema of a config file."""
     return read(PROJECT / "workflow" / "schemas" / "config.schema.yaml")
@@ -44,8 +47,8 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
         With one line that states the key, the allowed values and the value found.
     """
     result: dict[str, Any] = filled(config, keys())
-    for error in sorted(Validator(keys()).iter_errors(result), key=_order):
-        _refuse(error)
+    if errors := sorted(Validator(keys()).iter_errors(result), key=_order):
+        _refuse(errors[0])
     return result
 
 
@@ -88,28 +91,28 @@ def _filled_mapping(value: Mapping[str, Any], schema: Mapping[str, Any]) -> dict
 
 
 def _refuse(error: jsonschema.ValidationError) -> NoReturn:
-    """Raise ProtocolError for an error of jsonschema."""
-    for below in sorted(error.context or (), key=_order):  # for the forms that the value may have
-        if below.relative_path or _order(below) < 2:
-            _refuse(below)
-    path, value, schema = list(error.absolute_path), error.instance, error.schema
-    where = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).removeprefix(".")
-    with at(*path):
-        if error.validator == "additionalProperties":
-            unknown = next(key for key in value if key not in schema["properties"])
-            with at(*path, unknown):
-                one_of(unknown, schema["properties"], f"key in {where or 'the config file'}")
-        if error.validator == "required":
-            missing = ", ".join(key for key in error.validator_value if key not in value)
-            raise ProtocolError(f"{where or 'config file'}: missing keys: {missing}.")
-        if error.validator == "uniqueItems":
-            twice = next(item for index, item in enumerate(value) if item in value[:index])
-            raise ProtocolError(f"{where}: {twice!r} is listed twice.")
-        if "propertyNames" in error.absolute_schema_path:
-            raise ProtocolError(f"{where}: keys must be names, got {shown(value)}.")
-        is_secret = where == "mirror" and isinstance(value, list | dict)  # it may contain credentials
-        got = f"a {type(value).__name__}" if is_secret else shown(value)
-        raise ProtocolError(f"{where} must be {phrase(schema)}, got {got}.")
+    """Raise ProtocolError for an error of jsonschema, or for the first one in a form that the value may have."""
+    if in_forms := [one for one in error.context or () if one.relative_path or _order(one) < 2]:
+        _refuse(min(in_forms, key=_order))
+    path, where = list(error.absolute_path), error.json_path.removeprefix("$.").removeprefix("$")
+    if error.validator == "additionalProperties":
+        declared = error.schema["properties"]
+        unknown = next(key for key in error.instance if key not in declared)
+        with at(*path, unknown):
+            one_of(unknown, declared, f"key in {where or 'the config file'}")
+    raise KeyedError(f"{where or 'config file'}{_problem(error, where)}", path)
+
+
+def _problem(error: jsonschema.ValidationError, where: str) -> str:
+    value, named = error.instance, error.validator_value
+    if error.validator == "required":
+        return f": missing keys: {', '.join(key for key in named if key not in value)}."
+    if error.validator == "uniqueItems":
+        return f": {next(item for index, item in enumerate(value) if item in value[:index])!r} is listed twice."
+    if "propertyNames" in error.absolute_schema_path:
+        return f": keys must be names, got {shown(value)}."
+    is_secret = where == "mirror" and isinstance(value, list | dict)  # it may contain credentials
+    return f" must be {phrase(error.schema)}, got {f'a {type(value).__name__}' if is_secret else shown(value)}."
 
 
 def shown(value: Any) -> str:
@@ -154,15 +157,13 @@ class _Loader(yaml.SafeLoader):
     """PyYAML's safe loader, which refuses a key that occurs twice in a mapping."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        first: dict[Any, int] = {}
-        for key_node, _ in node.value if isinstance(node, yaml.MappingNode) else ():
-            key = None if key_node.tag == "tag:yaml.org,2002:merge" else self.construct_object(key_node, deep=True)
-            if key is None or not isinstance(key, Hashable):
-                continue
-            if key in first:
-                problem = f"the key {key!r} is repeated (first in line {first[key]})"
-                raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key_node.start_mark)
-            first[key] = key_node.start_mark.line + 1
+        lines: dict[str, int] = {}
+        for key, _ in node.value:
+            name = str(key.value)
+            if name in lines and key.tag != "tag:yaml.org,2002:merge":
+                problem = f"the key {name!r} is repeated (first in line {lines[name]})"
+                raise yaml.constructor.ConstructorError(problem=problem, problem_mark=key.start_mark)
+            lines[name] = key.start_mark.line + 1
         return super().construct_mapping(node, deep=deep)
 
 
@@ -201,39 +202,31 @@ def place(config: Mapping[str, Any], files: Sequence[str | Path], path: Sequence
         The keys and indices that lead to the value. A key that a file lacks is at the line of the mapping around it.
     """
     for n in range(len(path), 0, -1):
-        merged = _value(config, path[:n])
+        names, value = tuple(map(str, path[:n])), _value(config, path[:n])
         for file in reversed(files):
-            line, value = _line(file, path[:n])
-            if line and (value == merged or (isinstance(value, dict) and isinstance(merged, Mapping))):
+            line = dict(_lines(yaml.compose(Path(file).read_text(encoding="utf-8-sig"), _Loader))).get(names)
+            if line and (isinstance(value, Mapping) or _value(read(file), path[:n]) == value):
                 return f"{file}:{line}"
-        if merged is not None:
+        if value is not None:
             return f"--config {path[0]}"
     return ", ".join(map(str, files)) or "--config"
 
 
-def _line(file: str | Path, path: Sequence[Any]) -> tuple[int, Any]:
-    """Return the line and the value at a path of keys in a config file; line 0 if the file lacks the key."""
-    node, line = yaml.compose(Path(file).read_text(encoding="utf-8-sig"), _Loader), 0
-    for key in path:
-        pairs = node.value if isinstance(node, yaml.MappingNode) else []
-        below = {name.value: (name, item) for name, item in pairs}
-        if isinstance(node, yaml.SequenceNode):
-            below = {str(index): (item, item) for index, item in enumerate(node.value)}
-        if str(key) not in below:
-            return 0, None
-        first, node = below[str(key)]
-        line = first.start_mark.line + 1
-    return line, _value(read(file), path)
+def _lines(node: yaml.Node, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield the keys and indices that lead to each value below a YAML node, and the line where it is."""
+    if isinstance(node, yaml.MappingNode):
+        below = [(key.value, key, value) for key, value in node.value]
+    else:
+        below = [(str(n), item, item) for n, item in enumerate(node.value if isinstance(node.value, list) else ())]
+    for name, first, value in below:
+        yield (*path, name), first.start_mark.line + 1
+        yield from _lines(value, (*path, name))
 
 
 def _value(config: Any, path: Sequence[Any]) -> Any:
     """Return the value at a path of keys; None if there is none."""
-    for key in path:
-        try:
-            config = config[key]
-        except (LookupError, TypeError):
-            return None
-    return config
+    with contextlib.suppress(LookupError, TypeError):
+        return functools.reduce(operator.getitem, path, config)
 
 
 def read(path: str | Path) -> dict[str, Any]:
@@ -245,32 +238,17 @@ def read(path: str | Path) -> dict[str, Any]:
         If the file does not exist, is not YAML, does not contain a mapping, or repeats a key. The message names the
         file and the line.
     """
-    try:
-        check_regular(Path(path), "a config file")
-        found = parse(Path(path).read_text(encoding="utf-8-sig"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        problem = "no such file" if isinstance(error, FileNotFoundError) else f"can't be read: {reason}"
-        raise ProtocolError(f"{path}: {problem}.") from error
-    if not isinstance(found, dict):
-        raise ProtocolError(f"{path}: expected keys with values, got {type(found).__name__}.")
-    return found
+    config = parse("".join(lines(Path(path), "a config file")), str(path))
+    if not isinstance(config, dict):
+        raise ProtocolError(f"{path}: expected keys with values, got {type(config).__name__}.")
+    return config
 
 
 def parse(text: str, where: str) -> Any:
     """Return the value of a YAML text; raise the same errors as `read`."""
     try:
         return yaml.load(text, _Loader)  # noqa: S506 - a subclass of the safe loader
-    except (
-        yaml.YAMLError,
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
-        # PyYAML raises most of these for a value that does not fit its tag.
+    except (yaml.YAMLError, *_OF_VALUES) as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
         line = f":{mark.line + 1}" if mark else ""
         raise ProtocolError(f"{where}{line}: not valid YAML: {' '.join(problem.split())}.") from error

@@ -104,10 +104,10 @@ def _select(digits: Any, octave: int, selected: Any) -> bool:
         digit, complement = digits[number], _uint((octave >> (number - 3)) & 1) - _uint(1)
         for w in range(_PLANE_WORDS):
             selected[w] &= digit[w] ^ complement
-    found = _uint(0)
+    shared = _uint(0)
     for w in range(_PLANE_WORDS):
-        found |= selected[w]
-    return found != 0
+        shared |= selected[w]
+    return shared != 0
 
 
 @_inner

@@ -237,8 +237,8 @@ def _ranks(
     keys: NDArray[np.float64], code_of_item: NDArray[np.int64], positions: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return the ranks of the items at some positions, ascending, with ties in database order."""
-    different, place = np.unique(keys, return_inverse=True)
-    places = place.astype(np.min_scalar_type(different.size))  # NumPy uses radix sort for up to 16 bits
+    different, group = np.unique(keys, return_inverse=True)
+    places = group.astype(np.min_scalar_type(different.size))  # NumPy uses radix sort for up to 16 bits
     is_relevant = np.zeros(code_of_item.size, dtype=bool)
     is_relevant[positions] = True
     return np.flatnonzero(is_relevant[np.argsort(places[code_of_item], kind="stable")]) + 1

@@ -93,9 +93,9 @@ def bucket_search(
     check_relevance(relevance, len(query_codes), len(database_codes), "bucket search")
     totals = np.empty((3, len(query_codes)), dtype=np.int64)
     searches = in_buckets(query_codes, database_codes, n_bits, bits_per_table=bits_per_table, n_tables=n_tables)
-    for query, found in enumerate(searches):
+    for query, retrieved in enumerate(searches):
         positions = relevance.row(query)[0]
-        totals[:, query] = np.count_nonzero(found[positions]), np.count_nonzero(found), positions.size
+        totals[:, query] = np.count_nonzero(retrieved[positions]), np.count_nonzero(retrieved), positions.size
     return BucketSearch(*totals)
 
 
@@ -128,12 +128,12 @@ def in_buckets(
             strict=True,
         )
     ]
-    found = np.zeros(len(database_codes), dtype=bool)
+    retrieved = np.zeros(len(database_codes), dtype=bool)
     for query in range(len(query_codes)):
-        found[:] = False
+        retrieved[:] = False
         for order, starts, stops in tables:
-            found[order[starts[query] : stops[query]]] = True
-        yield found
+            retrieved[order[starts[query] : stops[query]]] = True
+        yield retrieved
 
 
 def _segments(packed: NDArray[np.uint8], n_bits: int, width: int, number: int) -> list[NDArray]:
@@ -146,10 +146,10 @@ def _segments(packed: NDArray[np.uint8], n_bits: int, width: int, number: int) -
 def _lookups(query: NDArray, database: NDArray) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
     """Return the items sorted by bucket, and where the bucket of each query starts and stops."""
     _, bucket = np.unique(np.concatenate([database, query]), return_inverse=True)
-    of_database, of_query = bucket[: database.size], bucket[database.size :]
-    order = np.argsort(of_database, kind="stable")
-    ordered = of_database[order]
-    return order, np.searchsorted(ordered, of_query), np.searchsorted(ordered, of_query, side="right")
+    database_keys, query_keys = bucket[: database.size], bucket[database.size :]
+    order = np.argsort(database_keys, kind="stable")
+    ordered = database_keys[order]
+    return order, np.searchsorted(ordered, query_keys), np.searchsorted(ordered, query_keys, side="right")
 
 
 def lookup_time(

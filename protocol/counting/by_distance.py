@@ -100,16 +100,16 @@ class _Block:
     ) -> None:
         self.query, self.database, self.distance, self.keys = query[rows.start : rows.stop], database, distance, keys
         lists = [{name: one.row(row)[0] for name, one in relevances.items()} for row in rows]
-        items = [np.unique(np.concatenate(list(own.values()))) for own in lists]
+        items = [np.unique(np.concatenate(list(of_row.values()))) for of_row in lists]
         pairs = np.repeat(np.arange(len(rows)), list(map(len, items))), np.concatenate(items)
         of_items = np.split(self.distances(*pairs), np.cumsum(list(map(len, items)))[:-1])
         # For each query, the distances of relevant items, ascending; items at values[j] are counted at 2 j + 1.
-        self.values = [np.unique(own) for own in of_items]
+        self.values = [np.unique(of_row) for of_row in of_items]
         shape = len(rows), 2 * max(map(len, self.values)) + 1
         self.retrieved = np.zeros(shape, dtype=np.int64)
         self.relevant = {name: np.zeros(shape, dtype=np.int64) for name in relevances}
-        for row, own in enumerate(lists):
-            for name, positions in own.items():
+        for row, of_row in enumerate(lists):
+            for name, positions in of_row.items():
                 at = np.searchsorted(self.values[row], of_items[row][np.searchsorted(items[row], positions)])
                 np.add.at(self.relevant[name][row], 2 * at + 1, 1)
 
@@ -128,12 +128,12 @@ class _Block:
         pending, n_pending, starts = [], 0, range(0, n_items, TILE)
 
         def search(start: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-            found = self.keys.within(queries, self.keys.items(self.database[start : start + TILE], start), bound)
-            return found.rows, start + found.columns.astype(np.int64), found.low, found.high
+            nearby = self.keys.within(queries, self.keys.items(self.database[start : start + TILE], start), bound)
+            return nearby.rows, start + nearby.columns.astype(np.int64), nearby.low, nearby.high
 
-        for start, found in zip(starts, in_order(search, starts, threads), strict=True):
-            pending.append(found)
-            n_pending += len(found[0])
+        for start, nearby in zip(starts, in_order(search, starts, threads), strict=True):
+            pending.append(nearby)
+            n_pending += len(nearby[0])
             if n_pending > _PAIRS or start + TILE >= n_items:
                 self._add(*map(np.concatenate, zip(*pending, strict=True)))
                 pending, n_pending = [], 0
@@ -157,8 +157,8 @@ class _Block:
         undecided = np.flatnonzero(before < after)
         exact = self.distances(rows[undecided], items[undecided])
         for row in np.unique(rows[undecided]):
-            own = undecided[part := slice(*np.searchsorted(rows[undecided], [row, row + 1]))]
+            of_row = undecided[part := slice(*np.searchsorted(rows[undecided], [row, row + 1]))]
             sides = [np.searchsorted(self.values[row], exact[part], side) for side in ("left", "right")]
-            places[own] = sides[0] + sides[1]  # 2 j before values[j], and 2 j + 1 at it
+            places[of_row] = sides[0] + sides[1]  # 2 j before values[j], and 2 j + 1 at it
         cells = rows * np.int64(self.retrieved.shape[1]) + places
         self.retrieved += np.bincount(cells, minlength=self.retrieved.size).reshape(self.retrieved.shape)

@@ -125,7 +125,7 @@ def write_counts(
     inputs : mapping of (str, int) to mapping of str to path
         The files from which the counts of each split and run were computed, by kind.
     """
-    files = {f"{kind}/{split}/run{run}": file for (split, run), own in inputs.items() for kind, file in own.items()}
+    files = {f"{kind}/{split}/run{run}": file for (split, run), paths in inputs.items() for kind, file in paths.items()}
     record = storage.provenance("counts", parameters={"ground_truths": {}}, inputs=files, fits={})
     with storage.writing(path, record, compress=True) as file:
         for of_length in counts:

@@ -80,16 +80,19 @@ def count_leave_one_out(
         threads=threads,
         progress=progress,
     )
-    rows, own = np.arange(len(query_codes)), np.bitwise_count(query_codes ^ database_codes).sum(axis=1, dtype=np.int64)
+    rows, own_distance = (
+        np.arange(len(query_codes)),
+        np.bitwise_count(query_codes ^ database_codes).sum(axis=1, dtype=np.int64),
+    )
     largest = None
     for name, relevance in relevances.items():
         of_all, levels = counts[name], own_levels(relevance)
         retrieved, at_level, relevant = of_all.retrieved.copy(), of_all.at_level.copy(), np.flatnonzero(levels)
-        retrieved[rows, own] -= 1
-        at_level[relevant, np.searchsorted(of_all.levels, levels[relevant]), own[relevant]] -= 1
+        retrieved[rows, own_distance] -= 1
+        at_level[relevant, np.searchsorted(of_all.levels, levels[relevant]), own_distance[relevant]] -= 1
         if largest_bucket and largest is None:
             of_query = of_all.requested("largest_bucket"), retrieved.cumsum(axis=1)
-            largest = _largest_buckets(*of_query, query_codes, database_codes, own)
+            largest = _largest_buckets(*of_query, query_codes, database_codes, own_distance)
         counts[name] = replace(of_all, retrieved=retrieved, at_level=at_level, largest_bucket=largest)
         if index_order:
             in_order = _in_database_order(query_codes, database_codes, relevance, counts[name].relevant, threads)
@@ -129,7 +132,7 @@ def _largest_buckets(
     within: NDArray[np.int64],
     query: NDArray[np.uint8],
     database: NDArray[np.uint8],
-    own: NDArray[np.int64],
+    own_distance: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Return the size of the largest bucket within each radius after each query's own item has left its bucket.
 
@@ -148,7 +151,7 @@ def _largest_buckets(
             distances[bucket[block][:, None] == equal] = beyond
             nearest[block] = distances.min(axis=1)
     radii = np.arange(beyond)
-    is_only_largest = (largest == size[:, None]) & (own[:, None] <= radii) & (nearest[:, None] > radii)
+    is_only_largest = (largest == size[:, None]) & (own_distance[:, None] <= radii) & (nearest[:, None] > radii)
     # Buckets of one item: the other items in the ball have buckets of one item as well.
     return np.where(is_only_largest, np.maximum(size[:, None] - 1, within > 0), largest)
 

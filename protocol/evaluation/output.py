@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import __version__, codes, metrics, registry
+from protocol import codes, metrics, registry
 from protocol.checks import ProtocolError, integer
 from protocol.evaluation.conventions import find
 from protocol.evaluation.printed import Printed, json_text, shown, with_range
 from protocol.inputs.labels import brief
+from protocol.provenance import VERSION
 from protocol.provenance.storage import check_writable, file_sha256, replacing
 from protocol.scores.tables import DIGITS, Table, write_csv
 from protocol.truth.relevance import LabelRelevance, labels_sha256
@@ -57,7 +58,7 @@ def content(evaluation: Any) -> dict[str, Any]:
     """
     rules = find(evaluation.convention)
     relevant = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
-    fields: dict[str, Any] = {name: getattr(evaluation, name) for name in _METADATA} | {"version": __version__}
+    fields: dict[str, Any] = {name: getattr(evaluation, name) for name in _METADATA} | {"version": VERSION}
     fields |= {name: getattr(evaluation, name) for name in (*relevant, "metrics", "n_undefined")}
     fields["undefined"] = {name: rules.undefined(name) for name in evaluation.metrics}
     fields["ties"] = {name: registry.METRICS.entry(name).ties for name in evaluation.metrics}

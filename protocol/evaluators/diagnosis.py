@@ -16,8 +16,7 @@ from protocol.checks import ProtocolError, counted, integer, one_of
 from protocol.counting import LabelRelevance
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.printed import Printed
-from protocol.evaluators.search import CUTOFFS, cases_of, scores_of
-from protocol.evaluators.ways import Way, meanings
+from protocol.evaluators.ways import CUTOFFS, Way, cases_of, meanings, scores_of
 from protocol.scores.tables import Table, filled, read_text, write_csv
 
 FORMS = ("bits", "signs")
@@ -86,7 +85,7 @@ def small_cases(cutoff: int | None = None) -> list[SmallCase]:
     for number in range(n_near):
         queries[number % 4, order[: number % 4]] = 1
         near[number, order[3 : 3 + 4 * number]] = 1
-    found = [SmallCase("no ties", queries, near[rng.permutation(n_near)], np.arange(4) % 3, np.arange(n_near) % 3)]
+    cases = [SmallCase("no ties", queries, near[rng.permutation(n_near)], np.arange(4) % 3, np.arange(n_near) % 3)]
 
     def random(name: str, n_bits: int, n_classes: int = 4) -> SmallCase:
         centres = rng.integers(0, 2, (n_classes, n_bits), dtype=np.uint8)
@@ -96,32 +95,31 @@ def small_cases(cutoff: int | None = None) -> list[SmallCase]:
         return SmallCase(name, query, items, *labels)
 
     ties = random("ties", 8)
-    found += [ties, random("longer codes", 12), random("few relevant items", 8, n_items // 3)]
+    cases += [ties, random("longer codes", 12), random("few relevant items", 8, n_items // 3)]
     some = random("queries without a relevant item", 8)
     some.query_labels[::4] = 9
-    found.append(some)
+    cases.append(some)
     unequal = random("classes of unequal size", 8)
     unequal.query_labels[: _QUERIES // 2] = 1
-    found.append(unequal)
+    cases.append(unequal)
     opposite = random("codes that differ in all bits of a byte", 16)
     opposite.database_codes[:, :8] = 1 - opposite.query_codes[0, :8]
     opposite.database_codes[np.arange(n_items) % 3 > 0, 3] ^= 1  # differ in seven bits
     opposite.query_codes[:, :8] = opposite.query_codes[0, :8]
-    found.append(opposite)
+    cases.append(opposite)
     long = random("opposite codes of 64 bits", 64)
     long.database_codes[::3] = 1 - long.query_codes[np.arange(len(long.database_codes[::3])) % _QUERIES]
-    found.append(long)
+    cases.append(long)
     most = random("more than K relevant items", 8)
     most.database_labels[4:] = np.where(rng.random(n_items - 4) < 0.04, most.database_labels[4:], 0)
-    found.append(most)
+    cases.append(most)
     far = random("queries that are far from all items", 12)
     far.database_codes[:] = far.database_codes[0] ^ (rng.random(far.database_codes.shape) < 0.2)
     far.query_codes[:] = far.database_codes[0] ^ (rng.random(far.query_codes.shape) < 0.2)
     far.query_codes[::2] = 1 - far.query_codes[::2]
     far.database_labels[4:] = np.where(rng.random(n_items - 4) < 0.1, far.database_labels[4:], 0)
     far.query_labels[np.arange(_QUERIES) % 3 > 0] = 0
-    found.append(far)
-    return found
+    return [*cases, far]
 
 
 class _Known(NamedTuple):
@@ -140,18 +138,19 @@ def _known(cutoff: int | None) -> _Known:
     n_items = len(cases[-1].database_codes)
     cutoffs = {size for size in CUTOFFS if size < n_items} | {cutoff or 1}
     scores = [case.scores(cutoffs) for case in cases]
-    ways = [*dict.fromkeys(way for of_case in scores for way in of_case)]
-
-    def score(of_case: dict[Way, tuple[float, float]], way: Way) -> tuple[float, float]:
-        for left_out in (frozenset[tuple[str, str]](), _OF_SOME_QUERIES, _OF_SOME_QUERIES | _OF_SOME_LENGTHS):
-            plain = Way(way.measure, tuple(variant for variant in way.variants if variant not in left_out))
-            if plain in of_case:
-                return of_case[plain]
-        return math.nan, 0.0
-
-    table = np.array([[score(of_case, way) for of_case in scores] for way in ways])
+    ways = [*dict.fromkeys(itertools.chain(*scores))]
+    table = np.array([[_score(of_case, way) for of_case in scores] for way in ways])
     undefined = {way: [way.but(undefined="left-out") in of_case for of_case in scores] for way in ways}
     return _Known(ways, table[..., 0], table[..., 1], undefined)
+
+
+def _score(scores: dict[Way, tuple[float, float]], way: Way) -> tuple[float, float]:
+    """Return the score of a way in a case, or of the way without variants that change nothing there; else NaN."""
+    for unaffected in (frozenset[tuple[str, str]](), _OF_SOME_QUERIES, _OF_SOME_QUERIES | _OF_SOME_LENGTHS):
+        plain = Way(way.measure, tuple(variant for variant in way.variants if variant not in unaffected))
+        if plain in scores:
+            return scores[plain]
+    return math.nan, 0.0
 
 
 def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = None) -> "Diagnosis":
@@ -323,13 +322,12 @@ class Diagnosis(Printed):
         """Return the paragraphs and the table that are printed."""
         known, agreeing = _known(self.cutoff), [] if self._peculiarity else self._agreeing
         shown = agreeing[0] if agreeing else self.nearest
-        header, rows = ["case", "contains", "answer", *([shown.measure] if shown else [])], []
-        means = known.means[known.ways.index(shown)].tolist() if shown else []
-        for (number, answer), case in zip(self.answers.items(), self.cases, strict=True):
-            rows.append([str(number), case.name, answer if isinstance(answer, str) else f"{answer:.6f}"])
-            rows[-1] += ["none" if math.isnan(mean) else f"{mean:.6f}" for mean in means[number - 1 : number]]
+        columns = [map(str, self.answers), [case.name for case in self.cases], map(_shown, self.answers.values())]
+        if shown:
+            columns.append(map(_shown, known.means[known.ways.index(shown)].tolist()))
+        header = ["case", "contains", "answer", *([shown.measure] if shown else [])]
         explained = [meanings(self.matches[:1])] if self.matches and self.matches[0].variants else []
-        return [*map(filled, self._verdict()), *explained, Table("cases", "", header, rows)]
+        return [*map(filled, self._verdict()), *explained, Table("cases", "", header, list(zip(*columns, strict=True)))]
 
     def _verdict(self) -> list[str]:
         """Return the paragraphs above the table."""
@@ -360,11 +358,8 @@ class Diagnosis(Printed):
         if missing.size:
             undefined = np.flatnonzero(_known(self.cutoff).undefined[best]) + 1
             is_ratio = np.array_equal(missing, undefined) and not any(isinstance(a, str) for a in self.answers.values())
-            top = (
-                f" among the top {best.measure.partition('@')[2]}"
-                if ("denominator", "retrieved") in best.variants
-                else ""
-            )
+            is_of_top = ("denominator", "retrieved") in best.variants
+            top = f" among the top {best.measure.partition('@')[2]}" if is_of_top else ""
             why = f" (0/0 for a query without a relevant item{top}?)"
             verdict = (
                 f"Differs from {_described(best)} in case{'s' * (missing.size > 1)} {', '.join(map(str, missing))}, "
@@ -383,6 +378,11 @@ class Diagnosis(Printed):
             "nearest": nearest and nearest.record() | {"differing_cases": differing},
             "answers": dict(self.answers),
         }
+
+
+def _shown(score: float | str) -> str:
+    """Return a score with six decimals, or the error in its place."""
+    return score if isinstance(score, str) else "none" if math.isnan(score) else f"{score:.6f}"
 
 
 def _described(way: Way) -> str:

@@ -41,7 +41,7 @@ class Lists:
     precisions : dict of str to ndarray of float64, shape (n_queries, n_cutoffs)
         The sum of the precisions at the relevant ranks, for each of `PRECISIONS` that is computed; NaN where it is not
         defined: interpolated precisions with a cutoff.
-    found : ndarray of int64, shape (n_queries, n_cutoffs)
+    hits : ndarray of int64, shape (n_queries, n_cutoffs)
         The number of relevant items.
     gains : ndarray of float64, shape (n_queries, n_cutoffs)
         The discounted gain, 1 / log2(rank + 1) for each relevant item.
@@ -54,7 +54,7 @@ class Lists:
     """
 
     precisions: dict[str, NDArray[np.float64]]
-    found: NDArray[np.int64]
+    hits: NDArray[np.int64]
     gains: NDArray[np.float64]
     n_relevant: NDArray[np.int64]
     whole: NDArray[np.float64]
@@ -86,6 +86,11 @@ class Distances:
     middle: float
     has_radius: bool = True
 
+    @property
+    def radii(self) -> list[int]:
+        """The groups of the distances `RADII`; none if a radius has no meaning."""
+        return [min(radius, self.n_groups - 1) for radius in RADII] if self.has_radius else []
+
 
 Words = NDArray[np.uint64]
 
@@ -95,9 +100,9 @@ def of_codes(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: int)
     queries, items = codes.words(query), np.ascontiguousarray(codes.words(database).T)
     _, group = np.unique(queries, axis=0, return_inverse=True)
     spare, n_bytes = -n_bits % 8, query.shape[1]
-    kept = np.full((1, n_bytes), 255, dtype=np.uint8)
-    kept[:, -1] = 255 << spare & 255 >> spare
-    mask = codes.words(kept).T
+    complete = np.full((1, n_bytes), 255, dtype=np.uint8)
+    complete[:, -1] = 255 << spare & 255 >> spare
+    mask = codes.words(complete).T
     turned = codes.words(np.packbits(np.unpackbits(query, axis=1), axis=1, bitorder="little"))
     functions: dict[str, Callable[[Words], NDArray]] = {
         "": hamming,
@@ -129,7 +134,7 @@ def of_values(query: NDArray, database: NDArray) -> dict[str, Distances]:
     sizes, n_bits = (np.arange(len(query)), len(database)), query.shape[1]
     q, d = query.astype(np.float64), database.astype(np.float64)
     signs_q, signs_d = np.sign(q), np.sign(d)
-    found = {
+    distances = {
         "inner-product": Distances(lambda rows: -(q[rows] @ d.T), *sizes, 0, 0, has_radius=False),
         "asymmetric": Distances(lambda rows: -(q[rows] @ signs_d.T), *sizes, 0, 0, has_radius=False),
     }
@@ -138,10 +143,10 @@ def of_values(query: NDArray, database: NDArray) -> dict[str, Distances]:
         def halves(rows: slice) -> NDArray:
             return (n_bits - signs_q[rows] @ signs_d.T).astype(np.int64)
 
-        found["half"] = Distances(halves, *sizes, 2 * n_bits + 1, n_bits, has_radius=False)
+        distances["half"] = Distances(halves, *sizes, 2 * n_bits + 1, n_bits, has_radius=False)
         positive = codes.pack(q >= 0), codes.pack(d >= 0)
-        found["zero-is-1"] = of_codes(*positive, n_bits)[""]
-    return found
+        distances["zero-is-1"] = of_codes(*positive, n_bits)[""]
+    return distances
 
 
 def hamming(differing: Words) -> NDArray[np.uint16]:
@@ -209,8 +214,8 @@ def ranked(
     """
     n_queries, n_groups = distances.group.size, distances.n_groups
     retrieved, relevant = np.zeros((2, n_queries, n_groups), dtype=np.int64)
-    sampled = distances.group % -(-n_queries // SAMPLE) == 0
-    radii = [min(radius, n_groups - 1) for radius in RADII] if distances.has_radius else []
+    sampled = (distances.group % -(-n_queries // SAMPLE) == 0) & (n_groups > 0)
+    radii = distances.radii
     lists = _empty(sampled, len(radii) + len(cutoffs), plain=plain, has_ties=n_groups > 0)
 
     def fill(start: int, stop: int) -> int:
@@ -220,10 +225,9 @@ def ranked(
                 apart = apart.astype(np.min_scalar_type(n_groups - 1))  # NumPy sorts short integers by radix sort
                 retrieved[row] = np.bincount(apart, minlength=n_groups)
                 relevant[row] = np.bincount(apart[positions], minlength=n_groups)
-            rng = np.random.default_rng(distances.group[row]) if n_groups and sampled[row] else None
-            made = _ranks(apart, positions, retrieved[row], rng, None if plain else distances.middle)
+            rng = np.random.default_rng(distances.group[row]) if sampled[row] else None
             until = np.concatenate([np.cumsum(retrieved[row])[radii], cutoffs[:-1], [np.iinfo(np.int64).max]])
-            for key, ranks in made:
+            for key, ranks in _ranks(apart, positions, retrieved[row], rng, None if plain else distances.middle):
                 _fill(lists[key], row, ranks, until)
         return stop - start
 
@@ -285,7 +289,7 @@ def _fill(lists: Lists, row: int, ranks: NDArray[np.int64], cutoffs: NDArray[np.
     """Fill a query's row of `lists`, given the ranks of its relevant items."""
     until = np.searchsorted(ranks, cutoffs, side="right")
     n = ranks.size
-    lists.found[row], lists.n_relevant[row] = until, n
+    lists.hits[row], lists.n_relevant[row] = until, n
     numbers = np.arange(1, n + 1)
     precisions = numbers / ranks
     lists.precisions[""][row] = _sums(precisions, until)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.inputs.validation import Sliceable, check_images
-from protocol.options import Configurable
+from protocol.registry import Configurable
 
 Progress = Callable[[int], object]
 Describe = Callable[[NDArray], tuple[NDArray, NDArray[np.int64]]]
@@ -23,7 +23,7 @@ def one_each(describe: Callable[[NDArray], NDArray]) -> Describe:
 class Feature(Configurable, ABC):
     """A descriptor: `extract` reads the images once; `fit` and `encode` turn the raw descriptors into vectors.
 
-    Options are annotated class attributes, whose annotations carry their ranges (see `protocol.options`). The
+    Options are annotated class attributes, whose annotations carry their ranges (see `protocol.registry`). The
     constructor checks them, because loading a configuration constructs every feature that it names; what an annotation
     does not express is checked in ``__post_init__``. The
     options determine the length of the vectors (`dimension`) and the function that describes a block of images

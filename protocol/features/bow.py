@@ -10,8 +10,7 @@ from protocol.checks import ProtocolError, integer
 from protocol.features._feature import Describe, Feature, Sliceable, one_each
 from protocol.features.dense_sift import check_patch, describer
 from protocol.features.sift import LENGTH
-from protocol.options import Count, at_least
-from protocol.registry import FeatureRecord
+from protocol.registry import Count, FeatureRecord, at_least
 
 
 @FeatureRecord(

@@ -10,8 +10,7 @@ from protocol.checks import ProtocolError
 from protocol.features._feature import Describe, Feature, Sliceable, channels, one_each
 from protocol.features.sift import CELLS, LENGTH, ORIENTATIONS
 from protocol.inputs.images import squares
-from protocol.options import Count, at_least
-from protocol.registry import FeatureRecord
+from protocol.registry import Count, FeatureRecord, at_least
 
 
 def check_patch(patch: int, image_size: int) -> None:

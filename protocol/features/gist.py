@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, integer
 from protocol.features._feature import COLOURS, Describe, Feature, Sliceable, channels, one_each
 from protocol.inputs.images import squares
-from protocol.options import Count, Positive, at_least, choice
-from protocol.registry import FeatureRecord
+from protocol.registry import Count, FeatureRecord, Positive, at_least, choice
 
 Step = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.features._feature import COLOURS, Describe, Feature, Sliceable, channels, one_each
 from protocol.inputs.images import squares
-from protocol.options import Count, choice
-from protocol.registry import FeatureRecord
+from protocol.registry import Count, FeatureRecord, choice
 
 
 @FeatureRecord(

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.features._feature import Describe, Feature, Sliceable, one_each
-from protocol.options import Count
-from protocol.registry import FeatureRecord
+from protocol.registry import Count, FeatureRecord
 
 
 @FeatureRecord(

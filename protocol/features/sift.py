@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.features._feature import Describe, Feature, Sliceable, channels
 from protocol.inputs.images import squares
-from protocol.options import at_least, choice
-from protocol.registry import FeatureRecord
+from protocol.registry import FeatureRecord, at_least, choice
 
 CELLS = 4
 """Cells along each side of a patch."""

@@ -15,7 +15,7 @@ from protocol.checks import ProtocolError, integer, one_of
 from protocol.hashers.linear_algebra import project
 from protocol.hashers.training_set import MAGNITUDES, SUPERVISION, TrainingSet, check_magnitude
 from protocol.inputs.validation import matrix
-from protocol.options import Configurable, Count, at_least
+from protocol.registry import Configurable, Count, at_least
 
 Key = TypeVar("Key", bound=Hashable)
 _BLOCK = 1024  # rows encoded at once: few enough to bound the memory, and enough for a fast matrix product
@@ -28,7 +28,7 @@ class Hasher(Configurable, abc.ABC):
     sets these attributes and returns the fit record, a dict; ``_encode(X)`` maps rows to bits, each row independently
     of the others. Options are annotated class attributes with a default, like the fields of a dataclass, and keyword
     arguments of the constructor, which only stores them. Their annotations may carry their ranges (see
-    `protocol.options`); ``_check()`` raises an error for anything else that is wrong with them.
+    `protocol.registry`); ``_check()`` raises an error for anything else that is wrong with them.
 
     A supervised hasher declares its kind of supervision in `supervision`. ``fit(X, y)`` then provides it as
     ``training.labels``, ``training.affinities`` or ``training.pairs`` (see `TrainingSet`), or raises an error before
@@ -180,7 +180,7 @@ class Hasher(Configurable, abc.ABC):
     ) -> NDArray[np.bool_]:
         check_magnitude(X, "X", 0, self.magnitudes[1])
         rows = matrix(X, n_features=n_features)
-        found = np.empty((len(rows), self.n_bits), dtype=bool)
+        bits_of_rows = np.empty((len(rows), self.n_bits), dtype=bool)
         for start in range(0, len(rows), _BLOCK):
             block = np.ascontiguousarray(rows[start : start + _BLOCK])
             bits, shape = encode(block), (len(block), self.n_bits)
@@ -189,8 +189,8 @@ class Hasher(Configurable, abc.ABC):
                 raise ProtocolError(
                     f"{type(self).__name__}._encode: expected an array of bool, shape {shape}, got {got}."
                 )
-            found[start : start + _BLOCK] = bits
-        return found
+            bits_of_rows[start : start + _BLOCK] = bits
+        return bits_of_rows
 
     def to_arrays(self) -> dict[str, NDArray]:
         """Return the fitted model as named arrays for storage in a file: the learned arrays and a description.

@@ -9,8 +9,7 @@ from protocol.checks import ProtocolError, integer
 from protocol.hashers.base import THRESHOLDS, LinearHasher
 from protocol.hashers.linear_algebra import squared_distances
 from protocol.hashers.training_set import TrainingSet
-from protocol.options import Count, Positive
-from protocol.registry import HasherRecord
+from protocol.registry import Count, HasherRecord, Positive
 
 
 @HasherRecord(

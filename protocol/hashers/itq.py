@@ -6,8 +6,7 @@ from numpy.typing import NDArray
 from protocol.hashers.linear_algebra import project, quantizing_rotation
 from protocol.hashers.pcah import PCAH
 from protocol.hashers.training_set import TrainingSet
-from protocol.options import Count
-from protocol.registry import HasherRecord
+from protocol.registry import Count, HasherRecord
 
 
 @HasherRecord(

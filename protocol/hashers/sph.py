@@ -7,8 +7,7 @@ from protocol.checks import ProtocolError
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import squared_distances
 from protocol.hashers.training_set import TrainingSet
-from protocol.options import Count, Positive
-from protocol.registry import HasherRecord
+from protocol.registry import Count, HasherRecord, Positive
 
 _N_START = 5  # an initial centre is the mean of this many training rows
 _SLACK = 16 * np.finfo(np.float32).eps  # more than the rounding of a squared distance, far less than any difference

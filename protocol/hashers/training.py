@@ -126,11 +126,11 @@ def trained(
     codes = {
         part: packed_codes(models, of_part, of_database=part == "items") for part, of_part in blocks.items() if models
     }
-    found = {n_bits: Stored(reused.fit, *reused.arrays()) for n_bits, reused in earlier.items()}
+    stored = {n_bits: Stored(reused.fit, *reused.arrays()) for n_bits, reused in earlier.items()}
     for n_bits, model in models.items():
         of_length = {part: packed[n_bits] for part, packed in codes.items()}
-        found[n_bits] = Stored({"made_of": made_of[n_bits], **model.fit_record_}, model.to_arrays(), of_length)
-    return dict(sorted(found.items()))
+        stored[n_bits] = Stored({"made_of": made_of[n_bits], **model.fit_record_}, model.to_arrays(), of_length)
+    return dict(sorted(stored.items()))
 
 
 def write_stored(

@@ -135,19 +135,19 @@ class Affinities:
         """Return the levels of all pairs of the given training rows, shape (n_given, n_given)."""
         if self._sparse is not None:
             return self._sparse[rows][:, rows].toarray().astype(np.int64)
-        given = self._labels[rows]
-        if given.ndim == 1:
-            return (given[:, None] == given).astype(np.int64)
-        return given.astype(np.int64) @ given.T.astype(np.int64)
+        labels = self._labels[rows]
+        if labels.ndim == 1:
+            return (labels[:, None] == labels).astype(np.int64)
+        return labels.astype(np.int64) @ labels.T.astype(np.int64)
 
 
 def _levels_of_pairs(pairs: Any) -> NDArray[np.int64]:
     """Return the levels above 0 between different rows, without a copy of all pairs."""
-    found: set[int] = set()
+    levels: set[int] = set()
     for start in range(0, pairs.shape[0], _ROWS):
         block = pairs[start : start + _ROWS].tocoo()
-        found.update(np.unique(block.data[block.row + start != block.col]).tolist())
-    return np.array(sorted(found - {0}), dtype=np.int64)
+        levels.update(np.unique(block.data[block.row + start != block.col]).tolist())
+    return np.array(sorted(levels - {0}), dtype=np.int64)
 
 
 def _levels_of_labels(y: NDArray) -> NDArray[np.int64]:
@@ -257,7 +257,7 @@ class TrainingSet:
     @functools.cached_property
     def labels(self) -> NDArray:
         """`y` as class labels."""
-        y = class_labels(self._given("integers (n,), or 0/1 (n, n_classes)"), len(self.X))
+        y = class_labels(self._supervision("integers (n,), or 0/1 (n, n_classes)"), len(self.X))
         if (y == y[0]).all():
             raise ProtocolError(
                 f"labels: all {len(y):,} training rows belong to one class; at least two classes are needed."
@@ -267,19 +267,19 @@ class TrainingSet:
     @functools.cached_property
     def affinities(self) -> Affinities:
         """`y` as relevance levels."""
-        return Affinities(self._given("levels (n, n) as a sparse matrix, or class labels"), len(self.X))
+        return Affinities(self._supervision("levels (n, n) as a sparse matrix, or class labels"), len(self.X))
 
     @functools.cached_property
     def pairs(self) -> NDArray[np.float32]:
         """`y` as the other modality."""
-        given = self._given("the other modality of each row (n, d')")
-        check_magnitude(given, "pairs", *FLOAT32)
-        other = matrix(given, "pairs")
+        values = self._supervision("the other modality of each row (n, d')")
+        check_magnitude(values, "pairs", *FLOAT32)
+        other = matrix(values, "pairs")
         if len(other) != len(self.X):
             raise ProtocolError(f"pairs: {len(other):,} rows for {len(self.X):,} training rows.")
         return np.ascontiguousarray(other)
 
-    def _given(self, expected: str) -> Any:
+    def _supervision(self, expected: str) -> Any:
         if self._y is None:
             raise ProtocolError(f"y is missing. Call fit(X, y) with y = {expected}.")
         if len(self.X) < 2:

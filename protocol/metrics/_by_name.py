@@ -118,12 +118,12 @@ def needs(metrics: Iterable[str]) -> dict[str, list[str]]:
     >>> needs(["mAP", "mAP[database-order]", "mLGAP@r2"])
     {'index_precisions': ['mAP[database-order]'], 'largest_bucket': ['mLGAP@r2']}
     """
-    found: dict[str, list[str]] = {}
+    by_array: dict[str, list[str]] = {}
     for name in metrics:
         array = registry.METRICS.entry(name).needs
         if array:
-            found.setdefault(array, []).append(name)
-    return found
+            by_array.setdefault(array, []).append(name)
+    return by_array
 
 
 def in_database_order(metrics: Iterable[str]) -> bool:

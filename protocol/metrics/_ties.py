@@ -100,7 +100,7 @@ def last_distance(counts: HammingCounts, top: int | NDArray[np.int64]) -> NDArra
     return (counts.retrieved_within >= np.reshape(top, (-1, 1))).argmax(axis=1)
 
 
-def found(
+def relevant_among(
     counts: HammingCounts, top: int | NDArray[np.int64], *, ties: str = "expected", at_most: int | None = None
 ) -> NDArray[np.float64]:
     """Return the number of relevant items among the top `top`, (n_queries,).

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import EXPECTED, INDEX, TIES, found, places, ratio
+from protocol.metrics._ties import EXPECTED, INDEX, TIES, places, ratio, relevant_among
 from protocol.registry import MetricRecord
 
 _metric = partial(
@@ -74,7 +74,7 @@ def hit_rate(
     top, has_relevant = places(counts, cutoff), counts.n_relevant > 0
     if one_of(ties, TIES, "ties") == "index":
         return ratio(counts.requested("index_top")[:, 0] <= top, has_relevant, undefined=undefined)
-    return ratio(found(counts, top, at_most=1), has_relevant, undefined=undefined)
+    return ratio(relevant_among(counts, top, at_most=1), has_relevant, undefined=undefined)
 
 
 _metric(

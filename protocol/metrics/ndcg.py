@@ -107,9 +107,9 @@ def ndcg(
     for query, cut in enumerate(last_distance(counts, top)):
         n_tied, of_levels = counts.retrieved[query, cut], counts.at_level[query, :, cut]
         drawn = top - (counts.retrieved_within[query, cut] - n_tied)
-        chance, found = _draws(of_levels, n_tied, drawn)
-        dcg = gained[query, :cut].sum() + found @ gains * discount[query, cut] / drawn
-        retrieved = counts.at_level[query, :, :cut].sum(axis=1) + found
+        chance, drawn_relevant = _draws(of_levels, n_tied, drawn)
+        dcg = gained[query, :cut].sum() + drawn_relevant @ gains * discount[query, cut] / drawn
+        retrieved = counts.at_level[query, :, :cut].sum(axis=1) + drawn_relevant
         value = ratio(dcg, _best(retrieved, gains, discount_until, top), undefined=undefined)
         chance[np.isnan(value)] = 0
         values[query] = ratio(chance @ np.nan_to_num(value), chance.sum(), undefined=undefined)
@@ -136,7 +136,7 @@ def _draws(of_levels: NDArray[np.int64], n: int, drawn: int) -> tuple[NDArray[np
     Levels are processed in turn: given the numbers drawn from previous levels, the next number is hypergeometric.
     """
     chance: NDArray[np.float64] = np.ones(1)
-    found, left = np.zeros((1, 0), dtype=np.int64), np.array([drawn])
+    drawn_relevant, left = np.zeros((1, 0), dtype=np.int64), np.array([drawn])
     for m in of_levels:
         fewest, most = np.maximum(0, left - (n - m)), np.minimum(m, left)
         width = (most - fewest).max() + 1
@@ -149,6 +149,6 @@ def _draws(of_levels: NDArray[np.int64], n: int, drawn: int) -> tuple[NDArray[np
         chances = chance[:, None] * hypergeometric(numbers, n, m, left[:, None])
         way, column = np.nonzero(chances)
         chance, numbers = chances[way, column], numbers[way, column]
-        found, left = np.column_stack([found[way], numbers]), left[way] - numbers
+        drawn_relevant, left = np.column_stack([drawn_relevant[way], numbers]), left[way] - numbers
         n -= m
-    return chance, found
+    return chance, drawn_relevant

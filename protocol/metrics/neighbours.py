@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import UNDEFINED, found, places
+from protocol.metrics._ties import UNDEFINED, places, relevant_among
 from protocol.registry import MetricRecord
 
 
@@ -55,7 +55,7 @@ def neighbours_found(
         raise ProtocolError(
             f"counts: the relevant items of each query must be its {nearest:,} nearest, but a query has {fewest:,}."
         )
-    return found(counts, places(counts, retrieved), ties=ties, at_most=nearest) / nearest
+    return relevant_among(counts, places(counts, retrieved), ties=ties, at_most=nearest) / nearest
 
 
 def neighbours_at_cutoff(

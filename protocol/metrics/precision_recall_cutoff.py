@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import found, places, ratio
+from protocol.metrics._ties import places, ratio, relevant_among
 from protocol.registry import MetricRecord
 
 _TIES = "McSherry and Najork 2008, Computing IR Performance Measures Efficiently in the Presence of Tied Scores"
@@ -74,7 +74,7 @@ def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = 
     array([0.75])
     """
     top = places(counts, cutoff)
-    return ratio(found(counts, top), top, undefined=undefined)
+    return ratio(relevant_among(counts, top), top, undefined=undefined)
 
 
 @_metric(
@@ -129,7 +129,7 @@ def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = "ze
     >>> [recall_at_cutoff(counts, cutoff=k).item() for k in (1, 2, 3)]
     [0.5, 0.75, 1.0]
     """
-    return ratio(found(counts, places(counts, cutoff)), counts.n_relevant, undefined=undefined)
+    return ratio(relevant_among(counts, places(counts, cutoff)), counts.n_relevant, undefined=undefined)
 
 
 _LARGEST, _EVERY, _STEP = 1000, 100, 10
@@ -180,10 +180,10 @@ def top_k_curve(counts: HammingCounts, cutoffs: Sequence[int] | None = None, *, 
     array([0.5 , 0.75, 1.  ])
     """
     size = counts.n_database
-    chosen = _default(size) if cutoffs is None else [min(integer(k, "cutoff"), size) for k in cutoffs]
-    if not chosen:
+    points = _default(size) if cutoffs is None else [min(integer(k, "cutoff"), size) for k in cutoffs]
+    if not points:
         raise ProtocolError("cutoffs: the list is empty.")
-    k = np.array(chosen, dtype=np.int64)
+    k = np.array(points, dtype=np.int64)
     n_relevant = counts.n_relevant
     share = ratio(np.ones(n_relevant.size), n_relevant, undefined=undefined)
     n_defined = np.count_nonzero(~np.isnan(share))

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import EXPECTED, INDEX, TIES, found, ratio
+from protocol.metrics._ties import EXPECTED, INDEX, TIES, ratio, relevant_among
 from protocol.registry import MetricRecord
 
 _metric = partial(
@@ -67,7 +67,7 @@ def r_precision(counts: HammingCounts, *, ties: str = "expected", undefined: str
     """
     if one_of(ties, TIES, "ties") == "index":
         return ratio(counts.requested("index_top")[:, 1], counts.n_relevant, undefined=undefined)
-    return ratio(found(counts, np.maximum(counts.n_relevant, 1)), counts.n_relevant, undefined=undefined)
+    return ratio(relevant_among(counts, np.maximum(counts.n_relevant, 1)), counts.n_relevant, undefined=undefined)
 
 
 _metric(

@@ -1,8 +1,8 @@
 """The papers: their claims, checked by tests or by results; and their figures and tables, drawn from our results."""
 
 from protocol.papers.claims import STATUSES, all_claims, printed
-from protocol.papers.ledger import FIELDS, entry_text, judge, ledger, ledger_markdown, ledger_text, write_ledger
-from protocol.papers.results import Results
+from protocol.papers.comparisons import Results
+from protocol.papers.ledger import FIELDS, entry_text, judge, ledger, ledger_text, write_ledger
 
 __all__ = [
     "FIELDS",
@@ -12,7 +12,6 @@ __all__ = [
     "entry_text",
     "judge",
     "ledger",
-    "ledger_markdown",
     "ledger_text",
     "printed",
     "write_ledger",

@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 
 from protocol.checks import ProtocolError, need
-from protocol.papers.comparisons import AS_PRINTED, compared
-from protocol.papers.results import Difference, Results
+from protocol.papers.comparisons import AS_PRINTED, Difference, Results, compared
 
 PACKAGE_DATA = "*.yaml"
 """The files that are read here and in `protocol.papers.figures`, for `protocol.provenance.sources`."""
@@ -95,13 +94,12 @@ class Verdict:
     @property
     def summary(self) -> str:
         """The number of parts that hold, the reading and the substitute, as text."""
-        text = f"{len(self.named(True))} of {len(self.parts)} parts hold" if len(self.parts) > 1 else ""
-        for names, what in ((self.not_decided, "not decided"), (self.not_run, "not run")):
-            text += f", {len(names)} {what}" if len(self.parts) > 1 and names else ""
-        if self.status == NOT_RUN:
-            return text
+        text = f"{len(self.named(True))} of {len(self.parts)} parts hold"
+        text += f", {len(self.not_decided)} not decided" if self.not_decided else ""
+        text += f", {len(self.not_run)} not run" if self.not_run else ""
+        text = text if len(self.parts) > 1 else ""
         read = f"read as: {self.reading}" if self.reading != AS_PRINTED else ""
-        return "; ".join(filter(None, (text, read, self.substitute)))
+        return text if self.status == NOT_RUN else "; ".join(filter(None, (text, read, self.substitute)))
 
 
 @dataclass(frozen=True)
@@ -179,15 +177,20 @@ class Claim:
         else:
             reading = max(by_reading, key=lambda name: list(parts_by_reading[name].values()).count(True))
         parts = parts_by_reading.get(reading, dict.fromkeys(self.expected))
-        if all(part is None for part in parts.values()):
-            status = NOT_DECIDED if self.expected.keys() & by_reading.get(reading, {}).keys() else NOT_RUN
-        elif len(set(parts.values())) > 1:
-            status = SOME_FAIL if False in parts.values() else SO_FAR
-        else:
-            outcomes = (PROVED, REFUTED) if self.test else (REPLICATED, NOT_REPLICATED)
-            outcomes = (SUBSTITUTE_REPLICATED, SUBSTITUTE_NOT_REPLICATED) if substitute else outcomes
-            status = outcomes[False in parts.values()]
+        is_run = bool(self.expected.keys() & by_reading.get(reading, {}).keys())
+        status = self._status(set(parts.values()), is_run, bool(substitute))
         return Verdict(status, by_reading, substitute, reading, parts)
+
+    def _status(self, outcomes: set[bool | None], is_run: bool, is_substitute: bool) -> str:
+        """Return the status that follows from the outcomes of the parts."""
+        if outcomes == {None}:
+            return NOT_DECIDED if is_run else NOT_RUN
+        if len(outcomes) > 1:
+            return SOME_FAIL if False in outcomes else SO_FAR
+        holds, fails = (PROVED, REFUTED) if self.test else (REPLICATED, NOT_REPLICATED)
+        if is_substitute:
+            holds, fails = SUBSTITUTE_REPLICATED, SUBSTITUTE_NOT_REPLICATED
+        return fails if False in outcomes else holds
 
     def tolerance(self, name: str) -> float:
         """Return the tolerance of a part, given its name."""

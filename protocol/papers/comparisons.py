@@ -1,96 +1,127 @@
-"""Comparisons of stored results: the key ``compare`` of a claim, a list of tables with these keys.
+"""The results by which claims are judged, and their comparison: the key ``compare`` of a claim, a list of `Comparison`.
 
-``rows`` or ``statistics``
-    The source: the values that columns of summaries must have (`Results.frame`), or a dataset of counted statistics.
-``matching``
-    For a column, a regular expression that its values must match. Columns for its named groups replace it, with NaN for
-    an empty group.
-``rename``
-    For a column, other names of its values.
-``paper``, ``otherwise``
-    The values of columns with the paper's data or training. If there are points with them, only these count; if not,
-    those with the values ``otherwise`` count, and are a substitute.
-``fullest``
-    Columns that separate tables: only the rows of the one with the most hashers count.
-``sides``
-    By name, the values of columns that a row must have. Sides are joined on all other columns of ``by``, by default the
-    folder and the combination of the row. A column of ``by`` that a side lacks, such as a radius, is not compared.
-``best``, ``order``
-    Whether a side is the row with the largest mean instead of the last one; the columns by which points are ordered.
-``steps``, ``pairs``
-    A column of ``by``: a point is compared with the next one along it (whose values end in ``_next``), or with every
-    other one that differs only in it (``_other``). The values that ``rows`` lists for a column are in this order.
-``only``, ``points``
-    A condition for points; the fewest points for which there are values.
-``each``, ``reading``
-    Columns that separate points, and the text of a reading. Their values are inserted into it, and into the names.
-``values``
-    By name, a number, ``number`` of points, or one of `AGGREGATES` of an expression in sides and columns, such as
-    ``count of worst > best``. ``each of`` is a value for every point; ``difference of a - b`` has an interval, as has
-    ``largest difference of a``; ``decided count of a - b > 0.01`` (or ``<=``) counts such differences. Numbers with the
-    same name add up.
-``substitute``
-    The substitute for the paper's data, if no rows are the paper's.
+Results are summary tables of experiments, and stored reference results.
 """
 
 import contextlib
+import dataclasses
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from protocol.checks import ProtocolError, one_of
-from protocol.papers.results import Difference, Mean, Results, having
-from protocol.scores.summary import COMBINATION
+from protocol.scores.statistics import shared_variance
+from protocol.scores.summary import COMBINATION, REQUIRED, summary_of
+from protocol.scores.tables import read_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Table = Mapping[str, Any]
-
 AS_PRINTED = "as printed"
 """The reading that a paper itself states; other readings are conventions that it does not define, or corrections."""
-
-AGGREGATES: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {
-        "count": lambda values: int(values.sum()),
-        "share": lambda values: float(values.mean()),
-        "largest": lambda values: values.max(),
-        "smallest": lambda values: values.min(),
-        "median": lambda values: float(values.median()),
-        "list": lambda values: values.tolist(),
-    }
-)
-_AGGREGATES = (*AGGREGATES, "number", "each", "difference", "largest difference", "decided count")
-_KEYS = (
-    *("rows", "statistics", "matching", "rename", "paper", "otherwise", "fullest", "sides", "by", "best", "order"),
-    *("steps", "pairs", "only", "points", "each", "reading", "values", "substitute"),
+_AGGREGATES = (
+    *("number", "count", "share", "largest", "smallest", "median", "list", "each"),
+    *("difference", "largest difference", "decided count"),
 )
 
 
-def compared(tables: Sequence[Table], results: Results) -> tuple[dict[str, dict[str, Any]], str]:
-    """Return the values of tables by reading and name, and the substitutes for the paper's data.
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison of stored results.
+
+    Parameters
+    ----------
+    rows, statistics
+        The source: the values that columns of summaries must have (`Results.frame`), or a dataset of counted
+        statistics.
+    matching
+        For a column, a regular expression that its values must match. Columns for its named groups replace it, with NaN
+        for an empty group.
+    rename
+        For a column, other names of its values.
+    paper, otherwise
+        The values of columns with the paper's data or training. If there are points with them, only these count; if
+        not, those with the values ``otherwise`` count, and are a substitute.
+    fullest
+        Columns that separate tables: only the rows of the one with the most hashers count.
+    sides
+        By name, the values of columns that a row must have. Sides are joined on all other columns of ``by``, by default
+        the folder and the combination of the row. A column of ``by`` that a side lacks, such as a radius, is not
+        compared.
+    best, order
+        Whether a side is the row with the largest mean instead of the last one; the columns by which points are
+        ordered.
+    steps, pairs
+        A column of ``by``: a point is compared with the next one along it (whose values end in ``_next``), or with
+        every other one that differs only in it (``_other``). The values that ``rows`` lists for a column are in this
+        order.
+    only, points
+        A condition for points; the fewest points for which there are values.
+    each, reading
+        Columns that separate points, and the text of a reading. Their values are inserted into it, and into the names.
+    values
+        By name, a number, ``number`` of points, or an aggregate of an expression in sides and columns, such as
+        ``count of worst > best``: ``count``, ``share``, ``largest``, ``smallest``, ``median`` or ``list``. ``each of``
+        is a value for every point; ``difference of a - b`` has an interval, as has ``largest difference of a``;
+        ``decided count of a - b > 0.01`` (or ``<=``) counts such differences. Numbers with the same name add up.
+    substitute
+        The substitute for the paper's data, if no rows are the paper's.
+    """
+
+    sides: Mapping[str, Mapping[str, Any]]
+    values: Mapping[str, Any]
+    rows: Mapping[str, Any] = field(default_factory=dict)
+    statistics: str = ""
+    matching: Mapping[str, str] = field(default_factory=dict)
+    rename: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    paper: Mapping[str, Any] | None = None
+    otherwise: Mapping[str, Any] = field(default_factory=dict)
+    fullest: Sequence[str] = ()
+    by: Sequence[str] = ()
+    best: bool = False
+    order: Sequence[str] = ()
+    steps: str = ""
+    pairs: str = ""
+    only: str = ""
+    points: int = 1
+    each: Sequence[str] = ()
+    reading: str = AS_PRINTED
+    substitute: str = ""
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> Self:
+        """Return the comparison of an entry; raise ProtocolError if a key is unknown or missing."""
+        for key in entry:
+            one_of(key, [one.name for one in dataclasses.fields(cls)], "key in compare")
+        for key in ("sides", "values"):
+            if key not in entry:
+                raise ProtocolError(f"compare: the key {key} is missing.")
+        return cls(**entry)
+
+
+def compared(entries: Sequence[Mapping[str, Any]], results: "Results") -> tuple[dict[str, dict[str, Any]], str]:
+    """Return the values of comparisons by reading and name, and the substitutes for the paper's data.
 
     Raises
     ------
     ProtocolError
-        If a key, a column or an expression of a table is wrong. The message names it.
+        If a key, a column or an expression of a comparison is wrong. The message names it.
     """
     readings: dict[str, dict[str, Any]] = {}
     substitutes: dict[str, None] = {}
-    for table in tables:
+    for table in map(Comparison.of, entries):
         points, is_substitute = _points(table, results)
-        each = table.get("each")
-        groups = [group for _, group in points.groupby(each, sort=False)] if each and len(points) else [points]
-        for group in groups:
-            if len(group) < table.get("points", 1):
-                continue
-            with _explained("reading", text := table.get("reading", AS_PRINTED)):
-                reading = readings.setdefault(text.format(**group.iloc[0].to_dict()), {})
+        for group in _groups(points, table):
+            with _explained("reading", table.reading):
+                reading = readings.setdefault(table.reading.format(**group.iloc[0].to_dict()), {})
             for name, value in _values(group, table).items():
                 reading[name] = reading.pop(name) + value if name in reading else value
-            if is_substitute and table.get("substitute"):
-                substitutes[table["substitute"]] = None
+            if is_substitute and table.substitute:
+                substitutes[table.substitute] = None
     return readings, ", ".join(substitutes)
 
 
@@ -103,92 +134,92 @@ def _explained(key: str, expression: str) -> Iterator[None]:
         raise ProtocolError(f"{key}: {expression!r} can't be computed: {' '.join(str(error).split())}.") from error
 
 
-def _points(table: Table, results: Results) -> "tuple[pd.DataFrame, bool]":
+def _groups(points: "pd.DataFrame", table: Comparison) -> "list[pd.DataFrame]":
+    """Return the points with the same values of the columns ``each``, if they are enough."""
+    groups = [points]
+    if table.each and len(points):
+        groups = [group for _, group in points.groupby(table.each, sort=False)]
+    return [group for group in groups if len(group) >= table.points]
+
+
+def _points(table: Comparison, results: "Results") -> "tuple[pd.DataFrame, bool]":
     """Return a row for each point at which all sides have a value, and whether the rows are a substitute."""
-    for key in table:
-        one_of(key, _KEYS, "key in compare")
-    if missing := [key for key in ("sides", "values") if key not in table]:
-        raise ProtocolError(f"compare: the key {missing[0]} is missing.")
-    statistics = table.get("statistics")
-    rows = results.statistics(statistics) if statistics else results.frame(**table["rows"])
+    rows = results.statistics(table.statistics) if table.statistics else results.frame(**table.rows)
     rows, by = _matched(rows, table)
-    along = [table[key] for key in ("steps", "pairs") if table.get(key)]
-    for column in (*by, *along, *table.get("order", ()), *table.get("each", ())):
+    for column in (*by, *filter(None, (table.steps, table.pairs)), *table.order, *table.each):
         one_of(column, rows.columns, "column in compare")
-    if "paper" in table and len(points := _points_of(having(rows, **table["paper"]), table, by)):
+    if table.paper is not None and len(points := _points_of(having(rows, **table.paper), table, by)):
         return points, False
-    return _points_of(having(rows, **table.get("otherwise", {})), table, by), True
+    return _points_of(having(rows, **table.otherwise), table, by), True
 
 
-def _points_of(rows: "pd.DataFrame", table: Table, by: Sequence[str]) -> "pd.DataFrame":
-    if "fullest" in table and len(rows):
-        fullest = rows.groupby(table["fullest"], sort=False)["hasher"].nunique().idxmax()
-        rows = having(rows, **dict(zip(table["fullest"], fullest, strict=True)))
+def _points_of(rows: "pd.DataFrame", table: Comparison, by: Sequence[str]) -> "pd.DataFrame":
+    if table.fullest and len(rows):
+        fullest = rows.groupby(table.fullest, sort=False)["hasher"].nunique().idxmax()
+        rows = having(rows, **dict(zip(table.fullest, fullest, strict=True)))
     points = _joined(rows, table, by)
     if points.empty:
         return points
-    points = _sorted(points, table.get("order", []), table)
+    points = _sorted(points, table.order, table)
     by = [column for column in by if column in points]
-    if table.get("steps"):
-        points = _steps(points, table["steps"], by, table)
-    elif table.get("pairs"):
+    if table.steps:
+        points = _steps(points, table.steps, by, table)
+    elif table.pairs:
         points = points.assign(position=range(len(points)))
-        shared = [column for column in by if column != table["pairs"]]
+        shared = [column for column in by if column != table.pairs]
         points = points.merge(points, on=shared, suffixes=("", "_other")).query("position < position_other")
-    if "only" in table:
-        with _explained("only", table["only"]):
-            points = points.query(table["only"], engine="python")
-    return points
+    with _explained("only", table.only):
+        return points.query(table.only, engine="python") if table.only else points
 
 
-def _matched(rows: "pd.DataFrame", table: Table) -> "tuple[pd.DataFrame, list[str]]":
+def _matched(rows: "pd.DataFrame", table: Comparison) -> "tuple[pd.DataFrame, list[str]]":
     """Return the rows that match, with columns for the named groups and other names, and the columns of a point."""
     by = ["folder", *COMBINATION]
-    for column, pattern in table.get("matching", {}).items():
+    for column, pattern in table.matching.items():
         text = rows[one_of(column, rows.columns, "column in matching")].astype(str)
         rows = rows[text.str.fullmatch(pattern)].drop(columns=column)
         words = text[rows.index].str.extract(f"^(?:{pattern})$").replace("", None)
         numbers = {name: text.astype(float) for name, text in words.items() if not text.str.contains(r"\D").any()}
         rows = rows.assign(**dict(words.items()) | numbers)
         by = [name for name in by if name != column] + [*words]
-    return rows.replace(table.get("rename", {})), table.get("by", by)
+    return rows.replace(table.rename), list(table.by) or by
 
 
-def _joined(rows: "pd.DataFrame", table: Table, by: Sequence[str]) -> "pd.DataFrame":
+def _joined(rows: "pd.DataFrame", table: Comparison, by: Sequence[str]) -> "pd.DataFrame":
     """Return the points at which all sides have a row, with a column for the mean of each; empty if a side is."""
-    if table.get("best"):
-        rows = rows.sort_values("mean", kind="stable")
+    rows = rows.sort_values("mean", kind="stable") if table.best else rows
     points: Any = None
-    for name, columns in table["sides"].items():
+    for name, columns in table.sides.items():
         side = having(rows, **columns).drop_duplicates(by, keep="last").sort_index()
         if side.empty:
             return side
         fixed = [column for column, value in columns.items() if not isinstance(value, list)]
         side = side.drop(columns=[column for column in by if column in fixed or side[column].isna().all()])
-        means = [_column(name, column) for column in Mean._fields]
-        side[means] = side[[*Mean._fields]]
+        side[_columns(name)] = side[[*Mean._fields]]
         if points is None:
             points = side
         else:
             keys = [column for column in by if column in side]
-            points = points.merge(side[[*keys, *means]], on=[*points.columns.intersection(keys, sort=False)])
+            on = [*points.columns.intersection(keys, sort=False)]
+            points = points.merge(side[[*keys, *_columns(name)]], on=on)
     return points
 
 
-def _column(side: str, column: str) -> str:
-    return side if column == "mean" else f"{side}_{column}"
+def _columns(side: str) -> list[str]:
+    """Return the columns of a side: its mean, which has the name of the side, and the others of `Mean`."""
+    return [side, *(f"{side}_{column}" for column in Mean._fields[1:])]
 
 
-def _sorted(points: "pd.DataFrame", columns: Sequence[str], table: Table) -> "pd.DataFrame":
+def _sorted(points: "pd.DataFrame", columns: Sequence[str], table: Comparison) -> "pd.DataFrame":
     """Return points sorted by columns; a column whose values ``rows`` lists has their order."""
     for column in reversed(columns):
-        listed = table.get("rows", {}).get(column)
-        in_order = isinstance(listed, list)
-        points = points.sort_values(column, kind="stable", key=lambda of: of.map(listed.index) if in_order else of)
+        listed = table.rows.get(column)
+        ranks = {value: rank for rank, value in enumerate(listed)} if isinstance(listed, list) else None
+        points = points.sort_values(column, kind="stable", key=lambda of: of.map(ranks) if ranks else of)
     return points
 
 
-def _steps(points: "pd.DataFrame", along: str, by: Sequence[str], table: Table) -> "pd.DataFrame":
+def _steps(points: "pd.DataFrame", along: str, by: Sequence[str], table: Comparison) -> "pd.DataFrame":
     """Return all points but the last ones along a column, each with the values of the next one."""
     if along not in points:
         return points[:0]
@@ -198,10 +229,10 @@ def _steps(points: "pd.DataFrame", along: str, by: Sequence[str], table: Table) 
     return points.join(groups.shift(-1).add_suffix("_next"))[groups.cumcount(ascending=False) > 0]
 
 
-def _values(points: "pd.DataFrame", table: Table) -> dict[str, Any]:
+def _values(points: "pd.DataFrame", table: Comparison) -> dict[str, Any]:
     """Return the values of points by name."""
     rows, values = points.to_dict("records"), dict[str, Any]()
-    for name, text in table["values"].items():
+    for name, text in table.values.items():
         if not isinstance(text, str):
             values[name] = text
             continue
@@ -209,19 +240,27 @@ def _values(points: "pd.DataFrame", table: Table) -> dict[str, Any]:
         one_of(aggregate, _AGGREGATES, f"aggregate of {name!r}")
         with _explained(name, text):
             names = [name.format(**row) for row in rows]
-            if aggregate == "number":
-                values[names[0]] = len(points)
-            elif aggregate == "each":
-                values |= dict(zip(names, points.eval(expression, engine="python"), strict=True))
-            elif aggregate == "difference":
-                values |= dict(zip(names, _differences(rows, *expression.split(" - ")), strict=True))
-            elif aggregate == "largest difference":
-                values[names[0]] = max(_differences(rows, expression), key=lambda one: abs(one.mean))
-            elif aggregate == "decided count":
-                values[names[0]] = _decided_count(rows, expression)
-            else:
-                values[names[0]] = AGGREGATES[aggregate](points.eval(expression, engine="python"))
+            value = _aggregate(points, rows, aggregate, expression)
+        values |= dict(zip(names, value, strict=True)) if aggregate in ("each", "difference") else {names[0]: value}
     return values
+
+
+def _aggregate(points: "pd.DataFrame", rows: Sequence[Mapping[Any, Any]], aggregate: str, expression: str) -> Any:
+    """Return an aggregate of an expression: for ``each`` and ``difference`` a value of each point."""
+    match aggregate:
+        case "number":
+            return len(points)
+        case "difference":
+            return _differences(rows, *expression.split(" - "))
+        case "largest difference":
+            return max(_differences(rows, expression), key=lambda one: abs(one.mean))
+        case "decided count":
+            return _decided_count(rows, expression)
+    values = points.eval(expression, engine="python")
+    numpy_names = {"share": "mean", "largest": "max", "smallest": "min", "count": "sum"}
+    if aggregate in ("each", "list"):
+        return values.tolist()
+    return getattr(values, numpy_names.get(aggregate, aggregate))().item()
 
 
 def _decided_count(rows: Sequence[Mapping[Any, Any]], expression: str) -> int | str:
@@ -233,8 +272,152 @@ def _decided_count(rows: Sequence[Mapping[Any, Any]], expression: str) -> int | 
     return f"no difference shown at {outcomes.count(None)}" if undecided else outcomes.count(True)
 
 
-def _differences(rows: Sequence[Mapping[Any, Any]], *sides: str) -> list[Difference]:
+def _differences(rows: Sequence[Mapping[Any, Any]], *sides: str) -> "list[Difference]":
     """Return the difference of two sides at each point, or the interval of one side that is a difference itself."""
-    return [
-        Difference.of_means(*(Mean(*(row[_column(one, c)] for c in Mean._fields)) for one in sides)) for row in rows
-    ]
+    return [Difference.of_means(*(Mean(*map(row.__getitem__, _columns(side))) for side in sides)) for row in rows]
+
+
+class Mean(NamedTuple):
+    """A mean over runs, with their standard deviation and number; `shared` is their `shared_variance`."""
+
+    mean: float
+    std: float
+    n_runs: int
+    shared: float = math.nan
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A mean difference between runs, and half the width of its interval at a level of 95 %.
+
+    The interval of a difference that can't be tested has an infinite width, so the difference decides nothing.
+    """
+
+    mean: float
+    half_width: float
+
+    @classmethod
+    def of_means(cls, upper: Mean, lower: Mean | None = None) -> Self:
+        """Return the difference of two means, or a mean difference, with an interval of no width for single runs.
+
+        The variance of each mean contains `protocol.scores.statistics.shared_variance`, and the interval is that of
+        Student's t distribution. The number of degrees of freedom is Welch's, because summaries don't contain the
+        covariance of the runs.
+        """
+        means = [upper] if lower is None else [upper, lower]
+        mean = upper.mean - (0.0 if lower is None else lower.mean)
+        rows = [row for row in means if row.std > 0 and row.n_runs > 1]
+        if len(rows) < len(means):
+            return cls(mean, 0)
+        variances = [row.std**2 * (1 / row.n_runs + row.shared) for row in rows]
+        if not math.isfinite(sum(variances)):
+            return cls(mean, math.inf)
+        from scipy.special import stdtrit
+
+        squares = [variance**2 / (row.n_runs - 1) for variance, row in zip(variances, rows, strict=True)]
+        degrees_of_freedom = sum(variances) ** 2 / sum(squares)
+        return cls(mean, float(stdtrit(degrees_of_freedom, 0.975)) * sum(variances) ** 0.5)
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval."""
+        return self.mean - self.half_width
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval."""
+        return self.mean + self.half_width
+
+    def exceeds(self, bound: float) -> bool | None:
+        """Return whether the difference is above a bound; None if its interval contains the bound."""
+        if 0 < abs(self.mean - bound) <= self.half_width:
+            return None
+        return self.mean > bound
+
+    def __str__(self) -> str:
+        if not self.half_width:
+            return f"{self.mean:.6g}"
+        if math.isinf(self.half_width):
+            return f"{self.mean:.4g}; not tested: n_queries is unknown, or not below n_database"
+        none = "; no difference shown" if self.low <= 0 <= self.high else ""
+        return f"{self.mean:.4g} [{self.low:.4g}, {self.high:.4g}]{none}"
+
+
+class Results:
+    """Rows of summary tables, read when they are first needed.
+
+    Parameters
+    ----------
+    tables : iterable of Path
+        CSV files. Those with the columns of an experiment's ``summary.csv`` give rows; the extension columns may be
+        missing. Those that begin with ``dataset,statistic,value`` give statistics. Other files are ignored.
+    """
+
+    def __init__(self, tables: Iterable[str | Path] = ()) -> None:
+        self._paths = [Path(path) for path in tables]
+
+    @classmethod
+    def in_folder(cls, folder: str | Path) -> Self:
+        """Return the results of every experiment in a folder, and the stored reference results in its ``reference/``.
+
+        The folder may also be that of one experiment; then only its rows are returned.
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such folder.
+        """
+        folder = Path(folder)
+        if not folder.is_dir():
+            raise ProtocolError(f'{folder}: no such folder. Run an experiment first, or pass results="DIR".')
+        patterns = "summary.csv", "*/summary.csv", "reference/*/*.csv"
+        return cls(path for pattern in patterns for path in sorted(folder.glob(pattern)))
+
+    def frame(self, **columns: Any) -> "pd.DataFrame":
+        """Return the rows of a combination: each keyword is a column, with the required value or several values.
+
+        The columns are the folder of a row's table, those of `COMBINATION`, and those of `Mean`. A combination that is
+        in several tables with the same mean is returned from the first one only.
+        """
+        rows = having(self._content[0], **columns)
+        same = rows[[*COMBINATION, "n_runs"]].assign(mean=rows["mean"].map("{:.5g}".format)).duplicated()
+        return rows[~same].reset_index(drop=True)
+
+    def statistics(self, dataset: str) -> "pd.DataFrame":
+        """Return the statistics of a dataset as a table: ``dataset``, ``statistic`` and the columns of `Mean`."""
+        return having(self._content[1], dataset=dataset).reset_index(drop=True)
+
+    @cached_property
+    def _content(self) -> "tuple[pd.DataFrame, pd.DataFrame]":
+        import pandas as pd
+
+        rows: list[dict[str, Any]] = []
+        statistics: list[Any] = []
+        for path in self._paths:
+            table = read_text(path)
+            columns = tuple(table[0]) if table else ()
+            of_experiment = path.name == "summary.csv" and path.parents[1].name != "reference"
+            if columns[:3] == ("dataset", "statistic", "value"):
+                statistics += [(row["dataset"], row["statistic"], *_counted(row)) for row in table]
+            elif of_experiment or set(REQUIRED) <= set(columns):
+                for row in summary_of(table, path):
+                    shared = shared_variance(row.get("n_queries"), row.get("n_database"))
+                    rows.append({"folder": str(path.parent)} | row | {"shared": shared})
+        counted = pd.DataFrame(statistics, columns=["dataset", "statistic", *Mean._fields])
+        return pd.DataFrame(rows, columns=["folder", *COMBINATION, *Mean._fields]).dropna(subset="mean"), counted
+
+
+def _counted(row: Mapping[str, str]) -> Mean:
+    """Return a statistic: a number, or a mean over runs with a standard error and the sizes of their partitions."""
+    if not row.get("standard_error"):
+        return Mean(float(row["value"]), 0.0, 1)
+    n_runs, sizes = int(row["n_runs"]), (int(row["n_queries"]), int(row["n_database"]))
+    return Mean(float(row["value"]), float(row["standard_error"]) * n_runs**0.5, n_runs, shared_variance(*sizes))
+
+
+def having(table: "pd.DataFrame", **columns: Any) -> "pd.DataFrame":
+    """Return the rows of a table with these values; a list or tuple means one of its values."""
+    for name, value in columns.items():
+        one_of(name, table.columns, "column")
+        table = table[table[name].isin(value) if isinstance(value, list | tuple) else table[name] == value]
+    return table

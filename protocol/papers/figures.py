@@ -24,21 +24,25 @@ hasher, which is empty if the project lacks it; ``digits``; and ``blocks`` of co
 """
 
 import functools
+import itertools
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from protocol.checks import counted, need
+from protocol import registry
+from protocol.checks import ProtocolError, counted, need
 from protocol.papers.claims import printed
-from protocol.papers.figure_data import PLACE, FigureData
-from protocol.papers.results import having
-from protocol.report.description import vega
-from protocol.report.figure import ABSENT, Figure, Section, listed
-from protocol.report.printing import file_name
+from protocol.papers.comparisons import having
+from protocol.provenance import storage
+from protocol.provenance.checksums import verify
+from protocol.report.drawing import file_name
+from protocol.report.figure import ABSENT, Figure, Section, cells, listed, vega
 from protocol.report.results import Results
+from protocol.scores.summary import REQUIRED, at, read_summary
 from protocol.scores.tables import Table
 from protocol.styles import COLOURS, MARKERS
 
@@ -46,6 +50,190 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _Entry = Mapping[str, Any]
+
+PLACE = ("experiment", "dataset", "feature", "ground_truth", "split")
+"""The columns that identify the source of a value."""
+_METHOD = ("hasher", "plugin", "method", "n_bits")
+_SCORES = (*PLACE, *_METHOD, "metric", "mean", "std", "n_runs")
+COLUMNS = {
+    "summary": _SCORES,
+    "radii": (*_SCORES, "radius"),
+    "histogram": (*PLACE, *_METHOD, "code", "items", "n_runs"),
+    "alpha": (*_SCORES, "alpha", "growth"),
+}
+"""The columns of each table of `FigureData`."""
+_FILLED = {"std": float("nan"), "n_bits": 0, "n_runs": 1, **dict.fromkeys(PLACE, "")}
+"""The values of columns that a stored table lacks."""
+_STORED = {
+    "alpha": {"hasher", "metric", "alpha", "growth", "mean", "std", "n_runs"},
+    "radii": {"dataset", "hasher", "n_bits", "metric", "radius", "value"},
+    "lookups": {"dataset", "hasher", "n_bits", "radius", "milliseconds"},
+    "histogram": {"dataset", "hasher", "n_bits", "code", "items"},
+    "summary": set(REQUIRED),
+}
+"""The columns by which a stored table is recognised, by the name of the table; the first that fits."""
+
+
+@dataclass(frozen=True, eq=False)
+class FigureData:
+    """Rows of results for codes without extension, each with the experiment that it comes from.
+
+    ``plugin`` is the registered hasher behind the name ``hasher``, and ``method`` its name as a paper prints it.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        Means over the runs, as `protocol.scores.summary.summarise` returns them.
+    radii : DataFrame
+        The same by Hamming radius: metrics such as ``RAMAP`` of the summary, and ``mAP``, which is the same at all; the
+        table ``radii`` of `protocol.report.examples`, and its table ``lookups`` as the metric ``milliseconds``.
+    histogram : DataFrame
+        The table ``histogram`` of `protocol.report.examples`.
+    alpha : DataFrame
+        Scores of the hashers of TALR by ``alpha``, its first value, and ``growth``, the factor by which it grew until
+        the end.
+    """
+
+    summary: "pd.DataFrame"
+    radii: "pd.DataFrame"
+    histogram: "pd.DataFrame"
+    alpha: "pd.DataFrame"
+
+    @classmethod
+    def of_tables(cls, tables: "Iterable[tuple[str, pd.DataFrame]]") -> Self:
+        """Return the rows of tables, given the kind and the rows of each; `_FILLED` provides missing columns."""
+        import pandas as pd
+
+        parts: dict[str, list[pd.DataFrame]] = {kind: [pd.DataFrame(columns=[*COLUMNS[kind]])] for kind in COLUMNS}
+        for kind, table in itertools.chain.from_iterable(itertools.starmap(_named, tables)):
+            filled = {name: _FILLED[name] for name in COLUMNS[kind] if name not in table}
+            parts[kind].append(table.assign(**filled)[[*COLUMNS[kind]]])
+        content = {kind: pd.concat(rows[1:] or rows, ignore_index=True) for kind, rows in parts.items()}
+        same = [name for name in COLUMNS["radii"] if name not in ("mean", "std", "n_runs")]
+        return cls(**content | {"radii": content["radii"].drop_duplicates(same, ignore_index=True)})
+
+    @classmethod
+    def of_experiment(cls, results: Results) -> Self:
+        """Return the rows of one experiment."""
+        place = {"experiment": results.config["experiment"], "dataset": results.config["dataset"]}
+        bases = results.config.get("hasher_bases", {})
+        tables = [("summary", results.ordered(results.summary))]
+        tables += [(kind, results.table[kind]) for kind in ("radii", "lookups", "histogram")]
+        tables += [("alpha", _with_slope(results.summary, results.config.get("hasher_options", {})))]
+        return cls.of_tables(
+            (kind, table.assign(**place, plugin=[bases.get(name) or plugin_of(name) for name in table["hasher"]]))
+            for kind, table in tables
+        )
+
+    @classmethod
+    def in_folder(cls, folder: str | Path) -> Self:
+        """Return the rows of every experiment in a folder of results, and of the tables in its ``reference/``.
+
+        The folder may also be that of one experiment. Tables with other columns are left out.
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such folder, or a table in it can't be read.
+        """
+        folder = Path(folder)
+        if not folder.is_dir():
+            raise ProtocolError(f"{folder}: no such folder. Run an experiment first.")
+        summaries = [path for pattern in ("summary.csv", "*/summary.csv") for path in sorted(folder.glob(pattern))]
+        tables = [table for path in summaries for table in _of_folder(path)]
+        for path in sorted(folder.glob("reference/*/*.csv")):
+            table = _table(path)
+            kind = next((kind for kind, columns in _STORED.items() if columns <= set(table)), None)
+            if kind is not None:
+                table = _summary(path) if kind == "summary" else table
+                tables.append((kind, table.assign(experiment=f"reference/{path.parent.name}")))
+        return cls.of_tables(tables)
+
+
+def plugin_of(hasher: str) -> str:
+    """Return the hasher that a name in a table begins with, or the name itself.
+
+    Examples
+    --------
+    >>> plugin_of("talr_ap_40"), plugin_of("m_dsh"), plugin_of("theirs")
+    ('talr_ap', 'm_dsh', 'theirs')
+    """
+    known = [name for name in registry.names("hasher") if f"{hasher}_".startswith(f"{name}_")]
+    return max(known, key=len, default=hasher)
+
+
+def printed_name(hasher: str, plugin: str) -> str:
+    """Return a hasher's name as papers print it, followed by what a configuration adds to the name.
+
+    Examples
+    --------
+    >>> printed_name("talr_ap_40", "talr_ap"), printed_name("m_dsh_4", "m_dsh"), printed_name("mine", "mine")
+    ('TALR-AP 40', '4-DSH', 'mine')
+    """
+    if plugin == "m_dsh" and hasher != plugin:
+        return f"{hasher.removeprefix('m_dsh_')}-DSH"
+    return registry.printed_name("hasher", plugin, hasher) if plugin in registry.names("hasher") else hasher
+
+
+def _of_folder(summary_csv: Path) -> "Iterator[tuple[str, pd.DataFrame]]":
+    """Yield the tables of an experiment with their names, those of the rule `examples` included."""
+    folder = summary_csv.parent
+    summary = _summary(summary_csv).assign(experiment=folder.absolute().name)
+    yield "summary", summary
+    models = sorted(folder.glob("*/*/run0/talr_*/models.h5"))
+    options = {path.parent.name: storage.read_provenance(path)["parameters"] for path in models}
+    yield "alpha", _with_slope(summary, options)
+    for kind in ("radii", "histogram", "lookups"):
+        for path in sorted(folder.glob(f"*/examples/*/{kind}.csv")):
+            place = {"feature": path.parts[-4], "split": path.parts[-2], "dataset": summary["dataset"].iloc[0]}
+            yield kind, _table(path).assign(**place, experiment=folder.absolute().name)
+
+
+def _summary(path: Path) -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.DataFrame(read_summary(path))
+
+
+def _table(path: Path) -> "pd.DataFrame":
+    """Return a table; its checksum is verified where it has one: the stored reference results have none."""
+    import pandas as pd
+
+    verify(path, required=False)
+    try:
+        return pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise ProtocolError(f"{path}: the table can't be read: {' '.join(str(error).split())}.") from error
+
+
+def _named(kind: str, table: "pd.DataFrame") -> "Iterator[tuple[str, pd.DataFrame]]":
+    """Yield a table with the plug-in and the printed name of each hasher, and the rows by radius of a summary."""
+    if kind == "lookups":
+        table, kind = table.rename(columns={"milliseconds": "mean"}).assign(metric="milliseconds"), "radii"
+    table = at(table, extension="none") if "extension" in table else table
+    if table.empty:
+        return
+    table = table.rename(columns={"value": "mean"})
+    if "plugin" not in table:
+        table = table.assign(plugin=table["hasher"].map(plugin_of))
+    table = table.assign(method=[printed_name(*pair) for pair in zip(table["hasher"], table["plugin"], strict=True)])
+    yield kind, table
+    if kind == "summary":
+        names = table["metric"].str.extract(r"^(?P<metric>\w+)@r(?P<radius>\d+)$").dropna()
+        by_radius = table.drop(columns="metric").join(names, how="inner").astype({"radius": int})
+        codes = [*PLACE, "hasher", "n_bits"]
+        whole = at(table, metric="mAP").merge(by_radius[[*codes, "radius"]].drop_duplicates(), on=codes)
+        yield from (("radii", rows) for rows in (by_radius, whole) if len(rows))
+
+
+def _with_slope(summary: "pd.DataFrame", options: Mapping[str, Mapping[str, Any]]) -> "pd.DataFrame":
+    """Return the scores of the hashers with the options ``alpha``, the slope of tanh, and ``growth``, with both.
+
+    In other hashers, an option alpha has another meaning, and there is no growth.
+    """
+    sloped = {hasher: values for hasher, values in options.items() if {"alpha", "growth"} <= set(values)}
+    rows = summary[summary["hasher"].isin(sloped)]
+    return rows.assign(**{name: [sloped[hasher][name] for hasher in rows["hasher"]] for name in ("alpha", "growth")})
 
 
 @dataclass(frozen=True)
@@ -68,32 +256,29 @@ class Drawn:
 
 def _figures(name: str, entry: _Entry, data: FigureData) -> Drawn:
     """Return the figures of a declaration, and the plug-ins that are missing at the paper's place."""
-    rows = having(getattr(data, entry["table"]), **entry["where"])
-    if "columns" in entry:
-        keys = [column for column in rows if column not in ("metric", "mean", "std")]
-        rows = rows.assign(metric=rows["metric"].map(entry["columns"])).pivot_table(
-            index=keys, columns="metric", values="mean"
-        )
-        rows = rows.reindex(columns=[*entry["columns"].values()]).dropna().reset_index()
-    paper = set(rows["n_bits"]) & set(entry.get("n_bits", ()))
-    rows = rows[rows["n_bits"].isin(paper or set(rows["n_bits"]))]
+    place_columns = [*PLACE, *([] if "{n_bits}" in entry.get("panel", "") else ["n_bits"])]
     figures, best = [], set[str]()
-    for place, own in _by_place(rows, [] if "{n_bits}" in entry.get("panel", "") else ["n_bits"]):
-        own = _complete(_arranged(own, entry), entry)
-        if len(set(own[entry.get("compared", entry["series"])])) > 1:
-            figures.append(_figure(name, entry, place, own))
-            found = set(own["plugin"]) if entry["paper"].items() <= place.items() else set()
-            best = max(best, found, key=len)
+    for values, rows in _rows(entry, data).groupby(place_columns, sort=False):
+        place, rows = dict(zip(place_columns, values, strict=True)), _complete(_arranged(rows, entry), entry)
+        if len(set(rows[entry.get("compared", entry["series"])])) > 1:
+            figures.append(_figure(name, entry, place, rows))
+            best = max(best, set(rows["plugin"]) if entry["paper"].items() <= place.items() else set(), key=len)
     absent = [plugin for plugin in entry["where"].get("plugin", ()) if plugin not in best]
     is_missing = absent if entry.get("all", True) else not best
     missing = f"{listed(absent)} on {', '.join(entry['paper'].values())}: {entry['needs']}" if is_missing else ""
     return Drawn(figures, missing=missing)
 
 
-def _by_place(rows: "pd.DataFrame", more: list[str]) -> "Iterator[tuple[dict[str, Any], pd.DataFrame]]":
-    names = [*PLACE, *more]
-    for values, own in rows.groupby(names, sort=False):
-        yield dict(zip(names, values, strict=True)), own
+def _rows(entry: _Entry, data: FigureData) -> "pd.DataFrame":
+    """Return the rows of a declaration, with its new columns, of the paper's code lengths if there are any."""
+    rows = having(getattr(data, entry["table"]), **entry["where"])
+    if "columns" in entry:
+        keys = [column for column in rows if column not in ("metric", "mean", "std")]
+        rows = rows.assign(metric=rows["metric"].map(entry["columns"]))
+        rows = rows.pivot_table(index=keys, columns="metric", values="mean")
+        rows = rows.reindex(columns=[*entry["columns"].values()]).dropna().reset_index()
+    of_paper = rows["n_bits"].isin(entry.get("n_bits", ()))
+    return rows[of_paper] if of_paper.any() else rows
 
 
 def _arranged(rows: "pd.DataFrame", entry: _Entry) -> "pd.DataFrame":
@@ -126,67 +311,70 @@ def _complete(rows: "pd.DataFrame", entry: _Entry) -> "pd.DataFrame":
 
 
 def _figure(name: str, entry: _Entry, place: Mapping[str, Any], rows: "pd.DataFrame") -> Figure:
-    series = list(dict.fromkeys(rows[entry["series"]]))
-    n_bits = place.get("n_bits")
+    series, n_bits = list(dict.fromkeys(rows[entry["series"]])), place.get("n_bits")
     values = {"panels": list(dict.fromkeys(rows["panel"])), "methods": series, "codes": 2 ** (n_bits or 0)}
     values |= {column: sorted(set(rows[column])) for column in ("radius", "last") if column in rows}
-    values |= {part: {"domain": series, "range": _cycled(of, len(series))} for part, of in _STYLES.items()}
-    chart = functools.partial(vega, _described()["charts"][entry["chart"]], values)
-    title = [entry["title"], *([f"{n_bits} bits"] if n_bits else []), place["dataset"], place["feature"]]
-    n_runs = int(rows["n_runs"].max())
-    others = [f"{place[key]} in place of {value}" for key, value in entry["paper"].items() if place[key] != value]
-    where = [place[key] for key in ("dataset", "feature", "ground_truth") if place[key]]
-    where += [f"{place['split']} split"] if place["split"] else []
-    shows = f"{entry['shows']} {', '.join([*where, place['experiment']])}; {counted(n_runs, 'run')}."
-    shows += f" A substitute: {listed(others)}." if others else ""
+    for part, marks in (("colour", COLOURS), ("shape", MARKERS)):
+        values[part] = {"domain": series, "range": list(itertools.islice(itertools.cycle(marks), len(series)))}
+    chart = vega(_described()["charts"][entry["chart"]], values)
+    length = f"{n_bits} bits" if n_bits else ""
+    title = ", ".join(filter(None, [entry["title"], length, place["dataset"], place["feature"]]))
     shown = [column for column in rows if column not in (*PLACE, "hasher", "plugin", "place", "numbers", "used")]
     return Figure(
-        file_name(name, *filter(None, place.values())), ", ".join(filter(None, title)), shows, chart, rows[shown]
+        file_name(name, *filter(None, place.values())), title, _sentence(entry, place, rows), chart, rows[shown]
     )
 
 
-_STYLES = {"colour": COLOURS, "shape": MARKERS}
-
-
-def _cycled(values: Sequence[str], number: int) -> list[str]:
-    return [values[i % len(values)] for i in range(number)]
+def _sentence(entry: _Entry, place: Mapping[str, Any], rows: "pd.DataFrame") -> str:
+    """Return what a figure shows, where, and what takes the place of the paper's data."""
+    split = f"{place['split']} split" if place["split"] else ""
+    where = filter(None, (place["dataset"], place["feature"], place["ground_truth"], split))
+    shows = f"{entry['shows']} {', '.join([*where, place['experiment']])}; {counted(int(rows['n_runs'].max()), 'run')}."
+    others = [f"{place[key]} in place of {value}" for key, value in entry["paper"].items() if place[key] != value]
+    return f"{shows} A substitute: {listed(others)}." if others else shows
 
 
 def _tables(name: str, entry: _Entry, data: FigureData) -> Drawn:
     """Return a table with those blocks for which we have a method of the paper, and the blocks that are missing."""
-    blocks = [(block, _of_block(block, entry, data)) for block in entry["blocks"]]
-    missing = [block["title"] for block, rows in blocks if rows.empty]
-    needs = f"{listed(missing)}: {entry['needs']}" if missing else ""
-    blocks = [(block, rows) for block, rows in blocks if len(rows)]
+    import pandas as pd
+
+    blocks, missing = _blocks(entry, data)
     if not blocks:
-        return Drawn(missing=needs)
-    lines: dict[tuple[str, str], list[float | None]] = {}
-    n_columns = sum(len(block["n_bits"]) for block, _ in blocks)
-    across = 0
-    for block, rows in blocks:
-        for i, n_bits in enumerate(block["n_bits"]):
-            of_length = having(rows, n_bits=n_bits)
-            values = {(row.name, row.source): row.mean for row in of_length.itertuples()}
-            for method in entry["methods"]:
-                values[method, "printed"] = _printed(block, method, i, n_bits)
-            for key, value in values.items():
-                lines.setdefault(key, [None] * n_columns)[across] = value
-            across += 1
-    order = [*entry["methods"]]
-    kept = [(key, values) for key, values in lines.items() if set(values) != {None}]
-    kept.sort(key=lambda line: (order.index(line[0][0]), line[0][1] != "printed"))
-    metrics = sorted(set().union(*(rows["metric"] for _, rows in blocks)))
-    header = ["method", "source", *(f"{n_bits} bits" for block, _ in blocks for n_bits in block["n_bits"])]
+        return Drawn(missing=missing)
+    columns = itertools.chain.from_iterable(_columns(block, entry, rows) for block, rows in blocks)
+    means, methods = pd.concat(columns, axis=1).dropna(how="all"), [*entry["methods"]]
+    means = means.loc[sorted(means.index, key=lambda line: (methods.index(line[0]), line[1] != "printed"))]
+    texts = means.map(lambda mean: ABSENT if math.isnan(mean) else f"{mean:.{entry['digits']}f}")
+    by_source = means.groupby(level=1)
+    metrics = sorted(set(pd.concat([rows for _, rows in blocks])["metric"]))
     table = Table(
         file_name(name),
         f"{entry['caption']} Metric: {listed(metrics)}. Bold: the best of each source.",
-        header,
-        [[*key, *(ABSENT if one is None else f"{one:.{entry['digits']}f}" for one in values)] for key, values in kept],
+        ["method", "source", *(f"{n_bits} bits" for block, _ in blocks for n_bits in block["n_bits"])],
+        [[*key, *row] for key, *row in texts.itertuples()],
         n_labels=2,
-        strong=_best(kept),
+        strong=cells((means == by_source.transform("max")) & (by_source.transform("count") > 1), n_labels=2),
         groups=[[("", 2), *((block["title"], len(block["n_bits"])) for block, _ in blocks)]],
     )
-    return Drawn(tables=[table], missing=needs)
+    return Drawn(tables=[table], missing=missing)
+
+
+def _blocks(entry: _Entry, data: FigureData) -> "tuple[list[tuple[_Entry, pd.DataFrame]], str]":
+    """Return the blocks for which we have a method of the paper, with our rows, and what is missing of the others."""
+    blocks = [(block, _of_block(block, entry, data)) for block in entry["blocks"]]
+    absent = [block["title"] for block, rows in blocks if rows.empty]
+    missing = f"{listed(absent)}: {entry['needs']}" if absent else ""
+    return [(block, rows) for block, rows in blocks if len(rows)], missing
+
+
+def _columns(block: _Entry, entry: _Entry, rows: "pd.DataFrame") -> "Iterator[pd.Series]":
+    """Yield the means of each code length of a block, by method and source: those of the paper, and ours."""
+    import pandas as pd
+
+    for place, n_bits in enumerate(block["n_bits"]):
+        means = having(rows, n_bits=n_bits).set_index(["name", "source"])["mean"].to_dict()
+        means |= {(method, "printed"): _printed(block, method, place, n_bits) for method in entry["methods"]}
+        yield pd.Series(means, dtype=float)
 
 
 def _of_block(block: _Entry, entry: _Entry, data: FigureData) -> "pd.DataFrame":
@@ -207,19 +395,6 @@ def _printed(block: _Entry, method: str, place: int, n_bits: int) -> float | Non
     claim = block["claim"] if isinstance(block["claim"], str) else block["claim"][method]
     value = printed()[claim].get(block["printed"].format(method=method, n_bits=n_bits))
     return value[place] if isinstance(value, list) else value
-
-
-def _best(lines: Sequence[tuple[tuple[str, str], list[float | None]]]) -> frozenset[tuple[int, int]]:
-    """Return the places of the largest value of each source and column that has two values or more."""
-    values: dict[tuple[str, int], dict[int, float]] = {}
-    for down, ((_, source), numbers) in enumerate(lines):
-        for across, number in enumerate(numbers):
-            if number is not None:
-                values.setdefault((source, across), {})[down] = number
-    several = {key: own for key, own in values.items() if len(own) > 1}
-    return frozenset(
-        (down, key[1] + 2) for key, own in several.items() for down in own if own[down] == max(own.values())
-    )
 
 
 @functools.cache

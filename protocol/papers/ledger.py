@@ -1,34 +1,27 @@
-"""The ledger: all claims with their status, as records, text, Markdown and JSON."""
+"""The ledger: all claims with their status, as records, text and JSON."""
 
 import json
 import math
 import shutil
 import textwrap
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from protocol.checks import counted, one_of
 from protocol.papers.claims import (
-    NOT_REPLICATED,
-    REFUTED,
-    SOME_FAIL,
     STATUSES,
-    SUBSTITUTE_NOT_REPLICATED,
     Claim,
     Verdict,
     all_claims,
 )
-from protocol.papers.comparisons import AS_PRINTED
-from protocol.papers.results import Difference, Results
+from protocol.papers.comparisons import AS_PRINTED, Difference, Results
 from protocol.provenance.storage import replacing
-from protocol.scores import tables
 
 FIELDS = ("id", "paper", "place", "claim", "expected", "ours", "status", "parts", "note")
 _DEFAULT = Path("results")
 _SHORT = {status: status.replace(" on a substitute", ", substitute") for status in STATUSES}
-_DISAGREEING = (REFUTED, NOT_REPLICATED, SUBSTITUTE_NOT_REPLICATED, SOME_FAIL)
 
 Entries = Sequence[dict[str, str]]
 
@@ -56,9 +49,8 @@ def ledger(results: str | Path | None = None, only: Collection[str] = ()) -> lis
     ProtocolError
         If the folder does not exist, a table in it can't be read, or an id is unknown.
     """
-    if results is None and not _DEFAULT.is_dir():
-        return judge(Results(), only)
-    return judge(Results.in_folder(results or _DEFAULT), only)
+    is_default_missing = results is None and not _DEFAULT.is_dir()
+    return judge(Results() if is_default_missing else Results.in_folder(results or _DEFAULT), only)
 
 
 def judge(results: Results, only: Collection[str] = ()) -> list[dict[str, str]]:
@@ -87,17 +79,8 @@ def _entry(claim: Claim, verdict: Verdict) -> dict[str, str]:
         + "; ".join(f"{name}: {shown(value)}" for name, value in values.items())
         for reading, values in by_reading.items()
     ]
-    return {
-        "id": claim.id,
-        "paper": claim.paper,
-        "place": claim.place,
-        "claim": claim.statement,
-        "expected": "; ".join(expected),
-        "ours": " | ".join(ours),
-        "status": verdict.status,
-        "parts": verdict.summary,
-        "note": _note(claim, verdict),
-    }
+    described = (claim.id, claim.paper, claim.place, claim.statement, "; ".join(expected), " | ".join(ours))
+    return dict(zip(FIELDS, (*described, verdict.status, verdict.summary, _note(claim, verdict)), strict=True))
 
 
 def _note(claim: Claim, verdict: Verdict) -> str:
@@ -143,52 +126,32 @@ def ledger_text(entries: Entries, *, width: int | None = None) -> str:
     """Return a ledger as text, paper by paper, of `width` columns or the width of the terminal."""
     if not entries:
         return "no claims"
-    width = max(60, width or shutil.get_terminal_size((100, 24)).columns)
-    parts = [
-        "\n".join([*textwrap.wrap(paper, width), *_lines(list(of_paper), width)])
-        for paper, of_paper in groupby(entries, key=lambda entry: entry["paper"])
-    ]
+    parts, statuses = [], max(map(len, _SHORT.values()))
+    for paper, of_paper in _by_paper(entries):
+        ids = max(len(entry["id"]) for entry in of_paper)
+        starts = [f"  {entry['id']:<{ids}}  {_SHORT[entry['status']]:<{statuses}}  " for entry in of_paper]
+        lines = [_wrapped(entry["claim"], width, start) for start, entry in zip(starts, of_paper, strict=True)]
+        parts.append("\n".join([_wrapped(paper, width), *lines]))
     by_status = ", ".join(f"{n} {status}" for status, n in totals(entries).items() if n)
-    total = f"{counted(len(entries), 'claim')}: {by_status}"
-    return "\n\n".join([*parts, "\n".join(textwrap.wrap(total, width))])
+    return "\n\n".join([*parts, _wrapped(f"{counted(len(entries), 'claim')}: {by_status}", width)])
 
 
-def _lines(entries: Entries, width: int) -> Iterator[str]:
-    ids, statuses = max(len(entry["id"]) for entry in entries), max(map(len, _SHORT.values()))
-    indent = " " * (ids + statuses + 6)
-    for entry in entries:
-        start = f"  {entry['id']:<{ids}}  {_SHORT[entry['status']]:<{statuses}}  "
-        yield from textwrap.wrap(
-            entry["claim"], width, initial_indent=start, subsequent_indent=indent, break_on_hyphens=False
-        )
+def _by_paper(entries: Entries) -> list[tuple[str, Entries]]:
+    return [(paper, list(of_paper)) for paper, of_paper in groupby(entries, key=lambda entry: entry["paper"])]
+
+
+def _wrapped(text: str, width: int | None, start: str = "") -> str:
+    """Return a paragraph after `start`, with lines of `width` columns or the width of the terminal below each other."""
+    width = max(60, width or shutil.get_terminal_size((100, 24)).columns)
+    indent = " " * len(start)
+    return textwrap.fill(text, width, initial_indent=start, subsequent_indent=indent, break_on_hyphens=not start)
 
 
 def entry_text(entry: dict[str, str], *, width: int | None = None) -> str:
     """Return one claim in full."""
-    width = max(60, width or shutil.get_terminal_size((100, 24)).columns)
-    lines = textwrap.wrap(f"{entry['id']}  {entry['paper']}", width)
-    margin = " " * (max(map(len, FIELDS[2:])) + 4)
+    parts, margin = [_wrapped(f"{entry['id']}  {entry['paper']}", width)], max(map(len, FIELDS)) + 4
     for name in FIELDS[2:]:
-        start = f"  {name}".ljust(len(margin))
-        for paragraph in (entry[name] or "none").split("\n"):
-            lines += textwrap.wrap(
-                paragraph, width, initial_indent=start, subsequent_indent=margin, break_on_hyphens=False
-            )
-            start = margin
-    return "\n".join(lines)
-
-
-def ledger_markdown(entries: Entries) -> str:
-    """Return two tables: the totals by paper, and the claims of which some part does not hold."""
-    papers = [(paper, list(of_paper)) for paper, of_paper in groupby(entries, key=lambda entry: entry["paper"])]
-    rows = [[name, *map(str, totals(of).values()), str(len(of))] for name, of in [*papers, ("all", list(entries))]]
-    disagreeing = [
-        [f"`{entry['id']}`", entry["status"], entry["parts"], entry["place"], entry["claim"]]
-        for status in _DISAGREEING
-        for entry in entries
-        if entry["status"] == status
-    ]
-    parts = [tables.markdown(["paper", *STATUSES, "claims"], rows)]
-    if disagreeing:
-        parts.append(tables.markdown(["id", "status", "parts", "place", "claim"], disagreeing))
-    return "\n\n".join(parts)
+        first, *others = (entry[name] or "none").split("\n")
+        parts.append(_wrapped(first, width, f"  {name}".ljust(margin)))
+        parts += [_wrapped(paragraph, width, " " * margin) for paragraph in others]
+    return "\n".join(parts)

@@ -28,13 +28,13 @@ def origin(params: Mapping[str, Any], inputs: Iterable[Origin | None]) -> Origin
     >>> [kind for kind, digest in origin({"metric": "mAP"}, [first]).items() if digest != other[kind]]
     ['seeds', 'options', 'code']
     """
-    own: dict[str, list[str]] = {"seeds": [], "options": [], "code": []}
+    texts_by_kind: dict[str, list[str]] = {"seeds": [], "options": [], "code": []}
     for name, value in sorted(params.items()):
         if name not in _STATES:
             kind = "seeds" if name.endswith(("seed", "seeds")) else "code" if name == "code" else "options"
-            own[kind].append(f"{name}: {value!r}")
-    known = [one for one in inputs if one is not None]
-    contents = {kind: [texts, sorted({one[kind] for one in known})] for kind, texts in own.items()}
+            texts_by_kind[kind].append(f"{name}: {value!r}")
+    origins = [one for one in inputs if one is not None]
+    contents = {kind: [texts, sorted({one[kind] for one in origins})] for kind, texts in texts_by_kind.items()}
     return {kind: hashlib.sha256(json.dumps(one).encode()).hexdigest()[:16] for kind, one in contents.items()}
 
 

@@ -1,10 +1,11 @@
 """Digests of source files and of all modules of this package that they import, directly or indirectly.
 
 Snakemake does not notice an edit in an imported package. A rule that has the digest of its script and of its plug-ins
-(`protocol.registry.code_digest`) as a parameter is rerun if, and only if, the code that it runs has changed.
+(`code_digest`) as a parameter is rerun if, and only if, the code that it runs has changed.
 
 Comments, formatting and most docstrings do not count. The docstrings of classes and public functions do, because the
-summaries and options of plug-ins and the descriptions of claims are read from them.
+summaries and options of plug-ins and the descriptions of claims are read from them. The modules that every stage
+imports are not followed either; the constant `FORMAT` takes their place.
 
 Imports are found in the syntax tree. The standard library's modulefinder was considered, but it compiles and follows
 every library, and for any import from a package it adds everything that the package's ``__init__`` imports.
@@ -12,19 +13,28 @@ every library, and for any import from a package it adds everything that the pac
 
 import ast
 import functools
+import gc
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from protocol import plugin_folders
+from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.provenance import storage
+from protocol.registry import folders
 
+FORMAT = 1
+"""The version of what the modules in `_FOUNDATION` contribute to results. It is part of every digest.
+
+Raise it if an edit of these modules changes the results of a stage; every job then runs again. A test of golden bytes
+(``tests/workflow/test_golden_bytes.py``) fails if the results of a stage change.
+"""
+_FOUNDATION = ("protocol.checks.", "protocol.parallel.", "protocol.provenance.", "protocol.registry.")
+# Downloads are verified by checksums, so the module that fetches them can't change a result.
+_LEFT_OUT = (*_FOUNDATION, "protocol.datasets._fetch.")
 _ROOT = Path(__file__).parents[2]
 _PACKAGE = Path(__file__).parents[1].name
-# Modules that can't change a result: downloads are verified by checksums, and digests only decide which jobs are rerun.
-_LEFT_OUT = ("protocol.datasets._fetch.", "protocol.provenance.sources.")
 # The distributions on which numbers depend, by the name that is imported.
 _LIBRARIES = {module: name for name, module in storage.LIBRARIES.items() if module not in ("protocol", "h5py")}
 _Import = tuple[str, str | None]
@@ -42,14 +52,16 @@ class _Source(NamedTuple):
     """The digests of the files that it reads or runs, which fit the patterns of its constant ``PACKAGE_DATA``."""
 
 
-def digest(*starts: str | Path) -> str:
-    """Return a digest of files and of all modules of this package that they import, directly or indirectly.
+def code_digest(*starts: str | Path, **plugins: str | Iterable[str]) -> str:
+    """Return a digest of scripts, modules and plug-ins, and of all code of this package that they import.
 
     Parameters
     ----------
     *starts : str or Path
         Modules by their dotted names, and scripts by their paths, which end in ``.py``. A script's folder is not part
         of the digest, so a moved checkout has the same digests.
+    **plugins
+        For each kind, one name or several; the names of metrics may have numbers or placeholders.
 
     Returns
     -------
@@ -61,28 +73,36 @@ def digest(*starts: str | Path) -> str:
     Raises
     ------
     ProtocolError
-        If a module does not exist.
+        If a module, a kind or a name is unknown. A misspelt name therefore fails before any job starts.
 
     Notes
     -----
     Imports inside functions count; those under ``if TYPE_CHECKING`` do not. ``from protocol.hashers import Hasher`` is
     followed to the module that defines ``Hasher``, and not to the other modules that ``hashers/__init__.py`` imports.
-    Plug-ins are found by name at run time, so the caller must add them; those of
-    the user are modules of `protocol.plugins`. If a module has a constant ``PACKAGE_DATA``,
-    the files in its folder that fit this pattern are also covered: templates, tables, scripts.
+    Plug-ins are found by name at run time, so the caller must add them; those of the user are modules of
+    ``protocol.plugins``. If a module has a constant ``PACKAGE_DATA``, the files in its folder that fit this pattern are
+    also covered: templates, tables, scripts.
 
     Examples
     --------
-    >>> digest("protocol.provenance.seeds", "protocol.codes") == digest("protocol.codes", "protocol.provenance.seeds")
+    >>> code_digest("protocol.codes", hasher="lsh", metric=["mAP", "P@5"]) != code_digest("protocol.codes", hasher="sh")
     True
     """
-    return _digest(frozenset(map(str, starts)))
+    names = {kind: [names] if isinstance(names, str) else names for kind, names in plugins.items()}
+    modules = [registry.entry(kind, name).module for kind, of_kind in names.items() for name in of_kind]
+    return _digest(frozenset(map(str, (*starts, *modules))))
 
 
 @functools.cache
 def _digest(starts: frozenset[str]) -> str:
-    digests, libraries = _contents(starts)
-    content = "".join(f"{file}\0{digest}\0" for file, digest in sorted(digests.items()))
+    collects = gc.isenabled()
+    gc.disable()  # syntax trees have many objects, and each collection would look at all those of Snakemake as well
+    try:
+        digests, libraries = _contents(starts)
+    finally:
+        if collects:
+            gc.enable()
+    content = f"{FORMAT}\0" + "".join(f"{file}\0{digest}\0" for file, digest in sorted(digests.items()))
     known = storage.versions()
     versions = ", ".join(f"{library} {known.get(library, '(not installed)')}" for library in sorted(libraries))
     return hashlib.sha256(content.encode()).hexdigest()[:16] + (f" with {versions}" if versions else "")
@@ -119,7 +139,7 @@ def _defining(module: str, name: str | None) -> str:
     origin, submodule = _read(path, module).origins.get(name), f"{module}.{name}"
     if origin is not None and origin != (module, name):
         return _defining(*origin) if origin[0].split(".")[0] == _PACKAGE else module
-    return submodule if plugin_folders.path_of(submodule) or _path(submodule) else module
+    return submodule if folders.path_of(submodule) or _path(submodule) else module
 
 
 def _name(path: Path) -> str:
@@ -128,7 +148,7 @@ def _name(path: Path) -> str:
 
 
 def _existing(module: str) -> Path:
-    path = plugin_folders.path_of(module) or _path(module)
+    path = folders.path_of(module) or _path(module)
     if path is None:
         raise ProtocolError(f"code digest: the package {_PACKAGE!r} has no module {module!r}.")
     return path
@@ -145,29 +165,35 @@ def _path(module: str) -> Path | None:
 def _read(path: Path, module: str) -> _Source:
     tree = ast.parse(path.read_bytes(), str(path))
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    typed = {
-        one
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
-        for statement in node.body
-        for one in ast.walk(statement)
-    }
-    imports = [imported for node in ast.walk(tree) if node not in typed for _, imported in _imported(node, package)]
+    statements = list(_statements(tree))
+    imports = [imported for statement in statements for _, imported in _imported(statement, package)]
     origins = dict(bound for statement in tree.body for bound in _imported(statement, package))
-    assigned = [one for one in tree.body if isinstance(one, ast.Assign)]
-    patterns = [ast.literal_eval(one.value) for one in assigned if ast.unparse(one.targets[0]) == "PACKAGE_DATA"]
-    files = [file for pattern in patterns for file in path.parent.glob(pattern)]
-    data = {_name(one): hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
-    return _Source(_digest_of_tree(tree), imports, origins, data)
+    assigned = {ast.unparse(one.targets[0]): one.value for one in tree.body if isinstance(one, ast.Assign)}
+    pattern = ast.literal_eval(assigned["PACKAGE_DATA"]) if "PACKAGE_DATA" in assigned else ""
+    files = path.parent.glob(pattern) if pattern else ()
+    data = {_name(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    return _Source(_digest_of_tree(tree, statements), imports, origins, data)
 
 
-def _digest_of_tree(tree: ast.Module) -> str:
+def _digest_of_tree(tree: ast.Module, statements: Iterable[ast.AST]) -> str:
     """Return a digest of a module without comments and formatting, and without docstrings that nothing reads."""
-    read = {node for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.FunctionDef) and node not in read and ast.get_docstring(node) is not None:
+    for node in {tree, *statements} - {one for one in tree.body if _is_public(one)}:
+        if isinstance(node, ast.Module | ast.FunctionDef) and ast.get_docstring(node) is not None:
             node.body = node.body[1:]
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+def _is_public(statement: ast.AST) -> bool:
+    return not getattr(statement, "name", "_").startswith("_")
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements below a node, except those for type checkers; expressions contain none."""
+    is_typed = isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+    for part in ("body", "orelse", "handlers", "finalbody", "cases")[is_typed:]:
+        for statement in getattr(node, part, ()):
+            yield statement
+            yield from _statements(statement)
 
 
 def _imported(statement: ast.AST, package: str) -> Iterator[tuple[str, _Import]]:

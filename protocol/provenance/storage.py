@@ -334,9 +334,9 @@ def _verified(path: str | Path) -> "Iterator[h5py.File]":
 def opened(path: str | Path) -> "Iterator[dict[str, h5py.Dataset]]":
     """Yield the arrays of a file by name, to be read by slices of rows. Raises the errors of `read`."""
     with _verified(path) as file:
-        found: dict[str, Any] = {}
-        file.visititems(lambda name, item: found.update({name: item}) if hasattr(item, "dtype") else None)
-        yield found
+        arrays: dict[str, Any] = {}
+        file.visititems(lambda name, item: arrays.update({name: item}) if hasattr(item, "dtype") else None)
+        yield arrays
 
 
 def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDArray]:
@@ -348,11 +348,11 @@ def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDAr
         If the file is missing, was altered since `writing` wrote it, or lacks an array (the message lists those that
         it has).
     """
-    with opened(path) as found:
+    with opened(path) as arrays:
         for name in names or ():
-            if name not in found:
-                raise ProtocolError(f"{path}: no array {name!r}; it contains {', '.join(sorted(found))}.")
-        return {name: found[name][...] for name in (sorted(found) if names is None else names)}
+            if name not in arrays:
+                raise ProtocolError(f"{path}: no array {name!r}; it contains {', '.join(sorted(arrays))}.")
+        return {name: arrays[name][...] for name in (sorted(arrays) if names is None else names)}
 
 
 @contextlib.contextmanager
@@ -361,12 +361,12 @@ def streamed(path: str | Path, name: str) -> "Iterator[h5py.Dataset]":
 
     The name may also be that of a group, the part before a ``/``, if the group contains only one array.
     """
-    with opened(path) as found:
-        meant = [array for array in found if array == name or array.startswith(f"{name}/")]
-        if len(meant) != 1:
-            problem = "several arrays" if meant else "no array"
-            raise ProtocolError(f"{path}: {problem} {name!r}; it contains {', '.join(sorted(found))}.")
-        yield found[meant[0]]
+    with opened(path) as arrays:
+        matches = [array for array in arrays if array == name or array.startswith(f"{name}/")]
+        if len(matches) != 1:
+            problem = "several arrays" if matches else "no array"
+            raise ProtocolError(f"{path}: {problem} {name!r}; it contains {', '.join(sorted(arrays))}.")
+        yield arrays[matches[0]]
 
 
 def grouped(arrays: Mapping[str, NDArray]) -> dict[str, dict[str, NDArray]]:
@@ -406,11 +406,11 @@ def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
 
     Raises the errors of `read`.
     """
-    with opened(path) as found:
-        arrays = {name.removeprefix(f"{group}/"): found[name] for name in sorted(found) if name.startswith(f"{group}/")}
-        if not arrays:
-            raise ProtocolError(f"{path}: no arrays of {group!r}; it contains {', '.join(sorted(found))}.")
-        return {name: array[...] for name, array in arrays.items()}
+    with opened(path) as arrays:
+        names = [name for name in sorted(arrays) if name.startswith(f"{group}/")]
+        if not names:
+            raise ProtocolError(f"{path}: no arrays of {group!r}; it contains {', '.join(sorted(arrays))}.")
+        return {name.removeprefix(f"{group}/"): arrays[name][...] for name in names}
 
 
 def read_provenance(path: str | Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.options import Configurable
+from protocol.registry import Configurable
 
 Ranking = Literal["euclidean", "cosine", "dot"]
 """The distances by which quantised items are ranked."""
@@ -23,7 +23,7 @@ class Quantiser(Configurable, ABC):
 
     Queries are not compressed: items are ranked by the distance of the query from the restored vectors. `queries`,
     `ranking` and `ranked_by` may replace this, for example if only some dimensions are stored. Options are annotated
-    class attributes, whose annotations carry their ranges (see `protocol.options`).
+    class attributes, whose annotations carry their ranges (see `protocol.registry`).
 
     For the cosine, all vectors are scaled to unit length before `fit`, `encode` and `queries`. The restored vectors are
     scaled as well, so that their lengths do not matter; a restored vector of zeros has the cosine 0.

@@ -5,9 +5,8 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.options import choice
 from protocol.quantisers._quantiser import Quantiser, Ranges, Ranking
-from protocol.registry import QuantiserRecord
+from protocol.registry import QuantiserRecord, choice
 
 
 @QuantiserRecord(

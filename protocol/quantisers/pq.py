@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer
-from protocol.options import Count
 from protocol.quantisers._faiss import FaissQuantiser
 from protocol.quantisers._quantiser import Ranking
-from protocol.registry import QuantiserRecord
+from protocol.registry import Count, QuantiserRecord
 
 
 @QuantiserRecord(

@@ -4,9 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.options import Count
 from protocol.quantisers._quantiser import Quantiser, Ranking
-from protocol.registry import QuantiserRecord
+from protocol.registry import Count, QuantiserRecord
 
 
 @QuantiserRecord(

@@ -1,4 +1,6 @@
-"""Charts as static pictures, drawn by vl-convert.
+"""Charts as static pictures, and the files of a paper: figures with their data, and tables as LaTeX and as Markdown.
+
+Figures are drawn for print: with an exact width, black on white, and in fonts and sizes that journals accept.
 
 vl-convert draws with V8, which reserves about 64 GiB of address space when it starts, of which it uses little. It ends
 the whole process if the address space is limited (``ulimit -v``, as on some clusters), which is therefore refused.
@@ -6,13 +8,25 @@ the whole process if the address space is limited (``ulimit -v``, as on some clu
 
 import contextlib
 import functools
+import math
+import os
 import re
+import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from protocol.checks import ProtocolError, need
+from protocol.provenance.storage import explained
+from protocol.report.figure import COLUMN_WIDTH, Figure, replaced, style
+from protocol.scores.tables import Table, escaped
 
 _CLIP = re.compile(r'(?<=id=")clip\d+(?=")|(?<=url\(#)clip\d+(?=\))')
+_POINTS = 72  # per inch; vl-convert draws a pixel as a point
+_PNG_DPI = 300
+_MOST_PASSES = 5
+_MOST_POINTS = 130  # the height of a panel
 _RESERVED = 80 * 2**30  # bytes; 64.4 GiB were measured, and the process has its own
 
 
@@ -66,3 +80,105 @@ def pictures(
         except ValueError as error:
             raise ProtocolError(f"figure {number}: can't be drawn: {' '.join(str(error).split())}.") from error
     return drawn
+
+
+def figure_files(figures: Sequence[Figure]) -> dict[str, bytes]:
+    r"""Return each figure as ``<name>.svg``, ``.pdf`` and ``.png``, black on white, and its data as ``<name>.csv``.
+
+    ``<name>.tex``, for ``\input``, places the PDF on the page, with a caption; it needs the package graphicx. Of
+    a figure with choices, the pictures show what is drawn first.
+    """
+    files: dict[str, bytes] = {}
+    for figure, content_of in zip(figures, printed_pictures(figures), strict=True):
+        files |= {f"{figure.name}.{extension}": content for extension, content in content_of.items()}
+        kind, width = ("figure", r"\columnwidth") if figure.inches <= COLUMN_WIDTH else ("figure*", r"\textwidth")
+        latex = (
+            f"\\begin{{{kind}}}\n\\centering\n\\includegraphics[width={width}]{{{figure.name}}}\n"
+            f"\\caption{{{escaped(figure.shows)}}}\n\\label{{fig:{figure.name}}}\n\\end{{{kind}}}\n"
+        )
+        files |= {f"{figure.name}.csv": figure.csv.encode(), f"{figure.name}.tex": latex.encode()}
+    return files
+
+
+def table_files(tables: Sequence[Table]) -> dict[str, bytes]:
+    r"""Return each table as ``<name>.tex``, for ``\input``, and as ``<name>.md``."""
+    files = {}
+    for table in tables:
+        files[f"{table.name}.tex"] = table.latex().encode()
+        files[f"{table.name}.md"] = table.markdown().encode()
+    return files
+
+
+def file_name(*parts: object) -> str:
+    """Return the name of a figure's or table's files, without characters that LaTeX or a shell treat specially.
+
+    Examples
+    --------
+    >>> file_name("scores", "mAP@1000[all]", "class_label", "1-recall@5")
+    'scores-mAP-1000-all-class-label-1-recall-5'
+    """
+    return re.sub(r"[\W_]+", "-", "-".join(map(str, parts))).strip("-")
+
+
+def write_folder(folder: str | Path, files: Mapping[str, bytes]) -> None:
+    """Replace a folder by one with these files, which appears only when it is complete."""
+    target = Path(folder)
+    with explained(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        try:
+            for name, content in files.items():
+                (temporary / name).write_bytes(content)
+            temporary.chmod(0o755)
+            shutil.rmtree(target, ignore_errors=True)
+            os.replace(temporary, target)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def printed_pictures(figures: Sequence[Figure]) -> list[dict[str, bytes]]:
+    """Return each figure as ``svg``, ``pdf`` and ``png``, as wide as its `inches`.
+
+    The PDF has embedded fonts, and text remains text. Vega enlarges a figure until no label is cut off, so its final
+    width is known only after drawing. Its panels are therefore narrowed or widened, to within a point, until it fits. A
+    figure whose panels would become narrower than a third of its width stays wider.
+    """
+    widths = [int(figure.inches * _POINTS) for figure in figures]
+    inner = [int(0.8 * width) for width in widths]
+    for _ in range(_MOST_PASSES):
+        drawn = pictures(list(map(_spec, figures, inner)))
+        steps = [math.ceil(_width(picture["svg"]) - width) for picture, width in zip(drawn, widths, strict=True)]
+        if not any(steps):
+            break
+        inner = [max(panel - step, width // 3) for panel, step, width in zip(inner, steps, widths, strict=True)]
+    drawn = pictures(list(map(_spec, figures, inner)), ("svg", "pdf", "png"), ppi=_PNG_DPI)
+    return [picture | {"svg": _in_points(picture["svg"])} for picture in drawn]
+
+
+def _spec(figure: Figure, width: int) -> dict[str, Any]:
+    """Return a figure's specification in black, with panels of this width, and texts and points of print's size."""
+
+    def smaller(part: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {key: value for key, value in part.items() if key not in ("fontSize", "size", "strokeWidth")}
+
+    spec = replaced(figure.static, lambda text: "black" if text == "currentColor" else text, smaller) | {
+        "config": style("print"),
+        "autosize": {"type": "pad"},
+    }
+    for part in (spec, spec.get("spec", {})):
+        if part.get("width") is not None:
+            part["width"] = width
+        if isinstance(part.get("height"), int):
+            part["height"] = min(part["height"], _MOST_POINTS)
+    return spec
+
+
+def _width(svg: bytes) -> float:
+    view_box = re.search(rb'viewBox="0 0 ([0-9.]+)', svg)
+    return float(view_box[1]) if view_box else 0.0
+
+
+def _in_points(svg: bytes) -> bytes:
+    """Return an SVG with its size in points, so that other programs place it at the right size."""
+    size = rb'(<svg[^>]*?) width="([0-9.]+)" height="([0-9.]+)"'
+    return re.sub(size, rb'\1 width="\2pt" height="\3pt"', svg, count=1)

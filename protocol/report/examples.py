@@ -3,6 +3,7 @@
 Tables of a single run are those of run 0.
 """
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes, metrics
-from protocol.counting import HammingCounts, StoredCounts, count, lookup_time
+from protocol.counting import StoredCounts, count, lookup_time
 from protocol.evaluation.scoring import SPREAD, spread_of
 from protocol.truth.relevance import Relevance
 
@@ -62,28 +63,19 @@ def radius_rows(stored: StoredCounts, extensions: Sequence[tuple[str, int]] = ()
     undefined : {"zero", "drop"}
         Treatment of undefined values.
     """
-    plain = stored.counts
-    row: Row = {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits, "extension": "none", "extension_bits": 0}
+    plain, place = stored.counts, {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits}
     curve = metrics.pr_curve(plain, undefined=undefined)
-    for radius in range(plain.n_bits + 1):
-        for metric, values in (("precision[micro]", curve.precision), ("recall[micro]", curve.recall)):
-            yield row | {"metric": metric, "radius": radius, "value": float(values[radius])}
-    empty_balls = (plain.retrieved_within[:, : _MOST_RADIUS + 1] == 0).mean(axis=0)
-    yield from (
-        row | {"metric": "empty", "radius": at, "value": value} for at, value in enumerate(empty_balls.tolist())
-    )
+    empty = (plain.retrieved_within[:, : _MOST_RADIUS + 1] == 0).mean(axis=0)
+    for metric, values in (("precision[micro]", curve.precision), ("recall[micro]", curve.recall), ("empty", empty)):
+        row = place | {"extension": "none", "extension_bits": 0, "metric": metric}
+        yield from (row | {"radius": radius, "value": value} for radius, value in enumerate(values.tolist()))
     for extension, s in extensions:
         counts = plain.extended(extension, s)
-        for radius in range(min(plain.n_bits + 1, counts.n_bits, _MOST_RADIUS + 1) + 1):
-            for metric in _OF_EXTENSIONS:
-                value = _mean(counts, f"{metric}@r{radius}", undefined)
-                yield row | {
-                    "extension": extension,
-                    "extension_bits": s,
-                    "metric": metric,
-                    "radius": radius,
-                    "value": value,
-                }
+        radii = range(min(plain.n_bits + 1, counts.n_bits, _MOST_RADIUS + 1) + 1)
+        for radius, metric in itertools.product(radii, _OF_EXTENSIONS):
+            values = metrics.evaluate(counts, [name := f"{metric}@r{radius}"], undefined=undefined)[name]
+            row = place | {"extension": extension, "extension_bits": s, "metric": metric}
+            yield row | {"radius": radius, "value": metrics.mean(values)}
 
 
 def curve_rows(stored: StoredCounts, *, undefined: str) -> Iterator[Row]:
@@ -106,14 +98,10 @@ def curve_rows(stored: StoredCounts, *, undefined: str) -> Iterator[Row]:
     evenly = np.linspace(0, last, CUTOFFS).round().astype(np.int64)
     cutoffs = np.unique([1, min(2, last), *evenly[1:]]).tolist()
     curve = metrics.top_k_curve(counts, cutoffs, undefined=undefined)
-    for n, precision, recall in zip(cutoffs, curve.precision.tolist(), curve.recall.tolist(), strict=True):
-        yield place | {"metric": "precision", "at": n, "value": precision}
-        yield place | {"metric": "recall", "at": n, "value": recall}
+    for metric, values in (("precision", curve.precision), ("recall", curve.recall)):
+        for n, value in zip(cutoffs, values.tolist(), strict=True):
+            yield place | {"metric": metric, "at": n, "value": value}
     yield place | {"metric": "without_relevant", "at": 0, "value": float((counts.n_relevant == 0).mean())}
-
-
-def _mean(counts: HammingCounts, metric: str, undefined: str) -> float:
-    return metrics.mean(metrics.evaluate(counts, [metric], undefined=undefined)[metric])
 
 
 def mean_over_runs(rows: Iterable[Row]) -> "pd.DataFrame":
@@ -139,12 +127,11 @@ def convention_rows(
     """
     packed = (pair["query"], pair["database"], n_bits)
     counts = count(*packed, truths, index_order=True, bucket_sizes=False, largest_bucket=False, calls=calls)
-    for truth, own in counts.items():
-        remaining = np.delete(np.arange(own.n_queries), np.asarray(without, dtype=np.int64))
-        for row in spread_of(own.of_queries(remaining)):
-            undefined = (
-                "no difference" if len(row.undefined) > 1 else {"zero": "0", "drop": "left out"}[row.undefined[0]]
-            )
+    for truth, labelled in counts.items():
+        remaining = np.delete(np.arange(labelled.n_queries), np.asarray(without, dtype=np.int64))
+        for row in spread_of(labelled.of_queries(remaining)):
+            way = "both" if len(row.undefined) > 1 else row.undefined[0]
+            undefined = {"zero": "0", "drop": "left out", "both": "no difference"}[way]
             values = (truth, n_bits, row.metric, undefined, " ".join(row.conventions), row.value)
             yield dict(zip(_COLUMNS["conventions"], values, strict=True))
 
@@ -189,10 +176,10 @@ def retrieved_rows(
         for truth, relevance in truths.items():
             relevant = set(relevance.row(query)[0].tolist())
             for rank, position in enumerate(nearest, 1):
-                query_and_item = int(parts["query"][query]), rank, int(parts["database"][position])
-                distance = int(distances[position])
-                values = (*query_and_item, distance, int(at_distance[distance]), int(position in relevant))
-                yield dict(zip(_COLUMNS["retrieved"], (truth, n_bits, *values), strict=True))
+                distance, item = int(distances[position]), int(parts["database"][position])
+                hit = (rank, item, distance, int(at_distance[distance]), int(position in relevant))
+                values = (truth, n_bits, int(parts["query"][query]), *hit)
+                yield dict(zip(_COLUMNS["retrieved"], values, strict=True))
 
 
 def lookup_rows(pair: Mapping[str, NDArray[np.uint8]], n_bits: int) -> Iterator[Row]:
@@ -244,6 +231,6 @@ def of_run(
             if n_bits == middle(lengths):
                 tables["conventions"] = convention_rows(pair, n_bits, truths, calls=len(codes_of), without=without)
                 tables["retrieved"] = retrieved_rows(pair, n_bits, truths, parts)
-            for name, own in tables.items():
-                rows[name] += [{"hasher": hasher} | row for row in own]
+            for name, more in tables.items():
+                rows[name] += [{"hasher": hasher} | row for row in more]
     return {name: pd.DataFrame(rows[name], columns=["hasher", *columns]) for name, columns in _COLUMNS.items()}

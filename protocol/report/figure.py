@@ -1,6 +1,25 @@
-"""The parts of a section of the report: figures with their data, tables, sentences."""
+"""The parts of a section of the report: figures with their data, tables and sentences, as YAML files describe them.
+
+``page.yaml`` contains a section's title, a sentence or a caption as a Jinja template, and a chart as a specification in
+Vega-Lite, so that each can be changed without Python. The sections compute the numbers. ``charts.yaml`` has the style
+of all charts.
+
+In addition to Vega-Lite, a chart may contain
+
+- ``name:Q``, ``name:O`` and ``name:N`` for a quantitative, ordinal or nominal field; in a tooltip, numbers have four
+  significant digits;
+- ``$name`` for a value that the section provides: ``$legend``, and the scales ``$colour``, ``$shape`` and
+  ``$dodge`` of the series;
+- a layer ``lines``, with ``x``, ``y``, ``tooltip`` and optionally ``by`` (the column of the series, ``hasher`` if it is
+  missing), ``shift`` (an offset along x), ``order`` and ``size``, for a line and points of each series;
+- ``usermeta: {rank: column}``, for series that legends and offsets have in the order of their means in this column, the
+  largest first;
+- ``{column}`` in a title for the reader's choice.
+"""
 
 import functools
+import itertools
+import json
 import math
 import re
 import statistics
@@ -12,13 +31,15 @@ from urllib.parse import quote
 
 import numpy as np
 
-from protocol.checks import need
+from protocol.checks import counted, need
+from protocol.scores.summary import at
 from protocol.scores.tables import Table
+from protocol.styles import KEY, styles
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PACKAGE_DATA = "charts.yaml"
+PACKAGE_DATA = "[cp]*.yaml"
 PAGE_WIDTH, COLUMN_WIDTH = 6.9, 3.3
 """Widths in print, in inches: of the text of a page, and of one of its two columns."""
 ABSENT = "\N{EN DASH}"
@@ -30,13 +51,18 @@ SHARED = ("feature", "ground_truth", "split", "n_bits")
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _SMALL = 1e-3
 _STATIC_WIDTH = 620
+_TYPES = {"Q": "quantitative", "O": "ordinal", "N": "nominal"}
+_FIELD = re.compile("([a-z_A-Z]+):([QON])")
 
 
 @functools.cache
 def style(medium: str) -> dict[str, Any]:
     """Return the configuration of Vega for a medium, ``page`` or ``print``."""
-    content = need("yaml", "report").safe_load(Path(__file__).with_name(PACKAGE_DATA).read_bytes())
-    return dict(content[medium])
+    return dict(_read("charts.yaml")[medium])
+
+
+def _read(name: str) -> dict[str, Any]:
+    return dict(need("yaml", "report").safe_load(Path(__file__).with_name(name).read_bytes()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +78,8 @@ class Figure:
         One sentence about the figure; any result in it is computed from the data.
     sentences : mapping of str to str, optional
         The sentence for each value of the first choice outside `SHARED`, if `shows` depends on it.
-    chart : altair.Chart, or a function that returns a specification in Vega-Lite
-        A function is called only if the figure is drawn. A chart of Altair reads the data named `ROWS`; ``{column}`` in
-        titles is replaced by the reader's choice.
+    chart : mapping
+        A specification in Vega-Lite without data; ``{column}`` in titles is replaced by the reader's choice.
     data : DataFrame
         The rows of all choices, in the order in which they are offered.
     choices : mapping of str to value
@@ -69,7 +94,7 @@ class Figure:
     name: str
     title: str
     shows: str
-    chart: Any
+    chart: Mapping[str, Any]
     data: "pd.DataFrame"
     choices: Mapping[str, Any] = field(default_factory=dict)
     folded: bool = False
@@ -79,24 +104,18 @@ class Figure:
     @property
     def spec(self) -> dict[str, Any]:
         """The chart as a Vega-Lite specification without data, in the page's colours."""
-        chart = self.chart() if callable(self.chart) else self.chart.to_dict()
-        spec = {"$schema": _SCHEMA, **chart, "config": style("page"), "description": self.title}
+        spec = {"$schema": _SCHEMA, **self.chart, "config": style("page"), "description": self.title}
         # Vega-Lite can't fit a chart with several panels to a width, so the page's script sets the width of a panel.
         return spec if "spec" in spec else spec | {"autosize": {"type": "fit-x", "contains": "padding"}}
 
     @property
     def drawn(self) -> "pd.DataFrame":
         """The rows that are drawn first."""
-        chosen = np.ones(len(self.data), dtype=bool)
-        for column, value in self.choices.items():
-            chosen &= (self.data[column] == value).to_numpy()
-        return self.data[chosen]
+        return at(self.data, **self.choices)
 
     @property
     def static(self) -> dict[str, Any]:
         """The specification with the rows that are drawn first and a fixed width."""
-        import json
-
         values = json.loads(self.drawn.to_json(orient="records", double_precision=12))
         spec = _filled(self.spec, self.choices, self.drawn) | {"data": {"values": values}}
         for part in (spec, spec.get("spec", {})):
@@ -204,6 +223,11 @@ def between(values: Collection[int]) -> str:
     return f"{least:,}" if least == greatest else f"{least:,} to {greatest:,}"
 
 
+def cells(mask: "pd.DataFrame", n_labels: int = 1) -> frozenset[tuple[int, int]]:
+    """Return the rows and columns of a table, whose first columns are labels, at which a data frame is true."""
+    return frozenset((int(down), int(across) + n_labels) for down, across in np.argwhere(mask.to_numpy()))
+
+
 def listed(words: Sequence[str]) -> str:
     """Return words as a list in a sentence.
 
@@ -216,7 +240,7 @@ def listed(words: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def replaced(value: Any, text: Callable[[str], Any], mapping: Callable[[Mapping], Mapping] = lambda own: own) -> Any:
+def replaced(value: Any, text: Callable[[str], Any], mapping: Callable[[Mapping], Mapping] = lambda part: part) -> Any:
     """Return a specification with each text, and each mapping before its parts, replaced by what a function returns.
 
     Examples
@@ -254,7 +278,7 @@ def _filled(spec: Any, choices: Mapping[str, Any], rows: "pd.DataFrame") -> Any:
         else:
             there = set(rows[value["field"]])
             drawn = [i for i, name in enumerate(domain) if name in there]
-        return {**value, "scale": {key: [own[i] for i in drawn] for key, own in value["scale"].items()}}
+        return {**value, "scale": {key: [values[i] for i in drawn] for key, values in value["scale"].items()}}
 
     return replaced(spec, text, mapping)
 
@@ -264,3 +288,196 @@ def scaling(svg: str) -> str:
     sized = re.compile(r'(<svg[^>]*?) width="(\d+(?:\.\d+)?)" height="[^"]*"')
     svg = sized.sub(r'\1 style="width:100%;max-width:\2px"', svg, count=1).replace(' opacity="1"', "")
     return re.sub(r' (?:d|transform|x2|y2)="[^"]*"', lambda part: re.sub(r"(\.\d\d)\d+", r"\1", part[0]), svg)
+
+
+class Description:
+    """The texts, tables, figures and sections that a YAML file describes, by name.
+
+    Every method fills in a template with `values`; all of them are strings, numbers or rows, as the file needs them.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @functools.cached_property
+    def _content(self) -> dict[str, dict[str, Any]]:
+        return _read(self._name)
+
+    def text(self, name: str, **values: Any) -> str:
+        """Return a text."""
+        return filled(self._content["texts"][name], **values)
+
+    def table(
+        self,
+        name: str,
+        rows: Iterable[Sequence[str] | Mapping[str, Any]],
+        header: Sequence[str] = (),
+        strong: frozenset[tuple[int, int]] = frozenset(),
+        **values: Any,
+    ) -> Table:
+        """Return a table; `values` are the variables of its caption.
+
+        Parameters
+        ----------
+        name : str
+        rows : iterable of mapping or of sequence of str
+            For a table with ``columns``, the variables of its cells' templates; otherwise its cells.
+        header, strong
+            As for `protocol.scores.tables.Table`; the header of a table with ``columns`` are their names.
+        """
+        described = self._content["tables"][name]
+        columns, folded = described.get("columns", {}), described.get("folded", "")
+        cells = [list(row) if not isinstance(row, Mapping) else _cells(columns, row) for row in rows]
+        header, n_labels = list(header or columns), described.get("n_labels", 1)
+        return Table(name, filled(described["caption"], **values), header, cells, n_labels, strong, folded=folded)
+
+    def figure(
+        self,
+        name: str,
+        data: Any,
+        choices: Mapping[str, Any] | None = None,
+        *,
+        of: str = "",
+        chart: Mapping[str, Any] | None = None,
+        sentences: Mapping[str, str] | None = None,
+        **values: Any,
+    ) -> Figure:
+        """Return a figure; `values` are the variables of its title and of its sentence.
+
+        Parameters
+        ----------
+        name, data, choices, sentences
+            As for `Figure`.
+        of : str, optional
+            The name in the YAML file, if several figures have the same description; by default `name`.
+        chart : mapping, optional
+            The values of ``$name`` in the chart.
+        """
+        described = self._content["figures"][of or name]
+        title, shows = (filled(described[key], **values) for key in ("title", "shows"))
+        spec, folded = self.chart(of or name, **chart or {}), described.get("folded", False)
+        return Figure(name, title, shows, spec, data, choices or {}, folded, sentences=sentences or {})
+
+    def chart(self, name: str, **values: Any) -> dict[str, Any]:
+        """Return the chart of a figure as a Vega-Lite specification without data, given the values of ``$name``."""
+        return vega(self._content["figures"][name]["chart"], values)
+
+    def section(
+        self,
+        name: str,
+        text: Sequence[str] = (),
+        figures: Sequence[Figure] = (),
+        tables: Sequence[Table] = (),
+        context: Mapping[str, Any] | None = None,
+        **values: Any,
+    ) -> Section:
+        """Return a section; `values` are the variables of its title."""
+        described = self._content["sections"][name]
+        title, template = filled(described["title"], **values), described.get("template")
+        return Section(name, title, text, figures, tables, template, context or {}, described.get("folded", False))
+
+
+def _cells(columns: Mapping[str, str | None], row: Mapping[str, Any]) -> list[str]:
+    """Return the cells of a row; a column without a template shows the value of its name."""
+    return [str(row[name]) if cell is None else filled(cell, **row) for name, cell in columns.items()]
+
+
+@functools.cache
+def _template(source: str) -> Any:
+    import jinja2
+
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)  # noqa: S701 - the page escapes every text
+    filters = {"between": between, "counted": counted, "listed": listed, "number": number, "spread": spread}
+    environment.filters |= filters | {"as": format}
+    return environment.from_string(source)
+
+
+def filled(template: str, **values: Any) -> str:
+    """Return a text with the values of its variables.
+
+    Examples
+    --------
+    >>> filled("{{ n | counted('run') }}, {{ share | as('.1%') }}", n=2, share=0.5)
+    '2 runs, 50.0%'
+    """
+    return str(_template(template).render(values))
+
+
+def series_scales(series: Iterable[str] | Mapping[str, str], **legend: Any) -> dict[str, Any]:
+    """Return the values of a chart that depend on its series: their scales and a legend of lines with their markers.
+
+    Parameters
+    ----------
+    series : iterable of str, or mapping of str to str
+        The names that the figure shows; of a mapping, the values determine the styles, such as the names of the
+        hashers in the configuration.
+    **legend
+        Further properties of the legend.
+    """
+    shown = dict(series) if isinstance(series, Mapping) else {name: name for name in series}
+    by_name = styles(shown.values())
+    shown_styles = [by_name[name] for name in shown.values()]
+    parts = {"colour": [style.colour for style in shown_styles], "shape": [style.marker for style in shown_styles]}
+    keys = json.dumps({name: style.key for name, style in zip(shown, shown_styles, strict=True)})
+    return {
+        **{part: {"domain": list(shown), "range": values} for part, values in parts.items()},
+        "dodge": {"domain": list(shown)},
+        "legend": {"symbolType": {"expr": f"{keys}[datum.value]"}, **KEY, **legend},
+    }
+
+
+def vega(value: Any, values: Mapping[str, Any]) -> Any:
+    """Return a described chart as a Vega-Lite specification without data.
+
+    Examples
+    --------
+    >>> vega({"x": "radius:O", "y": {"field": "value:Q", "title": "$title"}}, {"title": "mAP"})
+    {'x': {'field': 'radius', 'type': 'ordinal'}, 'y': {'field': 'value', 'type': 'quantitative', 'title': 'mAP'}}
+    """
+
+    def text(value: str) -> Any:
+        return values[value[1:]] if value.startswith("$") else _typed(value) or value
+
+    return replaced(value, text, _in_full)
+
+
+def _in_full(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a part of a chart with the type of its field, its tooltip's fields, and its layers of lines."""
+    typed = _typed(value.get("field")) or {}
+    full = typed | {key: part for key, part in value.items() if key != "field" or not typed}
+    if "tooltip" in value:
+        full["tooltip"] = list(map(_tooltip, value["tooltip"]))
+    if "layer" in value:
+        layers = [_series_lines(**part["lines"]) if "lines" in part else [part] for part in value["layer"]]
+        full["layer"] = list(itertools.chain(*layers))
+    return full
+
+
+def _tooltip(field: str) -> dict[str, str]:
+    return (_typed(field) or {}) | ({"format": ".4~g"} if field.endswith(":Q") else {})
+
+
+def _typed(field: Any) -> dict[str, str] | None:
+    """Return a field with its type, or None if it is something else."""
+    match = _FIELD.fullmatch(field) if isinstance(field, str) else None
+    return {"field": match[1], "type": _TYPES[match[2]]} if match else None
+
+
+def _series_lines(
+    x: Any, y: Any, tooltip: Sequence[str] = (), by: str = "hasher", shift: Any = None, order: Any = None, **points: Any
+) -> list[dict[str, Any]]:
+    """Return the layers of lines and points, each series in its style; `points` are properties of the points.
+
+    The symbols of the legend of the colours also have the markers. Vega-Lite ignores the missing legend of the shapes
+    unless the chart resolves it independently.
+    """
+    series = {"field": f"{by}:N", "title": None}
+    shared = {"x": x, "y": y, "color": series | {"scale": "$colour", "legend": "$legend"}}
+    shared |= {"xOffset": shift} if shift else {}
+    line = {"order": order} if order else {}
+    shape = {"shape": series | {"scale": "$shape", "legend": None}} | ({"tooltip": tooltip} if tooltip else {})
+    mark = {"type": "point", "filled": True, "opacity": 1, **points}
+    return [{"mark": "line", "encoding": shared | line}, {"mark": mark, "encoding": shared | shape}]
+
+
+PAGE = Description("page.yaml")

@@ -5,17 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from protocol.report.description import vega
 from protocol.report.drawing import pictures
-from protocol.report.figure import listed
-from protocol.scores.statistics import (
-    POWER,
-    TWO_RUNS,
-    detectable_effect,
-    holm,
-    mean_of,
-    shown_interval,
-)
+from protocol.report.figure import listed, vega
+from protocol.scores.statistics import POWER, TWO_RUNS, detectable_effect, holm, mean_of, shown_interval
 from protocol.scores.tables import read_table
 
 if TYPE_CHECKING:
@@ -23,7 +15,8 @@ if TYPE_CHECKING:
 
 PACKAGE_DATA = "leak.[my]*"
 LEVEL = 0.05
-_COMBINATION = ["dataset", "feature", "ground_truth", "hasher", "n_bits", "train_per_class"]
+_PLACE = ["feature", "ground_truth"]
+_COMBINATION = ["dataset", *_PLACE, "hasher", "n_bits", "train_per_class"]
 _MILLI = 1000  # the text and the figure are in thousandths of mAP
 
 
@@ -66,7 +59,7 @@ def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataF
     spreads = zip(summary["std"], summary["n_runs"], strict=True)
     summary["detectable"] = [detectable_effect(std, n, level=level) for std, n in spreads]
     order = summary["train_per_class"].replace("all", "inf").astype(float)
-    keys = ["dataset", "feature", "ground_truth", "control", "hasher", "order", "n_bits"]
+    keys = ["dataset", *_PLACE, "control", "hasher", "order", "n_bits"]
     return summary.assign(order=order).sort_values(keys, ignore_index=True).drop(columns="order")
 
 
@@ -75,7 +68,7 @@ def together(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":
 
     The leak of a run is its mean over hashers and code lengths, because the combinations of a run share their items.
     """
-    place = ["dataset", "feature", "ground_truth", "control", "train_per_class"]
+    place = ["dataset", *_PLACE, "control", "train_per_class"]
     by_run = _marked(table, controls).groupby([*place, "n_train", "run"], sort=True)
     pooled = _effects(by_run[["leak", "outside", "operands"]].mean().reset_index(), place)
     return pooled.sort_values([*place[:-1], "n_train"], ignore_index=True)
@@ -93,13 +86,13 @@ def _effects(table: "pd.DataFrame", keys: Sequence[str]) -> "pd.DataFrame":
     import pandas as pd
 
     rows = []
-    for values, own in table.groupby(list(keys), sort=True):
-        mean = mean_of(own["leak"], own["operands"])
-        low, high = shown_interval(*mean.interval(), len(own), "mAP", difference=True)
+    for values, runs in table.groupby(list(keys), sort=True):
+        mean = mean_of(runs["leak"], runs["operands"])
+        low, high = shown_interval(*mean.interval(), len(runs), "mAP", difference=True)
         rows.append(
             dict(zip(keys, values, strict=True))
-            | {"n_train": own["n_train"].iloc[0], "n_runs": len(own), "control": own["control"].iloc[0]}
-            | {"outside": own["outside"].mean(), "leak": mean.mean, "std": own["leak"].std() if mean.error else 0.0}
+            | {"n_train": runs["n_train"].iloc[0], "n_runs": len(runs), "control": runs["control"].iloc[0]}
+            | {"outside": runs["outside"].mean(), "leak": mean.mean, "std": runs["leak"].std() if mean.error else 0.0}
             | {"low": float(low), "high": float(high), "p": mean.p()}
         )
     return pd.DataFrame(rows)
@@ -108,7 +101,7 @@ def _effects(table: "pd.DataFrame", keys: Sequence[str]) -> "pd.DataFrame":
 def conclusion(summary: "pd.DataFrame", pooled: "pd.DataFrame") -> str:
     """Return the result in words for each feature and ground truth; `pooled` as `together` returns it."""
     sentences = []
-    for (feature, truth), rows in summary[~summary["control"]].groupby(["feature", "ground_truth"], sort=True):
+    for (feature, truth), rows in summary[~summary["control"]].groupby(_PLACE):
         here = pooled[(pooled["feature"] == feature) & (pooled["ground_truth"] == truth) & ~pooled["control"]]
         sizes = [f"{_interval(row)} ({_label(row.train_per_class)})" for row in here.itertuples()]
         largest = rows.loc[rows["leak"].abs().idxmax()]
@@ -172,9 +165,9 @@ def leak_text(
         n_alarms=int((controls["p"] < LEVEL).sum()),
         level=LEVEL,
         power_of_test=POWER,
-        by_place=learners.groupby(["feature", "ground_truth"], sort=True),
+        by_place=learners.groupby(_PLACE),
         pooled=pooled.itertuples(),
-        tables=summary.groupby(["feature", "ground_truth"], sort=True),
+        tables=summary.groupby(_PLACE),
         label=_label,
         interval=_interval,
         versions=", ".join(f"{name} {version}" for name, version in sorted(provenance["versions"].items())),
@@ -197,7 +190,7 @@ def leak_figure(summary: "pd.DataFrame") -> str:
     shared = {"hashers": list(dict.fromkeys(named["hasher"])), "sizes": list(dict.fromkeys(named["training_set"]))}
     chart = yaml.safe_load(Path(__file__).with_name("leak.yaml").read_bytes())
     panels = []
-    for (feature, truth), rows in named.groupby(["feature", "ground_truth"], sort=True):
+    for (feature, truth), rows in named.groupby(_PLACE):
         shown = rows[["hasher", "training_set", "n_bits", "leak", "low", "high"]]
         values = shown.astype(object).where(shown.notna(), None).to_dict("records")
         panels.append(vega(chart, shared | {"title": f"{feature}, {truth}: by training set", "values": values}))

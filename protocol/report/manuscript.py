@@ -3,7 +3,6 @@
 The charts are those of the report. `protocol.papers` redraws the figures of published papers instead.
 """
 
-import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,10 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
-from protocol.report.description import PAGE, series_scales
+from protocol.report.drawing import file_name
 from protocol.report.examples import middle
-from protocol.report.figure import ABSENT, COLUMN_WIDTH, Figure, between
-from protocol.report.printing import file_name
+from protocol.report.figure import ABSENT, COLUMN_WIDTH, PAGE, Figure, between, cells, series_scales
 from protocol.report.results import display_name, read_examples, trained_on
 from protocol.report.sections.curves import pr_points
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, NO_TEST, ONE_DATASET, lead
@@ -136,18 +134,12 @@ def _figure(
     """Return a chart of the report with the display names of the hashers."""
     hashers = {content.name("hasher", name): name for name in content.config["names"]["hashers"]}
     shown = [content.name("hasher", hasher) for hasher in rows["hasher"]]
-    longest = max(map(len, shown)) + 8  # the symbol takes as much as eight letters
-    scales = series_scales(hashers, **_KEY, columns=max(1, min(_LETTERS // longest, len(set(shown)))))
-    metric = {"metric": rows["metric"].iloc[0]} if "metric" in rows else {}
-    return Figure(
-        file_name(*name, *place.values()),
-        caption.split(" on ")[0],
-        caption,
-        functools.partial(PAGE.chart, chart, **scales, lower=[]),
-        rows.assign(hasher=shown),
-        metric,
-        inches=COLUMN_WIDTH,
-    )
+    letters = max(map(len, shown)) + 8  # the symbol takes as much as eight letters
+    scales = series_scales(hashers, **_KEY, columns=max(1, min(_LETTERS // letters, len(set(shown)))))
+    choices = {"metric": rows["metric"].iloc[0]} if "metric" in rows else {}
+    spec, file = PAGE.chart(chart, **scales, lower=[]), file_name(*name, *place.values())
+    title, data = caption.split(" on ")[0], rows.assign(hasher=shown)
+    return Figure(file, title, caption, spec, data, choices, inches=COLUMN_WIDTH)
 
 
 def _scores(content: Content, place: Mapping[str, str], metric: str) -> Iterator[Figure]:
@@ -162,31 +154,26 @@ def _scores(content: Content, place: Mapping[str, str], metric: str) -> Iterator
 
 def _curves(content: Content, place: Mapping[str, str]) -> Iterator[Figure]:
     """Yield precision and recall of the top N, and the precision-recall curves, with the middle code length."""
-    lengths = content.config["paper"]["n_bits"]
-    radii, curves = (at(content.examples[name], **place) for name in ("radii", "curves"))
-    radii, curves = radii[radii["n_bits"].isin(lengths)], curves[curves["n_bits"].isin(lengths)]
+    radii, curves = (
+        rows[rows["n_bits"].isin(content.config["paper"]["n_bits"])]
+        for rows in (at(content.examples[name], **place) for name in ("radii", "curves"))
+    )
     points = pr_points(radii, ["hasher", "n_bits"])
-    for side in ("precision", "recall"):
-        rows = at(curves, metric=side)
+    chance = points.groupby("n_bits")["chance"].mean()
+    top_n = "means over the queries and the runs, expected values over all orders of tied items."
+    pooled = "All queries of a run are pooled (micro-average), and a curve is the mean over the runs "
+    pooled += "at every Hamming radius."
+    shown = [("pr-curves", "pr-curves", points, f"Precision-recall curves on {{}}, {{}} bits. {pooled}")]
+    for side in ("recall", "precision"):
+        rows = at(curves, metric=side).rename(columns={"at": "N", "value": side})
+        rows = rows.assign(chance=rows["n_bits"].map(chance))[["hasher", "n_bits", "N", side, "chance"]]
+        shown.insert(0, (f"{side}-at-n", f"{side}-at-n", rows, f"{side.capitalize()}@K on {{}}, {{}} bits: {top_n}"))
+    for chart, name, rows, caption in shown:
         if len(rows):
             n_bits = middle(sorted(rows["n_bits"].unique()))
-            chance = at(points, n_bits=n_bits)["chance"].mean()
-            rows = at(rows, n_bits=n_bits).rename(columns={"at": "N", "value": side}).assign(chance=chance)
-            caption = (
-                f"{side.capitalize()}@K on {content.where(place)}, {n_bits} bits: means over the queries and the runs, "
-                "expected values over all orders of tied items." + content.trained_on(rows["hasher"], place)
-            )
-            rows = rows[["hasher", "n_bits", "N", side, "chance"]]
-            yield _figure(content, f"{side}-at-n", [f"{side}-at-n", n_bits], place, rows, caption)
-    if len(points):
-        n_bits = middle(sorted(points["n_bits"].unique()))
-        points = at(points, n_bits=n_bits)
-        caption = (
-            f"Precision-recall curves on {content.where(place)}, {n_bits} bits. All queries of a run are pooled "
-            "(micro-average), and a curve is the mean over the runs at every Hamming radius."
-            + content.trained_on(points["hasher"], place)
-        )
-        yield _figure(content, "pr-curves", ["pr-curves", n_bits], place, points, caption)
+            rows = at(rows, n_bits=n_bits)
+            caption = caption.format(content.where(place), n_bits) + content.trained_on(rows["hasher"], place)
+            yield _figure(content, chart, [name, n_bits], place, rows, caption)
 
 
 def _conventions(content: Content, place: Mapping[str, str]) -> Iterator[Figure]:
@@ -212,67 +199,62 @@ def paper_tables(content: Content) -> list[Table]:
 
     A table that compares nothing, because it has a single hasher or only undefined values, is left out.
     """
-    tables = []
+    import pandas as pd
+
     of_truths = dict.fromkeys((place["feature"], place["split"]) for place in content.places)
+    tables = []
     for metric, (feature, split) in itertools.product(content.config["paper"]["metrics"], of_truths):
         place = {"feature": feature, "split": split}
-        truths = [own["ground_truth"] for own in content.places if place.items() <= own.items()]
+        truths = [one["ground_truth"] for one in content.places if place.items() <= one.items()]
         summaries = {truth: content.summary(metric, place | {"ground_truth": truth}) for truth in truths}
-        columns = [
-            (truth, int(n_bits), at(rows, n_bits=n_bits).set_index("hasher")["mean"])
-            for truth, rows in summaries.items()
-            for n_bits in sorted(rows["n_bits"].unique())
-            if (rows["n_bits"] == n_bits).sum() > 1
-        ]
-        if columns:
-            tables.append(_table(content, metric, place, summaries, columns))
+        rows = pd.concat([rows.assign(ground_truth=truth) for truth, rows in summaries.items()])
+        means = rows.pivot_table(index="hasher", columns=["ground_truth", "n_bits"], values="mean")
+        means = means.reindex(columns=truths, level=0).dropna(axis="columns", thresh=2)
+        if means.size:
+            means = means.reindex(content.hashers).dropna(how="all")
+            tables.append(_table(content, metric, place, means, rows))
     return tables
 
 
-def _table(
-    content: Content,
-    metric: str,
-    place: dict[str, str],
-    summaries: "Mapping[str, pd.DataFrame]",
-    columns: "Sequence[tuple[str, int, pd.Series]]",
-) -> Table:
-    hashers = [name for name in content.hashers if any(name in means for _, _, means in columns)]
-    largest, better = max(means.abs().max() for _, _, means in columns), registry.METRICS.entry(metric).better
+def _table(content: Content, metric: str, place: dict[str, str], means: "pd.DataFrame", rows: "pd.DataFrame") -> Table:
+    """Return a table of means: a row for each hasher, a column for each ground truth and code length."""
+    better, largest = registry.METRICS.entry(metric).better, means.abs().max(axis=None)
     digits = min(4, max(0, 2 - math.floor(math.log10(largest)))) if largest > 0 else 3  # three significant digits
+    texts = means.map(f"{{:.{digits}f}}".format)
+    ranks = texts.astype(float).rank(method="dense", ascending=better == "lower")
+    texts = texts.where(means.notna(), ABSENT)
     shared = shared_of(content.runs, place["split"])
-    rows, significant = [[content.name("hasher", name)] for name in hashers], []
-    strong, second = set[tuple[int, int]](), set[tuple[int, int]]()
-    for across, (truth, n_bits, means) in enumerate(columns, 1):
-        scores = at(content.scores, metric=metric, ground_truth=truth, n_bits=n_bits, **place)
-        runs = scores.pivot_table(index="run", columns="hasher", values="value")
-        best = lead(runs, shared=shared, better=better)
-        is_tested = best is not None and not math.isnan(best.low)
-        significant.append(best.low > 0 or best.high < 0 if is_tested and best is not None else None)
-        texts = [f"{means[name]:.{digits}f}" if name in means else ABSENT for name in hashers]
-        ranked = sorted({float(text) for text in texts if text != ABSENT}, reverse=better != "lower")
-        places = [[down for down, text in enumerate(texts) if text != ABSENT and float(text) == v] for v in ranked[:2]]
-        strong |= {(down, across) for down in places[0]}
-        second |= {(down, across) for down in places[1]} if len(places) > 1 else set()
-        for down, text in enumerate(texts):
-            rows[down].append(text + MARK * (bool(significant[-1]) and places[0] == [down]))
-    truths = list(dict.fromkeys(truth for truth, _, _ in columns))
-    groups = [(content.name("ground_truth", name), sum(of == name for of, _, _ in columns)) for name in truths]
-    is_marked = any(text.endswith(MARK) for row in rows for text in row[1:])
-    tested = NO_TEST if math.isinf(shared) else _tested(significant, is_marked, math.comb(len(hashers), 2))
+    leads = [_is_significant(content, metric, place, truth, n_bits, shared) for truth, n_bits in means]
+    marked = (ranks == 1) & [bool(is_significant) for is_significant in leads] & ((ranks == 1).sum() == 1)
+    texts = texts.where(~marked, texts + MARK)
+    pairs = math.comb(len(texts), 2)
+    tested = NO_TEST if math.isinf(shared) else _tested(leads, bool(marked.any(axis=None)), pairs)
+    n_columns = means.columns.get_level_values(0).value_counts(sort=False)
+    groups = [(content.name("ground_truth", truth), int(n)) for truth, n in n_columns.items()]
     return Table(
         file_name(metric, place["feature"], place["split"]),
-        _caption(content, metric, place, {truth: summaries[truth] for truth in truths}, tested),
-        ["Method", *(f"{n_bits} bits" for _, n_bits, _ in columns)],
-        rows,
-        strong=frozenset(strong),
-        second=frozenset(second),
-        groups=[[("", 1), *groups]] if len(truths) > 1 else [],
+        _caption(content, metric, place, rows[rows["ground_truth"].isin(n_columns.index)], tested),
+        ["Method", *(f"{n_bits} bits" for _, n_bits in means)],
+        [[content.name("hasher", str(hasher)), *texts] for hasher, *texts in texts.itertuples()],
+        strong=cells(ranks == 1),
+        second=cells(ranks == 2),
+        groups=[[("", 1), *groups]] if len(groups) > 1 else [],
     )
+
+
+def _is_significant(
+    content: Content, metric: str, place: Mapping[str, str], truth: str, n_bits: int, shared: float
+) -> bool | None:
+    """Return whether the best hasher leads the second best significantly; None if that can't be tested."""
+    scores = at(content.scores, metric=metric, ground_truth=truth, n_bits=n_bits, **place)
+    runs = scores.pivot_table(index="run", columns="hasher", values="value")
+    best = lead(runs, shared=shared, better=registry.METRICS.entry(metric).better)
+    return None if best is None or math.isnan(best.low) else best.low > 0 or best.high < 0
 
 
 def _tested(significant: Sequence[bool | None], is_marked: bool, n_pairs: int) -> str:
     """Return a sentence on the meaning of the mark, or on the reason why there is none."""
-    if all(own is None for own in significant):
+    if all(one is None for one in significant):
         return "There are too few runs to test the lead of the best value."
     test = f"{CONFIDENCE:.0%} interval of the paired difference over the runs, {CORRECTED}"
     start = f"{MARK}: the" if is_marked else "No"
@@ -280,16 +262,12 @@ def _tested(significant: Sequence[bool | None], is_marked: bool, n_pairs: int) -
     return f"{start} lead over the second best is significant ({test}, {pairs}). {ONE_DATASET}"
 
 
-def _caption(
-    content: Content, metric: str, place: dict[str, str], summaries: "Mapping[str, pd.DataFrame]", tested: str
-) -> str:
+def _caption(content: Content, metric: str, place: dict[str, str], rows: "pd.DataFrame", tested: str) -> str:
     """Return the caption: the numbers, the marks of the best values, and the conventions of the metric."""
-    where = content.where(place | ({"ground_truth": next(iter(summaries))} if len(summaries) == 1 else {}))
-    n_runs = between([int(n) for rows in summaries.values() for n in rows["n_runs"]])
-    spread = max(float(rows["std"].max()) for rows in summaries.values())
-    mean = f"mean over the runs ({n_runs}; standard deviation at most {spread:.3f})"
+    truths = rows["ground_truth"].unique()
+    where = content.where(place | ({"ground_truth": truths[0]} if len(truths) == 1 else {}))
+    mean = f"mean over the runs ({between(rows['n_runs'])}; standard deviation at most {rows['std'].max():.3f})"
     return (
         f"{content.name('metric', metric)} on {where}: {mean}. Best value of each column in bold, second best "
-        f"underlined. {tested} {content.definition(metric)}"
-        + content.trained_on((hasher for rows in summaries.values() for hasher in rows["hasher"]), place)
+        f"underlined. {tested} {content.definition(metric)}" + content.trained_on(rows["hasher"], place)
     )

@@ -10,7 +10,8 @@ from protocol.checks import need
 from protocol.report.drawing import pictures
 from protocol.report.figure import SHARED, Figure, Section, scaling
 from protocol.report.results import Results, display_name, named
-from protocol.report.sections import experiment_line, of_selections
+from protocol.report.sections import of_selections
+from protocol.report.sections.answer import experiment_line
 from protocol.report.sections.data import Status, status
 from protocol.scores.tables import shown, templates
 
@@ -23,17 +24,12 @@ def page(results: Results, figures_of_papers: Section | None = None) -> str:
 
     `figures_of_papers` is the section that `protocol.papers.figures.section` returns.
     """
+    results = named(results)
     dataset = display_name(results.config, "dataset", results.config["experiment"])
     title = results.config.get("title", f"{dataset}: retrieval with binary codes")
-    selections, (parts, *others) = named(results).selections, of_selections(results, figures_of_papers)
-    return render(
-        title,
-        parts,
-        summary=experiment_line(results),
-        lines=status(named(results)),
-        selections=selections,
-        others=others,
-    )
+    parts, *others = of_selections(results, figures_of_papers)
+    selections, lines = results.selections, status(results)
+    return render(title, parts, summary=experiment_line(results), lines=lines, selections=selections, others=others)
 
 
 def render(
@@ -95,19 +91,19 @@ def shared_choices(
     """
     choices: dict[str, tuple[list[Any], Any]] = {}
     for column in SHARED:
-        own = [figure for figure in figures if column in figure.choices]
-        offered = [value for figure in own for value in figure.data[column].tolist()]
+        with_choice = [figure for figure in figures if column in figure.choices]
+        offered = [value for figure in with_choice for value in figure.data[column].tolist()]
         values = list(dict.fromkeys([selection[column] for selection in selections] or offered))
         if len(values) > 1:
-            first = selections[0] if selections else own[0].choices
+            first = selections[0] if selections else with_choice[0].choices
             choices[column] = (sorted(values) if column == "n_bits" else values, first[column])
     return choices
 
 
 def _drawn(figures: Sequence[Figure]) -> dict[str, str]:
     """Return the static pictures by the figures' names."""
-    made = pictures([figure.static for figure in figures])
-    return {figure.name: scaling(own["svg"].decode()) for figure, own in zip(figures, made, strict=True)}
+    drawn = pictures([figure.static for figure in figures])
+    return {figure.name: scaling(picture["svg"].decode()) for figure, picture in zip(figures, drawn, strict=True)}
 
 
 def _with_code(text: str) -> Any:

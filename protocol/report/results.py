@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Value = TypeVar("Value")
-_KEYS = {"ground_truth": "ground_truths", "split": "splits", "hasher": "hashers"}
+_KINDS = ("feature", *PLACE[1:], "hasher")
+"""The columns whose values have display names and an order in the configuration."""
 
 
 def display_name(config: Mapping[str, Any], kind: str, name: str) -> str:
@@ -88,8 +89,10 @@ def nearest_truths(config: Mapping[str, Any]) -> dict[str, int]:
 
 def _names(config: Mapping[str, Any], kind: str) -> list[str]:
     """Return the names of a kind that any feature of the experiment uses, in the order of the configuration."""
-    own = [feature.get(_KEYS[kind], []) for feature in config["features"].values()]
-    return list(dict.fromkeys(itertools.chain(config[_KEYS[kind]], *own)))
+    key = f"{kind}s"
+    of_features = [] if kind == "feature" else [feature.get(key, []) for feature in config["features"].values()]
+    codes = config.get("codes", {}) if kind == "hasher" else {}
+    return list(dict.fromkeys(itertools.chain(config[key], *of_features, codes)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +116,7 @@ class Results:
     findings : DataFrame
         As `protocol.auditing.write_findings` writes it.
     selection : DataFrame or None
-        As `protocol.selection.write_table` writes it; None if no options were selected.
+        As `protocol.hashers.selection.write_table` writes it; None if no options were selected.
     duplicates : DataFrame or None
         As `protocol.scores.summary.with_and_without` returns it; None if no judged pairs of the dataset are known.
     splits : mapping of str to mapping
@@ -235,7 +238,7 @@ class Results:
 
     def config_name(self, kind: str, name: str) -> str:
         """Return the name in the config file for a name in the tables; files and links use it."""
-        return next((own for own, shown in self.names.get(kind, {}).items() if shown == name), name)
+        return next((configured for configured, shown in self.names.get(kind, {}).items() if shown == name), name)
 
     def trained_on(self, rows: "pd.DataFrame") -> str:
         """Return `trained_on` for the hashers and the feature of some rows."""
@@ -246,46 +249,36 @@ class Results:
     def where(self, *columns: str, n_bits: bool = True) -> str:
         """Return the selected place, and code length, in words; `columns` are left out."""
         place = self.place
-        parts = [place[column] for column in ("feature", "ground_truth") if column not in columns]
-        parts += [] if "split" in columns else [f"{place['split']} split"]
-        return ", ".join([*parts, f"{self.n_bits} bits"] if n_bits else parts)
+        parts = place | {"split": f"{place['split']} split"} | ({"n_bits": f"{self.n_bits} bits"} if n_bits else {})
+        return ", ".join(text for column, text in parts.items() if column not in columns)
 
     def ordered(self, table: "pd.DataFrame") -> "pd.DataFrame":
         """Return rows sorted by feature, ground truth, split and hasher, in the order of the configuration."""
-        columns = [name for name in ("feature", *_KEYS) if name in table]
-        lengths = [name for name in ("n_bits",) if name in table]
-        ranks = {name: table[name].map({value: i for i, value in enumerate(self._order(name))}) for name in columns}
-        return table.loc[table.assign(**ranks).sort_values([*columns, *lengths], kind="stable").index]
+        columns = [name for name in (*_KINDS, "n_bits") if name in table]
+        orders = {name: {value: i for i, value in enumerate(self._order(name))} for name in columns if name in _KINDS}
+        ranks = {name: table[name].map(order) for name, order in orders.items()}
+        return table.loc[table.assign(**ranks).sort_values(columns, kind="stable").index]
 
     def by_metric(self, table: "pd.DataFrame") -> "pd.DataFrame":
         """Return rows sorted by metric, in the order of the configuration."""
         return table.loc[table["metric"].map(self.config["metrics"].index).sort_values(kind="stable").index]
 
-    def _order(self, name: str) -> list[str]:
-        own = [*self.config["features"]] if name == "feature" else _names(self.config, name)
-        finished = self.config.get("codes", {}) if name == "hasher" else {}
-        return [self.shown(name, one) for one in dict.fromkeys([*own, *finished])]
+    def _order(self, kind: str) -> list[str]:
+        return [self.shown(kind, name) for name in _names(self.config, kind)]
 
 
 def named(results: Results) -> Results:
     """Return the results with the display names of features, ground truths, splits and hashers in all tables."""
-    kinds = ("feature", "ground_truth", "split", "hasher")
-    names = {kind: results.config.get("names", {}).get(f"{kind}s", {}) for kind in kinds}
+    names = {kind: results.config.get("names", {}).get(f"{kind}s", {}) for kind in _KINDS}
 
-    def shown(table: "pd.DataFrame") -> "pd.DataFrame":
-        columns = {
-            kind: table[kind].map(lambda name, own=own: own.get(name, name))
-            for kind, own in names.items()
-            if kind in table
-        }
-        return table.assign(**columns)
+    def shown(table: Any) -> Any:
+        columns = [] if table is None else [kind for kind in _KINDS if kind in table]
+        return table.assign(**{kind: table[kind].replace(names[kind]) for kind in columns}) if columns else table
 
+    tables = ("summary", "run_scores", "selection", "duplicates", "published")
     return dataclasses.replace(
         results,
-        summary=shown(results.summary),
-        run_scores=shown(results.run_scores),
-        selection=None if results.selection is None else shown(results.selection),
-        duplicates=None if results.duplicates is None else shown(results.duplicates),
+        **{name: shown(getattr(results, name)) for name in tables},
         splits={names["split"].get(name, name): parts for name, parts in results.splits.items()},
         examples={name: shown(table) for name, table in results.examples.items()},
         names=names,
@@ -335,11 +328,11 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
 
 def _libraries(paths: Iterable[str | Path]) -> dict[str, dict[str, int]]:
     """Return the number of files that were made with each version, by library."""
-    made: dict[str, Counter[str]] = {}
+    numbers: dict[str, Counter[str]] = {}
     for path in dict.fromkeys(map(str, paths)):
         for library, version in storage.read_provenance(path)["versions"].items():
-            made.setdefault(library, Counter())[version] += 1
-    return {library: dict(versions) for library, versions in made.items()}
+            numbers.setdefault(library, Counter())[version] += 1
+    return {library: dict(versions) for library, versions in numbers.items()}
 
 
 def read_examples(paths: Iterable[str | Path]) -> "dict[str, pd.DataFrame]":

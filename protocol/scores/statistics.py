@@ -215,8 +215,8 @@ def lead(scores: "pd.DataFrame", *, shared: float, better: str = "higher") -> Le
     best, *others = map(str, ranked.index)
     if not others:
         return Lead(best, float(ranked.iloc[0]), None, math.nan, math.nan, math.nan, len(defined))
-    (found,) = paired_differences(defined[[best, others[0]]], shared=shared, n_hashers=len(ranked)).values()
-    return Lead(best, float(ranked.iloc[0]), others[0], found.mean, found.low, found.high, len(defined))
+    (difference,) = paired_differences(defined[[best, others[0]]], shared=shared, n_hashers=len(ranked)).values()
+    return Lead(best, float(ranked.iloc[0]), others[0], difference.mean, difference.low, difference.high, len(defined))
 
 
 class PairedDifference(NamedTuple):
@@ -247,11 +247,11 @@ def paired_differences(
         unknown = (math.nan, math.nan, math.nan)
         return {pair: PairedDifference(float((defined[pair[0]] - defined[pair[1]]).mean()), *unknown) for pair in pairs}
     values = [(defined[one], defined[other]) for one, other in pairs]
-    found = [mean_of(one - other, one.abs() + other.abs(), shared=shared) for one, other in values]
+    means = [mean_of(one - other, one.abs() + other.abs(), shared=shared) for one, other in values]
     confidence = 1 - (1 - CONFIDENCE) / max(1, math.comb(n_hashers or len(defined.columns), 2))
     return {
-        pair: PairedDifference(own.mean, *own.interval(confidence), float(p))
-        for pair, own, p in zip(pairs, found, holm([own.p() for own in found]), strict=True)
+        pair: PairedDifference(mean.mean, *mean.interval(confidence), float(p))
+        for pair, mean, p in zip(pairs, means, holm([mean.p() for mean in means]), strict=True)
     }
 
 

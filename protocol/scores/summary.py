@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from protocol import __version__, registry
+from protocol import registry
 from protocol.checks import ProtocolError, printable
+from protocol.provenance import VERSION
 from protocol.scores.metadata import NONE_EXCLUDED, pipeline_convention
 from protocol.scores.statistics import metric_range, shared_variance
 from protocol.scores.tables import DIGITS, read_table, read_text, write_csv
@@ -74,15 +75,15 @@ def summarise(
         The values of the column ``excluded_queries``, as `protocol.evaluation.exclusion` makes them, by feature
         and split, separated by a space; by default, no query was excluded.
     """
-    place, sizes = list(PLACE), list(ITEMS[:-1])
+    columns, sizes = list(PLACE), list(ITEMS[:-1])
     summary = scores.groupby(list(COMBINATION), sort=True)["value"].agg(mean="mean", std="std", n_runs="size")
     summary = summary.reset_index()
-    items = scores[[*place, *sizes]].drop_duplicates().groupby(place)[sizes].agg(_one_or_range).reset_index()
+    items = scores[[*columns, *sizes]].drop_duplicates().groupby(columns)[sizes].agg(_one_or_range).reset_index()
     ties = {metric: registry.METRICS.entry(metric).ties for metric in summary["metric"].unique()}
-    places = map(" ".join, summary[place].itertuples(index=False))
+    places = map(" ".join, summary[columns].itertuples(index=False))
     learners = map(" ".join, summary[["feature", "hasher"]].itertuples(index=False))
     of_split = map(" ".join, summary[["feature", "split"]].itertuples(index=False))
-    return summary.merge(items, on=place, how="left").assign(
+    return summary.merge(items, on=columns, how="left").assign(
         excluded_queries=[(excluded or {}).get(name, NONE_EXCLUDED) for name in of_split],
         options=[(options or {}).get(name, "") for name in places],
         supervision=[(supervision or {}).get(name, "unknown") for name in learners],
@@ -90,7 +91,7 @@ def summarise(
         ties=summary["metric"].map(ties),
         ranking="hamming",
         convention=pipeline_convention(undefined),
-        version=__version__,
+        version=VERSION,
     )
 
 

@@ -274,7 +274,7 @@ class Table:
         row = library.DataRow("", " & ", r" \\")
         layout = library.TableFormat(rules[0], rules[1], None, rules[2], row, row, padding=0, with_header_hide=None)
         # A mark has no width, so that the digits in a column stay aligned.
-        cells = [[escaped(cell).replace(_DAGGER, rf"\rlap{{{_DAGGER}}}") for cell in own] for own in self.rows]
+        cells = [[escaped(cell).replace(_DAGGER, rf"\rlap{{{_DAGGER}}}") for cell in line] for line in self.rows]
         cells = self._marked(cells, r"\textbf{{{}}}", r"\underline{{{}}}")
         header = list(map(escaped, self.header))
         body = library.tabulate(cells, header, tablefmt=layout, disable_numparse=True, stralign=None)

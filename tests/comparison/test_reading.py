@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import os
-import shlex
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +12,13 @@ from encoded import evaluated
 
 from protocol.checks import ProtocolError
 from protocol.comparison import compare
-from protocol.comparison.reading import Values, pair, read_scores
+from protocol.comparison.reading import read_scores
 from protocol.provenance.storage import replacing
 from protocol.report.figure import ABSENT
 from protocol.scores.metadata import PROTOCOL
 
 OUTPUTS = np.random.default_rng(0).normal(size=(60, 16))
 METRICS = ["mAP", "precision@r6", "precision@r6[micro]"]
-OF_EVALUATE = "not the JSON of `protocol evaluate --json`"
 
 
 def scored(ranking="hamming", name="mine", metrics=METRICS[:1]):
@@ -61,12 +58,12 @@ def test_a_json_and_its_evaluation_give_the_same_scores(tmp_path, excluded):
         assert None not in one.protocol
         if one.metric == METRICS[-1]:
             reason = "has one value for all queries together, not one per query"
-            assert (one.values(), other.values()) == (f"mine {reason}", f"mine.json {reason}")
+            assert (one.values, other.values) == (f"mine {reason}", f"mine.json {reason}")
         else:
-            values = one.values().numbers, other.values().numbers
+            values = one.values.numbers, other.values.numbers
             np.testing.assert_allclose(*values, atol=1e-9)
             assert one.mean == pytest.approx(np.nanmean(values[0]))
-            assert one.values().items == other.values().items == evaluation.ground_truth_sha256
+            assert one.values.items == other.values.items == evaluation.ground_truth_sha256
     assert [s.fields["n_queries"] for s in from_memory] == ["20"] * 3 + ["18"] * 3 * (excluded is not None)
     assert len({s.fields["excluded_queries"] for s in from_memory}) == 1 + (excluded is not None)
 
@@ -91,11 +88,8 @@ def test_only_codes_without_extension_are_read(experiment):
 @pytest.mark.parametrize(
     ("changes", "suffix"),
     [
-        ({"ranking": "asymmetric"}, " (asymmetric)"),
-        ({"supervision": "labels"}, " (trained on labels)"),
+        ({"ranking": "asymmetric", "supervision": "none"}, " (asymmetric)"),
         ({"supervision": "distances of gist"}, " (trained on distances of gist)"),
-        ({"supervision": "none"}, ""),
-        ({"supervision": "unknown"}, ""),
         ({"supervision": ""}, ""),
     ],
 )
@@ -126,28 +120,6 @@ def test_a_method_is_a_row_and_equal_names_get_the_name_of_their_file(codes, exp
     assert all("(asymmetric) (" in name for name in names)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "reason"),
-    [
-        ("x.csv", "a,b\n1,2\n", "not a summary.csv: it lacks dataset, feature"),
-        ("x.csv", "", "the file is empty"),
-        ("x.json", "[]", f"{OF_EVALUATE}: it contains no object."),
-        ("x.json", "{", f"{OF_EVALUATE} (Expecting property name"),
-        ("x.json", '{"metrics": {"mAP": 0.7, "mAP": 0.9}}', "mAP has two values, 0.7 and 0.9."),
-        ("x.json", None, f"no such file; give a summary.csv or {OF_EVALUATE.removeprefix('not ')}."),
-    ],
-)
-def test_other_files_are_refused(tmp_path, name, content, reason):
-    path = tmp_path / name
-    if content is not None:
-        path.write_text(content)
-    with pytest.raises(ProtocolError) as refused:
-        read_scores(path)
-    assert str(refused.value).startswith(f"{path}: {reason}")
-    with pytest.raises(ProtocolError, match="compare needs at least two files, got 1"):
-        compare(path)
-
-
 @pytest.mark.parametrize(("changes", "message"), yaml.safe_load(Path(__file__).with_name("reading.yaml").read_text()))
 def test_a_json_with_other_values_is_refused(altered, changes, message):
     path = altered(changes)
@@ -158,13 +130,8 @@ def test_a_json_with_other_values_is_refused(altered, changes, message):
 
 @pytest.mark.parametrize("change", [{"mean": 0.9}, {"std": 0.2}, {"n_runs": 5}], ids=["mean", "std", "n_runs"])
 def test_two_rows_that_contradict_each_other_are_refused(experiment, change):
-    path = experiment("b", {"n_bits": 32}, {}, change)
-    with pytest.raises(ProtocolError) as refused:
-        read_scores(path)
-    assert str(refused.value) == (
-        f"{path}: lines 3 and 4 have different means of one score (itq, 16 bits, mAP): "
-        f"0.5 and {change.get('mean', 0.5)}."
-    )
+    with pytest.raises(ProtocolError, match="lines 3 and 4 have different means of one score"):
+        read_scores(experiment("b", {"n_bits": 32}, {}, change))
 
 
 @pytest.mark.parametrize(
@@ -176,7 +143,7 @@ def test_two_rows_that_contradict_each_other_are_refused(experiment, change):
         (
             "query,ranking,mAP\n0,hamming,0.9\n1,hamming,0.9\n",
             True,
-            "a.json.csv does not have the values of the mean in a.json",
+            "the values per query do not have the mean in a.json",
         ),
         ("query,ranking,mAP\n0,hamming,x\n", True, "a.json.csv is not a table of numbers (could not convert string"),
     ],
@@ -192,25 +159,20 @@ def test_values_per_query_are_used_only_if_they_are_those_of_the_mean(altered, t
         path.write_text(
             json.dumps(json.loads(path.read_text()) | {"per_query": {"file": table.name, "sha256": digest}})
         )
-    values = read_scores(path)[0].values()
+    values = read_scores(path)[0].values
     if reason is None:
         assert values.numbers.tolist() == [0.1, 0.2]
     else:
         assert values.startswith(reason)
 
 
-def test_queries_of_different_ground_truths_are_not_paired():
-    one, other = (Values("query", np.array([digest]), np.array([0.1, 0.2])) for digest in "ab")
-    assert pair(one, other) == "the ground truths of their queries differ"
-
-
 def test_runs_that_do_not_have_the_mean_are_not_used(experiment):
     path = experiment("x", {"values": [0.1, 0.3]})
-    assert read_scores(path)[0].values().numbers.tolist() == [0.1, 0.3]
+    assert read_scores(path)[0].values.numbers.tolist() == [0.1, 0.3]
     for changes in ({"mean": 0.5}, {"n_bits": 32}):
         pd.read_csv(path).assign(**changes).to_csv(path, index=False)
         reason = "the metrics.csv next to x/summary.csv does not have the runs of this mean"
-        assert read_scores(path)[0].values() == reason
+        assert read_scores(path)[0].values == reason
 
 
 @pytest.mark.parametrize("name", ["summary.csv", "metrics.csv", "runs.csv"])
@@ -221,10 +183,8 @@ def test_a_table_that_disagrees_with_its_checksum_is_refused(experiment, name):
     content = table.read_bytes()
     with replacing(table, checksum=True) as temporary:
         temporary.write_bytes(content)
-    assert read_scores(path)[0].values().numbers.tolist() == [0.1, 0.3]
+    assert read_scores(path)[0].values.numbers.tolist() == [0.1, 0.3]
     table.write_bytes(content.replace(b"1", b"2"))
     with pytest.raises(ProtocolError) as error:
-        read_scores(path)[0].values()
+        read_scores(path)
     assert str(error.value).startswith(f"{table}: changed since it was written: ")
-    command = f"snakemake --force {shlex.quote(os.path.relpath(table))}, with the --configfile of its experiment."
-    assert str(error.value).endswith(f". To write it again: {command}")

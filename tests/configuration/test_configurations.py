@@ -16,7 +16,7 @@ from project import SMALL
 
 from protocol import configuration, registry
 from protocol.checks import ProtocolError
-from protocol.report.printing import file_name
+from protocol.report.drawing import file_name
 from protocol.shipped import configs
 
 MODALITIES = {
@@ -101,12 +101,6 @@ def test_the_longest_names_fit_into_file_names():
     assert len(f".{name}.pdf.xxxxxxxx.part") < 256
 
 
-def test_the_order_of_unordered_keys_does_not_matter():
-    sizes = dict(reversed(SMALL["split_sizes"].items()))
-    other = load({"changes": {"n_bits": [16, 8], "split_sizes": sizes}})
-    assert str(other) == str(load({"changes": {}}))
-
-
 def test_all_metrics_are_those_defined_for_the_shortest_code():
     metrics = load({"changes": {"metrics": ["all"], "n_bits": [1, 8]}}).config["metrics"]
     assert {"mAP", "mAP[database-order]", "nDCG@1000", "precision@r1"} <= set(metrics)
@@ -154,13 +148,6 @@ def test_affinities_are_labels_where_the_experiment_scores_by_labels(changes, af
     assert experiment.config["affinities"] == affinities
     assert experiment.learned_from("ksh", "gist") == learned
     assert experiment.learned_from("lsh", "gist") == "none"
-
-
-@pytest.mark.parametrize("kind", ["dataset", "hasher", "feature", "ground_truth"])
-def test_printed_names_are_declared_and_different(kind):
-    records = [record for record in registry.entries(kind) if not getattr(record, "required", ())]
-    assert all(record.printed for record in records)
-    assert len({record.printed for record in records}) == len(records)
 
 
 TWICE = "runs: 3\nfeatures:\n  gist: {}\n  gist: {runs: 2}\n"

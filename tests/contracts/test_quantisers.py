@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from protocol import registry
-from protocol.options import Configurable
 from protocol.quantisers import Quantiser
 from protocol.quantisers.int8 import Int8
+from protocol.registry import Configurable
 
 RNG = np.random.default_rng(0)
 CENTRES = RNG.normal(size=(10, 24))

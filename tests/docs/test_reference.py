@@ -7,7 +7,7 @@ from page_blocks import script
 
 import protocol as hp
 from protocol.auditing import KIND_OF
-from protocol.cli._explanation import properties
+from protocol.cli.list import properties
 
 generate = script("generate")
 

@@ -190,7 +190,7 @@ def test_a_record_is_verified_with_the_option(tmp_path):
     assert verify(path, CODES, CODES, **own).holds
     content = json.loads(path.read_text())
     path.write_text(json.dumps(content | {"leave_one_out": False}))
-    assert "mAP" in {failure.place for failure in verify(path, CODES, CODES, **own).failures}
+    assert "mAP" in {failure.subject for failure in verify(path, CODES, CODES, **own).failures}
 
 
 CODE_FILES = ["--query-codes", "q.npy", "--database-codes", "d.npy"]

@@ -47,7 +47,8 @@ def scikit_learn(query, database, query_labels, labels):
 
 def trec_eval(query, database, query_labels, labels):
     """As trec_eval, with ids that descend with the row, because it orders ties by descending id."""
-    pytrec_eval = pytest.importorskip("pytrec_eval")
+    import pytrec_eval
+
     ids = [f"{len(labels) - row:06d}" for row in range(len(labels))]
     run = {f"{row}": dict(zip(ids, map(float, scores), strict=True)) for row, scores in enumerate(query @ database.T)}
     judged = {
@@ -56,41 +57,6 @@ def trec_eval(query, database, query_labels, labels):
     }
     results = pytrec_eval.RelevanceEvaluator(judged, {"map"}).evaluate(run)
     return np.mean([result["map"] for result in results.values()])
-
-
-def torchmetrics_map(query, database, query_labels, labels, **options):
-    pytest.importorskip("torchmetrics", reason="torchmetrics is not installed")
-    import torch
-    from torchmetrics.retrieval import RetrievalMAP
-
-    scores = torch.from_numpy(query @ database.T)
-    rows = torch.arange(len(query))[:, None].expand(scores.shape)
-    relevant = torch.from_numpy(query_labels[:, None] == labels)
-    return float(RetrievalMAP(**options)(scores.flatten(), relevant.flatten(), indexes=rows.flatten()))
-
-
-def ranx_map(query, database, query_labels, labels):
-    ranx = pytest.importorskip("ranx", reason="ranx is not installed")
-    ids = [f"{row:06d}" for row in range(len(labels))]
-    run = {f"{row}": dict(zip(ids, map(float, scores), strict=True)) for row, scores in enumerate(query @ database.T)}
-    judged = {
-        f"{row}": {ids[item]: 1 for item in np.flatnonzero(labels == label)} or {"none": 1}
-        for row, label in enumerate(query_labels)
-    }
-    return float(ranx.evaluate(ranx.Qrels(judged), ranx.Run(run), "map"))
-
-
-def metric_learning(query, database, query_labels, labels, metric="mean_average_precision"):
-    pytest.importorskip("pytorch_metric_learning", reason="pytorch-metric-learning is not installed")
-    import torch
-    from pytorch_metric_learning.distances import LpDistance
-    from pytorch_metric_learning.utils.accuracy_calculator import AccuracyCalculator
-    from pytorch_metric_learning.utils.inference import CustomKNN
-
-    neighbours = CustomKNN(LpDistance(normalize_embeddings=False))
-    calculator = AccuracyCalculator((metric,), device=torch.device("cpu"), knn_func=neighbours)
-    sides = (torch.from_numpy(side) for side in (query, query_labels, database, labels))
-    return calculator.get_accuracy(*sides)[metric]
 
 
 def eight_bits(query, database, query_labels, labels):
@@ -120,19 +86,6 @@ OTHERS = {
     "hashnet": (hashnet, {}, INDEX.but(undefined="left-out")),
     "sklearn": (scikit_learn, {}, STANDARD.but(ties="grouped")),
     "trec_eval": (trec_eval, {}, INDEX),
-    "torchmetrics": (torchmetrics_map, {}, STANDARD.but(list="positive", ties="random")),
-    "torchmetrics-10": (
-        lambda *sides: torchmetrics_map(*sides, top_k=10),
-        {"cutoff": 10},
-        Way("mAP@10", (("list", "positive"), ("ties", "random"), ("denominator", "retrieved"))),
-    ),
-    "ranx": (ranx_map, {}, STANDARD.but(ties="random")),
-    "metric-learning": (metric_learning, {}, STANDARD.but(ties="random", undefined="left-out")),
-    "metric-learning-at-r": (
-        lambda *sides: metric_learning(*sides, metric="mean_average_precision_at_r"),
-        {},
-        Way("mAP@R", (("ties", "random"), ("undefined", "left-out"))),
-    ),
     "int8": (eight_bits, {}, STANDARD.but(distance="int8", ties="index")),
 }
 
@@ -285,5 +238,3 @@ def test_the_answers_of_another_program_are_read(tmp_path, capsys):
     assert main(["diagnose", "--read", str(answers), "--json", str(tmp_path / "found.json")]) == 0
     assert capsys.readouterr().out.startswith("Equal to mAP: ties in database order (a stable sort); queries without")
     assert read_answers(answers).matches[0] == INDEX.but(undefined="left-out")
-    assert main(["diagnose", "--write", str(folder)]) == 2
-    assert "its answers would be lost" in capsys.readouterr().err

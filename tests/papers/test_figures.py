@@ -11,8 +11,7 @@ from evidence import rows_of, write_summary
 from protocol.cli import main
 from protocol.papers.figures import DRAWINGS, FigureData
 from protocol.provenance import storage
-from protocol.report import table_files
-from protocol.report.printing import printed_pictures
+from protocol.report.drawing import printed_pictures
 
 PLACE = {"experiment": "made", "dataset": "cifar10", "feature": "gist", "ground_truth": "class_label", "split": "s"}
 USUAL = PLACE | {"n_runs": 2, "std": 0.01, "metric": "mAP", "extension": "none", "extension_bits": 0}
@@ -67,13 +66,6 @@ def test_the_pictures_have_every_series_and_a_point_for_every_value():
         assert f">{words}</" in pictures[0]
     marks = re.findall(r'mark-symbol role-mark [^"]*" .*?</g>', pictures[0])
     assert sum(mark.count("<path") for mark in marks) == 3 * 2 * 2  # methods, quantities, radii
-
-
-def test_a_table_as_latex():
-    (case,) = [case for case in CASES if case["figure"] == "mlgap_table_1_r2"]
-    text = table_files(DRAWINGS[case["figure"]](data_of(case)).tables)["mlgap-table-1-r2.tex"].decode()
-    assert r" &  & \multicolumn{2}{c}{CIFAR-10 mLGAP} & \multicolumn{2}{c}{CIFAR-10 mAP} \\" in text
-    assert r"eq. 20 \& 25 & made: gist, s & \textbf{0.2162} &" in text
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from protocol.report.results import nearest_truths
-from protocol.report.sections import binarisation
+from protocol.report.sections import curves as binarisation
 from protocol.scores.statistics import TWO_RUNS
 from protocol.scores.summary import at
 

@@ -58,22 +58,15 @@ def test_the_page_says_whether_a_score_or_a_rank_moves(results):
     assert duplicates_section(results) is None
     moved = table()
     still = moved.assign(difference=0.0, rank_without=moved["rank_all"])
-    moves = "lsh, 16 bits: 2 to 1; itq, 16 bits: 1 to 2"
-    for own, change, ranks, cells in (
-        (
-            moved,
-            "0.1500 (itq, 16 bits; gist, class_label, standard: from 0.6000 to 0.4500)",
-            "2 of 2 ranks change.",
-            ["-0.15", "itq, 16 bits", moves],
-        ),
-        (still, "0.0000", "no hasher changes its rank.", ["+0", "lsh, 16 bits", "none"]),
+    largest = "0.1500 (itq, 16 bits; gist, class_label, standard: from 0.6000 to 0.4500)"
+    for duplicates, change, ranks in (
+        (moved, largest, "2 of 2 ranks change."),
+        (still, "0.0000", "no hasher changes its rank."),
     ):
-        found = section(results, own)
-        answer, others = found.text
+        answer, others = section(results, duplicates).text
         assert f"mAP changes by at most {change}" in answer
         assert answer.endswith(f"and {ranks}")
         assert others == "For the other metrics, no rank changes. The file duplicates.csv contains all values."
-        assert found.tables[0].rows == [["gist", "class_label", "standard", "8 of 100", *cells]]
 
 
 def test_the_script_scores_the_other_queries_alone(root, tmp_path, monkeypatch):
@@ -100,10 +93,7 @@ def test_the_script_scores_the_other_queries_alone(root, tmp_path, monkeypatch):
     job = SimpleNamespace(
         wildcards=SimpleNamespace(feature="gist", hasher="itq"),
         params=SimpleNamespace(
-            dataset="cifar10",
-            metrics=["mAP", "precision@r0[micro]"],
-            undefined="zero",
-            splits=[("standard", 3)],
+            dataset="cifar10", metrics=["mAP", "precision@r0[micro]"], undefined="zero", splits=[("standard", 3)]
         ),
         input=SimpleNamespace(labels=tmp_path / "items.h5", splits=[splits], counts=counts, excluded=[]),
         output=SimpleNamespace(scores=tmp_path / "itq.csv"),

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from protocol.report.sections.experiment import choices
-from protocol.selection import COLUMNS
+from protocol.hashers.selection import COLUMNS
+from protocol.report.sections import choices
 
 
 def test_choices_are_counted_over_runs_and_scores_averaged():

@@ -2,9 +2,8 @@
 
 import dataclasses
 
-from protocol.papers.figure_data import FigureData
-from protocol.papers.figures import section
-from protocol.papers.results import having
+from protocol.papers.comparisons import having
+from protocol.papers.figures import FigureData, section
 from protocol.report.page import render
 from protocol.report.sections import of_selections
 from protocol.scores.summary import at

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol import registry
-from protocol.report.drawing import pictures
-from protocol.report.sections.data import boxes_of, layouts
+from protocol.report.sections.data import boxes_of
 
 SIZES = {"query": 10, "validation_query": 5, "validation_database": 30, "train": 25}
 Y = np.arange(200) % 5
@@ -60,18 +59,3 @@ def test_boxes_hold_as_many_items_as_their_partition_and_lie_above_those_they_sh
     for a, b in itertools.product(parts, repeat=2):
         both = rows.get(names[a], set()) & rows.get(names[b], set())
         assert len(both) == len(set(parts[a].tolist()) & set(parts[b].tolist()))
-
-
-def test_the_sentence_of_the_layout_describes_the_split():
-    standard, improved = layouts(SPLITS, 200)
-    words = (
-        "Hashers are trained on 25 items, {} of which are in the database. For each of 10 test queries, {} of the 200 "
-    )
-    words += "items are ranked."
-    assert (standard.name, improved.name) == ("layout-standard", "layout-improved")
-    assert standard.shows == words.format("all", 190)
-    assert improved.shows == words.format("none", 130)
-    for figure, picture in zip((standard, improved), pictures([standard.static, improved.static]), strict=True):
-        assert figure.spec["encoding"]["x"]["scale"]["domain"] == [0, 200]
-        assert b"training set" in picture["svg"]
-        assert b"NaN" not in picture["svg"]

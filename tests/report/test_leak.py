@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from protocol.provenance.storage import replacing
-from protocol.report.leak import conclusion, leak_figure, leak_text, leaks, summarise_leaks, together
+from protocol.report.leak import leak_figure, leak_text, leaks, summarise_leaks, together
 from protocol.scores.statistics import TWO_RUNS, mean_of
 from protocol.studies import COLUMNS, write_scores
 
@@ -46,22 +46,6 @@ def test_the_leak_is_half_the_sum_of_the_gains_in_both_directions(table):
     assert list(table) == [*COLUMNS, "leak"]
 
 
-def test_leaks_that_are_equal_but_for_rounding_have_no_spread(table):
-    """All scores inside are higher by the same amount, and scores are written with nine digits."""
-    written = {
-        (column, gain): [float(f"{(value + gain) * np.pi:.9g}") for value in table[column]]
-        for column in ("a_on_b", "b_on_a")
-        for gain in (0, 0.002)
-    }
-    made = table.assign(a_on_b=written["a_on_b", 0], a_on_a=written["a_on_b", 0.002])
-    made = made.assign(b_on_a=written["b_on_a", 0], b_on_b=written["b_on_a", 0.002])
-    made = made.assign(leak=(made["a_on_a"] - made["a_on_b"] + made["b_on_b"] - made["b_on_a"]) / 2)
-    assert np.ptp(made["leak"]) > 0
-    for summarised in (summarise_leaks(made, ["lsh"]), together(made, ["lsh"])):
-        assert set(summarised["p"]) == {2.0 ** (1 - RUNS)}
-        assert (summarised["std"] == 0).all()
-
-
 def test_the_known_leak_is_significant_and_controls_are_not_part_of_the_family(table, summary):
     significant = summary[summary["p_holm"] < 0.05][["hasher", "train_per_class"]]
     assert set(significant.itertuples(index=False, name=None)) == {("itq", "20")}
@@ -79,24 +63,6 @@ def test_together_averages_within_each_run_first(table):
     rows = pooled[(pooled["ground_truth"] == "class_label") & (pooled["train_per_class"] == "20")]
     assert rows.loc[~rows["control"], "leak"].item() == pytest.approx(by_run.mean())
     assert rows.loc[~rows["control"], "p"].item() == mean_of(by_run).p()
-
-
-def test_the_text_contains_the_results(table, summary):
-    text = leak_text(table, summary, provenance=PROVENANCE, experiment="made", study=STUDY)
-    assert conclusion(summary, together(table, ["lsh"])) in text
-    assert "The leak differs significantly from zero in 2 of 4 combinations" in text
-    assert f"Experiment `made` has {RUNS} runs." in text
-    assert "all\n8 combinations of the hashers that learn" in text
-    assert "Note: made by hand." in text
-    own = summary[~summary["control"] & (summary["ground_truth"] == "class_label")]
-    seen = f"{1000 * own['detectable'].median():.2f}, {1000 * own['detectable'].max():.2f}"
-    assert f"| gist | class_label | {seen} |" in text
-    row = summary[(summary["hasher"] == "itq") & (summary["train_per_class"] == "20")].iloc[0]
-    assert f"{1000 * row['leak']:+.2f} [{1000 * row['low']:+.2f}, {1000 * row['high']:+.2f}] *" in text
-    (line,) = {line for line in text.splitlines() if line.startswith("| lsh (control) | 20 per class")} & set(
-        text.partition("### gist, class_label")[2].partition("###")[0].splitlines()
-    )
-    assert "*" not in line
 
 
 def test_an_interval_over_two_runs_that_leaves_the_range_is_not_shown(table):
@@ -118,14 +84,7 @@ def test_an_interval_over_two_runs_that_leaves_the_range_is_not_shown(table):
 def test_the_figure_is_the_same_each_time_and_names_every_hasher(summary):
     figure = leak_figure(summary)
     assert figure == leak_figure(summary)
-    for name in (
-        "lsh (control)",
-        "itq",
-        "gist, class_label: by training set",
-        "gist, epsilon_ball: by training set",
-        "20 per class",
-        "the whole database",
-    ):
+    for name in ("lsh (control)", "itq", "gist, epsilon_ball: by training set", "20 per class", "the whole database"):
         assert f">{name}</text>" in figure
 
 

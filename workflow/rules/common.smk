@@ -37,6 +37,7 @@ from protocol.checks import ProtocolError
 from protocol.configuration.records import refusal
 from protocol.datasets import Place
 from protocol.metrics import in_database_order
+from protocol.provenance import sources
 from protocol.provenance.storage import check_writable
 from protocol.scores.metadata import SUPERVISION_KEYS
 
@@ -85,7 +86,7 @@ def is_there(path):
 
 # The functions below call it for the same files and plug-ins again and again.
 code_digest = functools.cache(
-    lambda script, plugins: registry.code_digest(script, **dict(plugins))
+    lambda script, plugins: sources.code_digest(script, **dict(plugins))
 )
 # Every script imports this one, and a script from git sees only fetched files.
 source("workflow/scripts/job.py")

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import protocol
-from protocol import plugin_folders
 from protocol.checks import ProtocolError
 from protocol.cli._progress import lines
 from protocol.provenance import origins
+from protocol.registry import folders
 
 
 def run(main: Callable[[Any], None], job: Any) -> None:
@@ -55,7 +55,7 @@ def _in_one_directory(main: Callable[[Any], None], job: Any) -> None:
     Every path of a job is relative, so other errors would be misleading. A temporary change is allowed.
     """
     start, callers = os.getcwd(), [job.rule]
-    code = (os.path.dirname(protocol.__file__), *map(str, plugin_folders.folders()))
+    code = (os.path.dirname(protocol.__file__), *map(str, folders.folders()))
 
     def record(event: str, _: Any) -> None:
         if event == "os.chdir":

@@ -3,8 +3,8 @@
 from protocol import registry
 from protocol.features import prepared
 from protocol.hashers import TrainingSet, supervision
+from protocol.hashers.selection import Validation, points, search, selection_provenance
 from protocol.provenance import reuse, storage
-from protocol.selection import Validation, points, search, selection_provenance
 from protocol.truth import Items
 from protocol.truth.relevance import relevance_from_arrays
 
@@ -21,11 +21,11 @@ def main(job):
     reusable, items = reuse.unchanged([job.output.selection], made_of), {}
     feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
     y, parts = storage.read(job.input.labels).get("labels"), storage.read(job.input.sample, PARTITIONS)
-    with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as found:
+    with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as vectors:
         for name, images in parts.items():
-            items[name] = Items(found.vectors(name, images), None if y is None else found.per_item(images, y))
+            items[name] = Items(vectors.vectors(name, images), None if y is None else vectors.per_item(images, y))
         among = inputs.get("supervision")
-        learned_from = supervision(storage.read(among)) if among else found.pairs(parts["train"])
+        learned_from = supervision(storage.read(among)) if among else vectors.pairs(parts["train"])
     query, database, train = (items[name] for name in PARTITIONS)
     build = registry.get("ground_truth", p.ground_truth)
     truth = build(query, database, train, seed=p.ground_truth_seed, **p.ground_truth_options)
@@ -34,8 +34,10 @@ def main(job):
     left, training = {n: p.model_seeds[n] for n in made_of if n not in reusable}, TrainingSet(train.X, learned_from)
     scores = {n_bits: earlier.arrays()[0]["scores"] for n_bits, earlier in reusable.items()}
     scores |= search(hasher, grid, training, validation, seeds=left, options=p.hasher_options)
-    place = {"dataset": p.dataset, **dict(job.wildcards.items()), "run": int(job.wildcards.run), **p.criterion}
-    record = selection_provenance(hasher, grid, scores, made_of, place=place, options=p.hasher_options, inputs=inputs)
+    combination = {"dataset": p.dataset, **dict(job.wildcards.items()), "run": int(job.wildcards.run), **p.criterion}
+    record = selection_provenance(
+        hasher, grid, scores, made_of, combination=combination, options=p.hasher_options, inputs=inputs
+    )
     record["read"] = {name: storage.array_digest(part.X) for name, part in items.items()}
     storage.write(job.output.selection, {f"{n_bits}/scores": scores[n_bits] for n_bits in sorted(scores)}, record)
     reuse.keep(job.output.selection)

@@ -1,6 +1,6 @@
 """Gather the scores and choices of all searches into one table."""
 
-from protocol.selection import write_table
+from protocol.hashers.selection import write_table
 
 
 def main(job):

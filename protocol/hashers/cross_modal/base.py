@@ -10,7 +10,7 @@ from protocol.checks import ProtocolError
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import Kernel, fit_kernel
 from protocol.hashers.training_set import TrainingSet
-from protocol.options import Count, Positive
+from protocol.registry import Count, Positive
 
 
 class CanonicalDirections(NamedTuple):
@@ -125,7 +125,7 @@ class CrossModalHasher(Hasher):
 
     @abc.abstractmethod
     def _projections(
-        self, found: CanonicalDirections, X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator
+        self, directions: CanonicalDirections, X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the projections (m, n_bits) of both modalities; X and Y are their training rows after the map."""
 

@@ -5,8 +5,7 @@ from numpy.typing import NDArray
 
 from protocol.hashers.cross_modal.base import CanonicalDirections, CrossModalHasher
 from protocol.hashers.linear_algebra import quantizing_rotation
-from protocol.options import Count
-from protocol.registry import HasherRecord
+from protocol.registry import Count, HasherRecord
 
 
 @HasherRecord(
@@ -51,9 +50,9 @@ class CCAITQ(CrossModalHasher):
     n_iter: Count = 50
 
     def _projections(
-        self, found: CanonicalDirections, X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator
+        self, directions: CanonicalDirections, X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        scaled = found.x * found.correlations, found.y * found.correlations
+        scaled = directions.x * directions.correlations, directions.y * directions.correlations
         V = np.vstack([rows @ W.astype(np.float32) for rows, W in zip((X, Y), scaled, strict=True)])
         rotation = quantizing_rotation(V, self.n_iter, rng)
         return scaled[0] @ rotation, scaled[1] @ rotation

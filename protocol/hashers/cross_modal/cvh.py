@@ -40,6 +40,6 @@ class CVH(CrossModalHasher):
     """
 
     def _projections(
-        self, found: CanonicalDirections, X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator
+        self, directions: CanonicalDirections, X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        return found.x, found.y
+        return directions.x, directions.y

@@ -20,8 +20,8 @@ from protocol.checks import ProtocolError, need
 from protocol.hashers.base import Hasher
 from protocol.hashers.training import Progress, progress
 from protocol.hashers.training_set import TrainingSet
-from protocol.options import Count, NotNegative, Positive, at_least, choice
 from protocol.provenance import sources, storage
+from protocol.registry import Count, NotNegative, Positive, at_least, choice
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -304,9 +304,9 @@ class _Run:
         self._optimiser.step()
         return loss.item()
 
-    def _expect(self, method: str, found: Any, shape: tuple[int, ...]) -> None:
-        if getattr(found, "shape", None) != shape:
-            got = f"shape {tuple(found.shape)}" if hasattr(found, "shape") else type(found).__name__
+    def _expect(self, method: str, output: Any, shape: tuple[int, ...]) -> None:
+        if getattr(output, "shape", None) != shape:
+            got = f"shape {tuple(output.shape)}" if hasattr(output, "shape") else type(output).__name__
             raise ProtocolError(
                 f"{type(self._hasher).__name__}.{method}: expected a tensor of shape {shape}, got {got}."
             )
@@ -355,7 +355,7 @@ def _code_of(hasher: type) -> str:
         text = "".join(inspect.getsource(base) for base in others)
     except (OSError, TypeError):  # without the source we can't know whether the code is the same
         text = secrets.token_hex()
-    return sources.digest(*ours) + (hashlib.sha256(text.encode()).hexdigest()[:16] if text else "")
+    return sources.code_digest(*ours) + (hashlib.sha256(text.encode()).hexdigest()[:16] if text else "")
 
 
 @contextlib.contextmanager

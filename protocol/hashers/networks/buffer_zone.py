@@ -10,8 +10,7 @@ from protocol.checks import ProtocolError
 from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor, mean_over_pairs, shared_labels
 from protocol.hashers.networks.deep_supervised import to_corners
 from protocol.hashers.training_set import TrainingSet
-from protocol.options import Positive
-from protocol.registry import HasherRecord
+from protocol.registry import HasherRecord, Positive
 
 
 @HasherRecord(
@@ -93,7 +92,9 @@ class BufferZone(NetworkHasher):
     def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:
         shared = shared_labels(labels)
         zones = self.zones or self.PAPER_ZONES[int(shared[0, 0])]  # an item shares all its labels with itself
-        scaled = {place: (self.n_bits * near, self.n_bits * far) for place, (near, far) in enumerate(zones, start=1)}
+        scaled = {
+            n_shared: (self.n_bits * near, self.n_bits * far) for n_shared, (near, far) in enumerate(zones, start=1)
+        }
         return buffered(outputs, shared, zones=scaled, margin=self.margin * self.n_bits)
 
 

@@ -5,8 +5,7 @@ import numpy as np
 from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor
 from protocol.hashers.supervised.classifier import class_codes
 from protocol.hashers.training_set import TrainingSet
-from protocol.options import NotNegative
-from protocol.registry import HasherRecord
+from protocol.registry import HasherRecord, NotNegative
 
 
 @HasherRecord(

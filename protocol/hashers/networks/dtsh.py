@@ -11,8 +11,7 @@ from protocol.hashers.networks.base import (
     quantisation,
     shared_labels,
 )
-from protocol.options import NotNegative
-from protocol.registry import HasherRecord
+from protocol.registry import HasherRecord, NotNegative
 
 
 @HasherRecord(

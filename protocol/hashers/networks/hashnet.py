@@ -5,8 +5,7 @@ from typing import ClassVar
 
 from protocol.checks import ProtocolError
 from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor, off_diagonal, shared_labels
-from protocol.options import Positive
-from protocol.registry import HasherRecord
+from protocol.registry import HasherRecord, Positive
 
 
 @HasherRecord(

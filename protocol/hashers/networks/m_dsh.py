@@ -4,8 +4,7 @@ from typing import Annotated
 
 from protocol.hashers.networks.base import FACTS, Tensor, shared_labels
 from protocol.hashers.networks.deep_squared import DEVIATIONS, DeepSquared, squared
-from protocol.options import at_least
-from protocol.registry import HasherRecord
+from protocol.registry import HasherRecord, at_least
 
 
 @HasherRecord(

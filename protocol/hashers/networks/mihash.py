@@ -1,8 +1,7 @@
 """MIHash: maximises the mutual information between the Hamming distance and the neighbourhood of two items."""
 
 from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor, shared_labels
-from protocol.options import Positive
-from protocol.registry import HasherRecord
+from protocol.registry import HasherRecord, Positive
 
 
 @HasherRecord(
@@ -76,8 +75,8 @@ def mutual_information(codes: Tensor, shared: Tensor, *, bin_width: float) -> Te
     distance = (codes.shape[1] - codes @ codes.T) / 2
     near, all_others = (soft_histogram(distance, of, codes.shape[1], bin_width) for of in (neighbour, others))
     share = neighbour.sum(dim=1).to(codes) / (len(codes) - 1)
-    given = share * _entropy(near) + (1 - share) * _entropy(all_others - near)
-    return (_entropy(all_others) - given).mean()
+    conditional = share * _entropy(near) + (1 - share) * _entropy(all_others - near)
+    return (_entropy(all_others) - conditional).mean()
 
 
 def soft_histogram(distance: Tensor, counted: Tensor, n_bits: int, bin_width: float) -> Tensor:
@@ -99,9 +98,9 @@ def soft_histogram(distance: Tensor, counted: Tensor, n_bits: int, bin_width: fl
     Tensor of float, shape (n, ceil(n_bits / bin_width) + 1)
     """
     n_centres = max(1, -int(-n_bits // bin_width)) + 1
-    place = distance.clamp(0, n_bits) / bin_width
-    below = place.detach().long().clamp(min=0, max=n_centres - 2)  # NaN becomes a huge negative integer
-    above = place - below
+    position = distance.clamp(0, n_bits) / bin_width
+    below = position.detach().long().clamp(min=0, max=n_centres - 2)  # NaN becomes a huge negative integer
+    above = position - below
     histogram = distance.new_zeros(len(distance), n_centres).scatter_add(1, below, (1 - above) * counted)
     return histogram.scatter_add(1, below + 1, above * counted)
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor, shared_labels
 from protocol.hashers.talr.objectives import Objective, ap_r, ap_s, binary_gains, mean_objective
-from protocol.options import Positive, choice
-from protocol.registry import HasherRecord
+from protocol.registry import HasherRecord, Positive, choice
 
 DEVIATIONS = (
     f"{NO_PRETRAINING}The first bin and bins of one item are finite, because integrals have the limits of the midpoint "

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import Kernel, fit_kernel_of_one_width
 from protocol.hashers.training_set import Affinities, TrainingSet
-from protocol.options import Count, Positive
+from protocol.registry import Count, Positive
 
 _TILE = 1024  # rows of a Gram matrix that are converted at once
 

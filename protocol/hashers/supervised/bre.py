@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.hashers.supervised.base import AnchorHasher, labelled
 from protocol.hashers.training_set import TrainingSet
-from protocol.options import Count, at_least
-from protocol.registry import HasherRecord
+from protocol.registry import Count, HasherRecord, at_least
 
 _TOLERANCE = 4e-5  # of the mean square error: half its sum over 50,000 pairs changes by 1, as in the released code
 
@@ -167,7 +166,8 @@ def best_change(v: Floats, k: Floats, i: Rows, j: Rows, cost: Floats) -> float:
     first, last = position[i], position[j]
     first, last = np.minimum(first, last) + 1, np.maximum(first, last) + 1
     total = np.cumsum(np.bincount(first, gain, n + 2) - np.bincount(last, gain, n + 2))[: n_changes + 1]
-    found = changes[order[:n_changes]]
-    total[1:-1][np.diff(found) <= 0] = np.inf  # no c lies between equal values
-    best, margin = int(total.argmin()), (found[-1] - found[0]) / n_changes or 1.0
-    return float(np.concatenate([[found[0] - margin], (found[1:] + found[:-1]) / 2, [found[-1] + margin]])[best])
+    thresholds = changes[order[:n_changes]]
+    total[1:-1][np.diff(thresholds) <= 0] = np.inf  # no c lies between equal values
+    margin = (thresholds[-1] - thresholds[0]) / n_changes or 1.0
+    middles = (thresholds[1:] + thresholds[:-1]) / 2
+    return float([thresholds[0] - margin, *middles, thresholds[-1] + margin][total.argmin()])

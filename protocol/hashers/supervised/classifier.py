@@ -9,8 +9,7 @@ from protocol.checks import need
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import project
 from protocol.hashers.training_set import TrainingSet
-from protocol.options import Positive, choice
-from protocol.registry import HasherRecord
+from protocol.registry import HasherRecord, Positive, choice
 
 _MAX_ITER = 1000  # of L-BFGS, which takes about 100
 
@@ -173,14 +172,14 @@ def class_codes(n_classes: int, n_bits: int, rng: np.random.Generator) -> NDArra
     if H is not None and n_classes <= 2 * n_bits:
         rows = H[rng.permutation(n_bits)] ^ (rng.random((n_bits, 1)) < 0.5)
         return np.vstack([rows, ~rows])[:n_classes]
-    found: dict[bytes, NDArray[np.bool_]] = {}
+    distinct: dict[bytes, NDArray[np.bool_]] = {}
     again: list[NDArray[np.bool_]] = []
     for _ in range(100 * n_classes):
         code = rng.permutation(n_bits) < (n_bits + int(rng.integers(2))) // 2
-        (again.append(code) if code.tobytes() in found else found.setdefault(code.tobytes(), code))
-        if len(found) == n_classes:
+        (again.append(code) if code.tobytes() in distinct else distinct.setdefault(code.tobytes(), code))
+        if len(distinct) == n_classes:
             break
-    return np.array([*found.values(), *again])[:n_classes]
+    return np.array([*distinct.values(), *again])[:n_classes]
 
 
 def hadamard(order: int) -> NDArray[np.bool_] | None:

@@ -10,8 +10,7 @@ from protocol.checks import need
 from protocol.hashers.base import Hasher
 from protocol.hashers.supervised.ksh import residue
 from protocol.hashers.training_set import Affinities, TrainingSet
-from protocol.options import Count, Positive
-from protocol.registry import HasherRecord
+from protocol.registry import Count, HasherRecord, Positive
 
 _ROUNDS = 5  # passes over all blocks in the inference of a bit, which ends earlier if no block changes
 _BINS = 31  # of a feature, between which trees split

@@ -10,8 +10,7 @@ from protocol.hashers.base import THRESHOLDS, LinearHasher
 from protocol.hashers.itq import ITQ
 from protocol.hashers.lsh import LSH
 from protocol.hashers.training_set import Affinities, TrainingSet
-from protocol.options import Count, NotNegative, Positive, choice
-from protocol.registry import HasherRecord
+from protocol.registry import Count, HasherRecord, NotNegative, Positive, choice
 
 _STARTS = {"itq": ITQ, "lsh": LSH}
 _STEPS = 100  # upper limit for the gradient method, which takes about 30

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from protocol.hashers.supervised.base import AnchorHasher, gram_matrix, labelled
 from protocol.hashers.training_set import TrainingSet
-from protocol.options import Count, at_least
-from protocol.registry import HasherRecord
+from protocol.registry import Count, HasherRecord, at_least
 
 _RIDGE = 1e-6
 """Added to the diagonal of the Gram matrix, in units of its mean, because repeated anchors make the matrix singular."""
@@ -164,8 +163,8 @@ def _maximised(K: NDArray[np.float32], product: Callable[[Vectors], Vectors], st
         Rb = product(b)
         return -float(b @ Rb) / scale, -_times(K.T, Rb * (1 - b**2)) / scale
 
-    found: Vectors = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": n_iter}).x
-    return found
+    solution: Vectors = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": n_iter}).x
+    return solution
 
 
 def _times(K: NDArray[np.float32], v: Vectors) -> Vectors:

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.hashers.supervised.base import AnchorHasher, gram_matrix
 from protocol.hashers.training_set import TrainingSet
-from protocol.options import Count, NotNegative, Positive
-from protocol.registry import HasherRecord
+from protocol.registry import Count, HasherRecord, NotNegative, Positive
 
 _ROUNDS = 10  # passes over all bits in one step of the codes, which ends earlier if no bit changes
 _RIDGE = 1e-2  # in the regression of the functions, as in the released code

@@ -14,7 +14,7 @@ from protocol.hashers.linear_algebra import project, quantizing_rotation
 from protocol.hashers.talr.objectives import Floats, Objective, relaxed_objective
 from protocol.hashers.training import progress
 from protocol.hashers.training_set import TrainingSet
-from protocol.options import Count, Positive, at_least, choice
+from protocol.registry import Count, Positive, at_least, choice
 
 _MOMENTUM = 0.9
 _START_ITERATIONS = 50  # of ITQ, for the initial functions

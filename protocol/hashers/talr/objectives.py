@@ -112,11 +112,11 @@ def ap_s(gain: Floats, total: Floats, best: Floats) -> Ranked:
     Ranked
         Its derivatives are those of eq. 71-73 and 76, for d = l and d > l at once.
     """
-    worth, found = _at_middle(_RECIPROCAL, *_ends(total)), _before(gain) + (gain + 1) / 2
-    weight = gain * found
+    worth, relevant_above = _at_middle(_RECIPROCAL, *_ends(total)), _before(gain) + (gain + 1) / 2
+    weight = gain * relevant_above
     return _ranked(
         weight * worth.value,
-        ((found + gain / 2) * worth.value, gain * worth.value),
+        ((relevant_above + gain / 2) * worth.value, gain * worth.value),
         (weight * worth.by_end, weight * (worth.by_start + worth.by_end)),
         best,
     )
@@ -141,14 +141,14 @@ def ap_r(gain: Floats, total: Floats, best: Floats) -> Ranked:
     worth, before = _mean(_RECIPROCAL, start, end), start + 0.5
     others = np.maximum(total - 1, 1)
     share = np.maximum(gain - 1, 0) / others
-    found = _before(gain) + 1 - share * before
+    relevant_above = _before(gain) + 1 - share * before
     by_share = gain * (1 - before * worth.value)
     return _ranked(
-        gain * (share + found * worth.value),
-        (share + found * worth.value + by_share * (gain > 1) / others, gain * worth.value),
+        gain * (share + relevant_above * worth.value),
+        (share + relevant_above * worth.value + by_share * (gain > 1) / others, gain * worth.value),
         (
-            gain * found * worth.by_end - by_share * share / others * (total > 2),
-            gain * (found * (worth.by_start + worth.by_end) - share * worth.value),
+            gain * relevant_above * worth.by_end - by_share * share / others * (total > 2),
+            gain * (relevant_above * (worth.by_start + worth.by_end) - share * worth.value),
         ),
         best,
     )

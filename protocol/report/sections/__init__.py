@@ -1,33 +1,118 @@
-"""The sections of the report, in the order of the page."""
+"""The sections of the report, in the order of the page; those that need little are here.
 
-from collections.abc import Callable
+These are selected options, definitions, the papers' scores and claims, and provenance.
+"""
 
-from protocol.report.figure import Section
-from protocol.report.results import Results, named
-from protocol.report.sections.answer import answer_section, experiment_line
-from protocol.report.sections.binarisation import binarisation_section
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from protocol import registry
+from protocol.evaluation import CONVENTIONS
+from protocol.report.figure import PAGE, Section
+from protocol.report.results import Results
+from protocol.report.sections.answer import answer_section
 from protocol.report.sections.conventions import conventions_section, splits_compared_section
-from protocol.report.sections.curves import appendix_section, curves_section, extensions_section
-from protocol.report.sections.data import duplicates_section, partitions_section
-from protocol.report.sections.experiment import (
-    claims_section,
-    meanings_section,
-    options_section,
-    provenance_section,
-    published_section,
-)
-from protocol.report.sections.images import retrieved_section
+from protocol.report.sections.curves import appendix_section, binarisation_section, curves_section, extensions_section
+from protocol.report.sections.data import duplicates_section, partitions_section, retrieved_section
 
-__all__ = ["ORDER", "experiment_line", "of_selections", "sections"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ON = ["dataset", "feature", "ground_truth", "split", "hasher", "metric", "n_bits"]
+_OPEN = ("refuted", "not replicated")
+
+
+def published_section(results: Results) -> Section | None:
+    """Return the published scores whose combination was run, with the differences; None if there are none."""
+    if results.published is None:
+        return None
+    both = results.published.merge(results.plain, on=_ON)
+    if both.empty:
+        return None
+    both = both.assign(gap=both["mean"] - both["value"])
+    sizes = both["gap"].abs()
+    text = PAGE.text("published", n=len(both), near=int((sizes < 0.01).sum()), farthest=both.loc[sizes.idxmax()])
+    return PAGE.section("published", [text], tables=[PAGE.table("published", both.to_dict("records"))])
+
+
+def claims_section(results: Results) -> Section | None:
+    """Return the claims by status, with those that do not hold first and unfolded; None if none was checked."""
+    if not results.claims:
+        return None
+    by_status: dict[str, list[Mapping[str, Any]]] = {status: [] for status in _OPEN}
+    for claim in results.claims:
+        by_status.setdefault(claim["status"], []).append(claim)
+    by_status = {status: claims for status, claims in by_status.items() if claims}
+    text = PAGE.text("claims", n=len(results.claims), by_status=by_status)
+    return PAGE.section("claims", [text], context={"by_status": by_status, "open": _OPEN})
+
+
+def options_section(results: Results) -> Section | None:
+    """Return the selected options, how often each was selected, and the gain; None if no options were selected."""
+    if results.selection is None:
+        return None
+    rows = choices(results.selection)
+    text = PAGE.text("options", metric=rows[0]["metric"])
+    return PAGE.section("options", [text], tables=[PAGE.table("options", rows)])
+
+
+def choices(selection: "pd.DataFrame") -> list[dict[str, Any]]:
+    """Return one row per feature, draw, hasher and code length.
+
+    Parameters
+    ----------
+    selection : DataFrame
+        As `protocol.hashers.selection.write_table` writes it.
+
+    Returns
+    -------
+    list of dict
+        The combination (``feature``, ``sample``, ``hasher``, ``n_bits``) and the criterion (``ground_truth``,
+        ``metric``); ``chosen``: pairs of options and the number of runs that chose them, the most frequent first; and
+        mean scores over the runs: ``best``, and ``default``, which is NaN if the grid lacks the default.
+    """
+    combination = ["feature", "sample", "hasher", "n_bits", "ground_truth", "metric"]
+    rows = []
+    for key, trained in selection.groupby(combination, sort=True):
+        best, default = trained[trained["chosen"]], trained[trained["default"]]
+        values = {"best": best["score"].mean(), "default": default["score"].mean()}
+        values["chosen"] = Counter(best["options"]).most_common()
+        rows.append(dict(zip(combination, key, strict=True)) | values)
+    return rows
+
+
+def meanings_section(results: Results) -> Section:
+    """Return the metrics with their ties, denominator and undefined values, and the conventions."""
+    entries = {entry.name: entry for entry in map(registry.METRICS.entry, results.config["metrics"])}
+    tables = [
+        PAGE.table("metrics", map(vars, entries.values())),
+        PAGE.table("named-conventions", map(vars, CONVENTIONS)),
+    ]
+    return PAGE.section("meanings", [PAGE.text("meanings", undefined=results.config["undefined"])], tables=tables)
+
+
+def provenance_section(results: Results) -> Section:
+    """Return the notes on the data, the versions, and the configuration as a file that runs the experiment again."""
+    import yaml
+
+    mixed = [
+        PAGE.text("mixed", library=library, versions=sorted(versions.items()))
+        for library, versions in sorted(results.libraries.items())
+        if len(versions) > 1
+    ]
+    config = yaml.safe_dump(dict(results.config), sort_keys=False, allow_unicode=True, default_flow_style=None)
+    context = {"config": config, "versions": results.provenance["versions"]}
+    text = [*results.provenance["notes"], PAGE.text("provenance", experiment=results.config["experiment"]), *mixed]
+    return PAGE.section("provenance", text, context=context)
+
 
 _FOLLOWING = (
     *(answer_section, binarisation_section, curves_section, splits_compared_section),
     *(conventions_section, retrieved_section, extensions_section, appendix_section),
 )
 """The sections that describe the reader's selection; the others describe the whole experiment."""
-_AS_CONFIGURED = (published_section, claims_section, provenance_section)
-"""The sections that use the names of the config file; the others use the display names."""
-ORDER = (
+ORDER: tuple[Callable[[Results], Section | None], ...] = (
     *_FOLLOWING[:-1],
     *(published_section, claims_section, options_section, duplicates_section, partitions_section),
     *(meanings_section, appendix_section, provenance_section),
@@ -35,24 +120,17 @@ ORDER = (
 
 
 def sections(results: Results) -> list[Section]:
-    """Return the sections that apply to the experiment, in the order of the page."""
-    return of_selections(results, first=True)[0]
+    """Return the sections that apply to the experiment, for the first selection, in the order of the page."""
+    return [section for make in ORDER if (section := make(results)) is not None]
 
 
-def of_selections(
-    results: Results, figures_of_papers: Section | None = None, *, first: bool = False
-) -> list[list[Section]]:
-    """Return the sections for each of `Results.selections`, or for the first alone.
-
-    The figures of papers stand above published numbers.
-    """
-    shown, pages = named(results), []
-    default: dict[Callable[[Results], Section | None], Section | None] = {
-        section: section(results if section in _AS_CONFIGURED else shown) for section in ORDER
-    }
-    for selection in shown.selections[: 1 if first else None]:
-        selected = shown.select(selection)
-        own = [section(selected) if section in _FOLLOWING else default[section] for section in ORDER]
-        own.insert(len(_FOLLOWING) - 1, figures_of_papers)
-        pages.append([section for section in own if section is not None])
+def of_selections(results: Results, figures_of_papers: Section | None = None) -> list[list[Section]]:
+    """Return the sections for each of `Results.selections`; figures of papers stand above published numbers."""
+    default = {make: make(results) for make in ORDER if make not in _FOLLOWING}
+    pages = []
+    for selection in results.selections:
+        selected = results.select(selection)
+        page = [make(selected) if make in _FOLLOWING else default[make] for make in ORDER]
+        page.insert(len(_FOLLOWING) - 1, figures_of_papers)
+        pages.append([section for section in page if section is not None])
     return pages

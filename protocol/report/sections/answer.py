@@ -4,16 +4,13 @@ import math
 from typing import TYPE_CHECKING
 
 from protocol import registry
-from protocol.report.description import PAGE, series_scales
-from protocol.report.figure import ABSENT, Section, between, decimals, spread
-from protocol.report.results import Results, named
+from protocol.report.figure import ABSENT, PAGE, Section, between, cells, decimals, series_scales, spread
+from protocol.report.results import Results
 from protocol.scores.metadata import NONE_EXCLUDED
 from protocol.scores.statistics import (
     CONFIDENCE,
     CORRECTED,
     ONE_DATASET,
-    Lead,
-    PairedDifference,
     lead,
     paired_differences,
     shown_interval,
@@ -30,76 +27,88 @@ _LEVEL = 1 - CONFIDENCE
 
 def answer_section(results: Results) -> Section:
     """Return the answer, a figure of every metric by code length, and tables of the main metric."""
-    tables, scores = [_main_table(results), *_differences(results)], results.once(_scores)
-    lower = [name for name in results.config["metrics"] if registry.METRICS.entry(name).better == "lower"]
+    scores = results.once(_scores)
     figure = PAGE.figure(
         "by-length",
         scores,
         {"metric": results.metric} | results.place,
-        chart=series_scales(results.hashers) | {"lower": lower},
+        chart=series_scales(results.hashers) | {"lower": list(filter(_is_lower, results.config["metrics"]))},
         results=results,
         rows=scores,
     )
-    text = [sentence(results)]
     finished = [results.shown("hasher", name) for name in results.config.get("codes", {})]
-    text += [PAGE.text("finished", names=finished)] if finished else []
-    return PAGE.section("answer", text, [figure], tables)
+    text = [sentence(results), *([PAGE.text("finished", names=finished)] if finished else [])]
+    return PAGE.section("answer", text, [figure], [_main_table(results), *_differences(results)])
+
+
+def _scores(results: Results) -> "pd.DataFrame":
+    """Return every score of plain codes, by metric."""
+    return results.by_metric(results.plain)[["metric", *PLACE, "hasher", "n_bits", "mean", "std"]]
+
+
+def _is_lower(metric: str) -> bool:
+    """Return whether a lower value of a metric is better."""
+    return registry.METRICS.entry(metric).better == "lower"
 
 
 def experiment_line(results: Results) -> str:
     """Return a one-line summary of what was run."""
-    results = named(results)
     plain = results.plain
-    splits = [results.splits[name] for name in dict.fromkeys(plain["split"])]
+    splits = [results.splits[name] for name in plain["split"].unique()]
+    excluded = [label for label in plain["excluded_queries"].unique() if label != NONE_EXCLUDED]
     return PAGE.text(
         "experiment",
         results=results,
-        features=list(dict.fromkeys(plain["feature"])),
+        features=list(plain["feature"].unique()),
         n_hashers=plain["hasher"].nunique(),
         n_by_feature=list(plain.groupby("feature")["hasher"].nunique()),
         n_bits=plain["n_bits"],
         n_queries=[len(parts["query"]) for parts in splits],
-        left_out=[
-            label.partition(" quer")[0] for label in plain["excluded_queries"].unique() if label != NONE_EXCLUDED
-        ],
+        left_out=[label.partition(" quer")[0] for label in excluded],
         n_database=[len(parts["database"]) for parts in splits],
         n_runs=list(plain["n_runs"]),
     )
+
+
+def _by_run(scores: "pd.DataFrame") -> "pd.DataFrame":
+    return scores.pivot_table(index="run", columns="hasher", values="value")
 
 
 def sentence(results: Results) -> str:
     """Return in words which hasher is best at the selected place, and by how much."""
     shared, metric = results.shared(results.place["split"]), results.metric
     scores = results.ordered(at(results.run_scores, metric=metric, **results.place))
-    leads = {
-        int(n_bits): lead(
-            own.pivot_table(index="run", columns="hasher", values="value"),
-            shared=shared,
-            better=registry.METRICS.entry(metric).better,
-        )
-        for n_bits, own in scores.groupby("n_bits")
-    }
-    here = {n_bits: own for n_bits, own in leads.items() if own is not None}
-    if not here:
+    better = registry.METRICS.entry(metric).better
+    lengths_run = sorted(scores["n_bits"].unique().tolist())
+    all_leads = {n: lead(_by_run(at(scores, n_bits=n)), shared=shared, better=better) for n in lengths_run}
+    leads = {n: one for n, one in all_leads.items() if one is not None}
+    if not leads:
         return PAGE.text("undefined", results=results)
-    n_bits = results.n_bits if results.n_bits in here else min(here)
-    first = here[n_bits]
+    n_bits = results.n_bits if results.n_bits in leads else min(leads)
+    first = leads[n_bits]
     if first.second is None:
-        ends = [f"{metric} {here[n].mean:.3f} at {n} bits" for n in sorted({min(here), max(here)})]
+        ends = [f"{metric} {leads[n].mean:.3f} at {n} bits" for n in sorted({min(leads), max(leads)})]
         return PAGE.text("alone", ends=ends, lead=first)
     lengths: dict[str, list[str]] = {}
-    for n, own in here.items():
-        lengths.setdefault(own.best, []).append(str(n))
-    interval = _interval(first, metric, first.n_runs)
-    values = {"lengths": lengths, "n_lengths": len(here), "difference": f"{first.difference:+.3f}{interval}"}
-    values["why"] = "" if interval else why_not_shown([first.n_runs], shared)
-    return PAGE.text("best", results=results, lead=first, n_bits=n_bits, **values)
+    for n, one in leads.items():
+        lengths.setdefault(one.best, []).append(str(n))
+    interval = _interval(first.low, first.high, metric, first.n_runs)
+    return PAGE.text(
+        "best",
+        results=results,
+        lead=first,
+        n_bits=n_bits,
+        lengths=lengths,
+        n_lengths=len(leads),
+        difference=f"{first.difference:+.3f}{interval and ' '}{interval}",
+        why="" if interval else why_not_shown([first.n_runs], shared),
+    )
 
 
-def _interval(own: Lead | PairedDifference, metric: str, n_runs: int, before: str = " ") -> str:
+def _interval(low: float, high: float, metric: str, n_runs: int) -> str:
     """Return the interval of a difference in brackets; empty if there is none, or it is not shown."""
-    low, high = map(float, shown_interval(own.low, own.high, n_runs, metric, difference=True))
-    return f"{before}[{low:.3f}, {high:.3f}]" if math.isfinite(low) else ""
+    low, high = map(float, shown_interval(low, high, n_runs, metric, difference=True))
+    return f"[{low:.3f}, {high:.3f}]" if math.isfinite(low) else ""
 
 
 def _main_table(results: Results) -> Table:
@@ -108,23 +117,19 @@ def _main_table(results: Results) -> Table:
     It has a row per hasher, the best first, and a column per code length.
     """
     rows = at(results.plain, metric=results.metric, **results.place)
-    lengths, digits, n_runs = sorted(rows["n_bits"].unique()), decimals(rows["std"]), rows["n_runs"]
-    is_tested = results.n_runs > 1 and len(rows) > len(lengths)
-    is_tested &= not math.isinf(results.shared(results.place["split"]))
-    lower = registry.METRICS.entry(results.metric).better == "lower"
-    rows = rows.assign(best=rows.groupby("n_bits")["mean"].transform("min" if lower else "max"))
-    order = rows.groupby("hasher", sort=False)["mean"].mean().sort_values(ascending=lower, kind="stable").index
-    cells, strong = [], set()
-    for down, hasher in enumerate(order):
-        of_length = {row.n_bits: row for row in at(rows, hasher=hasher).itertuples()}
-        means = [spread(of_length[n].mean, of_length[n].std, digits) if n in of_length else ABSENT for n in lengths]
-        cells.append([hasher, *means])
-        strong |= {(down, 1 + lengths.index(n)) for n, row in of_length.items() if row.mean == row.best}
+    digits, n_runs, is_lower = decimals(rows["std"]), rows["n_runs"], _is_lower(results.metric)
+    means = rows.pivot_table(index="hasher", columns="n_bits", values="mean", sort=False, dropna=False)
+    means = means.loc[means.mean(axis=1).sort_values(ascending=is_lower, kind="stable").index].sort_index(axis=1)
+    best = means.eq(means.min() if is_lower else means.max())
+    texts = rows.assign(text=[spread(*pair, digits) for pair in zip(rows["mean"], rows["std"], strict=True)])
+    texts = texts.pivot_table(index="hasher", columns="n_bits", values="text", aggfunc="first")
+    texts = texts.reindex_like(means).fillna(ABSENT)
+    is_tested = results.n_runs > 1 and len(means) > 1 and not math.isinf(results.shared(results.place["split"]))
     return PAGE.table(
         "answer-table",
-        cells,
-        header=["hasher", *(f"{n} bits" for n in lengths)],
-        strong=frozenset(strong),
+        [[str(hasher), *row] for hasher, *row in texts.itertuples()],
+        ["hasher", *(f"{n} bits" for n in means)],
+        cells(best),
         results=results,
         learned=results.trained_on(rows),
         over=f"mean ± sample standard deviation over {between(n_runs)} runs" if max(n_runs) > 1 else "one run",
@@ -137,18 +142,22 @@ def _main_table(results: Results) -> Table:
 
 def _differences(results: Results) -> list[Table]:
     """Return the paired differences of all hashers at the selection; [] if there is one hasher everywhere."""
-    own = at(results.run_scores, metric=results.metric, **results.combination)
-    scores = own.pivot_table(index="run", columns="hasher", values="value").dropna()
-    lower = registry.METRICS.entry(results.metric).better == "lower"
-    scores = scores[scores.mean().sort_values(ascending=lower, kind="stable").index]
-    shared = results.shared(results.place["split"])
+    metric, every = results.metric, at(results.run_scores, metric=results.metric)
+    if every.groupby([*PLACE, "n_bits"])["hasher"].nunique().max() < 2:
+        return []
+    scores = _by_run(at(every, **results.combination)).dropna()
+    scores = scores[scores.mean().sort_values(ascending=_is_lower(metric), kind="stable").index]
+    shared, names, n_runs = results.shared(results.place["split"]), [*map(str, scores)], len(scores)
     pairs = paired_differences(scores, shared=shared)
-    names, n_runs = [str(name) for name in scores], len(scores)
+    by_pair = {
+        (below, above): "\n".join(filter(None, [f"{pair.mean:+.3f}", _interval(pair.low, pair.high, metric, n_runs)]))
+        for (above, below), pair in pairs.items()
+    }
     table = PAGE.table(
         "differences",
-        [[one, *(_cell(pairs.get((other, one)), results.metric, n_runs) for other in names[:-1])] for one in names[1:]],
-        header=["hasher", *names[:-1]],
-        strong=frozenset((names.index(b) - 1, names.index(a) + 1) for (a, b), own in pairs.items() if own.p < _LEVEL),
+        [[one, *(by_pair.get((one, other), "") for other in names[:-1])] for one in names[1:]],
+        ["hasher", *names[:-1]],
+        frozenset((names.index(b) - 1, names.index(a) + 1) for (a, b), pair in pairs.items() if pair.p < _LEVEL),
         results=results,
         n_hashers=len(names),
         n_runs=n_runs,
@@ -157,15 +166,4 @@ def _differences(results: Results) -> list[Table]:
         confidence=CONFIDENCE,
         level=_LEVEL,
     )
-    every = at(results.run_scores, metric=results.metric)
-    return [table] if every.groupby([*PLACE, "n_bits"])["hasher"].nunique().max() > 1 else []
-
-
-def _cell(pair: PairedDifference | None, metric: str, n_runs: int) -> str:
-    """Return a difference, with its interval below it, if there is a finite one that is shown."""
-    return "" if pair is None else f"{pair.mean:+.3f}" + _interval(pair, metric, n_runs, "\n")
-
-
-def _scores(results: Results) -> "pd.DataFrame":
-    """Return every score of plain codes, by metric."""
-    return results.by_metric(results.plain)[["metric", *PLACE, "hasher", "n_bits", "mean", "std"]]
+    return [table]

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from protocol.report.description import PAGE, series_scales
-from protocol.report.figure import Figure, Section, listed
+from protocol.report.figure import PAGE, Figure, Section, listed, series_scales
 from protocol.report.results import Results
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import PLACE, at
@@ -66,20 +65,13 @@ def _by_convention(results: Results) -> Figure:
     scores = at(results.plain, **results.combination, metric=results.metric)
     best = str(scores.loc[scores["mean"].fillna(-1).idxmax(), "hasher"])
     named = at(rows, **results.place, named="yes").dropna(subset="value")
-    own, used = (
-        at(named, hasher=best),
-        named.pivot_table(index="hasher", columns="label", values="value").dropna(axis=1),
-    )
+    of_best = at(named, hasher=best)
+    used = named.pivot_table(index="hasher", columns="label", values="value").dropna(axis=1)
     pairs = list(itertools.combinations(used.index, 2))
-    return PAGE.figure(
-        "one-number",
-        rows,
-        results.place | {"hasher": best},
-        results=results,
-        ends=[own.loc[own["value"].idxmin()], own.loc[own["value"].idxmax()]] if len(own) else [],
-        n_pairs=len(pairs),
-        swapped=sum((used.loc[a] > used.loc[b]).any() and (used.loc[a] < used.loc[b]).any() for a, b in pairs),
-    )
+    values: dict[str, Any] = {"results": results, "n_pairs": len(pairs)}
+    values["ends"] = [of_best.loc[of_best["value"].agg(end)] for end in ("idxmin", "idxmax")] if len(of_best) else []
+    values["swapped"] = sum((used.loc[a] > used.loc[b]).any() and (used.loc[a] < used.loc[b]).any() for a, b in pairs)
+    return PAGE.figure("one-number", rows, results.place | {"hasher": best}, **values)
 
 
 def splits_compared_section(results: Results) -> Section | None:
@@ -96,11 +88,10 @@ def splits_compared_section(results: Results) -> Section | None:
     }
     difference = f"{first} minus {listed(others)}"
     figure = difference_figure("split-differences", results, rows, place, difference, sentences)
-    databases = [
-        (split, len(parts["database"]), int(np.isin(parts["train"], parts["database"]).sum()))
-        for split, parts in ((split, results.splits[split]) for split in splits)
-    ]
-    return PAGE.section("splits-compared", [PAGE.text("databases", databases=databases)], [figure], splits=splits)
+    databases = {split: results.splits[split]["database"] for split in splits}
+    trained = {split: int(np.isin(results.splits[split]["train"], databases[split]).sum()) for split in splits}
+    text = PAGE.text("databases", databases=[(split, len(databases[split]), trained[split]) for split in splits])
+    return PAGE.section("splits-compared", [text], [figure], splits=splits)
 
 
 def difference_figure(
@@ -116,29 +107,21 @@ def difference_figure(
     `difference` describes the column of this name in `rows`; those of several ``versus`` are side by side.
     """
     versus = list(dict.fromkeys(rows["versus"]))
-    scales = series_scales(versus) | {"by": "versus"}
+    chart = {"by": "versus", **series_scales(versus)}
     if len(versus) == 1:
-        scales = series_scales(results.hashers) | {"by": "hasher", "legend": None}
-    choices = {"metric": results.metric, **place}
-    return PAGE.figure(
-        name,
-        rows,
-        choices,
-        of="differences",
-        chart=scales | {"axis": f"{{metric}}: {difference}", "versus": {"domain": versus}},
-        sentences=sentences,
-        sentence=sentences[results.metric],
-        difference=difference,
-    )
+        chart = {"by": "hasher", **series_scales(results.hashers), "legend": None}
+    chart |= {"axis": f"{{metric}}: {difference}", "versus": {"domain": versus}}
+    values: dict[str, Any] = {"sentence": sentences[results.metric], "difference": difference, "sentences": sentences}
+    return PAGE.figure(name, rows, {"metric": results.metric, **place}, of="differences", chart=chart, **values)
 
 
 def paired(rows: "pd.DataFrame", std: "pd.Series", n_runs: "pd.Series", shared: Any) -> "pd.DataFrame":
     """Return rows with the interval ``low`` to ``high`` of their ``difference``, a mean over runs."""
     half = half_width(std, n_runs, shared=shared)
     rows = rows.assign(low=rows["difference"] - half, high=rows["difference"] + half)
-    for metric, own in rows.groupby("metric"):
-        ends = shown_interval(own["low"], own["high"], n_runs[own.index], str(metric), difference=True)
-        rows.loc[own.index, ["low", "high"]] = np.column_stack(ends)
+    for metric, rows_of in rows.groupby("metric"):
+        ends = shown_interval(rows_of["low"], rows_of["high"], n_runs[rows_of.index], str(metric), difference=True)
+        rows.loc[rows_of.index, ["low", "high"]] = np.column_stack(ends)
     return rows
 
 

@@ -1,13 +1,19 @@
-"""Precision and recall by cutoff, radius and code length, redundant bits, and lookups (RAMAP, figures 5 and 7)."""
+"""Precision and recall by cutoff, radius and code length, redundant bits, and lookups (RAMAP, figures 5 and 7).
 
-from collections.abc import Sequence
+Recall lost to binarisation has the nearest neighbours by the original vectors as the ground truth.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from protocol.checks import counted
 from protocol.evaluation.plots import LEAST_RECALL
-from protocol.report.description import PAGE, series_scales
 from protocol.report.examples import BALL, LOOKUP_ITEMS, LOOKUP_QUERIES
-from protocol.report.figure import Figure, Section
-from protocol.report.results import Results
+from protocol.report.figure import PAGE, Figure, Section, series_scales
+from protocol.report.results import Results, nearest_truths
+from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import PLACE, at
 
 if TYPE_CHECKING:
@@ -16,14 +22,16 @@ if TYPE_CHECKING:
 _AT = 100
 """The N that the sentence about precision quotes, or the nearest one."""
 _CELL = [*PLACE, "n_bits", "hasher"]
+TARGET = 0.95
+"""The share of the true nearest neighbours that rescoring should reach."""
+_GROUP = [*_CELL, "k", "c"]
 _EXTENSIONS = {"none": "plain", "same": "same", "different": "different"}
 
 
 def curves_section(results: Results) -> Section:
     """Return the figures of precision and recall, all but recall with the level of chance, and of empty balls."""
     n_runs = at(results.table["curves"], **results.combination)["n_runs"]
-    figures = [_top(results, "precision", _AT), _top(results, "recall", None), _pr_curve(results)]
-    figures.append(_empty(results))
+    figures = [_top(results, "precision", _AT), _top(results, "recall", None), _pr_curve(results), _empty(results)]
     return PAGE.section("curves", [PAGE.text("curves", n_runs=list(n_runs))], figures)
 
 
@@ -74,7 +82,7 @@ def _pr_rows(results: Results) -> "pd.DataFrame":
     return rows.drop_duplicates([*_CELL, "precision", "recall"])  # radii without a further item give the same point
 
 
-def _figure(name: str, results: Results, rows: "pd.DataFrame", choices: dict[str, Any], **values: Any) -> Figure:
+def _figure(name: str, results: Results, rows: "pd.DataFrame", choices: Mapping[str, Any], **values: Any) -> Figure:
     return PAGE.figure(name, rows, choices, chart=series_scales(results.hashers), results=results, **values)
 
 
@@ -82,7 +90,7 @@ def _top(results: Results, metric: str, cutoff: int | None) -> Figure:
     """Return precision or recall of the top N; the sentence quotes the N nearest to `cutoff`, or else the largest."""
     rows = results.once(_top_rows, metric)
     here = at(rows, **results.combination)
-    n = here["N"].max() if cutoff is None else min(here["N"].unique(), key=lambda own: abs(own - cutoff))
+    n = here["N"].max() if cutoff is None else min(here["N"].unique(), key=lambda other: abs(other - cutoff))
     best = at(here, N=n).sort_values(metric, ascending=False, kind="stable").iloc[0]
     return _figure(f"{metric}-at-n", results, rows, results.combination, n=n, best=best)
 
@@ -96,32 +104,36 @@ def _pr_curve(results: Results) -> Figure:
     return _figure("pr-curves", results, rows, results.combination, best=best, least=LEAST_RECALL)
 
 
-def _without_truth(results: Results) -> dict[str, Any]:
-    """Return the selection without its ground truth, on which neither balls nor buckets depend."""
-    return {column: value for column, value in results.combination.items() if column != "ground_truth"}
+def _of_codes(
+    results: Results, rows: "pd.DataFrame", *columns: str
+) -> "tuple[pd.DataFrame, dict[str, Any], pd.DataFrame]":
+    """Return some columns of rows, the selection without its ground truth, and the selected rows.
+
+    Neither balls nor buckets depend on the ground truth.
+    """
+    choices = {column: value for column, value in results.combination.items() if column != "ground_truth"}
+    rows = rows[[*choices, "hasher", *columns]]
+    return rows, choices, at(rows, **choices)
 
 
 def _empty(results: Results) -> Figure:
-    columns = ["feature", "split", "n_bits", "hasher", "radius", "value"]
-    truth, choices = results.place["ground_truth"], _without_truth(results)
-    rows = at(results.table["radii"], metric="empty", extension="none", ground_truth=truth)[columns]
-    here = at(rows, **choices, radius=BALL)
+    radii = at(results.table["radii"], metric="empty", extension="none", ground_truth=results.place["ground_truth"])
+    rows, choices, here = _of_codes(results, radii, "radius", "value")
+    here = at(here, radius=BALL)
     most, fewest = here.loc[here["value"].idxmax()], here.loc[here["value"].idxmin()]
     return _figure("empty-balls", results, rows, choices, radius=BALL, most=most, fewest=fewest)
 
 
 def _sizes(results: Results) -> Figure:
-    rows = results.table["buckets"][["feature", "split", "n_bits", "hasher", "rank", "items", "n_buckets"]]
-    choices = _without_truth(results)
-    here = at(rows, **choices).drop_duplicates("hasher")
+    rows, choices, here = _of_codes(results, results.table["buckets"], "rank", "items", "n_buckets")
+    here = here.drop_duplicates("hasher")
     fullest = here.loc[here["items"].idxmax()]
     return _figure("bucket-sizes", results, rows, choices, n_buckets=list(here["n_buckets"]), fullest=fullest)
 
 
 def _times(results: Results) -> Figure:
-    rows = results.table["lookups"][["feature", "split", "n_bits", "hasher", "radius", "codes", "milliseconds"]]
-    choices = _without_truth(results)
-    mean = at(rows, **choices).groupby("radius")[["codes", "milliseconds"]].mean()
+    rows, choices, here = _of_codes(results, results.table["lookups"], "radius", "codes", "milliseconds")
+    mean = here.groupby("radius")[["codes", "milliseconds"]].mean()
     values = {"radius": mean.index.max(), "first": mean.iloc[0], "last": mean.iloc[-1]}
     return _figure("lookup-times", results, rows, choices, n_queries=LOOKUP_QUERIES, n_items=LOOKUP_ITEMS, **values)
 
@@ -143,11 +155,10 @@ def _extended(results: Results) -> "pd.DataFrame":
     rows, cell = at(results.table["radii"], metric="RAMAP"), [*PLACE, "hasher", "n_bits"]
     rows = rows.merge(rows[rows["extension"] != "none"][cell].drop_duplicates(), on=cell)
     added = rows["extension_bits"].map(lambda bits: f" +{bits}" if bits else "")
-    rows = rows.assign(
-        codes=rows["extension"].map(_EXTENSIONS) + added, rank=rows["extension"].map([*_EXTENSIONS].index)
-    )
-    rows = results.ordered(rows.sort_values(["rank", "extension_bits"], kind="stable"))
-    return rows[[*cell, "codes", "radius", "value"]]
+    ranks = rows["extension"].map([*_EXTENSIONS].index)
+    rows = rows.assign(codes=rows["extension"].map(_EXTENSIONS) + added, rank=ranks)
+    rows = rows.sort_values(["rank", "extension_bits"], kind="stable")
+    return results.ordered(rows)[[*cell, "codes", "radius", "value"]]
 
 
 def extensions_section(results: Results) -> Section | None:
@@ -176,3 +187,94 @@ def appendix_section(results: Results) -> Section:
     """Return the bucket sizes, the time of an inverted index, and the run time of each stage if it was measured."""
     figures = [_sizes(results), _times(results), *results.once(_seconds_by_stage)]
     return PAGE.section("appendix", [PAGE.text("appendix")], figures)
+
+
+def binarisation_section(results: Results) -> Section | None:
+    """Return the recall by hasher and size, and after rescoring; None without such a ground truth and metrics."""
+    runs = results.once(shares)
+    if runs.empty:
+        return None
+    means = with_intervals(runs)
+    place = _place(results, means)
+    why = why_not_shown(means["n_runs"], runs["shared"].max())
+    text = [_answer(means, place), PAGE.text("binarisation-meaning", why=why)]
+    return PAGE.section("binarisation", text, [_rescoring(results, means, place)])
+
+
+def _answer(means: "pd.DataFrame", place: Mapping[str, Any]) -> str:
+    """Return in words which hasher finds the largest share at each size, for one feature, ground truth and split."""
+    here = at(means, **{column: place[column] for column in PLACE}, c=1).sort_values("mean", kind="stable")
+    best = here.drop_duplicates("n_bits", keep="last").sort_values("n_bits", ascending=False)
+    shares = [
+        f"{row.mean:.1%} with {counted(-(-row.n_bits // 8), 'byte')} ({row.n_bits} bits) by {row.hasher}"
+        for row in best.itertuples()
+    ]
+    k, n_runs = int(best["k"].iloc[0]), int(best["n_runs"].max())
+    return PAGE.text("binarisation", k=k, shares=shares, place=place, n_runs=n_runs)
+
+
+def shares(results: Results) -> "pd.DataFrame":
+    """Return the share of the K true nearest neighbours that is found, by place, hasher, run, K and c.
+
+    A row is P@K or neighbours@K (c = 1), or R@N, with N a multiple of K (c = N / K), or 1-recall@K where K is 1; the
+    relevant items are the K nearest neighbours. ``shared`` is `protocol.scores.statistics.shared_variance` of the runs.
+    """
+    scores = results.run_scores
+    nearest = {results.shown("ground_truth", name): k for name, k in nearest_truths(results.config).items()}
+    k = scores["ground_truth"].map(nearest)
+    c = [_factor(*pair) for pair in zip(scores["metric"], k, strict=True)]
+    rows = scores.assign(k=k, c=c).dropna(subset="c").astype({"k": int, "c": int})
+    rows = rows.assign(shared=rows["split"].map(results.shared).astype(float))
+    columns = [*_GROUP, "run"]
+    return results.ordered(rows)[[*columns, "value", "shared"]].drop_duplicates(columns, ignore_index=True)
+
+
+def _factor(metric: str, k: int) -> float:
+    """Return the factor of rescoring to which a metric corresponds; NaN for other metrics.
+
+    Examples
+    --------
+    >>> [_factor(name, 10) for name in ("P@10", "neighbours@10", "R@40", "R@10", "R@15", "P@20", "mAP")]
+    [1, 1, 4, nan, nan, nan, nan]
+    >>> _factor("1-recall@4", 1)
+    4
+    """
+    match = re.fullmatch("(P|neighbours|R|1-recall)@([0-9]+)", metric)
+    if match is None:
+        return math.nan
+    kind, n = match[1], int(match[2])
+    if kind in ("P", "neighbours"):
+        return 1 if n == k else math.nan
+    is_rescored = n % k == 0 and n > k and (kind == "R" or k == 1)
+    return n // k if is_rescored else math.nan
+
+
+def with_intervals(runs: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the mean, interval and number of runs of each share; the interval is NaN for a single run."""
+    groups = runs.groupby([*_GROUP, "shared"], sort=False)["value"]
+    means = groups.agg(mean="mean", std="std", n_runs="size").reset_index()
+    half = half_width(means["std"], means["n_runs"], shared=means.pop("shared"))
+    low, high = shown_interval(means["mean"] - half, means["mean"] + half, means["n_runs"], "neighbours@1")
+    return means.assign(low=low, high=high)
+
+
+def _place(results: Results, means: "pd.DataFrame") -> dict[str, Any]:
+    """Return the selection; a value without these shares is replaced by the first that has them, as on the page."""
+    place = {}
+    for column, value in (results.combination).items():
+        place[column] = value if (means[column] == value).any() else means[column].iloc[0]
+        means = means[means[column] == place[column]]
+    return place
+
+
+def _rescoring(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -> Figure:
+    """Return the figure of rescoring; its sentence has the factor with which each hasher reaches the target."""
+    here = at(means, **place)
+    most = int(here["c"].max())
+    factors: dict[int, list[str]] = {}
+    for hasher, points in here.groupby("hasher", sort=False):
+        reached = points[points["mean"] >= TARGET]["c"]
+        factors.setdefault(most + 1 if reached.empty else int(reached.min()), []).append(hasher)
+    values = {"most": most, "k": int(here["k"].iloc[0]), "target": TARGET, "place": place}
+    values["factors"] = {f"more than {most}" if c > most else c: factors[c] for c in sorted(factors)}
+    return _figure("rescoring", results, means.drop(columns=["k", "std"]), place, **values)

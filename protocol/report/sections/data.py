@@ -1,5 +1,9 @@
-"""The data and its splits: their layout, findings of the audit, and near-duplicates."""
+"""The data and its splits: their layout, findings of the audit, near-duplicates, and retrieved items.
 
+The images nearest to some queries are those of mLGAP, figure 7.
+"""
+
+import base64
 import itertools
 from collections import Counter
 from collections.abc import Mapping
@@ -11,43 +15,36 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.checks import counted
-from protocol.report.description import PAGE
-from protocol.report.figure import Figure, Section
+from protocol.report.figure import PAGE, Figure, Section
 from protocol.report.results import Results
 from protocol.report.sections.conventions import difference_figure, paired
 from protocol.scores.statistics import why_not_shown
 from protocol.scores.summary import PLACE, at
 from protocol.styles import COLOURS
 
-WORDS = MappingProxyType(
-    {
-        "query": "test queries",
-        "database": "database",
-        "train": "training set",
-        "validation_query": "validation queries",
-        "validation_database": "validation database",
-    }
-)
+_TEST_WORDS = {"query": "test queries", "database": "database", "train": "training set"}
+_VALIDATION_WORDS = {"validation_query": "validation queries", "validation_database": "validation database"}
+WORDS = MappingProxyType(_TEST_WORDS | _VALIDATION_WORDS)
 _TEST, _OTHERS = ("query", "database"), ("validation_query", "validation_database", "train")
 _WHOLE, _NONE = "whole dataset", "in no partition"
 _ROLES = MappingProxyType({"ranked": COLOURS[2], "not ranked": COLOURS[9]})
 """The colours of items in the database and of all others."""
 _ROW = 26
-_OF_FINDINGS = ("severity", "finding", "consequence", "fix", "treatment")
+TILE = 48  # pixels
+_OF_FINDINGS = ["severity", "finding", "consequence", "fix", "treatment"]
 """The columns by which findings are counted once, in the table and in the status line."""
 
 
 def partitions_section(results: Results) -> Section:
     """Return the layout of each split, with the sizes of its partitions, and the audit's findings."""
     findings = results.findings
-    numbers = _distinct(findings).groupby("severity").size().items()
+    numbers = findings.drop_duplicates(_OF_FINDINGS).groupby("severity").size().items()
     kinds = [counted(n, "informational finding" if kind == "information" else kind) for kind, n in numbers]
     text = [PAGE.text("findings", parts=kinds) if kinds else PAGE.text("no-findings")]
-    columns = [name for name in _OF_FINDINGS if name in findings]
-    groups = findings.fillna("").groupby(columns, sort=True).agg(files=("file", "size"), most=("count", "max"))
+    groups = findings.fillna("").groupby(_OF_FINDINGS).agg(files=("file", "size"), most=("count", "max"))
     rows = [[*kind, str(files), f"{most:,}"] for *kind, files, most in groups.reset_index().itertuples(index=False)]
-    header = [*columns, "files", "largest number of items"]
-    tables = [PAGE.table("findings", rows, header=header, n_labels=len(columns))] if rows else []
+    header = [*_OF_FINDINGS, "files", "largest number of items"]
+    tables = [PAGE.table("findings", rows, header)] if rows else []
     return PAGE.section("partitions", text, layouts(results.splits, len(results.items["ids"])), tables)
 
 
@@ -72,20 +69,15 @@ def layouts(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int)
         rows, roles = list(dict.fromkeys(boxes["row"])), [role for role in _ROLES if role in set(boxes["role"])]
         scale = {"domain": roles, "range": [_ROLES[role] for role in roles]}
         train = parts.get("train", np.empty(0, dtype=np.int64))
-        figures.append(
-            PAGE.figure(
-                f"layout-{'-'.join(name.split())}",
-                boxes,
-                of="layout",
-                chart={"height": _ROW * len(rows), "items": [0, n_items], "rows": rows, "roles": scale},
-                name_of_split=name,
-                n_trained=len(train),
-                both=int(np.isin(train, parts["database"]).sum()),
-                n_queries=len(parts["query"]),
-                n_database=len(parts["database"]),
-                n_items=n_items,
-            )
-        )
+        sizes: dict[str, Any] = {
+            "n_trained": len(train),
+            "n_queries": len(parts["query"]),
+            "n_database": len(parts["database"]),
+        }
+        sizes |= {"both": int(np.isin(train, parts["database"]).sum()), "n_items": n_items}
+        chart = {"height": _ROW * len(rows), "items": [0, n_items], "rows": rows, "roles": scale}
+        file = f"layout-{'-'.join(name.split())}"
+        figures.append(PAGE.figure(file, boxes, of="layout", chart=chart, name_of_split=name, **sizes))
     return figures
 
 
@@ -144,10 +136,10 @@ class Status(NamedTuple):
 def status(results: Results) -> list[Status]:
     """Return what a reader must know first: findings of the audit, undefined scores, and doubtful parts."""
     lines = []
-    distinct = _distinct(results.findings)
+    distinct = results.findings.drop_duplicates(_OF_FINDINGS)
     for level in ("error", "warning"):
         if n := int((distinct["severity"] == level).sum()):
-            lines.append(Status(PAGE.text("status-audit", found=counted(n, level)), "table-findings", level))
+            lines.append(Status(PAGE.text("status-audit", findings=counted(n, level)), "table-findings", level))
     shares = at(results.table["curves"], metric="without_relevant")
     for worst in shares[shares["value"] > 0].nlargest(1, "value").itertuples():
         lines.append(Status(PAGE.text("status-undefined", worst=worst), "meanings", "warning"))
@@ -158,36 +150,21 @@ def status(results: Results) -> list[Status]:
     return lines or [Status(PAGE.text("status-fine"), "partitions", "fine")]
 
 
-def _distinct(findings: Any) -> Any:
-    """Return the first finding of each row of the table, in which all files with the same finding share a row."""
-    return findings.drop_duplicates([name for name in _OF_FINDINGS if name in findings])
-
-
 def duplicates_section(results: Results) -> Section | None:
-    """Return the largest changes of scores and all changes of ranks; None if no judged pairs are known."""
-    if results.duplicates is None:
+    """Return the largest change of the scores, and how many ranks change; None if no judged pairs are known."""
+    table = None if results.duplicates is None else results.ordered(results.duplicates)
+    if table is None or (rows := at(table, metric=results.metric)).empty:
         return None
-    table = results.ordered(results.duplicates)
-    is_main = table["metric"] == results.metric
-    rows, others = table[is_main], table[~is_main]
-    if rows.empty:
-        return None
-    cells = [
-        dict(zip(PLACE, key, strict=True))
-        | {"n_affected": own["n_affected"].mean(), "n_queries": own["n_queries"].mean()}
-        | {"largest": _largest(own), "moves": _changed(own).to_dict("records")}
-        for key, own in rows.groupby(list(PLACE), sort=False)
-    ]
-    largest, changed = _largest(rows), _changed(others)
-    values = {"metric": results.metric, "n": len(rows), "moves": len(_changed(rows)), "largest": largest}
-    text = [
-        PAGE.text("duplicates-undefined", metric=results.metric)
-        if largest is None
-        else PAGE.text("duplicates", **values, place=", ".join(str(largest[name]) for name in PLACE)),
-        PAGE.text("duplicates-others", n=len(others), moves=len(changed), metrics=dict.fromkeys(changed["metric"])),
-    ]
-    figures = [_differences(results, table)] if largest is not None else []
-    return PAGE.section("duplicates", text, figures, [PAGE.table("duplicates", cells, metric=results.metric)])
+    sizes, others = rows["difference"].abs(), table[table["metric"] != results.metric]
+    if sizes.isna().all():
+        text, figures = PAGE.text("duplicates-undefined", metric=results.metric), []
+    else:
+        figures, largest = [_differences(results, table)], rows.loc[sizes.idxmax()]
+        values = {"metric": results.metric, "n": len(rows), "moves": len(_changed(rows)), "largest": largest}
+        text = PAGE.text("duplicates", **values, place=", ".join(str(largest[name]) for name in PLACE))
+    changed = _changed(others)
+    values = {"n": len(others), "moves": len(changed), "metrics": dict.fromkeys(changed["metric"])}
+    return PAGE.section("duplicates", [text, PAGE.text("duplicates-others", **values)], figures)
 
 
 def _differences(results: Results, table: Any) -> Figure:
@@ -202,13 +179,64 @@ def _differences(results: Results, table: Any) -> Figure:
     return difference_figure("duplicate-differences", results, rows, results.combination, difference, sentences)
 
 
-def _largest(rows: Any) -> Any:
-    """Return the row with the largest change; None if no change is defined."""
-    sizes = rows["difference"].abs()
-    return None if sizes.isna().all() else rows.loc[sizes.idxmax()]
-
-
 def _changed(rows: Any) -> Any:
     """Return the rows whose rank changes without these queries."""
     ranks = rows[["rank_all", "rank_without"]].dropna()
     return rows.loc[ranks.index[ranks["rank_all"] != ranks["rank_without"]]]
+
+
+def retrieved_section(results: Results) -> Section | None:
+    """Return the nearest items of a few queries under the best and the worst hasher; None without images."""
+    if results.images is None:
+        return None
+    default = results.select({})
+    if results.combination != default.combination:
+        text = PAGE.text("retrieved-elsewhere", results=default)
+        return PAGE.section("retrieved", [text], context={"searches": []})
+    rows = at(results.table["retrieved"], **results.place)
+    by_hasher = {hasher: at(rows, hasher=hasher) for hasher in _extremes(results)}
+    searches = [
+        {"hasher": hasher, "queries": [_query(results, nearest) for _, nearest in rows.groupby("query")]}
+        for hasher, rows in by_hasher.items()
+    ]
+    shares = {hasher: rows["relevant"].mean() for hasher, rows in by_hasher.items()}
+    sentence = PAGE.text("retrieved", results=results, shares=shares)
+    return PAGE.section("retrieved", [sentence], context={"searches": searches})
+
+
+def _extremes(results: Results) -> list[str]:
+    """Return the hashers with the best and the worst score."""
+    rows = at(results.plain, **results.combination, metric=results.metric).fillna({"mean": -1})
+    ranked = rows.sort_values("mean", ascending=False, kind="stable")["hasher"]
+    return list(dict.fromkeys([ranked.iloc[0], ranked.iloc[-1]]))
+
+
+def _query(results: Results, rows: Any) -> dict[str, Any]:
+    groups = []
+    for distance, nearest in rows.groupby("distance", sort=True):
+        pairs = zip(nearest["item"], nearest["relevant"].astype(bool), strict=True)
+        items = [_shown(results, item) | {"relevant": relevant} for item, relevant in pairs]
+        groups.append({"distance": distance, "at_distance": int(nearest["at_distance"].iloc[0]), "items": items})
+    return _shown(results, int(rows["query"].iloc[0])) | {"groups": groups}
+
+
+def _shown(results: Results, number: int) -> dict[str, str]:
+    """Return an item's image, and its classes or its id."""
+    image, labels = results.images[number : number + 1][0], results.items.get("labels")
+    if labels is None:
+        return {"png": _png(image), "name": str(results.items["ids"][number].decode())}
+    names = np.flatnonzero(labels[number]) if labels.ndim == 2 else labels[number : number + 1]
+    return {"png": _png(image), "name": ", ".join(results.class_names[name] for name in names.tolist()) or "no class"}
+
+
+def _png(image: NDArray[np.uint8]) -> str:
+    """Return an image as base64: its longer side has at most `TILE` pixels, and those of small images stay squares."""
+    import cv2
+
+    height, width = image.shape[:2]
+    scale = min(1, TILE / max(height, width))
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    small: Any = cv2.resize(image, size, interpolation=cv2.INTER_AREA) if scale < 1 else image
+    if small.ndim == 3:
+        small = np.ascontiguousarray(small[..., ::-1])
+    return base64.b64encode(cv2.imencode(".png", small, [cv2.IMWRITE_PNG_COMPRESSION, 9])[1].tobytes()).decode()

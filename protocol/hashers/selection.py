@@ -1,16 +1,22 @@
-"""The points of a grid, the choice among them, and the table of their scores."""
+"""Selection of a hasher's options from a grid, by scores on the validation partitions (Moran 2016, section 3.5)."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from protocol import codes, registry
 from protocol.checks import ProtocolError
+from protocol.counting import count
+from protocol.hashers.base import Hasher
+from protocol.metrics import mean
 from protocol.provenance import storage
 from protocol.scores.tables import DIGITS, write_csv
+from protocol.truth.relevance import Relevance
 
 _COMBINATION = ("dataset", "feature", "ground_truth", "sample", "run", "hasher")
 COLUMNS = (*_COMBINATION, "n_bits", "metric", "options", "default", "chosen", "score")
@@ -61,13 +67,90 @@ def best(scores: ArrayLike) -> int:
     return int(np.nanargmax(values))
 
 
+@dataclass(frozen=True)
+class Validation:
+    """The data and the metric by which all points are scored.
+
+    Parameters
+    ----------
+    query : ndarray of float32, shape (n, d)
+        Vectors of the validation queries.
+    database : ndarray of float32, shape (n, d)
+        Vectors of the database items that they rank; their dimension may differ from that of the queries.
+    relevance : Relevance
+        The ground truth of these queries and this database.
+    metric : str
+        The name of a registered metric to maximise, with numbers in place of K and R.
+    undefined : {"zero", "drop"}, default="zero"
+        The treatment of undefined values.
+    """
+
+    query: NDArray[np.float32]
+    database: NDArray[np.float32]
+    relevance: Relevance
+    metric: str
+    undefined: str = "zero"
+
+    def score(self, model: Hasher, *, calls: int = 1) -> float:
+        """Return the mean metric of a fitted model over the validation queries; NaN if it is undefined for all of them.
+
+        `calls` is the number of models that will be scored. As in `protocol.counting.count`, it only affects the speed.
+        """
+        query = codes.pack(model.transform(self.query))
+        database = codes.pack(model.transform_database(self.database))
+        counts = count(query, database, model.n_bits, {"": self.relevance}, calls=calls)[""]
+        return mean(registry.get("metric", self.metric)(counts, undefined=self.undefined))
+
+
+def search(
+    hasher: Callable[..., Any],
+    points: Sequence[Mapping[str, Any]],
+    training: Any,
+    validation: Validation,
+    *,
+    seeds: Mapping[int, int],
+    options: Mapping[str, Any],
+) -> dict[int, list[float]]:
+    """Return the validation scores of all points, in their order, for each code length.
+
+    Parameters
+    ----------
+    hasher : callable
+        The hasher's class.
+    points : sequence of mapping
+        The options that are searched.
+    training : TrainingSet or ndarray of float32, shape (n, d)
+        The data on which every point is fitted.
+    validation : Validation
+    seeds : mapping of int to int
+        The seed for each code length; all points share it.
+    options : mapping
+        The hasher's other options.
+
+    Raises
+    ------
+    ProtocolError
+        If a point can't be fitted. The message gives the point, the code length and the reason.
+    """
+    scores: dict[int, list[float]] = {}
+    for n_bits, seed in seeds.items():
+        scores[n_bits] = []
+        for point in points:
+            try:
+                model = hasher(n_bits=n_bits, seed=seed, **options, **point).fit(training)
+            except ProtocolError as error:
+                raise ProtocolError(f"grid point {described(point)} at {n_bits} bits: {error}") from error
+            scores[n_bits].append(validation.score(model, calls=len(seeds) * len(points)))
+    return scores
+
+
 def selection_provenance(
     hasher: Callable[..., Any],
     grid: Sequence[Mapping[str, Any]],
     scores: Mapping[int, ArrayLike],
     made_of: Mapping[int, Mapping[str, Any]],
     *,
-    place: Mapping[str, Any],
+    combination: Mapping[str, Any],
     options: Mapping[str, Any],
     inputs: Mapping[str, str | Path],
 ) -> dict[str, Any]:
@@ -83,7 +166,7 @@ def selection_provenance(
         For each code length, the scores of all points.
     made_of : mapping of int to mapping
         As for `protocol.provenance.reuse.unchanged`.
-    place : mapping
+    combination : mapping
         The dataset, feature, sample, run, hasher and criterion.
     options : mapping
         The options of the hasher that were not searched.
@@ -92,7 +175,7 @@ def selection_provenance(
     defaults = hasher().get_params()
     return storage.provenance(
         "selection",
-        parameters={**place, "n_bits": sorted(scores), "options": dict(options)},
+        parameters={**combination, "n_bits": sorted(scores), "options": dict(options)},
         inputs=inputs,
         points=list(grid),
         default={option: defaults[option] for option in grid[0]},
@@ -112,10 +195,10 @@ def write_table(path: str | Path, selections: Iterable[str | Path]) -> None:
 
 
 def _rows(path: str | Path) -> Iterator[tuple[Any, ...]]:
-    provenance, found = storage.read_provenance(path), storage.grouped(storage.read(path))
+    provenance, scored = storage.read_provenance(path), storage.grouped(storage.read(path))
     parameters = provenance["parameters"]
     combination = tuple(parameters[name] for name in _COMBINATION)
-    for n_bits, arrays in found.items():
+    for n_bits, arrays in scored.items():
         for point, score in zip(provenance["points"], arrays["scores"], strict=True):
             marks = (point == provenance["default"], point == provenance["chosen"][n_bits])
             yield (*combination, int(n_bits), parameters["metric"], described(point), *marks, DIGITS % score)

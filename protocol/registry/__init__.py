@@ -1,0 +1,262 @@
+"""The registries of plug-ins, one for each kind, with the records and options that declare the plug-ins.
+
+A plug-in is one file in the package of its kind, or in a sub-package, with one decorator; there is no list to edit.
+The user's own plug-ins are files in a folder of their own, see `protocol.registry.folders`. A file of the user that
+can't be imported is an error, with its name and line.
+
+The name of a metric may contain placeholders: ``mAP@K[all]`` is requested as ``mAP@1000[all]``, ``precision@rR`` as
+``precision@r2``, ``F_beta@rR`` as ``F0.5@r2``; `get` then binds ``cutoff=1000``, ``radius=2``, ``beta=0.5``.
+"""
+
+import difflib
+import functools
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+from typing import Any, Generic, TypeVar
+
+from protocol.checks import ProtocolError, one_of
+from protocol.registry import folders
+from protocol.registry.options import Check, Configurable, Count, NotNegative, Positive, at_least, choice  # noqa: F401
+from protocol.registry.records import (
+    RECORDS,
+    DatasetRecord,
+    FeatureRecord,
+    GroundTruthRecord,
+    HasherRecord,
+    MetricRecord,
+    QuantiserRecord,
+    Record,
+    SplitRecord,
+)
+
+_PACKAGE = Path(__file__).parents[1]
+# The placeholders in registered names, with a pattern of the requested number; the group's name is the keyword.
+_NUMBERS = {
+    "@K": "@(?P<cutoff>[1-9][0-9]*)",
+    "@rR": "@r(?P<radius>[0-9]+)",
+    "F_beta": "F(?P<beta>[0-9]+(?:[.][0-9]+)?)",
+}
+R = TypeVar("R", bound=Record, covariant=True)
+
+
+class Registry(Generic[R]):
+    """The plug-ins of one kind, which are found when they are first requested."""
+
+    def __init__(self, record: type[R]) -> None:
+        self.kind, self.package = record.kind, record.package
+        self._scanned = False
+
+    @property
+    def records(self) -> dict[str, Any]:
+        """The records that have been registered so far, by name."""
+        return RECORDS[self.kind]
+
+    def entries(self) -> Iterator[R]:
+        """Yield the records, sorted by name."""
+        self._scan()
+        yield from (self.records[name] for name in sorted(self.records))
+
+    def _scan(self) -> None:
+        if not self._scanned:
+            _import_below(importlib.import_module(f"protocol.{self.package}"))
+            self._scanned = True
+        folders.import_files()
+
+    def names(self) -> list[str]:
+        """Return the names, sorted."""
+        return [record.name for record in self.entries()]
+
+    def find(self, name: str) -> tuple[R, dict[str, float]]:
+        """Return a record and the numbers in the requested name; raises the errors of `get`.
+
+        Most plug-ins are in a file of their name and are found without a scan.
+        """
+        if name not in self.records and name.isidentifier() and not self._scanned:
+            for path in sorted((_PACKAGE / self.package).rglob(f"{name}.py")):
+                parts = path.relative_to(_PACKAGE.parent).with_suffix("").parts
+                if not any(part.startswith("_") for part in parts):
+                    importlib.import_module(".".join(parts))
+        folders.import_files()
+        record = self.records.get(name)
+        if record is None or record.module.startswith(folders.PLUGINS.__name__):  # the package may have the name too
+            self.check(name)
+        return self.records[name], {}
+
+    def check(self, name: str, also: Iterable[str] = ()) -> None:
+        """Raise ProtocolError if no plug-in is called `name`; the names in `also` are allowed."""
+        known = {*self.names(), *also}
+        one_of(name, known, self.kind.replace("_", " "), listing=f"protocol list {self.kind}s")
+
+    def entry(self, name: str) -> R:
+        """Return the record of the plug-in called `name`. Raises the errors of `get`."""
+        return self.find(name)[0]
+
+
+def _import_below(package: ModuleType) -> None:
+    """Import every public module of a package and of its public sub-packages."""
+    for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda module: module.name):
+        if not module.name.startswith("_"):
+            imported = importlib.import_module(f"{package.__name__}.{module.name}")
+            if module.ispkg:
+                _import_below(imported)
+
+
+class _MetricRegistry(Registry[MetricRecord]):
+    """The metrics, whose registered names have placeholders for the numbers in requested names."""
+
+    def find(self, name: str) -> tuple[MetricRecord, dict[str, float]]:
+        """Return the record whose name, with numbers in place of K, R and beta, is the requested one."""
+        self._scan()
+        for registered in sorted(self.records):  # F1@rR before F_beta@rR
+            if match := _pattern(registered).fullmatch(name):
+                texts = match.groupdict().items()
+                numbers = {keyword: int(text) if text.isdigit() else float(text) for keyword, text in texts}
+                return self.records[registered], numbers
+        if name in self.records:  # a name with placeholders
+            return self.records[name], {}
+        raise self._unknown(name)
+
+    def _unknown(self, name: str) -> ProtocolError:
+        """Return the error for an unknown metric; the suggested names have the numbers that were requested."""
+        names = [(other, record.name) for record in self.records.values() for other in (*record.synonyms, record.name)]
+        known = {_with_numbers_of(name, other).casefold(): _with_numbers_of(name, metric) for other, metric in names}
+        request = re.sub("@k *= *", "@", name.casefold())
+        variants = [key for key in known if key.startswith((f"{request}[", f"{request}@"))]
+        near = [request] if request in known else variants or difflib.get_close_matches(request, known, n=1)
+        hint = f" Did you mean {' or '.join(repr(known[key]) for key in near[:3])}?" if near else ""
+        return ProtocolError(f"Unknown metric {name!r}.{hint} `protocol list metrics` lists all {len(self.records)}.")
+
+
+def _with_numbers_of(request: str, name: str) -> str:
+    """Return a name with the numbers of a requested name, or those of an example, in place of K, R and beta."""
+    number, beta = re.search("@.*?([1-9][0-9]*)", request), re.match("[fF]([0-9]+(?:[.][0-9]+)?)@", request)
+    numbers = {"@K": f"@{number[1] if number else 1000}", "@rR": f"@r{number[1] if number else 2}"}
+    numbers["F_beta"] = f"F{beta[1] if beta else 2}"
+    return re.sub("|".join(numbers), lambda mark: numbers[mark[0]], name)
+
+
+@functools.cache
+def _pattern(name: str) -> re.Pattern[str]:
+    """Return the regular expression that matches requests for a registered name, with the numbers as named groups."""
+    pattern = re.escape(name)
+    for mark, number in _NUMBERS.items():
+        pattern = pattern.replace(mark, number)
+    return re.compile(pattern)
+
+
+DATASETS, FEATURES, GROUND_TRUTHS = Registry(DatasetRecord), Registry(FeatureRecord), Registry(GroundTruthRecord)
+SPLITS, HASHERS, METRICS = Registry(SplitRecord), Registry(HasherRecord), _MetricRegistry(MetricRecord)
+QUANTISERS = Registry(QuantiserRecord)
+REGISTRIES: dict[str, Registry[Record]] = {
+    registry.kind: registry for registry in (DATASETS, FEATURES, GROUND_TRUTHS, SPLITS, HASHERS, QUANTISERS, METRICS)
+}
+"""The registry of each kind of plug-in."""
+PACKAGES = MappingProxyType({kind: registry.package for kind, registry in REGISTRIES.items()})
+"""The package of each kind of plug-in."""
+
+
+def _of(kind: str) -> Registry[Record]:
+    return REGISTRIES[one_of(kind, PACKAGES, "kind")]
+
+
+def entries(kind: str) -> Iterator[Record]:
+    """Yield the records of a kind's plug-ins, sorted by name."""
+    return _of(kind).entries()
+
+
+def entry(kind: str, name: str) -> Record:
+    """Return the record of the plug-in called `name`. Raises the errors of `get`."""
+    return _of(kind).entry(name)
+
+
+def user_plugins() -> list[Record]:
+    """Return the records of the user's own plug-ins."""
+    records = (record for registry in REGISTRIES.values() for record in registry.entries())
+    return [record for record in records if record.module.startswith(f"{folders.PLUGINS.__name__}.")]
+
+
+def names(kind: str) -> list[str]:
+    """Return the names of a kind's plug-ins, sorted.
+
+    Parameters
+    ----------
+    kind : {"dataset", "feature", "ground_truth", "hasher", "metric", "quantiser", "split"}
+
+    Raises
+    ------
+    ProtocolError
+        If there is no such kind.
+
+    Examples
+    --------
+    >>> names("ground_truth")
+    ['class_label', 'epsilon_ball', 'graded_distance', 'nearest_neighbours']
+    """
+    return _of(kind).names()
+
+
+def get(kind: str, name: str) -> Any:
+    """Return a plug-in: the class of a hasher, the function of a metric, ...
+
+    Parameters
+    ----------
+    kind : str
+        As for `names`.
+    name : str
+        One of ``names(kind)``. The name of a metric has numbers in place of K, R and beta; they are bound to its
+        keyword arguments.
+
+    Raises
+    ------
+    ProtocolError
+        If there is no such kind or name (the message suggests the closest one), or the name has a placeholder where a
+        number belongs.
+
+    Examples
+    --------
+    >>> get("hasher", "lsh")(n_bits=8, seed=0)
+    LSH(n_bits=8, seed=0)
+    >>> get("metric", "mAP@1000[all]").keywords
+    {'cutoff': 1000}
+    """
+    record, numbers = _of(kind).find(name)
+    if any(mark in name for mark in _NUMBERS):
+        raise ProtocolError(f"{kind} {name!r}: write a number in place of K, R or beta, as in mAP@100[all] or F0.5@r2.")
+    return functools.partial(record.plugin, **numbers) if numbers else record.plugin
+
+
+def printed_name(kind: str, plugin: str, name: str | None = None) -> str:
+    """Return the name of a plug-in as papers print it.
+
+    Parameters
+    ----------
+    kind, plugin : str
+        As for `get`. The brackets in a metric's name are omitted: a caption or a footnote states their meaning.
+    name : str, optional
+        The name under which a configuration uses the plug-in. If it begins with the plug-in's, the rest of it follows
+        the printed name; otherwise it is returned unchanged.
+
+    Raises
+    ------
+    ProtocolError
+        As `get`.
+
+    Examples
+    --------
+    >>> printed_name("hasher", "pca_rr"), printed_name("metric", "mAP@1000[all]"), printed_name("metric", "P@5")
+    ('PCA-RR', 'mAP@1000', 'Precision@5')
+    >>> printed_name("hasher", "talr_ap", "talr_ap_40"), printed_name("hasher", "itq", "mine")
+    ('TALR-AP 40', 'mine')
+    """
+    record, numbers = _of(kind).find(plugin)
+    if record.printed:
+        printed = record.printed.format(**numbers)
+    else:
+        printed = plugin.partition("[")[0] if record.kind == "metric" else plugin
+    if name is None or name == plugin:
+        return str(printed)
+    return f"{printed} {name.removeprefix(plugin).strip('_').replace('_', ' ')}" if name.startswith(plugin) else name

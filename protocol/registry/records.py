@@ -1,0 +1,277 @@
+"""The records that declare plug-ins, one type for each kind; each is also the decorator that registers a plug-in."""
+
+import inspect
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self, TypeVar
+
+from protocol.checks import ProtocolError
+from protocol.registry.folders import shown
+
+Plugin = TypeVar("Plugin")
+RECORDS: dict[str, dict[str, Any]] = defaultdict(dict)
+"""The records that have been registered so far, by kind and name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """The declaration of a plug-in, and the decorator that registers it.
+
+    Parameters
+    ----------
+    name : str
+        The name that config files, commands and results use.
+    source : str
+        The paper and equation, or the web page, that defines the plug-in.
+    summary : str, default=""
+        One line; the default is the first line of the plug-in's docstring.
+    printed : str, default=""
+        The name as papers print it, such as ``PCA-RR``; the default is `name`. In the name of a metric, braces mark
+        the numbers: ``Precision@{cutoff}``, ``F{beta:g} within radius {radius}``.
+    module : str, default=""
+        The plug-in's module, ``__name__``; required unless the plug-in is a class or a function, which know theirs.
+
+    Attributes
+    ----------
+    kind : str
+        The kind, such as ``"hasher"``; `package` is the package of this kind, such as ``"hashers"``.
+    plugin : object
+        The decorated class, function or object; None until the record decorates one.
+
+    Raises
+    ------
+    ProtocolError
+        On decoration, if the module is unknown, or another module has registered the same kind and name.
+    """
+
+    kind: ClassVar[str]
+    package: ClassVar[str]
+
+    name: str
+    _: KW_ONLY
+    source: str
+    summary: str = ""
+    printed: str = ""
+    module: str = ""
+    plugin: Any = field(default=None, init=False)
+
+    def __call__(self, plugin: Plugin) -> Plugin:
+        """Register a plug-in, and return it unchanged."""
+        record, records = self.describing(plugin), RECORDS[self.kind]
+        files = [_file_of(one.module) for one in (records.get(self.name), record) if one is not None]
+        if len(set(files)) > 1:
+            raise ProtocolError(
+                f"{self.kind} {self.name!r}: two plug-ins have this name, in {' and in '.join(files)}. "
+                "Give yours another name."
+            )
+        records[self.name] = record
+        return plugin
+
+    def describing(self, plugin: Any) -> Self:
+        """Return a copy of the record that belongs to a plug-in; nothing is registered."""
+        module = self.module or (plugin.__module__ if inspect.isclass(plugin) or inspect.isfunction(plugin) else "")
+        if not module:
+            raise ProtocolError(
+                f"{self.kind} {self.name!r}: a plug-in that is neither a class nor a function needs module=__name__ in "
+                "its record."
+            )
+        summary = self.summary or (inspect.getdoc(plugin) or "").split("\n")[0]
+        described = replace(self, summary=summary, module=module)
+        object.__setattr__(described, "plugin", plugin)
+        return described
+
+
+@dataclass(frozen=True, eq=False)
+class DatasetRecord(Record):
+    """The declaration of a dataset.
+
+    Parameters
+    ----------
+    files : tuple of protocol.datasets.File
+        The files to fetch; () if there are none.
+    statistics : mapping, or callable of the loader's options that returns one
+        Known facts against which loaded data are checked: ``n``, ``classes``, ``image_shape``, ...
+    user_files : tuple of str
+        The options that name files of the user.
+    user_folders : tuple of str
+        The options that name folders of the user.
+    required : tuple of str
+        The options, among both of these, that must be given.
+    streamed : bool, default=False
+        Whether the loader returns rows that are read on demand, so that a dataset may be larger than memory.
+    """
+
+    kind: ClassVar[str] = "dataset"
+    package: ClassVar[str] = "datasets"
+
+    files: tuple[Any, ...] = field(kw_only=True)
+    statistics: Mapping[str, Any] | Callable[..., Mapping[str, Any]] = field(kw_only=True)
+    user_files: tuple[str, ...] = field(default=(), kw_only=True)
+    user_folders: tuple[str, ...] = field(default=(), kw_only=True)
+    required: tuple[str, ...] = field(default=(), kw_only=True)
+    streamed: bool = field(default=False, kw_only=True)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FeatureRecord(Record):
+    """The declaration of a feature, including how it deviates from its source."""
+
+    kind: ClassVar[str] = "feature"
+    package: ClassVar[str] = "features"
+
+    deviations: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GroundTruthRecord(Record):
+    """The declaration of a ground truth, that is, of a definition of relevance.
+
+    Parameters
+    ----------
+    deviations : str, default=""
+        How it deviates from its source.
+    across_modalities : bool, default=False
+        Whether queries and database items may be of different modalities.
+    needs_labels : bool, default=False
+        Whether the items must have class labels.
+    check : callable or None, default=None
+        ``check(n_train=..., n_database=..., **options)`` raises ProtocolError if the options are impossible with that
+        number of training rows and database items; an unknown number is None. The ground truth itself calls it.
+    """
+
+    kind: ClassVar[str] = "ground_truth"
+    package: ClassVar[str] = "truth"
+
+    deviations: str = ""
+    across_modalities: bool = False
+    needs_labels: bool = False
+    check: Callable[..., None] | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SplitRecord(Record):
+    """The declaration of a split protocol; the summary is required, because a protocol object has no docstring."""
+
+    kind: ClassVar[str] = "split"
+    package: ClassVar[str] = "splits"
+
+    summary: str = field()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HasherRecord(Record):
+    """The declaration of a hasher.
+
+    Parameters
+    ----------
+    deviations : str
+        How it deviates from its source.
+    bits_within_features : bool
+        Whether the code length is limited by the number of features.
+    random : bool
+        Whether the learned hash function depends on the seed.
+    extra : str or None, default=None
+        The extra in ``pyproject.toml`` that it requires.
+    """
+
+    kind: ClassVar[str] = "hasher"
+    package: ClassVar[str] = "hashers"
+
+    deviations: str
+    bits_within_features: bool
+    random: bool
+    extra: str | None = None
+
+    def __call__(self, plugin: Plugin) -> Plugin:
+        """Register a hasher whose constructor, methods and learned arrays are declared correctly."""
+        hasher: Any = plugin
+        try:
+            hasher().check_options()
+            learned = hasher.learned
+        except (ProtocolError, TypeError, AttributeError) as error:  # no hasher, an abstract method, a wrong default
+            raise ProtocolError(f"hasher {self.name!r}: not a complete protocol.hashers.Hasher: {error}") from error
+        if not learned:
+            raise ProtocolError(f"hasher {self.name!r}: `learned` must name the arrays that _fit sets.")
+        return super().__call__(plugin)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class QuantiserRecord(Record):
+    """The declaration of a quantiser.
+
+    Parameters
+    ----------
+    size : str
+        Bytes of a vector of dimension d, as a formula of d and the options.
+    queries : str
+        The form of the queries that are compared with the stored items, such as ``real-valued``.
+    deviations : str, default=""
+        How it deviates from its source.
+    extra : str or None, default=None
+        The extra in ``pyproject.toml`` that it requires.
+    """
+
+    kind: ClassVar[str] = "quantiser"
+    package: ClassVar[str] = "quantisers"
+
+    size: str
+    queries: str
+    deviations: str = ""
+    extra: str | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MetricRecord(Record):
+    """The declaration of a metric.
+
+    Parameters
+    ----------
+    range : tuple of two float
+        The smallest and the largest possible value.
+    better : {"higher", "lower"}
+    undefined : str
+        When a value is undefined (0/0), and how it then counts.
+    ties : str
+        How items at equal distance are treated.
+    denominator : str
+        The number by which the value is divided.
+    beyond : str, default=""
+        The meaning of a cutoff or radius beyond the data; required if the name contains one.
+    relevant : {"", "the nearest", "the K nearest"}, default=""
+        The items that the ground truth must define as relevant, by their distance from the query; any if empty.
+    defined_on : {"ranking", "radius", "buckets"}, default="ranking"
+        What the value depends on: the order of the database, which exists for any ranking; the number of items within
+        each Hamming radius; or the buckets of the database. Only metrics of the first kind can be computed for a
+        ranking by other scores.
+    deviations : str, default=""
+        How it deviates from its source.
+    synonyms : tuple of str, default=()
+        Other names in use, with K and R as in the name itself. They only appear in suggestions after an unknown name.
+    needs : {"", "bucket_sizes", "largest_bucket", "index_precisions", "index_top"}, default=""
+        The array of the counts that it reads besides the histograms. None of these arrays can be added up over parts
+        of a database.
+    """
+
+    kind: ClassVar[str] = "metric"
+    package: ClassVar[str] = "metrics"
+
+    range: tuple[float, float]
+    better: Literal["higher", "lower"]
+    undefined: str
+    ties: str
+    denominator: str
+    beyond: str = ""
+    relevant: Literal["", "the nearest", "the K nearest"] = ""
+    defined_on: Literal["ranking", "radius", "buckets"] = "ranking"
+    deviations: str = ""
+    synonyms: tuple[str, ...] = ()
+    needs: Literal["", "bucket_sizes", "largest_bucket", "index_precisions", "index_top"] = ""
+
+
+def _file_of(module: str) -> str:
+    """Return the file of a module, or the module's name if it has none."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return shown(Path(file)) if file else module
