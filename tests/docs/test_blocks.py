@@ -7,6 +7,7 @@ import yaml
 from page_blocks import DOCS, blocks, folder_of_a_reader
 
 from protocol import configuration, registry
+from protocol.registry.records import RECORDS
 from protocol.shipped import configs
 
 # Pages whose blocks need more than an empty folder, a search or an exit status of 0, and the test that runs them.
@@ -25,9 +26,9 @@ PAGES = [page for page in WRITTEN if page not in ELSEWHERE]
 @pytest.fixture
 def plug_ins(monkeypatch):
     """Forget the plug-ins that a page registers."""
-    for kind, plug_ins in registry.REGISTRIES.items():
+    for kind in registry.REGISTRIES:
         registry.names(kind)
-        monkeypatch.setattr(plug_ins, "records", dict(plug_ins.records))
+        monkeypatch.setitem(RECORDS, kind, dict(RECORDS[kind]))
 
 
 @pytest.mark.usefixtures("plug_ins")
