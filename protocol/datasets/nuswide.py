@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, File, LazyRows
-from protocol.inputs.archives import members
+from protocol.datasets._archives import members
 from protocol.inputs.arrays import read_integers
 from protocol.registry import DatasetRecord
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, File
-from protocol.inputs.archives import members
-from protocol.inputs.fvecs import read_blocks
+from protocol.datasets._archives import members
+from protocol.inputs.formats import read_blocks
 from protocol.registry import DatasetRecord
 
 ARCHIVE = "sift.tar.gz"

@@ -20,7 +20,7 @@ from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluators.rankings import RADII, WHOLE, Distances, Lists, of_codes, of_values, ranked
 from protocol.evaluators.ways import Way, meanings
-from protocol.inputs.conversion import numbers_from
+from protocol.inputs.arrays import numbers_from
 from protocol.inputs.labels import label_pair
 from protocol.scores.tables import Table, filled
 

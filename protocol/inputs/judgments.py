@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted
 from protocol.inputs import text
-from protocol.inputs.conversion import as_numpy, is_file, matrix_from, named
+from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named
 from protocol.inputs.lists import read_listings
 
 _RUN = (".run", ".trec", "")

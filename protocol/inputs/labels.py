@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted
-from protocol.inputs.arrays import as_integers
-from protocol.inputs.conversion import named
+from protocol.inputs.arrays import as_integers, named
 from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.validation import class_labels
 

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, printable
 from protocol.inputs import text
-from protocol.inputs.arrays import as_integers, path_and_key, read_stored
-from protocol.inputs.conversion import as_numpy, is_file, items_from, named
+from protocol.inputs.arrays import ARRAYS, as_integers, as_numpy, is_file, items_from, named, path_and_key, read_stored
 from protocol.inputs.fields import (
     EXTENSION,
     OF_IDS,
@@ -37,7 +36,6 @@ from protocol.inputs.fields import (
 )
 from protocol.inputs.validation import array_of, class_labels
 
-ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
 _FEW_LABELS = 1 << 22  # the classes of larger arrays, which may be mapped from a file, are not counted
 _NESTED = frozenset([list, tuple, set, frozenset])
 _AFTER_EXTENSION = re.compile(rf"^(.*{EXTENSION})(?!\S)(.*)$", re.MULTILINE)

@@ -8,6 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import ProtocolError, counted
 
+LARGEST_INTEGER = 2**53
+"""Up to which float64 represents all integers."""
+
 
 class Sliceable(Protocol):
     """An array that need not be in memory: it has a shape and a dtype, and returns rows for slices."""
@@ -37,6 +40,12 @@ def array_of(values: Any) -> NDArray:
     if not exact.size or not all(map(_is_integer, exact.flat)):
         return array
     return exact.astype(np.uint64) if exact.min() >= 0 and exact.max() < 1 << 64 else exact
+
+
+def is_integer(array: NDArray) -> NDArray[np.bool_]:
+    """Return a mask of the numbers that are integers small enough for float64 to represent them exactly."""
+    wide = array.astype(np.promote_types(array.dtype, np.float64), copy=False)
+    return (np.abs(wide) < LARGEST_INTEGER) & (np.trunc(wide) == wide)
 
 
 def _is_integer(value: Any) -> bool:

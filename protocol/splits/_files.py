@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, one_of
-from protocol.inputs.arrays import as_integers, npz_keys, path_of, read_array, read_stored
+from protocol.inputs.arrays import ARRAYS, as_integers, npz_keys, path_of, read_array, read_stored
 from protocol.inputs.fields import MARKS, rows_of_text
-from protocol.inputs.lists import ARRAYS, Listing, read_listings
+from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.text import check_regular, raw_lines, string_array, unsafe
 from protocol.inputs.validation import class_labels, rows
 from protocol.provenance import storage

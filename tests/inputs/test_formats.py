@@ -9,9 +9,9 @@ import pytest
 from encoded import evaluated as evaluate
 
 from protocol.checks import ProtocolError
-from protocol.inputs import fvecs
+from protocol.inputs import formats
 from protocol.inputs.arrays import array_shape, map_array, read_array, read_stored
-from protocol.inputs.fvecs import read_blocks
+from protocol.inputs.formats import read_blocks
 
 CODES = {".fvecs": ("f", np.float32), ".ivecs": ("i", np.int32), ".bvecs": ("B", np.uint8)}
 
@@ -28,7 +28,7 @@ def read(content, name="x.fvecs"):
 @pytest.mark.parametrize("suffix", CODES)
 @pytest.mark.parametrize("n_bytes", [1, 100, 10**6])
 def test_blocks_of_any_size_hold_the_records_in_order(suffix, n_bytes, monkeypatch):
-    monkeypatch.setattr(fvecs, "_BLOCK_BYTES", n_bytes)
+    monkeypatch.setattr(formats, "_BLOCK_BYTES", n_bytes)
     _, dtype = CODES[suffix]
     vectors = np.random.default_rng(0).integers(0, 256, (23, 5)).astype(dtype)
     parts = read(written(vectors, suffix), f"a/x{suffix}")
@@ -40,7 +40,7 @@ def test_blocks_of_any_size_hold_the_records_in_order(suffix, n_bytes, monkeypat
 
 
 def test_no_more_than_a_block_is_read_at_once(monkeypatch):
-    monkeypatch.setattr(fvecs, "_BLOCK_BYTES", 120)
+    monkeypatch.setattr(formats, "_BLOCK_BYTES", 120)
     stream = io.BytesIO(written(np.ones((100, 5), np.float32), ".fvecs"))
     next(read_blocks(stream, "x.fvecs"))
     assert stream.tell() == 120
@@ -64,7 +64,7 @@ WRONG = {
 @pytest.mark.parametrize("n_bytes", [32, 10**6])
 @pytest.mark.parametrize("case", WRONG)
 def test_a_wrong_file_is_refused_by_record(case, n_bytes, monkeypatch, tmp_path):
-    monkeypatch.setattr(fvecs, "_BLOCK_BYTES", n_bytes)
+    monkeypatch.setattr(formats, "_BLOCK_BYTES", n_bytes)
     content, message = WRONG[case]
     with pytest.raises(ProtocolError) as error:
         read(content)
