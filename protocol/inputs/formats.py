@@ -234,11 +234,15 @@ def _variable(path: Path, key: str | None) -> NDArray:
     value = fields[name]
     if hasattr(value, "toarray"):
         return np.asarray(value.toarray())
-    if value.dtype == object:  # a cell array
-        if not all(cell.dtype.kind == "U" and cell.size <= 1 for cell in value.flat):
-            raise ProtocolError(f"{path}: {name} is a cell array, but not of text.")
-        value = text.string_array(["".join(cell.flat) for cell in value.flat], f"{path}: {name}")
+    if value.dtype == object:
+        value = _texts_of_cells(value, f"{path}: {name}")
     return np.strings.rstrip(value) if value.dtype.kind == "U" else value
+
+
+def _texts_of_cells(cells: NDArray, name: str) -> NDArray[np.str_]:
+    if not all(cell.dtype.kind == "U" and cell.size <= 1 for cell in cells.flat):
+        raise ProtocolError(f"{name} is a cell array, but not of text.")
+    return text.string_array(["".join(cell.flat) for cell in cells.flat], name)
 
 
 def _variable_of_hdf5(path: Path, key: str | None) -> NDArray:

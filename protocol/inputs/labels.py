@@ -13,7 +13,6 @@ from protocol.inputs.arrays import as_integers, named
 from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.validation import class_labels
 
-_FEW = 5
 _BLOCK = 1 << 22  # labels that are sorted at once, because a large database may be mapped from a file
 
 
@@ -96,7 +95,7 @@ def _used(labels: NDArray, classes: Sequence[str]) -> list[Any]:
     return functools.reduce(np.union1d, blocks).tolist()
 
 
-def brief(labels: Iterable[int | str], most: int = _FEW) -> str:
+def brief(labels: Iterable[int | str], most: int = 5) -> str:
     """Return labels as one line of text: only the first ones if there are many, "none" if there are none.
 
     Examples
