@@ -9,7 +9,7 @@ import numpy as np
 
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, File
-from protocol.datasets._image_files import image_rows, squares_of
+from protocol.datasets.image_folder import image_rows, squares_of
 from protocol.inputs.text import lines
 from protocol.registry import DatasetRecord
 

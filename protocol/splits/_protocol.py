@@ -17,7 +17,7 @@ VALIDATION = ("validation_query", "validation_database")
 DRAWN = ("query", *VALIDATION, "train")
 PARTITIONS = (*DRAWN, "database")
 _NO_ROWS = np.empty(0, dtype=np.int64)
-_NOTHING: Mapping = MappingProxyType({})
+_NONE: Mapping = MappingProxyType({})
 _Part = TypeVar("_Part")
 
 
@@ -159,11 +159,11 @@ class SplitProtocol:
         if any(given.get(name, 0) < 1 for name in required):
             raise ProtocolError(f"split sizes: {' and '.join(required)} must be at least 1, got {dict(given)}.")
         declared = {name: _size(part, given.get(name, 0), n_classes) for name, part in self.partitions.items()}
-        found = {name: size for name, size in declared.items() if size is not None}
+        sizes = {name: size for name, size in declared.items() if size is not None}
         outside = set(self.database_without)
-        if "database" in self._of(Rest) and n_items is not None and outside <= found.keys():
-            found["database"] = n_items - sum(map(found.__getitem__, outside))
-        return found | {name: found[same.part] for name, same in self._of(SameAs).items() if same.part in found}
+        if "database" in self._of(Rest) and n_items is not None and outside <= sizes.keys():
+            sizes["database"] = n_items - sum(map(sizes.__getitem__, outside))
+        return sizes | {name: sizes[same.part] for name, same in self._of(SameAs).items() if same.part in sizes}
 
     def check(
         self,
@@ -196,29 +196,37 @@ class SplitProtocol:
             of its parts, there are fewer items than the split draws, or a partition would be empty.
         """
         sizes = self.sizes(given, n_items=n_items, n_classes=n_classes)
-        for unit, expected, found in (("items", self.n_items, n_items), ("classes", self.n_classes, n_classes)):
-            if expected is not None and found is not None and expected != found:
-                raise ProtocolError(f"made for a dataset with {expected:,} {unit}; this one has {found:,}.")
+        for unit, expected, actual in (("items", self.n_items, n_items), ("classes", self.n_classes, n_classes)):
+            if None not in (expected, actual) and expected != actual:
+                raise ProtocolError(f"made for a dataset with {expected:,} {unit}; this one has {actual:,}.")
+        if official is not None:
+            self._check_official(official)
+        if n_items is not None:
+            self._check_items(sizes, n_items, needed)
+
+    def _check_official(self, official: Mapping[str, int]) -> None:
+        """Raise ProtocolError if the dataset lacks an official split, or it has another size."""
         for part in self._of(Official).values():
-            if official is not None and official.get(part.part) != part.size:
+            if official.get(part.part) != part.size:
                 names = ", ".join(f"{name} ({size:,} items)" for name, size in official.items()) or "none"
                 raise ProtocolError(
                     f"needs the official split {part.part!r} with {part.size:,} items; the dataset's official splits: "
                     f"{names}."
                 )
-        if n_items is None:
-            return
+
+    def _check_items(self, sizes: Mapping[str, int], n_items: int, needed: Sequence[str]) -> None:
+        """Raise ProtocolError if there are fewer items than the split draws, or none is left for a partition."""
         derived = {**self._of(Rest), **self._of(SameAs)}
-        taken = [name for name in self.partitions if name in sizes.keys() - derived]
-        requirements = " + ".join(f"{name} {sizes[name]:,}" for name in taken)
-        drawn = self._of(Drawn).keys() & set(taken)
-        disjoint = [name for name in taken if name in drawn or not all(self.overlaps(name, other) for other in drawn)]
-        if sum(map(sizes.__getitem__, disjoint)) > n_items:
-            total = sum(map(sizes.__getitem__, taken))
-            raise ProtocolError(f"{total:,} items are needed ({requirements}), but the dataset has {n_items:,}.")
-        for name in self._of(Rest):
-            if name in needed and sizes.get(name, 1) < 1:
-                raise ProtocolError(f"the {name} would be empty: {requirements} use all {n_items:,} items.")
+        taken = {name: sizes[name] for name in self.partitions if name in sizes.keys() - derived}
+        drawn, parts = self._of(Drawn).keys() & taken, " + ".join(f"{name} {size:,}" for name, size in taken.items())
+        disjoint = [
+            size for name, size in taken.items() if name in drawn or not all(self.overlaps(name, d) for d in drawn)
+        ]
+        if sum(disjoint) > n_items:
+            raise ProtocolError(f"{sum(taken.values()):,} items are needed ({parts}), but the dataset has {n_items:,}.")
+        empty = next((name for name in self._of(Rest) if name in needed and sizes.get(name, 1) < 1), None)
+        if empty:
+            raise ProtocolError(f"the {empty} would be empty: {parts} use all {n_items:,} items.")
 
     def split(
         self,
@@ -226,9 +234,9 @@ class SplitProtocol:
         y: NDArray | None,
         *,
         seed: int,
-        sizes: Mapping[str, int] = _NOTHING,
-        official: Mapping[str, NDArray[np.int64]] = _NOTHING,
-        lists: Mapping[str, NDArray[np.int64]] = _NOTHING,
+        sizes: Mapping[str, int] = _NONE,
+        official: Mapping[str, NDArray[np.int64]] = _NONE,
+        lists: Mapping[str, NDArray[np.int64]] = _NONE,
     ) -> dict[str, NDArray[np.int64]]:
         """Return one run: the partitions that `drawn` returns, and the database.
 
@@ -266,9 +274,9 @@ class SplitProtocol:
         y: NDArray | None,
         *,
         seed: int,
-        sizes: Mapping[str, int] = _NOTHING,
-        official: Mapping[str, NDArray[np.int64]] = _NOTHING,
-        lists: Mapping[str, NDArray[np.int64]] = _NOTHING,
+        sizes: Mapping[str, int] = _NONE,
+        official: Mapping[str, NDArray[np.int64]] = _NONE,
+        lists: Mapping[str, NDArray[np.int64]] = _NONE,
         needed: Sequence[str] = DRAWN,
     ) -> dict[str, NDArray[np.int64]]:
         """Return the partitions of one run except the database; parameters and errors as for `split` and `check`.
@@ -290,8 +298,8 @@ class SplitProtocol:
         parts: Mapping[str, NDArray[np.int64]],
         n_items: int,
         *,
-        official: Mapping[str, NDArray[np.int64]] = _NOTHING,
-        lists: Mapping[str, NDArray[np.int64]] = _NOTHING,
+        official: Mapping[str, NDArray[np.int64]] = _NONE,
+        lists: Mapping[str, NDArray[np.int64]] = _NONE,
     ) -> NDArray[np.int64]:
         """Return the row numbers of the database, ascending, given the other partitions (see `drawn`)."""
         declared = self.partitions.get("database")
@@ -330,8 +338,8 @@ class SplitProtocol:
                 raise ProtocolError(f"{' and '.join(per_class)}: drawn by class, but the dataset has no labels.")
             of_class = drawn_of_each_class(classes[order], sum(per_class.values()), rng)
             bounds = np.cumsum(list(per_class.values()))[:-1]
-            for name, places in zip(per_class, np.split(of_class, bounds, axis=1), strict=True):
-                parts[name] = pool[order[places.ravel()]]
+            for name, indices in zip(per_class, np.split(of_class, bounds, axis=1), strict=True):
+                parts[name] = pool[order[indices.ravel()]]
             order = np.delete(order, of_class.ravel())
         rest = [name for name in self.balanced if name not in per_class]
         stretches = np.split(order, np.cumsum([sizes[name] for name in rest], dtype=np.int64))
@@ -433,26 +441,26 @@ def drawn_of_each_class(classes: NDArray, number: int, rng: np.random.Generator)
     """
     members = classes if classes.ndim == 2 else classes[:, None] == np.unique(classes)
     free = np.ones(len(members), dtype=bool)
-    found = np.empty((members.shape[1], number), dtype=np.int64)
+    drawn = np.empty((members.shape[1], number), dtype=np.int64)
     for column in range(members.shape[1]):
-        places = np.flatnonzero(members[:, column] & free)
-        places = (rng.permutation(places) if classes.ndim == 2 else places)[:number]
-        if len(places) < number:
+        items = np.flatnonzero(members[:, column] & free)
+        items = (rng.permutation(items) if classes.ndim == 2 else items)[:number]
+        if len(items) < number:
             return _drawn_by_flow(members, number)
-        free[places] = False
-        found[column] = places
-    return found
+        free[items] = False
+        drawn[column] = items
+    return drawn
 
 
 def _drawn_by_flow(members: NDArray[np.bool_], number: int) -> NDArray[np.int64]:
     """Return the result of `drawn_of_each_class` by a maximum flow, which finds a choice whenever there is one."""
     sparse, maximum_flow = need("scipy.sparse", "scipy"), need("scipy.sparse.csgraph", "scipy").maximum_flow
     n_items, n_classes = members.shape
-    place, column = np.nonzero(members)
+    item, column = np.nonzero(members)
     # Edges: the source to each class (capacity `number`), each class to its items (1), each item to the sink (1).
     source, sink = n_classes + n_items, n_classes + n_items + 1
     start = np.concatenate([np.full(n_classes, source), column, n_classes + np.arange(n_items)])
-    end = np.concatenate([np.arange(n_classes), n_classes + place, np.full(n_items, sink)])
+    end = np.concatenate([np.arange(n_classes), n_classes + item, np.full(n_items, sink)])
     capacity = np.ones(len(start), dtype=np.int32)
     capacity[:n_classes] = number
     graph = sparse.csr_array((capacity, (start, end)), shape=(sink + 1, sink + 1))
