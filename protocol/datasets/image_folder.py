@@ -76,7 +76,7 @@ def check_images(paths: Sequence[Path], *, thorough: bool = False) -> None:
             kinds.setdefault(problem, []).append(path)
     if not kinds:
         return
-    known = f"Supported are {', '.join(sorted(EXTENSIONS))}. " if any("not supported" in kind for kind in kinds) else ""
+    known = f"Supported are {', '.join(sorted(EXTENSIONS))}. " if "not supported" in " ".join(kinds) else ""
     n_bad = sum(map(len, kinds.values()))
     if n_bad == 1:
         ((problem, (path,)),) = kinds.items()

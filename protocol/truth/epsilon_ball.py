@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.registry import GroundTruthRecord
-from protocol.truth._distances import CHUNK, euclidean
 from protocol.truth._items import Items
-from protocol.truth._neighbour_search import neighbours_within
+from protocol.truth._neighbour_search import CHUNK, euclidean, neighbours_within
 
 
 def _check(

@@ -5,9 +5,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.registry import GroundTruthRecord
-from protocol.truth._distances import DISTANCES, Distance
 from protocol.truth._items import Items
-from protocol.truth._neighbour_search import nearest
+from protocol.truth._neighbour_search import DISTANCES, Distance, nearest
 
 
 def _check(*, n_neighbours: int, distance: str, n_train: int | None = None, n_database: int | None = None) -> None:

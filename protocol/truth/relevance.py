@@ -240,10 +240,7 @@ class NeighbourRelevance:
         starts_row[self._indptr] = True
         if not ((self._indices[1:] > self._indices[:-1]) | starts_row[1:-1]).all():
             raise ProtocolError("indices must be distinct database positions in ascending order for each query.")
-        given = np.ones(n_pairs, dtype=np.int64) if levels is None else np.asarray(levels)
-        if given.shape != (n_pairs,) or given.dtype.kind not in "iu" or (given < 1).any():
-            raise ProtocolError(f"levels must be {n_pairs:,} integers >= 1, got shape {given.shape} of {given.dtype}.")
-        self._levels = given.astype(np.int64, copy=False)
+        self._levels = _checked_levels(levels, n_pairs)
         self.n_queries, self.n_database = ends.size - 1, n_database
         self.levels = np.unique(self._levels) if n_pairs else np.ones(1, dtype=np.int64)
         self.kind = "neighbours" if self.levels.max() == 1 else "graded neighbours"
@@ -261,6 +258,13 @@ class NeighbourRelevance:
         part._indices, part._levels = self._indices[inside] - start, self._levels[inside]
         part.n_database = stop - start
         return part
+
+
+def _checked_levels(levels: ArrayLike | None, n_pairs: int) -> NDArray[np.int64]:
+    array = np.ones(n_pairs, dtype=np.int64) if levels is None else np.asarray(levels)
+    if array.shape != (n_pairs,) or array.dtype.kind not in "iu" or (array < 1).any():
+        raise ProtocolError(f"levels must be {n_pairs:,} integers >= 1, got shape {array.shape} of {array.dtype}.")
+    return array.astype(np.int64, copy=False)
 
 
 def relevance_from_arrays(arrays: Mapping[str, NDArray], n_database: int) -> Relevance:
@@ -321,11 +325,10 @@ def relevance_of_part(arrays: Mapping[str, NDArray], n_database: int, part: slic
 
 def check_relevance(relevance: Relevance, n_queries: int, n_database: int, name: str) -> None:
     """Raise ProtocolError unless a ground truth has the given numbers of queries and database items."""
-    found = (relevance.n_queries, relevance.n_database)
-    if found != (n_queries, n_database):
+    if (relevance.n_queries, relevance.n_database) != (n_queries, n_database):
         raise ProtocolError(
-            f"relevance {name!r} is of {found[0]:,} queries and {found[1]:,} database items, but the codes are of "
-            f"{n_queries:,} and {n_database:,}."
+            f"relevance {name!r} is of {relevance.n_queries:,} queries and {relevance.n_database:,} database items, "
+            f"but the codes are of {n_queries:,} and {n_database:,}."
         )
 
 
