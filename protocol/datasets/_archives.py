@@ -48,8 +48,8 @@ def members(path: str | Path, names: Iterable[str]) -> Iterator[Iterator[tuple[s
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with zipfile.ZipFile(Path(folder, "a.zip"), "w") as archive:
     ...         archive.writestr("top/a.txt", "one")
-    ...     with members(Path(folder, "a.zip"), ["a.txt"]) as found:
-    ...         print([(name, stream.read()) for name, stream in found])
+    ...     with members(Path(folder, "a.zip"), ["a.txt"]) as files:
+    ...         print([(name, stream.read()) for name, stream in files])
     [('a.txt', b'one')]
     """
     path = Path(path)
@@ -134,8 +134,8 @@ def read_archive(path: Path, batches: Sequence[str], names: Mapping[str, int]) -
     ProtocolError
         If the archive is truncated or damaged or lacks a file, or a file has the wrong size or a label without a name.
     """
-    with members(path, [*names, *(f"{batch}.bin" for batch in batches)]) as found:
-        contents = {name: stream.read() for name, stream in found}
+    with members(path, [*names, *(f"{batch}.bin" for batch in batches)]) as files:
+        contents = {name: stream.read() for name, stream in files}
     parts = [_records(contents[f"{batch}.bin"], f"{path}: {batch}.bin", names) for batch in batches]
     starts = np.cumsum([0, *map(len, parts)])
     images = np.empty((starts[-1], *_SHAPE[1:], _SHAPE[0]), dtype=np.uint8)

@@ -199,9 +199,9 @@ def load(name: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Da
 
 def check_statistics(name: str, data: Data, known: Mapping[str, Any]) -> None:
     """Raise ProtocolError, which lists all differences, if the data differ from the `known` statistics."""
-    found, differences = _found(data), []
+    actual, differences = _found(data), []
     for fact, expected in known.items():
-        value = found.get(fact)
+        value = actual.get(fact)
         if expected != (round(value, 2) if isinstance(expected, float) and value is not None else value):
             differences.append(f"{fact}: expected {expected}, got {value}")
     if differences:
@@ -213,7 +213,7 @@ def check_statistics(name: str, data: Data, known: Mapping[str, Any]) -> None:
 
 def _found(data: Data) -> dict[str, Any]:
     """Return the statistics of data; ``per_class`` only if all classes have the same number of items."""
-    found: dict[str, Any] = {
+    actual: dict[str, Any] = {
         "n": len(data.ids),
         "classes": len(data.class_names),
         "dimensions": {name: vectors.shape[1] for name, vectors in data.vectors.items()},
@@ -222,14 +222,14 @@ def _found(data: Data) -> dict[str, Any]:
         "arrays": tuple(data.arrays),
     }
     if data.images is not None:
-        found["image_shape"] = tuple(data.images.shape[1:])
+        actual["image_shape"] = tuple(data.images.shape[1:])
     if data.labels is not None:
         is_matrix = data.labels.ndim == 2
-        counts = data.labels.sum(axis=0) if is_matrix else np.bincount(data.labels, minlength=found["classes"])
+        counts = data.labels.sum(axis=0) if is_matrix else np.bincount(data.labels, minlength=actual["classes"])
         sizes = sorted(set(counts.tolist()))
-        found["per_class"] = sizes[0] if len(sizes) == 1 else sizes
-        found["labels_per_item"] = float(counts.sum() / len(data.ids))
-    return found
+        actual["per_class"] = sizes[0] if len(sizes) == 1 else sizes
+        actual["labels_per_item"] = float(counts.sum() / len(data.ids))
+    return actual
 
 
 # Files and folders of the user

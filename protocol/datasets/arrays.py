@@ -34,9 +34,9 @@ def _statistics(features: str | None, labels: str | None, ids: str | None) -> di
     return known
 
 
-def _check_count(file: str | None, kind: str, found: int | None, n_items: int | None) -> None:
-    if found != n_items:
-        raise ProtocolError(f"{file}: {found:,} {kind} for {n_items:,} items.")
+def _check_count(file: str | None, kind: str, n_listed: int | None, n_items: int | None) -> None:
+    if n_listed != n_items:
+        raise ProtocolError(f"{file}: {n_listed:,} {kind} for {n_items:,} items.")
 
 
 def _features(file: str) -> Sliceable:

@@ -187,17 +187,13 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
         not complete images of a supported format (all are listed); when rows are read, if an image is damaged inside.
     """
     if folder is None:
-        raise ProtocolError(
-            "dataset_options of 'image_folder': folder is missing, the folder of the images. Add {folder: PATH}."
-        )
+        raise ProtocolError("dataset_options of 'image_folder': folder is missing. Add {folder: PATH}.")
     files = files_below(folder)
     images = _images(folder, files)
     classes = sorted({name.partition("/")[0] for name in images if "/" in name})
     outside = next((name for name in images if "/" not in name), None)
     if classes and outside is not None:
-        raise ProtocolError(
-            f"{folder}: the image {outside} is next to the subfolders. Move it to the subfolder of its class."
-        )
+        raise ProtocolError(f"{folder}: the image {outside} is in no subfolder. Move it to that of its class.")
     paths_of_images = [Path(folder, name) for name in images]
     check_images(paths_of_images)
     code = {name: number for number, name in enumerate(classes)}

@@ -60,8 +60,8 @@ class Rows:
 
     Examples
     --------
-    >>> chosen = Rows(np.arange(10) * 11, np.array([1, 4, 7]))
-    >>> len(chosen), chosen[1:]
+    >>> rows = Rows(np.arange(10) * 11, np.array([1, 4, 7]))
+    >>> len(rows), rows[1:]
     (3, array([44, 77]))
     """
 
@@ -78,14 +78,14 @@ class Rows:
 
     def __getitem__(self, part: slice) -> NDArray:
         rows = self._rows[part]
-        found = np.empty((len(rows), *self.shape[1:]), dtype=self.dtype)
+        values = np.empty((len(rows), *self.shape[1:]), dtype=self.dtype)
         first = 0
         while first < len(rows):
             start = rows[first]
             end = int(np.searchsorted(rows, start + self.block))
-            found[first:end] = self._array[start : rows[end - 1] + 1][rows[first:end] - start]
+            values[first:end] = self._array[start : rows[end - 1] + 1][rows[first:end] - start]
             first = end
-        return found
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,24 +136,24 @@ def extract(
     """
     from tqdm import tqdm
 
-    for place, modality in feature.modalities.items():
+    for prefix, modality in feature.modalities.items():
         with storage.streamed(content, modality.reads) as images:
             first, last = len(images) * part // n_parts, len(images) * (part + 1) // n_parts
-            chosen = Rows(images, np.arange(first, last))
-            with tqdm(total=len(chosen), desc=f"{feature}: {modality.reads}", unit="image", disable=None) as bar:
-                for rows, image in modality.extract(chosen, progress=bar.update):
-                    file.append(f"{place}X", rows)
-                    file.append(f"{place}image", image + first)
+            part_images = Rows(images, np.arange(first, last))
+            with tqdm(total=len(part_images), desc=f"{feature}: {modality.reads}", unit="image", disable=None) as bar:
+                for rows, image in modality.extract(part_images, progress=bar.update):
+                    file.append(f"{prefix}X", rows)
+                    file.append(f"{prefix}image", image + first)
 
 
 def join(file: storage.Writer, feature: Feature, parts: Sequence[str | Path]) -> None:
     """Concatenate the outputs of `extract` for all parts of a dataset, as if it had been extracted in one part."""
-    for place in feature.modalities:
+    for prefix in feature.modalities:
         for path in parts:
-            with extracted(path, place) as found:
-                for start in range(0, len(found.X), Rows.block):
-                    file.append(f"{place}X", found.X[start : start + Rows.block])
-                file.append(f"{place}image", found.image)
+            with extracted(path, prefix) as part:
+                for start in range(0, len(part.X), Rows.block):
+                    file.append(f"{prefix}X", part.X[start : start + Rows.block])
+                file.append(f"{prefix}image", part.image)
 
 
 @contextlib.contextmanager
@@ -243,10 +243,7 @@ class Preprocessing:
         """
         X = self._encode(raw, block)
         if self.mean is not None and self.mean.shape != X.shape[1:]:
-            raise ProtocolError(
-                f"mean: step {_centring(self.steps)!r} of {self.feature}: expected shape {X.shape[1:]}, got shape "
-                f"{self.mean.shape}."
-            )
+            raise ProtocolError(f"mean of {self.feature}: expected shape {X.shape[1:]}, got {self.mean.shape}.")
         for start in range(0, len(X), block):
             rows = X[start : start + block]
             for step in self.steps:
@@ -378,10 +375,10 @@ def prepared(
     ProtocolError
         If a file is missing or was altered after writing, or the preprocessing is for another feature or other steps.
     """
-    learned, found = storage.read(preprocessing), {}
+    learned, prepared_by_prefix = storage.read(preprocessing), {}
     with contextlib.ExitStack() as files:
-        for place, modality in feature.modalities.items():
-            arrays = {name.removeprefix(place): array for name, array in learned.items() if name.startswith(place)}
-            fitted = Preprocessing.from_arrays(modality, steps[place], arrays)
-            found[place] = fitted, files.enter_context(extracted(features, place))
-        yield Prepared(found)
+        for prefix, modality in feature.modalities.items():
+            arrays = {name.removeprefix(prefix): array for name, array in learned.items() if name.startswith(prefix)}
+            fitted = Preprocessing.from_arrays(modality, steps[prefix], arrays)
+            prepared_by_prefix[prefix] = fitted, files.enter_context(extracted(features, prefix))
+        yield Prepared(prepared_by_prefix)

@@ -86,9 +86,7 @@ def reading(path: Path, expected: str) -> Iterator[None]:
         raise
     except Exception as error:  # a parser may raise anything on a damaged file
         if isinstance(error, ValueError) and _PICKLED.search(str(error)):
-            raise ProtocolError(
-                f"{path}: pickled Python objects are never loaded. Save an array of numbers."
-            ) from error
+            raise ProtocolError(f"{path}: pickled Python objects are never loaded. Save numbers.") from error
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         reason = textwrap.shorten(reason, 160).rstrip(".") or type(error).__name__
         raise ProtocolError(f"{path}: can't be read as {expected} ({reason}).") from error
@@ -292,9 +290,7 @@ def _texmex(path: Path, key: str | None) -> Iterator[Opened]:
         record = _record(stream.read(4), str(path))
     size, d = path.stat().st_size, record["vector"].shape[0]
     if size % record.itemsize:
-        raise ProtocolError(
-            f"{path}: {size:,} bytes, not a multiple of the {record.itemsize:,} bytes of a vector of dimension {d:,}."
-        )
+        raise ProtocolError(f"{path}: {size:,} bytes, not a multiple of {record.itemsize:,}, for a dimension of {d:,}.")
     read = lambda: np.asarray(_vectors(np.memmap(path, record, mode="r"), str(path)))  # noqa: E731
     yield Opened((size // record.itemsize, d), read)
 
@@ -332,9 +328,9 @@ def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
     while content := start + stream.read(n_bytes - len(start)):
         start = b""
         if len(content) % record.itemsize:
+            n_records, rest = divmod(len(content), record.itemsize)
             raise ProtocolError(
-                f"{name}: the last record, {at + len(content) // record.itemsize:,}, has "
-                f"{len(content) % record.itemsize:,} of {record.itemsize:,} bytes."
+                f"{name}: the last record, {at + n_records:,}, has {rest:,} of {record.itemsize:,} bytes."
             )
         records = np.frombuffer(content, record)
         yield np.ascontiguousarray(_vectors(records, name, at))
@@ -357,10 +353,8 @@ def _vectors(records: NDArray, name: str, at: int = 0) -> NDArray:
     vectors, dimensions = records["vector"], records["dimension"]
     other = np.flatnonzero(dimensions != vectors.shape[1])
     if other.size:
-        raise ProtocolError(
-            f"{name}: record {at + other[0]:,} has dimension {dimensions[other[0]]:,}, but record 0 has "
-            f"{vectors.shape[1]:,}."
-        )
+        d, number = dimensions[other[0]], at + other[0]
+        raise ProtocolError(f"{name}: record {number:,} has dimension {d:,}, but record 0 has {vectors.shape[1]:,}.")
     return vectors
 
 
@@ -380,10 +374,7 @@ def _after_header(path: Path, n: int, d: int) -> NDArray:
     dtype = np.dtype(BIG_ANN[suffix])
     n_bytes = _HEADER_BYTES + n * d * dtype.itemsize
     if size != n_bytes and not (suffix == ".ibin" and size == n_bytes + 4 * n * d):
-        raise ProtocolError(
-            f"{path}: {size:,} bytes, but the {n:,} vectors of dimension {d:,} in {dtype.name} of its header take "
-            f"{n_bytes:,}."
-        )
+        raise ProtocolError(f"{path}: {size:,} bytes, but {n:,} vectors of {d:,} {dtype.name} take {n_bytes:,}.")
     if not n * d:
         return np.empty((n, d), dtype)  # an empty file can't be mapped
     return np.asarray(np.memmap(path, dtype, mode="r", offset=_HEADER_BYTES, shape=(n, d)))

@@ -68,18 +68,13 @@ def label_pair(
     if kinds[0] != kinds[1]:
         raise ProtocolError(f"{name}: {kinds[1]}, but the query labels have {kinds[0]}.")
     if names[0] != names[1]:
-        raise ProtocolError(
-            f"{name}: one side names its classes, and the columns of the other have no names. Give both as names, or "
-            "both as columns."
-        )
+        raise ProtocolError(f"{name}: one side names its classes, and the columns of the other have no names.")
     used = [_used(side, names[0]) for side in sides]
     known = set(used[1])
     lacking = tuple(label for label in used[0] if label not in known)
     if len(lacking) == len(used[0]):
-        raise ProtocolError(
-            f"labels: queries and database share no label: {brief(used[0])} for the queries, {brief(used[1])} for the "
-            "database."
-        )
+        labels = f"{brief(used[0])} for the queries, {brief(used[1])} for the database"
+        raise ProtocolError(f"labels: queries and database share no label: {labels}.")
     if sides[0].dtype.kind == "U":
         _, numbers = np.unique(np.concatenate(sides), return_inverse=True)
         return numbers[:n_queries], numbers[n_queries:], lacking
@@ -147,9 +142,8 @@ def _in_order(listing: Listing, ids: NDArray) -> Listing:
         raise ProtocolError(f"{listing.name}: an id occurs more than once.")
     lacking = [name for name in ids.tolist() if name not in rows]
     if lacking:
-        raise ProtocolError(
-            f"{listing.name}: no label for {counted(len(lacking), 'item')}, the first {str(lacking[0])[:80]!r}."
-        )
+        items, first = counted(len(lacking), "item"), str(lacking[0])[:80]
+        raise ProtocolError(f"{listing.name}: no label for {items}, the first {first!r}.")
     order = [rows[name] for name in ids.tolist()]
     return replace(listing, ids=ids, labels=listing.labels[order])  # type: ignore[index]
 
@@ -183,9 +177,8 @@ def _exact(array: NDArray, name: str) -> NDArray:
     if array.dtype == object:
         for item, value in enumerate(array.ravel().tolist()):
             if not isinstance(value, (str, bytes, int, float)) or value != value:
-                raise ProtocolError(
-                    f"{name}: expected an integer or a string for each item, got {value!r} for item {item}."
-                )
+                expected = "an integer or a string for each item"
+                raise ProtocolError(f"{name}: expected {expected}, got {value!r} for item {item}.")
         if set(map(type, array.flat)) != {int}:
             raise ProtocolError(f"{name}: both integers and strings. Use only one kind.")
         return array

@@ -335,9 +335,7 @@ class _Labels:
         """Return the form of labels in words, the labels of each table, and the names of their columns."""
         forms = {table.form.removeprefix("id-") for table in self.tables} - {""}
         if len(forms) > 1:
-            raise ProtocolError(
-                f"lists: {' and '.join(sorted(forms))} differ. Choose one form of labels for all lists."
-            )
+            raise ProtocolError(f"lists: {' and '.join(sorted(forms))} differ. Choose one form for all lists.")
         labels, form = (self, forms.pop()) if forms else self._form()
         return _READERS[form](labels)
 
@@ -402,10 +400,8 @@ class _Labels:
         header = table.header[-len(columns) :]
         labels = [column for column, name in enumerate(header) if name.strip().lower() in LABEL_COLUMNS]
         if len(labels) != 1:
-            raise ProtocolError(
-                f"{table.name}: its columns are {', '.join(table.header)[:200]}. Name the column of the labels as "
-                f"{table.name}:COLUMN."
-            )
+            names, name = ", ".join(table.header)[:200], table.name
+            raise ProtocolError(f"{name}: its columns are {names}. Name the column of the labels as {name}:COLUMN.")
         parts = [[[row[labels[0]]] for row in part] for part in self.parts]
         return replace(self, parts=parts), "class"
 

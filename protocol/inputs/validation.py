@@ -115,9 +115,8 @@ def rows(index: ArrayLike, n_items: int, name: str) -> NDArray[np.int64]:
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ProtocolError(f"{name}: expected row numbers (n,), got shape {array.shape} of {array.dtype}.")
     if array.min() < 0 or array.max() >= n_items:
-        raise ProtocolError(
-            f"{name}: expected row numbers from 0 to {n_items - 1:,}, got {array.min():,} to {array.max():,}."
-        )
+        low, high = array.min(), array.max()
+        raise ProtocolError(f"{name}: expected row numbers from 0 to {n_items - 1:,}, got {low:,} to {high:,}.")
     return array.astype(np.int64, copy=False)
 
 
@@ -131,10 +130,7 @@ def class_labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
     """
     array = array_of(y)
     if array.dtype == object and all(map(_is_integer, array.flat)):
-        raise ProtocolError(
-            f"{name}: integers from {array.min()} to {array.max()}, which no integer dtype can represent. "
-            "Number the classes from 0."
-        )
+        raise ProtocolError(f"{name}: no dtype has all integers from {array.min()} to {array.max()}. Number from 0.")
     if array.ndim not in (1, 2) or array.dtype.kind not in "iub":
         raise ProtocolError(
             f"{name}: expected integers (n,) or a 0/1 matrix (n, n_classes), got shape {array.shape} of {array.dtype}."

@@ -48,9 +48,8 @@ def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict
     for name, part in protocol.listed.items():
         file = files.get(name)
         if file is None and part.required:
-            raise ProtocolError(
-                f"split_options: the list for {name} is missing. Add it as {{from_lists: {{{name}: FILE}}}}."
-            )
+            add = f"Add it as {{from_lists: {{{name}: FILE}}}}."
+            raise ProtocolError(f"split_options: the list for {name} is missing. {add}")
         if file is not None:
             paths[name] = path_of(file)
             if not paths[name].is_file():
@@ -134,11 +133,9 @@ def rows_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
     """
     distinct, counts = np.unique(places_of(items, ids, name), return_counts=True)
     if len(distinct) < len(items):
-        repeated = distinct[counts > 1]
-        raise ProtocolError(
-            f"{name}: {counted(len(repeated), 'item')} listed more than once, the first "
-            f"{str(storage.decoded(ids[repeated[:1]])[0])!r}."
-        )
+        repeated = storage.decoded(ids[distinct[counts > 1]]).tolist()
+        n_repeated = counted(len(repeated), "item")
+        raise ProtocolError(f"{name}: {n_repeated} listed more than once, the first {repeated[0]!r}.")
     return distinct
 
 
@@ -220,9 +217,7 @@ def _table(path: Path) -> dict[str, NDArray[np.str_]]:
     items: dict[str, list[str]] = {}
     for lines, fields in rows_of_text(path):
         if len(fields) not in (0, 2):
-            raise ProtocolError(
-                f"{path}: line {lines[-1]}: {counted(len(fields), 'field')} instead of a partition and an id."
-            )
+            raise ProtocolError(f"{path}: line {lines[-1]}: {len(fields)} fields instead of a partition and an id.")
         if fields:
             items.setdefault(fields[0], []).append(unsafe(fields[1]))
     if not items:

@@ -136,13 +136,13 @@ class SplitProtocol:
         return {name: part for name, part in self.partitions.items() if isinstance(part, kind)}
 
     def sizes(
-        self, given: Mapping[str, int], *, n_items: int | None = None, n_classes: int | None = None
+        self, open_sizes: Mapping[str, int], *, n_items: int | None = None, n_classes: int | None = None
     ) -> dict[str, int]:
         """Return the size of each partition; sizes that can't be determined yet are omitted.
 
         Parameters
         ----------
-        given : mapping
+        open_sizes : mapping
             Sizes of the `open` partitions, at least 1 each. Validation partitions without a size are empty; sizes of
             other partitions are ignored.
         n_items : int or None
@@ -156,9 +156,9 @@ class SplitProtocol:
             If the size of an open partition is missing or below 1.
         """
         required = [name for name in self.open if name not in VALIDATION]
-        if any(given.get(name, 0) < 1 for name in required):
-            raise ProtocolError(f"split sizes: {' and '.join(required)} must be at least 1, got {dict(given)}.")
-        declared = {name: _size(part, given.get(name, 0), n_classes) for name, part in self.partitions.items()}
+        if any(open_sizes.get(name, 0) < 1 for name in required):
+            raise ProtocolError(f"split sizes: {' and '.join(required)} must be at least 1, got {dict(open_sizes)}.")
+        declared = {name: _size(part, open_sizes.get(name, 0), n_classes) for name, part in self.partitions.items()}
         sizes = {name: size for name, size in declared.items() if size is not None}
         outside = set(self.database_without)
         if "database" in self._of(Rest) and n_items is not None and outside <= sizes.keys():
@@ -167,7 +167,7 @@ class SplitProtocol:
 
     def check(
         self,
-        given: Mapping[str, int],
+        open_sizes: Mapping[str, int],
         *,
         n_items: int | None,
         n_classes: int | None = None,
@@ -178,7 +178,7 @@ class SplitProtocol:
 
         Parameters
         ----------
-        given : mapping
+        open_sizes : mapping
             As for `sizes`.
         n_items : int or None
             Number of items of the dataset; None if unknown.
@@ -195,7 +195,7 @@ class SplitProtocol:
             If a size is missing or below 1, the dataset is not the one for which the protocol is declared or lacks one
             of its parts, there are fewer items than the split draws, or a partition would be empty.
         """
-        sizes = self.sizes(given, n_items=n_items, n_classes=n_classes)
+        sizes = self.sizes(open_sizes, n_items=n_items, n_classes=n_classes)
         for unit, expected, actual in (("items", self.n_items, n_items), ("classes", self.n_classes, n_classes)):
             if None not in (expected, actual) and expected != actual:
                 raise ProtocolError(f"made for a dataset with {expected:,} {unit}; this one has {actual:,}.")
@@ -327,11 +327,11 @@ class SplitProtocol:
         return parts | {name: lists[name] for name in self.listed if name in lists}
 
     def _drawn(
-        self, pool: NDArray[np.int64], classes: NDArray | None, given: Mapping[str, int], rng: np.random.Generator
+        self, pool: NDArray[np.int64], classes: NDArray | None, open_sizes: Mapping[str, int], rng: np.random.Generator
     ) -> dict[str, NDArray[np.int64]]:
         """Draw from the rows in `pool`: first the partitions with a number for each class, then the others."""
         order = balanced_order(len(pool), classes, rng)
-        parts, sizes = {}, self.sizes(given)
+        parts, sizes = {}, self.sizes(open_sizes)
         per_class = {name: part.per_class for name, part in self._of(Drawn).items() if part.per_class}
         if per_class:
             if classes is None:
@@ -346,10 +346,10 @@ class SplitProtocol:
         return parts | {name: pool[stretch] for name, stretch in zip(rest, stretches, strict=False)}
 
 
-def _size(part: Partition, given: int, n_classes: int | None) -> int | None:
+def _size(part: Partition, open_sizes: int, n_classes: int | None) -> int | None:
     """Return the size of a partition that does not depend on others; None if it can't be determined."""
     if part == Drawn():
-        return given
+        return open_sizes
     if isinstance(part, Drawn) and part.per_class and n_classes is not None:
         return part.per_class * n_classes
     return part.size if isinstance(part, Drawn | Official) else None

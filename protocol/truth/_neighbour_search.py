@@ -207,7 +207,7 @@ class Keys:
 
     def within(self, query: _Side, items: _Side, bound: NDArray[np.float64]) -> "_Found":
         """Return the pairs of a query and an item in one tile whose keys may be at most the query's bound."""
-        found, n_items = [], len(items.vectors)
+        tiles, n_items = [], len(items.vectors)
         product = np.empty((min(TILE, len(query.vectors)), n_items))
         for first in range(0, len(query.vectors), TILE):
             part = _Side(*(array[first : first + TILE] for array in query))
@@ -216,8 +216,8 @@ class Keys:
             rows, columns = np.divmod(pairs.astype(np.int32), np.int32(n_items))
             low = values.ravel()[pairs] + part.constant[rows]
             size = (np.add if self._euclidean else np.multiply)(part.size[rows], items.size[columns])
-            found.append(_Found(rows + first, columns, low, low + (2 * self._error * size + 2 * self._underflow)))
-        return _Found(*map(np.concatenate, zip(*found, strict=True)))
+            tiles.append(_Found(rows + first, columns, low, low + (2 * self._error * size + 2 * self._underflow)))
+        return _Found(*map(np.concatenate, zip(*tiles, strict=True)))
 
 
 class _Found(NamedTuple):
@@ -293,12 +293,12 @@ def neighbours_within(
 
     def search(start: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         tile = database[start : start + TILE]
-        found = keys.within(queries, keys.items(tile, start), bound)
-        borderline = np.flatnonzero(found.high >= bound[0])
-        distances = pair_distances(query, tile, found.rows[borderline], found.columns[borderline])
-        inside = np.ones(len(found.rows), dtype=bool)
+        pairs = keys.within(queries, keys.items(tile, start), bound)
+        borderline = np.flatnonzero(pairs.high >= bound[0])
+        distances = pair_distances(query, tile, pairs.rows[borderline], pairs.columns[borderline])
+        inside = np.ones(len(pairs.rows), dtype=bool)
         inside[borderline] = distances < radius if strict else distances <= radius
-        return found.rows[inside], found.columns[inside]
+        return pairs.rows[inside], pairs.columns[inside]
 
     starts = range(0, len(database), TILE)
     with workers(threads) as n_threads:
@@ -408,16 +408,16 @@ def nearest(
     keys = Keys(database, distance)
     size = max(1, min(_QUERIES, _PAIRS // max(k, TILE)))
     with workers(threads) as n_threads:
-        found = [
+        parts = [
             _nearest(query[start : start + size], database, k, distance, keys, n_threads, progress)
             for start in range(0, len(query), size)
         ]
-    counts = np.concatenate([np.diff(part.indptr) for part in found])
+    counts = np.concatenate([np.diff(part.indptr) for part in parts])
     return Neighbours(
         k=k,
         indptr=_starts(counts),
-        indices=np.concatenate([part.indices for part in found]),
-        distances=np.concatenate([part.distances for part in found]),
+        indices=np.concatenate([part.indices for part in parts]),
+        distances=np.concatenate([part.distances for part in parts]),
     )
 
 
@@ -457,8 +457,8 @@ def _nearest(
     n_queries, queries, bound = len(query), keys.queries(query), np.full(len(query), np.inf)
 
     def search(start: int) -> _Found:
-        found = keys.within(queries, keys.items(database[start : start + TILE], start), bound)
-        return found._replace(columns=start + found.columns.astype(np.int64))
+        pairs = keys.within(queries, keys.items(database[start : start + TILE], start), bound)
+        return pairs._replace(columns=start + pairs.columns.astype(np.int64))
 
     def measured(pairs: _Found) -> NDArray[np.float64]:
         """Return the distances of pairs; database rows are read in ascending order."""
@@ -483,9 +483,9 @@ def _nearest(
             pairs.low[undecided] = pairs.high[undecided] = keys.of(measured(pairs.where(undecided)))
 
     starts, parts, n_pending = range(0, len(database), TILE), list[_Found](), 0
-    for start, found in zip(starts, in_order(search, starts, threads), strict=True):
-        parts.append(found)
-        n_pending += len(found.rows)
+    for start, pairs_of_tile in zip(starts, in_order(search, starts, threads), strict=True):
+        parts.append(pairs_of_tile)
+        n_pending += len(pairs_of_tile.rows)
         if n_pending > max(n_queries * k, len(parts[0].rows)) or start == starts[-1]:
             pairs, bound = closest(_Found(*map(np.concatenate, zip(*parts, strict=True))))
             parts, n_pending = [pairs], 0
@@ -508,15 +508,15 @@ def _kth(indptr: _Rows, values: NDArray[np.float64], k: int) -> NDArray[np.float
 
 
 def _compressed(
-    found: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]], starts: range, n_queries: int
+    tiles: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]], starts: range, n_queries: int
 ) -> tuple[_Rows, _Rows]:
     """Merge the pairs of the database's tiles, each in order, into CSR (indptr, indices)."""
     indptr = np.zeros(n_queries + 1, dtype=np.int64)
-    for rows, _ in found:
+    for rows, _ in tiles:
         indptr[1:] += np.bincount(rows, minlength=n_queries)
     indptr = np.cumsum(indptr)
     indices, free = np.empty(indptr[-1], dtype=np.int64), indptr[:-1].copy()
-    for start, (rows, columns) in zip(starts, found, strict=True):
+    for start, (rows, columns) in zip(starts, tiles, strict=True):
         counts = np.bincount(rows, minlength=n_queries)
         before = np.cumsum(counts) - counts  # pairs of the tile before each query's first
         indices[(free - before)[rows] + np.arange(rows.size)] = start + columns

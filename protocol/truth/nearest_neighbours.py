@@ -66,5 +66,5 @@ def nearest_neighbours(
     Distances are exact: pairs that float32 arithmetic can't decide are recomputed in float64.
     """
     _check(n_neighbours=n_neighbours, distance=distance, n_database=len(database.X))
-    found = nearest(query.X, database.X, n_neighbours, distance=distance)
-    return {"indptr": found.indptr, "indices": found.indices}
+    neighbours = nearest(query.X, database.X, n_neighbours, distance=distance)
+    return {"indptr": neighbours.indptr, "indices": neighbours.indices}

