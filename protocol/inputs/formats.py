@@ -66,8 +66,8 @@ def opened(path: Path, key: str | None) -> Iterator[Opened]:
         `protocol.inputs.text.ARRAY_BYTES` when decompressed.
     """
     expected, open_format = _FORMATS.get(path.suffix.lower(), ("a PyTorch file", _unknown))
-    with reading(path, expected), open_format(path, key) as array:
-        yield array
+    with reading(path, expected), contextlib.ExitStack() as files:
+        yield open_format(path, key, files)
 
 
 @contextlib.contextmanager
@@ -95,12 +95,7 @@ def reading(path: Path, expected: str) -> Iterator[None]:
 # Text and NumPy
 
 
-@contextlib.contextmanager
-def _text(path: Path, key: str | None) -> Iterator[Opened]:
-    yield Opened(None, lambda: _numbers_of_text(path))
-
-
-def _numbers_of_text(path: Path) -> NDArray:
+def _text(path: Path) -> NDArray:
     with open(path, encoding="utf-8-sig") as lines:
         first = next((line for line in lines if line.strip()), "")
         if not first:
@@ -116,10 +111,9 @@ def _numbers_of_text(path: Path) -> NDArray:
         return numbers.astype(np.int64) if is_integer(numbers).all() else numbers
 
 
-@contextlib.contextmanager
-def _npy(path: Path, key: str | None) -> Iterator[Opened]:
+def _npy(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
     array = np.lib.format.open_memmap(path, mode="r")
-    yield Opened(array.shape, lambda: np.asarray(array))
+    return Opened(array.shape, lambda: np.asarray(array))
 
 
 def open_npz(path: Path) -> Any:
@@ -127,19 +121,17 @@ def open_npz(path: Path) -> Any:
     return np.lib.npyio.NpzFile(path, allow_pickle=False)  # type: ignore[arg-type]
 
 
-@contextlib.contextmanager
-def _npz(path: Path, key: str | None) -> Iterator[Opened]:
-    with open_npz(path) as archive:
-        if key is None and set(archive.files) >= _SPARSE:
-            yield Opened(tuple(archive["shape"].tolist()), lambda: _dense(path))
-            return
-        name = _key_among(archive.files, key, path)
-        with archive.zip.open(f"{name}.npy") as stream:
-            version = np.lib.format.read_magic(stream)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, _, dtype = read(stream)
-        text.check_array(path, prod(shape) * dtype.itemsize)
-        yield Opened(shape, lambda: np.asarray(archive[name]))
+def _npz(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
+    archive = files.enter_context(open_npz(path))
+    if key is None and set(archive.files) >= _SPARSE:
+        return Opened(tuple(archive["shape"].tolist()), lambda: _dense(path))
+    name = _key_among(archive.files, key, path)
+    with archive.zip.open(f"{name}.npy") as stream:
+        version = np.lib.format.read_magic(stream)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(stream)
+    text.check_array(path, prod(shape) * dtype.itemsize)
+    return Opened(shape, lambda: np.asarray(archive[name]))
 
 
 def read_csr(file: str | Path) -> Any:
@@ -179,24 +171,22 @@ def _dense(path: Path) -> NDArray:
 # HDF5 and MATLAB
 
 
-@contextlib.contextmanager
-def _dataset(path: Path, key: str | None) -> Iterator[Any]:
+def _dataset(path: Path, key: str | None, files: contextlib.ExitStack) -> Any:
     """Open a dataset of HDF5, the only one if `key` is None; refuse one that is too large."""
     h5py, names = need("h5py", "hdf5"), list[str]()
-    with h5py.File(path, "r") as file:
-        file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
-        names = [name for name in names if not name.startswith("#refs#")]
-        dataset = file[_key_among(names, key and key.strip("/"), path)]
-        if not dataset.size:
-            raise ProtocolError(f"{path}: the array is empty, shape {dataset.shape}.")
-        text.check_array(path, max(dataset.size, prod(dataset.chunks or ())) * dataset.dtype.itemsize)
-        yield dataset
+    file = files.enter_context(h5py.File(path, "r"))
+    file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+    names = [name for name in names if not name.startswith("#refs#")]
+    dataset = file[_key_among(names, key and key.strip("/"), path)]
+    if not dataset.size:
+        raise ProtocolError(f"{path}: the array is empty, shape {dataset.shape}.")
+    text.check_array(path, max(dataset.size, prod(dataset.chunks or ())) * dataset.dtype.itemsize)
+    return dataset
 
 
-@contextlib.contextmanager
-def _hdf5(path: Path, key: str | None) -> Iterator[Opened]:
-    with _dataset(path, key) as dataset:
-        yield Opened(dataset.shape, lambda: _values(dataset, path))
+def _hdf5(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
+    dataset = _dataset(path, key, files)
+    return Opened(dataset.shape, lambda: _values(dataset, path))
 
 
 def _values(dataset: Any, path: Path) -> NDArray:
@@ -207,12 +197,7 @@ def _values(dataset: Any, path: Path) -> NDArray:
     return text.string_array(values.ravel().tolist(), str(path)).reshape(values.shape)
 
 
-@contextlib.contextmanager
-def _matlab(path: Path, key: str | None) -> Iterator[Opened]:
-    yield Opened(None, lambda: _variable(path, key))
-
-
-def _variable(path: Path, key: str | None) -> NDArray:
+def _variable(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArray:
     """Return a variable or a field of a struct, ``result.codes``, of any version of MATLAB, as the type it has there.
 
     Version 7.3 stores columns first. Text and cell arrays of text become strings, without blanks at their ends.
@@ -220,7 +205,7 @@ def _variable(path: Path, key: str | None) -> NDArray:
     io = need("scipy.io", "scipy")
     warnings.simplefilter("error", np.exceptions.ComplexWarning)  # mat_dtype would make complex numbers real
     if io.matlab.matfile_version(path)[0] == 2:  # version 7.3, which is HDF5
-        return _variable_of_hdf5(path, key)
+        return _variable_of_hdf5(path, key, files)
     shapes = {name: (shape, kind) for name, shape, kind in io.whosmat(path)}
     arrays = [name for name, (_, kind) in shapes.items() if kind != "struct"]
     structs = shapes.keys() - arrays if key not in arrays else ()  # no limit: up to version 7, the format has one
@@ -243,13 +228,13 @@ def _texts_of_cells(cells: NDArray, name: str) -> NDArray[np.str_]:
     return text.string_array(["".join(cell.flat) for cell in cells.flat], name)
 
 
-def _variable_of_hdf5(path: Path, key: str | None) -> NDArray:
-    with _dataset(path, key and key.replace(".", "/")) as dataset:
-        kind = dataset.attrs.get("MATLAB_class", b"")
-        if kind in (b"char", b"cell"):
-            raise ProtocolError(f"{path}: {dataset.name} is text of version 7.3. Save it with -v7.")
-        array = np.asarray(dataset[()]).T
-        return array.astype(bool) if kind == b"logical" else array
+def _variable_of_hdf5(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArray:
+    dataset = _dataset(path, key and key.replace(".", "/"), files)
+    kind = dataset.attrs.get("MATLAB_class", b"")
+    if kind in (b"char", b"cell"):
+        raise ProtocolError(f"{path}: {dataset.name} is text of version 7.3. Save it with -v7.")
+    array = np.asarray(dataset[()]).T
+    return array.astype(bool) if kind == b"logical" else array
 
 
 def _fields(variables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -284,15 +269,15 @@ def _listed(keys: Iterable[str]) -> str:
 # TEXMEX and big-ann-benchmarks
 
 
-@contextlib.contextmanager
-def _texmex(path: Path, key: str | None) -> Iterator[Opened]:
+def _texmex(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
     with open(path, "rb") as stream:
         record = _record(stream.read(4), str(path))
     size, d = path.stat().st_size, record["vector"].shape[0]
     if size % record.itemsize:
         raise ProtocolError(f"{path}: {size:,} bytes, not a multiple of {record.itemsize:,}, for a dimension of {d:,}.")
-    read = lambda: np.asarray(_vectors(np.memmap(path, record, mode="r"), str(path)))  # noqa: E731
-    yield Opened((size // record.itemsize, d), read)
+    return Opened(
+        (size // record.itemsize, d), lambda: np.asarray(_vectors(np.memmap(path, record, mode="r"), str(path)))
+    )
 
 
 def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
@@ -358,14 +343,13 @@ def _vectors(records: NDArray, name: str, at: int = 0) -> NDArray:
     return vectors
 
 
-@contextlib.contextmanager
-def _big_ann(path: Path, key: str | None) -> Iterator[Opened]:
+def _big_ann(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
     with open(path, "rb") as stream:
         start = stream.read(_HEADER_BYTES)
     if len(start) < _HEADER_BYTES:
         raise ProtocolError(f"{path}: {len(start)} bytes, too few for the header of {_HEADER_BYTES} bytes.")
     n, d = np.frombuffer(start, "<u4").tolist()
-    yield Opened((n, d), lambda: _after_header(path, n, d))
+    return Opened((n, d), lambda: _after_header(path, n, d))
 
 
 def _after_header(path: Path, n: int, d: int) -> NDArray:
@@ -383,7 +367,7 @@ def _after_header(path: Path, n: int, d: int) -> NDArray:
 # PyTorch and others
 
 
-def _unknown(path: Path, key: str | None) -> contextlib.AbstractContextManager[Opened]:
+def _unknown(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
     """Raise ProtocolError for a format that is not read; for a file of PyTorch, with the way to convert it."""
     if path.suffix.lower() not in (".pt", ".pth"):
         raise ProtocolError(f"{path}: unknown extension {path.suffix!r}. Use {_KNOWN}.")
@@ -396,16 +380,16 @@ def _unknown(path: Path, key: str | None) -> contextlib.AbstractContextManager[O
     raise ProtocolError(f"{path}: PyTorch files are not read.{several} Convert it: python -c {shlex.quote(code)}")
 
 
-_Open = Callable[[Path, str | None], contextlib.AbstractContextManager[Opened]]
+_Open = Callable[[Path, str | None, contextlib.ExitStack], Opened]
 _FORMATS: Mapping[str, tuple[str, _Open]] = MappingProxyType(
     {
         ".npy": ("an .npy file", _npy),
         ".npz": ("an .npz file", _npz),
-        ".mat": ("a .mat file", _matlab),
+        ".mat": ("a .mat file", lambda path, key, files: Opened(None, lambda: _variable(path, key, files))),
         ".h5": ("an HDF5 file", _hdf5),
         ".hdf5": ("an HDF5 file", _hdf5),
     }
-    | dict.fromkeys(TEXT, ("text with numbers", _text))
+    | dict.fromkeys(TEXT, ("text with numbers", lambda path, key, files: Opened(None, lambda: _text(path))))
     | {suffix: (f"vectors of {suffix}", _texmex) for suffix in TEXMEX}
     | {suffix: (f"vectors of {suffix}", _big_ann) for suffix in BIG_ANN}
 )
