@@ -121,14 +121,17 @@ def _numbers(array: NDArray, name: str) -> NDArray:
 
 
 def array_shape(file: str | Path) -> tuple[int, ...] | None:
-    """Return the shape of an array from the header of its file, or None for formats without one (text and ``.mat``).
+    """Return the shape of an array from the header of its file, or None for other formats (such as text and ``.mat``).
 
     Raises
     ------
     ProtocolError
         If the file or key does not exist, or the file is damaged.
     """
-    with formats.opened(*path_and_key(file)) as stored:
+    path, key = path_and_key(file)
+    if path.suffix.lower() not in formats.EXTENSIONS:
+        return None
+    with formats.opened(path, key) as stored:
         shape = stored.shape
     return shape[::-1] if shape is not None and _is_transposed(file) else shape
 

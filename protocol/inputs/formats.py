@@ -394,3 +394,5 @@ _FORMATS: Mapping[str, tuple[str, _Open]] = MappingProxyType(
     | {suffix: (f"vectors of {suffix}", _big_ann) for suffix in BIG_ANN}
 )
 """The formats by file extension: their names in error messages, and what opens an array."""
+EXTENSIONS = frozenset(_FORMATS)
+"""The extensions of all formats."""
