@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from protocol.auditing.items import Dataset, Split, numbers_of, read_rows
 from protocol.auditing.known_pairs import KnownPairs, known_pairs_for
 from protocol.checks import ProtocolError, counted, number
-from protocol.inputs.conversion import is_file, named, numbers_from
+from protocol.inputs.arrays import is_file, named, numbers_from
 from protocol.inputs.text import lines
 from protocol.provenance import storage
 from protocol.truth import neighbours_within

@@ -15,9 +15,7 @@ from protocol.auditing.findings import Finding, ordered, summary
 from protocol.auditing.items import Split, lists_from
 from protocol.auditing.runs import Run, split_of
 from protocol.checks import ProtocolError
-from protocol.inputs.arrays import path_and_key
-from protocol.inputs.conversion import is_file, items_from
-from protocol.inputs.lists import ARRAYS
+from protocol.inputs.arrays import ARRAYS, is_file, items_from, path_and_key
 from protocol.provenance.storage import check_writable, explained
 from protocol.splits import SINGLE_LIST, sole_key, write_items, write_subset
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, Removal, findings_of
 from protocol.checks import ProtocolError, counted
-from protocol.inputs.conversion import is_file, items_from, named
+from protocol.inputs.arrays import is_file, items_from, named
 from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS
 from protocol.inputs.labels import labels_from
 from protocol.inputs.lists import Listing, read_listings

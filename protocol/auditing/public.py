@@ -26,7 +26,7 @@ from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding
 from protocol.auditing.items import Dataset, known_dataset
 from protocol.auditing.runs import Run, read_lists, read_runs
 from protocol.checks import ProtocolError, need, one_of, printable
-from protocol.inputs.conversion import is_file
+from protocol.inputs.arrays import is_file
 from protocol.splits import PARTITIONS
 
 if TYPE_CHECKING:

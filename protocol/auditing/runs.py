@@ -14,8 +14,8 @@ from protocol import registry
 from protocol.auditing.evidence import Known
 from protocol.auditing.items import Dataset, Split, check_numbers, lists_from
 from protocol.checks import ProtocolError, integer, one_of
-from protocol.inputs.conversion import is_file, named
-from protocol.inputs.conversion import items_from as as_items
+from protocol.inputs.arrays import is_file, named
+from protocol.inputs.arrays import items_from as as_items
 from protocol.inputs.lists import Listing
 from protocol.inputs.validation import class_labels, rows
 from protocol.provenance import storage

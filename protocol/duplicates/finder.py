@@ -13,8 +13,7 @@ from protocol.checks import ProtocolError, counted, integer, need, number
 from protocol.duplicates.proposals import FURTHER, Pairs, Proposals, proposed
 from protocol.duplicates.small_images import SIZE, block_means, correlations, small_images
 from protocol.evaluation.progress import Progress, stage
-from protocol.inputs.arrays import map_array
-from protocol.inputs.conversion import as_numpy, is_file, items_from, matrix_from, named
+from protocol.inputs.arrays import as_numpy, is_file, items_from, map_array, matrix_from, named
 from protocol.inputs.validation import Sliceable, check_images
 from protocol.parallel import in_order, workers
 from protocol.provenance import storage

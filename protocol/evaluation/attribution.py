@@ -16,8 +16,7 @@ from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.ground_truth import Nearest, check_sizes
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
-from protocol.inputs.arrays import as_integers
-from protocol.inputs.conversion import is_file, named
+from protocol.inputs.arrays import as_integers, is_file, named
 from protocol.inputs.judgments import read_ids, read_results
 from protocol.metrics import ORDERS, mean, neighbours_found
 from protocol.scores.tables import Table

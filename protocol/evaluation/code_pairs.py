@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from protocol import checks, codes
 from protocol.checks import ProtocolError
-from protocol.inputs.arrays import is_integer
+from protocol.inputs.arrays import is_file, matrix_from, named, numbers_from
 from protocol.inputs.code_strings import bits_of_integers, bits_of_strings
-from protocol.inputs.conversion import is_file, matrix_from, named, numbers_from
+from protocol.inputs.validation import is_integer
 from protocol.provenance.storage import array_digest
 
 BIT_ORDERS = ("little", "big", "big-128")

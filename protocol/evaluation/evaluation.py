@@ -16,7 +16,7 @@ from protocol.evaluation.ground_truth import GroundTruth, Labels, Truth, files_o
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.result import Evaluation
 from protocol.evaluation.scoring import Scoring, score, with_nearest
-from protocol.inputs.conversion import as_numpy
+from protocol.inputs.arrays import as_numpy
 from protocol.metrics import in_database_order, needs
 from protocol.truth.relevance import ground_truth_sha256
 

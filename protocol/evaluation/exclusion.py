@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.inputs.arrays import as_integers, path_of, read_array
-from protocol.inputs.conversion import as_numpy, is_file, named
+from protocol.inputs.arrays import as_integers, as_numpy, is_file, named, path_of, read_array
 from protocol.inputs.text import lines
 from protocol.scores.metadata import NONE_EXCLUDED
 from protocol.scores.tables import read_table

@@ -13,10 +13,11 @@ from protocol import registry
 from protocol.checks import ProtocolError, counted, integer, one_of
 from protocol.counting.leave_one_out import check_same_number, own_levels
 from protocol.evaluation.progress import Progress, stage
-from protocol.inputs.arrays import is_integer, read_array, read_csr, read_lists
-from protocol.inputs.conversion import as_numpy, is_file, matrix_from, named, numbers_from
+from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_from, read_array, read_lists
+from protocol.inputs.formats import read_csr
 from protocol.inputs.judgments import judged_pairs
 from protocol.inputs.labels import label_pair
+from protocol.inputs.validation import is_integer
 from protocol.metrics import keywords
 from protocol.truth import DISTANCES, Distance, Neighbours, nearest
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, Relevance

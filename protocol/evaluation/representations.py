@@ -18,7 +18,7 @@ from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.ground_truth import check_dimension
 from protocol.evaluation.progress import Progress, stage
 from protocol.hashers.training_set import MAGNITUDES, check_magnitude
-from protocol.inputs.conversion import matrix_from, named
+from protocol.inputs.arrays import matrix_from, named
 from protocol.quantisers import Quantiser
 from protocol.truth import Distance, balanced, check_rows
 

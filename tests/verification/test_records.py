@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import io, sparse
+from split_files import write_list
 
 import protocol as hp
 from protocol import codes
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.evaluation import Codes, Labels, Nearest, Outputs, Relevant, evaluate
-from protocol.splits import write_list
 from protocol.verification import verify
 
 RNG = np.random.default_rng(0)

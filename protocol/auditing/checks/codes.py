@@ -24,7 +24,7 @@ from protocol.evaluation.code_utilisation import (
 from protocol.evaluation.evaluation import scored
 from protocol.evaluation.ground_truth import Labels, ground_truth
 from protocol.evaluation.scoring import Scoring
-from protocol.inputs.conversion import named
+from protocol.inputs.arrays import named
 
 _SIDES = ("query", "database")
 

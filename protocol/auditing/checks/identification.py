@@ -17,7 +17,7 @@ from protocol.auditing.findings import Finding, findings_of
 from protocol.auditing.items import Dataset, Split
 from protocol.auditing.runs import Run, read_runs
 from protocol.checks import ProtocolError, one_of
-from protocol.inputs.conversion import is_file
+from protocol.inputs.arrays import is_file
 from protocol.splits import PARTITIONS, Drawn, Official, Rest, SplitProtocol
 
 _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))

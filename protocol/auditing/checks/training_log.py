@@ -20,7 +20,7 @@ import numpy as np
 
 from protocol.auditing.findings import NOT_CHECKED, Finding, findings_of
 from protocol.checks import ProtocolError, counted
-from protocol.inputs.conversion import is_file
+from protocol.inputs.arrays import is_file
 from protocol.inputs.text import lines
 
 _GROUPS = ("value", "bits", "epoch")

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from protocol.auditing.items import Dataset, Split, is_row, numbers_by_id, numbers_of, read_rows
 from protocol.checks import ProtocolError, counted, one_of
-from protocol.inputs.conversion import is_file
+from protocol.inputs.arrays import is_file
 from protocol.inputs.text import unsafe
 from protocol.provenance.storage import file_sha256
 
