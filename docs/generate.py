@@ -133,7 +133,6 @@ _PACKAGES = {
     "configuration": "Configuration",
     "counting": "Counting",
     "datasets": "Datasets",
-    "duplicates": "Near-duplicates",
     "evaluation": "Evaluation",
     "evaluators": "Evaluators",
     "features": "Features",
@@ -146,7 +145,6 @@ _PACKAGES = {
     "scores": "Tables of scores",
     "selection": "Selection of options",
     "splits": "Splits",
-    "studies": "Studies",
     "truth": "Ground truths",
     "verification": "Verification",
 }

@@ -43,8 +43,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from protocol.auditing import Evidence as Evidence
     from protocol.auditing import audit as audit
+    from protocol.auditing.duplicates import find_duplicates as find_duplicates
     from protocol.comparison import compare as compare
-    from protocol.duplicates import find_duplicates as find_duplicates
     from protocol.evaluation import Codes as Codes
     from protocol.evaluation import Evaluator as Evaluator
     from protocol.evaluation import Hashing as Hashing
@@ -70,8 +70,8 @@ __version__ = "0.1.0"
 
 _NAMES = {
     "auditing": "Evidence audit",
+    "auditing.duplicates": "find_duplicates",
     "comparison": "compare",
-    "duplicates": "find_duplicates",
     "evaluation": "Codes Evaluator Hashing Judgments Labels Nearest Outputs Quantisers Relevant Rescoring "
     "attribute bucket_search evaluate quantisation",
     "evaluators": "diagnose explain",

@@ -3,7 +3,7 @@ r"""Time, memory, precision and recall of the finder of near-duplicates, run by 
 `python tests/benchmarks/duplicates.py SHARED` looks for the test images of CIFAR-10 in its training set, and for
 distorted copies of training images; SHARED is the folder with `data/cifar10` and `data/near_duplicates`.
 Precision and recall are recorded in
-`tests/duplicates/measured.toml`.
+`tests/auditing/measured.toml`.
 """
 
 import argparse
@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from timing import peak_gb, say
 
+from protocol.auditing.duplicates import find_duplicates
 from protocol.datasets import load
-from protocol.duplicates import find_duplicates
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "auditing"))
 from distortions import DISTORTIONS, distorted

@@ -14,11 +14,9 @@ from distortions import DISTORTIONS, distorted
 from scipy import ndimage
 
 import protocol
-from protocol.checks import ProtocolError
-from protocol.cli import main
-from protocol.duplicates import Pairs, contact_sheet, find_duplicates, finder
-from protocol.duplicates.proposals import proposed
-from protocol.duplicates.small_images import (
+from protocol.auditing import duplicates
+from protocol.auditing.duplicates import Pairs, contact_sheet, find_duplicates, proposed
+from protocol.auditing.small_images import (
     SCALES,
     SHIFTS,
     SIZE,
@@ -26,6 +24,8 @@ from protocol.duplicates.small_images import (
     local_contrast,
     small_images,
 )
+from protocol.checks import ProtocolError
+from protocol.cli import main
 from protocol.provenance import storage
 from protocol.scores.tables import safe
 from protocol.truth import nearest
@@ -55,19 +55,21 @@ def pictures(n, seed=0):
 
 @pytest.mark.parametrize(("k", "same"), [(1, False), (5, False), (5, True), (90, True), (1000, False)])
 def test_best_matches_equal_those_of_a_full_sort_for_any_number_of_threads(k, same, monkeypatch):
-    monkeypatch.setattr(finder, "_QUERIES", 7)
-    monkeypatch.setattr(finder, "_ITEMS", 64)
+    monkeypatch.setattr(duplicates, "_QUERIES", 7)
+    monkeypatch.setattr(duplicates, "_ITEMS", 64)
     rng = np.random.default_rng(k)
     database = rng.integers(-3, 4, (200, 6)).astype(np.float32)  # with ties
     query = database if same else rng.integers(-3, 4, (40, 6)).astype(np.float32)
     values = query @ database.T
     if same:
         np.fill_diagonal(values, -np.inf)
-    rows, products = finder.best_matches(query, database, k, same=same)
+    rows, products = duplicates.best_matches(query, database, k, same=same)
     np.testing.assert_array_equal(products, -np.sort(-values, axis=1)[:, : min(k, 200 - same)])
     np.testing.assert_array_equal(np.take_along_axis(values, rows, axis=1), products)
     assert all(len(set(row)) == len(row) for row in rows.tolist())
-    for one, two in zip((rows, products), finder.best_matches(query, database, k, same=same, threads=2), strict=True):
+    for one, two in zip(
+        (rows, products), duplicates.best_matches(query, database, k, same=same, threads=2), strict=True
+    ):
         np.testing.assert_array_equal(one, two)
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from protocol import codes
+from protocol.auditing.leak_study import RANKINGS, SIDES, halves, rankings
 from protocol.checks import ProtocolError
 from protocol.counting import count
 from protocol.metrics import evaluate, mean
-from protocol.studies import RANKINGS, SIDES, halves, rankings
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 SIZES = {"query_per_class": 3, "outside_per_class": 2, "train_per_class": [2, 4, "all"]}
