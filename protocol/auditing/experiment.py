@@ -1,5 +1,6 @@
 """Audit the splits of an experiment, and everything that was fitted on them, by the pipeline's files."""
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -59,7 +60,8 @@ def audit_experiment(
     dataset, by_fit = read_dataset(items), defaultdict(list)
     by_sample: defaultdict[str, dict[str, Split]] = defaultdict(dict)
     known = stored_knowledge(content, features, dataset)
-    for run in (runs := read_runs(splits, dataset, known=known)):
+    runs = [dataclasses.replace(run, known=known) for run in read_runs(splits, dataset)]
+    for run in runs:
         by_sample[storage.read_provenance(run.file)["inputs"]["sample"]][run.name] = run.split
     for path in learned:
         by_fit[storage.read_provenance(path)["inputs"]["preprocessing"]].append(path)

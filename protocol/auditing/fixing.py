@@ -63,7 +63,8 @@ def reduced(run: Run, keep: Keep, name: str) -> Run:
         if not len(parts[part]):
             raise ProtocolError(f"{run.file}: removing the affected items would leave the {part} partition empty.")
     flags = {part: values[keep[part]] for part, values in split.flags.items()}
-    return dataclasses.replace(run, file=name, split=Split(parts, split.dataset, flags), seed=None)
+    known = dataclasses.replace(run.known, codes=None)
+    return dataclasses.replace(run, file=name, split=Split(parts, split.dataset, flags), seed=None, known=known)
 
 
 def targets_of(run: Run) -> list[Target]:

@@ -261,27 +261,28 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
     ProtocolError
         If they can't be read or differ in number, or the ids are not distinct strings.
     """
-    names, known = None, None
-    if ids is not None:
-        listed = lists_from({"ids": ids}, "id")["ids"]
-        names = listed.items
-        if names.dtype.kind in "iu":
-            raise ProtocolError(f"{named(ids, 'ids')}: contains row numbers, not the ids of the dataset.")
-        if labels is None and listed.labels is not None:
-            known = labels_from(listed.labels, listed.name)
-    if labels is not None:
-        known = labels_from(labels, "labels", ids=names)
-        names = known.ids if names is None else names
+    names = None if ids is None else _ids_from(ids)
+    labelled = None if labels is None else labels_from(labels, "labels", ids=names)
+    if names is None and labelled is not None:
+        names = labelled.ids
     distinct, counts = np.unique([] if names is None else names, return_counts=True)
     if (counts > 1).any():
         source = named(labels, "labels") if ids is None else named(ids, "ids")
         raise ProtocolError(f"{source}: the id {str(distinct[counts > 1][0])!r} occurs more than once.")
-    if known is None:
+    if labelled is None:
         return Dataset(n_items=None if names is None else len(names), ids=names)
-    if names is not None and len(names) != len(known.labels):
-        n_labels = counted(len(known.labels), "label")
+    n_items = len(labelled.labels)
+    if names is not None and len(names) != n_items:
+        n_labels = counted(n_items, "label")
         raise ProtocolError(f"{named(labels, 'labels')}: {n_labels} for {counted(len(names), 'item')}.")
-    return Dataset(n_items=len(known.labels), ids=names, y=known.labels, class_names=known.class_names)
+    return Dataset(n_items=n_items, ids=names, y=labelled.labels, class_names=labelled.class_names)
+
+
+def _ids_from(ids: Any) -> NDArray:
+    names = lists_from({"ids": ids}, "id")["ids"].items
+    if names.dtype.kind in "iu":
+        raise ProtocolError(f"{named(ids, 'ids')}: contains row numbers, not the ids of the dataset.")
+    return names
 
 
 # Tables by id or by row number

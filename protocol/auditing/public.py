@@ -19,7 +19,6 @@ from protocol.auditing.checks.classes import audit_relevance
 from protocol.auditing.checks.codes import audit_codes
 from protocol.auditing.checks.declared import sizes_from
 from protocol.auditing.checks.identification import against_from, audit_against
-from protocol.auditing.checks.overlaps import audit_groups, audit_modalities
 from protocol.auditing.checks.training_log import audit_training_log, read_logs, reported_score
 from protocol.auditing.evidence import PATTERN, Evidence
 from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding
@@ -259,20 +258,16 @@ def audit(
     options = (protocol, sizes, against, evidence.distance, *files.values())
     if logs and not splits and all(value is None for value in options):
         return _checked([], logs)
-    expected, dataset = sizes_from(sizes), known_dataset(ids, labels)
+    dataset = known_dataset(ids, labels)
+    shared = {"sizes": sizes_from(sizes), "against": against_from(against, dataset)}
     runs = _runs(splits, lists, dataset, protocol)
+    if evidence.query_codes is not None and len(runs) > 1:
+        raise ProtocolError(f"query_codes and database_codes need a single split, not {len(runs):,} runs.")
     n_listed = max(run.n_listed for run in runs)
     first_of = {run.items: run.split.dataset for run in runs[::-1]}
     copies = {items: evidence.copies(items, of_runs, n_listed) for items, of_runs in first_of.items()}
-    other = against_from(against, dataset)
-    for position, run in enumerate(runs):
-        known = evidence.known(run.split.dataset, n_listed)
-        known = dataclasses.replace(known, copies=copies[run.items], sizes=expected, against=other)
-        runs[position] = dataclasses.replace(run, known=known)
-    codes = (evidence.query_codes, evidence.database_codes)
-    if codes[0] is not None and len(runs) > 1:
-        raise ProtocolError(f"query_codes and database_codes need a single split, not {len(runs):,} runs.")
-    return _checked(runs, logs, None if codes[0] is None else audit_codes(runs[0].split, *codes))
+    known = [evidence.known(run.split, n_listed, copies=copies[run.items], **shared) for run in runs]
+    return _checked([dataclasses.replace(run, known=one) for run, one in zip(runs, known, strict=True)], logs)
 
 
 def _ordered(lists: Mapping[str, Any]) -> dict[str, Any]:
@@ -287,24 +282,17 @@ _Logs = Mapping[str, tuple[Sequence[Finding], Sequence[str]]]
 """The findings on training logs, and sentences about them, by file."""
 
 
-def _checked(runs: Sequence[Run], logs: _Logs, of_codes: tuple[list[Finding], list[str]] | None = None) -> Audit:
-    """Return the audit of splits, of training logs, and of the codes of a single split."""
+def _checked(runs: Sequence[Run], logs: _Logs) -> Audit:
+    """Return the audit of splits and of training logs."""
     findings, sentences, affected = audit_splits(runs), {}, {}
-    codes, codes_not_checked = of_codes or ([], None)
     for run in runs:
         split, known, same = run.split, run.known, [one for one in runs if one.name == run.name]
-        findings[run.file] += audit_relevance(split)
-        findings[run.file] += [] if known.modalities is None else audit_modalities(split, known.modalities)
-        findings[run.file] += ([] if known.groups is None else audit_groups(split, known.groups)) + codes
-        sentences[run.file] = about(run, same, has_log=bool(logs), of_codes=codes_not_checked)
-        sources = [source for source in (known.groups, known.judged) if source is not None]
-        sentences[run.file] += [source.about(split) for source in sources]
+        (of_codes, not_checked), (different, compared) = audit_codes(run), audit_against(run)
+        findings[run.file] += [*audit_relevance(split), *of_codes, *different]
+        sources = [source.about(split) for source in (known.groups, known.judged) if source is not None]
+        sentences[run.file] = [*about(run, same, has_log=bool(logs), of_codes=not_checked), *sources, *compared]
         if known.judged is not None:
             affected[run.file] = known.judged.queries(split)
-        if known.against is not None:
-            different, compared = audit_against(run, known.against)
-            findings[run.file] += different
-            sentences[run.file] += compared
     for file, (of_log, lines) in logs.items():
         findings[file], sentences[file] = list(of_log), list(lines)
     return Audit(findings, sentences, affected, runs)

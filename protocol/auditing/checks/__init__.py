@@ -10,7 +10,9 @@ from protocol.auditing.checks.overlaps import (
     audit_copies,
     audit_entries,
     audit_forms,
+    audit_groups,
     audit_known_pairs,
+    audit_modalities,
     audit_overlaps,
     is_complete,
     names_not_compared,
@@ -19,15 +21,16 @@ from protocol.auditing.findings import NOT_CHECKED, Finding, Findings
 from protocol.auditing.runs import UNDECLARED, Run
 from protocol.splits import PARTITIONS
 
+CHECKS = (
+    *(audit_overlaps, audit_entries, audit_forms, audit_sizes, audit_classes, audit_seed),
+    *(audit_copies, audit_known_pairs, audit_modalities, audit_groups),
+)
+"""The checks of one split, each of which returns findings."""
+
 
 def audit_split(run: Run) -> list[Finding]:
-    """Return the findings on one split: overlaps, entries, sizes, classes, its seed, and copies of items."""
-    split, protocol = run.split, run.protocol
-    findings = audit_overlaps(split, protocol) + audit_entries(split) + audit_forms(split, protocol)
-    findings += audit_sizes(run) + audit_classes(split, protocol) + audit_seed(run)
-    for alike, copies in run.known.copies.items():
-        findings += audit_copies(split, protocol, copies, alike)
-    return findings if run.known.judged is None else findings + audit_known_pairs(split, run.known.judged)
+    """Return the findings on one split: overlaps, entries, sizes, classes, its seed, and what is known about items."""
+    return [finding for check in CHECKS for finding in check(run)]
 
 
 def audit_splits(runs: Sequence[Run]) -> Findings:

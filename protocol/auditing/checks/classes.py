@@ -8,17 +8,18 @@ from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, findings_of
 from protocol.auditing.items import Dataset, Split
+from protocol.auditing.runs import Run
 from protocol.evaluation import CONVENTIONS
 from protocol.splits import Drawn, SplitProtocol
 
 
-def audit_classes(split: Split, protocol: SplitProtocol) -> list[Finding]:
+def audit_classes(run: Run) -> list[Finding]:
     """Return findings on the classes of each partition.
 
     Missing or rare classes are an error if the protocol draws the partition class by class, unless the dataset has no
     more items of them; otherwise, a missing class is a warning.
     """
-    dataset, findings = split.dataset, []
+    split, protocol, dataset, findings = run.split, run.protocol, run.split.dataset, list[Finding]()
     classes, counts = class_counts(split)
     for name, n_items in counts.items():
         expected, least = _expected(split, protocol, name, n_items)

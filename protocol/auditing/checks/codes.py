@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, findings_of
-from protocol.auditing.items import Split
-from protocol.checks import ProtocolError
+from protocol.auditing.runs import Run
 from protocol.codes import unpack
-from protocol.evaluation.code_pairs import CodePair, read_codes
+from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.code_utilisation import (
     DIFFERENCE,
     EXAMINED,
@@ -24,30 +23,14 @@ from protocol.evaluation.code_utilisation import (
 from protocol.evaluation.evaluation import scored
 from protocol.evaluation.ground_truth import Labels, ground_truth
 from protocol.evaluation.scoring import Scoring
-from protocol.inputs.conversion import named
-
-_SIDES = ("query", "database")
 
 
-def audit_codes(split: Split, query: Any, database: Any) -> tuple[list[Finding], list[str]]:
-    """Return the findings on the codes of a split, and the checks that were not possible.
-
-    The codes are in the order of the lists of the queries and of the database.
-
-    Raises
-    ------
-    ProtocolError
-        If codes can't be read or are not one for each item, or labels are missing.
-    """
-    codes = read_codes(query, database)
-    items = [split.entries[side] for side in _SIDES]
-    for side, n_codes, of_side, given in zip(_SIDES, codes.sizes, items, (query, database), strict=True):
-        if n_codes != len(of_side):
-            name = named(getattr(given, "values", given), f"{side} codes")
-            raise ProtocolError(f"{name}: {n_codes:,} codes for {len(of_side):,} items of the {side} list.")
-    labels = [split.dataset.class_labels(of_side) for of_side in items]
-    if any(of_side is None for of_side in labels):
-        raise ProtocolError("query_codes and database_codes need the labels of all queries and database items as well.")
+def audit_codes(run: Run) -> tuple[list[Finding], list[str] | None]:
+    """Return the findings on the codes of a split, and the checks that were not possible; None without codes."""
+    split, codes = run.split, run.known.codes
+    if codes is None:
+        return [], None
+    labels = [split.dataset.class_labels(split.entries[side]) for side in ("query", "database")]
     utilisation = scored(codes, ground_truth(Labels(*labels), *codes.sizes), Scoring(["mAP"])).code_utilisation
     bits, n_items = utilisation.constant_bits, len(codes.database)
     facts: dict[str, tuple[str, int, Any]] = {

@@ -392,12 +392,15 @@ def against_from(against: Any, dataset: Dataset) -> str | tuple[str, Split] | No
     return run.file if is_file(against) else "the other split", run.split
 
 
-def audit_against(run: Run, against: str | tuple[str, Split]) -> tuple[list[Finding], list[str]]:
+def audit_against(run: Run) -> tuple[list[Finding], list[str]]:
     """Return the differences of a split from a protocol, or from another split, and sentences about the comparison.
 
     There is one finding for a protocol; for a split, there is one for each move between partitions, one for the order,
     and one for partitions that only one side has.
     """
+    against = run.known.against
+    if against is None:
+        return [], []
     if isinstance(against, str):
         match = compare(run.split, against)
         lines = match.differences
