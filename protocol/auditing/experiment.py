@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.auditing.checks import audit_splits
-from protocol.auditing.checks.classes import audit_truth
+from protocol.auditing.checks.codes import audit_truth
 from protocol.auditing.evidence import stored_knowledge
 from protocol.auditing.findings import Finding, Findings, findings_of
 from protocol.auditing.items import Split

@@ -220,6 +220,13 @@ def check_numbers(lists: Iterable[tuple[str, NDArray[np.str_]]]) -> None:
         raise ProtocolError(two_forms)
 
 
+def common_numbers(ids: Iterable[NDArray]) -> tuple[list[NDArray[np.int64]], list[str]]:
+    """Return for each array of ids their numbers in the list of all distinct ids, and this list."""
+    numbers: dict[str, int] = {}
+    of_arrays = [[numbers.setdefault(name, len(numbers)) for name in names.tolist()] for names in ids]
+    return [np.array(of_array, dtype=np.int64) for of_array in of_arrays], list(numbers)
+
+
 # Lists
 
 

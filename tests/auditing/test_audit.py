@@ -13,7 +13,7 @@ from protocol import registry
 from protocol.auditing import KIND_OF, Audit, Split
 from protocol.auditing import evidence as evidence_module
 from protocol.auditing.checks import about, audit_split, audit_splits
-from protocol.auditing.checks.classes import audit_relevance, audit_truth
+from protocol.auditing.checks.codes import audit_relevance, audit_truth
 from protocol.auditing.evidence import EqualContent, WithinDistance, first_equal
 from protocol.auditing.experiment import LEARNING, audit_fit, audit_learned, audit_libraries
 from protocol.auditing.items import Dataset

@@ -3,8 +3,14 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from protocol.auditing.checks.classes import audit_classes
-from protocol.auditing.checks.declared import audit_runs, audit_seed, audit_sizes, declared_sizes, runs_not_compared
+from protocol.auditing.checks.declared import (
+    audit_classes,
+    audit_runs,
+    audit_seed,
+    audit_sizes,
+    declared_sizes,
+    runs_not_compared,
+)
 from protocol.auditing.checks.identification import identify
 from protocol.auditing.checks.overlaps import (
     audit_copies,

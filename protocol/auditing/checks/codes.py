@@ -1,13 +1,16 @@
-"""Check the codes of a split: whether they follow the labels, and whether those of training items are unlike others."""
+"""Check codes against labels, including those of training items, and labels as ground truth of the queries."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, findings_of
+from protocol.auditing.items import Split
 from protocol.auditing.runs import Run
 from protocol.codes import unpack
+from protocol.evaluation import CONVENTIONS
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.code_utilisation import (
     DIFFERENCE,
@@ -84,3 +87,58 @@ def _of_training_items(codes: CodePair, labels: NDArray, is_training: NDArray[np
     else:
         return []
     return findings_of("training-codes-differ", "warning", int(n_items[1]), what=what)
+
+
+# Queries without relevant items
+
+
+def audit_relevance(split: Split) -> list[Finding]:
+    """Return a finding for test queries that share no label with any database item, if labels are known."""
+    query, database = (split.dataset.class_labels(split[name]) for name in ("query", "database"))
+    if query is None or database is None:
+        return []
+    names = split.dataset.names(split["query"][_without_shared_label(query, database)])
+    return _without_relevant("By class label", names)
+
+
+def audit_truth(truths: Mapping[str, Mapping[str, NDArray]], ids: NDArray, *, split: str) -> list[Finding]:
+    """Return a finding for each ground truth in which queries have no relevant items.
+
+    Parameters
+    ----------
+    truths : mapping
+        The arrays of each ground truth, by name: neighbour lists (``indptr``), or labels.
+    ids : ndarray, shape (n_queries,)
+        The names of the queries.
+    split : str
+        The split protocol to which the database belongs.
+    """
+    findings = []
+    for name, arrays in truths.items():
+        if "indptr" in arrays:
+            empty = np.flatnonzero(np.diff(arrays["indptr"]) == 0)
+        else:
+            empty = _without_shared_label(arrays["query_labels"], arrays["database_labels"])
+        findings += _without_relevant(f"With the ground truth {name} on the split {split}", ids[empty].tolist())
+    return findings
+
+
+def _without_shared_label(query: NDArray, database: NDArray) -> NDArray[np.int64]:
+    """Return the positions of queries that share no label with any database item."""
+    if query.ndim == 1:
+        return np.flatnonzero(~np.isin(query, database))
+    return np.flatnonzero(~(query & database.any(axis=0)).any(axis=1))
+
+
+def _without_relevant(truth: str, queries: list[str]) -> list[Finding]:
+    conventions = conventions_of_undefined()
+    return findings_of("query-without-relevant", "warning", len(queries), queries, truth=truth, conventions=conventions)
+
+
+def conventions_of_undefined() -> str:
+    """Return how each convention counts a query whose average precision is 0/0, in words."""
+    parts = []
+    for rule, treatment in {"zero": "counted as 0", "drop": "left out of the mean"}.items():
+        names = [one.name for one in CONVENTIONS if rule in map(one.undefined, one.reported_as_map)]
+        parts.append(f"{treatment} under the conventions {', '.join(names)}")
+    return "; ".join(parts)

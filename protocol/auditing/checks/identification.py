@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.auditing.checks.classes import class_counts, has_several
+from protocol.auditing.checks.declared import class_counts, has_several
 from protocol.auditing.findings import Finding, findings_of
-from protocol.auditing.items import Dataset, Split
+from protocol.auditing.items import Dataset, Split, common_numbers
 from protocol.auditing.runs import Run, read_runs
 from protocol.checks import ProtocolError, one_of
 from protocol.inputs.conversion import is_file
@@ -517,9 +517,8 @@ def _common_numbers(
                     "of its rows (ids)."
                 )
         return entries_a, entries_b, None
-    numbers: dict[str, int] = dict(zip(a.dataset.ids.tolist(), itertools.count()))
-    rows = np.array([numbers.setdefault(name, len(numbers)) for name in b.dataset.ids.tolist()], dtype=np.int64)
-    return entries_a, {part: rows[items] for part, items in entries_b.items()}, list(numbers)
+    (_, rows), names = common_numbers([a.dataset.ids, b.dataset.ids])
+    return entries_a, {part: rows[items] for part, items in entries_b.items()}, names
 
 
 def _named(parts: Sequence[str]) -> str:
