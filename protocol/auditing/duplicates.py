@@ -1,8 +1,8 @@
 """Find near-duplicates among images or vectors: candidates, proposed pairs, and a contact sheet for judging them."""
 
 import base64
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -41,6 +41,8 @@ GAP = 0.05
 """Maximum difference between the score of the first match and those of the other matches."""
 _SHOWN = 10
 _T = TypeVar("_T")
+Columns = dict[str, NDArray[Any]]
+"""Pairs of items, as arrays by the name of their column."""
 
 
 class Items(NamedTuple):
@@ -51,50 +53,19 @@ class Items(NamedTuple):
     ids: NDArray[np.str_] | None
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Pairs of a query and a database item, by their row numbers, in any order; one entry for each measurement.
-
-    Parameters
-    ----------
-    query : ndarray of int64, shape (n,)
-        The number of the query in each pair.
-    database : ndarray of int64, shape (n,)
-        The number of the database item in each pair.
-    score : ndarray of float64, shape (n,)
-        1 for identical items; pairs are ordered by it.
-    details : mapping of str to ndarray, shape (n,)
-        For images: the ``cosine`` of the block means, the ``correlation`` of local contrast, and whether the score is
-        that of the pair with one image ``mirrored``. Empty for vectors.
-    """
-
-    query: NDArray[np.int64]
-    database: NDArray[np.int64]
-    score: NDArray[np.float64]
-    details: Mapping[str, NDArray] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.query)
-
-    def where(self, selected: NDArray) -> "Pairs":
-        """Return a subset of the pairs, by mask or position."""
-        details = {name: values[selected] for name, values in self.details.items()}
-        return Pairs(self.query[selected], self.database[selected], self.score[selected], details)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Proposals:
     """Possible near-duplicates, the most similar first; each query is proposed once.
 
     Parameters
     ----------
-    pairs : Pairs
-        Ordered by `rank`, then by `choice`.
-    rank : ndarray of int64, shape (n,)
-        1 for the query with the most similar partner, 2 for the next one, and so on.
-    choice : ndarray of int64, shape (n,)
-        1 for the best partner of the query, 2 and more for partners that are about as similar. If a set is compared
-        with itself, each pair is listed once, so the best partner of an item may be listed as the query instead.
+    columns : mapping of str to ndarray, shape (n_pairs,)
+        The row numbers of the ``query`` and the ``database`` item of each pair, and its ``score``, 1 for identical
+        items. ``rank`` is 1 for the query with the most similar partner, 2 for the next one, and so on; ``choice`` is 1
+        for the best partner of a query, 2 and more for partners that are about as similar. If a set is compared with
+        itself, each pair is listed once, so the best partner of an item may be listed as the query instead. For images
+        also the ``cosine`` of the block means, the ``correlation`` of local contrast, and whether the score is that of
+        the pair with one image ``mirrored``.
     query_ids : ndarray of str, or None
         The names of all queries; None if they are named by row numbers.
     database_ids : ndarray of str, or None
@@ -103,46 +74,40 @@ class Proposals:
         Sentences on the inputs and the method.
     """
 
-    pairs: Pairs
-    rank: NDArray[np.int64]
-    choice: NDArray[np.int64]
+    columns: Columns
     query_ids: NDArray[np.str_] | None
     database_ids: NDArray[np.str_] | None
     about: tuple[str, ...]
 
     def __len__(self) -> int:
         """Return the number of proposals, that is of queries, not of pairs."""
-        return int(self.rank[-1]) if len(self.rank) else 0
-
-    def _columns(self) -> dict[str, list[Any]]:
-        pairs = self.pairs
-        names = (
-            [str(row) for row in (rows if ids is None else ids[rows]).tolist()]
-            for rows, ids in ((pairs.query, self.query_ids), (pairs.database, self.database_ids))
-        )
-        columns = dict(zip(("query", "database"), names, strict=True))
-        for name, values in {"score": pairs.score, "rank": self.rank, "choice": self.choice, **pairs.details}.items():
-            columns[name] = (np.round(values, 6) if values.dtype.kind == "f" else values.astype(int)).tolist()
-        return columns
+        return int(self.columns["rank"].max(initial=0))
 
     def records(self) -> list[dict[str, Any]]:
         """Return each pair as a dictionary: its ``query`` and ``database`` item, score, rank, choice and details."""
-        columns = self._columns()
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        cells: dict[str, list[Any]] = {}
+        for name, values in self.columns.items():
+            ids = {"query": self.query_ids, "database": self.database_ids}.get(name)
+            if name in ("query", "database"):
+                cells[name] = list(map(str, (values if ids is None else ids[values]).tolist()))
+            else:
+                cells[name] = (np.round(values, 6) if values.dtype.kind == "f" else values.astype(int)).tolist()
+        return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
 
     def to_csv(self, path: str | Path) -> None:
         """Write the pairs as CSV with the keys of `records`; the file is created only when it is complete."""
-        columns = self._columns()
-        write_csv(path, list(columns), map(list, zip(*columns.values(), strict=True)))
+        write_csv(path, list(self.columns), [list(record.values()) for record in self.records()])
 
     def to_text(self) -> str:
         """Return the inputs, the method and the first proposals."""
-        count = f"{counted(len(self), 'proposal')}, {counted(len(self.pairs), 'pair')} including other matches for the"
-        lines, rows = [*self.about, f"{count} same queries"], []
-        further, records = np.bincount(self.rank, minlength=len(self) + 1) - 1, self.records()
-        for record in [record for record in records if record["choice"] == 1][:_SHOWN]:
-            partner = record["database"] + " (mirrored)" * record.get("mirrored", 0)
-            rank = record["rank"]
+        n_pairs = counted(len(self.columns["rank"]), "pair")
+        lines = [
+            *self.about,
+            f"{counted(len(self), 'proposal')}, {n_pairs} including other matches for the same queries",
+        ]
+        further, rows = np.bincount(self.columns["rank"], minlength=len(self) + 1) - 1, []
+        for record in [record for record in self.records() if record["choice"] == 1][:_SHOWN]:
+            partner, rank = record["database"] + " (mirrored)" * record.get("mirrored", 0), record["rank"]
             rows.append([str(rank), record["query"], partner, f"{record['score']:.4f}", str(further[rank])])
         table = ["", text(("rank", "query", "database", "score", "further"), rows)] if rows else []
         return printable("\n".join(lines + table), keep="\n")
@@ -225,8 +190,8 @@ def find_duplicates(
     right = left if database is None else items_of(database, "database", vectors=vectors, ids=database_ids)
     about = _sizes(left, right, (query_ids, database_ids), "vector" if vectors else "image")
     pairs, candidates = (_similar_vectors if vectors else _similar_images)(left, right, least, threads, progress)
-    ranked = proposed(pairs.where(pairs.score >= least), most, same=left is right)
-    return Proposals(*ranked, left.ids, right.ids, (about, *candidates))
+    columns = proposed(_taken(pairs, pairs["score"] >= least), most, same=left is right)
+    return Proposals(columns, left.ids, right.ids, (about, *candidates))
 
 
 def items_of(values: Any, role: str, *, vectors: bool = False, ids: Any = None, image_size: int = SIZE) -> Items:
@@ -306,7 +271,7 @@ def _sizes(left: Items, right: Items, ids: tuple[Any, Any], kind: str) -> str:
 
 def _similar_images(
     left: Items, right: Items, least: float, threads: int, progress: Progress
-) -> tuple[Pairs, tuple[str, ...]]:
+) -> tuple[Columns, tuple[str, ...]]:
     """Return the candidates for each query with their scores, and a sentence about them."""
     same = left is right
     n_channels = 3 if any(len(side.rows.shape) == 4 for side in (left, right)) else 1
@@ -330,16 +295,17 @@ def _similar_images(
     queries, columns = (index.ravel() for index in np.indices(rows.shape))
     distance = np.maximum(1 - (cosine + correlation) / 2, 0)
     score = 1 - np.where(columns >= k, MIRROR * distance, distance)
-    details = {"cosine": cosine, "correlation": correlation, "mirrored": columns >= k}
+    pairs = {"query": queries, "database": rows.ravel(), "score": score}
+    pairs |= {"cosine": cosine, "correlation": correlation, "mirrored": columns >= k}
     sentence = (
         f"candidates: the {k} most similar items of each query and of its mirror image; other pairs are not checked"
     )
-    return Pairs(queries, rows.ravel(), score, details), (sentence,)
+    return pairs, (sentence,)
 
 
 def _similar_vectors(
     left: Items, right: Items, least: float, threads: int, progress: Progress
-) -> tuple[Pairs, tuple[str, ...]]:
+) -> tuple[Columns, tuple[str, ...]]:
     """Return the most similar partners of each query with their cosines in float64, and sentences about them."""
     X, Z, same = np.asarray(left.rows), np.asarray(right.rows), left is right
     if X.shape[1] != Z.shape[1]:
@@ -352,10 +318,8 @@ def _similar_vectors(
     rows, values = best_matches(unit if same else _unit(X), unit, FURTHER + 1, same=same, threads=threads, done=add)
     i, column = np.nonzero(values >= least - _SLACK)
     score = 1 - pair_distances(X, Z, i, rows[i, column], distance="cosine", threads=threads)
-    return Pairs(i, rows[i, column], score), (
-        "candidates: all pairs",
-        f"proposed: pairs with a cosine of at least {least:g}",
-    )
+    sentences = ("candidates: all pairs", f"proposed: pairs with a cosine of at least {least:g}")
+    return {"query": i, "database": rows[i, column], "score": score}, sentences
 
 
 def _unit(X: NDArray) -> NDArray[np.float32]:
@@ -464,14 +428,14 @@ def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: 
     The CSV file has the columns ``query,database,distance,judgement``, which `protocol.audit` accepts as known pairs.
     The distance is 1 minus the score.
     """
-    if not proposals.pairs.details:
+    if "correlation" not in proposals.columns:
         raise ProtocolError("contact sheet: vectors can't be shown, only images.")
-    template, pairs, cards = templates(Path(__file__).parent).get_template(PACKAGE_DATA), proposals.pairs, []
+    template, columns, cards = templates(Path(__file__).parent).get_template(PACKAGE_DATA), proposals.columns, []
     left = items_of(query, "query", image_size=_LONGEST).rows
     right = left if database is None else items_of(database, "database", image_size=_LONGEST).rows
-    for i, record in enumerate(proposals.records()):
+    for record, i, j in zip(proposals.records(), columns["query"], columns["database"], strict=True):
         label = str(record["rank"]) if record["choice"] == 1 else f"{record['rank']}.{record['choice']}"
-        pictures = {"left": _picture(left, int(pairs.query[i])), "right": _picture(right, int(pairs.database[i]))}
+        pictures = {"left": _picture(left, int(i)), "right": _picture(right, int(j))}
         cards.append(record | pictures | {"distance": f"{1 - record['score']:.6f}", "label": label})
     page = template.render(about=proposals.about, cards=cards, judgements=JUDGEMENTS, n_proposals=len(proposals))
     with storage.replacing(path) as temporary:
@@ -494,13 +458,14 @@ def _picture(images: Any, row: int) -> str:
 # Proposals
 
 
-def proposed(pairs: Pairs, most: int, *, same: bool) -> tuple[Pairs, NDArray[np.int64], NDArray[np.int64]]:
+def proposed(pairs: Columns, most: int, *, same: bool) -> Columns:
     """Return the pairs of the queries with the most similar partners, in order, with their ranks and choices.
 
     Parameters
     ----------
-    pairs : Pairs
-        A pair may occur more than once; its largest score counts.
+    pairs : mapping of str to ndarray, shape (n,)
+        The ``query`` and the ``database`` item of each pair by row number, its ``score``, and details, in any order. A
+        pair may occur more than once; its largest score counts.
     most : int
         The number of queries.
     same : bool
@@ -513,31 +478,35 @@ def proposed(pairs: Pairs, most: int, *, same: bool) -> tuple[Pairs, NDArray[np.
     partner is in a pair, and the pairs do not depend on the order of the items. The query is the item with the lower
     row number, provided that the other one is among its partners. Ties are ordered by row number.
     """
-    query, database = pairs.query, pairs.database
     if same:
-        query, database = np.minimum(query, database), np.maximum(query, database)
-    order = np.lexsort((-pairs.score, database, query))
-    first = np.ones(len(order), dtype=bool)
-    first[1:] = (np.diff(query[order]) != 0) | (np.diff(database[order]) != 0)
-    once = order[first]
-    query, database, pairs = query[once], database[once], pairs.where(once)
+        low, high = np.sort([pairs["query"], pairs["database"]], axis=0)
+        pairs = {**pairs, "query": low, "database": high}
+    pairs = _taken(pairs, np.lexsort((-pairs["score"], pairs["database"], pairs["query"])))
+    is_first = (np.diff(pairs["query"], prepend=-1) != 0) | (np.diff(pairs["database"], prepend=-1) != 0)
+    pairs = _taken(pairs, is_first)
+    query, database, score = pairs["query"], pairs["database"], pairs["score"]
     if same:
-        sides = np.concatenate([query, database]), np.concatenate([database, query])
-        of_low, of_high = np.split(_among_best(*sides, np.tile(pairs.score, 2)), 2)
-        query, database = np.where(of_low, query, database), np.where(of_low, database, query)
-        selected = of_low | of_high
+        both = _among_best(np.append(query, database), np.append(database, query), np.tile(score, 2))
+        of_low, of_high = both.reshape(2, -1)
+        pairs |= {"query": np.where(of_low, query, database), "database": np.where(of_low, database, query)}
+        pairs = _taken(pairs, of_low | of_high)
     else:
-        selected = _among_best(query, database, pairs.score)
-    pairs = Pairs(query, database, pairs.score, pairs.details).where(selected)
-    pairs = pairs.where(np.lexsort((pairs.database, -pairs.score, pairs.query)))
-    starts, sizes = _groups(pairs.query)
-    choice = np.arange(len(pairs)) - np.repeat(starts, sizes) + 1
+        pairs = _taken(pairs, _among_best(query, database, score))
+    pairs = _taken(pairs, np.lexsort((pairs["database"], -pairs["score"], pairs["query"])))
+    query, database, score = pairs["query"], pairs["database"], pairs["score"]
+    starts, sizes = _groups(query)
     rank = np.empty(len(starts), dtype=np.int64)
-    rank[np.lexsort((pairs.query[starts], -pairs.score[starts]))] = np.arange(1, len(starts) + 1)
-    ranks = np.repeat(rank, sizes)
-    order = np.flatnonzero(ranks <= most)
-    order = order[np.lexsort((choice[order], ranks[order]))]
-    return pairs.where(order), ranks[order], choice[order]
+    rank[np.lexsort((query[starts], -score[starts]))] = np.arange(1, len(starts) + 1)
+    choice = np.arange(len(query)) - np.repeat(starts, sizes) + 1
+    first = {"query": query, "database": database, "score": score, "rank": np.repeat(rank, sizes), "choice": choice}
+    pairs = {**first, **pairs}
+    pairs = _taken(pairs, pairs["rank"] <= most)
+    return _taken(pairs, np.lexsort((pairs["choice"], pairs["rank"])))
+
+
+def _taken(pairs: Columns, selected: NDArray) -> Columns:
+    """Return the pairs at the selected positions, or where a mask is true."""
+    return {name: values[selected] for name, values in pairs.items()}
 
 
 def _among_best(items: NDArray[np.int64], partners: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.bool_]:
