@@ -202,25 +202,26 @@ def items_of(values: Any, role: str, *, vectors: bool = False, ids: Any = None, 
     ProtocolError
         If the input or the list of ids can't be read, the list has the wrong length or an id twice.
     """
-    path = Path(values) if is_file(values) else None
-    name, own = role if path is None else str(values), None
-    if vectors:
-        if path is not None and path.is_dir():
-            raise ProtocolError(f"{values}: a folder, not a file of vectors. For images, leave out --vectors.")
-        rows = matrix_from(values, role)
-    elif path is None:
-        rows = as_numpy(values, role)
+    rows, names = (matrix_from(values, role), None) if vectors else _images(values, role, image_size)
+    name = named(values, role)
+    return Items(rows, name, names if ids is None else _listed(ids, f"{role}_ids", name, len(rows)))
+
+
+def _images(values: Any, role: str, image_size: int) -> tuple[Sliceable, NDArray[np.str_] | None]:
+    """Return images and the names of their files or items; None for arrays."""
+    path, names = Path(values) if is_file(values) else None, None
+    if path is None:
+        images = as_numpy(values, role)
     elif path.is_dir():
         folder = _folder(path, image_size)
-        rows, own = folder.images, folder.ids
+        images, names = folder.images, folder.ids
     elif path.name == _CONTENT:
-        rows = map_array(f"{path}:images")
-        own = storage.decoded(storage.read(path.with_name("items.h5"), ["ids"])["ids"])
+        images = map_array(f"{path}:images")
+        names = storage.decoded(storage.read(path.with_name("items.h5"), ["ids"])["ids"])
     else:
-        rows = map_array(values)
-    if not vectors:
-        check_images(rows, name)
-    return Items(rows, name, own if ids is None else _listed(ids, f"{role}_ids", name, len(rows)))
+        images = map_array(values)
+    check_images(images, named(values, role))
+    return images, names
 
 
 def _folder(path: Path, image_size: int) -> Any:

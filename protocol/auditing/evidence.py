@@ -237,8 +237,9 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
     rows = [row for _, row in read_rows(Path(name), "lines `id,group`")]
     if len(rows[0]) != 2:
         raise ProtocolError(f"{name}: expected lines `id,group`, got {','.join(rows[0])[:80]!r}.")
-    first = 1 if rows[0][0].lower() in _HEADER else 0
-    items, (of_rows, names) = [item for item, _ in rows[first:]], _encoded(group for _, group in rows[first:])
+    has_header = rows[0][0].lower() in _HEADER
+    items, groups = np.array(rows).T[:, int(has_header) :].tolist()
+    of_rows, names = _encoded(groups)
     numbers = numbers_of(items, dataset, n_items, name)
     listed = np.flatnonzero(numbers >= 0)
     codes = np.full(n_items if dataset.ids is None else len(dataset.ids), -1, dtype=np.int64)

@@ -272,10 +272,8 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
     labelled = None if labels is None else labels_from(labels, "labels", ids=names)
     if names is None and labelled is not None:
         names = labelled.ids
-    distinct, counts = np.unique([] if names is None else names, return_counts=True)
-    if (counts > 1).any():
-        source = named(labels, "labels") if ids is None else named(ids, "ids")
-        raise ProtocolError(f"{source}: the id {str(distinct[counts > 1][0])!r} occurs more than once.")
+    if names is not None:
+        _check_distinct(names, named(labels, "labels") if ids is None else named(ids, "ids"))
     if labelled is None:
         return Dataset(n_items=None if names is None else len(names), ids=names)
     n_items = len(labelled.labels)
@@ -283,6 +281,12 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
         n_labels = counted(n_items, "label")
         raise ProtocolError(f"{named(labels, 'labels')}: {n_labels} for {counted(len(names), 'item')}.")
     return Dataset(n_items=n_items, ids=names, y=labelled.labels, class_names=labelled.class_names)
+
+
+def _check_distinct(ids: NDArray, name: str) -> None:
+    distinct, counts = np.unique(ids, return_counts=True)
+    if len(distinct) < len(ids):
+        raise ProtocolError(f"{name}: the id {str(distinct[counts > 1][0])!r} occurs more than once.")
 
 
 def _ids_from(ids: Any) -> NDArray:

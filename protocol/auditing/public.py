@@ -247,26 +247,29 @@ def audit(
     error query-in-database 1 ('7',)
     warning unused-items 5 ('3', '4', '5', '6', '9')
     """
-    evidence = evidence or Evidence()
-    lists = _ordered(lists)
+    evidence, lists = evidence or Evidence(), _ordered(lists)
     if not isinstance(protocol, str | None):
         raise ProtocolError(f"protocol: expected the name of a split protocol, got {type(protocol).__name__}.")
-    files = {"labels": labels, "ids": ids, **evidence.files(), **lists}
-    _check_paths([*files.items(), *(("split", split) for split in splits), ("against", against)])
+    files = {"labels": labels, "ids": ids, "against": against, **evidence.files(), **lists}
+    _check_paths([*files.items(), *(("split", split) for split in splits)])
     logs = _logs(training_log, pattern, reported)
-    options = (protocol, sizes, against, evidence.distance, *files.values())
-    if logs and not splits and all(value is None for value in options):
+    is_log_alone = all(value is None for value in (protocol, sizes, evidence.distance, *files.values()))
+    if logs and not splits and is_log_alone:
         return _checked([], logs)
     dataset = known_dataset(ids, labels)
     shared = {"sizes": sizes_from(sizes), "against": against_from(against, dataset)}
-    runs = _runs(splits, lists, dataset, protocol)
+    return _checked(_with_known(_runs(splits, lists, dataset, protocol), evidence, shared), logs)
+
+
+def _with_known(runs: Sequence[Run], evidence: Evidence, shared: Mapping[str, Any]) -> list[Run]:
+    """Return the runs with what is known about their items; copies are searched for once in each dataset."""
     if evidence.query_codes is not None and len(runs) > 1:
         raise ProtocolError(f"query_codes and database_codes need a single split, not {len(runs):,} runs.")
     n_listed = max(run.n_listed for run in runs)
     first_of = {run.items: run.split.dataset for run in runs[::-1]}
-    copies = {items: evidence.copies(items, of_runs, n_listed) for items, of_runs in first_of.items()}
+    copies = {items: evidence.copies(items, dataset, n_listed) for items, dataset in first_of.items()}
     known = [evidence.known(run.split, n_listed, copies=copies[run.items], **shared) for run in runs]
-    return _checked([dataclasses.replace(run, known=one) for run, one in zip(runs, known, strict=True)], logs)
+    return [dataclasses.replace(run, known=one) for run, one in zip(runs, known, strict=True)]
 
 
 def _ordered(lists: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -258,7 +259,7 @@ def _with_class_numbers(lists: Mapping[str, Listing], dataset: Dataset) -> tuple
     if dataset.y is not None and not dataset.class_names:
         raise ProtocolError("labels: the lists name their classes, but the labels have numbers. Give both in one form.")
     names = dataset.class_names or columns or np.unique(np.concatenate(list(labels.values()))).tolist()
-    numbers = {name: number for number, name in enumerate(names)}
+    numbers = dict(zip(names, itertools.count()))
     labels = {part: _in_numbers(array, columns, numbers) for part, array in labels.items()}
     return dataclasses.replace(dataset, class_names=list(names)), labels
 

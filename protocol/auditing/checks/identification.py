@@ -196,15 +196,14 @@ def identify(split: Split, declared: str | None = None) -> str:
     by_name, sentences = {match.name: match for match in matches}, _recognised(split)
     same = [one.name for one in others if one.is_exact and first.is_exact and one.by == first.by]
     text = first.sentence().replace(first.name, " or ".join([first.name, *same]), 1)
-    if declared is None:
-        if not first.is_near:
-            text = f"matches none of the {len(matches)} declared protocols and published lists of fixed size"
-        elif first.implements:
-            text += f"; it {by_name[first.implements].sentence()}"
-        untrained = first.is_near and not len(split["train"])
-        sentences.insert(0, f"This split {text}{'; no training set was given' if untrained else ''}.")
-    elif declared in by_name and first.is_near and first.distance < by_name[declared].distance:
+    if declared in by_name and first.is_near and first.distance < by_name[declared].distance:
         sentences.insert(0, f"This split {text}; {declared} was declared.")
+    if declared is None and first.is_near:
+        text += f"; it {by_name[first.implements].sentence()}" if first.implements else ""
+        sentences.insert(0, f"This split {text}{'' if len(split['train']) else '; no training set was given'}.")
+    elif declared is None:
+        n = len(matches)
+        sentences.insert(0, f"This split matches none of the {n} declared protocols and published lists of fixed size.")
     return " ".join(sentences)
 
 
@@ -263,11 +262,7 @@ def _is_open(protocol: SplitProtocol) -> bool:
 
 
 def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
-    n_items, n_classes = (protocol.n_items or facts.split.dataset.n_items), (protocol.n_classes or facts.n_classes)
-    open_sizes = {part: facts.sizes.get(part, 1) for part in protocol.open}
-    declared = protocol.sizes(open_sizes, n_items=n_items, n_classes=n_classes)
-    sizes = {part: 0 for part in PARTITIONS if part not in protocol.partitions}
-    sizes |= {part: size for part, size in declared.items() if part not in protocol.open}
+    n_items, sizes = protocol.n_items or facts.split.dataset.n_items, _fixed_sizes(protocol, facts)
     shared = {(a, b): facts.sizes.get(a, 0) * protocol.overlaps(a, b) for a, b in _PAIRS}
     is_rest = isinstance(protocol.partitions["database"], Rest) and set(protocol.partitions) <= set(facts.sizes)
     comparisons = [
@@ -278,6 +273,15 @@ def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
         *_official(facts, protocol),
     ]
     return Match(name, comparisons, [part for part in facts.sizes if part not in sizes])
+
+
+def _fixed_sizes(protocol: SplitProtocol, facts: _Facts) -> dict[str, int]:
+    """Return the sizes of partitions that a protocol fixes; 0 for those that it does not have."""
+    n_items, n_classes = (protocol.n_items or facts.split.dataset.n_items), (protocol.n_classes or facts.n_classes)
+    open_sizes = {part: facts.sizes.get(part, 1) for part in protocol.open}
+    declared = protocol.sizes(open_sizes, n_items=n_items, n_classes=n_classes)
+    absent = {part: 0 for part in PARTITIONS if part not in protocol.partitions}
+    return absent | {part: size for part, size in declared.items() if part not in protocol.open}
 
 
 def _sizes(facts: _Facts, sizes: Mapping[str, int], *, n_items: int | None = None) -> Iterable[Comparison]:
@@ -477,28 +481,34 @@ def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") 
     ('database',) () ('4',)
     """
     entries_a, entries_b, names = _common_numbers(a, b, here, there)
-    parts = [part for part in PARTITIONS if part in set(entries_a) & set(entries_b)]
-    on_one_side = set(entries_a) ^ set(entries_b)
-    alone = {part: "here" if part in entries_a else "there" for part in PARTITIONS if part in on_one_side}
-    listed = [side[part] for side in (entries_a, entries_b) for part in parts]
-    items = np.unique(np.concatenate([np.empty(0, np.int64), *listed]))
-    masks = np.array([np.isin(items, entries) for entries in listed], dtype=np.bool_).reshape(2, len(parts), len(items))
-    in_a, in_b = masks
-    sizes = np.stack([side.sum(axis=1) for side in (in_a, in_b, in_a & in_b)], axis=1).tolist()
+    parts = [part for part in PARTITIONS if part in entries_a.keys() & entries_b.keys()]
+    on_one_side = [part for part in PARTITIONS if part in entries_a.keys() ^ entries_b.keys()]
+    items = np.unique(np.concatenate([np.empty(0, np.int64), *entries_a.values(), *entries_b.values()]))
+    masks = [[np.isin(items, side[part]) for part in parts] for side in (entries_a, entries_b)]
+    in_a, in_b = np.array(masks, dtype=np.bool_).reshape(2, len(parts), len(items))
+    same = itertools.compress(parts, (in_a == in_b).all(axis=1))
+    return Difference(
+        by="row numbers" if names is None else "ids",
+        sizes={
+            part: (int(x.sum()), int(y.sum()), int((x & y).sum())) for part, x, y in zip(parts, in_a, in_b, strict=True)
+        },
+        moved=_moved(parts, in_a, in_b, items if names is None else np.array(names)[items]),
+        reordered=tuple(part for part in same if not np.array_equal(entries_a[part], entries_b[part])),
+        alone={part: "here" if part in entries_a else "there" for part in on_one_side},
+    )
+
+
+def _moved(
+    parts: Sequence[str], in_a: NDArray[np.bool_], in_b: NDArray[np.bool_], names: NDArray
+) -> dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]:
+    """Return the names of the items in different partitions, by their partitions here and there."""
     differ = np.flatnonzero((in_a != in_b).any(axis=0))
-    patterns, pattern_of = np.unique(np.concatenate(masks)[:, differ], axis=1, return_inverse=True)
+    patterns, pattern_of = np.unique(np.concatenate([in_a, in_b])[:, differ], axis=1, return_inverse=True)
     moved = {}
     for number in range(patterns.shape[1])[::-1]:
         before, after = (tuple(itertools.compress(parts, side)) for side in np.split(patterns[:, number], 2))
-        numbers = items[differ[pattern_of == number]].tolist()
-        moved[before, after] = tuple(str(item) if names is None else names[item] for item in numbers)
-    reordered = tuple(
-        part
-        for part, is_same in zip(parts, (in_a == in_b).all(axis=1), strict=True)
-        if is_same and not np.array_equal(entries_a[part], entries_b[part])
-    )
-    by_part = {part: (n_a, n_b, n_both) for part, (n_a, n_b, n_both) in zip(parts, sizes, strict=True)}
-    return Difference("row numbers" if names is None else "ids", by_part, moved, reordered, alone)
+        moved[before, after] = tuple(map(str, names[differ[pattern_of == number]].tolist()))
+    return moved
 
 
 def _common_numbers(

@@ -70,6 +70,10 @@ class History:
         unit = max(10.0 ** -_decimals(reported), scale * 10.0**-self.decimals)
         return abs(score * scale - value) <= 0.5 * unit * (1 + 1e-9)
 
+    def has(self, reported: str) -> bool:
+        """Return whether a reported score may be any of this history."""
+        return any(self.matches(reported, score) for score in self.values)
+
 
 def audit_training_log(histories: Sequence[History], reported: str = "") -> tuple[list[Finding], list[str]]:
     """Return a finding for each code length whose reported score is, or may be, the best, and sentences about the log.
@@ -89,7 +93,7 @@ def audit_training_log(histories: Sequence[History], reported: str = "") -> tupl
     sentences : list of str
     """
     severity = _running_best(histories)
-    with_reported = [one for one in histories if any(one.matches(reported, score) for score in one.values)]
+    with_reported = [one for one in histories if one.has(reported)]
     compared = with_reported or histories  # others say nothing about this score
     is_a_last_score = any(one.matches(reported, one.values[-1]) for one in compared)  # which is no selection
     findings = []
@@ -98,7 +102,7 @@ def audit_training_log(histories: Sequence[History], reported: str = "") -> tupl
     sentences = [_about(histories)]
     if reported and not with_reported:
         sentences.append(f"{NOT_CHECKED}the origin of the reported {reported}, which is not in this log")
-    elif max(len(one.values) for one in compared) > 1 and severity == reported == "":
+    elif severity == reported == "" and max(len(one.values) for one in compared) > 1:
         sentences.append(f"{NOT_CHECKED}which evaluation is reported (needs the reported score)")
     return findings, sentences
 
@@ -124,7 +128,7 @@ def _running_best(histories: Sequence[History]) -> str:
 
 def _of_best_so_far(one: History, reported: str, severity: str) -> list[Finding]:
     """Return the finding on a log with the best scores so far instead of each score, unless another is reported."""
-    if reported and not one.matches(reported, one.best):
+    if not severity or (reported and not one.matches(reported, one.best)):
         return []
     what = f"reported value {reported or f'{one.best:.15g}'} is the best of {len(one.values):,} seen on the test set: "
     what += "the scores in this log never decrease and repeat exactly, so each "
