@@ -63,10 +63,10 @@ def audit_experiment(
     for path in learned:
         by_fit[storage.read_provenance(path)["inputs"]["preprocessing"]].append(path)
     findings = audit_splits(runs)
-    by_digest = {storage.read_provenance(path)["digest"]: path for path in features}
     for fitted, truth in zip(preprocessing, ground_truths, strict=True):
         record = storage.read_provenance(fitted)
-        maker = storage.read_provenance(path := by_digest[record["inputs"]["features"]])["maker"]
+        path = _with_digest(record["inputs"]["features"], features)
+        maker = storage.read_provenance(path)["maker"]
         feature = registry.get("feature", maker.removeprefix("feature "))(**record["parameters"]["options"])
         learned_from, drawn = by_fit[record["digest"]], by_sample[record["inputs"]["sample"]]
         with prepared(feature, record["parameters"]["steps"], path, fitted) as vectors:
@@ -74,12 +74,16 @@ def audit_experiment(
             required = (*LEARNING, *TEST) if learned_from else ("train",)
             of_parts = {part: vectors.vectors(part, drawn[part]) for part in required if len(drawn[part])}
             queries = vectors.per_item(drawn["query"], dataset.ids)
-            y = None if dataset.y is None else vectors.per_item(drawn["train"], dataset.y)
+            labels = None if dataset.y is None else vectors.per_item(drawn["train"], dataset.y)
         findings[truth] = audit_fit(storage.read_provenance(truth), of_parts["train"])
         for split, rules in storage.grouped(storage.read(truth)).items():
             findings[truth] += audit_truth(storage.grouped(rules), queries, split=split)
-        findings |= {file: audit_learned(storage.read_provenance(file), of_parts, y) for file in learned_from}
+        findings |= {file: audit_learned(storage.read_provenance(file), of_parts, labels) for file in learned_from}
     return findings
+
+
+def _with_digest(digest: str, files: Iterable[str]) -> str:
+    return next(file for file in files if storage.read_provenance(file)["digest"] == digest)
 
 
 def audit_fit(provenance: Mapping[str, Any], training: NDArray, labels: NDArray | None = None) -> list[Finding]:

@@ -72,20 +72,25 @@ def targets_of(run: Run) -> list[Target]:
     parts = [part for part, entries in run.split.entries.items() if len(entries)]
     if is_file(run.source):
         return [(Path(run.source).name, run.source, {part: part for part in parts})]
-    sources: dict[Any, tuple[Any, dict[str, str]]] = {}  # by file, or by partition for arrays
-    for part in parts:
-        values = run.source[part]
-        source, key = path_and_key(values) if is_file(values) else (values, None)
-        name_of_source, key = source if is_file(values) else part, key or SINGLE_LIST
-        if key in sources.get(name_of_source, ("", {}))[1]:  # a file that is given twice becomes two
-            name_of_source = part
-        sources.setdefault(name_of_source, (source, {}))[1][key] = part
-    names = [_name(source, keys) for source, keys in sources.values()]
+    sources = _sources(run.source, parts)
+    names = [_name(source, keys) for source, keys in sources]
     counts = Counter(map(str.lower, names))
     return [
         (name if counts[name.lower()] == 1 else f"{'-'.join(keys.values())}-{name}", source, keys)
-        for name, (source, keys) in zip(names, sources.values(), strict=True)
+        for name, (source, keys) in zip(names, sources, strict=True)
     ]
+
+
+def _sources(lists: Mapping[str, Any], parts: Sequence[str]) -> list[tuple[Any, dict[str, str]]]:
+    """Return each file and array among the lists of a split, with its partitions by key."""
+    sources: dict[Any, tuple[Any, dict[str, str]]] = {}
+    for part in parts:
+        source, key = path_and_key(lists[part]) if is_file(lists[part]) else (lists[part], None)
+        name, key = source if is_file(source) else part, key or SINGLE_LIST
+        if key in sources.get(name, ("", {}))[1]:  # a file that is given twice becomes two
+            name = part
+        sources.setdefault(name, (source, {}))[1][key] = part
+    return list(sources.values())
 
 
 def _name(source: Any, keys: Mapping[str, str]) -> str:

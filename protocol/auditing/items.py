@@ -274,13 +274,13 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
         names = labelled.ids
     if names is not None:
         _check_distinct(names, named(labels, "labels") if ids is None else named(ids, "ids"))
+    n_items = None if names is None else len(names)
     if labelled is None:
-        return Dataset(n_items=None if names is None else len(names), ids=names)
-    n_items = len(labelled.labels)
-    if names is not None and len(names) != n_items:
-        n_labels = counted(n_items, "label")
-        raise ProtocolError(f"{named(labels, 'labels')}: {n_labels} for {counted(len(names), 'item')}.")
-    return Dataset(n_items=n_items, ids=names, y=labelled.labels, class_names=labelled.class_names)
+        return Dataset(n_items=n_items, ids=names)
+    n_labels = len(labelled.labels)
+    if n_items is not None and n_items != n_labels:
+        raise ProtocolError(f"{named(labels, 'labels')}: {counted(n_labels, 'label')} for {counted(n_items, 'item')}.")
+    return Dataset(n_items=n_labels, ids=names, y=labelled.labels, class_names=labelled.class_names)
 
 
 def _check_distinct(ids: NDArray, name: str) -> None:

@@ -10,6 +10,7 @@ does the quality of the training sets. The remainder is the gain from ranking th
 model was trained. It is zero for a hasher that learns nothing, because its two models come from one distribution.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ def halves(
     """
     lengths = {f"inside/{size}": None if size == "all" else int(size) for size in train_per_class}
     largest, rng = max(filter(None, lengths.values()), default=1), np.random.default_rng(seed)
-    drawn: dict[str, list[dict[str, NDArray]]] = {side: [] for side in SIDES}  # the parts of one class after another
+    drawn: defaultdict[str, list[dict[str, NDArray]]] = defaultdict(list)  # the parts of one class after another
     for name, rows in _classes(y):
         items = rng.permutation(rows)
         query, outside, rest = np.split(items, [query_per_class, query_per_class + outside_per_class])

@@ -198,12 +198,13 @@ def identify(split: Split, declared: str | None = None) -> str:
     text = first.sentence().replace(first.name, " or ".join([first.name, *same]), 1)
     if declared in by_name and first.is_near and first.distance < by_name[declared].distance:
         sentences.insert(0, f"This split {text}; {declared} was declared.")
-    if declared is None and first.is_near:
-        text += f"; it {by_name[first.implements].sentence()}" if first.implements else ""
-        sentences.insert(0, f"This split {text}{'' if len(split['train']) else '; no training set was given'}.")
     elif declared is None:
-        n = len(matches)
-        sentences.insert(0, f"This split matches none of the {n} declared protocols and published lists of fixed size.")
+        if first.is_near:
+            text += f"; it {by_name[first.implements].sentence()}" if first.implements else ""
+            text += "" if len(split["train"]) else "; no training set was given"
+        else:
+            text = f"matches none of the {len(matches)} declared protocols and published lists of fixed size"
+        sentences.insert(0, f"This split {text}.")
     return " ".join(sentences)
 
 
@@ -482,7 +483,7 @@ def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") 
     """
     entries_a, entries_b, names = _common_numbers(a, b, here, there)
     parts = [part for part in PARTITIONS if part in entries_a.keys() & entries_b.keys()]
-    on_one_side = [part for part in PARTITIONS if part in entries_a.keys() ^ entries_b.keys()]
+    alone = entries_a.keys() ^ entries_b.keys()
     items = np.unique(np.concatenate([np.empty(0, np.int64), *entries_a.values(), *entries_b.values()]))
     masks = [[np.isin(items, side[part]) for part in parts] for side in (entries_a, entries_b)]
     in_a, in_b = np.array(masks, dtype=np.bool_).reshape(2, len(parts), len(items))
@@ -494,7 +495,7 @@ def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") 
         },
         moved=_moved(parts, in_a, in_b, items if names is None else np.array(names)[items]),
         reordered=tuple(part for part in same if not np.array_equal(entries_a[part], entries_b[part])),
-        alone={part: "here" if part in entries_a else "there" for part in on_one_side},
+        alone={part: "here" if part in entries_a else "there" for part in PARTITIONS if part in alone},
     )
 
 

@@ -93,25 +93,25 @@ def audit_training_log(histories: Sequence[History], reported: str = "") -> tupl
     sentences : list of str
     """
     severity = _running_best(histories)
-    with_reported = [one for one in histories if one.has(reported)]
-    compared = with_reported or histories  # others say nothing about this score
+    compared = [one for one in histories if one.has(reported)] or histories  # others say nothing about this score
     is_a_last_score = any(one.matches(reported, one.values[-1]) for one in compared)  # which is no selection
     findings = []
     for one in compared:
         findings += _of_best_so_far(one, reported, severity) if severity else _of_scores(one, reported, is_a_last_score)
-    sentences = [_about(histories)]
-    if reported and not with_reported:
-        sentences.append(f"{NOT_CHECKED}the origin of the reported {reported}, which is not in this log")
-    elif severity == reported == "" and max(len(one.values) for one in compared) > 1:
-        sentences.append(f"{NOT_CHECKED}which evaluation is reported (needs the reported score)")
-    return findings, sentences
+    return findings, _about(histories, compared, reported, severity)
 
 
-def _about(histories: Sequence[History]) -> str:
+def _about(histories: Sequence[History], compared: Sequence[History], reported: str, severity: str) -> list[str]:
+    """Return sentences about a log: its evaluations, and what was not checked."""
     counts = [f"{counted(len(one.values), 'evaluation')}{one.name and f' at {one.name}'}" for one in histories]
     missing = int(np.isnan(np.concatenate([one.values for one in histories])).sum())
     omitted = f", {missing:,} without a finite score" if missing else ""
-    return f"Training log with {', '.join(counts)} on the test set{omitted}."
+    sentences = [f"Training log with {', '.join(counts)} on the test set{omitted}."]
+    if reported and not compared[0].has(reported):
+        sentences.append(f"{NOT_CHECKED}the origin of the reported {reported}, which is not in this log")
+    elif severity == reported == "" and max(len(one.values) for one in compared) > 1:
+        sentences.append(f"{NOT_CHECKED}which evaluation is reported (needs the reported score)")
+    return sentences
 
 
 def _running_best(histories: Sequence[History]) -> str:
