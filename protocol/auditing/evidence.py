@@ -422,10 +422,6 @@ class Evidence:
             given, missing = ("database", "query") if self.query_codes is None else ("query", "database")
             raise ProtocolError(f"{given}_codes needs {missing}_codes as well.")
 
-    def files(self) -> dict[str, Any]:
-        """Return the files and arrays by name, None for those that were not given."""
-        return {name: value for name, value in vars(self).items() if name != "distance"}
-
     def copies(self, items: Path | None, dataset: Dataset, n_listed: int) -> dict[str, Copies]:
         """Return the search for copies by the features, or by the content next to the `items` of the pipeline."""
         if self.distance is not None:

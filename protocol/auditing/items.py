@@ -269,18 +269,15 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
         If they can't be read or differ in number, or the ids are not distinct strings.
     """
     names = None if ids is None else _ids_from(ids)
-    labelled = None if labels is None else labels_from(labels, "labels", ids=names)
-    if names is None and labelled is not None:
-        names = labelled.ids
+    n_items, labelled = None if names is None else len(names), None
+    if labels is not None:
+        labelled = labels_from(labels, "labels", n_items, ids=names)
+        names = labelled.ids if names is None else names
     if names is not None:
         _check_distinct(names, named(labels, "labels") if ids is None else named(ids, "ids"))
-    n_items = None if names is None else len(names)
     if labelled is None:
         return Dataset(n_items=n_items, ids=names)
-    n_labels = len(labelled.labels)
-    if n_items is not None and n_items != n_labels:
-        raise ProtocolError(f"{named(labels, 'labels')}: {counted(n_labels, 'label')} for {counted(n_items, 'item')}.")
-    return Dataset(n_items=n_labels, ids=names, y=labelled.labels, class_names=labelled.class_names)
+    return Dataset(n_items=len(labelled.labels), ids=names, y=labelled.labels, class_names=labelled.class_names)
 
 
 def _check_distinct(ids: NDArray, name: str) -> None:

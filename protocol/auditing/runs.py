@@ -71,33 +71,17 @@ class Run:
 
 def read_dataset(path: str | Path) -> Dataset:
     """Read the properties of a dataset from its ``items.h5``."""
-    items = storage.read(path)
-    for name in ("ids", "class_names"):
-        array = items.get(name)
-        if array is None or array.ndim != 1 or array.dtype.kind != "S":
-            raise ProtocolError(f"{path}: {name}: expected strings (n,), got {_described(array)}.")
-    try:
-        ids, class_names = (storage.decoded(items[name]) for name in ("ids", "class_names"))
-    except UnicodeDecodeError as error:
-        raise ProtocolError(f"{path}: ids and class_names are not UTF-8 text.") from error
-    official = official_parts(items)
-    for name, array in official.items():
-        if array.ndim != 1:
-            raise ProtocolError(f"{path}: partition {name!r}: expected row numbers (n,), got {_described(array)}.")
-    y, record = items.get("labels"), storage.read_provenance(path)
+    items, record = storage.read(path), storage.read_provenance(path)
+    y, ids = items.get("labels"), storage.decoded(items["ids"])
     return Dataset(
         n_items=len(ids),
         ids=ids,
         y=None if y is None else class_labels(y, len(ids), f"{path}: labels"),
-        class_names=class_names.tolist(),
-        official=official,
+        class_names=storage.decoded(items["class_names"]).tolist(),
+        official=official_parts(items),
         digest=record["digest"],
         name=str(record["maker"]).removeprefix("dataset").strip() or None,
     )
-
-
-def _described(array: NDArray | None) -> str:
-    return "none" if array is None else f"shape {array.shape} of {array.dtype}"
 
 
 def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None = None) -> list[Run]:

@@ -3,33 +3,16 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from protocol.auditing.checks.declared import (
-    audit_classes,
-    audit_runs,
-    audit_seed,
-    audit_sizes,
-    declared_sizes,
-    runs_not_compared,
-)
+from protocol.auditing.checks import declared, overlaps
 from protocol.auditing.checks.identification import identify
-from protocol.auditing.checks.overlaps import (
-    audit_copies,
-    audit_entries,
-    audit_forms,
-    audit_groups,
-    audit_known_pairs,
-    audit_modalities,
-    audit_overlaps,
-    is_complete,
-    names_not_compared,
-)
 from protocol.auditing.findings import NOT_CHECKED, Finding, Findings
 from protocol.auditing.runs import UNDECLARED, Run
 from protocol.splits import PARTITIONS
 
 CHECKS = (
-    *(audit_overlaps, audit_entries, audit_forms, audit_sizes, audit_classes, audit_seed),
-    *(audit_copies, audit_known_pairs, audit_modalities, audit_groups),
+    *(overlaps.audit_overlaps, overlaps.audit_entries, overlaps.audit_forms),
+    *(declared.audit_sizes, declared.audit_classes, declared.audit_seed),
+    *(overlaps.audit_copies, overlaps.audit_known_pairs, overlaps.audit_modalities, overlaps.audit_groups),
 )
 """The checks of one split, each of which returns findings."""
 
@@ -43,7 +26,7 @@ def audit_splits(runs: Sequence[Run]) -> Findings:
     """Return the findings on splits of one dataset: on each split, and on the runs of each protocol together."""
     findings = {run.file: audit_split(run) for run in runs}
     for name in dict.fromkeys(run.name for run in runs):
-        for file, of_runs in audit_runs([run for run in runs if run.name == name]).items():
+        for file, of_runs in declared.audit_runs([run for run in runs if run.name == name]).items():
             findings[file] += of_runs
     return findings
 
@@ -77,14 +60,14 @@ _OF_CODES = "one-code-per-class, training-codes-differ, collapsed-codes, constan
 
 def _not_checked(run: Run, runs: Sequence[Run], has_log: bool, of_codes: Sequence[str]) -> list[str]:
     """Return the checks that were not possible, each with what it needs; the parameters are those of `about`."""
-    split, dataset, known, between_runs = run.split, run.split.dataset, run.known, runs_not_compared(runs)
+    split, dataset, known, between_runs = run.split, run.split.dataset, run.known, declared.runs_not_compared(runs)
     kinds_of_copies = {copies.is_equal for copies in known.copies.values()}
-    complete = dataset.n_items is not None and is_complete(split, run.protocol)
+    complete = dataset.n_items is not None and overlaps.is_complete(split, run.protocol)
     experiment = [path for folder in Path(run.file).parents if run.items and (path := folder / "audit.csv").is_file()]
     fits = f"see {experiment[0]}" if experiment else "need the pipeline's target audit"
     missing = {
         **_not_checked_in_parts(run),
-        "equal-file-names (needs names that do not repeat within a list)": names_not_compared(split),
+        "equal-file-names (needs names that do not repeat within a list)": overlaps.names_not_compared(split),
         "near-duplicate (needs features)": not known.copies,
         "near-duplicate, of items that are not identical (needs distance)": kinds_of_copies == {True},
         "known-near-duplicate (needs known pairs)": known.judged is None,
@@ -107,7 +90,7 @@ def _not_checked_in_parts(run: Run) -> dict[str, bool]:
     present = [part for part, items in split.parts.items() if len(items)]
     absent = [part for part in PARTITIONS if part not in present and part in run.protocol.partitions]
     unlabelled = [part for part in present if dataset.class_labels(split[part]) is None]
-    sized = run.known.sizes if undeclared else {**run.known.sizes, **declared_sizes(run)}
+    sized = run.known.sizes if undeclared else {**run.known.sizes, **declared.declared_sizes(run)}
     unsized = [part for part in present if part not in sized]
     has_both_labels = dataset.n_items and dataset.labelled is None and set(present) <= set(split.flags)
     return {
