@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
+from protocol.auditing.items import check_distinct
 from protocol.auditing.small_images import SIZE, block_means, correlations, small_images
 from protocol.checks import ProtocolError, counted, integer, need, number, printable
 from protocol.evaluation.progress import Progress, stage
@@ -230,10 +231,10 @@ def _folder(path: Path, image_size: int) -> Any:
 
 def image_files(path: str | Path) -> list[Path]:
     """Return the additional files that `items_of` reads for images: those in a folder, or of a dataset."""
-    given = Path(path)
-    if given.is_dir():
-        return [given / name for name in _folder(given, 1).ids.tolist()]
-    return [given.with_name("items.h5")] if given.name == _CONTENT else []
+    path = Path(path)
+    if path.is_dir():
+        return [path / name for name in _folder(path, 1).ids.tolist()]
+    return [path.with_name("items.h5")] if path.name == _CONTENT else []
 
 
 def _listed(ids: Any, role: str, of: str, n_items: int) -> NDArray[np.str_]:
@@ -243,10 +244,7 @@ def _listed(ids: Any, role: str, of: str, n_items: int) -> NDArray[np.str_]:
         raise ProtocolError(
             f"{named(ids, role)}: {counted(len(names), 'id')} for the {counted(n_items, 'item')} of {of}."
         )
-    distinct, counts = np.unique(names, return_counts=True)
-    if len(distinct) < len(names):
-        most = counts.argmax()
-        raise ProtocolError(f"{named(ids, role)}: the id {str(distinct[most])!r} occurs {counts[most]:,} times.")
+    check_distinct(names, named(ids, role))
     return names
 
 
@@ -280,11 +278,11 @@ def _similar_images(
     q = small_images(left.rows, n_channels=n_channels, done=add)
     d = q if same else small_images(right.rows, n_channels=n_channels, done=add)
     add, means = stage(progress, "candidates", 2 * len(q)), block_means(d)
-    found = [
+    matches = [
         best_matches(block_means(images), means, CANDIDATES, same=same, threads=threads, done=add)
         for images in (q, q[..., ::-1])
     ]
-    rows, cosines = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
+    rows, cosines = (np.concatenate(parts, axis=1) for parts in zip(*matches, strict=True))
     k, add = rows.shape[1] // 2, stage(progress, "verification", len(q))
     verified = in_blocks(
         lambda start: correlations(q[start : start + _VERIFIED], d, rows[start : start + _VERIFIED], k),
@@ -298,10 +296,8 @@ def _similar_images(
     score = 1 - np.where(columns >= k, MIRROR * distance, distance)
     pairs = {"query": queries, "database": rows.ravel(), "score": score}
     pairs |= {"cosine": cosine, "correlation": correlation, "mirrored": columns >= k}
-    sentence = (
-        f"candidates: the {k} most similar items of each query and of its mirror image; other pairs are not checked"
-    )
-    return pairs, (sentence,)
+    sentence = f"candidates: the {k} most similar items of each query and of its mirror image; other pairs are not "
+    return pairs, (f"{sentence}checked",)
 
 
 def _similar_vectors(
@@ -313,8 +309,8 @@ def _similar_vectors(
         raise ProtocolError(
             f"{left.name}: vectors of {X.shape[1]:,} dimensions, but those of {right.name} have {Z.shape[1]:,}."
         )
-    for side in {left.name: X, right.name: Z}.items():
-        check_rows(side[1], side[0], unit=True)
+    check_rows(X, left.name, unit=True)
+    check_rows(Z, right.name, unit=True)
     add, unit = stage(progress, "comparing vectors", len(X)), _unit(Z)
     rows, values = best_matches(unit if same else _unit(X), unit, FURTHER + 1, same=same, threads=threads, done=add)
     i, column = np.nonzero(values >= least - _SLACK)

@@ -419,8 +419,8 @@ class Evidence:
 
     def __post_init__(self) -> None:
         if (self.query_codes is None) != (self.database_codes is None):
-            given, missing = ("database", "query") if self.query_codes is None else ("query", "database")
-            raise ProtocolError(f"{given}_codes needs {missing}_codes as well.")
+            side, other = ("database", "query") if self.query_codes is None else ("query", "database")
+            raise ProtocolError(f"{side}_codes needs {other}_codes as well.")
 
     def copies(self, items: Path | None, dataset: Dataset, n_listed: int) -> dict[str, Copies]:
         """Return the search for copies by the features, or by the content next to the `items` of the pipeline."""

@@ -171,8 +171,8 @@ _Sentences = Mapping[str, Sequence[str]]
 
 def ordered(findings: Mapping[str, Sequence[Finding]]) -> Iterator[tuple[str, Finding]]:
     """Yield each file with each of its findings, ordered by severity and then by kind."""
-    for file, of_file in findings.items():
-        for finding in sorted(of_file, key=lambda one: (SEVERITIES.index(one.severity), _ORDER[one.name])):
+    for file, in_file in findings.items():
+        for finding in sorted(in_file, key=lambda one: (SEVERITIES.index(one.severity), _ORDER[one.name])):
             yield file, finding
 
 
@@ -208,11 +208,11 @@ def text(findings: Mapping[str, Sequence[Finding]], about: _Sentences, *, why: b
         Whether to list the checks that were not possible, with what each of them needs.
     """
     parts = []
-    for file, of_file in findings.items():
+    for file, in_file in findings.items():
         sentences = about.get(file, ())
-        verdict = _verdict(of_file, sentences)
+        verdict = _verdict(in_file, sentences)
         parts += [printable(file), *([f"  {verdict}"] if verdict else [])]
-        for _, one in ordered({file: of_file}):
+        for _, one in ordered({file: in_file}):
             parts.append(f"  {one.severity:<8} {one.name}: {one.count:,}")
             details = (_examples(one), one.consequence, f"How to fix it: {one.fix}", f"Papers: {one.treatment}")
             parts += [_paragraph(line, 11) for line in details if line]
@@ -236,14 +236,14 @@ def _needs(about: _Sentences, why: bool) -> list[str]:
 def markdown(findings: Mapping[str, Sequence[Finding]], about: _Sentences) -> str:
     """Return findings for a pull request: a table for each file, and the totals; parameters as for `text`."""
     parts = []
-    for file, of_file in findings.items():
+    for file, in_file in findings.items():
         parts.append(f"### `{printable(file)}`\n")
         rows = [
             (one.severity, f"`{one.name}`", f"{one.count:,}", _examples(one), one.consequence, one.fix, one.treatment)
-            for _, one in ordered({file: of_file})
+            for _, one in ordered({file: in_file})
         ]
         parts += [tables.markdown(_HEADER, rows, numbers=["count"]), ""] if rows else []
-        lines = (*about.get(file, ()), _verdict(of_file, about.get(file, ())))
+        lines = (*about.get(file, ()), _verdict(in_file, about.get(file, ())))
         parts += [f"{printable(line)}\n" for line in lines if line]
     return "\n".join([*parts, summary(findings)])
 
@@ -253,8 +253,8 @@ def _verdict(findings: Sequence[Finding], about: Sequence[str]) -> str:
     if any(one.severity != "information" for one in findings):
         return ""
     n_missing = len(_missing(about))
-    made = f"no errors or warnings; {counted(n_missing, 'check')} {'was' if n_missing == 1 else 'were'} not made"
-    return made if n_missing else "clean"
+    verb = "was" if n_missing == 1 else "were"
+    return f"no errors or warnings; {counted(n_missing, 'check')} {verb} not made" if n_missing else "clean"
 
 
 def _missing(about: Sequence[str]) -> list[str]:

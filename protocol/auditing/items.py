@@ -274,13 +274,14 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
         labelled = labels_from(labels, "labels", n_items, ids=names)
         names = labelled.ids if names is None else names
     if names is not None:
-        _check_distinct(names, named(labels, "labels") if ids is None else named(ids, "ids"))
+        check_distinct(names, named(labels, "labels") if ids is None else named(ids, "ids"))
     if labelled is None:
         return Dataset(n_items=n_items, ids=names)
     return Dataset(n_items=len(labelled.labels), ids=names, y=labelled.labels, class_names=labelled.class_names)
 
 
-def _check_distinct(ids: NDArray, name: str) -> None:
+def check_distinct(ids: NDArray, name: str) -> None:
+    """Raise ProtocolError if an id occurs more than once."""
     distinct, counts = np.unique(ids, return_counts=True)
     if len(distinct) < len(ids):
         raise ProtocolError(f"{name}: the id {str(distinct[counts > 1][0])!r} occurs more than once.")

@@ -126,22 +126,22 @@ class Audit:
         if len(self.runs) != 1:
             raise ProtocolError(f"write_fixed needs a single split, got {len(self.runs):,}. Fix each one by itself.")
         (run,) = self.runs
-        found = self.findings[run.file]
-        if any(one.name == "pair-split" for one in found):
+        findings = self.findings[run.file]
+        if any(one.name == "pair-split" for one in findings):
             raise ProtocolError(f"{run.file}: pair-split can't be fixed by removing items. Move one item of each pair.")
         logs = {file: (of, self.about[file]) for file, of in self.findings.items() if file != run.file}
         targets, removed = fixing.targets_of(run), fixing.Removed()
         name = " ".join(str(Path(folder, target)) for target, *_ in targets)
         keep = {part: np.ones(len(entries), dtype=bool) for part, entries in run.split.entries.items()}
         while True:  # removing items may cause other findings
-            more = fixing.remove(run.split, found, also, keep)
+            more = fixing.remove(run.split, findings, also, keep)
             removed += more
             audited = _checked([fixing.reduced(run, keep, name)], logs)
-            found = audited.findings[name]
+            findings = audited.findings[name]
             if not more:
                 break
         fixing.write(Path(folder), run, keep, targets)
-        return Fixed(audited, removed.total(), fixing.sentence_about(name, keep, removed, found))
+        return Fixed(audited, removed.total(), fixing.sentence_about(name, keep, removed, findings))
 
     def __repr__(self) -> str:
         return self.to_text()

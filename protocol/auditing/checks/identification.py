@@ -246,9 +246,9 @@ def nearest(split: Split) -> list[Match]:
     matches = [_match(name, protocol, facts) for name, protocol in declared.items() if not _is_open(protocol)]
     for lists in PUBLISHED:
         shared = {(a, b): lists.shared[f"{a}/{b}"] for a, b in _PAIRS if f"{a}/{b}" in lists.shared}
-        found = [*_sizes(facts, lists.sizes), *_overlaps(facts, shared), *_dataset(facts, None, lists.n_classes)]
+        comparisons = [*_sizes(facts, lists.sizes), *_overlaps(facts, shared), *_dataset(facts, None, lists.n_classes)]
         matches.append(
-            Match(lists.name, found, [part for part in facts.sizes if part not in lists.sizes], lists.protocol)
+            Match(lists.name, comparisons, [part for part in facts.sizes if part not in lists.sizes], lists.protocol)
         )
     return sorted(matches, key=lambda one: (not one.is_near, one.distance, -len(one.comparisons), one.name))
 
@@ -410,8 +410,8 @@ def audit_against(run: Run) -> tuple[list[Finding], list[str]]:
         match = compare(run.split, against)
         lines = match.differences
         what = f"The split differs from the protocol {against} in these respects"
-        found = findings_of("split-difference", "information", len(lines), lines, what=what)
-        return found, [f"Compared with {against}: this split {match.sentence()}."]
+        findings = findings_of("split-difference", "information", len(lines), lines, what=what)
+        return findings, [f"Compared with {against}: this split {match.sentence()}."]
     there, other = against
     compared = difference(run.split, other, here=run.file, there=there)
     listed: list[tuple[str, Sequence[str]]] = [
