@@ -1,7 +1,9 @@
 """The public function `audit`, which the command also calls, and its result."""
 
 import dataclasses
+import errno
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,11 +19,12 @@ from protocol.auditing.checks.codes import audit_codes, audit_relevance
 from protocol.auditing.checks.declared import sizes_from
 from protocol.auditing.checks.identification import against_from, audit_against
 from protocol.auditing.checks.training_log import audit_training_log, read_logs, reported_score
-from protocol.auditing.evidence import Evidence
+from protocol.auditing.evidence import PATTERN, Evidence
 from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding
 from protocol.auditing.items import Dataset, known_dataset
 from protocol.auditing.runs import Run, read_lists, read_runs
 from protocol.checks import ProtocolError, need, one_of, printable
+from protocol.inputs.conversion import is_file
 from protocol.splits import PARTITIONS
 
 if TYPE_CHECKING:
@@ -247,9 +250,10 @@ def audit(
     evidence, lists = evidence or Evidence(), _ordered(lists)
     if not isinstance(protocol, str | None):
         raise ProtocolError(f"protocol: expected the name of a split protocol, got {type(protocol).__name__}.")
+    files = {"labels": labels, "ids": ids, "against": against, **vars(evidence), **lists}
+    _check_paths([*files.items(), *(("split", split) for split in splits)])
     logs = _logs(training_log, pattern, reported)
-    options = (labels, ids, against, protocol, sizes, *vars(evidence).values(), *lists.values())
-    if logs and not splits and all(value is None for value in options):
+    if logs and not splits and all(value is None for value in (protocol, sizes, *files.values())):
         return _checked([], logs)
     dataset = known_dataset(ids, labels)
     shared = {"sizes": sizes_from(sizes), "against": against_from(against, dataset)}
@@ -304,6 +308,18 @@ def _logs(files: Any, pattern: str | None, reported: Any) -> _Logs:
         return {}
     score = "" if reported is None else reported_score(reported)
     return {file: audit_training_log(log, score) for file, log in read_logs(files, pattern).items()}
+
+
+def _check_paths(values: Sequence[tuple[str, Any]]) -> None:
+    """Raise ProtocolError if a path among the arguments is invalid; `values` has their roles."""
+    for role, path in values:
+        try:
+            if is_file(path) and not (role == "groups" and str(path).startswith(PATTERN)):
+                os.stat(path)
+        except (OSError, ValueError) as error:  # ValueError: a null character
+            if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:
+                problem = f"{str(path)[:80]!r} is not a usable path ({error.args[-1]})"
+                raise ProtocolError(f"{role}: {problem}.") from error
 
 
 def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, protocol: str | None) -> list[Run]:
