@@ -82,7 +82,7 @@ class Comparison(NamedTuple):
     distance : float
         From 0 (equal) to 1.
     difference : str
-        The difference in words; empty if they are equal, or if another difference explains this one.
+        The difference in words; empty if another difference explains this one.
     """
 
     by: str
@@ -118,7 +118,7 @@ class Match:
     @property
     def differences(self) -> tuple[str, ...]:
         """All differences, in words."""
-        return tuple(one.difference for one in self.comparisons if one.difference)
+        return tuple(one.difference for one in self.comparisons if one.distance and one.difference)
 
     @property
     def is_exact(self) -> bool:
@@ -295,7 +295,7 @@ def _sizes(facts: _Facts, sizes: Mapping[str, int], *, n_items: int | None = Non
         if part in sizes:
             follows = part == "database" and facts.n_listed == n_items
             text = "" if follows else f"{_the(part)} has {actual:,} items (declared {sizes[part]:,})"
-            yield Comparison("sizes", part, _relative(actual, sizes[part]), text if actual != sizes[part] else "")
+            yield Comparison("sizes", part, _relative(actual, sizes[part]), text)
 
 
 def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[Comparison]:
@@ -307,9 +307,7 @@ def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[
                 declared -= facts.n_queries_trained_on  # these are reported as queries
             noun = "queries" if a == "query" else "training items"
             text = f"{actual:,} of {size:,} {noun} are in {_the(b)} (declared {declared:,})"
-            yield Comparison(
-                "overlaps", f"{a} in {b}", abs(actual - declared) / size, text if actual != declared else ""
-            )
+            yield Comparison("overlaps", f"{a} in {b}", abs(actual - declared) / size, text)
 
 
 def _dataset(facts: _Facts, n_items: int | None, n_classes: int | None) -> Iterable[Comparison]:
@@ -317,12 +315,12 @@ def _dataset(facts: _Facts, n_items: int | None, n_classes: int | None) -> Itera
     actual = facts.split.dataset.n_items
     if actual is not None and n_items is not None:
         text = f"the dataset has {actual:,} items (declared {n_items:,})"
-        yield Comparison("sizes", "dataset", _relative(actual, n_items), text if actual != n_items else "")
+        yield Comparison("sizes", "dataset", _relative(actual, n_items), text)
     actual = facts.n_classes
     if actual is not None and (n_items is not None or n_classes is not None):
         declared = n_classes or 0
         text = f"it has {actual:,} classes (declared {declared or 'none'})"
-        yield Comparison("classes", "dataset", float(actual != declared), text if actual != declared else "")
+        yield Comparison("classes", "dataset", float(actual != declared), text)
 
 
 def _classes(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
@@ -338,7 +336,7 @@ def _classes(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
         distance = min(1.0, off.sum() / (number * len(counts) * (1 if several else 2)))
         least = "at least " if several else ""
         actual = " to ".join(f"{count:,}" for count in dict.fromkeys((counts.min(), counts.max())))
-        text = f"{_the(part)} has {actual} items per class (declared {least}{number:,})" if off.any() else ""
+        text = f"{_the(part)} has {actual} items per class (declared {least}{number:,})"
         yield Comparison("classes", part, distance, text)
 
 
@@ -348,7 +346,7 @@ def _official(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
         if isinstance(declared, Official) and declared.part in official and part in facts.sizes:
             size, actual = facts.sizes[part], int(np.isin(facts.split[part], official[declared.part]).sum())
             text = f"{size - actual:,} items of {_the(part)} are not of the official split {declared.part!r}"
-            yield Comparison("official splits", part, 1 - actual / size, text if actual != size else "")
+            yield Comparison("official splits", part, 1 - actual / size, text)
 
 
 def _relative(a: int, b: int) -> float:
