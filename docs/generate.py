@@ -132,7 +132,6 @@ _PACKAGES = {
     "configuration": "Configuration",
     "counting": "Counting",
     "datasets": "Datasets",
-    "duplicates": "Near-duplicates",
     "evaluation": "Evaluation",
     "evaluators": "Evaluators",
     "features": "Features",
@@ -144,7 +143,6 @@ _PACKAGES = {
     "report": "Report",
     "scores": "Tables of scores",
     "splits": "Splits",
-    "studies": "Studies",
     "truth": "Ground truths",
     "verification": "Verification",
 }

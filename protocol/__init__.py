@@ -45,8 +45,8 @@ from protocol import provenance
 if TYPE_CHECKING:
     from protocol.auditing import Evidence as Evidence
     from protocol.auditing import audit as audit
+    from protocol.auditing.duplicates import find_duplicates as find_duplicates
     from protocol.comparison import compare as compare
-    from protocol.duplicates import find_duplicates as find_duplicates
     from protocol.evaluation import Codes as Codes
     from protocol.evaluation import Evaluator as Evaluator
     from protocol.evaluation import Hashing as Hashing
@@ -72,8 +72,8 @@ __version__ = provenance.VERSION
 
 _NAMES = {
     "auditing": "Evidence audit",
+    "auditing.duplicates": "find_duplicates",
     "comparison": "compare",
-    "duplicates": "find_duplicates",
     "evaluation": "Codes Evaluator Hashing Judgments Labels Nearest Outputs Quantisers Relevant Rescoring "
     "attribute bucket_search evaluate quantisation",
     "evaluators": "diagnose explain",
