@@ -21,7 +21,8 @@ import numpy as np
 from protocol import __version__, counting, registry
 from protocol.checks import ProtocolError, counted, integer, need
 from protocol.comparison.reading import FILES, explained, read_json
-from protocol.evaluation import Codes, Evaluation, Judgments, Nearest, Outputs, Relevant, bucket_search, evaluate
+from protocol.evaluation import Codes, Evaluation, Judgments, Nearest, Outputs, Relevant, evaluate
+from protocol.evaluation.buckets import searched
 from protocol.evaluation.exclusion import excluded_labels, read_positions
 from protocol.evaluation.ground_truth import Truth, only_truth
 from protocol.evaluation.printed import Printed, json_text
@@ -288,19 +289,18 @@ class _Record:
             truth=truth,
             metrics=list(recorded["metrics"]),
             convention=recorded["convention"],
-            spread="spread" in recorded,
             leave_one_out=recorded.get("leave_one_out", False),
             threads=threads,
             progress=progress,
         )
         expected = evaluation.content()
+        if "spread" in recorded:
+            expected |= evaluation.spread(threads=threads).content()
         if "without_queries" in recorded:
             expected |= evaluation.without(np.array(recorded["without_queries"]["excluded"], dtype=np.int64)).content()
         if "bucket_search" in recorded:
-            query, database = (Codes(side, evaluation.n_bits) for side in evaluation.codes[:2])
-            keys, relevant = list(recorded["bucket_search"]), Relevant(evaluation.truth.relevance)
-            searched = bucket_search(query, database, keys, truth=relevant, convention=evaluation.convention)
-            expected |= searched.content()
+            tables, relevance = list(recorded["bucket_search"]), evaluation.truth.relevance
+            expected |= searched(evaluation.codes, relevance, tables, evaluation.convention).content()
         return evaluation, json.loads(json_text(expected))
 
     def compared(self, expected: Mapping[str, Any], digits: int) -> Iterator[Check]:

@@ -10,7 +10,8 @@ from protocol.cli._progress import stages
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `protocol attribute`."""
-    from protocol.evaluation import Codes, Nearest, attribute
+    from protocol.evaluation import Codes, Nearest
+    from protocol.quantisers import attribute
 
     codes = [arguments.query_codes, arguments.database_codes]
     vectors = [arguments.query_vectors, arguments.database_vectors]

@@ -13,10 +13,10 @@ from protocol.configuration.experiment import Experiment, FeaturePlan, Variant, 
 from protocol.configuration.schema import at
 from protocol.configuration.variants import check_code_files, name_of
 from protocol.datasets import redacted
-from protocol.evaluation import Quantisers
 from protocol.inputs.lists import read_listings
 from protocol.inputs.validation import rows
 from protocol.metrics import ALL, keywords, needs
+from protocol.quantisers import Quantisers
 from protocol.selection import points
 from protocol.splits import VALIDATION, check_classes, list_paths
 

@@ -1,16 +1,13 @@
-"""How an evaluation is printed and written: text, JSON, CSV, and run and qrels files of TREC.
-
-Every `evaluation` is a `protocol.evaluation.result.Evaluation`, of which the public functions are methods.
-"""
+"""How an evaluation is printed and written: text, JSON, CSV, and run and qrels files of TREC."""
 
 import itertools
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +16,7 @@ from protocol import __version__, codes, metrics, registry
 from protocol.checks import ProtocolError, integer
 from protocol.evaluation.conventions import find
 from protocol.evaluation.printed import Printed, json_text, shown, with_range
+from protocol.evaluation.result import Evaluation
 from protocol.inputs.labels import brief
 from protocol.provenance.storage import check_writable, file_sha256, replacing
 from protocol.scores.tables import DIGITS, Table, write_csv
@@ -42,18 +40,17 @@ _DEPTH = 1000
 _FEW = 10  # at most this many labels are listed
 _COUNTED = {"zero": "counted as 0", "drop": "left out"}
 _RANKING = {"hamming": "Hamming", "asymmetric": "asymmetric"}
-_SPREAD = {("zero",): "counted as 0", ("drop",): "left out", ("zero", "drop"): "make no difference"}
 _DISTANCES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
 
 
-def content(evaluation: Any) -> dict[str, Any]:
+def content(evaluation: Evaluation) -> dict[str, Any]:
     """Return the means and the fields that identify them.
 
     The keys are the names, sizes, options and digest of the evaluation, and its fields about relevance; and, for
     each metric, ``metrics`` (the means), ``undefined`` (numbers of queries), ``undefined`` and ``ties``;
-    ``codes_sha256``; ``labels_sha256`` if labels are the ground truth; ``nearest`` if vectors are; ``spread`` if it
-    was requested; ``leave_one_out`` and ``queries_are_database`` if they are true; ``code_utilisation`` if the
-    codes follow the labels, are few, or have constant bits.
+    ``codes_sha256``; ``labels_sha256`` if labels are the ground truth; ``nearest`` if vectors are; ``leave_one_out``
+    and ``queries_are_database`` if they are true; ``code_utilisation`` if the codes follow the labels, are few, or have
+    constant bits.
     """
     rules = find(evaluation.convention)
     relevant = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
@@ -63,14 +60,14 @@ def content(evaluation: Any) -> dict[str, Any]:
     fields["ties"] = {name: registry.METRICS.entry(name).ties for name in evaluation.metrics}
     fields["codes_sha256"] = evaluation.codes.sha256
     optional = {"labels_sha256": labels_sha256(evaluation.truth.relevance)}
-    names = ("nearest", "spread", "leave_one_out", "queries_are_database")
+    names = ("nearest", "leave_one_out", "queries_are_database")
     optional |= {name: getattr(evaluation, name) for name in names}
     fields |= {name: value for name, value in optional.items() if value}
     return fields | evaluation.code_utilisation.content()
 
 
 def write_json(
-    evaluation: Any,
+    evaluation: Evaluation,
     path: str | Path,
     *others: Printed,
     per_query: str | Path | None = None,
@@ -121,7 +118,7 @@ def write_json(
         temporary.write_text(json_text(fields) + "\n", encoding="utf-8")
 
 
-def write_per_query(evaluation: Any, path: str | Path) -> None:
+def write_per_query(evaluation: Evaluation, path: str | Path) -> None:
     """Write a CSV row per query, with nine digits; the value of a query that is left out is empty.
 
     Metrics of the pooled queries or of the database have no value per query, and therefore no column.
@@ -131,7 +128,7 @@ def write_per_query(evaluation: Any, path: str | Path) -> None:
     _write_columns(evaluation.ranking, path, "query", range(n), columns)
 
 
-def write_pr_curves(evaluation: Any, path: str | Path) -> None:
+def write_pr_curves(evaluation: Evaluation, path: str | Path) -> None:
     """Write precision and recall, micro and macro, at every radius as CSV with nine digits; NaN is an empty field.
 
     Raises
@@ -146,7 +143,7 @@ def write_pr_curves(evaluation: Any, path: str | Path) -> None:
     _write_columns(evaluation.ranking, path, "radius", range(evaluation.n_bits + 1), columns)
 
 
-def write_top_k_curves(evaluation: Any, path: str | Path) -> None:
+def write_top_k_curves(evaluation: Evaluation, path: str | Path) -> None:
     """Write precision and recall of the top K items for each K as CSV with nine digits; NaN is an empty field."""
     k, precision, recall = evaluation.top_k
     _write_columns(evaluation.ranking, path, "k", k.tolist(), {"precision": precision, "recall": recall})
@@ -156,11 +153,13 @@ def _write_columns(
     ranking: str, path: str | Path, index: str, rows: Sequence[int], columns: Mapping[str, NDArray[np.float64]]
 ) -> None:
     values = np.stack(list(columns.values()), axis=1) if columns else np.empty((len(rows), 0))
-    cells = (["" if math.isnan(value) else DIGITS % value for value in of_row] for of_row in values.tolist())
-    write_csv(path, (index, "ranking", *columns), ([row, ranking, *own] for row, own in zip(rows, cells, strict=True)))
+    cells = (["" if math.isnan(value) else DIGITS % value for value in row] for row in values.tolist())
+    write_csv(
+        path, (index, "ranking", *columns), ([row, ranking, *line] for row, line in zip(rows, cells, strict=True))
+    )
 
 
-def parts(evaluation: Any, lines: Sequence[str] = (), tables: Sequence[Table] = ()) -> list[str | Table]:
+def parts(evaluation: Evaluation, lines: Sequence[str] = (), tables: Sequence[Table] = ()) -> list[str | Table]:
     """Return the paragraphs and tables of `Evaluation.parts`, with further lines and tables about the codes."""
     rules = find(evaluation.convention)
     of_database = "" if evaluation.ranking == "hamming" else "database "
@@ -175,12 +174,10 @@ def parts(evaluation: Any, lines: Sequence[str] = (), tables: Sequence[Table] = 
         result.append("\n".join(f"{name}: {text}." for name, text in sentences.items()))
     if rules.not_copied:
         result.append("\n".join(["not copied from the original:", *(f"  {line}" for line in rules.not_copied)]))
-    if evaluation.spread:
-        result.append(_spread_table(evaluation))
     return result
 
 
-def _about_own(evaluation: Any) -> list[str]:
+def _about_own(evaluation: Evaluation) -> list[str]:
     """Return the line about queries that are database items, if they are, or are left out."""
     if evaluation.leave_one_out:
         n = evaluation.n_other_codes
@@ -194,7 +191,7 @@ def _about_own(evaluation: Any) -> list[str]:
     return [f"the queries {same}: each query finds itself first; {option} leaves each query out of its own ranking"]
 
 
-def _about_items(evaluation: Any) -> str:
+def _about_items(evaluation: Evaluation) -> str:
     """Return the line about the interpretation of the ground truth.
 
     If several items are as far away as the K-th nearest one, all of them are nearest items.
@@ -219,7 +216,7 @@ def _about_items(evaluation: Any) -> str:
     return "; ".join(facts)
 
 
-def _nearest_table(evaluation: Any) -> list[Table]:
+def _nearest_table(evaluation: Evaluation) -> list[Table]:
     """Return the table of the shares of nearest items, if vectors are the ground truth."""
     if evaluation.nearest is None:
         return []
@@ -236,7 +233,7 @@ def _nearest_table(evaluation: Any) -> list[Table]:
     return [Table("nearest items", title, header, cells)]
 
 
-def _table(evaluation: Any) -> Table:
+def _table(evaluation: Evaluation) -> Table:
     rules, cells, title, nearest = find(evaluation.convention), [], "", evaluation.nearest
     if nearest is not None:
         title = f"other metrics, with the {nearest.relevant:,} nearest items of each query as relevant:"
@@ -249,15 +246,6 @@ def _table(evaluation: Any) -> Table:
         ties = re.split("[,:.]| over ", record.ties)[0].lower()  # "expected value", "relevant items first", "none"
         cells.append((name, shown(mean), undefined, ties, record.denominator))
     return Table("metrics", title, ("metric", "mean", "undefined values", "ties", "denominator"), cells)
-
-
-def _spread_table(evaluation: Any) -> Table:
-    """Return the table of all variants of mAP, with the conventions that report them as mAP."""
-    rows = evaluation.spread
-    cells = [(row.metric, shown(row.value), _SPREAD[row.undefined], ", ".join(row.conventions)) for row in rows]
-    values = [row.value for row in rows if row.conventions and not math.isnan(row.value)]
-    title = f"values that published conventions report as mAP, from {min(values):.4f} to {max(values):.4f}, and others:"
-    return Table("spread", title, ("metric", "mean", "undefined values", "reported as mAP by"), cells)
 
 
 @dataclass(frozen=True, repr=False)
@@ -309,7 +297,7 @@ class Trec(Printed):
         return {"trec": asdict(self) | {"moved": self.moved}}
 
 
-def write_trec(evaluation: Any, folder: str | Path, depth: int | None = None) -> Trec:
+def write_trec(evaluation: Evaluation, folder: str | Path, depth: int | None = None) -> Trec:
     """Write the run and qrels files of a Hamming ranking; both appear only when they are complete.
 
     Parameters
@@ -339,44 +327,25 @@ def write_trec(evaluation: Any, folder: str | Path, depth: int | None = None) ->
     first; the run has this order. Ids are ``q`` or ``d`` and the row number, from 0, padded with zeros so that they
     sort in numerical order. Files are written query by query, so memory grows only with the database.
     """
-    pair, counts, leave_one_out = evaluation.codes, evaluation.counts, evaluation.leave_one_out
+    counts = evaluation.counts
     if counts is None:
         raise ProtocolError(f"trec needs Hamming distances, which the {evaluation.ranking} ranking does not have.")
     if depth is not None:
         integer(depth, "trec_depth")
     check_writable(folder)
-    size, undefined = counts.n_database, find(evaluation.convention).undefined("mAP")
-    depth = min(depth or _DEPTH, size)
-    files = [Path(folder) / name for name in ("run", "qrels")]
-    tag = re.sub(r"\s+", "_", (evaluation.name or "").strip()) or "protocol"
-    words, ids = codes.words(pair.database), np.array(_ids("d", 7, len(pair.database)))
-    queries, precisions = _ids("q", 6, len(pair.query)), np.full(len(pair.query), np.nan)
+    undefined, depth = find(evaluation.convention).undefined("mAP"), min(depth or _DEPTH, counts.n_database)
+    files, precisions = [Path(folder) / name for name in ("run", "qrels")], np.full(counts.n_queries, np.nan)
     with (
         replacing(files[0]) as to_run,
         replacing(files[1]) as to_qrels,
         open(to_run, "w", encoding="utf-8") as run,
         open(to_qrels, "w", encoding="utf-8") as qrels,
     ):
-        for row, (name, code) in enumerate(zip(queries, codes.words(pair.query), strict=True)):
-            distances = np.bitwise_count(words ^ code).sum(axis=1, dtype=np.uint16)
-            levels, items = np.zeros(len(words), dtype=np.int64), ids
-            positions, of_relevant = evaluation.truth.relevance.row(row)
-            levels[positions] = of_relevant
-            if leave_one_out:
-                distances, levels, items = (np.delete(array, row) for array in (distances, levels, ids))
-            order = size - 1 - np.argsort(distances[::-1], kind="stable")[:depth]
-            scores = pair.n_bits - distances[order].astype(np.int64)
-            run.writelines(
-                f"{name} Q0 {item} {rank} {score} {tag}\n"
-                for rank, (item, score) in enumerate(zip(items[order], scores.tolist(), strict=True), start=1)
-            )
-            relevant = np.flatnonzero(levels)
-            judged = relevant if relevant.size or undefined == "drop" else np.arange(1)
-            qrels.writelines(f"{name} 0 {items[item]} {levels[item]}\n" for item in judged)
-            if relevant.size:
-                ranks = np.flatnonzero(levels[order]) + 1
-                precisions[row] = (np.arange(1, ranks.size + 1) / ranks).sum() / relevant.size
-    metric = "mAP" if depth == size else f"mAP@{depth}[all]"
+        for row, query in enumerate(_trec_queries(evaluation, depth)):
+            run.writelines(query.run)
+            qrels.writelines(query.judgments(empty=undefined == "zero"))
+            precisions[row] = query.average_precision
+    metric = "mAP" if depth == counts.n_database else f"mAP@{depth}[all]"
     return Trec(
         run=str(files[0]),
         qrels=str(files[1]),
@@ -385,6 +354,46 @@ def write_trec(evaluation: Any, folder: str | Path, depth: int | None = None) ->
         expected=metrics.mean(metrics.evaluate(counts, [metric], undefined=undefined)[metric]),
         by_document_id=metrics.mean(np.nan_to_num(precisions) if undefined == "zero" else precisions),
     )
+
+
+class _TrecQuery(NamedTuple):
+    """A query of TREC files: the lines of its run, and its items in the order of the database with their levels."""
+
+    name: str
+    run: list[str]
+    items: NDArray[np.str_]
+    levels: NDArray[np.int64]
+    ranked: NDArray[np.int64]
+    """The levels of the items of the run."""
+
+    def judgments(self, *, empty: bool) -> Iterator[str]:
+        """Yield the lines of qrels; with `empty`, a query without relevant items has one of level 0."""
+        relevant = np.flatnonzero(self.levels)
+        for item in relevant if relevant.size or not empty else range(1):
+            yield f"{self.name} 0 {self.items[item]} {self.levels[item]}\n"
+
+    @property
+    def average_precision(self) -> float:
+        """The average precision of the run; NaN without relevant items."""
+        ranks, n_relevant = np.flatnonzero(self.ranked) + 1, np.count_nonzero(self.levels)
+        return float((np.arange(1, ranks.size + 1) / ranks).sum() / n_relevant) if n_relevant else math.nan
+
+
+def _trec_queries(evaluation: Evaluation, depth: int) -> Iterator[_TrecQuery]:
+    """Yield the queries of TREC files, with the first `depth` items in trec_eval's order of ties."""
+    pair, tag = evaluation.codes, re.sub(r"\s+", "_", (evaluation.name or "").strip()) or "protocol"
+    words, ids = codes.words(pair.database), np.array(_ids("d", 7, len(pair.database)))
+    for row, (name, code) in enumerate(zip(_ids("q", 6, len(pair.query)), codes.words(pair.query), strict=True)):
+        distances = np.bitwise_count(words ^ code).sum(axis=1, dtype=np.uint16)
+        items, levels = ids, np.zeros(len(words), dtype=np.int64)
+        positions, of_relevant = evaluation.truth.relevance.row(row)
+        levels[positions] = of_relevant
+        if evaluation.leave_one_out:
+            distances, levels, items = (np.delete(array, row) for array in (distances, levels, ids))
+        order = len(items) - 1 - np.argsort(distances[::-1], kind="stable")[:depth]
+        ranking = zip(items[order], (pair.n_bits - distances[order].astype(np.int64)).tolist(), strict=True)
+        run = [f"{name} Q0 {item} {rank} {score} {tag}\n" for rank, (item, score) in enumerate(ranking, start=1)]
+        yield _TrecQuery(name, run, items, levels, levels[order])
 
 
 def _ids(letter: str, width: int, n: int) -> list[str]:

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer
 from protocol.options import Count
-from protocol.quantisers._faiss import FaissQuantiser
-from protocol.quantisers._quantiser import Ranking
+from protocol.quantisers._quantiser import FaissQuantiser, Ranking
 from protocol.registry import QuantiserRecord
 
 

@@ -141,7 +141,7 @@ def convention_rows(
     counts = count(*packed, truths, index_order=True, bucket_sizes=False, largest_bucket=False, calls=calls)
     for truth, own in counts.items():
         remaining = np.delete(np.arange(own.n_queries), np.asarray(without, dtype=np.int64))
-        for row in spread_of(own.of_queries(remaining)):
+        for row in spread_of([own.of_queries(remaining)]):
             undefined = (
                 "no difference" if len(row.undefined) > 1 else {"zero": "0", "drop": "left out"}[row.undefined[0]]
             )

@@ -69,9 +69,9 @@ def test_a_hand_computed_case_from_text(folder, capsys):
 def test_metrics_convention_spread_and_the_values_of_each_query(folder, capsys):
     metrics = ["--metrics", "mAP@5[retrieved]", "AUPRC[area]"]
     content = scores(*metrics, "--convention", "hashnet", "--spread", "--per-query", "values.csv")
-    found = evaluate(QUERY, DATABASE, **LABELS, metrics=metrics[1:], convention="hashnet", spread=True)
+    found = evaluate(QUERY, DATABASE, **LABELS, metrics=metrics[1:], convention="hashnet")
     assert content["metrics"] == found.metrics
-    assert [row["value"] for row in content["spread"]] == [row.value for row in found.spread]
+    assert [row["value"] for row in content["spread"]] == [row.value for row in found.spread().rows]
     with open("values.csv") as file:
         rows = list(csv.DictReader(file))
     assert [row["query"] for row in rows] == ["0", "1", "2", "3"]

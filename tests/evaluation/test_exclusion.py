@@ -11,8 +11,9 @@ from encoded import evaluated
 from protocol.checks import ProtocolError
 from protocol.comparison import compare
 from protocol.comparison.reading import read_scores
-from protocol.evaluation import Nearest, quantisation
+from protocol.evaluation import Nearest
 from protocol.evaluation.exclusion import COLUMNS, excluded_labels, excluded_rows, read_positions
+from protocol.quantisers import quantisation
 from protocol.scores.tables import write_table
 
 RNG = np.random.default_rng(5)

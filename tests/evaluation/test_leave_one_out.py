@@ -68,7 +68,7 @@ def of_rows(parts, name):
 @pytest.mark.parametrize("name", TRUTHS)
 def test_every_value_is_that_of_the_database_without_the_row_of_the_query(tmp_path, name, ranking):
     query = CODES if ranking == "hamming" else Outputs(OUTPUTS)
-    options = {"metrics": ["all", "P@1", "nDCG@5", "mAP@7[retrieved]", "mAP@7[min]"], "spread": True}
+    options = {"metrics": ["all", "P@1", "nDCG@5", "mAP@7[retrieved]", "mAP@7[min]"]}
     if name in ("euclidean", "dot"):
         options["metrics"].append("neighbours@2")
     result = evaluate(query, CODES, truth=TRUTHS[name](tmp_path, np.arange(N)), leave_one_out=True, **options)
@@ -103,10 +103,10 @@ def test_every_value_is_that_of_the_database_without_the_row_of_the_query(tmp_pa
         for average, curve in result.pr_curves.items():
             np.testing.assert_allclose(curve, metrics.pr_curve(joined, average=average), rtol=0, atol=1e-12)
         np.testing.assert_allclose(result.top_k, metrics.top_k_curve(joined), rtol=0, atol=1e-12)
-        for row in result.spread:
+        for row in result.spread().rows:
             expected = metrics.mean(metrics.evaluate(joined, [row.metric], undefined=row.undefined[0])[row.metric])
             assert row.value == pytest.approx(expected, rel=0, abs=1e-12)
-    assert result.spread
+    assert result.spread().rows
 
 
 def test_own_items_are_subtracted_where_their_codes_differ():
@@ -186,7 +186,8 @@ def test_scores_with_and_without_the_own_items_are_not_compared():
 def test_a_record_is_verified_with_the_option(tmp_path):
     own = {"query_labels": CLASSES, "database_labels": CLASSES}
     path = tmp_path / "mine.json"
-    evaluate(CODES, CODES, **own, metrics=["mAP", "nDCG"], spread=True, leave_one_out=True).write_json(path)
+    result = evaluate(CODES, CODES, **own, metrics=["mAP", "nDCG"], leave_one_out=True)
+    result.write_json(path, result.spread())
     assert verify(path, CODES, CODES, **own).holds
     content = json.loads(path.read_text())
     path.write_text(json.dumps(content | {"leave_one_out": False}))

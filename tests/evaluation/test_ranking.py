@@ -47,8 +47,8 @@ def test_queries_of_minus_and_plus_one_give_every_number_of_the_hamming_ranking(
     monkeypatch.setattr(asymmetric, "_BLOCK_BYTES", 8 * 90 * 3 * 5)  # three blocks
     signs = np.where(QUERY > 0, 1, -1)
     for convention in ("default", "hashnet"):
-        of_codes = evaluate(signs, DATABASE > 0, **LABELS, metrics="all", convention=convention, spread=True)
-        found = asymmetric_scores(signs, DATABASE > 0, binarize=None, metrics="all", convention=convention, spread=True)
+        of_codes = evaluate(signs, DATABASE > 0, **LABELS, metrics="all", convention=convention)
+        found = asymmetric_scores(signs, DATABASE > 0, binarize=None, metrics="all", convention=convention)
         on_ranking = [name for name in of_codes.metrics if registry.METRICS.entry(name).defined_on == "ranking"]
         assert list(found.metrics) == list(found.per_query) == list(found.n_undefined) == on_ranking
         assert len(on_ranking) > 15
@@ -59,8 +59,8 @@ def test_queries_of_minus_and_plus_one_give_every_number_of_the_hamming_ranking(
             np.testing.assert_allclose(one, other, rtol=1e-12)
         same = ("n_bits", "levels", "queries_without_relevant", "relevant_per_query", "ground_truth_sha256")
         assert [getattr(found, name) for name in same] == [getattr(of_codes, name) for name in same]
-        by_metric = {(row.metric, row.undefined): row for row in of_codes.spread if row.metric != "AUPRC[area]"}
-        assert {(row.metric, row.undefined): (row.conventions, row.value) for row in found.spread} == {
+        by_metric = {(row.metric, row.undefined): row for row in of_codes.spread().rows if row.metric != "AUPRC[area]"}
+        assert {(row.metric, row.undefined): (row.conventions, row.value) for row in found.spread().rows} == {
             key: (row.conventions, pytest.approx(row.value, rel=1e-12)) for key, row in by_metric.items()
         }
 

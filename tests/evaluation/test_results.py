@@ -8,7 +8,8 @@ from encoded import evaluated
 
 from protocol import __version__, registry
 from protocol.checks import ProtocolError
-from protocol.evaluation import Nearest, bucket_search, evaluate, quantisation
+from protocol.evaluation import Nearest, bucket_search, evaluate
+from protocol.quantisers import quantisation
 from protocol.truth.relevance import LabelRelevance, labels_sha256
 
 LABELS = {"query_labels": [7, 99], "database_labels": [7, 8, 7]}
@@ -45,9 +46,9 @@ def test_the_table_states_every_convention():
 
 def test_every_metric_and_every_table_is_printed_in_100_columns(tmp_path):
     codes, labels = np.arange(400).reshape(20, 20) % 7 < 3, np.arange(20) % 4
-    every = evaluate(codes, codes, query_labels=labels, database_labels=labels, metrics="all", spread=True)
+    every = evaluate(codes, codes, query_labels=labels, database_labels=labels, metrics="all")
     vectors = np.random.default_rng(0).normal(size=(20, 20))
-    results = [every, every.without([0]), every.to_trec(tmp_path)]
+    results = [every, every.spread(), every.without([0]), every.to_trec(tmp_path)]
     results.append(quantisation(Nearest(vectors, vectors, [1, 2, 5, 10], "cosine", 5), metrics="all"))
     results.append(bucket_search(codes, codes, ["4x4", "2x2"], query_labels=labels, database_labels=labels))
     lines = [line for result in results for line in str(result).split("\n")]
@@ -56,7 +57,7 @@ def test_every_metric_and_every_table_is_printed_in_100_columns(tmp_path):
 
 
 def test_the_spread_is_shown_with_the_conventions():
-    text = str(found(metrics=["mAP"], spread=True))
+    text = str(found(metrics=["mAP"]).spread())
     assert "values that published conventions report as mAP, from 0.3833 to 0.8333, and others:" in text
     rows = [line.split() for line in text.split("\n") if line.startswith("mAP[database-order]")]
     assert rows == [
@@ -109,9 +110,8 @@ def test_json_has_null_for_undefined_means_and_the_spread_if_requested(tmp_path)
         database_labels=[2] * 1000 + [1],
         metrics=[name],
         convention="hashnet",
-        spread=True,
     )
-    undefined.write_json(tmp_path / "means.json")
+    undefined.write_json(tmp_path / "means.json", undefined.spread())
     content = json.loads((tmp_path / "means.json").read_text())
     assert content["metrics"] == {name: None}
     assert {"value": None, "metric": name, "undefined": ["drop"], "conventions": ["hashnet", "mihash"]} in content[

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from protocol import registry
-from protocol.evaluation import Nearest, Quantisers, quantisation
-from protocol.evaluation.representations import represent
+from protocol.evaluation import Nearest
 from protocol.metrics import neighbours_found
+from protocol.quantisers import Quantisers, quantisation
+from protocol.quantisers.representations import represent
 from protocol.truth import nearest
 from protocol.truth.relevance import NeighbourRelevance
 

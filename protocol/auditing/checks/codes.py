@@ -21,9 +21,9 @@ from protocol.evaluation.code_utilisation import (
     percent,
     tells_constant_bits,
 )
+from protocol.evaluation.conventions import Scoring
 from protocol.evaluation.evaluation import scored
 from protocol.evaluation.ground_truth import Labels, ground_truth
-from protocol.evaluation.scoring import Scoring
 from protocol.inputs.conversion import named
 
 _SIDES = ("query", "database")

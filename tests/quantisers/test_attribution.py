@@ -9,7 +9,7 @@ import pytest
 import protocol as hp
 from protocol.checks import ProtocolError
 from protocol.cli import main
-from protocol.evaluation import attribution
+from protocol.quantisers import attribution
 
 K = 5
 

@@ -10,17 +10,10 @@ import numpy as np
 import pytest
 
 from protocol.checks import ProtocolError
-from protocol.evaluation import (
-    Hashing,
-    Nearest,
-    Outputs,
-    Quantisers,
-    Rescoring,
-    quantisation,
-    rescoring,
-)
-from protocol.evaluation.rescoring import RescoringCurve, _returned
+from protocol.evaluation import Nearest, Outputs
+from protocol.quantisers import Hashing, Quantisers, Rescoring, quantisation, rescoring
 from protocol.quantisers.int8 import Int8
+from protocol.quantisers.rescoring import RescoringCurve, _returned
 from protocol.truth import nearest
 
 RNG = np.random.default_rng(0)
@@ -239,7 +232,7 @@ def test_refusals(options, message):
 
 def test_memory_does_not_grow_with_the_database(tmp_path, monkeypatch):
     """The vectors of the larger database would need 6 MB more, and its int8 codes 1.5 MB."""
-    monkeypatch.setattr("protocol.evaluation.representations._BLOCK_BYTES", 1 << 18)
+    monkeypatch.setattr("protocol.quantisers.representations._BLOCK_BYTES", 1 << 18)
     rng, peaks = np.random.default_rng(0), {}
     options = {"quantisers": ["int8"], "rescoring": Rescoring("int8", largest_factor=4)}
     for n in (12_000, 60_000):

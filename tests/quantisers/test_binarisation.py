@@ -9,18 +9,9 @@ from encoded import refusals
 from protocol import codes, registry
 from protocol.checks import ProtocolError
 from protocol.cli import main
-from protocol.evaluation import (
-    Codes,
-    Hashing,
-    Nearest,
-    Outputs,
-    Quantisers,
-    Relevant,
-    Rescoring,
-    evaluate,
-    quantisation,
-)
-from protocol.evaluation.representations import SAMPLE
+from protocol.evaluation import Codes, Nearest, Outputs, Relevant, evaluate
+from protocol.quantisers import Hashing, Quantisers, Rescoring, quantisation
+from protocol.quantisers.representations import SAMPLE
 
 RNG = np.random.default_rng(0)
 CENTRES = RNG.normal(size=(8, 16))
@@ -119,7 +110,7 @@ def test_codes_that_are_given():
 
 
 def test_a_hasher_is_fitted_on_training_vectors_or_a_sample_of_the_database(monkeypatch):
-    monkeypatch.setattr("protocol.evaluation.representations.SAMPLE", 100)
+    monkeypatch.setattr("protocol.quantisers.representations.SAMPLE", 100)
     train = RNG.normal(size=(50, 16)).astype(np.float32)
     chosen = np.sort(np.random.default_rng(3).choice(300, 100, replace=False))
     for vectors, rows in ((train, train), (None, DATABASE[chosen])):
@@ -133,7 +124,7 @@ def test_a_hasher_is_fitted_on_training_vectors_or_a_sample_of_the_database(monk
 
 
 def test_vectors_are_read_in_blocks_from_mapped_files(tmp_path, monkeypatch):
-    monkeypatch.setattr("protocol.evaluation.representations._BLOCK_BYTES", 1000)
+    monkeypatch.setattr("protocol.quantisers.representations._BLOCK_BYTES", 1000)
     files = {}
     for role, vectors in (("query", QUERY), ("database", DATABASE)):
         np.save(tmp_path / f"{role}.npy", vectors)
@@ -189,7 +180,7 @@ def test_text_and_figure():
     }
 
 
-@pytest.mark.parametrize(("change", "message"), refusals("evaluation/refused_quantisation.yaml"))
+@pytest.mark.parametrize(("change", "message"), refusals("quantisers/refused.yaml"))
 def test_refusals(change, message):
     def refused_call(query=((1, 2), (3, 4)), database=((1, 0), (0, 1), (2, 2)), codes=None, **options):
         vectors = Nearest(query, database, *(options.pop(name, default) for name, default in DEFAULTS.items()))
