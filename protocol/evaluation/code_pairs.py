@@ -135,17 +135,24 @@ def read_codes(query: Any, database: Any) -> CodePair:
     (array([[1]], dtype=uint8), array([[ 0.1, -0.1]]))
     """
     is_real = isinstance(query, Outputs)
-    query, database = _encoded(query, database)
+    sides = _encoded(query, database)
     files = {
         role.replace(" ", "_"): {"file": str(side.values)} | {key: vars(side)[key] for key in _ENCODING}
-        for role, side in zip(_ROLES, (query, database), strict=True)
+        for role, side in zip(_ROLES, sides, strict=True)
         if is_file(side.values)
     }
-    if not is_real and database.binarize is None:
-        sides = _written((query, database), _ROLES)
-        packed = [_packed(side, role) for side, role in zip(sides, _ROLES, strict=True)]
-        _check_lengths([(len(array), n_bits) for array, n_bits in packed], sides)
-        return CodePair(packed[0][0], *packed[1], files=files)
+    if is_real or sides[1].binarize is not None:
+        pair = _from_outputs(*sides, is_real)
+    else:
+        written = _written(sides, _ROLES)
+        (of_query, n_bits), (of_database, database_bits) = map(_packed, written, _ROLES)
+        _check_lengths([(len(of_query), n_bits), (len(of_database), database_bits)], written)
+        pair = CodePair(of_query, of_database, n_bits)
+    return pair._replace(files=files)
+
+
+def _from_outputs(query: Codes, database: Codes, is_asymmetric: bool) -> CodePair:
+    """Return codes from real values: of both sides by their thresholds, or those of the queries as they are."""
     if database.binarize is None:
         of_database, n_bits = _packed(database, "database codes")
         outputs, thresholds = _real_values(replace(query, n_bits=None), "query codes"), np.zeros(n_bits)
@@ -157,15 +164,14 @@ def read_codes(query: Any, database: Any) -> CodePair:
         if database.binarize == "median":  # of single columns, because a copy in float64 would be large
             thresholds = np.array([np.median(column.astype(np.float64)) for column in items.T])
         of_database = codes.pack(items > thresholds)
-    if not is_real:
-        return CodePair(codes.pack(outputs > thresholds), of_database, n_bits, "hamming", database.binarize, files)
+    if not is_asymmetric:
+        return CodePair(codes.pack(outputs > thresholds), of_database, n_bits, "hamming", database.binarize)
     if outputs.dtype == bool or np.isin(outputs, (0, 1)).all():
         raise ProtocolError(
             f"{named(query.values, 'query codes')}: the asymmetric ranking needs real values, but all are 0 or 1. "
             "Codes of -1 and +1 would give the Hamming ranking."
         )
-    outputs = outputs.astype(np.float64) - thresholds
-    return CodePair(outputs, of_database, n_bits, "asymmetric", database.binarize, files)
+    return CodePair(outputs.astype(np.float64) - thresholds, of_database, n_bits, "asymmetric", database.binarize)
 
 
 def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.uint8], int]:
@@ -226,20 +232,30 @@ def _packed(side: Codes, role: str) -> tuple[NDArray[np.uint8], int]:
     array = numbers_from(side.values, role)
     if array.dtype.kind == "f" and is_integer(array).all():
         array = array.astype(np.int64)  # integers of MATLAB
-    is_column = array.ndim == 2 and array.shape[1] == 1 and n_bits is not None and n_bits > 8
-    if array.dtype.kind in "iu" and array.size and (array.ndim == 1 or is_column):
+    if _is_one_integer_per_item(array, n_bits):
         return codes.pack(bits_of_integers(array.ravel(), n_bits, name)), int(n_bits or 0)
     array = matrix_from(array, name, "n_bits")
     if n_bits is not None and _is_packed(array, n_bits, side.bit_order):
         return _bytes(array, n_bits, name, side.bit_order), n_bits
-    if n_bits is None and side.bit_order == "big-128":
+    _check_columns(array, n_bits, name, side.bit_order)
+    return codes.pack(_bits(array, name)), array.shape[1]
+
+
+def _check_columns(array: NDArray, n_bits: int | None, name: str, bit_order: str) -> None:
+    """Raise ProtocolError unless codes that are not packed have a column for each bit."""
+    if n_bits is None and bit_order == "big-128":
         raise ProtocolError(f"{name}: packed codes need n_bits as well.")
-    if n_bits is not None and (array.shape[1] != n_bits or side.bit_order == "big-128"):
+    if n_bits is not None and (array.shape[1] != n_bits or bit_order == "big-128"):
         raise ProtocolError(
             f"{name}: {checks.counted(array.shape[1], 'column')} of {array.dtype}, but n_bits={n_bits} needs "
             f"{checks.counted(n_bits, 'column')} of bits, or {-(-n_bits // 8)} of packed integers."
         )
-    return codes.pack(_bits(array, name)), array.shape[1]
+
+
+def _is_one_integer_per_item(array: NDArray, n_bits: int | None) -> bool:
+    """Return whether each item is one integer; a column of codes of at most 8 bits may be packed bytes or bits."""
+    is_column = array.ndim == 2 and array.shape[1] == 1 and n_bits is not None and n_bits > 8
+    return array.dtype.kind in "iu" and array.size > 0 and (array.ndim == 1 or is_column)
 
 
 def _check_finite(array: NDArray, name: str) -> None:
@@ -272,26 +288,31 @@ def _is_packed(array: NDArray, n_bits: int, bit_order: str) -> bool:
 def _bytes(array: NDArray, n_bits: int, name: str, bit_order: str) -> NDArray[np.uint8]:
     """Return packed integers as bytes whose first bit has weight 1."""
     lowest = -128 if bit_order == "big-128" else 0
-    if lowest == 0 and (array.dtype == np.int8 or -128 <= array.min() < 0):
+    _check_range(array, lowest, name)
+    if lowest or array.dtype != np.uint8:
+        array = (array.astype(np.int16) - lowest).astype(np.uint8)
+    if array.size >= _SURE and array.min() < array.max() and np.isin(array, (0, 255)).all():
+        raise ProtocolError(f"{name}: all packed values are 0 or 255, as in a mask. Pass codes > 0.")
+    if bit_order != "little":
+        every = np.arange(256, dtype=np.uint8)[:, None]
+        array = np.packbits(np.unpackbits(every, axis=1), axis=1, bitorder="little").ravel()[array]
+    codes.check(array, n_bits, name)
+    return array
+
+
+def _check_range(array: NDArray, lowest: int, name: str) -> None:
+    """Raise ProtocolError unless integers are bytes from which -`lowest` was subtracted."""
+    least, most = array.min(), array.max()
+    if lowest == 0 and (array.dtype == np.int8 or -128 <= least < 0):
         # Vespa and others store the byte 255 as -1; sentence-transformers, which subtracts 128, stores it as 127.
         raise ProtocolError(
             f"{name}: packed codes of signed {array.dtype} are ambiguous. Pass "
             'bit_order="big-128" if 128 was subtracted (sentence-transformers\' binary), or codes.view("uint8").'
         )
-    if array.min() < lowest or array.max() > lowest + 255:
+    if least < lowest or most > lowest + 255:
         raise ProtocolError(
-            f"{name}: packed codes must be from {lowest} to {lowest + 255}, got values from {array.min()} to "
-            f"{array.max()}."
+            f"{name}: packed codes must be from {lowest} to {lowest + 255}, got values from {least} to {most}."
         )
-    if lowest or array.dtype != np.uint8:
-        array = (array.astype(np.int16) - lowest).astype(np.uint8)
-    if bit_order != "little":
-        every = np.arange(256, dtype=np.uint8)[:, None]
-        array = np.packbits(np.unpackbits(every, axis=1), axis=1, bitorder="little").ravel()[array]
-    if array.size >= _SURE and array.min() < array.max() and np.isin(array, (0, 255)).all():
-        raise ProtocolError(f"{name}: all packed values are 0 or 255, as in a mask. Pass codes > 0.")
-    codes.check(array, n_bits, name)
-    return array
 
 
 def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:

@@ -415,21 +415,26 @@ def _listed(lists: Any, expected: tuple[int, int], name: str) -> Relevance:
     rows = [numbers_from(row, name) for row in lists]
     if len(rows) != expected[0]:
         raise ProtocolError(f"{name}: {counted(len(rows), 'list')} of neighbours for {expected[0]:,} queries.")
-    kinds, is_matrix = {row.dtype.kind for row in rows}, all(row.shape == (expected[1],) for row in rows)
-    if is_matrix and kinds <= {"i", "u"}:
-        raise ProtocolError(
-            f"{name}: integers of shape (n_queries, n_database) = {expected} may be a matrix or lists of database "
-            "positions. Pass relevance.astype(bool) or scipy.sparse.csr_array(relevance) for a matrix."
-        )
-    if is_matrix and kinds == {"b"}:
-        rows = list(map(np.flatnonzero, rows))
-    if not all(row.ndim == 1 and (not row.size or row.dtype.kind in "iu") for row in rows):
+    if all(row.shape == (expected[1],) for row in rows):
+        rows = _matrix(rows, expected, name)
+    if any(row.ndim != 1 or (row.size and row.dtype.kind not in "iu") for row in rows):
         raise ProtocolError(
             f"{name}: values must be database positions (integers), or Boolean in a matrix (n_queries, n_database) = "
             f"{expected}."
         )
     indices = np.concatenate(rows).astype(np.int64)
     return _neighbours(np.cumsum([0, *map(len, rows)]), indices, None, expected, name)
+
+
+def _matrix(rows: list[NDArray], expected: tuple[int, int], name: str) -> list[NDArray]:
+    """Return the positions in the rows of a Boolean matrix; raise ProtocolError if they may be lists of positions."""
+    kinds = {row.dtype.kind for row in rows}
+    if kinds <= {"i", "u"}:
+        raise ProtocolError(
+            f"{name}: integers of shape (n_queries, n_database) = {expected} may be a matrix or lists of database "
+            "positions. Pass relevance.astype(bool) or scipy.sparse.csr_array(relevance) for a matrix."
+        )
+    return list(map(np.flatnonzero, rows)) if kinds == {"b"} else rows
 
 
 def _sparse(rows: Any, expected: tuple[int, int], name: str) -> Relevance:

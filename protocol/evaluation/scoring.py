@@ -161,23 +161,31 @@ def score(blocks: Iterable[HammingCounts], names: Sequence[str], convention: str
     """
     rules = find(convention)
     parts = [_of_block(counts, names, rules) for counts in blocks]
-    levels = [level for part in parts for level in part.levels if level]
-    if not levels:
+    if not any(part.levels[0] for part in parts):
         raise ProtocolError("relevance: no query has a relevant item.")
-    if len(parts) == 1:
-        return parts[0]
-    n_queries = n_defined = np.array([part.n_relevant.size for part in parts])
-    if rules.undefined("R@K") == "drop":
-        n_defined = np.array([np.count_nonzero(part.n_relevant) for part in parts])
-    curves = [part.top_k for part in parts]
-    precision = n_queries @ np.array([curve.precision for curve in curves]) / n_queries.sum()
-    recall = n_defined @ np.nan_to_num([curve.recall for curve in curves]) / n_defined.sum()
+    return parts[0] if len(parts) == 1 else _joined(parts, rules)
+
+
+def _joined(parts: Sequence[Scores], rules: Convention) -> Scores:
+    """Return the scores of all queries from those of blocks."""
+
+    def of_all(field: str) -> dict[str, NDArray]:
+        every = [getattr(part, field) for part in parts]
+        return {name: np.concatenate([of_block[name] for of_block in every]) for name in every[0]}
+
+    n_queries = np.array([part.n_relevant.size for part in parts])
+    n_defined = np.array([np.count_nonzero(part.n_relevant) for part in parts])
+    weights = n_defined if rules.undefined("R@K") == "drop" else n_queries
+    k, precision, recall = map(np.array, zip(*(part.top_k for part in parts), strict=True))
+    levels = np.array([part.levels for part in parts])[n_defined > 0]
     return Scores(
-        per_query={name: np.concatenate([part.per_query[name] for part in parts]) for name in names},
-        is_undefined={name: np.concatenate([part.is_undefined[name] for part in parts]) for name in names},
+        per_query=of_all("per_query"),
+        is_undefined=of_all("is_undefined"),
         n_relevant=np.concatenate([part.n_relevant for part in parts]),
-        levels=(min(levels), max(levels)),
-        top_k=metrics.TopKCurve(curves[0].k, precision, recall),
+        levels=(int(levels.min()), int(levels.max())),
+        top_k=metrics.TopKCurve(
+            k[0], n_queries @ precision / n_queries.sum(), weights @ np.nan_to_num(recall) / weights.sum()
+        ),
     )
 
 

@@ -431,7 +431,7 @@ def attribute(
         for engine in engines:
             _measure(engine, block, space, ideal)
         done(block.stop - start)
-    rows, faults, has_both = [], list[Fault](), codes is not None and vectors is not None
+    rows, faults, has_both = [], list[Fault](), None not in (codes, vectors)
     for engine in engines:
         form, of_engine = _faults(engine, space, exact)
         rows.append(_row(engine, has_both, form))

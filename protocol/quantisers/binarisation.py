@@ -21,7 +21,7 @@ from protocol.quantisers.representations import (
     HashedBy,
     Hashing,
     Quantisers,
-    ranking_of,
+    Representation,
     represent,
 )
 from protocol.quantisers.rescoring import (
@@ -163,33 +163,33 @@ def quantisation(
     quantisers = quantisers if isinstance(quantisers, Quantisers) else Quantisers(tuple(quantisers))
     query, database = vectors.vectors()
     source = _checked(codes or Hashing(), query, database)
-    for name in rescoring.quantisers:
-        _check_rescoring(name, quantisers, source)
-    names = dict.fromkeys([*quantisers.names, *rescoring.quantisers])
-    others = {name: represent(quantisers, name, query, database, vectors.distance, progress) for name in names}
+    _check_rescoring(rescoring.quantiser, quantisers, source)
+    names = [name for name in (*quantisers.names, rescoring.quantiser) if name is not None]
+    others = {
+        name: represent(quantisers, name, query, database, vectors.distance, progress) for name in dict.fromkeys(names)
+    }
     truth = ground_truth(vectors, len(query), len(database), scoring, threads=threads, progress=progress)
     pair, hashed_by = (source, None) if isinstance(source, CodePair) else source.codes(query, database, progress)
     evaluation = scored(pair, truth, scoring, threads=threads, progress=progress)
     curves = [by_vectors(evaluation.nearest_counts, truth.numbers, rescoring)]
-    for name in rescoring.quantisers:
-        relevances, done = {k: truth.by_number[k] for k in truth.numbers}, stage(progress, "re-ranking", len(query))
-        curves.append(by_quantiser(pair, others[name], relevances, rescoring, seed=quantisers.seed, progress=done))
-    name = "codes" if hashed_by is None else hashed_by.spec(database.shape[1])
-    rows = {name: represented(name, pair.database.shape[1], evaluation.nearest_counts, truth.numbers, rescoring)}
-    for name_of_other in quantisers.names:  # one of them may have the name of the codes
-        other, relevances = others[name_of_other], {k: truth.by_number[k] for k in {1, *truth.numbers}}
-        counts = other.counts(relevances, threads, progress)
-        rows[other.name] = represented(other.name, other.n_bytes, counts, truth.numbers, rescoring)
+    if rescoring.quantiser is not None:
+        quantised, relevances = others[rescoring.quantiser], {k: truth.by_number[k] for k in truth.numbers}
+        done = stage(progress, "re-ranking", len(query))
+        curves.append(by_quantiser(pair, quantised, relevances, rescoring, seed=quantisers.seed, progress=done))
+    own = Representation.of_codes("codes" if hashed_by is None else hashed_by.spec(database.shape[1]), pair)
+    sizes = {own.name: (own.n_bytes, evaluation.nearest_counts)}
+    for other in map(others.__getitem__, quantisers.names):  # which may have the name of the codes
+        sizes[other.name] = other.n_bytes, other.counts(truth.by_number, threads, progress)
+    rows = [represented(name, *of_name, truth.numbers, rescoring) for name, of_name in sizes.items()]
     varying = np.bitwise_or.reduce(pair.database, axis=0) ^ np.bitwise_and.reduce(pair.database, axis=0)
-    words = {name: ranking_of(pair)} | {one.name: one.ranked_by for one in others.values()}
     return Quantisation(
         **{field.name: getattr(evaluation, field.name) for field in fields(Evaluation)},
         hashed_by=hashed_by,
         constant_bits=pair.n_bits - int(np.bitwise_count(varying).sum()),
         rescoring=tuple(curves),
         vector_bytes=database.shape[1] * database.itemsize,
-        equal_bytes=compared(list(rows.values()), quantisers.bytes_of(database)) if quantisers.names else None,
-        ranked_by=words if others else {},
+        equal_bytes=compared(rows, quantisers.bytes_of(database)) if quantisers.names else None,
+        ranked_by={one.name: one.ranked_by for one in (own, *others.values())} if others else {},
     )
 
 
@@ -203,8 +203,10 @@ def _checked(codes: Hashing | tuple[Any, Any], query: NDArray, database: NDArray
     return pair
 
 
-def _check_rescoring(name: str, quantisers: Quantisers, source: Hashing | CodePair) -> None:
+def _check_rescoring(name: str | None, quantisers: Quantisers, source: Hashing | CodePair) -> None:
     """Raise ProtocolError unless items that are retrieved by code can be ranked again by a quantiser."""
+    if name is None:
+        return
     if isinstance(quantisers.plugin(name), Hashing):
         raise ProtocolError(f"rescore: {name!r} is a hasher, but items are re-ranked by a quantiser.")
     if isinstance(source, CodePair) and source.ranking != "hamming":

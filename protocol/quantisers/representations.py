@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -292,6 +292,12 @@ class Representation(NamedTuple):
     """What ranks the items, in words."""
     codes: CodePair | None = None
 
+    @classmethod
+    def of_codes(cls, name: str, pair: CodePair) -> Self:
+        """Return the representation by codes."""
+        ranked_by = "the Hamming distance" if pair.ranking == "hamming" else "the inner product of outputs and codes"
+        return cls(name, pair.database.shape[1], *pair[:2], "dot", ranked_by, pair)
+
     def counts(self, relevances: Mapping[int, Relevance], threads: int, progress: Progress) -> dict[int, HammingCounts]:
         """Return the counts of the ranking for each relevance."""
         n = len(self.query) * (len(self.items) if self.codes is None else 1)
@@ -322,8 +328,7 @@ def represent(
     """
     plugin = quantisers.plugin(name)
     if isinstance(plugin, Hashing):
-        pair = plugin.codes(query, database, progress)[0]
-        return Representation(name, pair.database.shape[1], *pair[:2], "dot", ranking_of(pair), pair)
+        return Representation.of_codes(name, plugin.codes(query, database, progress)[0])
     rows = training_rows(quantisers.train, database, quantisers.seed)[0]
     check_dimension(rows, database.shape[1], "training vectors")
     check_rows(rows, "training vectors:")
@@ -344,11 +349,6 @@ def represent(
         "dot" if ranking == "cosine" else ranking,
         plugin.ranked_by(distance),
     )
-
-
-def ranking_of(pair: CodePair) -> str:
-    """Return in words what ranks the items of codes."""
-    return "the Hamming distance" if pair.ranking == "hamming" else "the inner product of outputs and codes"
 
 
 def _scaled(vectors: NDArray, distance: Distance, *, smallest: float = 0) -> NDArray[np.float32]:

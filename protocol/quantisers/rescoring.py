@@ -56,11 +56,6 @@ class Rescoring:
             raise ProtocolError(f"target must be above 0 and at most 1, got {self.target!r}.")
         integer(self.largest_factor, "largest_factor")
 
-    @property
-    def quantisers(self) -> tuple[str, ...]:
-        """The quantiser, if there is one."""
-        return () if self.quantiser is None else (self.quantiser,)
-
     def factors(self, neighbours: int, n_database: int) -> list[int]:
         """Return the factors c of the curve: powers of two, then the first c that retrieves the whole database."""
         complete = -(-n_database // neighbours)

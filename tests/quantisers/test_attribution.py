@@ -253,46 +253,35 @@ def test_files(exact, tmp_path):
     assert (found.faults, found.rows[0].recall, found.k) == ((), 1, K)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        (
-            "x.run",
-            "0 Q0 doc-7 1 2.0 x\n",
-            "{path}: line 1: not `query Q0 item rank score tag` with row numbers (other ids",
-        ),
-        ("x.run", "30 Q0 7 1 2.0 x\n", "{path}: line 1: query 30 is outside the 30 queries, counted from 0."),
-        ("x.run", "0 Q0 7 1 nan x\n", "{path}: line 1: not `query Q0 item rank score tag` with row numbers"),
-    ],
-)
-def test_errors_of_files(exact, tmp_path, name, text, message):
-    path = tmp_path / name
-    path.write_text(text)
+CODES = np.zeros((30, 8), int), np.zeros((200, 8), int)
+IDS = np.zeros((30, 5), int)
+OF_RUN = "line 1: not `query Q0 item rank score tag` with row numbers"
+REFUSED = [
+    ("0 Q0 doc-7 1 2.0 x\n", {}, OF_RUN),
+    ("30 Q0 7 1 2.0 x\n", {}, "line 1: query 30 is outside the 30 queries, counted from 0."),
+    ("0 Q0 7 1 nan x\n", {}, OF_RUN),
+    (IDS, {"codes": None}, "codes and vectors are missing. Pass those that the engine searches."),
+    (None, {}, "results are missing."),
+    ({}, {}, "results are missing."),
+    (IDS[:9], {}, "results: 9 rows for 30 queries."),
+    (
+        IDS,
+        {"codes": None, "vectors": hp.Nearest(IDS + 1, IDS + 1, [2, 3])},
+        "neighbours must be an integer from 1 to 30, got",
+    ),
+    (IDS, {"k": 201}, "neighbours must be an integer from 1 to 200, got 201."),
+    (IDS, {"distances": IDS[:, 1:]}, "results: distances of shape (30, 4) for results of shape (30, 5)."),
+]
+
+
+@pytest.mark.parametrize(("results", "options", "message"), REFUSED)
+def test_refusals(tmp_path, results, options, message):
+    if isinstance(results, str):
+        (tmp_path / "x.run").write_text(results)
+        results, message = tmp_path / "x.run", f"{tmp_path / 'x.run'}: {message}"
     with pytest.raises(ProtocolError) as error:
-        hp.attribute(path, **exact("hamming")[2])
-    assert str(error.value).startswith(message.format(path=path))
-
-
-def test_errors(exact):
-    ids, distances, by_code, _ = exact("hamming")
-    for arguments, message in [
-        ((ids,), "codes and vectors are missing. Pass those that the engine searches."),
-        ((ids[:9], by_code["codes"]), "results: 9 rows for 30 queries."),
-        ((ids, None, hp.Nearest(ids, ids, k=[2, 3])), "neighbours must be an integer from 1 to 30, got [2, 3]."),
-    ]:
-        with pytest.raises(ProtocolError) as error:
-            hp.attribute(*arguments)
-        assert str(error.value).startswith(message)
-    for options, message in [
-        ({"k": 201} | by_code, "neighbours must be an integer from 1 to 200, got 201."),
-        (
-            {"distances": distances[:, 1:]} | by_code,
-            "results: distances of shape (30, 4) for results of shape (30, 5).",
-        ),
-    ]:
-        with pytest.raises(ProtocolError) as error:
-            hp.attribute(ids, **options)
-        assert str(error.value).startswith(message)
+        hp.attribute(results, **{"codes": CODES} | options)
+    assert str(error.value).startswith(message)
 
 
 def test_command(exact, tmp_path, monkeypatch, capsys):

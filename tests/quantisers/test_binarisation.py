@@ -188,6 +188,7 @@ def test_refusals(change, message):
             codes = Hashing(**options.pop("hasher"))
         elif "outputs" in options:
             codes = Outputs(options.pop("outputs")), [[1, 0], [0, 1], [1, 1]]
+        options["quantisers"] = Quantisers(**options.get("quantisers", {}))
         quantisation(vectors, codes, rescoring=Rescoring(**options.pop("rescoring", {})), **options)
 
     with pytest.raises(ProtocolError) as refused:
