@@ -327,7 +327,7 @@ class _Record:
                 if file.is_file():
                     with tempfile.TemporaryDirectory() as folder:
                         computed = Path(folder, "computed.csv")
-                        getattr(evaluation, f"write_{key}")(computed)
+                        evaluation.write_csv(key, computed)
                         if difference := _first_difference(file, computed):
                             yield Check(FAILS, key, difference)
 

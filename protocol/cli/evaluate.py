@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from protocol.evaluation import Evaluation, Judgments, Nearest, Relevant
     from protocol.evaluation.printed import Printed
 
-_OUTPUTS = ("json", "per_query", "pr_curves", "top_k_curves")
+_KINDS = ("per_query", "pr_curves", "top_k_curves")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -79,7 +79,7 @@ def check_options(arguments: argparse.Namespace, inputs: Sequence[str | None]) -
     """Check, before anything is computed, that the outputs can be written."""
     from protocol.evaluation.exclusion import rows_from
 
-    files = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in _OUTPUTS}
+    files = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in ("json", *_KINDS)}
     folder = arguments.trec
     trec = {f"--trec {name}": folder and folder / name for name in ("run", "qrels")}
     vectors = [arguments.query_vectors, arguments.database_vectors]
@@ -138,11 +138,9 @@ def write(arguments: argparse.Namespace, evaluation: "Evaluation", others: "Sequ
         results.insert(0, evaluation.spread(threads=arguments.threads))
     if arguments.trec is not None:
         results.append(evaluation.to_trec(arguments.trec, arguments.trec_depth))
-    files = {name: getattr(arguments, name) for name in _OUTPUTS if name != "json"}
-    writers = (evaluation.write_per_query, evaluation.write_pr_curves, evaluation.write_top_k_curves)
-    for file, writer in zip(files.values(), writers, strict=True):
-        if file:
-            writer(file)
+    files = {kind: getattr(arguments, kind) for kind in _KINDS if getattr(arguments, kind)}
+    for kind, file in files.items():
+        evaluation.write_csv(kind, file)
     if arguments.json:
         evaluation.write_json(arguments.json, *results, **files, lists=lists(arguments))
     show("\n\n".join(map(str, [evaluation, *results])))

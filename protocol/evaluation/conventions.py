@@ -125,10 +125,6 @@ class Scoring:
         """The requested metrics about the nearest items, such as ``neighbours@10``."""
         return [name for name in self.requested if name != metrics.ALL and registry.METRICS.entry(name).relevant]
 
-    def undefined(self, metric: str) -> str:
-        """Return how a metric treats undefined values, as `Convention.undefined`."""
-        return find(self.convention).undefined(metric)
-
     def names(self, n_bits: int, ranking: str, *, without: Sequence[str] = ()) -> list[str]:
         """Return the metrics to compute for a code length and a ranking, except those in `without`.
 

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import __version__, codes, metrics, registry
-from protocol.checks import ProtocolError, integer
+from protocol.checks import ProtocolError, integer, one_of
 from protocol.evaluation.conventions import find
 from protocol.evaluation.printed import Printed, json_text, shown, with_range
 from protocol.evaluation.result import Evaluation
 from protocol.inputs.labels import brief
 from protocol.provenance.storage import check_writable, file_sha256, replacing
-from protocol.scores.tables import DIGITS, Table, write_csv
+from protocol.scores import tables
+from protocol.scores.tables import DIGITS, Table
 from protocol.truth.relevance import LabelRelevance, labels_sha256
 
 _METADATA = (
@@ -36,6 +37,8 @@ _METADATA = (
     "convention",
     "ground_truth_sha256",
 )
+KINDS = ("per_query", "pr_curves", "top_k_curves")
+"""The kinds of values that `write_csv` writes."""
 _DEPTH = 1000
 _FEW = 10  # at most this many labels are listed
 _COUNTED = {"zero": "counted as 0", "drop": "left out"}
@@ -70,10 +73,8 @@ def write_json(
     evaluation: Evaluation,
     path: str | Path,
     *others: Printed,
-    per_query: str | Path | None = None,
-    pr_curves: str | Path | None = None,
-    top_k_curves: str | Path | None = None,
     lists: Mapping[str, str | Path] | None = None,
+    **files: str | Path | None,
 ) -> None:
     """Write the JSON of `to_json` and the names of the input files, a record that `protocol.verify` checks.
 
@@ -83,17 +84,13 @@ def write_json(
     ----------
     evaluation : Evaluation
     path : str or Path
-    *others : WithoutQueries, Trec or BucketSearches
+    *others : WithoutQueries, Spread, Trec or BucketSearches
         Further results about the same codes, whose fields are added.
-    per_query : str or Path, optional
-        The file that `write_per_query` wrote, for `compare`. Its name and its SHA-256 are added under this key.
-    pr_curves : str or Path, optional
-        The file that `write_pr_curves` wrote, likewise.
-    top_k_curves : str or Path, optional
-        The file that `write_top_k_curves` wrote, likewise.
     lists : mapping of str to str or Path, optional
         The lists of the split by partition (``query``, ``database``, ``train``), or its file as ``split``. Their
         names and their SHA-256 are added as ``lists``.
+    **files : str or Path, optional
+        The files that `write_csv` wrote, by one of `KINDS`. Their names and their SHA-256 are added under these keys.
     """
 
     def relative(file: str | Path) -> str:
@@ -110,7 +107,6 @@ def write_json(
             role: value | {"file": relative(value["file"])} if isinstance(value, dict) else relative(value)
             for role, value in evaluation.inputs.items()
         }
-    files = {"per_query": per_query, "pr_curves": pr_curves, "top_k_curves": top_k_curves}
     fields |= {key: reference(file) for key, file in files.items() if file is not None}
     if lists:
         fields["lists"] = {part: reference(file) for part, file in lists.items()}
@@ -118,48 +114,43 @@ def write_json(
         temporary.write_text(json_text(fields) + "\n", encoding="utf-8")
 
 
-def write_per_query(evaluation: Evaluation, path: str | Path) -> None:
-    """Write a CSV row per query, with nine digits; the value of a query that is left out is empty.
+def write_csv(evaluation: Evaluation, kind: str, path: str | Path) -> None:
+    """Write values as CSV with nine digits; NaN, as the value of a query that is left out, is an empty field.
 
-    Metrics of the pooled queries or of the database have no value per query, and therefore no column.
-    """
-    n = evaluation.n_queries
-    columns = {name: values for name, values in evaluation.per_query.items() if values.size == n}
-    _write_columns(evaluation.ranking, path, "query", range(n), columns)
-
-
-def write_pr_curves(evaluation: Evaluation, path: str | Path) -> None:
-    """Write precision and recall, micro and macro, at every radius as CSV with nine digits; NaN is an empty field.
+    Parameters
+    ----------
+    evaluation : Evaluation
+    kind : {"per_query", "pr_curves", "top_k_curves"}
+        A row for each query (metrics of the pooled queries or of the database have no value per query, and therefore no
+        column); for each radius, with precision and recall, micro and macro; or for each number K of the top items,
+        with precision and recall.
+    path : str or Path
 
     Raises
     ------
     ProtocolError
         If the ranking has no radius.
     """
-    if not evaluation.pr_curves:
+    rows: Sequence[int]
+    columns: dict[str, NDArray[np.float64]]
+    if one_of(kind, KINDS, "kind") == "per_query":
+        index, rows = "query", range(evaluation.n_queries)
+        columns = {name: values for name, values in evaluation.per_query.items() if values.size == len(rows)}
+    elif kind == "top_k_curves":
+        k, precision, recall = evaluation.top_k
+        index, rows, columns = "k", k.tolist(), {"precision": precision, "recall": recall}
+    elif not evaluation.pr_curves:
         raise ProtocolError(f"pr_curves needs the Hamming radius: the {evaluation.ranking} ranking has none.")
-    curves = evaluation.pr_curves.items()
-    columns = {f"{kind}[{average}]": values for average, curve in curves for kind, values in curve._asdict().items()}
-    _write_columns(evaluation.ranking, path, "radius", range(evaluation.n_bits + 1), columns)
-
-
-def write_top_k_curves(evaluation: Evaluation, path: str | Path) -> None:
-    """Write precision and recall of the top K items for each K as CSV with nine digits; NaN is an empty field."""
-    k, precision, recall = evaluation.top_k
-    _write_columns(evaluation.ranking, path, "k", k.tolist(), {"precision": precision, "recall": recall})
-
-
-def _write_columns(
-    ranking: str, path: str | Path, index: str, rows: Sequence[int], columns: Mapping[str, NDArray[np.float64]]
-) -> None:
+    else:
+        index, rows, curves = "radius", range(evaluation.n_bits + 1), evaluation.pr_curves.items()
+        columns = {f"{name}[{average}]": array for average, curve in curves for name, array in curve._asdict().items()}
     values = np.stack(list(columns.values()), axis=1) if columns else np.empty((len(rows), 0))
     cells = (["" if math.isnan(value) else DIGITS % value for value in row] for row in values.tolist())
-    write_csv(
-        path, (index, "ranking", *columns), ([row, ranking, *line] for row, line in zip(rows, cells, strict=True))
-    )
+    lines = ([row, evaluation.ranking, *line] for row, line in zip(rows, cells, strict=True))
+    tables.write_csv(path, (index, "ranking", *columns), lines)
 
 
-def parts(evaluation: Evaluation, lines: Sequence[str] = (), tables: Sequence[Table] = ()) -> list[str | Table]:
+def parts(evaluation: Evaluation, lines: Sequence[str] = (), more: Sequence[Table] = ()) -> list[str | Table]:
     """Return the paragraphs and tables of `Evaluation.parts`, with further lines and tables about the codes."""
     rules = find(evaluation.convention)
     of_database = "" if evaluation.ranking == "hamming" else "database "
@@ -169,7 +160,7 @@ def parts(evaluation: Evaluation, lines: Sequence[str] = (), tables: Sequence[Ta
         f"bits{binarized}; {_RANKING[evaluation.ranking]} ranking; convention {evaluation.convention}"
     )
     about = [sizes, *_about_own(evaluation), *lines, _about_items(evaluation), rules.summary, f"[{rules.source}]"]
-    result: list[str | Table] = ["\n".join(about), *_nearest_table(evaluation), *tables, _table(evaluation)]
+    result: list[str | Table] = ["\n".join(about), *_nearest_table(evaluation), *more, _table(evaluation)]
     if sentences := evaluation.code_utilisation.sentences():
         result.append("\n".join(f"{name}: {text}." for name, text in sentences.items()))
     if rules.not_copied:

@@ -234,23 +234,11 @@ class Evaluation(Scores, Printed):
 
         output.write_json(self, path, *others, **files)
 
-    def write_per_query(self, path: str | Path) -> None:
-        """Write the values of each query as CSV, see `protocol.evaluation.output.write_per_query`."""
+    def write_csv(self, kind: str, path: str | Path) -> None:
+        """Write ``per_query``, ``pr_curves`` or ``top_k_curves``, see `protocol.evaluation.output.write_csv`."""
         from protocol.evaluation import output
 
-        output.write_per_query(self, path)
-
-    def write_pr_curves(self, path: str | Path) -> None:
-        """Write precision and recall by radius as CSV, see `protocol.evaluation.output.write_pr_curves`."""
-        from protocol.evaluation import output
-
-        output.write_pr_curves(self, path)
-
-    def write_top_k_curves(self, path: str | Path) -> None:
-        """Write precision and recall by K as CSV, see `protocol.evaluation.output.write_top_k_curves`."""
-        from protocol.evaluation import output
-
-        output.write_top_k_curves(self, path)
+        output.write_csv(self, kind, path)
 
     def to_trec(self, folder: str | Path, depth: int | None = None) -> "Trec":
         """Write run and qrels files of TREC, see `protocol.evaluation.output.write_trec`."""

@@ -176,8 +176,8 @@ def quantisation(
         quantised, relevances = others[rescoring.quantiser], {k: truth.by_number[k] for k in truth.numbers}
         done = stage(progress, "re-ranking", len(query))
         curves.append(by_quantiser(pair, quantised, relevances, rescoring, seed=quantisers.seed, progress=done))
-    own = Representation.of_codes("codes" if hashed_by is None else hashed_by.spec(database.shape[1]), pair)
-    sizes = {own.name: (own.n_bytes, evaluation.nearest_counts)}
+    by_code = Representation.of_codes("codes" if hashed_by is None else hashed_by.spec(database.shape[1]), pair)
+    sizes = {by_code.name: (by_code.n_bytes, evaluation.nearest_counts)}
     for other in map(others.__getitem__, quantisers.names):  # which may have the name of the codes
         sizes[other.name] = other.n_bytes, other.counts(truth.by_number, threads, progress)
     rows = [represented(name, *of_name, truth.numbers, rescoring) for name, of_name in sizes.items()]
@@ -188,8 +188,8 @@ def quantisation(
         constant_bits=pair.n_bits - int(np.bitwise_count(varying).sum()),
         rescoring=tuple(curves),
         vector_bytes=database.shape[1] * database.itemsize,
-        equal_bytes=compared(rows, quantisers.bytes_of(database)) if quantisers.names else None,
-        ranked_by={one.name: one.ranked_by for one in (own, *others.values())} if others else {},
+        equal_bytes=compared(rows, quantisers.n_bytes or -(-database.shape[1] // 8)) if quantisers.names else None,
+        ranked_by={one.name: one.ranked_by for one in (by_code, *others.values())} if others else {},
     )
 
 

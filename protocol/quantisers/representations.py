@@ -235,10 +235,6 @@ class Quantisers:
         if self.n_bytes is not None:
             integer(self.n_bytes, "n_bytes")
 
-    def bytes_of(self, database: NDArray) -> int:
-        """Return the number of bytes per vector for which the best representation is reported."""
-        return self.n_bytes or -(-database.shape[1] // 8)
-
     def plugin(self, name: str) -> Quantiser | Hashing:
         """Return the quantiser, or the hasher, with the options in a name.
 

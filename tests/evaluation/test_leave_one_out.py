@@ -10,7 +10,6 @@ from scipy import sparse
 
 from protocol import codes, metrics
 from protocol.checks import ProtocolError
-from protocol.cli import main
 from protocol.comparison import compare
 from protocol.counting import HammingCounts, LabelRelevance, count_leave_one_out
 from protocol.evaluation import Codes, Judgments, Labels, Nearest, Outputs, Relevant, evaluate
@@ -158,20 +157,16 @@ NOTE = "`protocol evaluate --leave-one-out` (Python: leave_one_out=True) leaves 
 
 
 def test_queries_with_the_codes_and_labels_of_the_database_are_noted():
-    own = {"query_labels": CLASSES, "database_labels": CLASSES}
-    result = evaluate(CODES, CODES.copy(), **own)
-    lines = result.parts()[0].split("\n")
-    assert result.queries_are_database
-    assert lines[1].startswith("the queries are the database items: each query finds itself first;")
-    assert NOTE in lines[1]
-    assert json.loads(result.to_json())["queries_are_database"] is True
-    left_out = evaluate(CODES, CODES, **own, leave_one_out=True)
+    labels = {"query_labels": CLASSES, "database_labels": CLASSES}
+    result, left_out = (evaluate(CODES, CODES.copy(), **labels, leave_one_out=each) for each in (False, True))
+    assert (
+        json.loads(result.to_json())["queries_are_database"] is json.loads(left_out.to_json())["leave_one_out"] is True
+    )
+    assert NOTE in result.parts()[0].split("\n")[1]
     assert left_out.parts()[0].split("\n")[1] == "each query's own row is left out of the 24 database items"
-    assert json.loads(left_out.to_json())["leave_one_out"] is True
-    assert NOTE not in str(left_out)
     by_lists = evaluate(Codes(CODES), CODES, truth=Relevant(GRADED > 0))
     assert "the queries have the codes of the database items: each query" in by_lists.parts()[0]
-    assert evaluate(Outputs(OUTPUTS), CODES, **own).queries_are_database
+    assert evaluate(Outputs(OUTPUTS), CODES, **labels).queries_are_database
 
 
 def test_scores_with_and_without_the_own_items_are_not_compared():
@@ -192,25 +187,3 @@ def test_a_record_is_verified_with_the_option(tmp_path):
     content = json.loads(path.read_text())
     path.write_text(json.dumps(content | {"leave_one_out": False}))
     assert "mAP" in {failure.place for failure in verify(path, CODES, CODES, **own).failures}
-
-
-CODE_FILES = ["--query-codes", "q.npy", "--database-codes", "d.npy"]
-LABEL_FILES = ["--query-labels", "ql.npy", "--database-labels", "dl.npy"]
-
-
-@pytest.mark.parametrize(
-    ("rows", "options", "message"),
-    [
-        (23, [], "leave_one_out needs the same items as queries and as database, at least two, but there are 23"),
-        (24, ["--metrics", "entropy"], "metric 'entropy' describes the complete database, so not with leave_one_out."),
-        (24, ["--tables", "2x2"], "--tables searches the complete database, so it can't be combined with --leave-one-"),
-        (0, [], "leave_one_out needs the same items as queries and as database, but the labels in row 9 differ (1"),
-    ],
-)
-def test_leaving_out_is_refused_where_it_has_no_meaning(tmp_path, monkeypatch, capsys, rows, options, message):
-    monkeypatch.chdir(tmp_path)
-    labels = CLASSES if rows else np.where(CLASSES == 99, 1, CLASSES)
-    for name, array in {"q": CODES[: rows or N], "d": CODES, "ql": labels[: rows or N], "dl": CLASSES}.items():
-        np.save(f"{name}.npy", array)
-    assert main(["evaluate", *CODE_FILES, *LABEL_FILES, "--leave-one-out", *options]) == 2
-    assert message in capsys.readouterr().err

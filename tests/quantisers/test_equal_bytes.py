@@ -34,14 +34,14 @@ def by_name(result):
 @pytest.mark.parametrize("distance", ["cosine", "euclidean", "dot"])
 def test_shares_of_a_slow_loop(distance):
     """Rank by the formulas for decoded items; no two of these are equal."""
-    found = by_name(compared(["int8", "int8:calibration=minmax"], distance=distance))
+    outcome = by_name(compared(["int8", "int8:calibration=minmax"], distance=distance))
     query, database = (side.astype(np.float32) for side in (UNIT if distance == "cosine" else (QUERY, DATABASE)))
     for name, quantiser in (("int8", Int8()), ("int8:calibration=minmax", Int8(calibration="minmax"))):
         model = quantiser.fit(database, distance, 0)
         items = quantiser.decode(quantiser.encode(database, model), model).astype(np.float64)
         products, squared = query.astype(np.float64) @ items.T, (items**2).sum(axis=1)
         scores = {"euclidean": squared - 2 * products, "cosine": -products / squared**0.5, "dot": -products}[distance]
-        order, one = np.argsort(scores, axis=1), found[name]
+        order, one = np.argsort(scores, axis=1), outcome[name]
         assert one.n_bytes == 16
         for k, share in one.shares.items():
             true = nearest(QUERY, DATABASE, k, distance=distance)
@@ -106,8 +106,8 @@ def test_a_hasher_is_a_quantiser():
                 for metric in (f"neighbours@{k}", f"neighbours@{k}[worst]", f"neighbours@{k}[best]", f"1-recall@{k}")
             )
         assert rows[name].rescoring.rows == alone.rescoring[0].rows
-    given = compared(["int8"], codes=(QUERY > 0, DATABASE > 0))
-    assert by_name(given)["codes"].shares == by_name(compared(["sign"]))["sign"].shares
+    inputs = compared(["int8"], codes=(QUERY > 0, DATABASE > 0))
+    assert by_name(inputs)["codes"].shares == by_name(compared(["sign"]))["sign"].shares
 
 
 def test_items_with_equal_codes_are_tied():
@@ -166,18 +166,18 @@ def test_re_ranking_over_all_orders_of_ties(seed):
             for chosen in tops(first, np.arange(n), top)
         ]
         orders = [order for order in map(list, itertools.permutations(range(n))) if (np.diff(second[order]) >= 0).all()]
-        found = [_returned(first[order], second[order], relevant[order], top, k) for order in orders]
+        outcome = [_returned(first[order], second[order], relevant[order], top, k) for order in orders]
         every = list(itertools.chain(*shares))
-        assert {(worst, best) for worst, _, best in found} == {(min(every), max(every))}
-        assert np.mean([one[1] for one in found]) == pytest.approx(np.mean([np.mean(of) for of in shares]), rel=1e-9)
+        assert {(worst, best) for worst, _, best in outcome} == {(min(every), max(every))}
+        assert np.mean([one[1] for one in outcome]) == pytest.approx(np.mean([np.mean(of) for of in shares]), rel=1e-9)
 
 
 def test_a_quantiser_without_loss_re_ranks_as_the_vectors_do():
     integers = np.rint(DATABASE * 8)
-    found = quantisation(
+    outcome = quantisation(
         Nearest(integers[:9], integers, [1, 10], "euclidean"), rescoring=Rescoring("float16", largest_factor=8)
     )
-    by_vectors, by_quantiser = found.rescoring
+    by_vectors, by_quantiser = outcome.rescoring
     assert by_quantiser.by == "float16"
     np.testing.assert_allclose([row[3:] for row in by_quantiser.rows], [row[3:] for row in by_vectors.rows], rtol=1e-9)
 
