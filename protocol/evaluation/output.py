@@ -99,6 +99,8 @@ def write_json(
     def reference(file: str | Path) -> dict[str, str]:
         return {"file": relative(file), "sha256": file_sha256(file)}
 
+    for kind in files:
+        one_of(kind, KINDS, "kind")
     fields = evaluation.content()
     for other in others:
         fields |= other.content()
