@@ -25,6 +25,7 @@ from protocol.evaluation import Codes, Evaluation, Judgments, Nearest, Outputs, 
 from protocol.evaluation.buckets import searched
 from protocol.evaluation.exclusion import excluded_labels, read_positions
 from protocol.evaluation.ground_truth import Truth, only_truth
+from protocol.evaluation.output import write_csv
 from protocol.evaluation.printed import Printed, json_text
 from protocol.evaluation.progress import Progress, stage
 from protocol.metrics import evaluate_extended, in_database_order, mean
@@ -327,7 +328,7 @@ class _Record:
                 if file.is_file():
                     with tempfile.TemporaryDirectory() as folder:
                         computed = Path(folder, "computed.csv")
-                        evaluation.write_csv(key, computed)
+                        write_csv(evaluation, key, computed)
                         if difference := _first_difference(file, computed):
                             yield Check(FAILS, key, difference)
 

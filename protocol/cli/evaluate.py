@@ -128,6 +128,8 @@ def lists(arguments: argparse.Namespace) -> dict[str, str]:
 
 def write(arguments: argparse.Namespace, evaluation: "Evaluation", others: "Sequence[Printed]" = ()) -> None:
     """Write the files that were requested, and print the results."""
+    from protocol.evaluation.output import write_csv
+
     evaluation = evaluation.named(
         arguments.name, dataset=arguments.dataset, split=arguments.split, ground_truth=arguments.ground_truth
     )
@@ -140,7 +142,7 @@ def write(arguments: argparse.Namespace, evaluation: "Evaluation", others: "Sequ
         results.append(evaluation.to_trec(arguments.trec, arguments.trec_depth))
     files = {kind: getattr(arguments, kind) for kind in _KINDS if getattr(arguments, kind)}
     for kind, file in files.items():
-        evaluation.write_csv(kind, file)
+        write_csv(evaluation, kind, file)
     if arguments.json:
         evaluation.write_json(arguments.json, *results, **files, lists=lists(arguments))
     show("\n\n".join(map(str, [evaluation, *results])))

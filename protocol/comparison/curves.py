@@ -41,7 +41,7 @@ def _of_tables(pr: "pd.DataFrame | None", top_k: "pd.DataFrame | None") -> Curve
 
 
 def written_curves(pr_curves: Path | None = None, top_k_curves: Path | None = None) -> Curves:
-    """Return the curves in files of `Evaluation.write_csv`."""
+    """Return the curves in files of `protocol.evaluation.output.write_csv`."""
     return _of_tables(*(None if path is None else read_curves(path) for path in (pr_curves, top_k_curves)))
 
 

@@ -114,8 +114,8 @@ def test_files_refer_to_their_curves(tmp_path):
     for one in evaluations:
         folder = tmp_path / one.name
         folder.mkdir()
-        one.write_csv("pr_curves", folder / "pr.csv")
-        one.write_csv("top_k_curves", folder / "top.csv")
+        one.write_pr_curves(folder / "pr.csv")
+        one.write_top_k_curves(folder / "top.csv")
         one.write_json(folder / f"{one.name}.json", pr_curves=folder / "pr.csv", top_k_curves=folder / "top.csv")
         paths.append(folder / f"{one.name}.json")
     for kind in KINDS:
