@@ -113,8 +113,8 @@ FORMS = {
 def test_a_record_of_each_form_of_inputs_verifies(form, folder, monkeypatch):
     sides, truth = FORMS[form]
     monkeypatch.chdir(folder)
-    evaluation = evaluate(*sides, truth=truth, spread=True, convention="hashnet")
-    evaluation.write_json("sub/form.json", evaluation.without([0]))
+    evaluation = evaluate(*sides, truth=truth, convention="hashnet")
+    evaluation.write_json("sub/form.json", evaluation.spread(), evaluation.without([0]))
     verification = verify("sub/form.json")
     assert verification.holds, str(verification)
     assert verification.n_values == len(evaluation.metrics)

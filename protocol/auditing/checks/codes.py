@@ -23,9 +23,9 @@ from protocol.evaluation.code_utilisation import (
     percent,
     tells_constant_bits,
 )
+from protocol.evaluation.conventions import Scoring
 from protocol.evaluation.evaluation import scored
 from protocol.evaluation.ground_truth import Labels, ground_truth
-from protocol.evaluation.scoring import Scoring
 
 
 def audit_codes(run: Run) -> tuple[list[Finding], list[str] | None]:
