@@ -45,24 +45,24 @@ from protocol import provenance
 if TYPE_CHECKING:
     from protocol.auditing import Evidence as Evidence
     from protocol.auditing import audit as audit
+    from protocol.auditing.duplicates import find_duplicates as find_duplicates
     from protocol.comparison import compare as compare
-    from protocol.duplicates import find_duplicates as find_duplicates
     from protocol.evaluation import Codes as Codes
     from protocol.evaluation import Evaluator as Evaluator
-    from protocol.evaluation import Hashing as Hashing
     from protocol.evaluation import Judgments as Judgments
     from protocol.evaluation import Labels as Labels
     from protocol.evaluation import Nearest as Nearest
     from protocol.evaluation import Outputs as Outputs
-    from protocol.evaluation import Quantisers as Quantisers
     from protocol.evaluation import Relevant as Relevant
-    from protocol.evaluation import Rescoring as Rescoring
-    from protocol.evaluation import attribute as attribute
     from protocol.evaluation import bucket_search as bucket_search
     from protocol.evaluation import evaluate as evaluate
-    from protocol.evaluation import quantisation as quantisation
     from protocol.evaluators import diagnose as diagnose
     from protocol.evaluators import explain as explain
+    from protocol.quantisers import Hashing as Hashing
+    from protocol.quantisers import Quantisers as Quantisers
+    from protocol.quantisers import Rescoring as Rescoring
+    from protocol.quantisers import attribute as attribute
+    from protocol.quantisers import quantisation as quantisation
     from protocol.registry import get as get
     from protocol.registry import names as names
     from protocol.splits import load_split as load_split
@@ -72,11 +72,11 @@ __version__ = provenance.VERSION
 
 _NAMES = {
     "auditing": "Evidence audit",
+    "auditing.duplicates": "find_duplicates",
     "comparison": "compare",
-    "duplicates": "find_duplicates",
-    "evaluation": "Codes Evaluator Hashing Judgments Labels Nearest Outputs Quantisers Relevant Rescoring "
-    "attribute bucket_search evaluate quantisation",
+    "evaluation": "Codes Evaluator Judgments Labels Nearest Outputs Relevant bucket_search evaluate",
     "evaluators": "diagnose explain",
+    "quantisers": "Hashing Quantisers Rescoring attribute quantisation",
     "registry": "get names",
     "splits": "load_split",
     "verification": "verify",

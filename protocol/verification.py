@@ -21,9 +21,11 @@ import numpy as np
 from protocol import counting, registry
 from protocol.checks import ProtocolError, counted, integer, need
 from protocol.comparison.reading import FILES, explained, read_json
-from protocol.evaluation import Codes, Evaluation, Judgments, Nearest, Outputs, Relevant, bucket_search, evaluate
+from protocol.evaluation import Codes, Evaluation, Judgments, Nearest, Outputs, Relevant, evaluate
+from protocol.evaluation.buckets import searched
 from protocol.evaluation.exclusion import excluded_labels, read_positions
 from protocol.evaluation.ground_truth import Truth, only_truth
+from protocol.evaluation.output import write_csv
 from protocol.evaluation.printed import Printed, json_text
 from protocol.evaluation.progress import Progress, stage
 from protocol.metrics import evaluate_extended, in_database_order, mean
@@ -290,19 +292,18 @@ class _Record:
             truth=truth,
             metrics=list(recorded["metrics"]),
             convention=recorded["convention"],
-            spread="spread" in recorded,
             leave_one_out=recorded.get("leave_one_out", False),
             threads=threads,
             progress=progress,
         )
         expected = evaluation.content()
+        if "spread" in recorded:
+            expected |= evaluation.spread(threads=threads).content()
         if "without_queries" in recorded:
             expected |= evaluation.without(np.array(recorded["without_queries"]["excluded"], dtype=np.int64)).content()
         if "bucket_search" in recorded:
-            query, database = (Codes(side, evaluation.n_bits) for side in evaluation.codes[:2])
-            keys, relevant = list(recorded["bucket_search"]), Relevant(evaluation.truth.relevance)
-            searched = bucket_search(query, database, keys, truth=relevant, convention=evaluation.convention)
-            expected |= searched.content()
+            tables, relevance = list(recorded["bucket_search"]), evaluation.truth.relevance
+            expected |= searched(evaluation.codes, relevance, tables, evaluation.convention).content()
         return evaluation, json.loads(json_text(expected))
 
     def compared(self, computed: Mapping[str, Any], digits: int) -> Iterator[Check]:
@@ -330,7 +331,7 @@ class _Record:
             if file.is_file():
                 with tempfile.TemporaryDirectory() as folder:
                     computed = Path(folder, "computed.csv")
-                    getattr(evaluation, f"write_{key}")(computed)
+                    write_csv(evaluation, key, computed)
                     for keys, text in itertools.islice(_differences(_rows(file), _rows(computed), DIGITS), 1):
                         cells = text.replace('"', "")  # a cell is text, most often a number
                         yield Check(FAILS, key, f"{file.name}: {', '.join(keys)}: {cells}")

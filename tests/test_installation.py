@@ -133,8 +133,8 @@ def test_the_command_line_scores_codes_with_numpy_alone(core, files, tmp_path, m
     # Here the compiled loops count.
     monkeypatch.setattr(counting, "_choose", lambda *_: BitPlanes)
     inputs = {name: str(files / file) for name, file in INPUTS.items()}
-    found, buckets = evaluation.evaluate(**inputs, spread=True), evaluation.bucket_search(**inputs, tables=["16x4"])
-    found.write_json(tmp_path / "expected.json", buckets)
+    found, buckets = evaluation.evaluate(**inputs), evaluation.bucket_search(**inputs, tables=["16x4"])
+    found.write_json(tmp_path / "expected.json", found.spread(), buckets)
     found.write_per_query(tmp_path / "expected.csv")
     means, expected = (json.loads((tmp_path / name).read_text()) for name in ("means.json", "expected.json"))
     spreads = [[row.pop("value") for row in one["spread"]] for one in (means, expected)]
@@ -142,7 +142,7 @@ def test_the_command_line_scores_codes_with_numpy_alone(core, files, tmp_path, m
     assert means == expected
     np.testing.assert_allclose(*spreads, rtol=1e-12)  # mAP[database-order] is a sum in another order
     assert (tmp_path / "values.csv").read_text() == (tmp_path / "expected.csv").read_text()
-    assert done.stdout == f"{found}\n\n{buckets}\n"
+    assert done.stdout == f"{found}\n\n{found.spread()}\n\n{buckets}\n"
 
 
 def test_the_python_api_scores_codes_with_numpy_alone(core, files):

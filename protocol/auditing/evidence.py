@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from protocol.auditing.items import Dataset, Split, numbers_of, read_rows
 from protocol.auditing.known_pairs import KnownPairs, known_pairs_for
 from protocol.checks import ProtocolError, counted, number
-from protocol.inputs.conversion import is_file, named, numbers_from
+from protocol.evaluation.code_pairs import CodePair, read_codes
+from protocol.inputs.arrays import is_file, named, numbers_from
 from protocol.inputs.text import lines
 from protocol.provenance import storage
 from protocol.truth import neighbours_within
@@ -236,14 +237,14 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
     rows = [row for _, row in read_rows(Path(name), "lines `id,group`")]
     if len(rows[0]) != 2:
         raise ProtocolError(f"{name}: expected lines `id,group`, got {','.join(rows[0])[:80]!r}.")
-    if rows[0][0].lower() in _HEADER:
-        del rows[0]
-    items, (of_entries, names) = [item for item, _ in rows], _encoded([group for _, group in rows])
+    has_header = rows[0][0].lower() in _HEADER
+    items, groups = np.array(rows).T[:, int(has_header) :].tolist()
+    of_rows, names = _encoded(groups)
     numbers = numbers_of(items, dataset, n_items, name)
     listed = np.flatnonzero(numbers >= 0)
     codes = np.full(n_items if dataset.ids is None else len(dataset.ids), -1, dtype=np.int64)
-    codes[numbers[listed]] = of_entries[listed]
-    different = listed[codes[numbers[listed]] != of_entries[listed]]
+    codes[numbers[listed]] = of_rows[listed]
+    different = listed[codes[numbers[listed]] != of_rows[listed]]
     if different.size:
         raise ProtocolError(f"{name}: {items[different[0]]!r} is in two groups.")
     if not (codes >= 0).any():
@@ -257,11 +258,11 @@ def _file(name: str, value: Any) -> str:
     return str(value)
 
 
-def _encoded(values: Sequence[str | None]) -> tuple[NDArray[np.int64], list[str]]:
+def _encoded(values: Iterable[str]) -> tuple[NDArray[np.int64], list[str]]:
     """Return the group number of each value, -1 for empty ones, and the groups' names in order of first occurrence."""
-    numbers: dict[str, int] = {}
-    codes = [numbers.setdefault(value, len(numbers)) if value else -1 for value in values]
-    return np.array(codes, dtype=np.int64), list(numbers)
+    numbers = {"": -1}
+    codes = [numbers.setdefault(value, len(numbers) - 1) for value in values]
+    return np.array(codes, dtype=np.int64), list(numbers)[1:]
 
 
 def _by_pattern(pattern: str, dataset: Dataset) -> Groups:
@@ -275,7 +276,7 @@ def _by_pattern(pattern: str, dataset: Dataset) -> Groups:
     if dataset.ids is None:
         raise ProtocolError("groups: a regular expression needs ids (file names), but the lists contain row numbers.")
     matches = map(expression.search, map(str, dataset.ids.tolist()))
-    codes, names = _encoded([match[1] if match else None for match in matches])
+    codes, names = _encoded(match[1] or "" if match else "" for match in matches)
     if not names:
         raise ProtocolError(f"groups: {pattern!r} matches none of the ids (the first: {str(dataset.ids[0])[:80]!r}).")
     return Groups(codes, names, pattern)
@@ -319,6 +320,30 @@ def modalities_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray[np.
     return known
 
 
+# Codes
+
+
+def codes_from(split: Split, query: Any, database: Any) -> CodePair:
+    """Return the codes of a split, in the order of the lists of its queries and its database.
+
+    Raises
+    ------
+    ProtocolError
+        If codes can't be read or are not one for each item, or labels are missing.
+    """
+    codes = read_codes(query, database)
+    for side, n_codes, values in zip(("query", "database"), codes.sizes, (query, database), strict=True):
+        entries = split.entries[side]
+        if n_codes != len(entries):
+            name = named(getattr(values, "values", values), f"{side} codes")
+            raise ProtocolError(f"{name}: {n_codes:,} codes for {len(entries):,} items of the {side} list.")
+        if split.dataset.class_labels(entries) is None:
+            raise ProtocolError(
+                "query_codes and database_codes need the labels of all queries and database items as well."
+            )
+    return codes
+
+
 # All evidence
 
 
@@ -339,6 +364,8 @@ class Known:
         The expected sizes of partitions, which replace those of the protocol.
     against : str, or tuple of str and Split
         What the split is compared with: a declared protocol, or another split and its name.
+    codes : CodePair
+        The codes of the queries and the database, in the order of their lists.
     """
 
     copies: Mapping[str, Copies] = field(default_factory=dict)
@@ -347,6 +374,7 @@ class Known:
     groups: Groups | None = None
     sizes: Mapping[str, int] = field(default_factory=dict)
     against: str | tuple[str, Split] | None = None
+    codes: CodePair | None = None
 
 
 def stored_knowledge(content: str | Path, features: Iterable[str | Path], dataset: Dataset) -> Known:
@@ -391,12 +419,8 @@ class Evidence:
 
     def __post_init__(self) -> None:
         if (self.query_codes is None) != (self.database_codes is None):
-            given, missing = ("database", "query") if self.query_codes is None else ("query", "database")
-            raise ProtocolError(f"{given}_codes needs {missing}_codes as well.")
-
-    def files(self) -> dict[str, Any]:
-        """Return the files and arrays by name, None for those that were not given."""
-        return {name: value for name, value in vars(self).items() if name != "distance"}
+            side, other = ("database", "query") if self.query_codes is None else ("query", "database")
+            raise ProtocolError(f"{side}_codes needs {other}_codes as well.")
 
     def copies(self, items: Path | None, dataset: Dataset, n_listed: int) -> dict[str, Copies]:
         """Return the search for copies by the features, or by the content next to the `items` of the pipeline."""
@@ -414,9 +438,13 @@ class Evidence:
             return {}
         return stored_copies(content, sorted(content.parent.glob("*/features.h5")), dataset)
 
-    def known(self, dataset: Dataset, n_listed: int) -> Known:
-        """Return what else is known about the items of a dataset; `n_listed` is the largest item number plus one."""
-        judged = known_pairs_for(self.known_pairs, dataset, n_listed)
-        modalities = None if self.pairs is None else modalities_from(self.pairs, dataset, n_listed)
-        groups = None if self.groups is None else groups_from(self.groups, dataset, n_listed)
-        return Known(modalities=modalities, judged=judged, groups=groups)
+    def known(self, split: Split, n_listed: int, **known: Any) -> Known:
+        """Return what is known about the items of a split; `n_listed` is the largest item number plus one."""
+        dataset = split.dataset
+        return Known(
+            judged=known_pairs_for(self.known_pairs, dataset, n_listed),
+            modalities=None if self.pairs is None else modalities_from(self.pairs, dataset, n_listed),
+            groups=None if self.groups is None else groups_from(self.groups, dataset, n_listed),
+            codes=None if self.query_codes is None else codes_from(split, self.query_codes, self.database_codes),
+            **known,
+        )

@@ -1,5 +1,6 @@
 """Audit the splits of an experiment, and everything that was fitted on them, by the pipeline's files."""
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -9,10 +10,9 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.auditing.checks import audit_splits
-from protocol.auditing.checks.classes import audit_truth
+from protocol.auditing.checks.codes import audit_truth
 from protocol.auditing.evidence import stored_knowledge
 from protocol.auditing.findings import Finding, Findings, findings_of
-from protocol.auditing.items import Split
 from protocol.auditing.runs import read_dataset, read_runs
 from protocol.features import prepared
 from protocol.provenance import storage
@@ -57,30 +57,33 @@ def audit_experiment(
         If a file is missing or was altered, or a plug-in is not installed.
     """
     dataset, by_fit = read_dataset(items), defaultdict(list)
-    by_sample: defaultdict[str, dict[str, Split]] = defaultdict(dict)
     known = stored_knowledge(content, features, dataset)
-    for run in (runs := read_runs(splits, dataset, known=known)):
-        by_sample[storage.read_provenance(run.file)["inputs"]["sample"]][run.name] = run.split
+    runs = [dataclasses.replace(run, known=known) for run in read_runs(splits, dataset)]
+    by_sample = {storage.read_provenance(run.file)["inputs"]["sample"]: run.split for run in runs[::-1]}
     for path in learned:
         by_fit[storage.read_provenance(path)["inputs"]["preprocessing"]].append(path)
     findings = audit_splits(runs)
-    by_digest = {storage.read_provenance(path)["digest"]: path for path in features}
     for fitted, truth in zip(preprocessing, ground_truths, strict=True):
         record = storage.read_provenance(fitted)
-        maker = storage.read_provenance(path := by_digest[record["inputs"]["features"]])["maker"]
+        path = _with_digest(record["inputs"]["features"], features)
+        maker = storage.read_provenance(path)["maker"]
         feature = registry.get("feature", maker.removeprefix("feature "))(**record["parameters"]["options"])
-        own, drawn = by_fit[record["digest"]], next(iter(by_sample[record["inputs"]["sample"]].values()))
+        learned_from, drawn = by_fit[record["digest"]], by_sample[record["inputs"]["sample"]]
         with prepared(feature, record["parameters"]["steps"], path, fitted) as vectors:
             findings[fitted] = audit_fit(record, vectors.raw(drawn["train"]))
-            required = (*LEARNING, *TEST) if own else ("train",)
+            required = (*LEARNING, *TEST) if learned_from else ("train",)
             of_parts = {part: vectors.vectors(part, drawn[part]) for part in required if len(drawn[part])}
             queries = vectors.per_item(drawn["query"], dataset.ids)
-            y = None if dataset.y is None else vectors.per_item(drawn["train"], dataset.y)
+            labels = None if dataset.y is None else vectors.per_item(drawn["train"], dataset.y)
         findings[truth] = audit_fit(storage.read_provenance(truth), of_parts["train"])
         for split, rules in storage.grouped(storage.read(truth)).items():
             findings[truth] += audit_truth(storage.grouped(rules), queries, split=split)
-        findings |= {file: audit_learned(storage.read_provenance(file), of_parts, y) for file in own}
+        findings |= {file: audit_learned(storage.read_provenance(file), of_parts, labels) for file in learned_from}
     return findings
+
+
+def _with_digest(digest: str, files: Iterable[str]) -> str:
+    return next(file for file in files if storage.read_provenance(file)["digest"] == digest)
 
 
 def audit_fit(provenance: Mapping[str, Any], training: NDArray, labels: NDArray | None = None) -> list[Finding]:

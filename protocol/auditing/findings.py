@@ -171,8 +171,8 @@ _Sentences = Mapping[str, Sequence[str]]
 
 def ordered(findings: Mapping[str, Sequence[Finding]]) -> Iterator[tuple[str, Finding]]:
     """Yield each file with each of its findings, ordered by severity and then by kind."""
-    for file, of_file in findings.items():
-        for finding in sorted(of_file, key=lambda one: (SEVERITIES.index(one.severity), _ORDER[one.name])):
+    for file, in_file in findings.items():
+        for finding in sorted(in_file, key=lambda one: (SEVERITIES.index(one.severity), _ORDER[one.name])):
             yield file, finding
 
 
@@ -184,16 +184,13 @@ def records(findings: Mapping[str, Sequence[Finding]]) -> list[dict[str, Any]]:
 
 
 def write_findings(path: str | Path, *findings: Mapping[str, Sequence[Finding]]) -> None:
-    """Write findings as CSV with a checksum, one row each."""
-    tables.write_csv(path, COLUMNS, [row for by_file in findings for row in rows_of(by_file)], checksum=True)
-
-
-def rows_of(findings: Mapping[str, Sequence[Finding]]) -> list[tuple[Any, ...]]:
-    """Return the cells of each finding, in the order of `COLUMNS`; examples are joined by commas."""
-    return [
+    """Write findings as CSV with a checksum, one row each with the columns `COLUMNS`; examples are joined by commas."""
+    rows = [
         (file, one.name, one.severity, one.count, ", ".join(one.examples), one.consequence, one.fix, one.treatment)
-        for file, one in ordered(findings)
+        for by_file in findings
+        for file, one in ordered(by_file)
     ]
+    tables.write_csv(path, COLUMNS, rows, checksum=True)
 
 
 def text(findings: Mapping[str, Sequence[Finding]], about: _Sentences, *, why: bool = False) -> str:
@@ -211,38 +208,42 @@ def text(findings: Mapping[str, Sequence[Finding]], about: _Sentences, *, why: b
         Whether to list the checks that were not possible, with what each of them needs.
     """
     parts = []
-    for file, of_file in findings.items():
-        parts.append(printable(file))
-        if verdict := _verdict(of_file, about.get(file, ())):
-            parts.append(f"  {verdict}")
-        for _, one in ordered({file: of_file}):
+    for file, in_file in findings.items():
+        sentences = about.get(file, ())
+        verdict = _verdict(in_file, sentences)
+        parts += [printable(file), *([f"  {verdict}"] if verdict else [])]
+        for _, one in ordered({file: in_file}):
             parts.append(f"  {one.severity:<8} {one.name}: {one.count:,}")
             details = (_examples(one), one.consequence, f"How to fix it: {one.fix}", f"Papers: {one.treatment}")
             parts += [_paragraph(line, 11) for line in details if line]
-        parts += [_paragraph(line, 2) for line in about.get(file, ()) if not line.startswith(NOT_CHECKED)]
+        parts += [_paragraph(line, 2) for line in sentences if not line.startswith(NOT_CHECKED)]
+    return "\n".join([*parts, "", summary(findings), *_needs(about, why)])
+
+
+def _needs(about: _Sentences, why: bool) -> list[str]:
+    """Return the number of checks that need more data, and if asked each of them with its files."""
     files: dict[str, list[str]] = {}
     for file, sentences in about.items():
         for check in _missing(sentences):
             files.setdefault(check, []).append(file)
-    last = [f"{counted(len(files), 'check')} need{'s' * (len(files) == 1)} more data:"] if files else []
-    if why:
-        last += [f"  {one}{'' if len(of) == len(about) else ': ' + ', '.join(of)}" for one, of in files.items()]
-    elif last:
-        last[0] += " --why lists them (in Python, `about`)"
-    return "\n".join([*parts, "", summary(findings), *last])
+    first = f"{counted(len(files), 'check')} need{'s' * (len(files) == 1)} more data:"
+    if not why:
+        return [f"{first} --why lists them (in Python, `about`)"] if files else []
+    checks = [f"  {check}{'' if len(of) == len(about) else ': ' + ', '.join(of)}" for check, of in files.items()]
+    return [first, *checks] if checks else []
 
 
 def markdown(findings: Mapping[str, Sequence[Finding]], about: _Sentences) -> str:
     """Return findings for a pull request: a table for each file, and the totals; parameters as for `text`."""
     parts = []
-    for file, of_file in findings.items():
+    for file, in_file in findings.items():
         parts.append(f"### `{printable(file)}`\n")
         rows = [
             (one.severity, f"`{one.name}`", f"{one.count:,}", _examples(one), one.consequence, one.fix, one.treatment)
-            for _, one in ordered({file: of_file})
+            for _, one in ordered({file: in_file})
         ]
         parts += [tables.markdown(_HEADER, rows, numbers=["count"]), ""] if rows else []
-        lines = (*about.get(file, ()), _verdict(of_file, about.get(file, ())))
+        lines = (*about.get(file, ()), _verdict(in_file, about.get(file, ())))
         parts += [f"{printable(line)}\n" for line in lines if line]
     return "\n".join([*parts, summary(findings)])
 
@@ -252,8 +253,8 @@ def _verdict(findings: Sequence[Finding], about: Sequence[str]) -> str:
     if any(one.severity != "information" for one in findings):
         return ""
     n_missing = len(_missing(about))
-    made = f"no errors or warnings; {counted(n_missing, 'check')} {'was' if n_missing == 1 else 'were'} not made"
-    return made if n_missing else "clean"
+    verb = "was" if n_missing == 1 else "were"
+    return f"no errors or warnings; {counted(n_missing, 'check')} {verb} not made" if n_missing else "clean"
 
 
 def _missing(about: Sequence[str]) -> list[str]:

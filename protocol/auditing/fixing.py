@@ -15,9 +15,7 @@ from protocol.auditing.findings import Finding, ordered, summary
 from protocol.auditing.items import Split, lists_from
 from protocol.auditing.runs import Run, split_of
 from protocol.checks import ProtocolError
-from protocol.inputs.arrays import path_and_key
-from protocol.inputs.conversion import is_file, items_from
-from protocol.inputs.lists import ARRAYS
+from protocol.inputs.arrays import ARRAYS, is_file, items_from, path_and_key
 from protocol.provenance.storage import check_writable, explained
 from protocol.splits import SINGLE_LIST, sole_key, write_items, write_subset
 
@@ -63,7 +61,8 @@ def reduced(run: Run, keep: Keep, name: str) -> Run:
         if not len(parts[part]):
             raise ProtocolError(f"{run.file}: removing the affected items would leave the {part} partition empty.")
     flags = {part: values[keep[part]] for part, values in split.flags.items()}
-    return dataclasses.replace(run, file=name, split=Split(parts, split.dataset, flags), seed=None)
+    known = dataclasses.replace(run.known, codes=None)
+    return dataclasses.replace(run, file=name, split=Split(parts, split.dataset, flags), seed=None, known=known)
 
 
 def targets_of(run: Run) -> list[Target]:
@@ -71,15 +70,8 @@ def targets_of(run: Run) -> list[Target]:
     parts = [part for part, entries in run.split.entries.items() if len(entries)]
     if is_file(run.source):
         return [(Path(run.source).name, run.source, {part: part for part in parts})]
-    sources: list[tuple[Any, dict[str, str]]] = []
-    for part in parts:
-        source, key = path_and_key(run.source[part]) if is_file(run.source[part]) else (run.source[part], None)
-        same = [keys for other, keys in sources if is_file(source) and is_file(other) and other == source]
-        if not same or (key or SINGLE_LIST) in same[-1]:  # a file that is given twice becomes two
-            sources.append((source, {}))
-            same = [sources[-1][1]]
-        same[-1][key or SINGLE_LIST] = part
-    names = [Path(source).name if is_file(source) else _name_of_array(source, keys) for source, keys in sources]
+    sources = _sources(run.source, parts)
+    names = [_name(source, keys) for source, keys in sources]
     counts = Counter(map(str.lower, names))
     return [
         (name if counts[name.lower()] == 1 else f"{'-'.join(keys.values())}-{name}", source, keys)
@@ -87,8 +79,23 @@ def targets_of(run: Run) -> list[Target]:
     ]
 
 
-def _name_of_array(items: Any, keys: Mapping[str, str]) -> str:
-    return keys[SINGLE_LIST] + (".npy" if items_from(items, "items").dtype.kind in "iu" else ".csv")
+def _sources(lists: Mapping[str, Any], parts: Sequence[str]) -> list[tuple[Any, dict[str, str]]]:
+    """Return each file and array among the lists of a split, with its partitions by key."""
+    sources: dict[Any, tuple[Any, dict[str, str]]] = {}
+    for part in parts:
+        source, key = path_and_key(lists[part]) if is_file(lists[part]) else (lists[part], None)
+        name, key = source if is_file(source) else part, key or SINGLE_LIST
+        if key in sources.get(name, ("", {}))[1]:  # a file that is given twice becomes two
+            name = part
+        sources.setdefault(name, (source, {}))[1][key] = part
+    return list(sources.values())
+
+
+def _name(source: Any, keys: Mapping[str, str]) -> str:
+    """Return the name of a file, or that of the file to which an array is written."""
+    if is_file(source):
+        return Path(source).name
+    return keys[SINGLE_LIST] + (".npy" if items_from(source, "items").dtype.kind in "iu" else ".csv")
 
 
 def write(folder: Path, run: Run, keep: Keep, targets: Sequence[Target]) -> None:
@@ -101,19 +108,22 @@ def write(folder: Path, run: Run, keep: Keep, targets: Sequence[Target]) -> None
             files.mkdir()
             for name, source, parts in targets:
                 masks = {key: keep[part] for key, part in parts.items()}
-                if not any(mask.any() for mask in masks.values()):
-                    continue
-                if not is_file(source):
-                    write_items(files / name, items_from(source, "items")[masks[SINGLE_LIST]])
-                elif is_file(run.source):
-                    write_subset(files / name, source, masks)
-                else:
-                    are_arrays = Path(source).suffix.lower() in ARRAYS  # the key of a text is its form or a column
-                    own = {key or sole_key(source) if are_arrays else SINGLE_LIST: masks[key] for key in masks}
-                    write_subset(files / name, source, own)
+                if any(mask.any() for mask in masks.values()):
+                    _write(files / name, source, masks, is_complete=is_file(run.source))
             if not is_file(run.source):
                 _check_lists(files, run, keep, targets)
             os.replace(files, folder)  # fails unless the folder is still new or empty
+
+
+def _write(path: Path, source: Any, masks: Keep, *, is_complete: bool) -> None:
+    """Write the entries to keep of a file or an array; `is_complete` if the file is a complete split."""
+    if not is_file(source):
+        write_items(path, items_from(source, "items")[masks[SINGLE_LIST]])
+        return
+    if not is_complete:  # the key of a text is its form or a column
+        are_arrays = Path(source).suffix.lower() in ARRAYS
+        masks = {key or sole_key(source) if are_arrays else SINGLE_LIST: mask for key, mask in masks.items()}
+    write_subset(path, source, masks)
 
 
 def _check_lists(folder: Path, run: Run, keep: Keep, targets: Sequence[Target]) -> None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, Removal, findings_of
 from protocol.checks import ProtocolError, counted
-from protocol.inputs.conversion import is_file, items_from, named
+from protocol.inputs.arrays import is_file, items_from, named
 from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS
 from protocol.inputs.labels import labels_from
 from protocol.inputs.lists import Listing, read_listings
@@ -220,6 +220,13 @@ def check_numbers(lists: Iterable[tuple[str, NDArray[np.str_]]]) -> None:
         raise ProtocolError(two_forms)
 
 
+def common_numbers(ids: Iterable[NDArray]) -> tuple[list[NDArray[np.int64]], list[str]]:
+    """Return for each array of ids their numbers in the list of all distinct ids, and this list."""
+    numbers: dict[str, int] = {}
+    of_arrays = [[numbers.setdefault(name, len(numbers)) for name in names.tolist()] for names in ids]
+    return [np.array(of_array, dtype=np.int64) for of_array in of_arrays], list(numbers)
+
+
 # Lists
 
 
@@ -261,27 +268,30 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
     ProtocolError
         If they can't be read or differ in number, or the ids are not distinct strings.
     """
-    names, known = None, None
-    if ids is not None:
-        listed = lists_from({"ids": ids}, "id")["ids"]
-        names = listed.items
-        if names.dtype.kind in "iu":
-            raise ProtocolError(f"{named(ids, 'ids')}: contains row numbers, not the ids of the dataset.")
-        if labels is None and listed.labels is not None:
-            known = labels_from(listed.labels, listed.name)
+    names = None if ids is None else _ids_from(ids)
+    n_items, labelled = None if names is None else len(names), None
     if labels is not None:
-        known = labels_from(labels, "labels", ids=names)
-        names = known.ids if names is None else names
-    distinct, counts = np.unique([] if names is None else names, return_counts=True)
-    if (counts > 1).any():
-        source = named(labels, "labels") if ids is None else named(ids, "ids")
-        raise ProtocolError(f"{source}: the id {str(distinct[counts > 1][0])!r} occurs more than once.")
-    if known is None:
-        return Dataset(n_items=None if names is None else len(names), ids=names)
-    if names is not None and len(names) != len(known.labels):
-        n_labels = counted(len(known.labels), "label")
-        raise ProtocolError(f"{named(labels, 'labels')}: {n_labels} for {counted(len(names), 'item')}.")
-    return Dataset(n_items=len(known.labels), ids=names, y=known.labels, class_names=known.class_names)
+        labelled = labels_from(labels, "labels", n_items, ids=names)
+        names = labelled.ids if names is None else names
+    if names is not None:
+        check_distinct(names, named(labels, "labels") if ids is None else named(ids, "ids"))
+    if labelled is None:
+        return Dataset(n_items=n_items, ids=names)
+    return Dataset(n_items=len(labelled.labels), ids=names, y=labelled.labels, class_names=labelled.class_names)
+
+
+def check_distinct(ids: NDArray, name: str) -> None:
+    """Raise ProtocolError if an id occurs more than once."""
+    distinct, counts = np.unique(ids, return_counts=True)
+    if len(distinct) < len(ids):
+        raise ProtocolError(f"{name}: the id {str(distinct[counts > 1][0])!r} occurs more than once.")
+
+
+def _ids_from(ids: Any) -> NDArray:
+    names = lists_from({"ids": ids}, "id")["ids"].items
+    if names.dtype.kind in "iu":
+        raise ProtocolError(f"{named(ids, 'ids')}: contains row numbers, not the ids of the dataset.")
+    return names
 
 
 # Tables by id or by row number

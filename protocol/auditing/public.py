@@ -15,18 +15,16 @@ from numpy.typing import NDArray
 from protocol.auditing import findings as texts
 from protocol.auditing import fixing
 from protocol.auditing.checks import about, audit_splits
-from protocol.auditing.checks.classes import audit_relevance
-from protocol.auditing.checks.codes import audit_codes
+from protocol.auditing.checks.codes import audit_codes, audit_relevance
 from protocol.auditing.checks.declared import sizes_from
 from protocol.auditing.checks.identification import against_from, audit_against
-from protocol.auditing.checks.overlaps import audit_groups, audit_modalities
 from protocol.auditing.checks.training_log import audit_training_log, read_logs, reported_score
 from protocol.auditing.evidence import PATTERN, Evidence
 from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding
 from protocol.auditing.items import Dataset, known_dataset
 from protocol.auditing.runs import Run, read_lists, read_runs
 from protocol.checks import ProtocolError, need, one_of, printable
-from protocol.inputs.conversion import is_file
+from protocol.inputs.arrays import is_file
 from protocol.splits import PARTITIONS
 
 if TYPE_CHECKING:
@@ -131,22 +129,22 @@ class Audit:
         if len(self.runs) != 1:
             raise ProtocolError(f"write_fixed needs a single split, got {len(self.runs):,}. Fix each one by itself.")
         (run,) = self.runs
-        found = self.findings[run.file]
-        if any(one.name == "pair-split" for one in found):
+        findings = self.findings[run.file]
+        if any(one.name == "pair-split" for one in findings):
             raise ProtocolError(f"{run.file}: pair-split can't be fixed by removing items. Move one item of each pair.")
         logs = {file: (of, self.about[file]) for file, of in self.findings.items() if file != run.file}
         targets, removed = fixing.targets_of(run), fixing.Removed()
         name = " ".join(str(Path(folder, target)) for target, *_ in targets)
         keep = {part: np.ones(len(entries), dtype=bool) for part, entries in run.split.entries.items()}
         while True:  # removing items may cause other findings
-            more = fixing.remove(run.split, found, also, keep)
+            more = fixing.remove(run.split, findings, also, keep)
             removed += more
             audited = _checked([fixing.reduced(run, keep, name)], logs)
-            found = audited.findings[name]
+            findings = audited.findings[name]
             if not more:
                 break
         fixing.write(Path(folder), run, keep, targets)
-        return Fixed(audited, removed.total(), fixing.sentence_about(name, keep, removed, found))
+        return Fixed(audited, removed.total(), fixing.sentence_about(name, keep, removed, findings))
 
     def __repr__(self) -> str:
         return self.to_text()
@@ -249,30 +247,28 @@ def audit(
     error query-in-database 1 ('7',)
     warning unused-items 5 ('3', '4', '5', '6', '9')
     """
-    evidence = evidence or Evidence()
-    lists = _ordered(lists)
+    evidence, lists = evidence or Evidence(), _ordered(lists)
     if not isinstance(protocol, str | None):
         raise ProtocolError(f"protocol: expected the name of a split protocol, got {type(protocol).__name__}.")
-    files = {"labels": labels, "ids": ids, **evidence.files(), **lists}
-    _check_paths([*files.items(), *(("split", split) for split in splits), ("against", against)])
+    files = {"labels": labels, "ids": ids, "against": against, **vars(evidence), **lists}
+    _check_paths([*files.items(), *(("split", split) for split in splits)])
     logs = _logs(training_log, pattern, reported)
-    options = (protocol, sizes, against, evidence.distance, *files.values())
-    if logs and not splits and all(value is None for value in options):
+    if logs and not splits and all(value is None for value in (protocol, sizes, *files.values())):
         return _checked([], logs)
-    expected, dataset = sizes_from(sizes), known_dataset(ids, labels)
-    runs = _runs(splits, lists, dataset, protocol)
+    dataset = known_dataset(ids, labels)
+    shared = {"sizes": sizes_from(sizes), "against": against_from(against, dataset)}
+    return _checked(_with_known(_runs(splits, lists, dataset, protocol), evidence, shared), logs)
+
+
+def _with_known(runs: Sequence[Run], evidence: Evidence, shared: Mapping[str, Any]) -> list[Run]:
+    """Return the runs with what is known about their items; copies are searched for once in each dataset."""
+    if evidence.query_codes is not None and len(runs) > 1:
+        raise ProtocolError(f"query_codes and database_codes need a single split, not {len(runs):,} runs.")
     n_listed = max(run.n_listed for run in runs)
     first_of = {run.items: run.split.dataset for run in runs[::-1]}
-    copies = {items: evidence.copies(items, of_runs, n_listed) for items, of_runs in first_of.items()}
-    other = against_from(against, dataset)
-    for position, run in enumerate(runs):
-        known = evidence.known(run.split.dataset, n_listed)
-        known = dataclasses.replace(known, copies=copies[run.items], sizes=expected, against=other)
-        runs[position] = dataclasses.replace(run, known=known)
-    codes = (evidence.query_codes, evidence.database_codes)
-    if codes[0] is not None and len(runs) > 1:
-        raise ProtocolError(f"query_codes and database_codes need a single split, not {len(runs):,} runs.")
-    return _checked(runs, logs, None if codes[0] is None else audit_codes(runs[0].split, *codes))
+    copies = {items: evidence.copies(items, dataset, n_listed) for items, dataset in first_of.items()}
+    known = [evidence.known(run.split, n_listed, copies=copies[run.items], **shared) for run in runs]
+    return [dataclasses.replace(run, known=one) for run, one in zip(runs, known, strict=True)]
 
 
 def _ordered(lists: Mapping[str, Any]) -> dict[str, Any]:
@@ -287,24 +283,17 @@ _Logs = Mapping[str, tuple[Sequence[Finding], Sequence[str]]]
 """The findings on training logs, and sentences about them, by file."""
 
 
-def _checked(runs: Sequence[Run], logs: _Logs, of_codes: tuple[list[Finding], list[str]] | None = None) -> Audit:
-    """Return the audit of splits, of training logs, and of the codes of a single split."""
+def _checked(runs: Sequence[Run], logs: _Logs) -> Audit:
+    """Return the audit of splits and of training logs."""
     findings, sentences, affected = audit_splits(runs), {}, {}
-    codes, codes_not_checked = of_codes or ([], None)
     for run in runs:
         split, known, same = run.split, run.known, [one for one in runs if one.name == run.name]
-        findings[run.file] += audit_relevance(split)
-        findings[run.file] += [] if known.modalities is None else audit_modalities(split, known.modalities)
-        findings[run.file] += ([] if known.groups is None else audit_groups(split, known.groups)) + codes
-        sentences[run.file] = about(run, same, has_log=bool(logs), of_codes=codes_not_checked)
-        sources = [source for source in (known.groups, known.judged) if source is not None]
-        sentences[run.file] += [source.about(split) for source in sources]
+        (of_codes, not_checked), (different, compared) = audit_codes(run), audit_against(run)
+        findings[run.file] += [*audit_relevance(split), *of_codes, *different]
+        sources = [source.about(split) for source in (known.groups, known.judged) if source is not None]
+        sentences[run.file] = [*about(run, same, has_log=bool(logs), of_codes=not_checked), *sources, *compared]
         if known.judged is not None:
             affected[run.file] = known.judged.queries(split)
-        if known.against is not None:
-            different, compared = audit_against(run, known.against)
-            findings[run.file] += different
-            sentences[run.file] += compared
     for file, (of_log, lines) in logs.items():
         findings[file], sentences[file] = list(of_log), list(lines)
     return Audit(findings, sentences, affected, runs)
@@ -324,10 +313,9 @@ def _logs(files: Any, pattern: str | None, reported: Any) -> _Logs:
 def _check_paths(values: Sequence[tuple[str, Any]]) -> None:
     """Raise ProtocolError if a path among the arguments is invalid; `values` has their roles."""
     for role, path in values:
-        if not is_file(path) or (role == "groups" and str(path).startswith(PATTERN)):
-            continue
         try:
-            os.stat(path)
+            if is_file(path) and not (role == "groups" and str(path).startswith(PATTERN)):
+                os.stat(path)
         except (OSError, ValueError) as error:  # ValueError: a null character
             if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:
                 problem = f"{str(path)[:80]!r} is not a usable path ({error.args[-1]})"

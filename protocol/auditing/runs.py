@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +15,8 @@ from protocol import registry
 from protocol.auditing.evidence import Known
 from protocol.auditing.items import Dataset, Split, check_numbers, lists_from
 from protocol.checks import ProtocolError, integer, one_of
-from protocol.inputs.conversion import is_file, named
-from protocol.inputs.conversion import items_from as as_items
+from protocol.inputs.arrays import is_file, named
+from protocol.inputs.arrays import items_from as as_items
 from protocol.inputs.lists import Listing
 from protocol.inputs.validation import class_labels, rows
 from protocol.provenance import storage
@@ -70,38 +71,20 @@ class Run:
 
 def read_dataset(path: str | Path) -> Dataset:
     """Read the properties of a dataset from its ``items.h5``."""
-    items = storage.read(path)
-    for name in ("ids", "class_names"):
-        array = items.get(name)
-        if array is None or array.ndim != 1 or array.dtype.kind != "S":
-            raise ProtocolError(f"{path}: {name}: expected strings (n,), got {_described(array)}.")
-    try:
-        ids, class_names = (storage.decoded(items[name]) for name in ("ids", "class_names"))
-    except UnicodeDecodeError as error:
-        raise ProtocolError(f"{path}: ids and class_names are not UTF-8 text.") from error
-    official = official_parts(items)
-    for name, array in official.items():
-        if array.ndim != 1:
-            raise ProtocolError(f"{path}: partition {name!r}: expected row numbers (n,), got {_described(array)}.")
-    y, record = items.get("labels"), storage.read_provenance(path)
+    items, record = storage.read(path), storage.read_provenance(path)
+    y, ids = items.get("labels"), storage.decoded(items["ids"])
     return Dataset(
         n_items=len(ids),
         ids=ids,
         y=None if y is None else class_labels(y, len(ids), f"{path}: labels"),
-        class_names=class_names.tolist(),
-        official=official,
+        class_names=storage.decoded(items["class_names"]).tolist(),
+        official=official_parts(items),
         digest=record["digest"],
         name=str(record["maker"]).removeprefix("dataset").strip() or None,
     )
 
 
-def _described(array: NDArray | None) -> str:
-    return "none" if array is None else f"shape {array.shape} of {array.dtype}"
-
-
-def read_runs(
-    splits: Sequence[Any], dataset: Dataset, *, protocol: str | None = None, known: Known | None = None
-) -> list[Run]:
+def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None = None) -> list[Run]:
     """Read complete splits, each as a run.
 
     Parameters
@@ -114,8 +97,6 @@ def read_runs(
         The known properties of the dataset.
     protocol : str or None
         The intended protocol; None for the one that a file records, if any.
-    known : Known, optional
-        What is known about the items of all splits.
 
     Raises
     ------
@@ -128,15 +109,10 @@ def read_runs(
         file, items = _file_of(split)
         name = named(file, "split" if len(splits) == 1 else f"split {number}")
         record = {} if file is None else _provenance(file)
-        if dataset.n_items is not None:
-            items = None
-        elif items is None and record:
-            items = _items_above(Path(file), record)
         parts = _parts(split, name) if file is None else read_parts(file)
+        items = None if dataset.n_items is not None else items or _items_above(file, record)
         run = _run(name, parts, dataset if items is None else read(items), record, protocol)
-        runs[name] = dataclasses.replace(
-            run, source=parts if file is None else file, known=known or Known(), items=items
-        )
+        runs[name] = dataclasses.replace(run, source=parts if file is None else file, items=items)
     return list(runs.values())
 
 
@@ -227,9 +203,9 @@ def _usable(run: Run) -> Run:
     return run
 
 
-def _items_above(splits: Path, provenance: Mapping[str, Any]) -> Path | None:
+def _items_above(splits: Any, provenance: Mapping[str, Any]) -> Path | None:
     """Return the ``items.h5`` from which a split was drawn, if it is in a parent folder or in its ``datasets``."""
-    for folder in splits.parents:
+    for folder in Path(splits).parents if provenance else ():
         for path in (folder / "items.h5", *sorted(folder.glob("datasets/*/items.h5"))):
             if path.is_file() and storage.read_provenance(path)["digest"] == provenance["inputs"].get("labels"):
                 return path
@@ -238,66 +214,73 @@ def _items_above(splits: Path, provenance: Mapping[str, Any]) -> Path | None:
 
 def split_of(lists: Mapping[str, Listing], dataset: Dataset) -> Split:
     """Return lists of ids, or of row numbers, as a split with item numbers of one dataset."""
-    arrays = {part: listing.ids for part, listing in lists.items() if listing.ids is not None and len(listing)}
-    names = {part: listing.name for part, listing in lists.items()}
-    dataset, labels = _numbered(lists, dataset)
-    widths = {names[part]: matrix.shape[1] for part, matrix in labels.items() if matrix.ndim == 2}
-    if dataset.y is not None and dataset.y.ndim == 2:
-        widths = {"the labels": dataset.y.shape[1], **widths}
-    if len(set(widths.values())) > 1:
-        counts = ", ".join(f"{n:,} in {name}" for name, n in widths.items())
-        raise ProtocolError(f"lists: the numbers of classes of the labels differ: {counts}.")
-    if dataset.ids is None and all(items.dtype.kind in "iu" for items in arrays.values()):
-        n_items = dataset.n_rows(max((int(items.max()) for items in arrays.values()), default=0) + 1)
-        return Split({part: rows(items, n_items, names[part]) for part, items in arrays.items()}, dataset)
+    lists = {part: listing for part, listing in lists.items() if len(listing.items)}
+    dataset, labels = _with_class_numbers(lists, dataset)
+    _check_widths({"the labels": dataset.y} | {lists[part].name: columns for part, columns in labels.items()})
     if dataset.ids is None:
-        dataset = _dataset_of([(names[part], items) for part, items in arrays.items()], dataset)
-    parts = {part: places_of(items, dataset.ids, names[part]) for part, items in arrays.items()}
-    return Split(parts, dataset if dataset.y is not None else _labelled(dataset, parts, labels), labels)
+        dataset = dataclasses.replace(dataset, ids=_ids_in(list(lists.values()), dataset))
+    if dataset.ids is None:
+        n_items = dataset.n_rows(max((int(listing.items.max()) for listing in lists.values()), default=0) + 1)
+        parts = {part: rows(listing.items, n_items, listing.name) for part, listing in lists.items()}
+    else:
+        parts = {part: places_of(listing.items, dataset.ids, listing.name) for part, listing in lists.items()}
+    return Split(parts, _labelled(dataset, parts, labels), labels)
 
 
-def _numbered(lists: Mapping[str, Listing], dataset: Dataset) -> tuple[Dataset, dict[str, NDArray]]:
+def _check_widths(labels: Mapping[str, NDArray | None]) -> None:
+    widths = {name: array.shape[1] for name, array in labels.items() if array is not None and array.ndim == 2}
+    if len(set(widths.values())) > 1:
+        counts = ", ".join(f"{width:,} in {name}" for name, width in widths.items())
+        raise ProtocolError(f"lists: the numbers of classes of the labels differ: {counts}.")
+
+
+def _with_class_numbers(lists: Mapping[str, Listing], dataset: Dataset) -> tuple[Dataset, dict[str, NDArray]]:
     """Return the labels in lists with the class numbers of the dataset, or with those of all names in the lists."""
     labels = {part: listing.labels for part, listing in lists.items() if listing.labels is not None}
-    classes = next((listing.classes for listing in lists.values() if listing.classes), ())
-    are_words = any(array.dtype.kind == "U" for array in labels.values())
-    if (classes or are_words) and dataset.y is not None and not dataset.class_names:
+    columns = next((listing.classes for listing in lists.values() if listing.classes), ())
+    if not columns and all(array.dtype.kind != "U" for array in labels.values()):
+        return dataset, labels
+    if dataset.y is not None and not dataset.class_names:
         raise ProtocolError("labels: the lists name their classes, but the labels have numbers. Give both in one form.")
-    words = sorted(set(np.concatenate(list(labels.values())).tolist())) if are_words else classes
-    numbers = {name: number for number, name in enumerate(dataset.class_names or words)}
-    if are_words:
-        labels = {part: np.array([numbers.get(name, -1) for name in array.tolist()]) for part, array in labels.items()}
-    elif classes:
-        for part, columns in labels.items():
-            labels[part] = np.zeros((len(columns), len(numbers)), dtype=np.bool_)
-            for name, column in zip(classes, columns.T, strict=True):
-                if name in numbers:
-                    labels[part][:, numbers[name]] = column
-    return dataclasses.replace(dataset, class_names=list(numbers) or dataset.class_names), labels
+    names = dataset.class_names or columns or np.unique(np.concatenate(list(labels.values()))).tolist()
+    numbers = dict(zip(names, itertools.count()))
+    labels = {part: _in_numbers(array, columns, numbers) for part, array in labels.items()}
+    return dataclasses.replace(dataset, class_names=list(names)), labels
 
 
-def _dataset_of(lists: Sequence[tuple[str, NDArray]], dataset: Dataset) -> Dataset:
-    """Return the dataset of named lists with ids, in the order of their first occurrence."""
-    with_ids = [name for name, items in lists if items.dtype.kind not in "iu"]
+def _in_numbers(labels: NDArray, columns: Sequence[str], numbers: Mapping[str, int]) -> NDArray:
+    """Return names of classes as their numbers, -1 if they are unknown; or columns with names in the same order."""
+    if not columns:
+        return np.array([numbers.get(name, -1) for name in labels.tolist()])
+    ordered = np.zeros((len(labels), len(numbers)), dtype=np.bool_)
+    is_known = np.array([name in numbers for name in columns])
+    ordered[:, [numbers[name] for name in columns if name in numbers]] = labels[:, is_known]
+    return ordered
+
+
+def _ids_in(lists: Sequence[Listing], dataset: Dataset) -> NDArray | None:
+    """Return the ids in lists, in the order of their first occurrence; None for row numbers."""
+    with_rows = [listing for listing in lists if listing.items.dtype.kind in "iu"]
+    with_ids = [listing for listing in lists if listing.items.dtype.kind not in "iu"]
+    if not with_ids:
+        return None
     if dataset.n_items is not None:
         raise ProtocolError(
-            f"{with_ids[0]}: contains ids, so the order of the labels is unknown. Give the ids of the dataset in the "
-            "order of the labels (ids)."
+            f"{with_ids[0].name}: contains ids, so the order of the labels is unknown. Give the ids of the dataset in "
+            "the order of the labels (ids)."
         )
-    if len(with_ids) < len(lists):
-        other = next(name for name, items in lists if items.dtype.kind in "iu")
+    if with_rows:
         raise ProtocolError(
-            f"lists: {with_ids[0]} contains ids and {other} row numbers. Give the ids of the dataset in the order of "
-            "its rows (ids)."
+            f"lists: {with_ids[0].name} contains ids and {with_rows[0].name} row numbers. Give the ids of the dataset "
+            "in the order of its rows (ids)."
         )
-    check_numbers(lists)
-    ids = np.array(list(dict.fromkeys(np.concatenate([items for _, items in lists]).tolist())))
-    return dataclasses.replace(dataset, ids=ids)
+    check_numbers((listing.name, listing.items) for listing in lists)
+    return np.array(list(dict.fromkeys(np.concatenate([listing.items for listing in lists]).tolist())))
 
 
 def _labelled(dataset: Dataset, parts: Mapping[str, NDArray], labels: Mapping[str, NDArray]) -> Dataset:
     """Return the dataset with the labels in the lists; for an item with several, the first one."""
-    if not labels or dataset.ids is None:
+    if not labels or dataset.ids is None or dataset.y is not None:
         return dataset
     first = next(iter(labels.values()))
     y = np.zeros((len(dataset.ids), *first.shape[1:]), dtype=first.dtype)

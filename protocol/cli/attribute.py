@@ -1,7 +1,9 @@
 """`protocol attribute`: divide lost recall among the code, the index and ties; find errors of a search engine."""
 
 import argparse
+import itertools
 from pathlib import Path
+from typing import Any
 
 from protocol.checks import ProtocolError, counted
 from protocol.cli._output import check_outputs, finish
@@ -10,31 +12,21 @@ from protocol.cli._progress import stages
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `protocol attribute`."""
-    from protocol.evaluation import Codes, Nearest, attribute
+    from protocol.evaluation import Codes, Nearest
+    from protocol.quantisers import attribute
 
-    codes = [arguments.query_codes, arguments.database_codes]
-    vectors = [arguments.query_vectors, arguments.database_vectors]
-    ids = (arguments.query_ids, arguments.database_ids)
-    files, distances = arguments.results, arguments.distances
-    check_outputs({"--json": arguments.json}, [*files, *distances, *codes, *vectors, *ids])
-    if arguments.distance is not None and not any(vectors):
-        raise ProtocolError("--distance needs --query-vectors and --database-vectors as well.")
-    if any(ids) and not all(ids):
-        raise ProtocolError("Ids need both --query-ids and --database-ids.")
-    if distances and len(distances) != len(files):
-        raise ProtocolError(
-            f"--distances: {counted(len(distances), 'file')} for {counted(len(files), 'file')} of --results."
-        )
-    names = [Path(file).stem for file in files]
-    names = names if len(set(names)) == len(names) else files
+    _check(arguments)
+    names = [Path(file).stem for file in arguments.results]
+    names = names if len(set(names)) == len(names) else arguments.results
     encoding = (arguments.n_bits, arguments.bit_order, arguments.binarize)
+    codes, vectors, ids = (_sides(arguments, kind) for kind in ("codes", "vectors", "ids"))
     with stages() as report:
         attribution = attribute(
-            dict(zip(names, files, strict=True)),
-            (Codes(codes[0], *encoding), Codes(codes[1], *encoding)) if any(codes) else None,
-            Nearest(vectors[0], vectors[1], distance=arguments.distance or "cosine") if any(vectors) else None,
-            distances=dict(zip(names, distances, strict=False)),
-            ids=ids if any(ids) else None,
+            dict(zip(names, arguments.results, strict=True)),
+            None if codes is None else (Codes(codes[0], *encoding), Codes(codes[1], *encoding)),
+            None if vectors is None else Nearest(*vectors, None, arguments.distance or "cosine"),
+            distances=dict(zip(names, arguments.distances, strict=False)),
+            ids=ids,
             k=arguments.neighbours,
             exact=arguments.exact,
             threads=arguments.threads,
@@ -42,3 +34,24 @@ def run(arguments: argparse.Namespace) -> int:
         )
     finish(attribution, arguments.json)
     return int(bool(attribution.faults))
+
+
+def _sides(arguments: argparse.Namespace, kind: str) -> tuple[Any, Any] | None:
+    """Return the files of queries and database; None if there is none."""
+    files = getattr(arguments, f"query_{kind}"), getattr(arguments, f"database_{kind}")
+    return None if files == (None, None) else files
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Check, before anything is computed, that the options fit together and the output can be written."""
+    results, distances = arguments.results, arguments.distances
+    sides = [_sides(arguments, kind) or () for kind in ("codes", "vectors", "ids")]
+    check_outputs({"--json": arguments.json}, [*results, *distances, *itertools.chain(*sides)])
+    if arguments.distance is not None and not sides[1]:
+        raise ProtocolError("--distance needs --query-vectors and --database-vectors as well.")
+    if None in sides[2]:
+        raise ProtocolError("Ids need both --query-ids and --database-ids.")
+    if distances and len(distances) != len(results):
+        raise ProtocolError(
+            f"--distances: {counted(len(distances), 'file')} for {counted(len(results), 'file')} of --results."
+        )

@@ -14,59 +14,53 @@ if TYPE_CHECKING:
 _LISTS = ("query", "database", "train", "validation_query", "validation_database")
 _EVIDENCE = ("features", "pairs", "known_pairs", "groups")
 _CODES = ("query_codes", "database_codes")
-_FILES = ("labels", "ids", *_EVIDENCE, *_CODES)
-_OPTIONS = ("labels", "ids", "protocol", "sizes", "against", "training_log", "pattern", "reported")
+_FILES = (*_LISTS, "labels", "ids", *_EVIDENCE, *_CODES, "against")
+_OPTIONS = (*_LISTS, "labels", "ids", "protocol", "sizes", "against", "training_log", "pattern", "reported")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `protocol audit`."""
     from protocol.auditing import Evidence, audit
 
-    files = {"--json": arguments.json, "--write-affected": arguments.write_affected}
-    check_outputs(files, _inputs(arguments))
-    _check_names(arguments)
     values = vars(arguments)
-    given = {name: values[name] for name in (*_EVIDENCE, "distance")}
-    evidence = Evidence(**given, **_codes(arguments))
-    options = {name: values[name] for name in (*_LISTS, *_OPTIONS)}
-    audited = audit(*arguments.splits, evidence=evidence, **options)
+    check_outputs({"--json": arguments.json, "--write-affected": arguments.write_affected}, _inputs(arguments))
+    _check(arguments)
+    evidence = Evidence(**{name: values[name] for name in (*_EVIDENCE, "distance")}, **_codes(arguments))
+    audited = audit(*arguments.splits, evidence=evidence, **{name: values[name] for name in _OPTIONS})
     if arguments.json:
         _write(arguments.json, f"{audited.to_json()}\n")
     if arguments.write_affected:
         _write(arguments.write_affected, _affected(audited))
-    if arguments.markdown:
-        show(audited.to_markdown())
-    else:
-        show(audited.to_text(why=arguments.why))
+    show(audited.to_markdown() if arguments.markdown else audited.to_text(why=arguments.why))
     if arguments.write_fixed:
         show(f"\n{audited.write_fixed(arguments.write_fixed, also=arguments.fix_also)}")
     return int(arguments.fail_on != "never" and audited.fails(arguments.fail_on))
 
 
+def _check(arguments: argparse.Namespace) -> None:
+    """Refuse empty names of files, and a folder for the fixed split that can't be written or has no split."""
+    from protocol.auditing.fixing import check_folder
+
+    for name in _FILES:
+        if getattr(arguments, name) == "":
+            raise ProtocolError(f"--{name.replace('_', '-')}: the name of the file is empty.")
+    if arguments.write_fixed and not (arguments.splits or arguments.query):
+        raise ProtocolError("--write-fixed needs a split: files of splits, or --query and --database.")
+    if arguments.write_fixed:
+        check_folder(arguments.write_fixed)
+
+
 def _codes(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the codes with their encoding; {} if neither is given."""
-    if not any(getattr(arguments, name) for name in (*_CODES, "n_bits", "binarize")):
-        return {}
     from protocol.evaluation import Codes
 
+    if not any(getattr(arguments, name) for name in (*_CODES, "n_bits", "binarize")):
+        return {}
     for name in _CODES:
         if getattr(arguments, name) is None:
             raise ProtocolError(f"--{name.replace('_', '-')} is missing. Codes of queries and database are needed.")
     encoding = (arguments.n_bits, arguments.bit_order, arguments.binarize)
     return {name: Codes(getattr(arguments, name), *encoding) for name in _CODES}
-
-
-def _check_names(arguments: argparse.Namespace) -> None:
-    """Refuse empty names of files, and a folder for the fixed split that can't be written or has no split."""
-    if arguments.write_fixed:
-        if not (arguments.splits or arguments.query):
-            raise ProtocolError("--write-fixed needs a split: files of splits, or --query and --database.")
-        from protocol.auditing.fixing import check_folder
-
-        check_folder(arguments.write_fixed)
-    for name in (*_FILES, *_LISTS, "against"):
-        if getattr(arguments, name) == "":
-            raise ProtocolError(f"--{name.replace('_', '-')}: the name of the file is empty.")
 
 
 def _write(path: Path, text: str) -> None:
@@ -90,7 +84,7 @@ def _affected(audited: "Audit") -> str:
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
     """Yield the files that the audit may read: those that options name, and the dataset of a pipeline's split."""
-    yield from (getattr(arguments, name) for name in (*_LISTS, *_FILES, "against"))
+    yield from (getattr(arguments, name) for name in _FILES)
     yield from arguments.training_log or ()
     for split in arguments.splits:
         yield split

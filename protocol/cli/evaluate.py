@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from protocol.evaluation import Evaluation, Judgments, Nearest, Relevant
     from protocol.evaluation.printed import Printed
 
-_OUTPUTS = ("json", "per_query", "pr_curves", "top_k_curves")
+_KINDS = ("per_query", "pr_curves", "top_k_curves")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol evaluate`."""
-    from protocol.evaluation import Codes, Relevant, bucket_search, evaluate
-    from protocol.evaluation.buckets import Tables
+    from protocol.evaluation import evaluate
+    from protocol.evaluation.buckets import Tables, searched
 
     for text in arguments.tables:
         Tables.parse(text)
@@ -27,35 +27,40 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.leave_one_out and arguments.tables:
         raise ProtocolError("--tables searches the complete database, so it can't be combined with --leave-one-out.")
     check_options(arguments, [*inputs, arguments.relevance, arguments.query_ids, arguments.database_ids])
-    vectors, relevant = nearest(arguments), relevance(arguments)
-    if vectors is not None and not any(inputs):
-        raise ProtocolError("--query-codes is missing. `protocol quantisation` computes codes from vectors.")
-    if not any((vectors, relevant, arguments.query_labels, arguments.database_labels)):
-        raise ProtocolError(
-            "No ground truth: pass --query-labels and --database-labels, --relevance, or --query-vectors and "
-            "--database-vectors."
-        )
-    if vectors is not None and relevant is not None:
-        raise ProtocolError("More than one ground truth: --relevance and --query-vectors. Choose one.")
+    truth = _truth(arguments)
     with stages() as report:
         evaluation = evaluate(
             *codes(arguments),
             query_labels=arguments.query_labels,
             database_labels=arguments.database_labels,
-            truth=relevant or vectors,
+            truth=truth,
             metrics=arguments.metrics,
             convention=arguments.convention,
-            spread=arguments.spread,
             leave_one_out=arguments.leave_one_out,
             threads=arguments.threads,
             progress=report,
         )
     others: list[Printed] = []
     if arguments.tables:
-        query, database = (Codes(side, evaluation.n_bits) for side in evaluation.codes[:2])
-        truth = Relevant(evaluation.truth.relevance)
-        others = [bucket_search(query, database, arguments.tables, truth=truth, convention=arguments.convention)]
+        relevance = evaluation.truth.relevance
+        others = [searched(evaluation.codes, relevance, arguments.tables, arguments.convention)]
     write(arguments, evaluation, others)
+
+
+def _truth(arguments: argparse.Namespace) -> "Judgments | Relevant | Nearest | None":
+    """Return the ground truth; None if it is labels."""
+    vectors, relevant = nearest(arguments), relevance(arguments)
+    labels = [arguments.query_labels, arguments.database_labels]
+    if vectors is not None and not any((arguments.query_codes, arguments.database_codes, *labels)):
+        raise ProtocolError("--query-codes is missing. `protocol quantisation` computes codes from vectors.")
+    if not any((vectors, relevant, *labels)):
+        raise ProtocolError(
+            "No ground truth: pass --query-labels and --database-labels, --relevance, or --query-vectors and "
+            "--database-vectors."
+        )
+    if vectors is not None and relevant is not None:
+        raise ProtocolError("More than one ground truth: --relevance and --query-vectors. Choose one.")
+    return relevant or vectors
 
 
 def relevance(arguments: argparse.Namespace) -> "Judgments | Relevant | None":
@@ -74,24 +79,19 @@ def check_options(arguments: argparse.Namespace, inputs: Sequence[str | None]) -
     """Check, before anything is computed, that the outputs can be written."""
     from protocol.evaluation.exclusion import rows_from
 
-    files = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in _OUTPUTS}
+    files = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in ("json", *_KINDS)}
     folder = arguments.trec
     trec = {f"--trec {name}": folder and folder / name for name in ("run", "qrels")}
     vectors = [arguments.query_vectors, arguments.database_vectors]
     check_outputs(files | trec, [*inputs, *vectors, arguments.exclude_queries])
-    _check_ranking(arguments)
+    is_hamming = one_of(arguments.ranking, RANKINGS, "--ranking") == "hamming"
+    for option in ("pr_curves", "tables", "trec"):
+        if not is_hamming and getattr(arguments, option, None) not in (None, []):
+            raise ProtocolError(f"--{option.replace('_', '-')} needs the distances of --ranking hamming.")
     if arguments.exclude_queries is not None:
         rows_from(arguments.exclude_queries)
     if folder is None and arguments.trec_depth is not None:
         raise ProtocolError("--trec-depth needs --trec DIR as well.")
-
-
-def _check_ranking(arguments: argparse.Namespace) -> None:
-    if one_of(arguments.ranking, RANKINGS, "--ranking") == "hamming":
-        return
-    for option in ("pr_curves", "tables", "trec"):
-        if getattr(arguments, option, None) not in (None, []):
-            raise ProtocolError(f"--{option.replace('_', '-')} needs the distances of --ranking hamming.")
 
 
 def codes(arguments: argparse.Namespace) -> tuple[Any, Any]:
@@ -128,21 +128,21 @@ def lists(arguments: argparse.Namespace) -> dict[str, str]:
 
 def write(arguments: argparse.Namespace, evaluation: "Evaluation", others: "Sequence[Printed]" = ()) -> None:
     """Write the files that were requested, and print the results."""
+    from protocol.evaluation.output import write_csv
+
     evaluation = evaluation.named(
         arguments.name, dataset=arguments.dataset, split=arguments.split, ground_truth=arguments.ground_truth
     )
     results = list(others)
     if arguments.exclude_queries is not None:
         results.insert(0, evaluation.without(arguments.exclude_queries))
+    if arguments.spread:
+        results.insert(0, evaluation.spread(threads=arguments.threads))
     if arguments.trec is not None:
         results.append(evaluation.to_trec(arguments.trec, arguments.trec_depth))
-    if arguments.per_query:
-        evaluation.write_per_query(arguments.per_query)
-    if arguments.pr_curves:
-        evaluation.write_pr_curves(arguments.pr_curves)
-    if arguments.top_k_curves:
-        evaluation.write_top_k_curves(arguments.top_k_curves)
+    files = {kind: getattr(arguments, kind) for kind in _KINDS if getattr(arguments, kind)}
+    for kind, file in files.items():
+        write_csv(evaluation, kind, file)
     if arguments.json:
-        files = {name: getattr(arguments, name) for name in _OUTPUTS if name != "json"}
         evaluation.write_json(arguments.json, *results, **files, lists=lists(arguments))
     show("\n\n".join(map(str, [evaluation, *results])))

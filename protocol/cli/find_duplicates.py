@@ -13,7 +13,7 @@ _OPTIONS = ("vectors", "query_ids", "database_ids", "most", "least", "threads")
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol find-duplicates`. Outputs are checked before minutes of comparing."""
-    from protocol.duplicates import contact_sheet, find_duplicates, image_files
+    from protocol.auditing.duplicates import contact_sheet, find_duplicates, image_files
 
     outputs = {"--csv": arguments.csv, "--sheet": arguments.sheet}
     inputs = [arguments.query, arguments.database, arguments.query_ids, arguments.database_ids]

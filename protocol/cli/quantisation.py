@@ -10,7 +10,7 @@ from protocol.cli.evaluate import check_options, codes, nearest, write
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol quantisation`."""
-    from protocol.evaluation import Quantisers, Rescoring, quantisation
+    from protocol.quantisers import Quantisers, Rescoring, quantisation
 
     train = arguments.train_vectors
     check_options(arguments, [arguments.query_codes, arguments.database_codes, train])
@@ -27,7 +27,6 @@ def run(arguments: argparse.Namespace) -> None:
             quantisers=Quantisers(arguments.quantiser, arguments.bytes, arguments.seed, train),
             metrics=arguments.metrics,
             convention=arguments.convention,
-            spread=arguments.spread,
             threads=arguments.threads,
             progress=report,
         )
@@ -36,8 +35,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _codes(arguments: argparse.Namespace) -> Any:
     """Return the codes in files, or the hasher that computes them from the vectors."""
-    from protocol.evaluation import Hashing
-    from protocol.evaluation.representations import parsed_options
+    from protocol.quantisers import Hashing
+    from protocol.quantisers.representations import parsed_options
 
     if arguments.query_codes is None and arguments.database_codes is None:
         if arguments.binarize is not None:

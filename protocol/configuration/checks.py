@@ -12,11 +12,11 @@ from protocol.checks import ProtocolError, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant, supervising
 from protocol.configuration.schema import at
 from protocol.datasets import redacted
-from protocol.evaluation import Quantisers
 from protocol.hashers.selection import points
 from protocol.inputs.lists import read_listings
 from protocol.inputs.validation import rows
 from protocol.metrics import keywords, needs
+from protocol.quantisers import Quantisers
 from protocol.splits import VALIDATION, check_classes, list_paths
 
 

@@ -5,13 +5,16 @@ from protocol.datasets._dataset import (
     LazyRows,
     blocks,
     check_statistics,
+    count_files,
+    file_state,
+    folder_state,
     load,
     numbered_ids,
     statistics,
     store,
+    user_paths,
 )
 from protocol.datasets._fetch import File, Place, fetch, redacted
-from protocol.datasets._user_paths import count_files, file_state, folder_state, user_paths
 
 __all__ = [
     "Data",

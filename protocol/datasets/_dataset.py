@@ -1,5 +1,7 @@
-"""The result of a dataset's loader, its blocks for writing to disk, and the check of its statistics."""
+"""The result of a dataset's loader, its blocks, the check of its statistics, and the user's files that it reads."""
 
+import hashlib
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
@@ -11,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from protocol import registry
 from protocol.checks import ProtocolError
+from protocol.inputs.arrays import path_of
 from protocol.inputs.validation import Sliceable, check_images, class_labels, rows
 from protocol.provenance.storage import Writer, decoded
 
@@ -103,17 +106,11 @@ class Data:
         if self.images is not None:
             check_images(self.images, n_items=n)
         for name, vectors in self.vectors.items():
-            shape, dtype = vectors.shape, vectors.dtype
-            if (dtype != np.float32 and dtype.kind not in "iu") or len(shape) != 2 or 0 in shape or shape[0] != n:
-                raise ProtocolError(
-                    f"vectors {name!r}: expected float32 or integers of shape (n, d) with one row per id, n = {n}, "
-                    f"got {dtype} of shape {shape}."
-                )
+            _check_vectors(vectors, n, f"vectors {name!r}")
         if self.labels is not None:
             self._check_labels(self.labels)
         for name, part in self.partitions.items():
-            if len(np.unique(rows(part, n, f"partition {name!r}"))) < len(part):
-                raise ProtocolError(f"partition {name!r}: a row occurs more than once.")
+            _check_partition(part, n, f"partition {name!r}")
 
     def _check_labels(self, labels: NDArray) -> None:
         class_labels(labels, len(self.ids))
@@ -130,6 +127,20 @@ class Data:
         """The images and vectors by their names in ``content.h5``."""
         images = {} if self.images is None else {"images": self.images}
         return images | {f"vectors/{name}": vectors for name, vectors in self.vectors.items()}
+
+
+def _check_vectors(vectors: Sliceable, n_items: int, name: str) -> None:
+    shape, dtype = vectors.shape, vectors.dtype
+    if (dtype != np.float32 and dtype.kind not in "iu") or len(shape) != 2 or 0 in shape or shape[0] != n_items:
+        raise ProtocolError(
+            f"{name}: expected float32 or integers of shape (n, d) with one row per id, n = {n_items}, got {dtype} of "
+            f"shape {shape}."
+        )
+
+
+def _check_partition(part: NDArray[np.int64], n_items: int, name: str) -> None:
+    if len(np.unique(rows(part, n_items, name))) < len(part):
+        raise ProtocolError(f"{name}: a row occurs more than once.")
 
 
 def store(file: Writer, name: str, array: Sliceable) -> None:
@@ -188,9 +199,9 @@ def load(name: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Da
 
 def check_statistics(name: str, data: Data, known: Mapping[str, Any]) -> None:
     """Raise ProtocolError, which lists all differences, if the data differ from the `known` statistics."""
-    found, differences = _found(data), []
+    actual, differences = _found(data), []
     for fact, expected in known.items():
-        value = found.get(fact)
+        value = actual.get(fact)
         if expected != (round(value, 2) if isinstance(expected, float) and value is not None else value):
             differences.append(f"{fact}: expected {expected}, got {value}")
     if differences:
@@ -202,7 +213,7 @@ def check_statistics(name: str, data: Data, known: Mapping[str, Any]) -> None:
 
 def _found(data: Data) -> dict[str, Any]:
     """Return the statistics of data; ``per_class`` only if all classes have the same number of items."""
-    found: dict[str, Any] = {
+    actual: dict[str, Any] = {
         "n": len(data.ids),
         "classes": len(data.class_names),
         "dimensions": {name: vectors.shape[1] for name, vectors in data.vectors.items()},
@@ -211,11 +222,121 @@ def _found(data: Data) -> dict[str, Any]:
         "arrays": tuple(data.arrays),
     }
     if data.images is not None:
-        found["image_shape"] = tuple(data.images.shape[1:])
+        actual["image_shape"] = tuple(data.images.shape[1:])
     if data.labels is not None:
         is_matrix = data.labels.ndim == 2
-        counts = data.labels.sum(axis=0) if is_matrix else np.bincount(data.labels, minlength=found["classes"])
+        counts = data.labels.sum(axis=0) if is_matrix else np.bincount(data.labels, minlength=actual["classes"])
         sizes = sorted(set(counts.tolist()))
-        found["per_class"] = sizes[0] if len(sizes) == 1 else sizes
-        found["labels_per_item"] = float(counts.sum() / len(data.ids))
-    return found
+        actual["per_class"] = sizes[0] if len(sizes) == 1 else sizes
+        actual["labels_per_item"] = float(counts.sum() / len(data.ids))
+    return actual
+
+
+# Files and folders of the user
+
+
+def user_paths(name: str, options: Mapping[str, Any]) -> tuple[list[Path], list[Path]]:
+    """Return the user's files and folders that a dataset's options name.
+
+    Parameters
+    ----------
+    name : str
+        The dataset. Its registration lists these options under ``user_files`` and ``user_folders``. An option that is
+        None is skipped unless it is also listed under ``required``. The option of a file may name an array in it, as in
+        ``F.npz:key``.
+    options : mapping
+        All its options. Relative paths are relative to the working directory.
+
+    Raises
+    ------
+    ProtocolError
+        If a path does not exist or is of another type, a required option is None, or all of them are.
+    """
+    record, where = registry.DATASETS.entry(name), f"dataset_options of {name!r}"
+    for alternatives in (*([option] for option in record.required), [*record.user_folders, *record.user_files]):
+        if alternatives and not any(map(options.__getitem__, alternatives)):
+            remedy = " or ".join(f"{{{option}: PATH}}" for option in alternatives)
+            raise ProtocolError(f"{where}: {' or '.join(alternatives)} is missing. Add {remedy}.")
+    files, folders = (
+        [_user_path(options[option], kind, f"{where}: {option}") for option in named if options[option] is not None]
+        for kind, named in (("file", record.user_files), ("folder", record.user_folders))
+    )
+    return files, folders
+
+
+def _user_path(value: Any, kind: str, where: str) -> Path:
+    """Return the path of an existing file or folder."""
+    if not isinstance(value, str) or not value:
+        raise ProtocolError(f"{where}: expected the path of a {kind}, got {value!r}.")
+    path = path_of(value)
+    if not (path.is_file() if kind == "file" else path.is_dir()):
+        problem = f"not a {kind}" if path.exists() else f"no such {kind}"
+        raise ProtocolError(f"{where}: {value}: {problem} (looked in {Path.cwd()}).")
+    return path
+
+
+def file_state(path: str | Path) -> list[int]:
+    """Return the inode, size, modification time and status-change time of a file without opening it.
+
+    The modification time alone is not enough: tools that copy files restore it, and so can an editor. No tool restores
+    the status-change time.
+    """
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        status = os.lstat(path)  # of a broken link
+    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+
+
+def folder_state(folder: str | Path) -> str:
+    """Return a digest of the names and states (`file_state`) of all files below a folder without opening them.
+
+    This takes 0.7 s for 130,000 files, mostly for a ``stat`` of each file. Without states, files that were
+    overwritten in place would go unnoticed.
+
+    Raises
+    ------
+    ProtocolError
+        If a folder can't be listed.
+    """
+    content = hashlib.sha256()
+    for path, files in listings(folder):
+        states = ([name, *file_state(os.path.join(path, name))] for name in sorted(files))
+        lines = "".join("\0".join(map(str, [*state, ""])) for state in states)
+        content.update(f"{os.path.relpath(path, folder)}\0{len(files)}\0{lines}".encode("utf-8", "surrogateescape"))
+    return content.hexdigest()[:16]
+
+
+def count_files(folder: str | Path, *, at_most: int = 1_000_000) -> int:
+    """Return the number of files below a folder, up to `at_most`. Listing takes 0.1 s for 130,000 files."""
+    count = 0
+    for _, files in listings(folder):
+        count += len(files)
+        if count >= at_most:
+            return at_most
+    return count
+
+
+def listings(folder: str | Path, *, refuse_cycles: bool = False) -> Iterator[tuple[str, list[str]]]:
+    """Yield a folder and each folder below it, with the names of its files; links are followed, but none twice.
+
+    Hidden files and folders, whose names begin with a dot, are skipped: ``.git``, ``.ipynb_checkpoints``, ``._a.png``.
+
+    Raises
+    ------
+    ProtocolError
+        If a folder can't be listed, or, with `refuse_cycles`, a link leads to a folder a second time.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise ProtocolError(f"{error.filename}: the folder can't be read: {error.strerror}.") from error
+
+    seen = set()
+    for path, folders, files in os.walk(folder, followlinks=True, onerror=refuse):
+        real = os.path.realpath(path)
+        if real in seen and refuse_cycles:
+            raise ProtocolError(f"{path}: a link to {real}, which is in the dataset already. Remove the link.")
+        folders[:] = sorted(name for name in folders if not name.startswith(".")) if real not in seen else []
+        if real not in seen:
+            yield path, [name for name in files if not name.startswith(".")]
+        seen.add(real)

@@ -172,16 +172,21 @@ def _first_good(file: File, place: Place, expected: str | None) -> tuple[str, st
                 with _Bounded(temporary, "wb") as output:
                     output.most = size or _MOST_BYTES
                     _transfer(source, output, known=expected is not None or size is not None)
-                sha256, n_bytes = file_sha256(temporary), temporary.stat().st_size
-                if size not in (None, n_bytes) or expected not in (None, sha256):
-                    wanted = [f"{size:,} bytes"] if size is not None else []
-                    wanted += [f"sha256 {expected}"] if expected else []
-                    raise _RefusedError(f"expected {' and '.join(wanted)}, got sha256 {sha256} ({n_bytes:,} bytes)")
+                sha256 = _checked_sha256(temporary, size, expected)
             return shown, sha256
         except _RefusedError as error:
             tried.append(f"{shown}: {error}")
     problem = f"the download failed: {'; '.join(tried)}" if tried else "there is no source to download it from"
     raise ProtocolError(f"{file.name}: {'offline: ' * place.offline}{problem}. {_instruction(file, place, expected)}")
+
+
+def _checked_sha256(path: Path, size: int | None, expected: str | None) -> str:
+    """Return the sha256 of a file; raise _RefusedError if it has another size or sha256."""
+    sha256, n_bytes = file_sha256(path), path.stat().st_size
+    if size in (None, n_bytes) and expected in (None, sha256):
+        return sha256
+    facts = " and ".join(filter(None, ["" if size is None else f"{size:,} bytes", expected and f"sha256 {expected}"]))
+    raise _RefusedError(f"expected {facts}, got sha256 {sha256} ({n_bytes:,} bytes)")
 
 
 class _Bounded(io.FileIO):

@@ -18,25 +18,16 @@ from protocol.registry import DatasetRecord
 
 def _statistics(features: str | None, labels: str | None, ids: str | None) -> dict[str, Any]:
     """Return what is known from the options, from the features' header if there is one, and from labels and ids."""
-    known: dict[str, Any] = {"arrays": ("vectors/features",)}
-    if labels is None:
-        known["labelled"] = False
+    known: dict[str, Any] = {"arrays": ("vectors/features",)} | ({"labelled": False} if labels is None else {})
     shape = array_shape(features) if features is not None else None
     if shape is not None and len(shape) == 2:
         known |= {"n": shape[0], "dimensions": {"features": shape[1]}}
     n_items = None if features is None else known.get("n", row_count(features))
     if n_items is not None:
-        listed = None if ids is None else _ids(ids)
-        if listed is not None:
-            _check_count(ids, "ids", len(listed), n_items)
+        names = _ids(ids, n_items)
         if labels is not None:
-            _labels(labels, listed, n_items)
+            _labels(labels, names, n_items)
     return known
-
-
-def _check_count(file: str | None, kind: str, found: int | None, n_items: int | None) -> None:
-    if found != n_items:
-        raise ProtocolError(f"{file}: {found:,} {kind} for {n_items:,} items.")
 
 
 def _features(file: str) -> Sliceable:
@@ -57,8 +48,13 @@ def _labels(file: str, ids: NDArray | None, n_items: int) -> tuple[NDArray, tupl
     return codes.astype(np.int64), names or tuple(str(number) for number in classes)
 
 
-def _ids(file: str) -> NDArray[np.str_]:
-    return read_listings({"ids": file}, has_ids=True, form="id")["ids"].items.astype(np.str_)
+def _ids(file: str | None, n_items: int) -> NDArray[np.str_] | None:
+    if file is None:
+        return None
+    ids = read_listings({"ids": file}, has_ids=True, form="id")["ids"].items.astype(np.str_)
+    if len(ids) != n_items:
+        raise ProtocolError(f"{file}: {len(ids):,} ids for {n_items:,} items.")
+    return ids
 
 
 @DatasetRecord(
@@ -110,8 +106,6 @@ def load(
     if features is None:
         raise ProtocolError("dataset_options of 'arrays': features is missing. Add {features: FILE}.")
     vectors = _features(features)
-    listed = None if ids is None else _ids(ids)
-    names = numbered_ids(len(vectors)) if listed is None else listed
-    _check_count(ids, "ids", len(names), len(vectors))
-    of_items, class_names = (None, ()) if labels is None else _labels(labels, listed, len(vectors))
-    return Data(names, of_items, class_names, vectors={"features": vectors})
+    names = _ids(ids, len(vectors))
+    y, class_names = (None, ()) if labels is None else _labels(labels, names, len(vectors))
+    return Data(numbered_ids(len(vectors)) if names is None else names, y, class_names, vectors={"features": vectors})

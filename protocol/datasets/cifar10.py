@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from protocol.datasets import Data, File
-from protocol.datasets._cifar import read_archive
+from protocol.datasets._archives import read_archive
 from protocol.registry import DatasetRecord
 
 ARCHIVE = "cifar-10-binary.tar.gz"

@@ -8,7 +8,7 @@ import numpy as np
 
 from protocol.checks import one_of
 from protocol.datasets import Data, File
-from protocol.datasets._cifar import read_archive
+from protocol.datasets._archives import read_archive
 from protocol.registry import DatasetRecord
 
 ARCHIVE = "cifar-100-binary.tar.gz"

@@ -1,17 +1,125 @@
 """Your own images: a folder with a subfolder for each class, in any common format."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, counted
-from protocol.datasets import Data
-from protocol.datasets._image_files import check_images, files_below, image_rows, squares_of
-from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS
+from protocol.checks import ProtocolError, counted, integer
+from protocol.datasets import Data, LazyRows
+from protocol.datasets._dataset import listings
+from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS, looks_complete, read_image, square
 from protocol.registry import DatasetRecord
+
+_MOST_NAMES = 10
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""In a name, bytes that are not UTF-8."""
+
+
+def squares_of(image_size: int) -> tuple[int, int, int]:
+    """Return the shape of a colour image with sides of `image_size` pixels, which must be at least 1."""
+    side = integer(image_size, "image_size")
+    return (side, side, 3)
+
+
+def image_rows(paths: Sequence[Path], image_size: int) -> LazyRows:
+    """Return image files as rows of square colour images, which are read on demand.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        One file per row.
+    image_size : int
+        Side of the central square in pixels, at least 1.
+
+    Returns
+    -------
+    LazyRows of uint8, shape (n, image_size, image_size, 3)
+
+    Raises
+    ------
+    ProtocolError
+        If `image_size` is less than 1; or, when rows are read, if a file is not a complete image. The message lists
+        all such files from this row on.
+    """
+    shape = squares_of(image_size)
+
+    def read(start: int, stop: int) -> NDArray[np.uint8]:
+        images = np.empty((stop - start, *shape), dtype=np.uint8)
+        for image, path in zip(images, paths[start:stop], strict=True):
+            try:
+                image[...] = square(read_image(path), image_size)
+            except ProtocolError:
+                check_images(paths[start:], thorough=True)
+                raise
+        return images
+
+    return LazyRows((len(paths), *shape), np.uint8, read)
+
+
+def check_images(paths: Sequence[Path], *, thorough: bool = False) -> None:
+    """Raise ProtocolError with all files that are not images, by their kind.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+    thorough : bool, default=False
+        Whether to decode all images, instead of only those that do not begin and end like a JPEG or PNG image.
+    """
+    kinds: dict[str, list[Path]] = {}
+    for path in paths:
+        if problem := _problem(path, thorough):
+            kinds.setdefault(problem, []).append(path)
+    if not kinds:
+        return
+    known = f"Supported are {', '.join(sorted(EXTENSIONS))}. " if "not supported" in " ".join(kinds) else ""
+    n_bad = sum(map(len, kinds.values()))
+    if n_bad == 1:
+        ((problem, (path,)),) = kinds.items()
+        raise ProtocolError(f"{path}: {problem}. {known}Convert or remove it.")
+    folder = os.path.commonpath([path.parent for path in paths])
+    parts = []
+    for problem, bad in kinds.items():
+        names = ", ".join(path.relative_to(folder).as_posix() for path in bad[:_MOST_NAMES])
+        more = f" and {len(bad) - _MOST_NAMES:,} more" if len(bad) > _MOST_NAMES else ""
+        parts.append(f"{names}{more} ({problem})")
+    raise ProtocolError(f"{folder}: {n_bad:,} images can't be used: {'; '.join(parts)}. {known}Convert or remove them.")
+
+
+def _problem(path: Path, thorough: bool) -> str:
+    """Return why a file can't be used as an image; empty if it can."""
+    suffix = path.suffix.lower()
+    if suffix in OTHER_EXTENSIONS:
+        return f"{suffix[1:].upper()} files are not supported"
+    try:
+        if thorough or not path.is_file() or not looks_complete(path):
+            read_image(path)
+    except ProtocolError as error:
+        return str(error).removeprefix(f"{path}: ").rstrip(".")
+    except OSError as error:
+        return f"can't be read ({error.strerror})"
+    return ""
+
+
+def files_below(folder: str | Path) -> list[str]:
+    """Return the files below a folder, following links, except hidden ones: their relative paths with ``/``, sorted.
+
+    Raises
+    ------
+    ProtocolError
+        If a folder can't be listed or is found twice because of a link, or a name is not valid text.
+    """
+    names = []
+    for path, files in listings(folder, refuse_cycles=True):
+        names += [(Path(path) / name).relative_to(folder).as_posix() for name in files]
+    broken = next((name for name in names if _SURROGATE.search(name)), None)
+    if broken is not None:
+        raise ProtocolError(f"{folder}: the file name {broken!a} is not UTF-8. Rename the file.")
+    return sorted(names)
 
 
 def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
@@ -79,17 +187,13 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
         not complete images of a supported format (all are listed); when rows are read, if an image is damaged inside.
     """
     if folder is None:
-        raise ProtocolError(
-            "dataset_options of 'image_folder': folder is missing, the folder of the images. Add {folder: PATH}."
-        )
+        raise ProtocolError("dataset_options of 'image_folder': folder is missing. Add {folder: PATH}.")
     files = files_below(folder)
     images = _images(folder, files)
     classes = sorted({name.partition("/")[0] for name in images if "/" in name})
     outside = next((name for name in images if "/" not in name), None)
     if classes and outside is not None:
-        raise ProtocolError(
-            f"{folder}: the image {outside} is next to the subfolders. Move it to the subfolder of its class."
-        )
+        raise ProtocolError(f"{folder}: the image {outside} is in no subfolder. Move it to that of its class.")
     paths_of_images = [Path(folder, name) for name in images]
     check_images(paths_of_images)
     code = {name: number for number, name in enumerate(classes)}

@@ -9,7 +9,7 @@ import numpy as np
 
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, File
-from protocol.datasets._image_files import image_rows, squares_of
+from protocol.datasets.image_folder import image_rows, squares_of
 from protocol.inputs.text import lines
 from protocol.registry import DatasetRecord
 
@@ -102,9 +102,7 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
         If no folder is given, a list is damaged, or an image is missing or damaged.
     """
     if folder is None:
-        raise ProtocolError(
-            "dataset_options of 'imagenet100': folder is missing, the folder of the images. Add {folder: PATH}."
-        )
+        raise ProtocolError("dataset_options of 'imagenet100': folder is missing. Add {folder: PATH}.")
     lists = {part: _read_list(Path(paths[f"{part}.txt"])) for part in PARTS}
     images = {image: label for part in PARTS for image, label in lists[part].items()}
     rows = {image: row for row, image in enumerate(images)}

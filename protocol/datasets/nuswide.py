@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, File, LazyRows
-from protocol.inputs.archives import members
+from protocol.datasets._archives import members
 from protocol.inputs.arrays import read_integers
 from protocol.registry import DatasetRecord
 
@@ -30,15 +30,13 @@ def _statistics(concepts: int) -> dict[str, Any]:
 
 def _check_concepts(concepts: int) -> None:
     if concepts not in _ITEMS:
-        raise ProtocolError(
-            f"concepts: expected {N_CONCEPTS} (all), or 21 or 10 (the most frequent), got {concepts!r}."
-        )
+        raise ProtocolError(f"concepts must be {N_CONCEPTS}, or the 21 or 10 most frequent, got {concepts!r}.")
 
 
 def _lines(path: Path, *names: str) -> dict[str, list[bytes]]:
     """Return the lines of text files in an archive, without trailing blanks and without empty lines."""
-    with members(path, names) as found:
-        texts = {name: stream.read() for name, stream in found}
+    with members(path, names) as archive:
+        texts = {name: stream.read() for name, stream in archive}
     return {name: [line.strip() for line in text.splitlines() if line.strip()] for name, text in texts.items()}
 
 
@@ -134,15 +132,15 @@ def load(paths: Mapping[str, Path], *, concepts: int = N_CONCEPTS) -> Data:
         raise ProtocolError(f"{paths[CONCEPTS]}: {len(concept_names):,} lines for {N_CONCEPTS} concepts.")
     labels = _labels(paths[LABELS], concept_names, len(names))
     # The sort is stable: among equally frequent concepts, the first in the list is selected.
-    chosen = np.sort(np.argsort(-labels.sum(axis=0), kind="stable")[:concepts])
-    keep = np.flatnonzero(labels[:, chosen].any(axis=1) | (concepts == N_CONCEPTS))
+    most_frequent = np.sort(np.argsort(-labels.sum(axis=0), kind="stable")[:concepts])
+    keep = np.flatnonzero(labels[:, most_frequent].any(axis=1) | (concepts == N_CONCEPTS))
     words = read_integers(paths[WORDS], np.int16)
     if len(words) != len(names):
         raise ProtocolError(f"{paths[WORDS]}: {len(words):,} lines for {len(names):,} images.")
     photos = [name.rpartition("/")[2].rpartition("_")[2].partition(".")[0] for name in names]
     return Data(
         np.array(names)[keep],
-        labels[np.ix_(keep, chosen)],
-        tuple(concept_names[column] for column in chosen),
+        labels[np.ix_(keep, most_frequent)],
+        tuple(concept_names[column] for column in most_frequent),
         vectors={"bow": words[keep], "tags": _tags(paths[TAGS], photos, keep)},
     )

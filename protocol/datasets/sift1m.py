@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, File
-from protocol.inputs.archives import members
-from protocol.inputs.fvecs import read_blocks
+from protocol.datasets._archives import members
+from protocol.inputs.formats import read_blocks
 from protocol.registry import DatasetRecord
 
 ARCHIVE = "sift.tar.gz"
@@ -23,9 +23,7 @@ def _bytes(stream: IO[bytes], name: str) -> Iterator[NDArray[np.uint8]]:
     for block in read_blocks(stream, name):
         fits = (block >= 0) & (block <= _LARGEST) & (np.trunc(block) == block)
         if not fits.all():
-            raise ProtocolError(
-                f"{name}: expected SIFT descriptors, integers from 0 to {_LARGEST}, got {block[~fits][0]}."
-            )
+            raise ProtocolError(f"{name}: expected integers from 0 to {_LARGEST}, got {block[~fits][0]}.")
         yield block.astype(np.uint8)
 
 
@@ -75,16 +73,16 @@ def load(paths: Mapping[str, Path]) -> Data:
     ground truths.
     """
     names = {f"sift_{part}.fvecs": part for part in PARTS}
-    found: dict[str, NDArray[np.uint8]] = {}
+    vectors: dict[str, NDArray[np.uint8]] = {}
     with members(paths[ARCHIVE], names) as streams:
         for name, stream in streams:
-            found[names[name]] = np.concatenate(list(_bytes(stream, f"{paths[ARCHIVE]}: {name}")))
-    widths = {part: found[part].shape[1] for part in PARTS}
+            vectors[names[name]] = np.concatenate(list(_bytes(stream, f"{paths[ARCHIVE]}: {name}")))
+    widths = {part: vectors[part].shape[1] for part in PARTS}
     if len(set(widths.values())) > 1:
         raise ProtocolError(f"{paths[ARCHIVE]}: the dimensions of its files differ: {widths}.")
-    bounds = np.cumsum([0, *(len(found[part]) for part in PARTS)])
+    bounds = np.cumsum([0, *(len(vectors[part]) for part in PARTS)])
     return Data(
-        np.array([f"{part}/{row:07d}" for part in PARTS for row in range(len(found[part]))]),
-        vectors={"sift": np.concatenate([found.pop(part) for part in PARTS])},
+        np.array([f"{part}/{row:07d}" for part in PARTS for row in range(len(vectors[part]))]),
+        vectors={"sift": np.concatenate([vectors.pop(part) for part in PARTS])},
         partitions={part: np.arange(*bounds[i : i + 2]) for i, part in enumerate(PARTS)},
     )

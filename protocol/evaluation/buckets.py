@@ -9,11 +9,12 @@ import numpy as np
 
 from protocol import counting, metrics
 from protocol.checks import ProtocolError
-from protocol.evaluation.code_pairs import read_codes
+from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.conventions import find
 from protocol.evaluation.ground_truth import Truth, ground_truth, only_truth
 from protocol.evaluation.printed import Printed, shown
 from protocol.scores.tables import Table
+from protocol.truth.relevance import Relevance
 
 _METRICS = {"precision[micro]": "precision@r0[micro]", "recall[micro]": "recall@r0[micro]", "F1[micro]": "F1@r0[micro]"}
 
@@ -118,12 +119,17 @@ def bucket_search(
     >>> bucket_search([[0, 0]], [[0, 0], [0, 1], [1, 1]], "1x2", query_labels=[7], database_labels=[7, 8, 7]).scores
     {'1x2': {'precision[micro]': 0.5, 'recall[micro]': 0.5, 'F1[micro]': 0.5}}
     """
-    undefined = find(convention).undefined("precision@rR[micro]")
     codes = read_codes(query_codes, database_codes)
+    truth = only_truth(query_labels, database_labels, truth)
+    return searched(codes, ground_truth(truth, *codes.sizes, threads=threads).relevance, tables, convention)
+
+
+def searched(codes: CodePair, relevance: Relevance, tables: str | Sequence[str], convention: str) -> BucketSearches:
+    """Score a search of codes and a ground truth that were read, as `bucket_search`."""
+    undefined = find(convention).undefined("precision@rR[micro]")
     if codes.ranking != "hamming":
         raise ProtocolError("tables needs binary codes of the queries, not real-valued outputs.")
     kinds = {text: Tables.parse(text, codes.n_bits) for text in ([tables] if isinstance(tables, str) else tables)}
-    relevance = ground_truth(only_truth(query_labels, database_labels, truth), *codes.sizes, threads=threads).relevance
     scores = {}
     for text, kind in kinds.items():
         counts = counting.bucket_search(codes.query, codes.database, codes.n_bits, relevance, **kind._asdict())

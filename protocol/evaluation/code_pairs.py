@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,9 +11,9 @@ from numpy.typing import NDArray
 
 from protocol import checks, codes
 from protocol.checks import ProtocolError
-from protocol.inputs.arrays import is_integer
+from protocol.inputs.arrays import is_file, matrix_from, named, numbers_from
 from protocol.inputs.code_strings import bits_of_integers, bits_of_strings
-from protocol.inputs.conversion import is_file, matrix_from, named, numbers_from
+from protocol.inputs.validation import is_integer
 from protocol.provenance.storage import array_digest
 
 BIT_ORDERS = ("little", "big", "big-128")
@@ -20,6 +21,7 @@ BINARIZE = ("sign", "median")
 _SURE = 64
 """If at least this many bytes are all 0 or 255, they are a mask and not packed codes."""
 _ROLES = ("query codes", "database codes")
+_ENCODING = ("n_bits", "bit_order", "binarize")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +48,7 @@ class Codes:
     Raises
     ------
     ProtocolError
-        If an option is unknown.
+        If an option is unknown, or `n_bits` is below 1.
     """
 
     values: Any
@@ -58,6 +60,8 @@ class Codes:
         checks.one_of(self.bit_order, BIT_ORDERS, "bit_order")
         if self.binarize is not None:
             checks.one_of(self.binarize, BINARIZE, "binarize")
+        if self.n_bits is not None:
+            checks.integer(self.n_bits, "n_bits")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +91,8 @@ class CodePair(NamedTuple):
     """One of `protocol.scores.metadata.RANKINGS`."""
     binarize: str | None = None
     """How real values were binarised; None if codes were given."""
+    files: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    """The file of each side that is one, with its encoding, as ``query_codes`` and ``database_codes``."""
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -129,42 +135,43 @@ def read_codes(query: Any, database: Any) -> CodePair:
     (array([[1]], dtype=uint8), array([[ 0.1, -0.1]]))
     """
     is_real = isinstance(query, Outputs)
-    query, database = _encoded(query, database)
-    if not is_real and database.binarize is None:
-        query, database = _written((query, database), _ROLES)
-        of_query, n_bits = _packed(query, "query codes")
-        of_database, database_bits = _packed(database, "database codes")
-        _check_lengths((len(of_query), n_bits), (len(of_database), database_bits), query, database)
-        return CodePair(of_query, of_database, n_bits)
+    sides = _encoded(query, database)
+    files = {
+        role.replace(" ", "_"): {"file": str(side.values)} | {key: vars(side)[key] for key in _ENCODING}
+        for role, side in zip(_ROLES, sides, strict=True)
+        if is_file(side.values)
+    }
+    if is_real or sides[1].binarize is not None:
+        pair = _from_outputs(*sides, is_real)
+    else:
+        written = _written(sides, _ROLES)
+        (of_query, n_bits), (of_database, database_bits) = map(_packed, written, _ROLES)
+        _check_lengths([(len(of_query), n_bits), (len(of_database), database_bits)], written)
+        pair = CodePair(of_query, of_database, n_bits)
+    return pair._replace(files=files)
+
+
+def _from_outputs(query: Codes, database: Codes, is_asymmetric: bool) -> CodePair:
+    """Return codes from real values: of both sides by their thresholds, or those of the queries as they are."""
     if database.binarize is None:
         of_database, n_bits = _packed(database, "database codes")
         outputs, thresholds = _real_values(replace(query, n_bits=None), "query codes"), np.zeros(n_bits)
-        _check_lengths(outputs.shape, (len(of_database), n_bits), query, database)
+        _check_lengths([outputs.shape, (len(of_database), n_bits)], (query, database))
     else:
         outputs, items = _real_values(query, "query codes"), _real_values(database, "database codes")
-        n_bits = items.shape[1]
-        _check_lengths(outputs.shape, items.shape, query, database)
-        thresholds = np.zeros(n_bits)
+        _check_lengths([outputs.shape, items.shape], (query, database))
+        n_bits, thresholds = items.shape[1], np.zeros(items.shape[1])
         if database.binarize == "median":  # of single columns, because a copy in float64 would be large
             thresholds = np.array([np.median(column.astype(np.float64)) for column in items.T])
         of_database = codes.pack(items > thresholds)
-    if not is_real:
-        return CodePair(codes.pack(outputs > thresholds), of_database, n_bits, binarize=database.binarize)
+    if not is_asymmetric:
+        return CodePair(codes.pack(outputs > thresholds), of_database, n_bits, "hamming", database.binarize)
     if outputs.dtype == bool or np.isin(outputs, (0, 1)).all():
         raise ProtocolError(
             f"{named(query.values, 'query codes')}: the asymmetric ranking needs real values, but all are 0 or 1. "
             "Codes of -1 and +1 would give the Hamming ranking."
         )
     return CodePair(outputs.astype(np.float64) - thresholds, of_database, n_bits, "asymmetric", database.binarize)
-
-
-def sources(query: Any, database: Any) -> dict[str, dict[str, Any]]:
-    """Return the file of each side that is one, with its encoding, for the record of a result."""
-    return {
-        f"{role}_codes": {"file": str(side.values)} | {name: vars(side)[name] for name in list(vars(side))[1:]}
-        for role, side in zip(("query", "database"), _encoded(query, database), strict=True)
-        if is_file(side.values)
-    }
 
 
 def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.uint8], int]:
@@ -221,32 +228,34 @@ def _written(sides: Sequence[Codes], roles: Sequence[str]) -> list[Codes]:
 
 def _packed(side: Codes, role: str) -> tuple[NDArray[np.uint8], int]:
     """Return codes in packed form, and the code length."""
-    n_bits, bit_order, name = side.n_bits, side.bit_order, named(side.values, role)
+    n_bits, name = side.n_bits, named(side.values, role)
     array = numbers_from(side.values, role)
-    if n_bits is not None:
-        checks.integer(n_bits, "n_bits")
     if array.dtype.kind == "f" and is_integer(array).all():
         array = array.astype(np.int64)  # integers of MATLAB
-    is_column = array.ndim == 2 and array.shape[1] == 1 and n_bits is not None and n_bits > 8
-    if array.dtype.kind in "iu" and array.size and (array.ndim == 1 or is_column):
+    if _is_one_integer_per_item(array, n_bits):
         return codes.pack(bits_of_integers(array.ravel(), n_bits, name)), int(n_bits or 0)
     array = matrix_from(array, name, "n_bits")
-    if n_bits is None:
-        if bit_order == "big-128":
-            raise ProtocolError(f"{name}: packed codes need n_bits as well.")
-        return codes.pack(_bits(array, name)), array.shape[1]
-    if _is_packed(array, n_bits, bit_order):
-        packed = _bytes(array, name, bit_order)
-        if packed.size >= _SURE and packed.min() < packed.max() and np.isin(packed, (0, 255)).all():
-            raise ProtocolError(f"{name}: all packed values are 0 or 255, as in a mask. Pass codes > 0.")
-        codes.check(packed, n_bits, name)
-        return packed, n_bits
-    if array.shape[1] != n_bits or bit_order == "big-128":
+    if n_bits is not None and _is_packed(array, n_bits, side.bit_order):
+        return _bytes(array, n_bits, name, side.bit_order), n_bits
+    _check_columns(array, n_bits, name, side.bit_order)
+    return codes.pack(_bits(array, name)), array.shape[1]
+
+
+def _check_columns(array: NDArray, n_bits: int | None, name: str, bit_order: str) -> None:
+    """Raise ProtocolError unless codes that are not packed have a column for each bit."""
+    if n_bits is None and bit_order == "big-128":
+        raise ProtocolError(f"{name}: packed codes need n_bits as well.")
+    if n_bits is not None and (array.shape[1] != n_bits or bit_order == "big-128"):
         raise ProtocolError(
             f"{name}: {checks.counted(array.shape[1], 'column')} of {array.dtype}, but n_bits={n_bits} needs "
             f"{checks.counted(n_bits, 'column')} of bits, or {-(-n_bits // 8)} of packed integers."
         )
-    return codes.pack(_bits(array, name)), n_bits
+
+
+def _is_one_integer_per_item(array: NDArray, n_bits: int | None) -> bool:
+    """Return whether each item is one integer; a column of codes of at most 8 bits may be packed bytes or bits."""
+    is_column = array.ndim == 2 and array.shape[1] == 1 and n_bits is not None and n_bits > 8
+    return array.dtype.kind in "iu" and array.size > 0 and (array.ndim == 1 or is_column)
 
 
 def _check_finite(array: NDArray, name: str) -> None:
@@ -255,9 +264,9 @@ def _check_finite(array: NDArray, name: str) -> None:
         raise ProtocolError(f"{name}: expected finite numbers, got NaN or infinity, first in row {row}.")
 
 
-def _check_lengths(query: Sequence[int], database: Sequence[int], *sides: Codes) -> None:
+def _check_lengths(shapes: Sequence[Sequence[int]], sides: Sequence[Codes]) -> None:
     """Raise ProtocolError if the codes of queries and database, whose shapes are given, differ in length."""
-    (n_queries, n_bits), (n_database, database_bits) = query, database
+    (n_queries, n_bits), (n_database, database_bits) = shapes
     if database_bits == n_bits:
         return
     names = [named(side.values, role) for side, role in zip(sides, _ROLES, strict=True)]
@@ -276,27 +285,34 @@ def _is_packed(array: NDArray, n_bits: int, bit_order: str) -> bool:
     return n_bits > 1 or bit_order == "big-128" or bool(array.max() > 1)
 
 
-def _bytes(array: NDArray, name: str, bit_order: str) -> NDArray[np.uint8]:
+def _bytes(array: NDArray, n_bits: int, name: str, bit_order: str) -> NDArray[np.uint8]:
     """Return packed integers as bytes whose first bit has weight 1."""
     lowest = -128 if bit_order == "big-128" else 0
-    if lowest == 0 and (array.dtype == np.int8 or -128 <= array.min() < 0):
+    _check_range(array, lowest, name)
+    if lowest or array.dtype != np.uint8:
+        array = (array.astype(np.int16) - lowest).astype(np.uint8)
+    if array.size >= _SURE and array.min() < array.max() and np.isin(array, (0, 255)).all():
+        raise ProtocolError(f"{name}: all packed values are 0 or 255, as in a mask. Pass codes > 0.")
+    if bit_order != "little":
+        every = np.arange(256, dtype=np.uint8)[:, None]
+        array = np.packbits(np.unpackbits(every, axis=1), axis=1, bitorder="little").ravel()[array]
+    codes.check(array, n_bits, name)
+    return array
+
+
+def _check_range(array: NDArray, lowest: int, name: str) -> None:
+    """Raise ProtocolError unless integers are bytes from which -`lowest` was subtracted."""
+    least, most = array.min(), array.max()
+    if lowest == 0 and (array.dtype == np.int8 or -128 <= least < 0):
         # Vespa and others store the byte 255 as -1; sentence-transformers, which subtracts 128, stores it as 127.
         raise ProtocolError(
             f"{name}: packed codes of signed {array.dtype} are ambiguous. Pass "
             'bit_order="big-128" if 128 was subtracted (sentence-transformers\' binary), or codes.view("uint8").'
         )
-    if lowest or array.dtype != np.uint8:
-        if array.min() < lowest or array.max() > lowest + 255:
-            raise ProtocolError(
-                f"{name}: packed codes must be from {lowest} to {lowest + 255}, got values from {array.min()} to "
-                f"{array.max()}."
-            )
-        array = (array.astype(np.int16) - lowest).astype(np.uint8)
-    if bit_order == "little":
-        return array
-    every = np.arange(256, dtype=np.uint8)[:, None]
-    turned = np.packbits(np.unpackbits(every, axis=1), axis=1, bitorder="little").ravel()
-    return turned[array]
+    if least < lowest or most > lowest + 255:
+        raise ProtocolError(
+            f"{name}: packed codes must be from {lowest} to {lowest + 255}, got values from {least} to {most}."
+        )
 
 
 def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:

@@ -118,8 +118,8 @@ class CodeUtilisation:
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object: {} if nothing was found."""
-        found = self.sentences()
-        return {"code_utilisation": {"found": list(found)} | vars(self)} if found else {}
+        findings = list(self.sentences())
+        return {"code_utilisation": {"found": findings} | vars(self)} if findings else {}
 
 
 def percent(share: float) -> str:

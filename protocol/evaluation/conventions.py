@@ -1,11 +1,16 @@
-"""Conventions of ``conventions.toml``: how papers and tools score, as metrics and a treatment of undefined values."""
+"""How codes are scored: the metrics that are requested, and the conventions of ``conventions.toml``.
+
+A convention is how a paper or a tool scores, as metrics and a treatment of undefined values.
+"""
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from protocol.checks import one_of
+from protocol import metrics, registry
+from protocol.checks import ProtocolError, one_of
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,10 @@ class Convention:
         """Return how a metric treats undefined values, for its argument ``undefined``: ``"zero"`` or ``"drop"``."""
         return "drop" if metric.startswith(self.drops) else "zero"
 
+    def reports(self, metric: str, undefined: Sequence[str]) -> bool:
+        """Return whether the source reports a metric, with one of these treatments of undefined values, as mAP."""
+        return metric in self.reported_as_map and self.undefined(metric) in undefined
+
 
 def find(name: str) -> Convention:
     """Return the convention called `name`.
@@ -72,3 +81,95 @@ def _read() -> tuple[Convention, ...]:
 
 CONVENTIONS = _read()
 """The default convention, then those of papers, then those of tools."""
+
+_NEEDS = {"radius": "the Hamming radius", "buckets": "buckets of codes"}
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """The metrics that are requested, and the convention under which they are computed.
+
+    Parameters
+    ----------
+    metrics : str or sequence of str, optional
+        Registered metrics, or ``all``. If None, those of the convention.
+    convention : str, default="default"
+    leave_one_out : bool, default=False
+        Whether the queries are the database items, and each query leaves its own row out of the database.
+
+    Raises
+    ------
+    ProtocolError
+        If a name is unknown, or the list of metrics is empty.
+    """
+
+    metrics: str | Sequence[str] | None = None
+    convention: str = "default"
+    leave_one_out: bool = False
+
+    def __post_init__(self) -> None:
+        find(self.convention)
+        if self.metrics is not None and not len(self.metrics):
+            raise ProtocolError("metrics: the list is empty. Pass None for the metrics of the convention.")
+        for metric in self.requested:
+            if metric != metrics.ALL:
+                metrics.keywords(metric)
+
+    @property
+    def requested(self) -> list[str]:
+        """The metrics that are requested by name."""
+        return [self.metrics] if isinstance(self.metrics, str) else list(self.metrics or ())
+
+    @property
+    def of_nearest(self) -> list[str]:
+        """The requested metrics about the nearest items, such as ``neighbours@10``."""
+        return [name for name in self.requested if name != metrics.ALL and registry.METRICS.entry(name).relevant]
+
+    def names(self, n_bits: int, ranking: str, *, without: Sequence[str] = ()) -> list[str]:
+        """Return the metrics to compute for a code length and a ranking, except those in `without`.
+
+        Metrics of the convention, and those that ``all`` stands for, are omitted if the codes or the ranking do not
+        support them.
+
+        Raises
+        ------
+        ProtocolError
+            If a requested metric is not supported, or none of the convention's metrics is.
+        """
+        for name in self.requested:
+            if name != metrics.ALL:
+                self._check_supported(name, n_bits, ranking)
+        if metrics.ALL in self.requested:
+            return [name for name in metrics.everything(n_bits) if self._is_defined(name, ranking)]
+        if self.metrics is not None:
+            return [name for name in self.requested if name not in without]
+        names = [name for name in find(self.convention).metrics if metrics.keywords(name).get("radius", 0) <= n_bits]
+        names = [name for name in names if self._is_defined(name, ranking)]
+        if not names:
+            raise ProtocolError(f"convention {self.convention!r}: the {ranking} ranking has none of its metrics.")
+        return names
+
+    def _is_defined(self, metric: str, ranking: str) -> bool:
+        of_buckets = registry.METRICS.entry(metric).defined_on == "buckets"
+        return is_defined(metric, ranking) and not (of_buckets and self.leave_one_out)
+
+    def _check_supported(self, metric: str, n_bits: int, ranking: str) -> None:
+        if not is_defined(metric, ranking):
+            needed = _NEEDS[registry.METRICS.entry(metric).defined_on]
+            raise ProtocolError(f"metric {metric!r} needs {needed}, which the {ranking} ranking does not have.")
+        if not self._is_defined(metric, ranking):
+            raise ProtocolError(f"metric {metric!r} describes the complete database, so not with leave_one_out.")
+        radius = metrics.keywords(metric).get("radius", 0)
+        if radius > n_bits:
+            raise ProtocolError(f"metric {metric!r}: the radius {radius:g} exceeds the code length, {n_bits} bits.")
+
+
+def is_defined(metric: str, ranking: str) -> bool:
+    """Return whether a metric can be computed for a ranking; only the Hamming ranking has a radius.
+
+    Examples
+    --------
+    >>> is_defined("mAP@100[all]", "asymmetric"), is_defined("precision@r2", "asymmetric")
+    (True, False)
+    """
+    return ranking == "hamming" or registry.METRICS.entry(metric).defined_on == "ranking"

@@ -1,23 +1,21 @@
 """Scores of codes against a ground truth: the function `evaluate`, and `Evaluator` for codes that come in batches."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, counted
-from protocol.counting import HammingCounts, asymmetric_counts, count, count_in_shards, count_leave_one_out
-from protocol.evaluation.code_pairs import CodePair, Codes, packed_batch, read_codes, sources
-from protocol.evaluation.ground_truth import GroundTruth, Labels, Truth, files_of, ground_truth, only_truth
-from protocol.evaluation.progress import Progress, stage
+from protocol import checks
+from protocol.checks import ProtocolError
+from protocol.evaluation.code_pairs import CodePair, Codes, packed_batch, read_codes
+from protocol.evaluation.conventions import Scoring
+from protocol.evaluation.ground_truth import GroundTruth, Labels, Truth, ground_truth, only_truth
+from protocol.evaluation.progress import Progress
 from protocol.evaluation.result import Evaluation
-from protocol.evaluation.scoring import Scoring, score, with_nearest
-from protocol.inputs.conversion import as_numpy
-from protocol.metrics import in_database_order, needs
+from protocol.evaluation.scoring import counted, joined, score, with_nearest
+from protocol.inputs.arrays import as_numpy
 from protocol.truth.relevance import ground_truth_sha256
 
 
@@ -30,7 +28,6 @@ def evaluate(
     truth: Truth | None = None,
     metrics: str | Sequence[str] | None = None,
     convention: str = "default",
-    spread: bool = False,
     leave_one_out: bool = False,
     threads: int = 1,
     progress: Progress = None,
@@ -66,8 +63,6 @@ def evaluate(
     convention : str, default="default"
         Determines how undefined values count, and the default metrics; ``protocol list conventions`` lists all
         conventions.
-    spread : bool, default=False
-        Whether to compute, in addition, all values that published conventions report as mAP.
     leave_one_out : bool, default=False
         Whether the queries are the database items, in the same order, and each query leaves its own row out of the
         database. The values are those of a call for each query, with a database that lacks this row. Metrics of the
@@ -94,102 +89,48 @@ def evaluate(
     >>> result.n_bits, result.metrics["precision@r0"], round(result.metrics["mAP"], 4)
     (2, 1.0, 0.9167)
     """
-    scoring = Scoring(metrics, convention, spread, leave_one_out)
+    scoring = Scoring(metrics, convention, leave_one_out)
     codes = read_codes(query_codes, database_codes)
     source = only_truth(query_labels, database_labels, truth)
-    relevant = ground_truth(
-        source,
-        *codes.sizes,
-        metrics=scoring.of_nearest,
-        leave_one_out=leave_one_out,
-        threads=threads,
-        progress=progress,
-    )
-    evaluation = scored(codes, relevant, scoring, threads=threads, progress=progress)
-    return replace(evaluation, inputs=sources(query_codes, database_codes) | files_of(source))
+    relevant = ground_truth(source, *codes.sizes, scoring, threads=threads, progress=progress)
+    return scored(codes, relevant, scoring, threads=threads, progress=progress)
 
 
 def scored(
     codes: CodePair, truth: GroundTruth, scoring: Scoring, *, threads: int = 1, progress: Progress = None
 ) -> Evaluation:
     """Score codes and a ground truth that were read, as `evaluate`."""
-    names = scoring.names(codes.n_bits, codes.ranking, without=scoring.of_nearest if truth.nearest else ())
-    blocks = _counted(codes, truth, names, scoring, threads, progress)
-    nearest_counts = {k: _joined(of_number) for k, of_number in blocks.items()} if truth.nearest else {}
-    of_scored = [nearest_counts[truth.scored]] if nearest_counts else blocks[truth.scored]
-    scores, default_name = score(of_scored, names, scoring, codes.ranking), None
-    if truth.nearest is not None:
-        scores = with_nearest(scores, nearest_counts, truth.nearest.numbers)
-        default_name = f"{truth.nearest.relevant} nearest by {truth.nearest.distance}"
+    leave_one_out, nearest = scoring.leave_one_out, truth.nearest
+    names = scoring.names(codes.n_bits, codes.ranking, without=scoring.of_nearest if nearest else ())
+    blocks = counted(codes, truth, names, leave_one_out=leave_one_out, threads=threads, progress=progress)
+    if nearest is None:
+        nearest_counts, of_scored = {}, blocks[truth.scored]
+    else:
+        nearest_counts = {k: joined(of_number) for k, of_number in blocks.items()}
+        of_scored = [nearest_counts[truth.scored]]
+    scores = score(of_scored, names, scoring.convention)
     digest = ground_truth_sha256(truth.relevance)
-    if scoring.leave_one_out:  # other items are ranked than without it
+    if leave_one_out:  # other items are ranked than without it
         digest = hashlib.sha256(f"{digest} leave one out".encode()).hexdigest()
     return Evaluation(
-        **vars(scores),
+        **vars(scores if nearest is None else with_nearest(scores, nearest_counts, nearest.numbers)),
         codes=codes,
         truth=truth,
         counts=next(iter(of_scored)) if codes.ranking == "hamming" else None,
         nearest_counts=nearest_counts,
         n_queries=len(codes.query),
-        n_database=len(codes.database) - scoring.leave_one_out,
+        n_database=len(codes.database) - leave_one_out,
         n_bits=codes.n_bits,
         ranking=codes.ranking,
         binarize=codes.binarize,
         relevance=truth.relevance.kind,
         convention=scoring.convention,
         labels_not_in_database=truth.labels_not_in_database,
-        nearest=truth.nearest,
+        nearest=nearest,
         ground_truth_sha256=digest,
-        ground_truth=default_name,
-        leave_one_out=scoring.leave_one_out,
-    )
-
-
-def _counted(
-    codes: CodePair, truth: GroundTruth, names: Sequence[str], scoring: Scoring, threads: int, progress: Progress
-) -> dict[int, Iterable[HammingCounts]]:
-    """Return the counts of blocks of queries for each ground truth; a single block for the Hamming ranking."""
-    needed = needs(names)
-    index_order = scoring.spread or in_database_order(names)
-    if codes.ranking != "hamming":
-        done = stage(progress, "counting", len(codes.query) * len(truth.by_number))
-        ranked = partial(asymmetric_counts, index_order=index_order, leave_one_out=scoring.leave_one_out)
-        return {
-            number: ranked(*codes[:3], relevance, threads=threads, progress=done)
-            for number, relevance in truth.by_number.items()
-        }
-    counter: Callable[..., dict[str, HammingCounts]]
-    if scoring.leave_one_out:
-        counter = partial(count_leave_one_out, index_order=index_order)
-    else:  # precisions with ties in database order can't be added up over shards
-        counter = partial(count, index_order=True) if index_order else count_in_shards
-        counter = partial(counter, bucket_sizes="bucket_sizes" in needed)
-    relevances = {str(number): relevance for number, relevance in truth.by_number.items()}
-    done = stage(progress, "counting", len(codes.query))
-    largest = "largest_bucket" in needed
-    counts = counter(*codes[:3], relevances, largest_bucket=largest, threads=threads, progress=done)
-    return {number: [counts[str(number)]] for number in truth.by_number}
-
-
-def _joined(blocks: Iterable[HammingCounts]) -> HammingCounts:
-    """Return the counts of all queries, with the last axis padded by empty distances."""
-    parts = list(blocks)
-    if len(parts) == 1:
-        return parts[0]
-    n_distances = max(part.retrieved.shape[-1] for part in parts)
-
-    def padded(array: NDArray) -> NDArray:
-        return np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, n_distances - array.shape[-1])])
-
-    precisions = [padded(part.index_precisions) for part in parts if part.index_precisions is not None]
-    top = [part.index_top for part in parts if part.index_top is not None]
-    return HammingCounts(
-        retrieved=np.concatenate([padded(part.retrieved) for part in parts]),
-        at_level=np.concatenate([padded(part.at_level) for part in parts]),
-        levels=parts[0].levels,
-        bucket_sizes=parts[0].bucket_sizes,
-        index_precisions=np.concatenate(precisions) if precisions else None,
-        index_top=np.concatenate(top) if top else None,
+        ground_truth=None if nearest is None else f"{nearest.relevant} nearest by {nearest.distance}",
+        inputs={**codes.files, **truth.files},
+        leave_one_out=leave_one_out,
     )
 
 
@@ -205,8 +146,6 @@ class Evaluator:
         Registered metrics, as for `evaluate`.
     convention : str, default="default"
         Determines how undefined values count, and the default metrics.
-    spread : bool, default=False
-        Whether to compute, in addition, all values that published conventions report as mAP.
     leave_one_out : bool, default=False
         Whether the queries are the database items, added in the same order, and each query leaves its own row out, as
         for `evaluate`.
@@ -243,11 +182,10 @@ class Evaluator:
         binarize: str | None = None,
         metrics: Any = None,
         convention: str = "default",
-        spread: bool = False,
         leave_one_out: bool = False,
         threads: int = 1,
     ) -> None:
-        self._scoring, self._threads = Scoring(metrics, convention, spread, leave_one_out), threads
+        self._scoring, self._threads = Scoring(metrics, convention, leave_one_out), threads
         self._encoding = Codes(None, n_bits, bit_order, binarize)
         if binarize == "median":
             raise ProtocolError('binarize="median" needs the complete database; batches allow only binarize="sign".')
@@ -273,9 +211,11 @@ class Evaluator:
         if not array.ndim:
             raise ProtocolError(f"{side} labels: expected a label for each item, got {array}.")
         if len(array) != len(packed):
-            raise ProtocolError(f"{side} labels: {counted(len(array), 'label')} for {counted(len(packed), 'item')}.")
+            raise ProtocolError(
+                f"{side} labels: {checks.counted(len(array), 'label')} for {checks.counted(len(packed), 'item')}."
+            )
         if n_bits != (self._n_bits or n_bits):
-            raise ProtocolError(f"{side} codes: {counted(n_bits, 'bit')}, but {self._n_bits} in other batches.")
+            raise ProtocolError(f"{side} codes: {checks.counted(n_bits, 'bit')}, but {self._n_bits} in other batches.")
         if before and (array.dtype.kind, array.shape[1:]) != (before[0].dtype.kind, before[0].shape[1:]):
             got = f"{array.dtype} of shape {array.shape}, but {before[0].dtype} of shape {before[0].shape}"
             raise ProtocolError(f"{side} labels: {got} in an earlier batch.")
@@ -297,6 +237,5 @@ class Evaluator:
         query, database = (np.concatenate(parts) for parts in self._codes.values())
         pair = CodePair(query, database, self._n_bits or 0, binarize=self._encoding.binarize)
         labels = Labels(*(np.concatenate(parts) for parts in self._labels.values()))
-        scoring = self._scoring
-        truth = ground_truth(labels, *pair.sizes, metrics=scoring.of_nearest, leave_one_out=scoring.leave_one_out)
-        return scored(pair, truth, scoring, threads=self._threads)
+        truth = ground_truth(labels, *pair.sizes, self._scoring)
+        return scored(pair, truth, self._scoring, threads=self._threads)

@@ -1,20 +1,27 @@
-"""Lists of queries that are excluded, for example because they have a near-duplicate in the database."""
+"""Scores without some queries, for example those that have a near-duplicate in the database, and lists of these."""
 
 import hashlib
 import itertools
+import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol import metrics
 from protocol.checks import ProtocolError
-from protocol.inputs.arrays import as_integers, path_of, read_array
-from protocol.inputs.conversion import as_numpy, is_file, named
+from protocol.evaluation.conventions import find
+from protocol.evaluation.printed import Printed, shown
+from protocol.evaluation.result import Evaluation
+from protocol.evaluation.scoring import n_undefined, undefined_queries
+from protocol.inputs.arrays import as_integers, as_numpy, is_file, named, path_of, read_array
 from protocol.inputs.text import lines
 from protocol.scores.metadata import NONE_EXCLUDED
-from protocol.scores.tables import read_table
+from protocol.scores.tables import Table, read_table
 
 _ROLE = "exclude_queries"
 _TEXT = ("", ".txt", ".csv", ".tsv", ".gz")
@@ -77,9 +84,9 @@ def excluded_rows(values: Any, n_queries: int, name: str = _ROLE) -> NDArray[np.
 def read_positions(paths: Iterable[str | Path]) -> dict[tuple[str, int], NDArray[np.int64]]:
     """Return the positions of excluded queries by split and run, from the file ``excluded.csv`` if there is one."""
     return {
-        (str(split), int(run)): own.to_numpy(dtype=np.int64)
+        (str(split), int(run)): rows.to_numpy(dtype=np.int64)
         for table in map(read_table, paths)
-        for (split, run), own in table.groupby(["split", "run"])["position"]
+        for (split, run), rows in table.groupby(["split", "run"])["position"]
     }
 
 
@@ -98,14 +105,14 @@ def excluded_labels(
     runs : iterable of (str, str, int)
         The feature, split and run of all scores.
     """
-    of_place: dict[str, list[list[int]]] = {}
+    by_split: dict[str, list[list[int]]] = {}
     for feature, split, run in sorted(runs):
-        of_place.setdefault(f"{feature} {split}", []).append(list(positions.get((split, run), ())))
+        by_split.setdefault(f"{feature} {split}", []).append(list(positions.get((split, run), ())))
     labels = {}
-    for place, rows in of_place.items():
+    for split, rows in by_split.items():
         least, most = min(map(len, rows)), max(map(len, rows))
         label = excluded_label(most, excluded_sha256(itertools.chain.from_iterable(rows)))
-        labels[place] = label if least == most else f"{least} to {label}"
+        labels[split] = label if least == most else f"{least} to {label}"
     return labels
 
 
@@ -155,3 +162,83 @@ def _listed(path: Path) -> NDArray[np.int64]:
             raise ProtocolError(f"{path}: line {number}: {fields[0][:80]!r} is not the row number of a query.")
         rows.append(int(fields[0]))
     return np.array(list(dict.fromkeys(rows)) if are_pairs else rows, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WithoutQueries(Printed):
+    """The scores of an evaluation without some of its queries.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The scores of all queries.
+    excluded : ndarray of int64, shape (n_excluded,)
+        Row numbers of the excluded queries, ascending.
+    per_query : dict of str to ndarray of float64
+        The values of the remaining queries, as in `Evaluation`; a metric of the pooled queries is computed from these.
+    n_undefined : dict of str to int
+        The number of remaining queries for which each metric is undefined.
+    """
+
+    evaluation: Evaluation
+    excluded: NDArray[np.int64]
+    per_query: dict[str, NDArray[np.float64]]
+    n_undefined: dict[str, int]
+
+    @property
+    def n_excluded(self) -> int:
+        """The number of excluded queries."""
+        return len(self.excluded)
+
+    @property
+    def n_queries(self) -> int:
+        """The number of remaining queries."""
+        return self.evaluation.n_queries - self.n_excluded
+
+    @cached_property
+    def metrics(self) -> dict[str, float]:
+        """The mean of each metric over the remaining queries."""
+        return {name: metrics.mean(values) for name, values in self.per_query.items()}
+
+    @property
+    def label(self) -> str:
+        """The identifier of the excluded set in a comparison, see `excluded_label`."""
+        return excluded_label(self.n_excluded, self.sha256)
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the excluded row numbers, ascending, one per line."""
+        return excluded_sha256(self.excluded.tolist())
+
+    def parts(self) -> list[str | Table]:
+        """Return the table of all metrics with and without the excluded queries; the title identifies these queries."""
+        cells = []
+        for name, mean in self.evaluation.metrics.items():
+            without = self.metrics[name]
+            difference = without - mean
+            moved = "none" if math.isnan(difference) else f"{difference:+.2g}" if difference else "0"
+            cells.append((name, shown(mean), shown(without), moved))
+        n = self.evaluation.n_queries
+        title = f"without {self.n_excluded:,} of {n:,} queries (SHA-256 {self.sha256[:12]})"
+        return [Table("without queries", f"{title}:", ("metric", "all queries", "without them", "difference"), cells)]
+
+    def content(self) -> dict[str, Any]:
+        """Return the fields of the evaluation, and ``without_queries``: those of the remaining queries."""
+        names = ("excluded", "n_excluded", "sha256", "n_queries", "metrics", "n_undefined")
+        return self.evaluation.content() | {"without_queries": {name: getattr(self, name) for name in names}}
+
+
+def without(evaluation: Evaluation, queries: Any) -> WithoutQueries:
+    """Return the scores of an evaluation without some queries, as `Evaluation.without`."""
+    excluded = excluded_rows(queries, evaluation.n_queries)
+    remain = np.delete(np.arange(evaluation.n_queries), excluded)
+    counts = None if evaluation.counts is None else evaluation.counts.of_queries(remain)
+    per_query, is_undefined = {}, {}
+    for name, values in evaluation.per_query.items():
+        if values.size == evaluation.n_queries:
+            per_query[name], is_undefined[name] = values[remain], evaluation.is_undefined[name][remain]
+        elif counts is not None:
+            undefined = find(evaluation.convention).undefined(name)
+            per_query[name] = metrics.evaluate(counts, [name], undefined=undefined)[name]
+            is_undefined[name] = undefined_queries(counts, name, per_query[name])
+    return WithoutQueries(evaluation, excluded, per_query, n_undefined(is_undefined, remain.size))

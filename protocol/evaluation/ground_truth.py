@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.checks import ProtocolError, counted, integer, one_of
 from protocol.counting.leave_one_out import check_same_number, own_levels
+from protocol.evaluation.conventions import Scoring
 from protocol.evaluation.progress import Progress, stage
-from protocol.inputs.arrays import is_integer, read_array, read_csr, read_lists
-from protocol.inputs.conversion import as_numpy, is_file, matrix_from, named, numbers_from
+from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_from, read_array, read_lists
+from protocol.inputs.formats import read_csr
 from protocol.inputs.judgments import judged_pairs
 from protocol.inputs.labels import label_pair
+from protocol.inputs.validation import is_integer
 from protocol.metrics import keywords
 from protocol.truth import DISTANCES, Distance, Neighbours, nearest
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, Relevance
@@ -188,12 +190,6 @@ _ROLES: Mapping[type, tuple[str, ...]] = {
 }
 
 
-def files_of(truth: Truth) -> dict[str, str]:
-    """Return the names of the files of a ground truth, by the option that names them."""
-    values = vars(truth).values()  # in the order of the fields
-    return {role: str(one) for role, one in zip(_ROLES[type(truth)], values, strict=False) if is_file(one)}
-
-
 class GroundTruth(NamedTuple):
     """The relevance of the database items to the queries.
 
@@ -207,12 +203,20 @@ class GroundTruth(NamedTuple):
         The labels of queries that the database lacks; None without labels.
     nearest : NearestItems or None
         None without vectors.
+    files : mapping of str to str
+        The names of the files that were read, by the option that names them.
     """
 
     by_number: Mapping[int, Relevance]
     scored: int = 0
     labels_not_in_database: tuple[int | str, ...] | None = None
     nearest: NearestItems | None = None
+    files: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers K of nearest items; none without vectors."""
+        return () if self.nearest is None else self.nearest.numbers
 
     @property
     def relevance(self) -> Relevance:
@@ -246,9 +250,8 @@ def ground_truth(
     truth: Truth,
     n_queries: int,
     n_database: int,
+    scoring: Scoring | None = None,
     *,
-    metrics: Sequence[str] = (),
-    leave_one_out: bool = False,
     threads: int = 1,
     progress: Progress = None,
 ) -> GroundTruth:
@@ -261,11 +264,10 @@ def ground_truth(
         The number of query codes.
     n_database : int
         The number of database codes.
-    metrics : sequence of str
-        The requested metrics about the nearest items, such as ``neighbours@10``.
-    leave_one_out : bool
-        Whether the queries are the database items, and each query is about to leave out its own: the nearest items are
-        those among the others. Other ground truths keep the own items, which counting leaves out.
+    scoring : Scoring, optional
+        The requested metrics, of which those about the nearest items need lists of these; and whether each query is
+        about to leave its own item out: the nearest items are then those among the others. Other ground truths keep the
+        own items, which counting leaves out.
     threads : int
         Threads of the search of the nearest items.
     progress : callable, optional
@@ -276,22 +278,23 @@ def ground_truth(
         If the ground truth is unusable, has other items than the codes, or does not support the metrics. If the queries
         leave themselves out, but their number or a label differs from that of the database.
     """
-    if leave_one_out:
+    scoring, sizes, lacking = scoring or Scoring(), (n_queries, n_database), None
+    if scoring.leave_one_out:
         check_same_number(n_queries, n_database)
+    values = vars(truth).values()  # in the order of the fields
+    files = {role: str(one) for role, one in zip(_ROLES[type(truth)], values, strict=False) if is_file(one)}
     if isinstance(truth, Nearest):
-        return _nearest_items(truth, (n_queries, n_database), metrics, leave_one_out, threads, progress)
+        return _nearest_items(truth, sizes, scoring, threads, progress)._replace(files=files)
     if isinstance(truth, Labels):
-        query, database, lacking = label_pair(truth.query, truth.database, n_queries, n_database)
-        if leave_one_out:
+        query, database, lacking = label_pair(truth.query, truth.database, *sizes)
+        if scoring.leave_one_out:
             _check_same_labels(query, database)
-        result = GroundTruth({0: LabelRelevance(query, database)}, labels_not_in_database=lacking)
-    elif isinstance(truth, Judgments):
-        result = GroundTruth({0: _judged(truth, (n_queries, n_database))})
+        relevance: Relevance = LabelRelevance(query, database)
     else:
-        result = GroundTruth({0: relevance_from(truth.items, n_queries, n_database)})
-    for metric in metrics:
-        _check_lists(metric, result.relevance, leave_one_out)
-    return result
+        relevance = _judged(truth, sizes) if isinstance(truth, Judgments) else relevance_from(truth.items, *sizes)
+    for metric in scoring.of_nearest:
+        _check_lists(metric, relevance, scoring.leave_one_out)
+    return GroundTruth({0: relevance}, labels_not_in_database=lacking, files=files)
 
 
 def _check_same_labels(query: NDArray, database: NDArray) -> None:
@@ -327,20 +330,15 @@ def check_sizes(sizes: tuple[int, int], query: NDArray, database: NDArray) -> No
 
 
 def _nearest_items(
-    truth: Nearest,
-    sizes: tuple[int, int],
-    metrics: Sequence[str],
-    leave_one_out: bool,
-    threads: int,
-    progress: Progress,
+    truth: Nearest, sizes: tuple[int, int], scoring: Scoring, threads: int, progress: Progress
 ) -> GroundTruth:
     """Return, for each number K, the relevance in which the items up to the distance of the K-th nearest are relevant.
 
     One number is 1, for ``1-recall@K``.
     """
-    query, database = truth.vectors()
+    leave_one_out, (query, database) = scoring.leave_one_out, truth.vectors()
     check_sizes(sizes, query, database)
-    numbers = truth.numbers(len(database) - leave_one_out, metrics)
+    numbers = truth.numbers(len(database) - leave_one_out, scoring.of_nearest)
     relevant = truth.relevant or max(truth.numbers(len(database) - leave_one_out))
     k, done = max(relevant, *numbers) + leave_one_out, stage(progress, "searching", len(query) * len(database))
     try:
@@ -400,31 +398,15 @@ def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
     name, expected = named(values, "relevance"), (n_queries, n_database)
     if hasattr(values, "row") and hasattr(values, "n_queries"):
         return values
-    is_matrix = isinstance(values, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in values)
     if is_file(values):
-        suffix, is_matrix = Path(values).suffix.lower(), True
-        if suffix == ".npz":
-            return _sparse(read_csr(values), expected, name)
-        values = read_lists(values) if suffix in (".txt", ".csv", ".tsv") else read_array(values)
+        suffix = Path(values).suffix.lower()
+        read = read_csr if suffix == ".npz" else read_lists if suffix in (".txt", ".csv", ".tsv") else read_array
+        values = read(values)
     elif hasattr(values, "tocsr"):
-        return _sparse(values.tocsr(), expected, name)
+        values = values.tocsr()
     elif any(hasattr(values, method) for method in ("__array__", "__dlpack__", "detach", "toarray")):
-        values, is_matrix = as_numpy(values, name), True
-    if is_matrix:
-        _check_unambiguous(values, expected, name)
-    return _listed(values, expected, name)
-
-
-def _check_unambiguous(values: Any, expected: tuple[int, int], name: str) -> None:
-    """Raise ProtocolError if integers could be either a matrix of relevance levels or lists of positions."""
-    rows = values if isinstance(values, np.ndarray) else list(values)
-    if len(rows) != expected[0] or any(np.ndim(row) != 1 or len(row) != expected[1] for row in rows):
-        return
-    if np.asarray(rows).dtype.kind in "iu":
-        raise ProtocolError(
-            f"{name}: integers of shape (n_queries, n_database) = {expected} may be a matrix or lists of database "
-            "positions. Pass relevance.astype(bool) or scipy.sparse.csr_array(relevance) for a matrix."
-        )
+        values = as_numpy(values, name)
+    return _sparse(values, expected, name) if hasattr(values, "indptr") else _listed(values, expected, name)
 
 
 def _listed(lists: Any, expected: tuple[int, int], name: str) -> Relevance:
@@ -434,15 +416,26 @@ def _listed(lists: Any, expected: tuple[int, int], name: str) -> Relevance:
     rows = [numbers_from(row, name) for row in lists]
     if len(rows) != expected[0]:
         raise ProtocolError(f"{name}: {counted(len(rows), 'list')} of neighbours for {expected[0]:,} queries.")
-    if all(row.dtype == bool and row.shape == (expected[1],) for row in rows):
-        rows = list(map(np.flatnonzero, rows))
-    if not all(row.ndim == 1 and (not row.size or row.dtype.kind in "iu") for row in rows):
+    if all(row.shape == (expected[1],) for row in rows):
+        rows = _matrix(rows, expected, name)
+    if any(row.ndim != 1 or (row.size and row.dtype.kind not in "iu") for row in rows):
         raise ProtocolError(
             f"{name}: values must be database positions (integers), or Boolean in a matrix (n_queries, n_database) = "
             f"{expected}."
         )
     indices = np.concatenate(rows).astype(np.int64)
     return _neighbours(np.cumsum([0, *map(len, rows)]), indices, None, expected, name)
+
+
+def _matrix(rows: list[NDArray], expected: tuple[int, int], name: str) -> list[NDArray]:
+    """Return the positions in the rows of a Boolean matrix; raise ProtocolError if they may be lists of positions."""
+    kinds = {row.dtype.kind for row in rows}
+    if kinds <= {"i", "u"}:
+        raise ProtocolError(
+            f"{name}: integers of shape (n_queries, n_database) = {expected} may be a matrix or lists of database "
+            "positions. Pass relevance.astype(bool) or scipy.sparse.csr_array(relevance) for a matrix."
+        )
+    return list(map(np.flatnonzero, rows)) if kinds == {"b"} else rows
 
 
 def _sparse(rows: Any, expected: tuple[int, int], name: str) -> Relevance:

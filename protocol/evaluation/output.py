@@ -1,28 +1,27 @@
-"""How an evaluation is printed and written: text, JSON, CSV, and run and qrels files of TREC.
-
-Every `evaluation` is a `protocol.evaluation.result.Evaluation`, of which the public functions are methods.
-"""
+"""How an evaluation is printed and written: text, JSON, CSV, and run and qrels files of TREC."""
 
 import itertools
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes, metrics, registry
-from protocol.checks import ProtocolError, integer
+from protocol.checks import ProtocolError, integer, one_of
 from protocol.evaluation.conventions import find
 from protocol.evaluation.printed import Printed, json_text, shown, with_range
+from protocol.evaluation.result import Evaluation
 from protocol.inputs.labels import brief
 from protocol.provenance import VERSION
 from protocol.provenance.storage import check_writable, file_sha256, replacing
-from protocol.scores.tables import DIGITS, Table, write_csv
+from protocol.scores import tables
+from protocol.scores.tables import DIGITS, Table
 from protocol.truth.relevance import LabelRelevance, labels_sha256
 
 _METADATA = (
@@ -39,22 +38,23 @@ _METADATA = (
     "convention",
     "ground_truth_sha256",
 )
+KINDS = ("per_query", "pr_curves", "top_k_curves")
+"""The kinds of values that `write_csv` writes."""
 _DEPTH = 1000
 _FEW = 10  # at most this many labels are listed
 _COUNTED = {"zero": "counted as 0", "drop": "left out"}
 _RANKING = {"hamming": "Hamming", "asymmetric": "asymmetric"}
-_SPREAD = {("zero",): "counted as 0", ("drop",): "left out", ("zero", "drop"): "make no difference"}
 _DISTANCES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
 
 
-def content(evaluation: Any) -> dict[str, Any]:
+def content(evaluation: Evaluation) -> dict[str, Any]:
     """Return the means and the fields that identify them.
 
     The keys are the names, sizes, options and digest of the evaluation, and its fields about relevance; and, for
     each metric, ``metrics`` (the means), ``undefined`` (numbers of queries), ``undefined`` and ``ties``;
-    ``codes_sha256``; ``labels_sha256`` if labels are the ground truth; ``nearest`` if vectors are; ``spread`` if it
-    was requested; ``leave_one_out`` and ``queries_are_database`` if they are true; ``code_utilisation`` if the
-    codes follow the labels, are few, or have constant bits.
+    ``codes_sha256``; ``labels_sha256`` if labels are the ground truth; ``nearest`` if vectors are; ``leave_one_out``
+    and ``queries_are_database`` if they are true; ``code_utilisation`` if the codes follow the labels, are few, or have
+    constant bits.
     """
     rules = find(evaluation.convention)
     relevant = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
@@ -64,20 +64,18 @@ def content(evaluation: Any) -> dict[str, Any]:
     fields["ties"] = {name: registry.METRICS.entry(name).ties for name in evaluation.metrics}
     fields["codes_sha256"] = evaluation.codes.sha256
     optional = {"labels_sha256": labels_sha256(evaluation.truth.relevance)}
-    names = ("nearest", "spread", "leave_one_out", "queries_are_database")
+    names = ("nearest", "leave_one_out", "queries_are_database")
     optional |= {name: getattr(evaluation, name) for name in names}
     fields |= {name: value for name, value in optional.items() if value}
     return fields | evaluation.code_utilisation.content()
 
 
 def write_json(
-    evaluation: Any,
+    evaluation: Evaluation,
     path: str | Path,
     *others: Printed,
-    per_query: str | Path | None = None,
-    pr_curves: str | Path | None = None,
-    top_k_curves: str | Path | None = None,
     lists: Mapping[str, str | Path] | None = None,
+    **files: str | Path | None,
 ) -> None:
     """Write the JSON of `to_json` and the names of the input files, a record that `protocol.verify` checks.
 
@@ -87,17 +85,13 @@ def write_json(
     ----------
     evaluation : Evaluation
     path : str or Path
-    *others : WithoutQueries, Trec or BucketSearches
+    *others : WithoutQueries, Spread, Trec or BucketSearches
         Further results about the same codes, whose fields are added.
-    per_query : str or Path, optional
-        The file that `write_per_query` wrote, for `compare`. Its name and its SHA-256 are added under this key.
-    pr_curves : str or Path, optional
-        The file that `write_pr_curves` wrote, likewise.
-    top_k_curves : str or Path, optional
-        The file that `write_top_k_curves` wrote, likewise.
     lists : mapping of str to str or Path, optional
         The lists of the split by partition (``query``, ``database``, ``train``), or its file as ``split``. Their
         names and their SHA-256 are added as ``lists``.
+    **files : str or Path, optional
+        The files that `write_csv` wrote, by one of `KINDS`. Their names and their SHA-256 are added under these keys.
     """
 
     def relative(file: str | Path) -> str:
@@ -106,6 +100,8 @@ def write_json(
     def reference(file: str | Path) -> dict[str, str]:
         return {"file": relative(file), "sha256": file_sha256(file)}
 
+    for kind in files:
+        one_of(kind, KINDS, "kind")
     fields = evaluation.content()
     for other in others:
         fields |= other.content()
@@ -114,7 +110,6 @@ def write_json(
             role: value | {"file": relative(value["file"])} if isinstance(value, dict) else relative(value)
             for role, value in evaluation.inputs.items()
         }
-    files = {"per_query": per_query, "pr_curves": pr_curves, "top_k_curves": top_k_curves}
     fields |= {key: reference(file) for key, file in files.items() if file is not None}
     if lists:
         fields["lists"] = {part: reference(file) for part, file in lists.items()}
@@ -122,46 +117,43 @@ def write_json(
         temporary.write_text(json_text(fields) + "\n", encoding="utf-8")
 
 
-def write_per_query(evaluation: Any, path: str | Path) -> None:
-    """Write a CSV row per query, with nine digits; the value of a query that is left out is empty.
+def write_csv(evaluation: Evaluation, kind: str, path: str | Path) -> None:
+    """Write values as CSV with nine digits; NaN, as the value of a query that is left out, is an empty field.
 
-    Metrics of the pooled queries or of the database have no value per query, and therefore no column.
-    """
-    n = evaluation.n_queries
-    columns = {name: values for name, values in evaluation.per_query.items() if values.size == n}
-    _write_columns(evaluation.ranking, path, "query", range(n), columns)
-
-
-def write_pr_curves(evaluation: Any, path: str | Path) -> None:
-    """Write precision and recall, micro and macro, at every radius as CSV with nine digits; NaN is an empty field.
+    Parameters
+    ----------
+    evaluation : Evaluation
+    kind : {"per_query", "pr_curves", "top_k_curves"}
+        A row for each query (metrics of the pooled queries or of the database have no value per query, and therefore no
+        column); for each radius, with precision and recall, micro and macro; or for each number K of the top items,
+        with precision and recall.
+    path : str or Path
 
     Raises
     ------
     ProtocolError
         If the ranking has no radius.
     """
-    if not evaluation.pr_curves:
+    rows: Sequence[int]
+    columns: dict[str, NDArray[np.float64]]
+    if one_of(kind, KINDS, "kind") == "per_query":
+        index, rows = "query", range(evaluation.n_queries)
+        columns = {name: values for name, values in evaluation.per_query.items() if values.size == len(rows)}
+    elif kind == "top_k_curves":
+        k, precision, recall = evaluation.top_k
+        index, rows, columns = "k", k.tolist(), {"precision": precision, "recall": recall}
+    elif not evaluation.pr_curves:
         raise ProtocolError(f"pr_curves needs the Hamming radius: the {evaluation.ranking} ranking has none.")
-    curves = evaluation.pr_curves.items()
-    columns = {f"{kind}[{average}]": values for average, curve in curves for kind, values in curve._asdict().items()}
-    _write_columns(evaluation.ranking, path, "radius", range(evaluation.n_bits + 1), columns)
-
-
-def write_top_k_curves(evaluation: Any, path: str | Path) -> None:
-    """Write precision and recall of the top K items for each K as CSV with nine digits; NaN is an empty field."""
-    k, precision, recall = evaluation.top_k
-    _write_columns(evaluation.ranking, path, "k", k.tolist(), {"precision": precision, "recall": recall})
-
-
-def _write_columns(
-    ranking: str, path: str | Path, index: str, rows: Sequence[int], columns: Mapping[str, NDArray[np.float64]]
-) -> None:
+    else:
+        index, rows, curves = "radius", range(evaluation.n_bits + 1), evaluation.pr_curves.items()
+        columns = {f"{name}[{average}]": array for average, curve in curves for name, array in curve._asdict().items()}
     values = np.stack(list(columns.values()), axis=1) if columns else np.empty((len(rows), 0))
-    cells = (["" if math.isnan(value) else DIGITS % value for value in of_row] for of_row in values.tolist())
-    write_csv(path, (index, "ranking", *columns), ([row, ranking, *own] for row, own in zip(rows, cells, strict=True)))
+    cells = (["" if math.isnan(value) else DIGITS % value for value in row] for row in values.tolist())
+    lines = ([row, evaluation.ranking, *line] for row, line in zip(rows, cells, strict=True))
+    tables.write_csv(path, (index, "ranking", *columns), lines)
 
 
-def parts(evaluation: Any, lines: Sequence[str] = (), tables: Sequence[Table] = ()) -> list[str | Table]:
+def parts(evaluation: Evaluation, lines: Sequence[str] = (), more: Sequence[Table] = ()) -> list[str | Table]:
     """Return the paragraphs and tables of `Evaluation.parts`, with further lines and tables about the codes."""
     rules = find(evaluation.convention)
     of_database = "" if evaluation.ranking == "hamming" else "database "
@@ -171,17 +163,15 @@ def parts(evaluation: Any, lines: Sequence[str] = (), tables: Sequence[Table] = 
         f"bits{binarized}; {_RANKING[evaluation.ranking]} ranking; convention {evaluation.convention}"
     )
     about = [sizes, *_about_own(evaluation), *lines, _about_items(evaluation), rules.summary, f"[{rules.source}]"]
-    result: list[str | Table] = ["\n".join(about), *_nearest_table(evaluation), *tables, _table(evaluation)]
+    result: list[str | Table] = ["\n".join(about), *_nearest_table(evaluation), *more, _table(evaluation)]
     if sentences := evaluation.code_utilisation.sentences():
         result.append("\n".join(f"{name}: {text}." for name, text in sentences.items()))
     if rules.not_copied:
         result.append("\n".join(["not copied from the original:", *(f"  {line}" for line in rules.not_copied)]))
-    if evaluation.spread:
-        result.append(_spread_table(evaluation))
     return result
 
 
-def _about_own(evaluation: Any) -> list[str]:
+def _about_own(evaluation: Evaluation) -> list[str]:
     """Return the line about queries that are database items, if they are, or are left out."""
     if evaluation.leave_one_out:
         n = evaluation.n_other_codes
@@ -195,7 +185,7 @@ def _about_own(evaluation: Any) -> list[str]:
     return [f"the queries {same}: each query finds itself first; {option} leaves each query out of its own ranking"]
 
 
-def _about_items(evaluation: Any) -> str:
+def _about_items(evaluation: Evaluation) -> str:
     """Return the line about the interpretation of the ground truth.
 
     If several items are as far away as the K-th nearest one, all of them are nearest items.
@@ -220,7 +210,7 @@ def _about_items(evaluation: Any) -> str:
     return "; ".join(facts)
 
 
-def _nearest_table(evaluation: Any) -> list[Table]:
+def _nearest_table(evaluation: Evaluation) -> list[Table]:
     """Return the table of the shares of nearest items, if vectors are the ground truth."""
     if evaluation.nearest is None:
         return []
@@ -237,7 +227,7 @@ def _nearest_table(evaluation: Any) -> list[Table]:
     return [Table("nearest items", title, header, cells)]
 
 
-def _table(evaluation: Any) -> Table:
+def _table(evaluation: Evaluation) -> Table:
     rules, cells, title, nearest = find(evaluation.convention), [], "", evaluation.nearest
     if nearest is not None:
         title = f"other metrics, with the {nearest.relevant:,} nearest items of each query as relevant:"
@@ -250,15 +240,6 @@ def _table(evaluation: Any) -> Table:
         ties = re.split("[,:.]| over ", record.ties)[0].lower()  # "expected value", "relevant items first", "none"
         cells.append((name, shown(mean), undefined, ties, record.denominator))
     return Table("metrics", title, ("metric", "mean", "undefined values", "ties", "denominator"), cells)
-
-
-def _spread_table(evaluation: Any) -> Table:
-    """Return the table of all variants of mAP, with the conventions that report them as mAP."""
-    rows = evaluation.spread
-    cells = [(row.metric, shown(row.value), _SPREAD[row.undefined], ", ".join(row.conventions)) for row in rows]
-    values = [row.value for row in rows if row.conventions and not math.isnan(row.value)]
-    title = f"values that published conventions report as mAP, from {min(values):.4f} to {max(values):.4f}, and others:"
-    return Table("spread", title, ("metric", "mean", "undefined values", "reported as mAP by"), cells)
 
 
 @dataclass(frozen=True, repr=False)
@@ -310,7 +291,7 @@ class Trec(Printed):
         return {"trec": asdict(self) | {"moved": self.moved}}
 
 
-def write_trec(evaluation: Any, folder: str | Path, depth: int | None = None) -> Trec:
+def write_trec(evaluation: Evaluation, folder: str | Path, depth: int | None = None) -> Trec:
     """Write the run and qrels files of a Hamming ranking; both appear only when they are complete.
 
     Parameters
@@ -340,44 +321,25 @@ def write_trec(evaluation: Any, folder: str | Path, depth: int | None = None) ->
     first; the run has this order. Ids are ``q`` or ``d`` and the row number, from 0, padded with zeros so that they
     sort in numerical order. Files are written query by query, so memory grows only with the database.
     """
-    pair, counts, leave_one_out = evaluation.codes, evaluation.counts, evaluation.leave_one_out
+    counts = evaluation.counts
     if counts is None:
         raise ProtocolError(f"trec needs Hamming distances, which the {evaluation.ranking} ranking does not have.")
     if depth is not None:
         integer(depth, "trec_depth")
     check_writable(folder)
-    size, undefined = counts.n_database, find(evaluation.convention).undefined("mAP")
-    depth = min(depth or _DEPTH, size)
-    files = [Path(folder) / name for name in ("run", "qrels")]
-    tag = re.sub(r"\s+", "_", (evaluation.name or "").strip()) or "protocol"
-    words, ids = codes.words(pair.database), np.array(_ids("d", 7, len(pair.database)))
-    queries, precisions = _ids("q", 6, len(pair.query)), np.full(len(pair.query), np.nan)
+    undefined, depth = find(evaluation.convention).undefined("mAP"), min(depth or _DEPTH, counts.n_database)
+    files, precisions = [Path(folder) / name for name in ("run", "qrels")], np.full(counts.n_queries, np.nan)
     with (
         replacing(files[0]) as to_run,
         replacing(files[1]) as to_qrels,
         open(to_run, "w", encoding="utf-8") as run,
         open(to_qrels, "w", encoding="utf-8") as qrels,
     ):
-        for row, (name, code) in enumerate(zip(queries, codes.words(pair.query), strict=True)):
-            distances = np.bitwise_count(words ^ code).sum(axis=1, dtype=np.uint16)
-            levels, items = np.zeros(len(words), dtype=np.int64), ids
-            positions, of_relevant = evaluation.truth.relevance.row(row)
-            levels[positions] = of_relevant
-            if leave_one_out:
-                distances, levels, items = (np.delete(array, row) for array in (distances, levels, ids))
-            order = size - 1 - np.argsort(distances[::-1], kind="stable")[:depth]
-            scores = pair.n_bits - distances[order].astype(np.int64)
-            run.writelines(
-                f"{name} Q0 {item} {rank} {score} {tag}\n"
-                for rank, (item, score) in enumerate(zip(items[order], scores.tolist(), strict=True), start=1)
-            )
-            relevant = np.flatnonzero(levels)
-            judged = relevant if relevant.size or undefined == "drop" else np.arange(1)
-            qrels.writelines(f"{name} 0 {items[item]} {levels[item]}\n" for item in judged)
-            if relevant.size:
-                ranks = np.flatnonzero(levels[order]) + 1
-                precisions[row] = (np.arange(1, ranks.size + 1) / ranks).sum() / relevant.size
-    metric = "mAP" if depth == size else f"mAP@{depth}[all]"
+        for row, query in enumerate(_trec_queries(evaluation, depth)):
+            run.writelines(query.run)
+            qrels.writelines(query.judgments(empty=undefined == "zero"))
+            precisions[row] = query.average_precision
+    metric = "mAP" if depth == counts.n_database else f"mAP@{depth}[all]"
     return Trec(
         run=str(files[0]),
         qrels=str(files[1]),
@@ -386,6 +348,46 @@ def write_trec(evaluation: Any, folder: str | Path, depth: int | None = None) ->
         expected=metrics.mean(metrics.evaluate(counts, [metric], undefined=undefined)[metric]),
         by_document_id=metrics.mean(np.nan_to_num(precisions) if undefined == "zero" else precisions),
     )
+
+
+class _TrecQuery(NamedTuple):
+    """A query of TREC files: the lines of its run, and its items in the order of the database with their levels."""
+
+    name: str
+    run: list[str]
+    items: NDArray[np.str_]
+    levels: NDArray[np.int64]
+    ranked: NDArray[np.int64]
+    """The levels of the items of the run."""
+
+    def judgments(self, *, empty: bool) -> Iterator[str]:
+        """Yield the lines of qrels; with `empty`, a query without relevant items has one of level 0."""
+        relevant = np.flatnonzero(self.levels)
+        for item in relevant if relevant.size or not empty else range(1):
+            yield f"{self.name} 0 {self.items[item]} {self.levels[item]}\n"
+
+    @property
+    def average_precision(self) -> float:
+        """The average precision of the run; NaN without relevant items."""
+        ranks, n_relevant = np.flatnonzero(self.ranked) + 1, np.count_nonzero(self.levels)
+        return float((np.arange(1, ranks.size + 1) / ranks).sum() / n_relevant) if n_relevant else math.nan
+
+
+def _trec_queries(evaluation: Evaluation, depth: int) -> Iterator[_TrecQuery]:
+    """Yield the queries of TREC files, with the first `depth` items in trec_eval's order of ties."""
+    pair, tag = evaluation.codes, re.sub(r"\s+", "_", (evaluation.name or "").strip()) or "protocol"
+    words, ids = codes.words(pair.database), np.array(_ids("d", 7, len(pair.database)))
+    for row, (name, code) in enumerate(zip(_ids("q", 6, len(pair.query)), codes.words(pair.query), strict=True)):
+        distances = np.bitwise_count(words ^ code).sum(axis=1, dtype=np.uint16)
+        items, levels = ids, np.zeros(len(words), dtype=np.int64)
+        positions, of_relevant = evaluation.truth.relevance.row(row)
+        levels[positions] = of_relevant
+        if evaluation.leave_one_out:
+            distances, levels, items = (np.delete(array, row) for array in (distances, levels, ids))
+        order = len(items) - 1 - np.argsort(distances[::-1], kind="stable")[:depth]
+        ranking = zip(items[order], (pair.n_bits - distances[order].astype(np.int64)).tolist(), strict=True)
+        run = [f"{name} Q0 {item} {rank} {score} {tag}\n" for rank, (item, score) in enumerate(ranking, start=1)]
+        yield _TrecQuery(name, run, items, levels, levels[order])
 
 
 def _ids(letter: str, width: int, n: int) -> list[str]:

@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from protocol.checks import need
+from protocol.checks import ProtocolError, need, one_of
+from protocol.evaluation.printed import shown
+from protocol.evaluation.result import Evaluation
 from protocol.metrics import PRCurve, TopKCurve
+from protocol.scores.metadata import method_name
 from protocol.styles import Style
 
 TITLES = {
@@ -15,7 +18,7 @@ TITLES = {
 """The figures of curves, by kind."""
 LEAST_RECALL = 0.001
 """The least recall of a point of a precision-recall curve; a few pairs are no reliable estimate of precision."""
-_SIDE = 300
+SIDE = 300
 """Width and height in pixels."""
 
 
@@ -73,47 +76,19 @@ def curves(kind: str, methods: Mapping[str, PRCurve | TopKCurve], styles: Mappin
     """Return a figure of one of the `TITLES`, with the curves by method in the figure itself."""
     alt = need("altair", "report")
     chart = alt.Chart(alt.Data(values=points(kind, methods)), title=TITLES[kind])
-    return lines(chart, kind, styles).properties(width=_SIDE, height=_SIDE)
+    return lines(chart, kind, styles).properties(width=SIDE, height=SIDE)
 
 
-def rescoring(points: list[dict[str, Any]], title: str) -> Any:
-    """Return a chart of the share of the K nearest items after re-ranking over c: a line and a band for each K.
-
-    `points` have the keys ``by``, ``K``, ``c``, ``worst``, ``share`` and ``best``.
-    """
-    alt = need("altair", "report")
-    base = alt.Chart(alt.Data(values=points), title=title).encode(
-        x=alt.X("c:Q", scale=alt.Scale(type="log", base=2), title="c: c x K items are retrieved by code"),
-        color=alt.Color("K:N", title="K"),
-    )
-    share = alt.Scale(domain=[0, 1])
-    band = base.mark_area(opacity=0.2).encode(
-        y=alt.Y("worst:Q", scale=share, title="share of the K nearest items"), y2="best:Q", detail="by:N"
-    )
-    line = base.mark_line(point=True).encode(
-        y=alt.Y("share:Q", scale=share),
-        strokeDash=alt.StrokeDash("by:N", title="re-ranked by"),
-        tooltip=["by:N", "K:Q", "c:Q", "worst:Q", "share:Q", "best:Q"],
-    )
-    return alt.layer(band, line).properties(width=_SIDE, height=_SIDE)
-
-
-def equal_bytes(points: list[dict[str, Any]], title: str) -> Any:
-    """Return a chart of the share of the nearest items over the bytes of a vector, with a line for each quantiser.
-
-    `points` have the keys ``name``, ``bytes``, ``share``, ``low`` and ``high``, the ends of an interval, and ``panel``,
-    the heading of the part of the figure. A line connects the points of names that differ in options only.
-    """
-    alt = need("altair", "report")
-    values = [point | {"method": point["name"].partition(":")[0]} for point in points]
-    share = alt.Scale(domain=[0, 1])
-    base = alt.Chart().encode(
-        x=alt.X("bytes:Q", scale=alt.Scale(type="log", base=2), title="bytes a vector"),
-        color=alt.Color("method:N", sort=None, title=None, scale=alt.Scale(scheme="tableau20")),
-    )
-    bars = base.mark_rule().encode(y=alt.Y("low:Q", scale=share, title="share of the K nearest items"), y2="high:Q")
-    line = base.mark_line(point=True).encode(
-        y=alt.Y("share:Q", scale=share), tooltip=["name:N", "bytes:Q", "share:Q", "low:Q", "high:Q"]
-    )
-    panel = alt.layer(bars, line).properties(width=_SIDE, height=_SIDE)
-    return panel.facet(alt.Column("panel:N", sort=None, title=None), data=alt.Data(values=values), title=title)
+def plot(evaluation: Evaluation, kind: str) -> Any:
+    """Return a figure of an evaluation, see `Evaluation.plot`."""
+    one_of(kind, TITLES, "plot")
+    name, mean = next(iter(evaluation.metrics.items()))
+    method = method_name(evaluation.name or f"{name} {shown(mean)}", evaluation.ranking)
+    if kind != "precision-recall":
+        return curves(kind, {method: evaluation.top_k})
+    if not evaluation.pr_curves:
+        raise ProtocolError(
+            f"plot 'precision-recall' needs the Hamming radius, which the {evaluation.ranking} ranking does not have. "
+            "Other figures: 'precision@K' and 'recall@K'."
+        )
+    return curves(kind, {method: evaluation.pr_curves["micro"]})

@@ -1,32 +1,30 @@
-"""The result of `evaluate`: its scores, and the scores without some queries."""
+"""The result of `evaluate`, as data. What writes and draws it is in `output`, `plots` and `exclusion`, above it."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol import codes as binary
 from protocol import metrics as scores
-from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts
-from protocol.evaluation import output, plots
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.code_utilisation import CodeUtilisation, code_utilisation
 from protocol.evaluation.conventions import find
-from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
 from protocol.evaluation.ground_truth import GroundTruth, NearestItems
-from protocol.evaluation.printed import Printed, shown
-from protocol.evaluation.scoring import Scores, undefined_queries
-from protocol.scores.metadata import method_name
+from protocol.evaluation.printed import Printed
+from protocol.evaluation.scoring import Scores, Spread, n_undefined, spread
 from protocol.scores.tables import Table
 from protocol.truth.relevance import LabelRelevance
 
 if TYPE_CHECKING:
     import altair as alt
+
+    from protocol.evaluation.exclusion import WithoutQueries
+    from protocol.evaluation.output import Trec
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,6 +150,10 @@ class Evaluation(Scores, Printed):
             average: scores.pr_curve(self.counts, average=average, undefined=undefined) for average in scores.AVERAGES
         }
 
+    def spread(self, *, threads: int = 1) -> Spread:
+        """Count again, and return all values that published conventions report as mAP, and other variants of mAP."""
+        return spread(self.codes, self.truth, leave_one_out=self.leave_one_out, threads=threads)
+
     @cached_property
     def code_utilisation(self) -> CodeUtilisation:
         """The code utilisation of the database: one code per class, few codes, constant bits."""
@@ -196,18 +198,9 @@ class Evaluation(Scores, Printed):
         ProtocolError
             If the file can't be read, a row number is out of range or occurs twice, or no query would remain.
         """
-        excluded = excluded_rows(queries, self.n_queries)
-        remain = np.delete(np.arange(self.n_queries), excluded)
-        counts = None if self.counts is None else self.counts.of_queries(remain)
-        per_query, is_undefined = {}, {}
-        for name, values in self.per_query.items():
-            if values.size == self.n_queries:
-                per_query[name], is_undefined[name] = values[remain], self.is_undefined[name][remain]
-            elif counts is not None:
-                undefined = find(self.convention).undefined(name)
-                per_query[name] = scores.evaluate(counts, [name], undefined=undefined)[name]
-                is_undefined[name] = undefined_queries(counts, name, per_query[name])
-        return WithoutQueries(self, excluded, per_query, n_undefined(is_undefined, remain.size))
+        from protocol.evaluation.exclusion import without
+
+        return without(self, queries)
 
     def plot(self, kind: str = "precision-recall") -> "alt.Chart":
         """Return a figure. The sum of the figures of several evaluations has a line for each.
@@ -225,99 +218,52 @@ class Evaluation(Scores, Printed):
         ProtocolError
             If there is no such figure, the evaluation has no such curve, or the package altair is not installed.
         """
-        one_of(kind, plots.TITLES, "plot")
-        name, mean = next(iter(self.metrics.items()))
-        method = method_name(self.name or f"{name} {shown(mean)}", self.ranking)
-        if kind != "precision-recall":
-            return plots.curves(kind, {method: self.top_k})
-        if not self.pr_curves:
-            raise ProtocolError(
-                f"plot 'precision-recall' needs the Hamming radius, which the {self.ranking} ranking does not have. "
-                "Other figures: 'precision@K' and 'recall@K'."
-            )
-        return plots.curves(kind, {method: self.pr_curves["micro"]})
+        from protocol.evaluation import plots
 
-    content = output.content
-    write_json = output.write_json
-    write_per_query = output.write_per_query
-    write_pr_curves = output.write_pr_curves
-    write_top_k_curves = output.write_top_k_curves
-    to_trec = output.write_trec
+        return plots.plot(self, kind)
+
+    def content(self) -> dict[str, Any]:
+        """Return the fields of the JSON object, see `protocol.evaluation.output.content`."""
+        from protocol.evaluation import output
+
+        return output.content(self)
+
+    def write_json(self, path: str | Path, *others: Printed, **files: Any) -> None:
+        """Write the JSON of `to_json` and the names of files, see `protocol.evaluation.output.write_json`."""
+        from protocol.evaluation import output
+
+        output.write_json(self, path, *others, **files)
+
+    def write_per_query(self, path: str | Path) -> None:
+        """Write the values of each query as CSV, see `protocol.evaluation.output.write_csv`."""
+        self._write_csv("per_query", path)
+
+    def write_pr_curves(self, path: str | Path) -> None:
+        """Write precision and recall by radius as CSV, see `protocol.evaluation.output.write_csv`."""
+        self._write_csv("pr_curves", path)
+
+    def write_top_k_curves(self, path: str | Path) -> None:
+        """Write precision and recall by K as CSV, see `protocol.evaluation.output.write_csv`."""
+        self._write_csv("top_k_curves", path)
+
+    def _write_csv(self, kind: str, path: str | Path) -> None:
+        from protocol.evaluation import output
+
+        output.write_csv(self, kind, path)
+
+    def to_trec(self, folder: str | Path, depth: int | None = None) -> "Trec":
+        """Write run and qrels files of TREC, see `protocol.evaluation.output.write_trec`."""
+        from protocol.evaluation import output
+
+        return output.write_trec(self, folder, depth)
 
     def parts(self) -> list[str | Table]:
         """Return each mean with its number of undefined values, its ties and its denominator.
 
         The interpretation of the inputs comes first; then, if vectors are the ground truth, the tables about the
-        nearest items; what is conspicuous about the codes, the differences of the convention from its original and the
-        spread follow.
+        nearest items; what is conspicuous about the codes and the differences of the convention from its original
+        follow.
         """
+        from protocol.evaluation import output
+
         return output.parts(self)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class WithoutQueries(Printed):
-    """The scores of an evaluation without some of its queries.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        The scores of all queries.
-    excluded : ndarray of int64, shape (n_excluded,)
-        Row numbers of the excluded queries, ascending.
-    per_query : dict of str to ndarray of float64
-        The values of the remaining queries, as in `Evaluation`; a metric of the pooled queries is computed from these.
-    n_undefined : dict of str to int
-        The number of remaining queries for which each metric is undefined.
-    """
-
-    evaluation: Evaluation
-    excluded: NDArray[np.int64]
-    per_query: dict[str, NDArray[np.float64]]
-    n_undefined: dict[str, int]
-
-    @property
-    def n_excluded(self) -> int:
-        """The number of excluded queries."""
-        return len(self.excluded)
-
-    @property
-    def n_queries(self) -> int:
-        """The number of remaining queries."""
-        return self.evaluation.n_queries - self.n_excluded
-
-    @cached_property
-    def metrics(self) -> dict[str, float]:
-        """The mean of each metric over the remaining queries."""
-        return {name: scores.mean(values) for name, values in self.per_query.items()}
-
-    @property
-    def label(self) -> str:
-        """The identifier of the excluded set in a comparison, see `excluded_label`."""
-        return excluded_label(self.n_excluded, self.sha256)
-
-    @property
-    def sha256(self) -> str:
-        """The SHA-256 of the excluded row numbers, ascending, one per line."""
-        return excluded_sha256(self.excluded.tolist())
-
-    def parts(self) -> list[str | Table]:
-        """Return the table of all metrics with and without the excluded queries; the title identifies these queries."""
-        cells = []
-        for name, mean in self.evaluation.metrics.items():
-            without = self.metrics[name]
-            difference = without - mean
-            moved = "none" if math.isnan(difference) else f"{difference:+.2g}" if difference else "0"
-            cells.append((name, shown(mean), shown(without), moved))
-        n = self.evaluation.n_queries
-        title = f"without {self.n_excluded:,} of {n:,} queries (SHA-256 {self.sha256[:12]})"
-        return [Table("without queries", f"{title}:", ("metric", "all queries", "without them", "difference"), cells)]
-
-    def content(self) -> dict[str, Any]:
-        """Return the fields of the evaluation, and ``without_queries``: those of the remaining queries."""
-        names = ("excluded", "n_excluded", "sha256", "n_queries", "metrics", "n_undefined")
-        return self.evaluation.content() | {"without_queries": {name: getattr(self, name) for name in names}}
-
-
-def n_undefined(masks: Mapping[str, NDArray[np.bool_]], n_queries: int) -> dict[str, int]:
-    """Return the number of queries for which metrics are undefined: all of them if a single value for all is."""
-    return {name: int(mask.sum()) * (n_queries // mask.size) for name, mask in masks.items()}

@@ -1,19 +1,25 @@
-"""What is computed from the counts of a ranking: metrics under a convention, and the spread of mAP over conventions."""
+"""Codes x truth -> counts -> scores: the counts of a ranking, its metrics, and the spread of mAP over conventions."""
 
+import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import metrics, registry
+from protocol import metrics
 from protocol.checks import ProtocolError
-from protocol.counting import HammingCounts
-from protocol.evaluation.conventions import CONVENTIONS, find
+from protocol.counting import HammingCounts, asymmetric_counts, count, count_in_shards, count_leave_one_out
+from protocol.evaluation.code_pairs import CodePair
+from protocol.evaluation.conventions import CONVENTIONS, Convention, find, is_defined
+from protocol.evaluation.ground_truth import GroundTruth
+from protocol.evaluation.printed import Printed, shown
+from protocol.evaluation.progress import Progress, stage
+from protocol.scores.tables import Table
 
-_NEEDS = {"radius": "the Hamming radius", "buckets": "buckets of codes"}
 _CUTOFFS = (1000, 5000)
 SPREAD = (
     "mAP[best]",
@@ -23,100 +29,55 @@ SPREAD = (
     *(f"mAP@{cutoff}[{denominator}]" for cutoff in _CUTOFFS for denominator in ("all", "retrieved", "min")),
     "AUPRC[area]",
 )
-"""The variants of mAP that `spread_rows` compares."""
+"""The variants of mAP that `spread_of` compares."""
+_TREATMENT = {("zero",): "counted as 0", ("drop",): "left out", ("zero", "drop"): "make no difference"}
 
 
-@dataclass(frozen=True)
-class Scoring:
-    """The metrics that are requested, and the convention under which they are computed.
+def counted(
+    codes: CodePair,
+    truth: GroundTruth,
+    names: Sequence[str],
+    *,
+    leave_one_out: bool,
+    threads: int = 1,
+    progress: Progress = None,
+) -> dict[int, Iterable[HammingCounts]]:
+    """Return the counts that some metrics need, in blocks of queries, for each number of nearest items of a truth.
 
-    Parameters
-    ----------
-    metrics : str or sequence of str, optional
-        Registered metrics, or ``all``. If None, those of the convention.
-    convention : str, default="default"
-    spread : bool, default=False
-        Whether to compute, in addition, all values that published conventions report as mAP.
-    leave_one_out : bool, default=False
-        Whether the queries are the database items, and each query leaves its own row out of the database.
-
-    Raises
-    ------
-    ProtocolError
-        If a name is unknown, or the list of metrics is empty.
+    There is a single block for the Hamming ranking.
     """
-
-    metrics: str | Sequence[str] | None = None
-    convention: str = "default"
-    spread: bool = False
-    leave_one_out: bool = False
-
-    def __post_init__(self) -> None:
-        find(self.convention)
-        if self.metrics is not None and not len(self.metrics):
-            raise ProtocolError("metrics: the list is empty. Pass None for the metrics of the convention.")
-        for metric in self.requested:
-            if metric != metrics.ALL:
-                metrics.keywords(metric)
-
-    @property
-    def requested(self) -> list[str]:
-        """The metrics that are requested by name."""
-        return [self.metrics] if isinstance(self.metrics, str) else list(self.metrics or ())
-
-    @property
-    def of_nearest(self) -> list[str]:
-        """The requested metrics about the nearest items, such as ``neighbours@10``."""
-        return [name for name in self.requested if name != metrics.ALL and registry.METRICS.entry(name).relevant]
-
-    def names(self, n_bits: int, ranking: str, *, without: Sequence[str] = ()) -> list[str]:
-        """Return the metrics to compute for a code length and a ranking, except those in `without`.
-
-        Metrics of the convention, and those that ``all`` stands for, are omitted if the codes or the ranking do not
-        support them.
-
-        Raises
-        ------
-        ProtocolError
-            If a requested metric is not supported, or none of the convention's metrics is.
-        """
-        for name in self.requested:
-            if name != metrics.ALL:
-                self._check_supported(name, n_bits, ranking)
-        if metrics.ALL in self.requested:
-            return [name for name in metrics.everything(n_bits) if self._is_defined(name, ranking)]
-        if self.metrics is not None:
-            return [name for name in self.requested if name not in without]
-        names = [name for name in find(self.convention).metrics if metrics.keywords(name).get("radius", 0) <= n_bits]
-        names = [name for name in names if self._is_defined(name, ranking)]
-        if not names:
-            raise ProtocolError(f"convention {self.convention!r}: the {ranking} ranking has none of its metrics.")
-        return names
-
-    def _is_defined(self, metric: str, ranking: str) -> bool:
-        of_buckets = registry.METRICS.entry(metric).defined_on == "buckets"
-        return is_defined(metric, ranking) and not (of_buckets and self.leave_one_out)
-
-    def _check_supported(self, metric: str, n_bits: int, ranking: str) -> None:
-        if not is_defined(metric, ranking):
-            needed = _NEEDS[registry.METRICS.entry(metric).defined_on]
-            raise ProtocolError(f"metric {metric!r} needs {needed}, which the {ranking} ranking does not have.")
-        if not self._is_defined(metric, ranking):
-            raise ProtocolError(f"metric {metric!r} describes the complete database, so not with leave_one_out.")
-        radius = metrics.keywords(metric).get("radius", 0)
-        if radius > n_bits:
-            raise ProtocolError(f"metric {metric!r}: the radius {radius:g} exceeds the code length, {n_bits} bits.")
+    needed, index_order = metrics.needs(names), metrics.in_database_order(names)
+    if codes.ranking != "hamming":
+        done = stage(progress, "counting", len(codes.query) * len(truth.by_number))
+        ranked = partial(asymmetric_counts, index_order=index_order, leave_one_out=leave_one_out)
+        return {
+            number: ranked(*codes[:3], relevance, threads=threads, progress=done)
+            for number, relevance in truth.by_number.items()
+        }
+    counter: Callable[..., dict[str, HammingCounts]]
+    if leave_one_out:
+        counter = partial(count_leave_one_out, index_order=index_order)
+    else:  # precisions with ties in database order can't be added up over shards
+        counter = partial(count, index_order=True) if index_order else count_in_shards
+        counter = partial(counter, bucket_sizes="bucket_sizes" in needed)
+    relevances = {str(number): relevance for number, relevance in truth.by_number.items()}
+    done = stage(progress, "counting", len(codes.query))
+    largest = "largest_bucket" in needed
+    counts = counter(*codes[:3], relevances, largest_bucket=largest, threads=threads, progress=done)
+    return {number: [counts[str(number)]] for number in truth.by_number}
 
 
-def is_defined(metric: str, ranking: str) -> bool:
-    """Return whether a metric can be computed for a ranking; only the Hamming ranking has a radius.
-
-    Examples
-    --------
-    >>> is_defined("mAP@100[all]", "asymmetric"), is_defined("precision@r2", "asymmetric")
-    (True, False)
-    """
-    return ranking == "hamming" or registry.METRICS.entry(metric).defined_on == "ranking"
+def joined(blocks: Iterable[HammingCounts]) -> HammingCounts:
+    """Return the counts of all queries, with the last axis padded by empty distances."""
+    parts = [block.to_arrays() for block in blocks]
+    n_distances, arrays = max(part["retrieved"].shape[-1] for part in parts), dict(parts[0])
+    for name in arrays.keys() - {"levels", "bucket_sizes"}:
+        of_parts = [part[name] for part in parts]
+        if name != "index_top":
+            short = ((array, n_distances - array.shape[-1]) for array in of_parts)
+            of_parts = [np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, n)]) for array, n in short]
+        arrays[name] = np.concatenate(of_parts)
+    return HammingCounts(**arrays)
 
 
 class SpreadRow(NamedTuple):
@@ -126,6 +87,33 @@ class SpreadRow(NamedTuple):
     metric: str
     undefined: tuple[str, ...]
     conventions: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Spread(Printed):
+    """All values that published conventions report as mAP, and other variants of mAP.
+
+    Parameters
+    ----------
+    rows : tuple of SpreadRow
+        Largest first.
+    """
+
+    rows: tuple[SpreadRow, ...]
+
+    def parts(self) -> list[str | Table]:
+        """Return the table of all variants of mAP, with the conventions that report them as mAP."""
+        cells = [
+            (row.metric, shown(row.value), _TREATMENT[row.undefined], ", ".join(row.conventions)) for row in self.rows
+        ]
+        values = [row.value for row in self.rows if row.conventions and not math.isnan(row.value)]
+        ends = f"from {min(values):.4f} to {max(values):.4f}"
+        title = f"values that published conventions report as mAP, {ends}, and others:"
+        return [Table("spread", title, ("metric", "mean", "undefined values", "reported as mAP by"), cells)]
+
+    def content(self) -> dict[str, Any]:
+        """Return the rows as ``spread``."""
+        return {"spread": self.rows}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,10 +132,7 @@ class Scores:
     levels : tuple of int
         The smallest and the largest relevance level; a larger level is more relevant.
     top_k : TopKCurve
-        Mean precision and recall of the top K items for ``n`` up to 1,000, as expected values over ties.
-    spread : tuple of SpreadRow
-        All values that published conventions report as mAP, and other variants of mAP, largest first; empty unless
-        requested.
+        Mean precision and recall of the top K items for ``k`` up to 1,000, as expected values over ties.
     """
 
     per_query: dict[str, NDArray[np.float64]]
@@ -155,10 +140,9 @@ class Scores:
     n_relevant: NDArray[np.int64]
     levels: tuple[int, int]
     top_k: metrics.TopKCurve
-    spread: tuple[SpreadRow, ...]
 
 
-def score(blocks: Iterable[HammingCounts], names: Sequence[str], scoring: Scoring, ranking: str) -> Scores:
+def score(blocks: Iterable[HammingCounts], names: Sequence[str], convention: str) -> Scores:
     """Return the scores of a ranking.
 
     Parameters
@@ -168,26 +152,53 @@ def score(blocks: Iterable[HammingCounts], names: Sequence[str], scoring: Scorin
         one block.
     names : sequence of str
         The metrics.
-    scoring : Scoring
-    ranking : str
+    convention : str
 
     Raises
     ------
     ProtocolError
         If no query has relevant items.
     """
-    parts = [_of_block(counts, names, scoring, ranking) for counts in blocks]
-    occurring = np.concatenate([part.levels for part in parts])
-    if not occurring.size:
+    rules = find(convention)
+    parts = [_of_block(counts, names, rules) for counts in blocks]
+    if not any(part.levels[0] for part in parts):
         raise ProtocolError("relevance: no query has a relevant item.")
-    rules, values = find(scoring.convention), _joined([part.values for part in parts])
+    return parts[0] if len(parts) == 1 else _joined(parts, rules)
+
+
+def _joined(parts: Sequence[Scores], rules: Convention) -> Scores:
+    """Return the scores of all queries from those of blocks."""
+
+    def of_all(field: str) -> dict[str, NDArray]:
+        every = [getattr(part, field) for part in parts]
+        return {name: np.concatenate([of_block[name] for of_block in every]) for name in every[0]}
+
+    n_queries = np.array([part.n_relevant.size for part in parts])
+    n_defined = np.array([np.count_nonzero(part.n_relevant) for part in parts])
+    weights = n_defined if rules.undefined("R@K") == "drop" else n_queries
+    k, precision, recall = map(np.array, zip(*(part.top_k for part in parts), strict=True))
+    levels = np.array([part.levels for part in parts])[n_defined > 0]
     return Scores(
-        per_query={name: values[name, rules.undefined(name)] for name in names},
-        is_undefined=_joined([part.is_undefined for part in parts]),
+        per_query=of_all("per_query"),
+        is_undefined=of_all("is_undefined"),
         n_relevant=np.concatenate([part.n_relevant for part in parts]),
-        levels=(int(occurring.min()), int(occurring.max())),
-        top_k=_mean_curve(parts, rules.undefined("R@K")),
-        spread=spread_rows({pair: values[pair] for pair in parts[0].of_spread}),
+        levels=(int(levels.min()), int(levels.max())),
+        top_k=metrics.TopKCurve(
+            k[0], n_queries @ precision / n_queries.sum(), weights @ np.nan_to_num(recall) / weights.sum()
+        ),
+    )
+
+
+def _of_block(counts: HammingCounts, names: Sequence[str], rules: Convention) -> Scores:
+    """Return the scores of a block of queries; its levels are 0 if no query has a relevant item."""
+    values = {name: metrics.evaluate(counts, [name], undefined=rules.undefined(name))[name] for name in names}
+    occurring = counts.levels[counts.at_level.any(axis=(0, 2))]
+    return Scores(
+        per_query=values,
+        is_undefined={name: undefined_queries(counts, name, values[name]) for name in names},
+        n_relevant=counts.n_relevant,
+        levels=(int(occurring[0]), int(occurring[-1])) if occurring.size else (0, 0),
+        top_k=metrics.top_k_curve(counts, undefined=rules.undefined("R@K")),
     )
 
 
@@ -205,38 +216,6 @@ def with_nearest(scores: Scores, counts: Mapping[int, HammingCounts], numbers: S
     return replace(scores, per_query=shares | scores.per_query, is_undefined=defined | scores.is_undefined)
 
 
-def _joined(blocks: Sequence[Mapping[Any, NDArray]]) -> dict[Any, NDArray]:
-    return {key: np.concatenate([block[key] for block in blocks]) for key in blocks[0]}
-
-
-class _Block(NamedTuple):
-    """The scores of a block of queries, for each metric and treatment of undefined values."""
-
-    values: dict[tuple[str, str], NDArray[np.float64]]
-    is_undefined: dict[str, NDArray[np.bool_]]
-    of_spread: list[tuple[str, str]]
-    n_relevant: NDArray[np.int64]
-    levels: NDArray[np.int64]
-    top_k: metrics.TopKCurve
-
-
-def _of_block(counts: HammingCounts, names: Sequence[str], scoring: Scoring, ranking: str) -> _Block:
-    rules = find(scoring.convention)
-    of_spread = spread_pairs(counts.n_database, ranking) if scoring.spread else []
-    pairs = dict.fromkeys([*((name, rules.undefined(name)) for name in names), *of_spread])
-    values = {
-        (name, undefined): metrics.evaluate(counts, [name], undefined=undefined)[name] for name, undefined in pairs
-    }
-    return _Block(
-        values,
-        {name: undefined_queries(counts, name, values[name, rules.undefined(name)]) for name in names},
-        of_spread,
-        counts.n_relevant,
-        counts.levels[counts.at_level.any(axis=(0, 2))],
-        metrics.top_k_curve(counts, undefined=rules.undefined("R@K")),
-    )
-
-
 def undefined_queries(counts: HammingCounts, metric: str, values: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return where a metric is undefined, in the shape of its values, which are 0 or NaN there."""
     if (values == 0).any():
@@ -244,51 +223,51 @@ def undefined_queries(counts: HammingCounts, metric: str, values: NDArray[np.flo
     return np.isnan(values)
 
 
-def _mean_curve(blocks: Sequence[_Block], undefined: str) -> metrics.TopKCurve:
-    """Return the mean curve over all queries from the mean curves of the blocks."""
-    curves = [block.top_k for block in blocks]
-    if len(curves) == 1:
-        return curves[0]
-    n_queries = n_defined = np.array([block.n_relevant.size for block in blocks])
-    if undefined == "drop":
-        n_defined = np.array([np.count_nonzero(block.n_relevant) for block in blocks])
-    precision = n_queries @ np.array([curve.precision for curve in curves]) / n_queries.sum()
-    recall = n_defined @ np.nan_to_num([curve.recall for curve in curves]) / n_defined.sum()
-    return metrics.TopKCurve(curves[0].k, precision, recall)
+def n_undefined(masks: Mapping[str, NDArray[np.bool_]], n_queries: int) -> dict[str, int]:
+    """Return the number of queries for which metrics are undefined: all of them if a single value for all is."""
+    return {name: int(mask.sum()) * (n_queries // mask.size) for name, mask in masks.items()}
 
 
-def spread_of(counts: HammingCounts) -> tuple[SpreadRow, ...]:
-    """Return the rows of `spread_rows` for a Hamming ranking, from its counts with ``index_order``."""
-    pairs = spread_pairs(counts.n_database, "hamming")
-    return spread_rows(
-        {(name, undefined): metrics.evaluate(counts, [name], undefined=undefined)[name] for name, undefined in pairs}
-    )
-
-
-def spread_pairs(n_database: int, ranking: str) -> list[tuple[str, str]]:
-    """Return the variants of mAP of a ranking, each with both treatments of undefined values, ``zero`` and ``drop``.
+def spread_names(n_database: int, ranking: str) -> list[str]:
+    """Return the variants of mAP of a ranking.
 
     Cutoffs beyond the size of the database are omitted, because the value is that of the complete ranking.
     """
     names = [name for name in SPREAD if is_defined(name, ranking)]
-    names = [name for name in names if metrics.keywords(name).get("cutoff", 0) < n_database]
-    return [(name, undefined) for name in names for undefined in ("zero", "drop")]
+    return [name for name in names if metrics.keywords(name).get("cutoff", 0) < n_database]
 
 
-def spread_rows(values: Mapping[tuple[str, str], NDArray[np.float64]]) -> tuple[SpreadRow, ...]:
+def spread_of(blocks: Iterable[HammingCounts], ranking: str = "hamming") -> tuple[SpreadRow, ...]:
     """Return the mean of every variant of mAP, largest first, once with undefined values as 0 and once without them.
 
     A variant that no convention reports as mAP has no ``conventions``. If undefined values make no difference, there is
-    only one row. `values` contains the values per query for each pair that `spread_pairs` returns.
+    only one row.
+
+    Parameters
+    ----------
+    blocks : iterable of HammingCounts
+        Counts of consecutive queries with ``index_order``; for the Hamming ranking, a single block.
+    ranking : str
     """
+    values: dict[tuple[str, str], list[NDArray[np.float64]]] = {}
+    for counts in blocks:
+        for name, undefined in itertools.product(spread_names(counts.n_database, ranking), ("zero", "drop")):
+            of_block = metrics.evaluate(counts, [name], undefined=undefined)[name]
+            values.setdefault((name, undefined), []).append(of_block)
     rows = []
     for name in dict.fromkeys(name for name, _ in values):
-        zero, drop = (metrics.mean(values[name, undefined]) for undefined in ("zero", "drop"))
+        zero, drop = (metrics.mean(np.concatenate(values[name, undefined])) for undefined in ("zero", "drop"))
         same = math.isclose(zero, drop, rel_tol=1e-12)
-        ways: dict[tuple[str, ...], float] = {("zero", "drop"): zero} if same else {("zero",): zero, ("drop",): drop}
-        for undefined, value in ways.items():
-            used_by = [
-                own.name for own in CONVENTIONS if name in own.reported_as_map and own.undefined(name) in undefined
-            ]
-            rows.append(SpreadRow(value, name, undefined, tuple(used_by)))
+        means: dict[tuple[str, ...], float] = {("zero", "drop"): zero} if same else {("zero",): zero, ("drop",): drop}
+        for treatments, mean in means.items():
+            users = (rules.name for rules in CONVENTIONS if rules.reports(name, treatments))
+            rows.append(SpreadRow(mean, name, treatments, tuple(users)))
     return tuple(sorted(rows, key=lambda row: 1.0 if math.isnan(row.value) else -row.value))
+
+
+def spread(codes: CodePair, truth: GroundTruth, *, leave_one_out: bool = False, threads: int = 1) -> Spread:
+    """Count again, with ties in database order, and return all values that published conventions report as mAP."""
+    scored = truth._replace(by_number={truth.scored: truth.relevance})
+    names = spread_names(len(codes.database) - leave_one_out, codes.ranking)
+    blocks = counted(codes, scored, names, leave_one_out=leave_one_out, threads=threads)[truth.scored]
+    return Spread(spread_of(blocks, codes.ranking))

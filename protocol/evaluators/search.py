@@ -17,7 +17,7 @@ from protocol.evaluation.ground_truth import Labels, Relevant, Truth, ground_tru
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress
 from protocol.evaluators.ways import STANDARD, Case, Way, cases_of, meanings, scores_of
-from protocol.inputs.conversion import numbers_from
+from protocol.inputs.arrays import numbers_from
 from protocol.inputs.labels import label_pair
 from protocol.scores.tables import Table, filled
 

@@ -4,6 +4,7 @@ from protocol.features._feature import Feature
 from protocol.features._items import (
     Extracted,
     Prepared,
+    Preprocessing,
     Rows,
     extract,
     extracted,
@@ -11,7 +12,6 @@ from protocol.features._items import (
     join,
     prepared,
 )
-from protocol.features._preprocessing import Preprocessing
 
 __all__ = [
     "Extracted",

@@ -43,8 +43,8 @@ def share(angle: Any, magnitude: Any, shared: Any) -> None:
 @compiled(fastmath=_FAST)
 def _length(histogram: Any) -> Any:
     squares = _ZERO
-    for place in range(LENGTH):
-        squares += histogram[place] * histogram[place]
+    for index in range(LENGTH):
+        squares += histogram[index] * histogram[index]
     return np.sqrt(squares)
 
 
@@ -67,12 +67,12 @@ def normalise(cells: Any, descriptors: Any) -> None:
                 for y in range(CELLS):
                     for x in range(CELLS):
                         for orientation in range(ORIENTATIONS):
-                            place = (y * CELLS + x) * ORIENTATIONS + orientation
-                            histogram[place] = cells[image, row, y, orientation, column, x]
+                            index = (y * CELLS + x) * ORIENTATIONS + orientation
+                            histogram[index] = cells[image, row, y, orientation, column, x]
                 top = _CLIP * _length(histogram)
-                for place in range(LENGTH):
-                    histogram[place] = min(histogram[place], top)
+                for index in range(LENGTH):
+                    histogram[index] = min(histogram[index], top)
                 scale = _STEPS / _length(histogram) if top > _ZERO else _ZERO
                 descriptor = descriptors[image, row * grid + column]
-                for place in range(LENGTH):
-                    descriptor[place] = np.uint8(min(histogram[place] * scale + _HALF, _LARGEST))
+                for index in range(LENGTH):
+                    descriptor[index] = np.uint8(min(histogram[index] * scale + _HALF, _LARGEST))

@@ -105,8 +105,8 @@ class BagOfWords(Feature):
 
         descriptors = np.asarray(raw_train).reshape(-1, LENGTH)
         if len(descriptors) > self.n_sample:
-            chosen = np.random.default_rng(seed).choice(len(descriptors), self.n_sample, replace=False)
-            descriptors = descriptors[np.sort(chosen)]
+            sampled = np.random.default_rng(seed).choice(len(descriptors), self.n_sample, replace=False)
+            descriptors = descriptors[np.sort(sampled)]
         distinct = len(np.unique(descriptors, axis=0))
         if distinct < self.n_words:
             raise ProtocolError(

@@ -69,9 +69,9 @@ def describer(*, grid: int, patch: int, image_size: int) -> Callable[[NDArray[np
         in_columns = shared.reshape(len(grey), -1, image_size) @ pool.T
         cells = pool @ in_columns.reshape(len(grey), image_size, -1)
         cells = cells.reshape(-1, grid, CELLS, ORIENTATIONS, grid, CELLS)
-        found = np.empty((len(grey), grid**2, LENGTH), dtype=np.uint8)
-        _kernels.normalise(cells, found)
-        return found
+        descriptors = np.empty((len(grey), grid**2, LENGTH), dtype=np.uint8)
+        _kernels.normalise(cells, descriptors)
+        return descriptors
 
     return describe
 

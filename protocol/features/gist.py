@@ -150,9 +150,7 @@ class Gist(Feature):
         if self.image_size % 2:
             raise ProtocolError(f"image_size: expected an even number, got {self.image_size}.")
         if isinstance(self.orientations, Sequence) and len(self.orientations) != self.scales:
-            raise ProtocolError(
-                f"orientations: expected one number for each of {self.scales} scales, got {self.orientations!r}."
-            )
+            raise ProtocolError(f"orientations: {self.orientations!r}, but {self.scales} scales need one number each.")
         for number in self._orientations:
             integer(number, "orientations")
 
@@ -179,12 +177,12 @@ class Gist(Feature):
         """Return a function that maps channels (n, size, size) to P (see the class)."""
         size, border = self.image_size, _PREFILTER_BORDER
         blur = _blurring(size + 2 * border, self.contrast_cycles)
-        place = _reflected(size, border)
+        pixels = _reflected(size, border)
 
         def normalised(plane: NDArray[np.float32]) -> NDArray[np.float32]:
             low = plane - plane.min(axis=(1, 2), keepdims=True)
             high = low.max(axis=(1, 2), keepdims=True)
-            log = np.log1p(low * (255 / np.where(high > 0, high, 1)))[:, place[:, None], place]
+            log = np.log1p(low * (255 / np.where(high > 0, high, 1)))[:, pixels[:, None], pixels]
             detail = log - blur @ log @ blur
             contrast = np.sqrt(np.abs(blur @ detail**2 @ blur))
             return (detail / (_CONTRAST_FLOOR + contrast))[:, border : border + size, border : border + size]

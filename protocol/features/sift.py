@@ -71,8 +71,8 @@ class Sift(Feature):
         def of_image(grey: NDArray[np.uint8]) -> NDArray:
             if self.items == "image":
                 return detector.compute(grey, keypoints)[1]
-            found = detector.detectAndCompute(grey, None)[1]
-            return np.empty((0, LENGTH)) if found is None else found
+            descriptors = detector.detectAndCompute(grey, None)[1]
+            return np.empty((0, LENGTH)) if descriptors is None else descriptors
 
         def describe(block: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
             grey = np.rint(squares(channels(block, "luma"), self.image_size)[:, 0]).astype(np.uint8)

@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, printable
 from protocol.inputs import text
-from protocol.inputs.arrays import is_text_array, path_and_key, read_stored
-from protocol.inputs.conversion import as_numpy, is_file, named
+from protocol.inputs.arrays import ARRAYS, as_numpy, is_file, is_text_array, named, path_and_key, read_stored
 from protocol.inputs.fields import rows_of_text
-from protocol.inputs.lists import ARRAYS
 
 _BITS, _HEX = re.compile("[01]{2,}"), re.compile("(?:0[xX])?([0-9a-fA-F]{2,})")
 _NOT_DECIMAL = re.compile("^0[xX]|[a-fA-F]|^0.")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted
 from protocol.inputs import text
-from protocol.inputs.conversion import as_numpy, is_file, matrix_from, named
+from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named
 from protocol.inputs.lists import read_listings
 
 _RUN = (".run", ".trec", "")
@@ -72,23 +72,21 @@ def judged_pairs(judgments: str | Path, query_ids: Any, database_ids: Any, sizes
         If something can't be read, an id is not in its list, a pair is judged twice, or there are more or fewer ids
         than items.
     """
-    places = read_ids(query_ids, "query", sizes[0]), read_ids(database_ids, "database", sizes[1])
-    lists = named(query_ids, "query ids"), named(database_ids, "database ids")
-    rows = _lines(Path(judgments))
-    pairs, first, n_lacking = dict[tuple[int, int], int](), "", 0
-    for number, query, item, level in rows:
-        if query not in places[0] or item not in places[1]:
-            n_lacking += 1
-            side, name = (query, lists[0]) if query not in places[0] else (item, lists[1])
-            first = first or f"line {number}: {side!r} is not in {name}"
+    positions = read_ids(query_ids, "query", sizes[0]), read_ids(database_ids, "database", sizes[1])
+    names = named(query_ids, "query ids"), named(database_ids, "database ids")
+    levels, unknown = dict[tuple[int, int], int](), list[str]()
+    for number, query, item, level in _lines(Path(judgments)):
+        if query not in positions[0] or item not in positions[1]:
+            word, name = (item, names[1]) if query in positions[0] else (query, names[0])
+            unknown.append(f"line {number}: {word!r} is not in {name}")
             continue
-        pair = places[0][query], places[1][item]
-        if pair in pairs:
+        pair = positions[0][query], positions[1][item]
+        if pair in levels:
             raise ProtocolError(f"{judgments}: line {number}: item {item!r} is judged twice for query {query!r}.")
-        pairs[pair] = min(max(level, 0), _MOST)
-    if n_lacking:
-        raise ProtocolError(f"{judgments}: {first} ({counted(n_lacking, 'such judgment')}).")
-    return np.array([(*pair, level) for pair, level in pairs.items()], dtype=np.int64).reshape(-1, 3).T
+        levels[pair] = min(max(level, 0), _MOST)
+    if unknown:
+        raise ProtocolError(f"{judgments}: {unknown[0]} ({counted(len(unknown), 'such judgment')}).")
+    return np.array([(*pair, level) for pair, level in levels.items()], dtype=np.int64).reshape(-1, 3).T
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str, str, int]]:
@@ -150,7 +148,10 @@ def _run(path: Path, n_queries: int, ids: Sequence[Mapping[str, int]]) -> list[l
     for number, line in enumerate(text.lines(path, "a run of TREC"), start=1):
         try:
             query_id, _, item_id, _, score, *_ = line.split()
-            query, item = (ids[0][query_id], ids[1][item_id]) if ids else (_row(query_id, "q"), _row(item_id, "d"))
+            if ids:
+                query, item = ids[0][query_id], ids[1][item_id]
+            else:
+                query, item = int(query_id.removeprefix("q")), int(item_id.removeprefix("d"))
             if math.isnan(float(score)):
                 raise ValueError
         except KeyError as error:
@@ -164,7 +165,3 @@ def _run(path: Path, n_queries: int, ids: Sequence[Mapping[str, int]]) -> list[l
             )
         rows[query].append((-float(score), item))
     return [[item for _, item in sorted(rows[query], key=itemgetter(0))] for query in range(n_queries)]
-
-
-def _row(name: str, letter: str) -> int:
-    return int(name.removeprefix(letter))

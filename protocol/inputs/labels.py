@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted
-from protocol.inputs.arrays import as_integers
-from protocol.inputs.conversion import named
+from protocol.inputs.arrays import as_integers, named
 from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.validation import class_labels
 
-_FEW = 5
 _BLOCK = 1 << 22  # labels that are sorted at once, because a large database may be mapped from a file
 
 
@@ -70,18 +68,13 @@ def label_pair(
     if kinds[0] != kinds[1]:
         raise ProtocolError(f"{name}: {kinds[1]}, but the query labels have {kinds[0]}.")
     if names[0] != names[1]:
-        raise ProtocolError(
-            f"{name}: one side names its classes, and the columns of the other have no names. Give both as names, or "
-            "both as columns."
-        )
+        raise ProtocolError(f"{name}: one side names its classes, and the columns of the other have no names.")
     used = [_used(side, names[0]) for side in sides]
     known = set(used[1])
     lacking = tuple(label for label in used[0] if label not in known)
     if len(lacking) == len(used[0]):
-        raise ProtocolError(
-            f"labels: queries and database share no label: {brief(used[0])} for the queries, {brief(used[1])} for the "
-            "database."
-        )
+        labels = f"{brief(used[0])} for the queries, {brief(used[1])} for the database"
+        raise ProtocolError(f"labels: queries and database share no label: {labels}.")
     if sides[0].dtype.kind == "U":
         _, numbers = np.unique(np.concatenate(sides), return_inverse=True)
         return numbers[:n_queries], numbers[n_queries:], lacking
@@ -97,7 +90,7 @@ def _used(labels: NDArray, classes: Sequence[str]) -> list[Any]:
     return functools.reduce(np.union1d, blocks).tolist()
 
 
-def brief(labels: Iterable[int | str], most: int = _FEW) -> str:
+def brief(labels: Iterable[int | str], most: int = 5) -> str:
     """Return labels as one line of text: only the first ones if there are many, "none" if there are none.
 
     Examples
@@ -149,9 +142,8 @@ def _in_order(listing: Listing, ids: NDArray) -> Listing:
         raise ProtocolError(f"{listing.name}: an id occurs more than once.")
     lacking = [name for name in ids.tolist() if name not in rows]
     if lacking:
-        raise ProtocolError(
-            f"{listing.name}: no label for {counted(len(lacking), 'item')}, the first {str(lacking[0])[:80]!r}."
-        )
+        items, first = counted(len(lacking), "item"), str(lacking[0])[:80]
+        raise ProtocolError(f"{listing.name}: no label for {items}, the first {first!r}.")
     order = [rows[name] for name in ids.tolist()]
     return replace(listing, ids=ids, labels=listing.labels[order])  # type: ignore[index]
 
@@ -185,9 +177,8 @@ def _exact(array: NDArray, name: str) -> NDArray:
     if array.dtype == object:
         for item, value in enumerate(array.ravel().tolist()):
             if not isinstance(value, (str, bytes, int, float)) or value != value:
-                raise ProtocolError(
-                    f"{name}: expected an integer or a string for each item, got {value!r} for item {item}."
-                )
+                expected = "an integer or a string for each item"
+                raise ProtocolError(f"{name}: expected {expected}, got {value!r} for item {item}.")
         if set(map(type, array.flat)) != {int}:
             raise ProtocolError(f"{name}: both integers and strings. Use only one kind.")
         return array

@@ -6,14 +6,14 @@ tabs, commas, semicolons or blanks. Which of these forms a file has is decided b
 files that are read together. A file that can be read in two ways is refused; ``F:FORM``, with one of `FORMS`, chooses.
 """
 
-import json
 import logging
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
-from pathlib import Path
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, repeat
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -22,24 +22,21 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, printable
 from protocol.inputs import text
-from protocol.inputs.arrays import as_integers, path_and_key, read_stored
-from protocol.inputs.conversion import as_numpy, is_file, items_from, named
+from protocol.inputs.arrays import as_integers, is_file, items_from, named
 from protocol.inputs.fields import (
     EXTENSION,
-    OF_IDS,
-    OF_LABELS,
+    ID_COLUMNS,
+    LABEL_COLUMNS,
     Table,
     drop_headers,
     has_extension,
     is_number,
     names_file,
-    read_table,
+    read_source,
 )
 from protocol.inputs.validation import array_of, class_labels
 
-ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
 _FEW_LABELS = 1 << 22  # the classes of larger arrays, which may be mapped from a file, are not counted
-_NESTED = frozenset([list, tuple, set, frozenset])
 _AFTER_EXTENSION = re.compile(rf"^(.*{EXTENSION})(?!\S)(.*)$", re.MULTILINE)
 _FLAGS = re.compile(r"^(\S.*?)((?:[^\S\n]+[01])+)$", re.MULTILINE)
 _MARKS = (r"[;|]", r",", r"\s+")
@@ -53,12 +50,8 @@ _IN_WORDS = MappingProxyType(
         "classes": "several classes",
     }
 )
+_ID, _FIELDS = itemgetter(0), itemgetter(slice(1, None))
 _log = logging.getLogger("protocol.inputs")
-
-_Tails = Mapping[str, list[list[str]]]
-"""The labels on each line, by role."""
-_Reading = tuple[str, dict[str, NDArray], tuple[str, ...]]
-"""The form of labels in words, the labels by role, and the names of their columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,146 +133,105 @@ def read_listings(
 
     Examples
     --------
-    >>> found = read_listings({"query": [["owl"], ["fox", "elk"]], "database": ["owl;elk", "fox"]}, has_ids=False)
-    >>> print(found["database"], found["database"].labels.astype(int).tolist())
+    >>> labels = read_listings({"query": [["owl"], ["fox", "elk"]], "database": ["owl;elk", "fox"]}, has_ids=False)
+    >>> print(labels["database"], labels["database"].labels.astype(int).tolist())
     database: 2 items, several of 3 classes [[1, 0, 1], [0, 1, 0]]
     """
-    contents = {role: _content(values, named(values, role), has_ids, form) for role, values in sources.items()}
+    contents = {
+        role: read_source(values, named(values, role), has_ids=has_ids, form=form) for role, values in sources.items()
+    }
     tables = {role: content for role, content in contents.items() if isinstance(content, Table)}
-    of_array = _row_numbers if has_ids else _numeric_labels
-    listings = {role: of_array(contents[role], named(sources[role], role)) for role in sources if role not in tables}
-    listings |= _read(tables, has_ids, sizes or {})
-    for role, values in sources.items():
-        if log and is_file(values):
+    listings = _listings(tables, has_ids, sizes or {})
+    for role, content in contents.items():
+        if not isinstance(content, Table):
+            listings[role] = _listing_of_numbers(content, named(sources[role], role), has_ids)
+        if log and is_file(sources[role]):
             _log.info("%s", printable(str(listings[role])))
     return {role: listings[role] for role in sources}
 
 
-# Sources
-
-
-def _content(values: Any, name: str, has_ids: bool, form: str) -> Any:
-    """Return the rows of a source of text, or an array of numbers."""
-    if is_file(values):
-        path, key = path_and_key(values)
-        if path.suffix.lower() not in (*ARRAYS, ".json"):
-            return read_table(path, key, form)
-        values = _json(path) if path.suffix.lower() == ".json" else read_stored(values)
-    rows = _nested(values)
-    if rows is None:
-        array = as_numpy(values, name)
-        if array.dtype.kind not in "US" or not array.size:
-            return array
-        rows = _rows_of_strings(array, name, has_ids)
-    return Table(name, rows, is_python=True, form=form)
-
-
-def _rows_of_strings(array: NDArray, name: str, has_ids: bool) -> list[list[str]]:
-    """Return strings as rows; invalid UTF-8 is refused in ids, and kept with escapes in labels."""
-    if array.dtype.kind == "S":
-        try:
-            array = np.char.decode(array, "utf-8", "strict" if has_ids else "backslashreplace")
-        except UnicodeDecodeError as error:
-            raise ProtocolError(f"{name}: ids are not UTF-8 ({error}).") from error
-    array = array.ravel() if array.ndim == 2 and 1 in array.shape else array
-    if array.ndim not in (1, 2):
-        raise ProtocolError(f"{name}: strings of shape {array.shape}, but a list has one row for each item.")
-    rows: list[list[str]] = array.reshape(len(array), -1).tolist()
-    return rows
-
-
-def _nested(values: Any) -> list[list[str]] | None:
-    """Return a list of lists of labels as rows of text; None if it is not one, or is a matrix of numbers."""
-    if not isinstance(values, (list, tuple)) or not values or not set(map(type, values)) <= _NESTED:
-        return None
-    rows = [sorted(row) if isinstance(row, (set, frozenset)) else list(row) for row in values]
-    kinds = set(map(type, chain.from_iterable(rows)))
-    is_matrix = len(set(map(len, rows))) == 1 and str not in kinds
-    if is_matrix or not all(issubclass(kind, (str, int, np.integer)) for kind in kinds):
-        return None
-    return [list(map(str, row)) for row in rows]
-
-
-def _json(path: Path) -> Any:
-    """Return the value of a JSON file: a list, or an object of labels by id as a list of rows."""
-    try:
-        values = json.loads("".join(text.lines(path, "a JSON list")))
-    except (ValueError, RecursionError) as error:
-        raise ProtocolError(f"{path}: not valid JSON ({' '.join(str(error).split())}).") from error
-    if isinstance(values, dict):
-        return [[key, *(value if isinstance(value, list) else [value])] for key, value in values.items()]
-    if not isinstance(values, list) or not values:
-        raise ProtocolError(f"{path}: expected a list of items, or an object of labels by id.")
-    return values
-
-
-def _row_numbers(array: NDArray, name: str) -> Listing:
-    array = array.ravel() if array.ndim == 2 and 1 in array.shape else array
-    return Listing(name, items_from(array, name), None, "row numbers")
-
-
-def _numeric_labels(array: NDArray, name: str) -> Listing:
+def _listing_of_numbers(array: NDArray, name: str, has_ids: bool) -> Listing:
+    """Return an array as row numbers, or as labels."""
+    if has_ids:
+        array = array.ravel() if array.ndim == 2 and 1 in array.shape else array
+        return Listing(name, items_from(array, name), None, "row numbers")
     if array.size <= _FEW_LABELS and array.dtype.kind in "biuf" and (array.ndim == 1 or 1 in array.shape):
         return Listing(name, None, array, f"one of {_n_classes(len(np.unique(array)))}")
     return Listing(name, None, array, "labels" if array.ndim == 1 else f"labels of shape {array.shape}")
 
 
-# Fields: the id of a line, and its labels
-
-
-def _read(tables: Mapping[str, Table], has_ids: bool, sizes: Mapping[str, int]) -> dict[str, Listing]:
+def _listings(tables: Mapping[str, Table], has_ids: bool, sizes: Mapping[str, int]) -> dict[str, Listing]:
     """Return the listings of tables, whose form is decided by all of them together."""
     drop_headers(tables, sizes)
     with_ids = _with_ids(tables, has_ids)
-    fields = {role: _fields(table, role in with_ids, tables) for role, table in tables.items()}
-    tails = {role: tail for role, (_, tail) in fields.items() if tables[role].form != "id" and any(map(any, tail))}
-    said, arrays, classes = _labels(tables, tails, "id-" if with_ids else "")
+    divided = {role: _divided(table, role in with_ids, tables) for role, table in tables.items()}
+    parts = {role: part for role, (_, part) in divided.items() if tables[role].form != "id" and any(map(any, part))}
+    by_blanks = any(table.lines for table in tables.values())
+    labels = _Labels([*map(tables.__getitem__, parts)], [*parts.values()], "id-" if with_ids else "", by_blanks)
+    form, arrays, classes = labels.read() if parts else ("", [], ())
+    by_role = dict(zip(parts, arrays, strict=False))  # no arrays of placeholders
     return {
-        role: _listing(table, fields[role][0], said if role in tails else "", arrays.get(role), classes)
+        role: _listing(table, divided[role][0], form if role in parts else "", by_role.get(role), classes)
         for role, table in tables.items()
     }
 
 
 def _listing(
-    table: Table, ids: Sequence[str] | None, said: str, labels: NDArray | None, classes: tuple[str, ...]
+    table: Table, ids: Sequence[str] | None, form: str, labels: NDArray | None, classes: tuple[str, ...]
 ) -> Listing:
-    words = " and ".join(filter(None, ["" if ids is None else "id", said]))
+    words = " and ".join(filter(None, ["" if ids is None else "id", form]))
     header = f" (header {','.join(table.header)[:60]!r})" if table.header else ""
     names = None if ids is None else text.string_array(ids, table.name)
     return Listing(table.name, names, labels, f"{words}{header}", classes)
 
 
+def _ambiguous(table: Table, row: Sequence[str], one: str, other: str) -> ProtocolError:
+    """Return the error for a line that can be read in two of the forms `FORMS`."""
+    name, line = table.name, " ".join(row)
+    return ProtocolError(
+        f"{name}: {line[:80]!r} may be {_IN_WORDS[one]} or {_IN_WORDS[other]}. Write {name}:{one} or {name}:{other}."
+    )
+
+
+# Ids
+
+
 def _with_ids(tables: Mapping[str, Table], has_ids: bool) -> set[str]:
     """Return the tables whose lines begin with an id; raise ProtocolError if nothing decides it."""
-    found = {role for role, table in tables.items() if table.form.startswith("id") or (has_ids and not table.form)}
-    undecided = {role: table for role, table in tables.items() if not table.form and role not in found}
-    alone = {role: table for role, table in undecided.items() if _has_labels_alone(table)}
-    found |= {role for role in undecided.keys() - alone.keys() if _has_names_of_files(undecided[role])}
-    rest = {role: table for role, table in undecided.items() if role not in alone.keys() | found}
-    return found | set(rest if _begin_with_ids(list(rest.values()), list(alone.values())) else ())
+    begin = {role: _begins_with_ids(table, has_ids) for role, table in tables.items()}
+    undecided = [tables[role] for role, begins in begin.items() if begins is None]
+    alone = [tables[role] for role, begins in begin.items() if begins is False and not tables[role].form]
+    others_begin = bool(undecided) and _first_fields_are_ids(undecided, alone)
+    return {role for role, begins in begin.items() if (others_begin if begins is None else begins)}
 
 
-def _has_names_of_files(table: Table) -> bool:
-    """Return whether each line has the name of a file in front of its labels, or a header names the ids."""
-    is_named = len(table.header) > 1 and table.header[0].lower() in OF_IDS
-    return is_named or all(
-        names_file(row[0]) or (bool(table.lines) and any(map(has_extension, row))) for row in table.rows
-    )
+def _begins_with_ids(table: Table, has_ids: bool) -> bool | None:
+    """Return whether each line of a table begins with an id; None if only a comparison of its fields can tell."""
+    if has_ids or table.form:
+        return not table.form or table.form.startswith("id")
+    if _has_labels_alone(table):
+        return False
+    is_named = len(table.header) > 1 and table.header[0].lower() in ID_COLUMNS
+    return True if is_named or all(map(_is_name_of_file, table.rows, table.lines or repeat(""))) else None
+
+
+def _is_name_of_file(row: Sequence[str], line: str) -> bool:
+    """Return whether the first field names a file; its words may be divided by blanks if there is a line."""
+    return names_file(row[0]) or (line != "" and any(map(has_extension, row)))
 
 
 def _has_labels_alone(table: Table) -> bool:
     """Return whether a line is too short for an id and labels; raise ProtocolError if lines are only names of files."""
     if min(map(len, table.rows)) > 1:
         return False
-    are_names = not table.is_python and all(names_file(row[0]) for row in table.rows)
+    are_names = not table.is_python and all(map(names_file, map(_ID, table.rows)))
     if are_names and len(set(map(tuple, table.rows))) == len(table.rows):
-        raise ProtocolError(
-            f"{table.name}: ids without labels, the first {table.rows[0][0][:80]!r}. Add a label to each line."
-        )
+        name = table.rows[0][0][:80]
+        raise ProtocolError(f"{table.name}: ids without labels, the first {name!r}. Add a label to each line.")
     return True
 
 
-def _begin_with_ids(tables: Sequence[Table], alone: Sequence[Table]) -> bool:
+def _first_fields_are_ids(tables: Sequence[Table], alone: Sequence[Table]) -> bool:
     """Return whether the first fields are ids: all different, while the others are not.
 
     No id is a label in one of the tables that have labels `alone`.
@@ -289,52 +241,45 @@ def _begin_with_ids(tables: Sequence[Table], alone: Sequence[Table]) -> bool:
     ProtocolError
         If nothing decides it.
     """
-    if not tables:
-        return False
-    firsts, rows = [[row[0] for row in table.rows] for table in tables], [row for table in tables for row in table.rows]
-    tails, ids = [row[1:] for row in rows], set(chain.from_iterable(firsts))
+    rows = list(chain.from_iterable(table.rows for table in tables))
+    ids, tails = set(map(_ID, rows)), list(map(_FIELDS, rows))
     labels = set(chain(*tails, *chain.from_iterable(table.rows for table in alone)))
-    are_numbers = all(map(is_number, ids | labels))
-    if any(len(set(first)) < len(first) for first in firsts) or _are_columns(ids | labels):
+    is_id_a_label = bool(labels & ids) and not all(map(is_number, ids | labels))
+    if is_id_a_label or _are_flags(ids | labels) or any(map(_has_repeated_ids, tables)):
         return False
-    if labels & ids and not are_numbers:
-        return False
-    everywhere = len(ids) == len(rows) or all(table.rows == tables[0].rows for table in tables)
-    if everywhere and any(len(set(column)) < len(rows) for column in zip(*tails, strict=False)):
+    are_distinct = len(ids) == len(rows) or all(table.rows == tables[0].rows for table in tables)
+    if are_distinct and min(map(len, map(set, zip(*tails, strict=False)))) < len(rows):
         return True
-    if len(set(map(len, rows))) == 1 and not alone:
-        raise _two_readings(tables[0], rows[0], "id-class", "classes")
-    return False
+    if len(set(map(len, rows))) > 1 or alone:
+        return False
+    raise _ambiguous(tables[0], rows[0], "id-class", "classes")
 
 
-def _fields(table: Table, has_id: bool, tables: Mapping[str, Table]) -> tuple[Sequence[str] | None, list[list[str]]]:
-    """Return the id of each line, and its other fields."""
+def _has_repeated_ids(table: Table) -> bool:
+    return len(set(map(_ID, table.rows))) < len(table.rows)
+
+
+def _divided(table: Table, has_id: bool, tables: Mapping[str, Table]) -> tuple[Sequence[str] | None, list[list[str]]]:
+    """Return the id of each line, None if it has none, and the fields of its labels."""
     if not has_id:
-        return None, _all_fields(table)
-    if table.lines:
-        cut = _cut(table)
-        if cut is not None:
-            return cut
-        if table.form == "id" or max(map(len, table.rows)) == 1:
-            return table.lines, [row[:0] for row in table.rows]
-        if not table.form:
-            _check_first_words(table, tables)
-    return [row[0] for row in table.rows], [row[1:] for row in table.rows]
+        has_marks = any(map(re.compile("[,;|]").search, table.lines))  # otherwise, blanks divide labels
+        return None, [[line] for line in table.lines] if has_marks else [[*map(str.strip, row)] for row in table.rows]
+    if table.lines and (ids_and_fields := _with_blanks_in_ids(table)):
+        return ids_and_fields
+    if table.lines and not table.form:
+        _check_first_words(table, tables)
+    return list(map(_ID, table.rows)), list(map(_FIELDS, table.rows))
 
 
-def _all_fields(table: Table) -> list[list[str]]:
-    """Return the labels on each line; blanks divide them unless a mark does."""
-    has_marks = any(map(re.compile("[,;|]").search, table.lines))
-    return [[line] for line in table.lines] if has_marks else [list(map(str.strip, row)) for row in table.rows]
-
-
-def _cut(table: Table) -> tuple[list[str], list[list[str]]] | None:
+def _with_blanks_in_ids(table: Table) -> tuple[list[str], list[list[str]]] | None:
     """Return the id of each line, which may contain blanks, and its other words; None if no pattern fits all lines."""
     for pattern in (_AFTER_EXTENSION, _FLAGS):
-        cut = pattern.findall("\n".join(table.lines))
-        tails = [tail.split() for _, tail in cut]
-        if len(cut) == len(table.rows) and (any(tails) or table.form in ("", "id")):
-            return [head for head, _ in cut], tails
+        lines = pattern.findall("\n".join(table.lines))
+        fields = [tail.split() for _, tail in lines]
+        if len(lines) == len(table.rows) and (any(fields) or table.form in ("", "id")):
+            return list(map(_ID, lines)), fields
+    if table.form == "id" or max(map(len, table.rows)) == 1:
+        return table.lines, [[] for _ in table.rows]
     return None
 
 
@@ -343,161 +288,179 @@ def _check_first_words(table: Table, tables: Mapping[str, Table]) -> None:
     rows = table.rows
     short = next((number for number, row in enumerate(rows, start=1) if len(row) == 1), None)
     if short is not None:
-        odd = next(row for row in rows if len(row) > 1)
+        odd = max(rows, key=lambda row: len(row) > 1)
         raise ProtocolError(
             f"{table.name}: item {short}, {rows[short - 1][0][:80]!r}, has no labels, unlike {' '.join(odd)[:80]!r}. "
             f"If that is an id, write {table.name}:id."
         )
-    tails = [tuple(row[1:]) for other in tables.values() for row in other.rows]
-    words = set(chain.from_iterable(tails))
-    are_told_apart = len(set(tails)) < len(tails) or all(names_file(row[0]) for row in rows)
-    are_ids = are_told_apart and len({row[0] for row in rows}) == len(rows) and not any(map(names_file, words))
+    tails = [tuple(row[1:]) for row in chain.from_iterable(other.rows for other in tables.values())]
+    words, ids = set(chain.from_iterable(tails)), list(map(_ID, rows))
+    are_labels = len(set(tails)) < len(tails) or all(map(names_file, ids))
+    are_ids = are_labels and len(set(ids)) == len(ids) and not any(map(names_file, words))
     if not are_ids and not all(map(is_number, words)):
-        raise _two_readings(table, rows[0], "id", "id-class")
+        raise _ambiguous(table, rows[0], "id", "id-class")
 
 
-def _two_readings(table: Table, row: Sequence[str], one: str, other: str) -> ProtocolError:
-    """Return the error for a line that can be read in two of the forms `FORMS`."""
-    name, shown = table.name, " ".join(row)
-    return ProtocolError(
-        f"{name}: {shown[:80]!r} may be {_IN_WORDS[one]} or {_IN_WORDS[other]}. Write {name}:{one} or {name}:{other}."
-    )
+# Labels
 
 
-# Labels: one class, several classes, or columns
+@dataclass(frozen=True, eq=False)
+class _Labels:
+    """The labels of tables that are read together: `parts` has the fields of each line of each table.
 
+    `prefix` is "id-" if the labels follow ids, `by_blanks` whether blanks separate the fields of any table.
+    """
 
-def _labels(tables: Mapping[str, Table], tails: _Tails, prefix: str) -> _Reading:
-    """Return the labels of tables; `prefix` is "id-" if they follow ids."""
-    if not tails:
-        return "", {}, ()
-    kinds = {tables[role].form.removeprefix("id-") for role in tails} - {""}
-    if len(kinds) > 1:
-        raise ProtocolError(f"lists: {' and '.join(sorted(kinds))} differ. Choose one form of labels for all lists.")
-    kind, tails = (kinds.pop(), tails) if kinds else _kind(tables, tails, prefix)
-    return _READINGS[kind](tables, tails, prefix)
+    tables: Sequence[Table]
+    parts: list[list[list[str]]]
+    prefix: str
+    by_blanks: bool
 
+    @cached_property
+    def rows(self) -> list[list[str]]:
+        """The fields of all lines."""
+        return list(chain.from_iterable(self.parts))
 
-def _kind(tables: Mapping[str, Table], tails: _Tails, prefix: str) -> tuple[str, _Tails]:
-    """Return whether labels are a class, classes or columns, and the fields that are labels."""
-    rows = list(chain.from_iterable(tails.values()))
-    values, widths = set(chain.from_iterable(rows)), set(map(len, rows))
-    by_blanks = any(table.lines for table in tables.values())
-    lines: set[tuple[str, ...]] = set()
-    if max(widths) > 1 and (any(map(_is_matrix, tails.values())) or set("".join(values)) <= {"0", "1"}):
-        return "columns", tails
-    mark = _mark_in(values)
-    if mark == _MARKS[0]:
-        return "classes", tails
-    if max(widths) == 1:
-        if mark is not None and not all(table.is_python for table in tables.values()):
-            lines = {tuple(re.split(rf"{mark}\s*", value)) for value in values}
-    elif all(map(is_number, values)) or not by_blanks:
-        return ("classes", tails) if len(widths) > 1 else _kind_of_table(tables, tails, values, prefix)
-    else:
-        lines = set(map(tuple, rows))
-    return "classes" if _are_several(tables, lines, prefix) else "class", tails
+    @cached_property
+    def values(self) -> set[str]:
+        """The distinct fields."""
+        return set(chain.from_iterable(self.rows))
+
+    @cached_property
+    def mark(self) -> str | None:
+        """The first pattern in `_MARKS` that occurs in a field."""
+        return next((mark for mark in _MARKS if any(map(re.compile(mark).search, self.values))), None)
+
+    def read(self) -> tuple[str, list[NDArray], tuple[str, ...]]:
+        """Return the form of labels in words, the labels of each table, and the names of their columns."""
+        forms = {table.form.removeprefix("id-") for table in self.tables} - {""}
+        if len(forms) > 1:
+            raise ProtocolError(f"lists: {' and '.join(sorted(forms))} differ. Choose one form for all lists.")
+        labels, form = (self, forms.pop()) if forms else self._form()
+        return _READERS[form](labels)
+
+    def _form(self) -> tuple["_Labels", str]:
+        """Return the fields that are labels, and their form: "class", "classes" or "columns"."""
+        widths = set(map(len, self.rows))
+        if max(widths) > 1 and (any(map(_is_matrix, self.parts)) or set("".join(self.values)) <= {"0", "1"}):
+            return self, "columns"
+        if self.mark == _MARKS[0]:
+            return self, "classes"
+        if max(widths) == 1 or not self._are_fields_certain:
+            return self, "classes" if self._are_several(self._lines_of_words()) else "class"
+        return (self, "classes") if len(widths) > 1 else self._form_of_table()
+
+    @property
+    def _are_fields_certain(self) -> bool:
+        """Whether the fields are labels, rather than words that blanks divide."""
+        return not self.by_blanks or all(map(is_number, self.values))
+
+    def _lines_of_words(self) -> set[tuple[str, ...]]:
+        """Return the words of each line that may be labels of their own."""
+        if max(map(len, self.rows)) > 1:
+            return set(map(tuple, self.rows))
+        if self.mark is None or all(table.is_python for table in self.tables):
+            return set()
+        return {tuple(re.split(rf"{self.mark}\s*", value)) for value in self.values}
+
+    def _are_several(self, lines: set[tuple[str, ...]]) -> bool:
+        """Return whether words are labels of their own, rather than parts of a name.
+
+        They are if each word of a line with several words also occurs in another line, alone or with other words; they
+        are parts of a name if none does.
+
+        Raises
+        ------
+        ProtocolError
+            If some do and some do not.
+        """
+        occurrences: dict[str, set[frozenset[str]]] = defaultdict(set)
+        for line in lines:
+            for word in line:
+                occurrences[word].add(frozenset(line))
+        several = [line for line in lines if len(line) > 1]
+        is_free = {len(occurrences[word]) > 1 for word in chain.from_iterable(several)}
+        if len(is_free) > 1:
+            raise _ambiguous(self.tables[0], min(several), f"{self.prefix}class", f"{self.prefix}classes")
+        return is_free == {True}
+
+    def _form_of_table(self) -> tuple["_Labels", str]:
+        """Return the labels in rows with as many fields, and their form; unlike ids, labels occur more than once."""
+        table, columns = self.tables[0], list(zip(*self.rows, strict=True))
+        if all(other.is_python for other in self.tables):
+            return self, "classes"
+        if not table.header and set.intersection(*map(set, columns)) and not all(map(is_number, self.values)):
+            return self, "classes"
+        if not table.header:
+            row, prefix = " ".join(self.rows[0])[:80], f"{table.name}:{self.prefix}"
+            raise ProtocolError(
+                f"{table.name}: {row!r} may be one class, several classes or different columns. Write {prefix}class or "
+                f":{self.prefix}classes, or add a header and name the column as F.csv:COLUMN."
+            )
+        header = table.header[-len(columns) :]
+        labels = [column for column, name in enumerate(header) if name.strip().lower() in LABEL_COLUMNS]
+        if len(labels) != 1:
+            names, name = ", ".join(table.header)[:200], table.name
+            raise ProtocolError(f"{name}: its columns are {names}. Name the column of the labels as {name}:COLUMN.")
+        parts = [[[row[labels[0]]] for row in part] for part in self.parts]
+        return replace(self, parts=parts), "class"
 
 
 def _is_matrix(rows: Sequence[Sequence[str]]) -> bool:
-    return len(rows[0]) > 1 and _are_columns(set(chain.from_iterable(rows)))
+    return len(rows[0]) > 1 and _are_flags(set(chain.from_iterable(rows)))
 
 
-def _are_columns(values: set[str]) -> bool:
+def _are_flags(values: set[str]) -> bool:
     """Return whether fields are only 0 and 1, or only -1 and +1."""
     return all(map(is_number, values)) and any(set(map(float, values)) <= pair for pair in ({0.0, 1.0}, {-1.0, 1.0}))
 
 
-def _mark_in(values: Iterable[str]) -> str | None:
-    """Return the first pattern in `_MARKS` that occurs in a field."""
-    return next((mark for mark in _MARKS if any(map(re.compile(mark).search, values))), None)
+def _n_classes(n: int) -> str:
+    return "1 class" if n == 1 else f"{n:,} classes"
 
 
-def _are_several(tables: Mapping[str, Table], lines: set[tuple[str, ...]], prefix: str) -> bool:
-    """Return whether words are labels of their own, rather than parts of a name.
-
-    They are if each word of a line with several words also occurs in another line, alone or with other words; they are
-    parts of a name if none does.
-
-    Raises
-    ------
-    ProtocolError
-        If some do and some do not.
-    """
-    occurrences: dict[str, set[frozenset[str]]] = defaultdict(set)
-    for line in lines:
-        for word in line:
-            occurrences[word].add(frozenset(line))
-    several = [line for line in lines if len(line) > 1]
-    is_free = {len(occurrences[word]) > 1 for word in chain.from_iterable(several)}
-    if len(is_free) > 1:
-        raise _two_readings(next(iter(tables.values())), min(several), f"{prefix}class", f"{prefix}classes")
-    return is_free == {True}
+def _columns(labels: _Labels) -> tuple[str, list[NDArray], tuple[str, ...]]:
+    """Return a matrix of the columns of each table."""
+    matrices = [_matrix(part, table.name) for table, part in zip(labels.tables, labels.parts, strict=True)]
+    widths = " and ".join(map(str, sorted({matrix.shape[1] for matrix in matrices})))
+    flags = "-1 or +1" if any((matrix < 0).any() for matrix in matrices) else "0 or 1"
+    checked = [class_labels(m, len(m), table.name) for m, table in zip(matrices, labels.tables, strict=True)]
+    return f"{flags} for each of {widths} classes", checked, ()
 
 
-def _kind_of_table(tables: Mapping[str, Table], tails: _Tails, values: set[str], prefix: str) -> tuple[str, _Tails]:
-    """Return the kind of labels in a table whose rows have as many fields; unlike ids, labels occur more than once."""
-    table, rows = next(iter(tables.values())), list(chain.from_iterable(tails.values()))
-    columns = list(zip(*rows, strict=True))
-    if all(other.is_python for other in tables.values()):
-        return "classes", tails
-    if not table.header:
-        if set.intersection(*map(set, columns)) and not all(map(is_number, values)):
-            return "classes", tails
-        raise ProtocolError(
-            f"{table.name}: {' '.join(rows[0])[:80]!r} may be one class, several classes or different columns. Write "
-            f"{table.name}:{prefix}class or :{prefix}classes, or add a header and name the column as F.csv:COLUMN."
-        )
-    names = [name.strip().lower() for name in table.header[-len(columns) :]]
-    labels = [n for n, name in enumerate(names) if name in OF_LABELS]
-    if len(labels) != 1:
-        raise ProtocolError(
-            f"{table.name}: its columns are {', '.join(table.header)[:200]}. Name the column of the labels as "
-            f"{table.name}:COLUMN."
-        )
-    return "class", {role: [[row[labels[0]]] for row in part] for role, part in tails.items()}
-
-
-def _columns(tables: Mapping[str, Table], tails: _Tails, prefix: str) -> _Reading:
-    arrays, signs = {}, False
-    for role, part in tails.items():
-        name, width = tables[role].name, len(part[0])
-        for number, row in enumerate(part, start=1):
-            if len(row) != width:
-                raise ProtocolError(
-                    f"{name}: item {number} has {counted(len(row), 'label')}, 0 or 1, but the first item has {width:,}."
-                )
-        matrix = _matrix(list(chain.from_iterable(part)), name)
-        arrays[role] = class_labels(matrix.reshape(len(part), width), len(part), name)
-        signs = signs or bool((matrix < 0).any())
-    widths = " and ".join(map(str, sorted({array.shape[1] for array in arrays.values()})))
-    return f"{'-1 or +1' if signs else '0 or 1'} for each of {widths} classes", arrays, ()
-
-
-def _matrix(fields: Sequence[str], name: str) -> NDArray:
+def _matrix(rows: Sequence[Sequence[str]], name: str) -> NDArray:
     """Return the numbers in the fields of columns."""
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]):
+            raise ProtocolError(
+                f"{name}: item {number} has {counted(len(row), 'label')}, 0 or 1, but the first item has "
+                f"{len(rows[0]):,}."
+            )
+    fields = list(chain.from_iterable(rows))
     digits = "".join(fields)
     if len(digits) == len(fields) and set(digits) <= {"0", "1"}:
-        return np.frombuffer(digits.encode(), dtype=np.uint8) - ord("0")
-    try:
-        numbers = np.array(fields, dtype=np.float64)
-    except ValueError as error:
-        raise ProtocolError(f"{name}: the columns must be 0 and 1, or -1 and +1 ({error}).") from error
-    return as_integers(numbers, name)
+        numbers: NDArray = np.frombuffer(digits.encode(), dtype=np.uint8) - ord("0")
+    else:
+        try:
+            numbers = np.array(fields, dtype=np.float64)
+        except ValueError as error:
+            raise ProtocolError(f"{name}: the columns must be 0 and 1, or -1 and +1 ({error}).") from error
+        numbers = as_integers(numbers, name)
+    return numbers.reshape(len(rows), -1)
 
 
-def _class(tables: Mapping[str, Table], tails: _Tails, prefix: str) -> _Reading:
+def _class(labels: _Labels) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return a class for each item: a number or a name, which may have been divided into words."""
-    values = {role: list(map(" ".join, part)) for role, part in tails.items()}
-    for role, part in values.items():
-        if not all(map(str.strip, part)):
-            missing = next(number for number, value in enumerate(part, start=1) if not value.strip())
-            raise ProtocolError(f"{tables[role].name}: item {missing} has no label, but other items have.")
-    distinct = set(chain.from_iterable(values.values()))
-    if prefix and len(distinct) == 1 and sum(map(len, values.values())) > 1:
-        return f"the placeholder {next(iter(distinct))!r} instead of a class", {}, ()
+    names = [list(map(" ".join, part)) for part in labels.parts]
+    for table, part in zip(labels.tables, names, strict=True):
+        missing = next((number for number, value in enumerate(part, start=1) if not value.strip()), None)
+        if missing is not None:
+            raise ProtocolError(f"{table.name}: item {missing} has no label, but other items have.")
+    distinct = set(chain.from_iterable(names))
+    if labels.prefix and len(distinct) == 1 and len(labels.rows) > 1:
+        return f"the placeholder {next(iter(distinct))!r} instead of a class", [], ()
     convert = _numbers if all(map(is_number, distinct)) else text.string_array
-    arrays = {role: convert(part, tables[role].name) for role, part in values.items()}
+    arrays = [convert(part, table.name) for table, part in zip(labels.tables, names, strict=True)]
     return f"one of {_n_classes(len(distinct))}", arrays, ()
 
 
@@ -509,29 +472,26 @@ def _numbers(values: Sequence[str], name: str) -> NDArray:
         return as_integers(np.array(values, dtype=np.float64), name)
 
 
-def _classes(tables: Mapping[str, Table], tails: _Tails, prefix: str) -> _Reading:
+def _classes(labels: _Labels) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return a column for each label that occurs in any table."""
-    mark = re.compile(_mark_in(set(chain.from_iterable(chain.from_iterable(tails.values())))) or "$^")
-    names = {
-        role: [list(filter(None, map(str.strip, chain.from_iterable(map(mark.split, row))))) for row in part]
-        for role, part in tails.items()
-    }
-    distinct = set(chain.from_iterable(chain.from_iterable(names.values())))
+    mark = re.compile(labels.mark or "$^")
+
+    def names_of(row: Iterable[str]) -> list[str]:
+        return list(filter(None, map(str.strip, chain.from_iterable(map(mark.split, row)))))
+
+    parts = [list(map(names_of, part)) for part in labels.parts]
+    distinct = set(chain.from_iterable(chain.from_iterable(parts)))
     order: Callable[[str], Any] = int if all(value.isascii() and value.isdecimal() for value in distinct) else str
     columns = {value: number for number, value in enumerate(sorted(distinct, key=order))}
-    arrays = {}
-    for role, part in names.items():
-        arrays[role] = np.zeros((len(part), len(columns)), dtype=np.bool_)
+    matrices = []
+    for part in parts:
+        matrices.append(np.zeros((len(part), len(columns)), dtype=np.bool_))
         items = np.repeat(np.arange(len(part)), list(map(len, part)))
-        arrays[role][items, list(map(columns.__getitem__, chain.from_iterable(part)))] = True
-    return f"several of {_n_classes(len(columns))}", arrays, tuple(columns)
+        matrices[-1][items, list(map(columns.__getitem__, chain.from_iterable(part)))] = True
+    return f"several of {_n_classes(len(columns))}", matrices, tuple(columns)
 
 
-def _n_classes(n: int) -> str:
-    return "1 class" if n == 1 else f"{n:,} classes"
-
-
-_READINGS: Mapping[str, Callable[[Mapping[str, Table], _Tails, str], _Reading]] = MappingProxyType(
+_READERS: Mapping[str, Callable[[_Labels], tuple[str, list[NDArray], tuple[str, ...]]]] = MappingProxyType(
     {"class": _class, "classes": _classes, "columns": _columns}
 )
-"""The reading of each kind of labels."""
+"""The reader of each form of labels."""

@@ -8,6 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import ProtocolError, counted
 
+LARGEST_INTEGER = 2**53
+"""Up to which float64 represents all integers."""
+
 
 class Sliceable(Protocol):
     """An array that need not be in memory: it has a shape and a dtype, and returns rows for slices."""
@@ -37,6 +40,12 @@ def array_of(values: Any) -> NDArray:
     if not exact.size or not all(map(_is_integer, exact.flat)):
         return array
     return exact.astype(np.uint64) if exact.min() >= 0 and exact.max() < 1 << 64 else exact
+
+
+def is_integer(array: NDArray) -> NDArray[np.bool_]:
+    """Return a mask of the numbers that are integers small enough for float64 to represent them exactly."""
+    wide = array.astype(np.promote_types(array.dtype, np.float64), copy=False)
+    return (np.abs(wide) < LARGEST_INTEGER) & (np.trunc(wide) == wide)
 
 
 def _is_integer(value: Any) -> bool:
@@ -106,9 +115,8 @@ def rows(index: ArrayLike, n_items: int, name: str) -> NDArray[np.int64]:
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ProtocolError(f"{name}: expected row numbers (n,), got shape {array.shape} of {array.dtype}.")
     if array.min() < 0 or array.max() >= n_items:
-        raise ProtocolError(
-            f"{name}: expected row numbers from 0 to {n_items - 1:,}, got {array.min():,} to {array.max():,}."
-        )
+        low, high = array.min(), array.max()
+        raise ProtocolError(f"{name}: expected row numbers from 0 to {n_items - 1:,}, got {low:,} to {high:,}.")
     return array.astype(np.int64, copy=False)
 
 
@@ -122,10 +130,7 @@ def class_labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
     """
     array = array_of(y)
     if array.dtype == object and all(map(_is_integer, array.flat)):
-        raise ProtocolError(
-            f"{name}: integers from {array.min()} to {array.max()}, which no integer dtype can represent. "
-            "Number the classes from 0."
-        )
+        raise ProtocolError(f"{name}: no dtype has all integers from {array.min()} to {array.max()}. Number from 0.")
     if array.ndim not in (1, 2) or array.dtype.kind not in "iub":
         raise ProtocolError(
             f"{name}: expected integers (n,) or a 0/1 matrix (n, n_classes), got shape {array.shape} of {array.dtype}."

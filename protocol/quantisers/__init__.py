@@ -1,5 +1,19 @@
-"""Quantisers, which compress vectors of real numbers; one file for each quantiser."""
+"""Recall by approximate representations: codes, quantisers (one file for each), and indexes of search engines."""
 
-from protocol.quantisers._quantiser import COMPARED, Quantiser, Ranking
+from protocol.quantisers._quantiser import Quantiser, Ranking
+from protocol.quantisers.attribution import Attribution, attribute
+from protocol.quantisers.binarisation import Quantisation, quantisation
+from protocol.quantisers.representations import Hashing, Quantisers
+from protocol.quantisers.rescoring import Rescoring
 
-__all__ = ["COMPARED", "Quantiser", "Ranking"]
+__all__ = [
+    "Attribution",
+    "Hashing",
+    "Quantisation",
+    "Quantiser",
+    "Quantisers",
+    "Ranking",
+    "Rescoring",
+    "attribute",
+    "quantisation",
+]

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer
-from protocol.quantisers._faiss import FaissQuantiser
-from protocol.quantisers._quantiser import Ranking
+from protocol.quantisers._quantiser import FaissQuantiser, Ranking
 from protocol.registry import Count, QuantiserRecord
 
 

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import need
-from protocol.quantisers._faiss import FaissQuantiser, last
-from protocol.quantisers._quantiser import Ranking
+from protocol.quantisers._quantiser import FaissQuantiser, Ranking, last
 from protocol.registry import QuantiserRecord
 
 

@@ -129,7 +129,7 @@ def convention_rows(
     counts = count(*packed, truths, index_order=True, bucket_sizes=False, largest_bucket=False, calls=calls)
     for truth, labelled in counts.items():
         remaining = np.delete(np.arange(labelled.n_queries), np.asarray(without, dtype=np.int64))
-        for row in spread_of(labelled.of_queries(remaining)):
+        for row in spread_of([labelled.of_queries(remaining)]):
             way = "both" if len(row.undefined) > 1 else row.undefined[0]
             undefined = {"zero": "0", "drop": "left out", "both": "no difference"}[way]
             values = (truth, n_bits, row.metric, undefined, " ".join(row.conventions), row.value)

@@ -21,7 +21,7 @@ _MILLI = 1000  # the text and the figure are in thousandths of mAP
 
 
 def leaks(paths: Iterable[str | Path]) -> "pd.DataFrame":
-    """Return the four scores of every run and combination, with the leak as `protocol.studies` defines it."""
+    """Return the four scores of every run and combination, with the leak of `protocol.auditing.leak_study`."""
     import pandas as pd
 
     table = pd.concat([read_table(path, dtype={"train_per_class": str}) for path in paths], ignore_index=True)

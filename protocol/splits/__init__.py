@@ -14,7 +14,6 @@ from protocol.splits._files import (
     rows_of,
     sole_key,
     write_items,
-    write_list,
     write_subset,
 )
 from protocol.splits._protocol import (
@@ -56,6 +55,5 @@ __all__ = [
     "sampling_split",
     "sole_key",
     "write_items",
-    "write_list",
     "write_subset",
 ]

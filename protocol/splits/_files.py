@@ -7,8 +7,7 @@ or a ``.csv`` file with a line ``partition,id`` for each item. A list contains o
 
 import csv
 import gzip
-import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,16 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, one_of
-from protocol.inputs.arrays import as_integers, npz_keys, path_of, read_array, read_stored
-from protocol.inputs.fields import MARKS, rows_of_text
-from protocol.inputs.lists import ARRAYS, Listing, read_listings
+from protocol.inputs.arrays import ARRAYS, as_integers, npz_keys, path_of, read_array, read_stored
+from protocol.inputs.fields import rows_of_text
+from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.text import check_regular, raw_lines, string_array, unsafe
-from protocol.inputs.validation import class_labels, rows
+from protocol.inputs.validation import rows
 from protocol.provenance import storage
 from protocol.scores import tables
 from protocol.splits._protocol import PARTITIONS, SplitProtocol
 
-_HEADER = ("partition", "id")
 Rows = NDArray[np.int64]
 _FIXED = "entries were removed from this split (protocol audit --write-fixed)"
 
@@ -46,20 +44,19 @@ def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict
     ProtocolError
         If a required list is not named, or does not exist.
     """
-    found = {}
+    paths = {}
     for name, part in protocol.listed.items():
-        given = files.get(name)
-        if given is None and part.required:
-            raise ProtocolError(
-                f"split_options: the list for {name} is missing. Add it as {{from_lists: {{{name}: FILE}}}}."
-            )
-        if given is not None:
-            found[name] = path_of(given)
-            if not found[name].is_file():
+        file = files.get(name)
+        if file is None and part.required:
+            add = f"Add it as {{from_lists: {{{name}: FILE}}}}."
+            raise ProtocolError(f"split_options: the list for {name} is missing. {add}")
+        if file is not None:
+            paths[name] = path_of(file)
+            if not paths[name].is_file():
                 raise ProtocolError(
-                    f"split_options: from_lists: {name}: {given}: no such file (looked in {Path.cwd()})."
+                    f"split_options: from_lists: {name}: {file}: no such file (looked in {Path.cwd()})."
                 )
-    return found
+    return paths
 
 
 def official_parts(items: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
@@ -111,20 +108,19 @@ def places_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
     """
     if items.dtype.kind in "iu":
         return rows(items, len(ids), name)
-    ids = storage.decoded(ids[:])
-    places: dict[str, int] = {}  # of the last parts of ids, -1 if several ids have it, then of the complete ids
-    for row, name_of_item in enumerate(ids.tolist()):
-        places[_tail(name_of_item)] = -1 if _tail(name_of_item) in places else row
-    places |= {name_of_item: row for row, name_of_item in enumerate(ids.tolist())}
-    found = np.array([places.get(item, places.get(_tail(item), -1)) for item in items.tolist()], dtype=np.int64)
-    unknown = np.flatnonzero(found < 0)
+    names = storage.decoded(ids[:]).tolist()
+    row_of: dict[str, int] = {}  # by the last parts of ids, -1 if several ids have it, then by the complete ids
+    for row, name_of_item in enumerate(names):
+        row_of[_tail(name_of_item)] = -1 if _tail(name_of_item) in row_of else row
+    row_of |= {name_of_item: row for row, name_of_item in enumerate(names)}
+    positions = np.array([row_of.get(item, row_of.get(_tail(item), -1)) for item in items.tolist()], dtype=np.int64)
+    unknown = items[positions < 0]
     if unknown.size:
-        first = str(items[unknown[0]])
         raise ProtocolError(
-            f"{name}: {counted(unknown.size, 'unknown id')} among {len(items):,}, the first {first!r}. The dataset has "
-            f"ids such as {str(ids[0])!r}."
+            f"{name}: {counted(unknown.size, 'unknown id')} among {len(items):,}, the first {str(unknown[0])!r}. The "
+            f"dataset has ids such as {names[0]!r}."
         )
-    return found
+    return positions
 
 
 def rows_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
@@ -135,14 +131,11 @@ def rows_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
     ProtocolError
         If an item is not in the dataset, or occurs twice.
     """
-    found = places_of(items, ids, name)
-    distinct, counts = np.unique(found, return_counts=True)
-    if len(distinct) < len(found):
-        repeated = distinct[counts > 1]
-        raise ProtocolError(
-            f"{name}: {counted(len(repeated), 'item')} listed more than once, the first "
-            f"{str(storage.decoded(ids[repeated[:1]])[0])!r}."
-        )
+    distinct, counts = np.unique(places_of(items, ids, name), return_counts=True)
+    if len(distinct) < len(items):
+        repeated = storage.decoded(ids[distinct[counts > 1]]).tolist()
+        n_repeated = counted(len(repeated), "item")
+        raise ProtocolError(f"{name}: {n_repeated} listed more than once, the first {repeated[0]!r}.")
     return distinct
 
 
@@ -190,46 +183,6 @@ def check_classes(listing: Listing, n_classes: int | None) -> None:
         raise ProtocolError(f"{listing.name}: labels for {n_listed:,} classes, but the dataset has {n_classes:,}.")
 
 
-def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArray | None = None) -> None:
-    """Write one partition as a list, as text or as ``.csv``.
-
-    Parameters
-    ----------
-    path : str or Path
-    part : ndarray of int64
-        Row numbers.
-    ids : ndarray of str, shape (n_items,)
-    y : ndarray of int, shape (n_items,), or of bool, shape (n_items, n_classes), or None
-        Class labels; the list then has 0 or 1 for each class, up to the highest in `y`, if there is more than one.
-
-    Raises
-    ------
-    ProtocolError
-        If the file can't be written, or the list is text and an id is empty or contains blanks, commas or semicolons.
-    """
-    path, names = Path(path), ids[part].tolist()
-    flags: NDArray = np.empty((len(part), 0), dtype=np.int64)
-    if y is not None:
-        classes = class_labels(y, len(ids))
-        flags = (classes if classes.ndim == 2 else classes[:, None] == np.arange(classes.max() + 1))[part].astype(int)
-        flags = flags[:, : flags.shape[1] if flags.shape[1] > 1 else 0]  # a single column would be read as classes
-    lines = zip(names, flags.tolist(), strict=True)
-    is_table = path.suffix.lower() == ".csv"
-    unfit = [] if is_table else [name for name in names if name.split() != [name] or any(map(name.count, MARKS))]
-    if unfit:
-        raise ProtocolError(
-            f"{path}: the id {unfit[0]!r} is empty or has blanks, commas or semicolons. Write a .csv file instead."
-        )
-    if is_table:
-        names_of_columns = ["id", *range(flags.shape[1])]
-        rows = itertools.chain([names_of_columns], ([tables.safe(name), *values] for name, values in lines))
-    with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
-        if is_table:
-            csv.writer(file, lineterminator="\n").writerows(rows)
-        else:
-            file.writelines(" ".join(map(str, [name, *values])) + "\n" for name, values in lines)
-
-
 def read_parts(path: str | Path) -> dict[str, NDArray]:
     """Read a complete split from ``.h5``, ``.npz`` or ``.csv`` without checking its items against a dataset.
 
@@ -244,28 +197,27 @@ def read_parts(path: str | Path) -> dict[str, NDArray]:
         If the file is missing, damaged or of another kind, or a partition is unknown.
     """
     path = Path(path)
-    if path.suffix.lower() == ".h5":
-        if path.exists():
-            check_regular(path, "a split")
-        found = storage.read(path)
-    elif path.suffix.lower() == ".npz":
-        found = {name: as_integers(read_array(f"{path}:{name}"), f"{path}: {name}") for name in npz_keys(path)}
-    elif path.suffix.lower() == ".csv":
-        found = _table(path)
-    else:
-        raise ProtocolError(f"{path}: expected a split as .h5, .npz or .csv.")
-    for name in found:
+    match path.suffix.lower():
+        case ".h5":
+            if path.exists():
+                check_regular(path, "a split")
+            parts = storage.read(path)
+        case ".npz":
+            parts = {name: as_integers(read_array(f"{path}:{name}"), f"{path}: {name}") for name in npz_keys(path)}
+        case ".csv":
+            parts = _table(path)
+        case _:
+            raise ProtocolError(f"{path}: expected a split as .h5, .npz or .csv.")
+    for name in parts:
         one_of(name, PARTITIONS, f"{path}: partition")
-    return found
+    return parts
 
 
 def _table(path: Path) -> dict[str, NDArray[np.str_]]:
     items: dict[str, list[str]] = {}
     for lines, fields in rows_of_text(path):
-        if len(fields) not in (0, len(_HEADER)):
-            raise ProtocolError(
-                f"{path}: line {lines[-1]}: {counted(len(fields), 'field')} instead of a partition and an id."
-            )
+        if len(fields) not in (0, 2):
+            raise ProtocolError(f"{path}: line {lines[-1]}: {len(fields)} fields instead of a partition and an id.")
         if fields:
             items.setdefault(fields[0], []).append(unsafe(fields[1]))
     if not items:
@@ -301,7 +253,7 @@ def write_subset(target: str | Path, source: str | Path, keep: Mapping[str, NDAr
     target, source = Path(target), Path(source)
     if source.suffix.lower() in ARRAYS:
         arrays = {key: read_stored(f"{source}:{key}" if key else source)[mask] for key, mask in keep.items()}
-        _write_arrays(target, {key: array for key, array in arrays.items() if len(array)}, [_FIXED])
+        _write_arrays(target, {key: array for key, array in arrays.items() if len(array)})
         return
     with storage.replacing(target) as temporary, open(temporary, "wb") as plain:
         # The compressed bytes do not depend on the time or the name of the temporary file.
@@ -311,11 +263,12 @@ def write_subset(target: str | Path, source: str | Path, keep: Mapping[str, NDAr
 
 
 def write_items(target: Path, items: NDArray) -> None:
-    """Write a new list of a partition: row numbers as ``.npy``, or ids as text or ``.csv``."""
+    """Write a new list of a partition: row numbers as ``.npy``, or ids, one on each line, as ``.csv``."""
     if items.dtype.kind in "iu":
-        _write_arrays(target, {SINGLE_LIST: items}, [_FIXED])
-    else:
-        write_list(target, np.arange(len(items)), items)
+        _write_arrays(target, {SINGLE_LIST: items})
+        return
+    with storage.replacing(target) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([["id"], *([tables.safe(name)] for name in items.tolist())])
 
 
 def sole_key(source: Path) -> str:
@@ -323,10 +276,10 @@ def sole_key(source: Path) -> str:
     return npz_keys(source)[0] if source.suffix.lower() == ".npz" else SINGLE_LIST
 
 
-def _write_arrays(target: Path, arrays: Mapping[str, NDArray], notes: Iterable[str] = ()) -> None:
+def _write_arrays(target: Path, arrays: Mapping[str, NDArray]) -> None:
     if target.suffix.lower() not in (".npy", ".npz"):
         arrays = {key or "items": array for key, array in arrays.items()}
-        storage.write(target, arrays, storage.provenance("split", parameters={}, inputs={}, notes=notes))
+        storage.write(target, arrays, storage.provenance("split", parameters={}, inputs={}, notes=[_FIXED]))
         return
     with storage.replacing(target) as temporary, open(temporary, "wb") as stream:
         if target.suffix.lower() == ".npy":
@@ -437,12 +390,11 @@ def load_split(path: str | Path, items: str | Path | None = None) -> Split:
         raise ProtocolError(f"{path}: {texts[0]}: ids instead of row numbers, which .h5 and .npz files have.")
     made_from = storage.read_provenance(path)["inputs"].get("labels") if path.suffix.lower() == ".h5" else None
     if items is None:
-        found = _items_of(path, made_from)
-    else:
-        found = Path(items)
-        if made_from not in (None, storage.read_provenance(found)["digest"]):
-            raise ProtocolError(f"items: {found} is not the items.h5 from which {path} was drawn.")
-    return Split(**{name: parts.get(name, np.empty(0, dtype=np.int64)) for name in PARTITIONS}, path=path, items=found)
+        items = _items_of(path, made_from)
+    elif made_from not in (None, storage.read_provenance(Path(items))["digest"]):
+        raise ProtocolError(f"items: {items} is not the items.h5 from which {path} was drawn.")
+    rows_by_name = {name: parts.get(name, np.empty(0, dtype=np.int64)) for name in PARTITIONS}
+    return Split(**rows_by_name, path=path, items=None if items is None else Path(items))
 
 
 def _items_of(path: Path, digest: str | None) -> Path | None:

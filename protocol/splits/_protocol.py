@@ -17,7 +17,7 @@ VALIDATION = ("validation_query", "validation_database")
 DRAWN = ("query", *VALIDATION, "train")
 PARTITIONS = (*DRAWN, "database")
 _NO_ROWS = np.empty(0, dtype=np.int64)
-_NOTHING: Mapping = MappingProxyType({})
+_NONE: Mapping = MappingProxyType({})
 _Part = TypeVar("_Part")
 
 
@@ -136,13 +136,13 @@ class SplitProtocol:
         return {name: part for name, part in self.partitions.items() if isinstance(part, kind)}
 
     def sizes(
-        self, given: Mapping[str, int], *, n_items: int | None = None, n_classes: int | None = None
+        self, open_sizes: Mapping[str, int], *, n_items: int | None = None, n_classes: int | None = None
     ) -> dict[str, int]:
         """Return the size of each partition; sizes that can't be determined yet are omitted.
 
         Parameters
         ----------
-        given : mapping
+        open_sizes : mapping
             Sizes of the `open` partitions, at least 1 each. Validation partitions without a size are empty; sizes of
             other partitions are ignored.
         n_items : int or None
@@ -156,18 +156,18 @@ class SplitProtocol:
             If the size of an open partition is missing or below 1.
         """
         required = [name for name in self.open if name not in VALIDATION]
-        if any(given.get(name, 0) < 1 for name in required):
-            raise ProtocolError(f"split sizes: {' and '.join(required)} must be at least 1, got {dict(given)}.")
-        declared = {name: _size(part, given.get(name, 0), n_classes) for name, part in self.partitions.items()}
-        found = {name: size for name, size in declared.items() if size is not None}
+        if any(open_sizes.get(name, 0) < 1 for name in required):
+            raise ProtocolError(f"split sizes: {' and '.join(required)} must be at least 1, got {dict(open_sizes)}.")
+        declared = {name: _size(part, open_sizes.get(name, 0), n_classes) for name, part in self.partitions.items()}
+        sizes = {name: size for name, size in declared.items() if size is not None}
         outside = set(self.database_without)
-        if "database" in self._of(Rest) and n_items is not None and outside <= found.keys():
-            found["database"] = n_items - sum(map(found.__getitem__, outside))
-        return found | {name: found[same.part] for name, same in self._of(SameAs).items() if same.part in found}
+        if "database" in self._of(Rest) and n_items is not None and outside <= sizes.keys():
+            sizes["database"] = n_items - sum(map(sizes.__getitem__, outside))
+        return sizes | {name: sizes[same.part] for name, same in self._of(SameAs).items() if same.part in sizes}
 
     def check(
         self,
-        given: Mapping[str, int],
+        open_sizes: Mapping[str, int],
         *,
         n_items: int | None,
         n_classes: int | None = None,
@@ -178,7 +178,7 @@ class SplitProtocol:
 
         Parameters
         ----------
-        given : mapping
+        open_sizes : mapping
             As for `sizes`.
         n_items : int or None
             Number of items of the dataset; None if unknown.
@@ -195,30 +195,38 @@ class SplitProtocol:
             If a size is missing or below 1, the dataset is not the one for which the protocol is declared or lacks one
             of its parts, there are fewer items than the split draws, or a partition would be empty.
         """
-        sizes = self.sizes(given, n_items=n_items, n_classes=n_classes)
-        for unit, expected, found in (("items", self.n_items, n_items), ("classes", self.n_classes, n_classes)):
-            if expected is not None and found is not None and expected != found:
-                raise ProtocolError(f"made for a dataset with {expected:,} {unit}; this one has {found:,}.")
+        sizes = self.sizes(open_sizes, n_items=n_items, n_classes=n_classes)
+        for unit, expected, actual in (("items", self.n_items, n_items), ("classes", self.n_classes, n_classes)):
+            if None not in (expected, actual) and expected != actual:
+                raise ProtocolError(f"made for a dataset with {expected:,} {unit}; this one has {actual:,}.")
+        if official is not None:
+            self._check_official(official)
+        if n_items is not None:
+            self._check_items(sizes, n_items, needed)
+
+    def _check_official(self, official: Mapping[str, int]) -> None:
+        """Raise ProtocolError if the dataset lacks an official split, or it has another size."""
         for part in self._of(Official).values():
-            if official is not None and official.get(part.part) != part.size:
+            if official.get(part.part) != part.size:
                 names = ", ".join(f"{name} ({size:,} items)" for name, size in official.items()) or "none"
                 raise ProtocolError(
                     f"needs the official split {part.part!r} with {part.size:,} items; the dataset's official splits: "
                     f"{names}."
                 )
-        if n_items is None:
-            return
+
+    def _check_items(self, sizes: Mapping[str, int], n_items: int, needed: Sequence[str]) -> None:
+        """Raise ProtocolError if there are fewer items than the split draws, or none is left for a partition."""
         derived = {**self._of(Rest), **self._of(SameAs)}
-        taken = [name for name in self.partitions if name in sizes.keys() - derived]
-        requirements = " + ".join(f"{name} {sizes[name]:,}" for name in taken)
-        drawn = self._of(Drawn).keys() & set(taken)
-        disjoint = [name for name in taken if name in drawn or not all(self.overlaps(name, other) for other in drawn)]
-        if sum(map(sizes.__getitem__, disjoint)) > n_items:
-            total = sum(map(sizes.__getitem__, taken))
-            raise ProtocolError(f"{total:,} items are needed ({requirements}), but the dataset has {n_items:,}.")
-        for name in self._of(Rest):
-            if name in needed and sizes.get(name, 1) < 1:
-                raise ProtocolError(f"the {name} would be empty: {requirements} use all {n_items:,} items.")
+        taken = {name: sizes[name] for name in self.partitions if name in sizes.keys() - derived}
+        drawn, parts = self._of(Drawn).keys() & taken, " + ".join(f"{name} {size:,}" for name, size in taken.items())
+        disjoint = [
+            size for name, size in taken.items() if name in drawn or not all(self.overlaps(name, d) for d in drawn)
+        ]
+        if sum(disjoint) > n_items:
+            raise ProtocolError(f"{sum(taken.values()):,} items are needed ({parts}), but the dataset has {n_items:,}.")
+        empty = next((name for name in self._of(Rest) if name in needed and sizes.get(name, 1) < 1), None)
+        if empty:
+            raise ProtocolError(f"the {empty} would be empty: {parts} use all {n_items:,} items.")
 
     def split(
         self,
@@ -226,9 +234,9 @@ class SplitProtocol:
         y: NDArray | None,
         *,
         seed: int,
-        sizes: Mapping[str, int] = _NOTHING,
-        official: Mapping[str, NDArray[np.int64]] = _NOTHING,
-        lists: Mapping[str, NDArray[np.int64]] = _NOTHING,
+        sizes: Mapping[str, int] = _NONE,
+        official: Mapping[str, NDArray[np.int64]] = _NONE,
+        lists: Mapping[str, NDArray[np.int64]] = _NONE,
     ) -> dict[str, NDArray[np.int64]]:
         """Return one run: the partitions that `drawn` returns, and the database.
 
@@ -266,9 +274,9 @@ class SplitProtocol:
         y: NDArray | None,
         *,
         seed: int,
-        sizes: Mapping[str, int] = _NOTHING,
-        official: Mapping[str, NDArray[np.int64]] = _NOTHING,
-        lists: Mapping[str, NDArray[np.int64]] = _NOTHING,
+        sizes: Mapping[str, int] = _NONE,
+        official: Mapping[str, NDArray[np.int64]] = _NONE,
+        lists: Mapping[str, NDArray[np.int64]] = _NONE,
         needed: Sequence[str] = DRAWN,
     ) -> dict[str, NDArray[np.int64]]:
         """Return the partitions of one run except the database; parameters and errors as for `split` and `check`.
@@ -290,8 +298,8 @@ class SplitProtocol:
         parts: Mapping[str, NDArray[np.int64]],
         n_items: int,
         *,
-        official: Mapping[str, NDArray[np.int64]] = _NOTHING,
-        lists: Mapping[str, NDArray[np.int64]] = _NOTHING,
+        official: Mapping[str, NDArray[np.int64]] = _NONE,
+        lists: Mapping[str, NDArray[np.int64]] = _NONE,
     ) -> NDArray[np.int64]:
         """Return the row numbers of the database, ascending, given the other partitions (see `drawn`)."""
         declared = self.partitions.get("database")
@@ -319,29 +327,29 @@ class SplitProtocol:
         return parts | {name: lists[name] for name in self.listed if name in lists}
 
     def _drawn(
-        self, pool: NDArray[np.int64], classes: NDArray | None, given: Mapping[str, int], rng: np.random.Generator
+        self, pool: NDArray[np.int64], classes: NDArray | None, open_sizes: Mapping[str, int], rng: np.random.Generator
     ) -> dict[str, NDArray[np.int64]]:
         """Draw from the rows in `pool`: first the partitions with a number for each class, then the others."""
         order = balanced_order(len(pool), classes, rng)
-        parts, sizes = {}, self.sizes(given)
+        parts, sizes = {}, self.sizes(open_sizes)
         per_class = {name: part.per_class for name, part in self._of(Drawn).items() if part.per_class}
         if per_class:
             if classes is None:
                 raise ProtocolError(f"{' and '.join(per_class)}: drawn by class, but the dataset has no labels.")
             of_class = drawn_of_each_class(classes[order], sum(per_class.values()), rng)
             bounds = np.cumsum(list(per_class.values()))[:-1]
-            for name, places in zip(per_class, np.split(of_class, bounds, axis=1), strict=True):
-                parts[name] = pool[order[places.ravel()]]
+            for name, indices in zip(per_class, np.split(of_class, bounds, axis=1), strict=True):
+                parts[name] = pool[order[indices.ravel()]]
             order = np.delete(order, of_class.ravel())
         rest = [name for name in self.balanced if name not in per_class]
         stretches = np.split(order, np.cumsum([sizes[name] for name in rest], dtype=np.int64))
         return parts | {name: pool[stretch] for name, stretch in zip(rest, stretches, strict=False)}
 
 
-def _size(part: Partition, given: int, n_classes: int | None) -> int | None:
+def _size(part: Partition, open_sizes: int, n_classes: int | None) -> int | None:
     """Return the size of a partition that does not depend on others; None if it can't be determined."""
     if part == Drawn():
-        return given
+        return open_sizes
     if isinstance(part, Drawn) and part.per_class and n_classes is not None:
         return part.per_class * n_classes
     return part.size if isinstance(part, Drawn | Official) else None
@@ -433,26 +441,26 @@ def drawn_of_each_class(classes: NDArray, number: int, rng: np.random.Generator)
     """
     members = classes if classes.ndim == 2 else classes[:, None] == np.unique(classes)
     free = np.ones(len(members), dtype=bool)
-    found = np.empty((members.shape[1], number), dtype=np.int64)
+    drawn = np.empty((members.shape[1], number), dtype=np.int64)
     for column in range(members.shape[1]):
-        places = np.flatnonzero(members[:, column] & free)
-        places = (rng.permutation(places) if classes.ndim == 2 else places)[:number]
-        if len(places) < number:
+        items = np.flatnonzero(members[:, column] & free)
+        items = (rng.permutation(items) if classes.ndim == 2 else items)[:number]
+        if len(items) < number:
             return _drawn_by_flow(members, number)
-        free[places] = False
-        found[column] = places
-    return found
+        free[items] = False
+        drawn[column] = items
+    return drawn
 
 
 def _drawn_by_flow(members: NDArray[np.bool_], number: int) -> NDArray[np.int64]:
     """Return the result of `drawn_of_each_class` by a maximum flow, which finds a choice whenever there is one."""
     sparse, maximum_flow = need("scipy.sparse", "scipy"), need("scipy.sparse.csgraph", "scipy").maximum_flow
     n_items, n_classes = members.shape
-    place, column = np.nonzero(members)
+    item, column = np.nonzero(members)
     # Edges: the source to each class (capacity `number`), each class to its items (1), each item to the sink (1).
     source, sink = n_classes + n_items, n_classes + n_items + 1
     start = np.concatenate([np.full(n_classes, source), column, n_classes + np.arange(n_items)])
-    end = np.concatenate([np.arange(n_classes), n_classes + place, np.full(n_items, sink)])
+    end = np.concatenate([np.arange(n_classes), n_classes + item, np.full(n_items, sink)])
     capacity = np.ones(len(start), dtype=np.int32)
     capacity[:n_classes] = number
     graph = sparse.csr_array((capacity, (start, end)), shape=(sink + 1, sink + 1))

@@ -5,9 +5,19 @@ A ground truth is a function ``rule(query, database, train, *, seed, ...) -> dic
 listed database positions are relevant); never a query x database matrix.
 """
 
-from protocol.truth._distances import DISTANCES, Distance, balanced, pair_distances
 from protocol.truth._items import Items, write_among
-from protocol.truth._neighbour_search import TILE, Keys, Neighbours, check_rows, nearest, neighbours_within
+from protocol.truth._neighbour_search import (
+    DISTANCES,
+    TILE,
+    Distance,
+    Keys,
+    Neighbours,
+    balanced,
+    check_rows,
+    nearest,
+    neighbours_within,
+    pair_distances,
+)
 
 __all__ = [
     "DISTANCES",

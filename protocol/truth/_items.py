@@ -59,15 +59,15 @@ def write_among(
     for start in range(0, len(items.X), n_queries):
         rows = slice(start, start + n_queries)
         query = Items(items.X[rows], None if items.labels is None else items.labels[rows])
-        found = rule(query, items, items, **options)
-        if "query_labels" in found:
-            file.append("query_labels", found.pop("query_labels"))
-        if "indptr" in found:
-            ends = found.pop("indptr") + n_pairs
+        arrays = rule(query, items, items, **options)
+        if "query_labels" in arrays:
+            file.append("query_labels", arrays.pop("query_labels"))
+        if "indptr" in arrays:
+            ends = arrays.pop("indptr") + n_pairs
             file.append("indptr", ends[start > 0 :])
             n_pairs = int(ends[-1])
         for name in ("indices", "levels"):
-            if name in found:
-                file.append(name, found.pop(name).astype(np.int32))
-    for name, array in found.items():  # the same for every block
+            if name in arrays:
+                file.append(name, arrays.pop(name).astype(np.int32))
+    for name, array in arrays.items():  # the same for every block
         file.put(name, array)

@@ -1,10 +1,19 @@
-r"""Exact search for neighbours within a radius, or for the k nearest ones, at the speed of a float64 matrix product.
+r"""Distances, and exact search for neighbours within a radius, or the k nearest, at the speed of a matrix product.
+
+The three distances between vectors are defined by formulas in float64, which determine order and ties:
+
+- ``euclidean``: ``sqrt(sum((a - b)**2))``
+- ``cosine``: ``1 - sum(a * b) / sqrt(sum(a * a) * sum(b * b))``, so the distance of equal vectors is exactly 0. Vectors
+  in float64 are first scaled by powers of two, which prevents overflow and changes nothing else.
+- ``dot``: ``-sum(a * b)``: the larger the product, the nearer the item.
+
+Sums are NumPy's, along the rows of an array in C order.
 
 The *key* of a pair grows with its distance and consists of inner products: the squared distance
 :math:`|a|^2 + |b|^2 - 2 \langle a, b \rangle`, or minus the inner product of the pair (cosine and dot). One product
 of matrices, tile by tile, gives a lower bound on the keys of all pairs. Pairs whose lower bound exceeds the key of the
-radius, or the k-th smallest key found so far, are dropped. The rest is recomputed from the formulas in
-`protocol.truth._distances`, so the result is theirs, independent of tiles, threads and the order of additions.
+radius, or the k-th smallest key found so far, are dropped. The rest is recomputed from the formulas, so the result is
+theirs, independent of tiles, threads and the order of additions.
 
 Let u = 2^-53. An inner product of d terms, added in any order, is off by at most d u |a||b| (Higham, Accuracy and
 Stability of Numerical Algorithms, 2nd ed., section 3.1), and by 2^-1074 for each term that underflows. Keys and
@@ -18,17 +27,21 @@ module in float32 took 0.6 of the CPU time and 160 more lines, for bounds on the
 """
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.parallel import in_order, workers
-from protocol.truth._distances import DISTANCES, Distance, balanced, pair_distances
 
+Distance = Literal["euclidean", "cosine", "dot"]
+DISTANCES: tuple[str, ...] = get_args(Distance)
+CHUNK = 1 << 15
+"""Numbers converted to float64 at a time: 256 KB, which fit into the cache."""
 TILE = 512
 """Queries, and database items, per tile: its product of 2 MB fits into the cache."""
 MOST_FEATURES = 1 << 20
@@ -42,6 +55,91 @@ _PAIRS = 1 << 22
 _EXTRA_CANDIDATES = 1024
 """Number of candidates above 2 k per query after which undecided pairs are computed by the formulas."""
 _Rows = NDArray[np.int64]
+
+
+def euclidean(A: NDArray, B: NDArray) -> NDArray[np.float64]:
+    """Return the Euclidean distance of each row of `A` to the same row of `B`, or to a single item `B`: (n,)."""
+    return np.sqrt(((A.astype(np.float64) - B) ** 2).sum(axis=1))
+
+
+def cosine(A: NDArray, B: NDArray) -> NDArray[np.float64]:
+    """Return 1 - the cosine of the angle between each row of `A` and the same row of `B`, which are not zero: (n,)."""
+    A, B = balanced(A)[0], balanced(B)[0]
+    return 1 - (A * B).sum(axis=1) / np.sqrt((A * A).sum(axis=1) * (B * B).sum(axis=1))
+
+
+def negative_dot(A: NDArray, B: NDArray) -> NDArray[np.float64]:
+    """Return minus the inner product of each row of `A` and the same row of `B`: (n,)."""
+    return -(A.astype(np.float64) * B.astype(np.float64)).sum(axis=1)
+
+
+def balanced(A: NDArray) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Return rows in float64, divided by powers of two, and the exponents of these: (n, d), (n,).
+
+    Only rows that are float64 originally are divided, so that their largest magnitude is in [0.5, 1); squares of
+    narrower types can neither overflow nor underflow float64.
+    """
+    A64 = A.astype(np.float64)
+    if A.dtype != np.float64:
+        return A64, np.zeros(len(A), dtype=np.int32)
+    exponents = np.frexp(np.abs(A64).max(axis=1))[1]
+    return np.ldexp(A64, -exponents[:, None]), exponents
+
+
+_FORMULAS: dict[str, Callable[[NDArray, NDArray], NDArray[np.float64]]] = {
+    "euclidean": euclidean,
+    "cosine": cosine,
+    "dot": negative_dot,
+}
+
+
+def pair_distances(
+    query: NDArray,
+    database: NDArray,
+    query_rows: NDArray[np.integer],
+    database_rows: NDArray[np.integer],
+    *,
+    distance: Distance = "euclidean",
+    threads: int = 1,
+) -> NDArray[np.float64]:
+    """Return the distances between pairs of a query and a database item, by the formulas of `nearest`: (n_pairs,).
+
+    Parameters
+    ----------
+    query : (n_queries, d) numbers
+        Vectors that have passed the checks of `nearest`.
+    database : (n_database, d) numbers
+        Such vectors; may be memory-mapped, and its rows are read in the given order.
+    query_rows : (n_pairs,) integers
+        The row of the query of each pair.
+    database_rows : (n_pairs,) integers
+        The row of the database item of each pair.
+    distance : {"euclidean", "cosine", "dot"}, default="euclidean"
+    threads : int, default=1
+
+    Examples
+    --------
+    >>> line = np.arange(5.0)[:, None]
+    >>> pair_distances(line, line, np.array([0, 4]), np.array([3, 4]))
+    array([3., 0.])
+    """
+    formula = _FORMULAS[one_of(distance, DISTANCES, "distance")]
+    values = np.empty(len(query_rows))
+    size = max(1, CHUNK // query.shape[1])
+
+    def measure(start: int) -> None:
+        chunk = slice(start, start + size)
+        values[chunk] = formula(query[query_rows[chunk]], database[database_rows[chunk]])
+
+    starts = range(0, len(values), size)
+    if threads == 1 or len(starts) < 2:
+        for start in starts:
+            measure(start)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in pool.map(measure, starts):
+                pass
+    return values
 
 
 class _Side(NamedTuple):
@@ -109,7 +207,7 @@ class Keys:
 
     def within(self, query: _Side, items: _Side, bound: NDArray[np.float64]) -> "_Found":
         """Return the pairs of a query and an item in one tile whose keys may be at most the query's bound."""
-        found, n_items = [], len(items.vectors)
+        tiles, n_items = [], len(items.vectors)
         product = np.empty((min(TILE, len(query.vectors)), n_items))
         for first in range(0, len(query.vectors), TILE):
             part = _Side(*(array[first : first + TILE] for array in query))
@@ -118,8 +216,8 @@ class Keys:
             rows, columns = np.divmod(pairs.astype(np.int32), np.int32(n_items))
             low = values.ravel()[pairs] + part.constant[rows]
             size = (np.add if self._euclidean else np.multiply)(part.size[rows], items.size[columns])
-            found.append(_Found(rows + first, columns, low, low + (2 * self._error * size + 2 * self._underflow)))
-        return _Found(*map(np.concatenate, zip(*found, strict=True)))
+            tiles.append(_Found(rows + first, columns, low, low + (2 * self._error * size + 2 * self._underflow)))
+        return _Found(*map(np.concatenate, zip(*tiles, strict=True)))
 
 
 class _Found(NamedTuple):
@@ -195,12 +293,12 @@ def neighbours_within(
 
     def search(start: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         tile = database[start : start + TILE]
-        found = keys.within(queries, keys.items(tile, start), bound)
-        borderline = np.flatnonzero(found.high >= bound[0])
-        distances = pair_distances(query, tile, found.rows[borderline], found.columns[borderline])
-        inside = np.ones(len(found.rows), dtype=bool)
+        pairs = keys.within(queries, keys.items(tile, start), bound)
+        borderline = np.flatnonzero(pairs.high >= bound[0])
+        distances = pair_distances(query, tile, pairs.rows[borderline], pairs.columns[borderline])
+        inside = np.ones(len(pairs.rows), dtype=bool)
         inside[borderline] = distances < radius if strict else distances <= radius
-        return found.rows[inside], found.columns[inside]
+        return pairs.rows[inside], pairs.columns[inside]
 
     starts = range(0, len(database), TILE)
     with workers(threads) as n_threads:
@@ -310,16 +408,16 @@ def nearest(
     keys = Keys(database, distance)
     size = max(1, min(_QUERIES, _PAIRS // max(k, TILE)))
     with workers(threads) as n_threads:
-        found = [
+        parts = [
             _nearest(query[start : start + size], database, k, distance, keys, n_threads, progress)
             for start in range(0, len(query), size)
         ]
-    counts = np.concatenate([np.diff(part.indptr) for part in found])
+    counts = np.concatenate([np.diff(part.indptr) for part in parts])
     return Neighbours(
         k=k,
         indptr=_starts(counts),
-        indices=np.concatenate([part.indices for part in found]),
-        distances=np.concatenate([part.distances for part in found]),
+        indices=np.concatenate([part.indices for part in parts]),
+        distances=np.concatenate([part.distances for part in parts]),
     )
 
 
@@ -359,8 +457,8 @@ def _nearest(
     n_queries, queries, bound = len(query), keys.queries(query), np.full(len(query), np.inf)
 
     def search(start: int) -> _Found:
-        found = keys.within(queries, keys.items(database[start : start + TILE], start), bound)
-        return found._replace(columns=start + found.columns.astype(np.int64))
+        pairs = keys.within(queries, keys.items(database[start : start + TILE], start), bound)
+        return pairs._replace(columns=start + pairs.columns.astype(np.int64))
 
     def measured(pairs: _Found) -> NDArray[np.float64]:
         """Return the distances of pairs; database rows are read in ascending order."""
@@ -385,9 +483,9 @@ def _nearest(
             pairs.low[undecided] = pairs.high[undecided] = keys.of(measured(pairs.where(undecided)))
 
     starts, parts, n_pending = range(0, len(database), TILE), list[_Found](), 0
-    for start, found in zip(starts, in_order(search, starts, threads), strict=True):
-        parts.append(found)
-        n_pending += len(found.rows)
+    for start, pairs_of_tile in zip(starts, in_order(search, starts, threads), strict=True):
+        parts.append(pairs_of_tile)
+        n_pending += len(pairs_of_tile.rows)
         if n_pending > max(n_queries * k, len(parts[0].rows)) or start == starts[-1]:
             pairs, bound = closest(_Found(*map(np.concatenate, zip(*parts, strict=True))))
             parts, n_pending = [pairs], 0
@@ -410,15 +508,15 @@ def _kth(indptr: _Rows, values: NDArray[np.float64], k: int) -> NDArray[np.float
 
 
 def _compressed(
-    found: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]], starts: range, n_queries: int
+    tiles: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]], starts: range, n_queries: int
 ) -> tuple[_Rows, _Rows]:
     """Merge the pairs of the database's tiles, each in order, into CSR (indptr, indices)."""
     indptr = np.zeros(n_queries + 1, dtype=np.int64)
-    for rows, _ in found:
+    for rows, _ in tiles:
         indptr[1:] += np.bincount(rows, minlength=n_queries)
     indptr = np.cumsum(indptr)
     indices, free = np.empty(indptr[-1], dtype=np.int64), indptr[:-1].copy()
-    for start, (rows, columns) in zip(starts, found, strict=True):
+    for start, (rows, columns) in zip(starts, tiles, strict=True):
         counts = np.bincount(rows, minlength=n_queries)
         before = np.cumsum(counts) - counts  # pairs of the tile before each query's first
         indices[(free - before)[rows] + np.arange(rows.size)] = start + columns

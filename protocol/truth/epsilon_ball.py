@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.registry import GroundTruthRecord
-from protocol.truth._distances import CHUNK, euclidean
 from protocol.truth._items import Items
-from protocol.truth._neighbour_search import neighbours_within
+from protocol.truth._neighbour_search import CHUNK, euclidean, neighbours_within
 
 
 def _check(
@@ -33,10 +32,8 @@ def _check(
         raise ProtocolError(f"ground truth 'epsilon_ball' needs at least two training points, got {n_train}.")
     pool = n_database if count_in == "database" else n_train and n_train - 1
     if pool is not None and n_neighbours >= pool:
-        raise ProtocolError(
-            f"n_neighbours must be less than {pool:,}, the number of items to count in (count_in={count_in!r}), got "
-            f"{n_neighbours:,}."
-        )
+        most = f"{pool:,}, the number of items to count in (count_in={count_in!r})"
+        raise ProtocolError(f"n_neighbours must be less than {most}, got {n_neighbours:,}.")
     share = n_neighbours / pool if pool else 1
     if n_train is not None and reading == "mean_distance" and int(share * (n_train - 1)) < 1:
         raise ProtocolError(  # the neighbours correspond to less than one training point

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, integer
 from protocol.registry import GroundTruthRecord
-from protocol.truth._distances import euclidean, pair_distances
 from protocol.truth._items import Items
-from protocol.truth._neighbour_search import neighbours_within
+from protocol.truth._neighbour_search import euclidean, neighbours_within, pair_distances
 
 
 def _check(
@@ -87,11 +86,9 @@ def graded_distance(
     _check(percentiles=percentiles, levels=levels, n_sample=n_sample, n_train=len(train.X))
     radii = _radii(train.X, percentiles, n_sample, seed)
     indptr, indices = neighbours_within(query.X, database.X, float(radii[0]))
-    of_query = np.repeat(np.arange(len(query.X)), np.diff(indptr))
-    distances = pair_distances(query.X, database.X, of_query, indices)
-    smallest = (
-        len(radii) - np.searchsorted(radii[::-1], distances) - 1
-    )  # the last radius that is not below the distance
+    queries = np.repeat(np.arange(len(query.X)), np.diff(indptr))
+    distances = pair_distances(query.X, database.X, queries, indices)
+    smallest = len(radii) - 1 - np.searchsorted(radii[::-1], distances)  # the last radius not below the distance
     graded = np.asarray(levels, dtype=np.int64)[smallest]
     return {"indptr": indptr, "indices": indices, "levels": graded, "radii": radii}
 

@@ -5,9 +5,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.registry import GroundTruthRecord
-from protocol.truth._distances import DISTANCES, Distance
 from protocol.truth._items import Items
-from protocol.truth._neighbour_search import nearest
+from protocol.truth._neighbour_search import DISTANCES, Distance, nearest
 
 
 def _check(*, n_neighbours: int, distance: str, n_train: int | None = None, n_database: int | None = None) -> None:
@@ -67,5 +66,5 @@ def nearest_neighbours(
     Distances are exact: pairs that float32 arithmetic can't decide are recomputed in float64.
     """
     _check(n_neighbours=n_neighbours, distance=distance, n_database=len(database.X))
-    found = nearest(query.X, database.X, n_neighbours, distance=distance)
-    return {"indptr": found.indptr, "indices": found.indices}
+    neighbours = nearest(query.X, database.X, n_neighbours, distance=distance)
+    return {"indptr": neighbours.indptr, "indices": neighbours.indices}

@@ -64,10 +64,7 @@ class LabelRelevance:
         query = class_labels(query, query.shape[0] if query.ndim else 0, "query labels")
         database = class_labels(database, database.shape[0] if database.ndim else 0, "database labels")
         if query.shape[1:] != database.shape[1:]:
-            raise ProtocolError(
-                "labels: the query labels and the database labels must be of one kind, got shapes "
-                f"{query.shape} and {database.shape}."
-            )
+            raise ProtocolError(f"labels of queries and database differ: shapes {query.shape}, {database.shape}.")
         self.n_queries, self.n_database = len(query), len(database)
         self.kind = OF_LABELS[query.ndim - 1]
         self._query = query
@@ -154,8 +151,8 @@ class LabelRelevance:
     def _numbered(self, classes: NDArray, number: NDArray[np.int64]) -> Iterator[NDArray]:
         """Yield, in blocks, the class numbers of the database items; -1 for a class that is not in `classes`."""
         for block in _blocks(self._database):
-            place = np.minimum(np.searchsorted(classes, block), len(classes) - 1)
-            yield np.where(classes[place] == block, number[place], -1).astype("<i8")
+            position = np.minimum(np.searchsorted(classes, block), len(classes) - 1)
+            yield np.where(classes[position] == block, number[position], -1).astype("<i8")
 
     def _rows(self, columns: NDArray[np.int64]) -> Iterator[NDArray]:
         """Yield the label matrix of the database with sorted columns, in blocks of rows."""
@@ -240,10 +237,7 @@ class NeighbourRelevance:
         starts_row[self._indptr] = True
         if not ((self._indices[1:] > self._indices[:-1]) | starts_row[1:-1]).all():
             raise ProtocolError("indices must be distinct database positions in ascending order for each query.")
-        given = np.ones(n_pairs, dtype=np.int64) if levels is None else np.asarray(levels)
-        if given.shape != (n_pairs,) or given.dtype.kind not in "iu" or (given < 1).any():
-            raise ProtocolError(f"levels must be {n_pairs:,} integers >= 1, got shape {given.shape} of {given.dtype}.")
-        self._levels = given.astype(np.int64, copy=False)
+        self._levels = _checked_levels(levels, n_pairs)
         self.n_queries, self.n_database = ends.size - 1, n_database
         self.levels = np.unique(self._levels) if n_pairs else np.ones(1, dtype=np.int64)
         self.kind = "neighbours" if self.levels.max() == 1 else "graded neighbours"
@@ -261,6 +255,13 @@ class NeighbourRelevance:
         part._indices, part._levels = self._indices[inside] - start, self._levels[inside]
         part.n_database = stop - start
         return part
+
+
+def _checked_levels(levels: ArrayLike | None, n_pairs: int) -> NDArray[np.int64]:
+    array = np.ones(n_pairs, dtype=np.int64) if levels is None else np.asarray(levels)
+    if array.shape != (n_pairs,) or array.dtype.kind not in "iu" or (array < 1).any():
+        raise ProtocolError(f"levels must be {n_pairs:,} integers >= 1, got shape {array.shape} of {array.dtype}.")
+    return array.astype(np.int64, copy=False)
 
 
 def relevance_from_arrays(arrays: Mapping[str, NDArray], n_database: int) -> Relevance:
@@ -283,10 +284,8 @@ def relevance_from_arrays(arrays: Mapping[str, NDArray], n_database: int) -> Rel
     elif {"indptr", "indices"} <= arrays.keys():
         relevance = NeighbourRelevance(arrays["indptr"], arrays["indices"], n_database, arrays.get("levels"))
     else:
-        raise ProtocolError(
-            "relevance needs the arrays query_labels and database_labels, or indptr and indices, but there are: "
-            f"{', '.join(sorted(arrays)) or 'none'}."
-        )
+        names = ", ".join(sorted(arrays)) or "none"
+        raise ProtocolError(f"relevance needs query_labels and database_labels, or indptr and indices, got {names}.")
     if relevance.n_database != n_database:
         raise ProtocolError(f"relevance is of {relevance.n_database:,} database items, not of {n_database:,}.")
     return relevance
@@ -321,11 +320,10 @@ def relevance_of_part(arrays: Mapping[str, NDArray], n_database: int, part: slic
 
 def check_relevance(relevance: Relevance, n_queries: int, n_database: int, name: str) -> None:
     """Raise ProtocolError unless a ground truth has the given numbers of queries and database items."""
-    found = (relevance.n_queries, relevance.n_database)
-    if found != (n_queries, n_database):
+    if (relevance.n_queries, relevance.n_database) != (n_queries, n_database):
         raise ProtocolError(
-            f"relevance {name!r} is of {found[0]:,} queries and {found[1]:,} database items, but the codes are of "
-            f"{n_queries:,} and {n_database:,}."
+            f"relevance {name!r} is of {relevance.n_queries:,} queries and {relevance.n_database:,} database items, "
+            f"but the codes are of {n_queries:,} and {n_database:,}."
         )
 
 

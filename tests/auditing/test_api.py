@@ -11,13 +11,13 @@ import pandas as pd
 import pytest
 import yaml
 from audited import audit
+from split_files import write_list
 
 from protocol import registry
 from protocol.auditing.findings import KEYS
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.provenance import storage
-from protocol.splits import write_list
 
 SIZES = {"query": 20, "validation_query": 10, "validation_database": 30, "train": 40}
 IDS = np.array([f"image/{row:03d}.png" for row in range(400)])

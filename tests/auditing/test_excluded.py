@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from protocol.auditing import Split, read_excluded
+from protocol.auditing.duplicates import find_duplicates
 from protocol.auditing.items import Dataset
 from protocol.checks import ProtocolError
-from protocol.duplicates import find_duplicates
 
 IDS = np.array(["a", "b", "c", "d", "e", "f"])
 PARTS = {"query": np.array([3, 0, 5]), "database": np.array([1, 2]), "train": np.array([4])}

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from audited import audit
+from split_files import write_list
 
 import protocol as hp
 from protocol.auditing import SHIPPED, Split, known_pairs_for
@@ -16,7 +17,6 @@ from protocol.auditing.known_pairs import EXACT, NEAR, SIMILAR, KnownPairs
 from protocol.auditing.runs import Run
 from protocol.cli import main
 from protocol.provenance import storage
-from protocol.splits import write_list
 
 COUNTS = {"cifar10": (0, 249, 37), "cifar100": (39, 582, 270)}
 OFFICIAL = {"train": np.arange(50_000), "test": np.arange(50_000, 60_000)}

@@ -87,9 +87,7 @@ def test_the_command_fails_if_the_best_is_reported(tmp_path, capsys, monkeypatch
     arguments = ["audit", "--training-log", "train.csv"]
     assert main([*arguments, "--reported", "0.797"]) == 1
     assert capsys.readouterr().out == f"{audit(training_log='train.csv', reported='0.797')!r}\n"
-    assert main([*arguments, "--fail-on", "warning"]) == 1
     assert main([*arguments, "--reported", "0.8"]) == 0
-    assert "the origin of the reported 0.8, which is not in this log" not in capsys.readouterr().out
     assert main([*arguments, "--json", "train.csv"]) == 2
     assert "--json: train.csv is also an input and would be overwritten." in capsys.readouterr().err
     assert main(["audit", "--training-log", "train.log", "--pattern", "mAP (?P<value>.*)", "--reported", "0.8"]) == 1

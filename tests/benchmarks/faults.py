@@ -42,13 +42,14 @@ def first_failure(right: str, wrong: str, tests: str) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Seed the faults and print a line for each."""
+    """Seed the faults and write a line for each."""
     faults = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
     numbers = [int(argument) for argument in arguments if argument != "--check"] or range(len(faults))
     for number in numbers:
         fault = faults[number]
         outcome = first_failure(fault["right"], fault["wrong"], fault["tests"])
-        print(f"{number:2}  {fault['kind']:14}  {outcome}", flush=True)
+        sys.stdout.write(f"{number:2}  {fault['kind']:14}  {outcome}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ import pytest
 from protocol import registry
 from protocol.auditing.evidence import WithinDistance
 from protocol.checks import ProtocolError
-from protocol.evaluation import Hashing, Nearest, quantisation
+from protocol.evaluation import Nearest
 from protocol.hashers import TrainingSet
+from protocol.quantisers import Hashing, quantisation
 from protocol.truth import nearest
 
 TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")

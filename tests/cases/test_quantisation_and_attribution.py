@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import protocol as hp
-from protocol.evaluation.representations import Quantisers
+from protocol.quantisers.representations import Quantisers
 
 
 def unit(X):

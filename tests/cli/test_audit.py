@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from split_files import write_list
 
 from protocol import registry
 from protocol.auditing import KIND_OF, write_findings
@@ -15,7 +16,6 @@ from protocol.auditing.items import Dataset
 from protocol.auditing.runs import read_lists
 from protocol.cli import main
 from protocol.provenance import storage
-from protocol.splits import write_list
 
 SIZES = {"query": 20, "validation_query": 10, "validation_database": 30, "train": 40}
 IDS = np.array([f"image/{row:03d}.png" for row in range(400)])

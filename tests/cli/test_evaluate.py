@@ -45,8 +45,8 @@ def scores(*options, command=COMMAND):
 
 def test_the_scores_are_those_of_the_function(folder, capsys):
     for rules in CONVENTIONS:
-        found = evaluate(QUERY, DATABASE, **LABELS, convention=rules.name)
-        assert scores("--convention", rules.name) == json.loads(found.to_json())
+        result = evaluate(QUERY, DATABASE, **LABELS, convention=rules.name)
+        assert scores("--convention", rules.name) == json.loads(result.to_json())
     assert set(capsys.readouterr().err.splitlines()) == {
         "ql.npy: 4 items, one of 3 classes",
         "dl.npy: 20 items, one of 3 classes",
@@ -69,15 +69,15 @@ def test_a_hand_computed_case_from_text(folder, capsys):
 def test_metrics_convention_spread_and_the_values_of_each_query(folder, capsys):
     metrics = ["--metrics", "mAP@5[retrieved]", "AUPRC[area]"]
     content = scores(*metrics, "--convention", "hashnet", "--spread", "--per-query", "values.csv")
-    found = evaluate(QUERY, DATABASE, **LABELS, metrics=metrics[1:], convention="hashnet", spread=True)
-    assert content["metrics"] == found.metrics
-    assert [row["value"] for row in content["spread"]] == [row.value for row in found.spread]
+    result = evaluate(QUERY, DATABASE, **LABELS, metrics=metrics[1:], convention="hashnet")
+    assert content["metrics"] == result.metrics
+    assert [row["value"] for row in content["spread"]] == [row.value for row in result.spread().rows]
     with open("values.csv") as file:
         rows = list(csv.DictReader(file))
     assert [row["query"] for row in rows] == ["0", "1", "2", "3"]
     assert rows[0].keys() == {"query", "ranking", "mAP@5[retrieved]"}
     values = [float(row["mAP@5[retrieved]"] or "nan") for row in rows]
-    np.testing.assert_allclose(values, found.per_query["mAP@5[retrieved]"], rtol=1e-8)
+    np.testing.assert_allclose(values, result.per_query["mAP@5[retrieved]"], rtol=1e-8)
     assert "values that published conventions report as mAP" in capsys.readouterr().out
 
 
@@ -125,12 +125,12 @@ def test_bucket_search_and_curves(folder, capsys):
         *("--tables", "12x1", "--tables", "1x12", "--pr-curves", "c.csv"),
         *("--metrics", "precision@r0[micro]", "--metrics", "recall@r0[micro]", "--metrics", "precision@r11[micro]"),
     )
-    found, means = content["bucket_search"], content["metrics"]
-    assert found["12x1"]["precision[micro]"] == means["precision@r0[micro]"]
-    assert found["12x1"]["recall[micro]"] == means["recall@r0[micro]"]
+    result, means = content["bucket_search"], content["metrics"]
+    assert result["12x1"]["precision[micro]"] == means["precision@r0[micro]"]
+    assert result["12x1"]["recall[micro]"] == means["recall@r0[micro]"]
     # one bit a table: everything that agrees anywhere
-    assert found["1x12"]["precision[micro]"] == pytest.approx(means["precision@r11[micro]"], rel=1e-12)
-    assert found["1x12"]["F1[micro]"] > 0
+    assert result["1x12"]["precision[micro]"] == pytest.approx(means["precision@r11[micro]"], rel=1e-12)
+    assert result["1x12"]["F1[micro]"] > 0
     with open("c.csv") as file:
         curve = list(csv.DictReader(file))
     assert [row["radius"] for row in curve] == [str(radius) for radius in range(13)]

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from protocol.auditing import audit
+from protocol.auditing.duplicates import find_duplicates
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import compare
-from protocol.duplicates import find_duplicates
 from protocol.evaluation import evaluate
 
 ESCAPE = "\x1b[31m"

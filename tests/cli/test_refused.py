@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from split_files import write_list
 
 from protocol.cli import main
-from protocol.splits import write_list
 
 ROOT = Path(__file__).parents[2]
 REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text())

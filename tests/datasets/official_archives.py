@@ -1,4 +1,4 @@
-"""Archives in the official layouts, and refusals; damaged archives are in tests/inputs/test_archives.py."""
+"""Archives in the official layouts, and refusals; damaged archives are in tests/datasets/test_archives.py."""
 
 import io
 import tarfile

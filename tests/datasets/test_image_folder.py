@@ -123,7 +123,7 @@ UNSUPPORTED = "are not supported. Supported are .bmp, .jpeg, .jpg, .pgm, .png, .
         ([], "images: no images (.bmp, .jpeg, .jpg, .pgm, .png, .ppm, .tif, .tiff, .webp) among 0 files."),
         (
             ["cat/x.png", "y.png"],
-            "images: the image y.png is next to the subfolders. Move it to the subfolder of its class.",
+            "images: the image y.png is in no subfolder. Move it to that of its class.",
         ),
         ([os.fsdecode(b"\xff.png")], r"images: the file name '\udcff.png' is not UTF-8. Rename the file."),
         (["cat/y.gif"], f"cat/y.gif: GIF files {UNSUPPORTED}"),
@@ -141,7 +141,7 @@ def test_paths_other_than_folders_of_images_are_refused(folder, files, message):
 def test_a_wrong_size_or_no_folder_is_refused(folder, size):
     write(folder / "x.png", picture())
     refused("image_size must be an integer >= 1", load, {}, folder=str(folder), image_size=size)
-    refused("folder is missing, the folder of the images", load, {})
+    refused("folder is missing. Add {folder: PATH}", load, {})
 
 
 def test_the_size_is_a_statistic_and_the_number_is_not_known(folder):

@@ -61,7 +61,7 @@ def test_missing_images_are_counted_and_the_first_is_named(written, folder):
     (folder / DATABASE[1]).unlink()
     missing = "1 of the 4 images in the lists is missing; the first is image/n01440764_20.JPEG."
     refused(missing, load, written(), folder=str(folder))
-    refused("folder is missing, the folder of the images", load, written())
+    refused("folder is missing. Add {folder: PATH}", load, written())
 
 
 @pytest.mark.parametrize(

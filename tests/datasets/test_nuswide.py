@@ -92,7 +92,7 @@ def test_the_most_frequent_concepts_and_no_image_without_one(written, concepts):
 
 @pytest.mark.parametrize("concepts", [12, 0, "21", None])
 def test_other_numbers_of_concepts_are_refused(concepts):
-    message = "concepts: expected 81 (all), or 21 or 10 (the most frequent), got "
+    message = "concepts must be 81, or the 21 or 10 most frequent, got "
     refused(message, load, {}, concepts=concepts)
     refused(message, datasets.statistics, "nuswide", {"concepts": concepts})
 

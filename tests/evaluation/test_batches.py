@@ -35,18 +35,18 @@ def test_any_order_of_batches_gives_the_scores_of_one_call(kind, seed):
             added.append(rows)
         else:
             evaluator.add_database(database[rows], database_labels[rows])
-    found = evaluator.evaluate()
+    result = evaluator.evaluate()
     options = {"query_labels": query_labels, "database_labels": database_labels, "metrics": ["all"]}
     expected = hp.evaluate(hp.Codes(query, binarize="sign"), database, **options)
-    assert found.metrics.keys() == expected.metrics.keys()
+    assert result.metrics.keys() == expected.metrics.keys()
     order = np.concatenate(added)
     for name in [
-        name for name in found.per_query if not name.endswith("[database-order]")
+        name for name in result.per_query if not name.endswith("[database-order]")
     ]:  # with ties in database order
         values = expected.per_query[name]
-        np.testing.assert_array_equal(found.per_query[name], values[order] if len(values) == 30 else values)
-        assert found.metrics[name] == pytest.approx(expected.metrics[name], abs=1e-14)
-    assert (found.binarize, found.n_queries, found.n_database) == ("sign", 30, 70)
+        np.testing.assert_array_equal(result.per_query[name], values[order] if len(values) == 30 else values)
+        assert result.metrics[name] == pytest.approx(expected.metrics[name], abs=1e-14)
+    assert (result.binarize, result.n_queries, result.n_database) == ("sign", 30, 70)
 
 
 def test_the_database_order_is_that_of_adding():

@@ -99,10 +99,10 @@ def test_fewer_codes_than_classes_are_collapsed_whatever_their_entropy(n_codes):
     """Ten classes of twenty items; the codes are numbered, so each item has one of `n_codes` different ones."""
     labels, number = np.arange(200) % 10, np.arange(200) // 10 % n_codes
     codes = number[:, None] >> np.arange(4) & 1
-    found = utilisation_of(codes[:2], codes, labels[:2], labels).sentences()
-    assert ("collapsed-codes" in found) == (n_codes < 10)
+    scores = utilisation_of(codes[:2], codes, labels[:2], labels).sentences()
+    assert ("collapsed-codes" in scores) == (n_codes < 10)
     if n_codes < 10:
-        assert found["collapsed-codes"].startswith(f"The 200 database items have {n_codes} distinct code")
+        assert scores["collapsed-codes"].startswith(f"The 200 database items have {n_codes} distinct code")
     rare = np.arange(12)  # one item of each class
     assert "collapsed-codes" in utilisation_of(codes[:2], codes[:12] * 0, rare[:2], rare).sentences()
 

@@ -71,8 +71,8 @@ def test_the_conventions_by_name():
 )
 def test_scores_by_hand(convention, metric, expected):
     labels = {"query_labels": OF_QUERIES, "database_labels": LABELS}
-    found = evaluate(QUERIES, DATABASE, **labels, metrics=metric, convention=convention)
-    assert found.metrics == {metric: pytest.approx(expected)}
+    result = evaluate(QUERIES, DATABASE, **labels, metrics=metric, convention=convention)
+    assert result.metrics == {metric: pytest.approx(expected)}
 
 
 @pytest.mark.parametrize(
@@ -87,5 +87,5 @@ def test_scores_by_hand(convention, metric, expected):
 )
 def test_an_empty_ball_counts_as_0(convention, metric, expected):
     labels = {"query_labels": [7], "database_labels": [7, 8]}
-    found = evaluate([[0, 0]], [[0, 1], [1, 0]], **labels, metrics=metric, convention=convention)
-    assert found.metrics[metric] == pytest.approx(expected)
+    result = evaluate([[0, 0]], [[0, 1], [1, 0]], **labels, metrics=metric, convention=convention)
+    assert result.metrics[metric] == pytest.approx(expected)

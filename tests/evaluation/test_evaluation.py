@@ -45,11 +45,10 @@ def test_the_metrics_are_those_of_the_convention_with_a_radius_the_codes_have(ru
 
 
 def test_the_spread_lists_every_map_once_with_its_conventions():
-    result = evaluate(
-        [[0, 0], [0, 0]], [[0, 0], [0, 1], [1, 0]], query_labels=[7, 9], database_labels=[7, 8, 7], spread=True
-    )
-    by_row = {(row.metric, row.undefined): row for row in result.spread}
-    values = [row.value for row in result.spread]
+    labels = {"query_labels": [7, 9], "database_labels": [7, 8, 7]}
+    rows = evaluate([[0, 0], [0, 0]], [[0, 0], [0, 1], [1, 0]], **labels).spread().rows
+    by_row = {(row.metric, row.undefined): row for row in rows}
+    values = [row.value for row in rows]
     assert values == sorted(values, reverse=True)
     for name, value in (("mAP[best]", 1.0), ("mAP[worst]", 5 / 6), ("mAP[database-order]", 5 / 6), ("mAP", 11 / 12)):
         assert by_row[name, ("zero",)].value == pytest.approx(value / 2)
@@ -61,23 +60,23 @@ def test_the_spread_lists_every_map_once_with_its_conventions():
         ("mAP[database-order]", ("zero",)): ("thesis",),
         ("AUPRC[area]", ("zero", "drop")): ("habir",),
     }
-    assert not any("@" in row.metric for row in result.spread)
-    assert evaluate(QUERY, DATABASE, **LABELS).spread == ()
+    assert not any("@" in row.metric for row in rows)
 
 
 def test_the_spread_has_the_cutoffs_that_the_database_reaches():
     """The cutoffs with all relevant items in the denominator are reported as mAP by no convention."""
     database = RNG.random((1200, 4)) < 0.5
     labels = {"query_labels": OF_QUERY % 2, "database_labels": RNG.integers(0, 2, 1200)}
-    result = evaluate(QUERY[:, :4], database, **labels, spread=True)
-    assert {row.metric for row in result.spread if "@" in row.metric} == {
+    spread = evaluate(QUERY[:, :4], database, **labels).spread()
+    rows = spread.rows
+    assert {row.metric for row in rows if "@" in row.metric} == {
         f"mAP@1000[{denominator}]" for denominator in ("all", "retrieved", "min")
     }
-    assert len({row.metric for row in result.spread}) == len(result.spread), "nothing is undefined: one row each"
-    named = [row.value for row in result.spread if row.conventions]
-    assert min(row.value for row in result.spread if not row.conventions) < min(named)
+    assert len({row.metric for row in rows}) == len(rows), "nothing is undefined: one row each"
+    named = [row.value for row in rows if row.conventions]
+    assert min(row.value for row in rows if not row.conventions) < min(named)
     assert f"conventions report as mAP, from {min(named):.4f} to {max(named):.4f}, and others:" in " ".join(
-        str(result).split()
+        str(spread).split()
     )
 
 

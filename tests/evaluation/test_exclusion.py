@@ -11,8 +11,9 @@ from encoded import evaluated
 from protocol.checks import ProtocolError
 from protocol.comparison import compare
 from protocol.comparison.reading import read_scores
-from protocol.evaluation import Nearest, quantisation
+from protocol.evaluation import Nearest
 from protocol.evaluation.exclusion import COLUMNS, excluded_labels, excluded_rows, read_positions
+from protocol.quantisers import quantisation
 from protocol.scores.tables import write_table
 
 RNG = np.random.default_rng(5)
@@ -22,20 +23,20 @@ EXCLUDED = np.array([9, 2, 4])
 NAMES = {"dataset": "toy", "split": "own", "ground_truth": "labels"}
 
 
-def found(remaining=None, **options):
+def evaluation(remaining=None, **options):
     rows = np.arange(12) if remaining is None else remaining
-    given = {"query_labels": OF_QUERY[rows], "database_labels": OF_DATABASE} | options
-    return evaluated(given.pop("query", QUERY)[rows], DATABASE, **given)
+    inputs = {"query_labels": OF_QUERY[rows], "database_labels": OF_DATABASE} | options
+    return evaluated(inputs.pop("query", QUERY)[rows], DATABASE, **inputs)
 
 
 def without(queries=EXCLUDED, **options):
-    return found(**options).without(queries)
+    return evaluation(**options).without(queries)
 
 
 @pytest.mark.parametrize("convention", ["default", "hashnet"])
 def test_scores_without_queries_equal_those_of_the_remaining_queries(convention):
     left = without(metrics=["all"], convention=convention)
-    alone = found(np.delete(np.arange(12), EXCLUDED), metrics=["all"], convention=convention)
+    alone = evaluation(np.delete(np.arange(12), EXCLUDED), metrics=["all"], convention=convention)
     assert left.n_queries == alone.n_queries == 9
     assert left.n_undefined == alone.n_undefined
     assert any(left.n_undefined.values())
@@ -49,7 +50,7 @@ def test_asymmetric_and_vector_scores_without_queries():
     remaining = np.delete(np.arange(12), EXCLUDED)
     real = QUERY + RNG.normal(size=QUERY.shape)
     options = {"query": real, "ranking": "asymmetric", "metrics": ["mAP", "mAP@5[all]"]}
-    assert without(**options).metrics == pytest.approx(found(remaining, **options).metrics)
+    assert without(**options).metrics == pytest.approx(evaluation(remaining, **options).metrics)
     query, database = RNG.normal(size=(30, 6)), RNG.normal(size=(80, 6))
     options = {"metrics": ["mAP", "recall@r1[micro]"]}
     every = quantisation(Nearest(query, database, k=[1, 5]), **options).without(EXCLUDED)
@@ -102,7 +103,7 @@ def test_errors_are_one_line(tmp_path, monkeypatch, rows, message):
 
 def test_a_comparison_keeps_scores_without_queries_apart(tmp_path):
     def written(name, queries=EXCLUDED, **options):
-        left = found(metrics=["mAP"], **options).named(name, **NAMES).without(queries)
+        left = evaluation(metrics=["mAP"], **options).named(name, **NAMES).without(queries)
         left.evaluation.write_per_query(tmp_path / f"{name}.csv")
         left.evaluation.write_json(tmp_path / f"{name}.json", left, per_query=tmp_path / f"{name}.csv")
         return tmp_path / f"{name}.json", left

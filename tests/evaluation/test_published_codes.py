@@ -36,7 +36,7 @@ def scored(arrays):
 
 
 @pytest.fixture(scope="module")
-def found(scored):
+def result(scored):
     return scored(["mAP@100[retrieved]", "mAP@100[all]", "mAP@100[min]", "R@100"])
 
 
@@ -62,10 +62,10 @@ def test_the_page_shows_the_output_of_its_commands(folder, page, monkeypatch, ca
         assert doctest.OutputChecker().check_output(output, printed, doctest.ELLIPSIS), printed
 
 
-def test_the_numbers_in_the_sentences_of_the_page(arrays, found, asymmetric, page):
+def test_the_numbers_in_the_sentences_of_the_page(arrays, result, asymmetric, page):
     query, database, of_query, of_database = arrays
     prose = " ".join(re.sub("^```.*?^```$", "", page, flags=re.S | re.M).split())
-    retrieved, everything, smaller, recall = found.metrics.values()
+    retrieved, everything, smaller, recall = result.metrics.values()
     sizes = np.bincount(of_database.astype(int))
     other, best, worst = asymmetric.metrics.values()
     for sentence in (
@@ -79,7 +79,7 @@ def test_the_numbers_in_the_sentences_of_the_page(arrays, found, asymmetric, pag
         f"lies between the other two: {smaller:.4f}.",
         f"a difference of {retrieved - everything:.3f} between the first two",
         f"puts {retrieved:.4f} from one paper next to {everything:.4f} from another",
-        f"For {found.n_undefined['mAP@100[retrieved]']} queries, no relevant item is among the first 100",
+        f"For {result.n_undefined['mAP@100[retrieved]']} queries, no relevant item is among the first 100",
         f"`mAP@100[retrieved]` is now {other:.4f} instead of {retrieved:.4f}.",
         f"The difference of {other - retrieved:.4f} comes from the ranking alone.",
         f"the best and the worst order give a mAP of {best:.4f} and {worst:.4f}.",

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from encoded import evaluated
 
-from protocol import metrics, registry
+from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.counting import asymmetric
@@ -20,8 +20,8 @@ LABELS = {"query_labels": RNG.integers(0, 4, 12), "database_labels": RNG.integer
 
 
 def asymmetric_scores(query=QUERY, database=DATABASE, **more):
-    given = {"binarize": "sign", "ranking": "asymmetric"} | LABELS | more
-    return evaluated(query, database, **given)
+    inputs = {"binarize": "sign", "ranking": "asymmetric"} | LABELS | more
+    return evaluated(query, database, **inputs)
 
 
 def precisions_by_sorting(query, database, thresholds, cutoff):
@@ -36,31 +36,31 @@ def precisions_by_sorting(query, database, thresholds, cutoff):
 @pytest.mark.parametrize("binarize", ["sign", "median"])
 def test_it_is_a_plain_sort_by_the_inner_product(binarize):
     thresholds = np.median(DATABASE.astype(np.float64), axis=0) if binarize == "median" else np.zeros(24)
-    found = asymmetric_scores(binarize=binarize, metrics=["mAP@20[retrieved]"])
+    result = asymmetric_scores(binarize=binarize, metrics=["mAP@20[retrieved]"])
     expected = precisions_by_sorting(QUERY, DATABASE, thresholds, 20)
-    np.testing.assert_allclose(found.per_query["mAP@20[retrieved]"], expected, rtol=1e-12)
-    given = asymmetric_scores(QUERY - thresholds, DATABASE - thresholds, metrics=["mAP@20[retrieved]"])
-    np.testing.assert_array_equal(given.per_query["mAP@20[retrieved]"], found.per_query["mAP@20[retrieved]"])
+    np.testing.assert_allclose(result.per_query["mAP@20[retrieved]"], expected, rtol=1e-12)
+    inputs = asymmetric_scores(QUERY - thresholds, DATABASE - thresholds, metrics=["mAP@20[retrieved]"])
+    np.testing.assert_array_equal(inputs.per_query["mAP@20[retrieved]"], result.per_query["mAP@20[retrieved]"])
 
 
 def test_queries_of_minus_and_plus_one_give_every_number_of_the_hamming_ranking(monkeypatch):
     monkeypatch.setattr(asymmetric, "_BLOCK_BYTES", 8 * 90 * 3 * 5)  # three blocks
     signs = np.where(QUERY > 0, 1, -1)
     for convention in ("default", "hashnet"):
-        of_codes = evaluate(signs, DATABASE > 0, **LABELS, metrics="all", convention=convention, spread=True)
-        found = asymmetric_scores(signs, DATABASE > 0, binarize=None, metrics="all", convention=convention, spread=True)
+        of_codes = evaluate(signs, DATABASE > 0, **LABELS, metrics="all", convention=convention)
+        result = asymmetric_scores(signs, DATABASE > 0, binarize=None, metrics="all", convention=convention)
         on_ranking = [name for name in of_codes.metrics if registry.METRICS.entry(name).defined_on == "ranking"]
-        assert list(found.metrics) == list(found.per_query) == list(found.n_undefined) == on_ranking
+        assert list(result.metrics) == list(result.per_query) == list(result.n_undefined) == on_ranking
         assert len(on_ranking) > 15
         for name in on_ranking:
-            np.testing.assert_allclose(found.per_query[name], of_codes.per_query[name], rtol=1e-12, atol=1e-15)
-            assert found.n_undefined[name] == of_codes.n_undefined[name]
-        for one, other in zip(found.top_k, of_codes.top_k, strict=True):
+            np.testing.assert_allclose(result.per_query[name], of_codes.per_query[name], rtol=1e-12, atol=1e-15)
+            assert result.n_undefined[name] == of_codes.n_undefined[name]
+        for one, other in zip(result.top_k, of_codes.top_k, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12)
         same = ("n_bits", "levels", "queries_without_relevant", "relevant_per_query", "ground_truth_sha256")
-        assert [getattr(found, name) for name in same] == [getattr(of_codes, name) for name in same]
-        by_metric = {(row.metric, row.undefined): row for row in of_codes.spread if row.metric != "AUPRC[area]"}
-        assert {(row.metric, row.undefined): (row.conventions, row.value) for row in found.spread} == {
+        assert [getattr(result, name) for name in same] == [getattr(of_codes, name) for name in same]
+        by_metric = {(row.metric, row.undefined): row for row in of_codes.spread().rows if row.metric != "AUPRC[area]"}
+        assert {(row.metric, row.undefined): (row.conventions, row.value) for row in result.spread().rows} == {
             key: (row.conventions, pytest.approx(row.value, rel=1e-12)) for key, row in by_metric.items()
         }
 
@@ -76,44 +76,43 @@ def test_a_convention_is_without_its_metrics_of_the_radius():
 def test_every_result_names_the_ranking(tmp_path):
     names = {"hamming": "Hamming", "asymmetric": "asymmetric"}
     for ranking, shown in names.items():
-        found = asymmetric_scores(ranking=ranking, metrics=["mAP", "P@5"])
-        assert found.ranking == ranking
-        assert f"; {shown} ranking; convention default" in " ".join(repr(found).split())
-        assert json.loads(found.to_json())["ranking"] == ranking
-        found.write_per_query(tmp_path / "values.csv")
-        found.write_json(tmp_path / "means.json", per_query=tmp_path / "values.csv")
-        found.write_top_k_curves(tmp_path / "top.csv")
+        result = asymmetric_scores(ranking=ranking, metrics=["mAP", "P@5"])
+        assert result.ranking == ranking
+        assert f"; {shown} ranking; convention default" in " ".join(repr(result).split())
+        assert json.loads(result.to_json())["ranking"] == ranking
+        result.write_per_query(tmp_path / "values.csv")
+        result.write_json(tmp_path / "means.json", per_query=tmp_path / "values.csv")
+        result.write_top_k_curves(tmp_path / "top.csv")
         for name, index in (("values", "query"), ("top", "k")):
             table = pd.read_csv(tmp_path / f"{name}.csv")
             assert list(table)[:2] == [index, "ranking"]
             assert set(table["ranking"]) == {ranking}
-    (point, *_) = found.plot("precision@K").to_dict()["data"]["values"]
-    assert point["method"] == f"mAP {found.metrics['mAP']:.4f} (asymmetric)"
-    assert "24 bits, database binarised by sign; asymmetric ranking;" in repr(found)
+    (point, *_) = result.plot("precision@K").to_dict()["data"]["values"]
+    assert point["method"] == f"mAP {result.metrics['mAP']:.4f} (asymmetric)"
+    assert "24 bits, database binarised by sign; asymmetric ranking;" in repr(result)
     assert "24 bits; asymmetric ranking;" in repr(asymmetric_scores(QUERY, DATABASE > 0, binarize=None))
 
 
 def test_what_needs_distances_is_refused(tmp_path):
-    outputs, items = Outputs(QUERY), DATABASE > 0
-    with pytest.raises(ProtocolError, match="trec needs Hamming distances, which the asymmetric ranking does not have"):
-        asymmetric_scores().to_trec(tmp_path / "folder")
-    with pytest.raises(ProtocolError, match=r"tables needs binary codes of the queries, not real-valued outputs\."):
-        bucket_search(outputs, items, "4x2", **LABELS)
-    with pytest.raises(ProtocolError, match=r"^Outputs are only for queries\. Pass the database as codes\.$"):
-        evaluate(QUERY > 0, Outputs(DATABASE), **LABELS)
-    assert not list(tmp_path.iterdir())
-
-
-def test_there_is_no_curve_over_the_radius(tmp_path):
-    found = asymmetric_scores(metrics=["mAP"])
-    assert found.pr_curves == {}
-    with pytest.raises(
-        ProtocolError, match="plot 'precision-recall' needs the Hamming radius, which the asymmetric ranking does not"
+    result = asymmetric_scores(metrics=["mAP"])
+    assert result.pr_curves == {}
+    for call, message in (
+        (
+            lambda: result.to_trec(tmp_path / "folder"),
+            "trec needs Hamming distances, which the asymmetric ranking does",
+        ),
+        (lambda: bucket_search(Outputs(QUERY), DATABASE > 0, "4x2", **LABELS), "tables needs binary codes of the quer"),
+        (lambda: evaluate(QUERY > 0, Outputs(DATABASE), **LABELS), "Outputs are only for queries. Pass the database"),
+        (result.plot, "plot 'precision-recall' needs the Hamming radius, which the asymmetric ranking does not have."),
+        (
+            lambda: result.write_pr_curves(tmp_path / "curves.csv"),
+            "pr_curves needs the Hamming radius: the asymmetric",
+        ),
     ):
-        found.plot()
-    with pytest.raises(ProtocolError, match="pr_curves needs the Hamming radius: the asymmetric ranking has none"):
-        found.write_pr_curves(tmp_path / "curves.csv")
-    assert set(evaluate(QUERY > 0, DATABASE > 0, **LABELS, metrics=["mAP"]).pr_curves) == set(metrics.AVERAGES)
+        with pytest.raises(ProtocolError) as error:
+            call()
+        assert str(error.value).startswith(message)
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):
@@ -129,6 +128,3 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert json.loads((tmp_path / "m.json").read_text())["metrics"] == asymmetric_scores().metrics
     with open("v.csv") as file:
         assert [row["ranking"] for row in csv.DictReader(file)] == ["asymmetric"] * 12
-    assert main([*command, "--pr-curves", "c.csv"]) == 2
-    message = "--pr-curves needs the distances of --ranking hamming."
-    assert message in capsys.readouterr().err

@@ -8,14 +8,15 @@ from encoded import evaluated
 
 from protocol import __version__, registry
 from protocol.checks import ProtocolError
-from protocol.evaluation import Nearest, bucket_search, evaluate, quantisation
+from protocol.evaluation import Nearest, bucket_search, evaluate
+from protocol.quantisers import quantisation
 from protocol.truth.relevance import LabelRelevance, labels_sha256
 
 LABELS = {"query_labels": [7, 99], "database_labels": [7, 8, 7]}
 CODES = ([[0, 0], [0, 1]], [[0, 0], [0, 1], [1, 1]])
 
 
-def found(**options):
+def evaluated_codes(**options):
     names = {name: options.pop(name) for name in ("name", "dataset", "split") if name in options}
     return evaluated(*CODES, **LABELS, **options).named(**names)
 
@@ -28,7 +29,7 @@ def sha256_of(n_bits, *packed):
 
 
 def test_the_table_states_every_convention():
-    text = str(found(metrics=["mAP", "mAP[worst]", "AUPRC[area]"], convention="hashnet"))
+    text = str(evaluated_codes(metrics=["mAP", "mAP[worst]", "AUPRC[area]"], convention="hashnet"))
     head, numbers, differences = text.split("\n\n")
     assert head.split("\n")[0] == "2 queries, 3 database items, 2 bits; Hamming ranking; convention hashnet"
     rows = [re.split("  +", line) for line in numbers.split("\n")]
@@ -45,9 +46,9 @@ def test_the_table_states_every_convention():
 
 def test_every_metric_and_every_table_is_printed_in_100_columns(tmp_path):
     codes, labels = np.arange(400).reshape(20, 20) % 7 < 3, np.arange(20) % 4
-    every = evaluate(codes, codes, query_labels=labels, database_labels=labels, metrics="all", spread=True)
+    every = evaluate(codes, codes, query_labels=labels, database_labels=labels, metrics="all")
     vectors = np.random.default_rng(0).normal(size=(20, 20))
-    results = [every, every.without([0]), every.to_trec(tmp_path)]
+    results = [every, every.spread(), every.without([0]), every.to_trec(tmp_path)]
     results.append(quantisation(Nearest(vectors, vectors, [1, 2, 5, 10], "cosine", 5), metrics="all"))
     results.append(bucket_search(codes, codes, ["4x4", "2x2"], query_labels=labels, database_labels=labels))
     lines = [line for result in results for line in str(result).split("\n")]
@@ -56,7 +57,7 @@ def test_every_metric_and_every_table_is_printed_in_100_columns(tmp_path):
 
 
 def test_the_spread_is_shown_with_the_conventions():
-    text = str(found(metrics=["mAP"], spread=True))
+    text = str(evaluated_codes(metrics=["mAP"]).spread())
     assert "values that published conventions report as mAP, from 0.3833 to 0.8333, and others:" in text
     rows = [line.split() for line in text.split("\n") if line.startswith("mAP[database-order]")]
     assert rows == [
@@ -69,7 +70,7 @@ def test_the_spread_is_shown_with_the_conventions():
 
 def test_json_has_the_means_and_their_metadata(tmp_path):
     path = tmp_path / "means.json"
-    evaluation = found(metrics=["mAP", "AUPRC[area]"], dataset="digits", split="improved", binarize="sign")
+    evaluation = evaluated_codes(metrics=["mAP", "AUPRC[area]"], dataset="digits", split="improved", binarize="sign")
     evaluation.write_json(path)
     assert path.read_text() == evaluation.to_json() + "\n"
     assert json.loads(path.read_text()) == {
@@ -84,7 +85,7 @@ def test_json_has_the_means_and_their_metadata(tmp_path):
         "ranking": "hamming",
         "binarize": "sign",
         "convention": "default",
-        "ground_truth_sha256": found().ground_truth_sha256,
+        "ground_truth_sha256": evaluated_codes().ground_truth_sha256,
         "version": __version__,
         "queries_without_relevant": 1,
         "labels_not_in_database": [99],
@@ -109,9 +110,8 @@ def test_json_has_null_for_undefined_means_and_the_spread_if_requested(tmp_path)
         database_labels=[2] * 1000 + [1],
         metrics=[name],
         convention="hashnet",
-        spread=True,
     )
-    undefined.write_json(tmp_path / "means.json")
+    undefined.write_json(tmp_path / "means.json", undefined.spread())
     content = json.loads((tmp_path / "means.json").read_text())
     assert content["metrics"] == {name: None}
     assert {"value": None, "metric": name, "undefined": ["drop"], "conventions": ["hashnet", "mihash"]} in content[
@@ -122,14 +122,14 @@ def test_json_has_null_for_undefined_means_and_the_spread_if_requested(tmp_path)
 
 def test_per_query_values(tmp_path):
     path = tmp_path / "values.csv"
-    found(metrics=["mAP", "AUPRC[area]", "precision@r1"], convention="hashnet").write_per_query(path)
+    evaluated_codes(metrics=["mAP", "AUPRC[area]", "precision@r1"], convention="hashnet").write_per_query(path)
     assert path.read_text() == "query,ranking,mAP,precision@r1\n0,hamming,0.833333333,0.5\n1,hamming,,0\n"
     values = np.genfromtxt(path, delimiter=",", skip_header=1)
     assert np.nanmean(values[:, 2]) == pytest.approx(5 / 6)
 
 
 def test_the_plot_has_a_point_for_each_radius():
-    evaluation = found(name="mine")
+    evaluation = evaluated_codes(name="mine")
     chart = evaluation.plot().to_dict()
     points = chart["data"]["values"]
     curve = evaluation.pr_curves["micro"]
@@ -143,7 +143,7 @@ def test_the_plot_has_a_point_for_each_radius():
 
 def test_precision_and_recall_of_the_top_k(tmp_path):
     """The first query's items are relevant, not, relevant, in this order; the second query has no relevant item."""
-    evaluation = found(name="mine")
+    evaluation = evaluated_codes(name="mine")
     evaluation.write_top_k_curves(tmp_path / "curves.csv")
     expected = "k,ranking,precision,recall\n1,hamming,0.5,0.25\n2,hamming,0.25,0.25\n3,hamming,0.333333333,0.5\n"
     assert (tmp_path / "curves.csv").read_text() == expected

@@ -103,7 +103,7 @@ def test_vectors_or_means_of_another_length_are_refused_if_the_length_is_known()
         made().transform(RAW[:, :2])
     with pytest.raises(ProtocolError, match=r"mean is missing, which step 'centre' of Plain\(\) subtracts\."):
         Preprocessing.from_arrays(Plain(), ("centre",), {})
-    with pytest.raises(ProtocolError, match=r"expected shape \(3,\), got shape \(2,\)"):
+    with pytest.raises(ProtocolError, match=r"expected shape \(3,\), got \(2,\)"):
         Preprocessing.from_arrays(Plain(), ("centre",), {"mean": np.zeros(2)}).transform(RAW)
 
     class Any(Plain):

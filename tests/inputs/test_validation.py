@@ -7,15 +7,15 @@ import pytest
 from encoded import refusals
 
 from protocol.checks import ProtocolError
-from protocol.inputs import conversion, validation
-from protocol.inputs.conversion import items_from, matrix_from, numbers_from
+from protocol.inputs import arrays, validation
+from protocol.inputs.arrays import items_from, matrix_from, numbers_from
 from protocol.inputs.validation import array_of, check_images, class_labels, matrix
 
 
 @pytest.mark.parametrize(("change", "message"), refusals("inputs/refusals.yaml"))
 def test_refusals(change, message):
     name, values = change.pop("check"), change.pop("values")
-    check = getattr(validation, name, None) or (lambda values: getattr(conversion, name)(values, "query"))
+    check = getattr(validation, name, None) or (lambda values: getattr(arrays, name)(values, "query"))
     with pytest.raises(ProtocolError) as refused:
         check(values, **change)
     assert str(refused.value) == message

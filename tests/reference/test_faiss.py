@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from protocol import registry
-from protocol.evaluation import Nearest, Quantisers, quantisation
-from protocol.evaluation.representations import represent
+from protocol.evaluation import Nearest
 from protocol.metrics import neighbours_found
+from protocol.quantisers import Quantisers, quantisation
+from protocol.quantisers.representations import represent
 from protocol.truth import nearest
 from protocol.truth.relevance import NeighbourRelevance
 
@@ -117,13 +118,13 @@ def test_the_items_of_an_index(name, distance):
     options = Quantisers([name], seed=SEED)
     ours = represent(options, name, query, database, distance)
     assert ours.n_bytes == index.sa_code_size()
-    found = nearest(ours.query, ours.items, K + 1, distance=ours.distance)
+    scores = nearest(ours.query, ours.items, K + 1, distance=ours.distance)
     unique, shares = np.zeros(len(query), bool), []
     true = nearest(query, database, K, distance=distance)
     for row in range(len(query)):
-        part = slice(*found.indptr[row : row + 2])
-        order = np.argsort(found.distances[part], kind="stable")
-        items, distances = found.indices[part][order], found.distances[part][order]
+        part = slice(*scores.indptr[row : row + 2])
+        order = np.argsort(scores.distances[part], kind="stable")
+        items, distances = scores.indices[part][order], scores.distances[part][order]
         unique[row] = distances[K] - distances[K - 1] > 1e-5 * np.abs(distances[K])
         assert not unique[row] or set(items[:K]) == set(theirs[row]), row
         shares.append(np.isin(true.indices[slice(*true.indptr[row : row + 2])], theirs[row]).mean())

@@ -67,7 +67,7 @@ def test_curves_are_the_metrics_and_queries_without_relevant_items_are_counted()
 def test_conventions_are_those_of_the_spread():
     rows = list(examples.convention_rows(PAIR, N_BITS, TRUTHS, calls=1))
     counts = count(PAIR["query"], PAIR["database"], N_BITS, TRUTHS, index_order=True)["class_label"]
-    assert [(row["metric"], row["value"]) for row in rows] == [(row.metric, row.value) for row in spread_of(counts)]
+    assert [(row["metric"], row["value"]) for row in rows] == [(row.metric, row.value) for row in spread_of([counts])]
     (expected,) = [row for row in rows if row["metric"] == "mAP" and row["undefined"] in ("0", "no difference")]
     assert "talr" in expected["reported_as_map_by"].split()
 

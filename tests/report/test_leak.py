@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from protocol.auditing.leak_study import COLUMNS, write_scores
 from protocol.provenance.storage import replacing
 from protocol.report.leak import leak_figure, leak_text, leaks, summarise_leaks, together
 from protocol.scores.statistics import TWO_RUNS, mean_of
-from protocol.studies import COLUMNS, write_scores
 
 RUNS, LEAK = 12, 0.003
 STUDY = {"query_per_class": 5, "outside_per_class": 5, "train_per_class": [20, "all"], "controls": ["lsh"]}

@@ -32,8 +32,8 @@ def test_evaluating_and_printing_requires_only_numpy():
         "import protocol as hp\n"
         "codes = hp.Codes([[0.5, -1]], binarize='sign'), [[1.0, 2], [3, 4]]\n"
         "labels = {'query_labels': ['a'], 'database_labels': ['a', 'b']}\n"
-        "found = hp.evaluate(*codes, **labels, spread=True)\n"
-        "print(repr(found)); found.to_json(); repr(hp.bucket_search(*codes, '1x2', **labels))\n"
+        "found = hp.evaluate(*codes, **labels)\n"
+        "print(repr(found), found.spread()); found.to_json(); repr(hp.bucket_search(*codes, '1x2', **labels))\n"
         "try: found.plot()\n"
         "except hp.get.__globals__['ProtocolError'] as error: print(error)\n"
     )

@@ -165,19 +165,6 @@ def test_a_class_that_runs_out_leaves_the_others_balanced():
     assert abs(totals[1] - totals[2]) <= 1
 
 
-@pytest.mark.parametrize(
-    ("name", "n_items", "changes", "message"),
-    [
-        ("standard", 379, {}, r"380 items are needed \(query 50 \+ .* \+ train 200\), but the dataset has 379\.$"),
-        ("improved", 380, {}, "the database would be empty: .* use all 380 items"),
-        ("standard", 400, {"train": 0}, "split sizes: query and train must be at least 1, got"),
-    ],
-)
-def test_sizes_that_can_not_be_drawn_are_refused(name, n_items, changes, message):
-    with pytest.raises(ProtocolError, match=message):
-        registry.get("split", name).split(n_items, None, sizes=GIVEN | changes, seed=0)
-
-
 def test_items_with_several_labels_are_drawn_like_those_without():
     several, none = (
         registry.get("split", "standard").split(400, y, sizes=GIVEN, seed=0) for y in (np.eye(400, 2, dtype=bool), None)
@@ -270,42 +257,30 @@ def test_items_with_several_labels_are_drawn_at_random():
     assert abs(hits[80:].sum() - shared) < 100, "items of both classes are drawn for the second one, too"
 
 
-def test_numbers_for_each_class_need_labels_and_enough_of_each():
-    protocol = SplitProtocol({"query": Drawn(per_class=3)})
-    with pytest.raises(ProtocolError, match=r"query: drawn by class, but the dataset has no labels\."):
-        protocol.split(20, None, seed=0)
-    message = r"^3 items of each class can't be drawn without .* twice: class 1 of 2, which has 2 items, gets only 2\.$"
+TEN = np.arange(60_000) % 10
+DISJOINT = SplitProtocol({"query": Official("a", 2), "database": Official("b", 3)})
+PER_CLASS = SplitProtocol({"query": Drawn(per_class=3)})
+REFUSED = [
+    ("standard", 379, None, {}, r"380 items are needed \(query 50 \+ .* \+ train 200\), but the dataset has 379\.$"),
+    ("improved", 380, None, {}, "the database would be empty: .* use all 380 items"),
+    ("standard", 400, None, {"sizes": GIVEN | {"train": 0}}, "split sizes: query and train must be at least 1, got"),
+    ("cifar10_s1", 1_000, TEN[:1_000], {}, r"made for a dataset with 60,000 items; this one has 1,000\.$"),
+    ("cifar10_s1", 60_000, np.arange(60_000) % 100, {}, r"made for a dataset with 10 classes; this one has 100\.$"),
+    ("cifar10_s2", 60_000, TEN, {"official": {"train": TEN}}, r"needs .* 'test' with 10,000 items; .*: train \(60,000"),
+    (DISJOINT, 5, None, {"official": {"a": [0, 4], "b": [1, 2, 4]}}, r"share 1 item, the first in row 4\.$"),
+    (PER_CLASS, 20, None, {}, r"query: drawn by class, but the dataset has no labels\."),
+    (PER_CLASS, 20, np.arange(20) // 18, {}, r"^3 items .*: class 1 of 2, which has 2 items, gets only 2\.$"),
+    ("from_lists", 5, None, {"lists": {"query": [0], "train": [1]}}, r"the list for database is missing\.$"),
+]
+
+
+@pytest.mark.parametrize(("protocol", "n_items", "y", "options", "message"), REFUSED)
+def test_what_can_not_be_drawn_is_refused(protocol, n_items, y, options, message):
+    protocol = registry.get("split", protocol) if isinstance(protocol, str) else protocol
+    arrays = {key: {part: np.array(rows) for part, rows in value.items()} for key, value in options.items()}
+    arrays["sizes"] = options.get("sizes", GIVEN)
     with pytest.raises(ProtocolError, match=message):
-        protocol.split(20, np.array([0] * 18 + [1] * 2), seed=0)
-
-
-@pytest.mark.parametrize(
-    ("name", "y", "official", "message"),
-    [
-        ("cifar10_s1", np.arange(1_000) % 10, {}, r"made for a dataset with 60,000 items; this one has 1,000\.$"),
-        ("cifar10_s1", np.arange(60_000) % 100, {}, r"made for a dataset with 10 classes; this one has 100\.$"),
-        (
-            "cifar10_s2",
-            np.arange(60_000) % 10,
-            {"train": 50_000},
-            r"needs the official split 'test' with 10,000 items; the dataset's official splits: train",
-        ),
-    ],
-)
-def test_a_dataset_of_another_size_or_without_the_part_is_refused(name, y, official, message):
-    parts = {part: np.arange(size) for part, size in official.items()}
-    with pytest.raises(ProtocolError, match=message):
-        registry.get("split", name).split(len(y), y, official=parts, seed=0)
-
-
-def test_official_parts_with_forbidden_overlaps_are_refused():
-    protocol = SplitProtocol({"query": Official("a", 2), "database": Official("b", 3)})
-    official = {"a": np.array([0, 4]), "b": np.array([1, 2, 4])}
-    with pytest.raises(
-        ProtocolError,
-        match=r"the official splits for query and database share 1 item, the first in row 4\.$",
-    ):
-        protocol.split(5, None, official=official, seed=0)
+        protocol.split(n_items, y, seed=0, **arrays)
 
 
 @pytest.mark.parametrize("drawn", [Drawn(size=8), Drawn(per_class=4)])
@@ -332,8 +307,6 @@ def test_lists_are_used_unchanged_and_required_ones_must_exist():
         "train": [1],
         "database": [0, 1, 2],
     }
-    with pytest.raises(ProtocolError, match=r"the list for database is missing\.$"):
-        protocol.split(5, None, lists={name: lists[name] for name in ("query", "train")}, seed=0)
     assert protocol.listed["query"] == Listed()
 
 

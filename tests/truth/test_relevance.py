@@ -59,7 +59,7 @@ def test_from_arrays():
     assert rows(relevance_from_arrays(labels, 3)) == rows(relevance_from_arrays(ball, 3)) == [([0, 2], [1, 1])]
     assert rows(relevance_from_arrays(ball | {"levels": np.array([3, 1])}, 3)) == [([0, 2], [3, 1])]
     with pytest.raises(
-        ProtocolError, match=r"relevance needs the arrays query_labels and database_labels, or indptr and indices, but"
+        ProtocolError, match=r"relevance needs query_labels and database_labels, or indptr and indices, got"
     ):
         relevance_from_arrays({"indptr": ball["indptr"], "radius": ball["radius"]}, 3)
     with pytest.raises(ProtocolError, match="3 database items, not of 4"):

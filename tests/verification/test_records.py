@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import io, sparse
+from split_files import write_list
 
 import protocol as hp
 from protocol import codes
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.evaluation import Codes, Labels, Nearest, Outputs, Relevant, evaluate
-from protocol.splits import write_list
 from protocol.verification import verify
 
 RNG = np.random.default_rng(0)
@@ -113,8 +113,8 @@ FORMS = {
 def test_a_record_of_each_form_of_inputs_verifies(form, folder, monkeypatch):
     sides, truth = FORMS[form]
     monkeypatch.chdir(folder)
-    evaluation = evaluate(*sides, truth=truth, spread=True, convention="hashnet")
-    evaluation.write_json("sub/form.json", evaluation.without([0]))
+    evaluation = evaluate(*sides, truth=truth, convention="hashnet")
+    evaluation.write_json("sub/form.json", evaluation.spread(), evaluation.without([0]))
     verification = verify("sub/form.json")
     assert verification.holds, str(verification)
     assert verification.n_values == len(evaluation.metrics)

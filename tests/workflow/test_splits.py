@@ -7,10 +7,10 @@ import numpy as np
 import page_blocks
 import pytest
 from project import SMALL, Results
+from split_files import write_list
 
 from protocol import datasets, registry
 from protocol.provenance import storage
-from protocol.splits import write_list
 
 DIGITS = datasets.load("digits", {}, {})
 SIZES = SMALL["split_sizes"]

@@ -10,8 +10,8 @@ def main(job):
     """Download the file that the wildcard names."""
     files = {file.name: file for file in registry.DATASETS.entry(job.params.dataset).files}
     sources = {key: job.config[key] for key in ("mirror", "mirror_sha256", "offline")}
-    place = Place(job.params.dataset, Path(job.output.file).parents[2], **sources)
-    fetch(files[job.wildcards.file], place)
+    downloads = Place(job.params.dataset, Path(job.output.file).parents[2], **sources)
+    fetch(files[job.wildcards.file], downloads)
 
 
 if __name__ == "__main__":

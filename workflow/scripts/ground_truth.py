@@ -12,10 +12,10 @@ def main(job):
     """Write, for every split and ground truth, the data that determine the relevant database items of each query."""
     p, y, arrays = job.params, storage.read(job.input.labels).get("labels"), {}
     feature = registry.get("feature", p.feature)(**p.options)
-    with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as found:
+    with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as vectors:
         for split, path in zip(p.splits, job.input.splits, strict=True):
             items = {
-                name: Items(partial(found.vectors, name, images), None if y is None else found.per_item(images, y))
+                name: Items(partial(vectors.vectors, name, images), None if y is None else vectors.per_item(images, y))
                 for name, images in storage.read(path, ["query", "database", "train"]).items()
             }
             for truth, variant in p.ground_truths.items():

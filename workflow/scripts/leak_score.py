@@ -1,10 +1,10 @@
 """Train one hasher inside each of a run's two databases, at every size and code length, and rank both databases."""
 
 from protocol import registry
+from protocol.auditing.leak_study import SIDES, rankings, write_scores
 from protocol.features import prepared
 from protocol.hashers import TrainingSet
 from protocol.provenance import storage
-from protocol.studies import SIDES, rankings, write_scores
 from protocol.truth.relevance import relevances_from_arrays
 
 

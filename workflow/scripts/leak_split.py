@@ -1,7 +1,7 @@
 """Draw one run of the leak study: its queries, its items outside, and two databases with training sets inside."""
 
+from protocol.auditing.leak_study import halves
 from protocol.provenance import storage
-from protocol.studies import halves
 
 
 def main(job):

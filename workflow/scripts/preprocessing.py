@@ -11,11 +11,11 @@ def main(job):
     """Write the fitted parameters (mean, vocabulary) of each modality, and the digest of its training rows."""
     feature = registry.get("feature", job.params.feature)(**job.params.options)
     train, arrays, raws = storage.read(job.input.sample, ["train"])["train"], {}, []
-    for place, modality in feature.modalities.items():
-        with extracted(job.input.features, place) as items:
+    for prefix, modality in feature.modalities.items():
+        with extracted(job.input.features, prefix) as items:
             raws.append(items.raw(train)[:])
-        fitted = Preprocessing.fit(modality, raws[-1], steps=job.params.steps[place], seed=job.params.seed)
-        arrays |= {f"{place}{name}": array for name, array in fitted.to_arrays().items()}
+        fitted = Preprocessing.fit(modality, raws[-1], steps=job.params.steps[prefix], seed=job.params.seed)
+        arrays |= {f"{prefix}{name}": array for name, array in fitted.to_arrays().items()}
     provenance = storage.provenance(
         "preprocessing",
         parameters={"steps": dict(job.params.steps), "options": job.params.options},

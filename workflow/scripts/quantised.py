@@ -1,9 +1,10 @@
 """Compare quantisers and hashers at equal bytes, on the vectors of one run."""
 
 from protocol import registry
-from protocol.evaluation import Hashing, Nearest, Quantisers, quantisation
+from protocol.evaluation import Nearest
 from protocol.features import prepared
 from protocol.provenance import storage
+from protocol.quantisers import Hashing, Quantisers, quantisation
 from protocol.scores.tables import write_csv
 
 COLUMNS = ("dataset", "feature", "split", "run", "quantiser", "bytes", "k", "share", "worst", "best", "first", "c")

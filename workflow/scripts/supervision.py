@@ -13,8 +13,8 @@ def main(job):
         registry.get("feature", p.feature)(**p.options),
         storage.read(job.input.sample, ["train"])["train"],
     )
-    with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as found:
-        train = Items(found.vectors("train", images), None if y is None else found.per_item(images, y))
+    with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as vectors:
+        train = Items(vectors.vectors("train", images), None if y is None else vectors.per_item(images, y))
     provenance = storage.provenance(
         f"supervision {job.wildcards.supervision}",
         parameters={"ground_truth": p.ground_truth, **p.ground_truth_options},

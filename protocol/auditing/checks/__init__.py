@@ -3,38 +3,30 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from protocol.auditing.checks.classes import audit_classes
-from protocol.auditing.checks.declared import audit_runs, audit_seed, audit_sizes, declared_sizes, runs_not_compared
+from protocol.auditing.checks import declared, overlaps
 from protocol.auditing.checks.identification import identify
-from protocol.auditing.checks.overlaps import (
-    audit_copies,
-    audit_entries,
-    audit_forms,
-    audit_known_pairs,
-    audit_overlaps,
-    is_complete,
-    names_not_compared,
-)
 from protocol.auditing.findings import NOT_CHECKED, Finding, Findings
 from protocol.auditing.runs import UNDECLARED, Run
 from protocol.splits import PARTITIONS
 
+CHECKS = (
+    *(overlaps.audit_overlaps, overlaps.audit_entries, overlaps.audit_forms),
+    *(declared.audit_sizes, declared.audit_classes, declared.audit_seed),
+    *(overlaps.audit_copies, overlaps.audit_known_pairs, overlaps.audit_modalities, overlaps.audit_groups),
+)
+"""The checks of one split, each of which returns findings."""
+
 
 def audit_split(run: Run) -> list[Finding]:
-    """Return the findings on one split: overlaps, entries, sizes, classes, its seed, and copies of items."""
-    split, protocol = run.split, run.protocol
-    findings = audit_overlaps(split, protocol) + audit_entries(split) + audit_forms(split, protocol)
-    findings += audit_sizes(run) + audit_classes(split, protocol) + audit_seed(run)
-    for alike, copies in run.known.copies.items():
-        findings += audit_copies(split, protocol, copies, alike)
-    return findings if run.known.judged is None else findings + audit_known_pairs(split, run.known.judged)
+    """Return the findings on one split: overlaps, entries, sizes, classes, its seed, and what is known about items."""
+    return [finding for check in CHECKS for finding in check(run)]
 
 
 def audit_splits(runs: Sequence[Run]) -> Findings:
     """Return the findings on splits of one dataset: on each split, and on the runs of each protocol together."""
     findings = {run.file: audit_split(run) for run in runs}
     for name in dict.fromkeys(run.name for run in runs):
-        for file, of_runs in audit_runs([run for run in runs if run.name == name]).items():
+        for file, of_runs in declared.audit_runs([run for run in runs if run.name == name]).items():
             findings[file] += of_runs
     return findings
 
@@ -68,24 +60,14 @@ _OF_CODES = "one-code-per-class, training-codes-differ, collapsed-codes, constan
 
 def _not_checked(run: Run, runs: Sequence[Run], has_log: bool, of_codes: Sequence[str]) -> list[str]:
     """Return the checks that were not possible, each with what it needs; the parameters are those of `about`."""
-    split, dataset, known, undeclared = run.split, run.split.dataset, run.known, run.name == UNDECLARED
-    present = [part for part, items in split.parts.items() if len(items)]
-    absent = [part for part in PARTITIONS if part not in present and part in run.protocol.partitions]
-    unlabelled = [part for part in present if dataset.class_labels(split[part]) is None]
-    sized = {} if undeclared else declared_sizes(run)
-    unsized = [part for part in present if part not in {**known.sizes, **sized}]
+    split, dataset, known, between_runs = run.split, run.split.dataset, run.known, declared.runs_not_compared(runs)
     kinds_of_copies = {copies.is_equal for copies in known.copies.values()}
-    has_both_labels = dataset.n_items and dataset.labelled is None and set(present) <= set(split.flags)
-    complete = dataset.n_items is not None and is_complete(split, run.protocol)
+    complete = dataset.n_items is not None and overlaps.is_complete(split, run.protocol)
     experiment = [path for folder in Path(run.file).parents if run.items and (path := folder / "audit.csv").is_file()]
     fits = f"see {experiment[0]}" if experiment else "need the pipeline's target audit"
     missing = {
-        f"all checks of missing partitions ({', '.join(absent)})": absent,
-        f"size-mismatch{_for(unsized, present)} (needs {'protocol or ' if undeclared else ''}sizes)": unsized,
-        "class-imbalance (needs protocol)": undeclared,
-        f"class-missing, class-imbalance, query-without-relevant{_for(unlabelled, present)} (need labels)": unlabelled,
-        "label-conflict (needs labels of the dataset and in every list)": not run.items and not has_both_labels,
-        "equal-file-names (needs names that do not repeat within a list)": names_not_compared(split),
+        **_not_checked_in_parts(run),
+        "equal-file-names (needs names that do not repeat within a list)": overlaps.names_not_compared(split),
         "near-duplicate (needs features)": not known.copies,
         "near-duplicate, of items that are not identical (needs distance)": kinds_of_copies == {True},
         "known-near-duplicate (needs known pairs)": known.judged is None,
@@ -95,11 +77,31 @@ def _not_checked(run: Run, runs: Sequence[Run], has_log: bool, of_codes: Sequenc
         **dict.fromkeys(of_codes, True),
         "unused-items (needs ids or labels of the whole dataset, and all partitions)": not complete,
         "not-reproducible (needs a seed, and the dataset that was divided)": None in (run.seed, dataset.n_items),
-        (between_runs := runs_not_compared(runs)): between_runs,
+        between_runs: bool(between_runs),
         "split-difference (needs a split or protocol to compare with)": known.against is None,
         f"preprocessing-leak, selection-leak, truth-leak, mixed-libraries ({fits})": True,
     }
     return [check for check, is_missing in missing.items() if is_missing]
+
+
+def _not_checked_in_parts(run: Run) -> dict[str, bool]:
+    """Return whether checks of partitions, sizes, classes and labels were not possible, with what they need."""
+    split, dataset, undeclared = run.split, run.split.dataset, run.name == UNDECLARED
+    present = [part for part, items in split.parts.items() if len(items)]
+    absent = [part for part in PARTITIONS if part not in present and part in run.protocol.partitions]
+    unlabelled = [part for part in present if dataset.class_labels(split[part]) is None]
+    sized = run.known.sizes if undeclared else {**run.known.sizes, **declared.declared_sizes(run)}
+    unsized = [part for part in present if part not in sized]
+    has_both_labels = dataset.n_items and dataset.labelled is None and set(present) <= set(split.flags)
+    return {
+        f"all checks of missing partitions ({', '.join(absent)})": bool(absent),
+        f"size-mismatch{_for(unsized, present)} (needs {'protocol or ' * undeclared}sizes)": bool(unsized),
+        "class-imbalance (needs protocol)": undeclared,
+        f"class-missing, class-imbalance, query-without-relevant{_for(unlabelled, present)} (need labels)": bool(
+            unlabelled
+        ),
+        "label-conflict (needs labels of the dataset and in every list)": not run.items and not has_both_labels,
+    }
 
 
 def _for(parts: Sequence[str], present: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
-"""Check the codes of a split: whether they follow the labels, and whether those of training items are unlike others."""
+"""Check codes against labels, including those of training items, and labels as ground truth of the queries."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,10 @@ from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, findings_of
 from protocol.auditing.items import Split
-from protocol.checks import ProtocolError
+from protocol.auditing.runs import Run
 from protocol.codes import unpack
-from protocol.evaluation.code_pairs import CodePair, read_codes
+from protocol.evaluation import CONVENTIONS
+from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.code_utilisation import (
     DIFFERENCE,
     EXAMINED,
@@ -21,33 +23,17 @@ from protocol.evaluation.code_utilisation import (
     percent,
     tells_constant_bits,
 )
+from protocol.evaluation.conventions import Scoring
 from protocol.evaluation.evaluation import scored
 from protocol.evaluation.ground_truth import Labels, ground_truth
-from protocol.evaluation.scoring import Scoring
-from protocol.inputs.conversion import named
-
-_SIDES = ("query", "database")
 
 
-def audit_codes(split: Split, query: Any, database: Any) -> tuple[list[Finding], list[str]]:
-    """Return the findings on the codes of a split, and the checks that were not possible.
-
-    The codes are in the order of the lists of the queries and of the database.
-
-    Raises
-    ------
-    ProtocolError
-        If codes can't be read or are not one for each item, or labels are missing.
-    """
-    codes = read_codes(query, database)
-    items = [split.entries[side] for side in _SIDES]
-    for side, n_codes, of_side, given in zip(_SIDES, codes.sizes, items, (query, database), strict=True):
-        if n_codes != len(of_side):
-            name = named(getattr(given, "values", given), f"{side} codes")
-            raise ProtocolError(f"{name}: {n_codes:,} codes for {len(of_side):,} items of the {side} list.")
-    labels = [split.dataset.class_labels(of_side) for of_side in items]
-    if any(of_side is None for of_side in labels):
-        raise ProtocolError("query_codes and database_codes need the labels of all queries and database items as well.")
+def audit_codes(run: Run) -> tuple[list[Finding], list[str] | None]:
+    """Return the findings on the codes of a split, and the checks that were not possible; None without codes."""
+    split, codes = run.split, run.known.codes
+    if codes is None:
+        return [], None
+    labels = [split.dataset.class_labels(split.entries[side]) for side in ("query", "database")]
     utilisation = scored(codes, ground_truth(Labels(*labels), *codes.sizes), Scoring(["mAP"])).code_utilisation
     bits, n_items = utilisation.constant_bits, len(codes.database)
     facts: dict[str, tuple[str, int, Any]] = {
@@ -101,3 +87,58 @@ def _of_training_items(codes: CodePair, labels: NDArray, is_training: NDArray[np
     else:
         return []
     return findings_of("training-codes-differ", "warning", int(n_items[1]), what=what)
+
+
+# Queries without relevant items
+
+
+def audit_relevance(split: Split) -> list[Finding]:
+    """Return a finding for test queries that share no label with any database item, if labels are known."""
+    query, database = (split.dataset.class_labels(split[name]) for name in ("query", "database"))
+    if query is None or database is None:
+        return []
+    names = split.dataset.names(split["query"][_without_shared_label(query, database)])
+    return _without_relevant("By class label", names)
+
+
+def audit_truth(truths: Mapping[str, Mapping[str, NDArray]], ids: NDArray, *, split: str) -> list[Finding]:
+    """Return a finding for each ground truth in which queries have no relevant items.
+
+    Parameters
+    ----------
+    truths : mapping
+        The arrays of each ground truth, by name: neighbour lists (``indptr``), or labels.
+    ids : ndarray, shape (n_queries,)
+        The names of the queries.
+    split : str
+        The split protocol to which the database belongs.
+    """
+    findings = []
+    for name, arrays in truths.items():
+        if "indptr" in arrays:
+            empty = np.flatnonzero(np.diff(arrays["indptr"]) == 0)
+        else:
+            empty = _without_shared_label(arrays["query_labels"], arrays["database_labels"])
+        findings += _without_relevant(f"With the ground truth {name} on the split {split}", ids[empty].tolist())
+    return findings
+
+
+def _without_shared_label(query: NDArray, database: NDArray) -> NDArray[np.int64]:
+    """Return the positions of queries that share no label with any database item."""
+    if query.ndim == 1:
+        return np.flatnonzero(~np.isin(query, database))
+    return np.flatnonzero(~(query & database.any(axis=0)).any(axis=1))
+
+
+def _without_relevant(truth: str, queries: list[str]) -> list[Finding]:
+    conventions = conventions_of_undefined()
+    return findings_of("query-without-relevant", "warning", len(queries), queries, truth=truth, conventions=conventions)
+
+
+def conventions_of_undefined() -> str:
+    """Return how each convention counts a query whose average precision is 0/0, in words."""
+    parts = []
+    for rule, treatment in {"zero": "counted as 0", "drop": "left out of the mean"}.items():
+        names = [one.name for one in CONVENTIONS if rule in map(one.undefined, one.reported_as_map)]
+        parts.append(f"{treatment} under the conventions {', '.join(names)}")
+    return "; ".join(parts)

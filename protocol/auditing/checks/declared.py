@@ -1,4 +1,4 @@
-"""Compare splits with their declaration: sizes, partitions drawn again from the seed, and independent runs."""
+"""Compare splits with their declaration: sizes, classes, partitions drawn again from the seed, independent runs."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, Findings, findings_of
+from protocol.auditing.items import Dataset, Split, common_numbers
 from protocol.auditing.runs import Run
 from protocol.checks import ProtocolError, integer, need, one_of
 from protocol.inputs.validation import n_classes
 from protocol.provenance.storage import array_digest
-from protocol.splits import PARTITIONS, Rest
+from protocol.splits import PARTITIONS, Drawn, Rest, SplitProtocol
 
 _UNLIKELY = 1e-9
 
@@ -39,15 +40,15 @@ def audit_sizes(run: Run) -> list[Finding]:
 
 def declared_sizes(run: Run) -> dict[str, int]:
     """Return the declared sizes of the partitions of a split, without those that are left open and not known."""
-    split, protocol = run.split, run.protocol
-    given = {part: run.sizes.get(part) or len(split[part]) for part in protocol.open}
+    split, protocol, n_items = run.split, run.protocol, run.split.dataset.n_items or run.protocol.n_items
+    sizes = {part: run.sizes.get(part) or len(split[part]) for part in protocol.open}
     declared = protocol.sizes(
-        {part: size or 1 for part, size in given.items()},  # an unknown size is not compared
-        n_items=(split.dataset.n_items or protocol.n_items) if all(given.values()) else None,
+        {part: max(size, 1) for part, size in sizes.items()},  # an unknown size is not compared
+        n_items=n_items if all(sizes.values()) else None,
         n_classes=protocol.n_classes or n_classes(split.dataset.y),
     )
-    known = {part for part in declared if part not in protocol.open or run.sizes.get(part)}
-    return {part: size for part, size in declared.items() if part in split.parts and part in known}
+    unknown = {part for part in protocol.open if not run.sizes.get(part)}
+    return {part: size for part, size in declared.items() if part in split.parts and part not in unknown}
 
 
 def sizes_from(values: Any) -> dict[str, int]:
@@ -75,6 +76,110 @@ def sizes_from(values: Any) -> dict[str, int]:
         one_of(part, PARTITIONS, "sizes: partition")
         integer(size, f"sizes: {part}", minimum=0)
     return {part: int(values[part]) for part in PARTITIONS if part in values}
+
+
+# Classes
+
+
+def audit_classes(run: Run) -> list[Finding]:
+    """Return findings on the classes of each partition.
+
+    Missing or rare classes are an error if the protocol draws the partition class by class, unless the dataset has no
+    more items of them; otherwise, a missing class is a warning.
+    """
+    split, protocol, dataset, findings = run.split, run.protocol, run.split.dataset, list[Finding]()
+    classes, counts = class_counts(split)
+    for name, n_items in counts.items():
+        expected, least = _expected(split, protocol, name, n_items)
+        is_few = n_items < expected
+        exhausted = _exhausted(split, protocol, classes) if is_few.any() else is_few
+        for severity, applies, why in (
+            ("error", is_few & ~exhausted, ""),
+            ("warning", is_few & exhausted, ", because the dataset has no more of them"),
+        ):
+            missing, few = (n_items == 0) & applies, (n_items > 0) & applies
+            findings += _of_classes("class-missing", severity, dataset, classes[missing], part=name, why=why)
+            shortages = [
+                f"{_class_name(dataset, label)}: {count:,} (expected {least}{minimum:,})"
+                for label, count, minimum in zip(classes[few], n_items[few], expected[few], strict=True)
+            ]
+            findings += findings_of(
+                "class-imbalance", severity, len(shortages), shortages, part=name, why=why, counts=_tallied(n_items)
+            )
+        if name not in protocol.balanced or has_several(split):  # otherwise, the counts differ by at most one
+            optional = (n_items == 0) & (expected == 0)
+            findings += _of_classes("class-missing", "warning", dataset, classes[optional], part=name, why="")
+    return findings
+
+
+def _expected(
+    split: Split, protocol: SplitProtocol, name: str, n_items: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], str]:
+    """Return the expected number of items of each class of a partition, and "at least " if it is a minimum."""
+    part = protocol.partitions.get(name)
+    if isinstance(part, Drawn) and part.per_class:
+        return np.full_like(n_items, part.per_class), "at least " if has_several(split) else ""
+    is_balanced = isinstance(part, Drawn) and not has_several(split)
+    return np.full_like(n_items, n_items.max() - 1 if is_balanced else 0), "at least "
+
+
+def has_several(split: Split) -> bool:
+    """Return whether an item may have several labels."""
+    return split.dataset.y is not None and split.dataset.y.ndim == 2
+
+
+def class_counts(split: Split) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+    """Return the classes, and the number of items of each class in the partitions with known labels.
+
+    With one label per item, the classes are those that occur; with several, they are the columns.
+    """
+    y, labelled = split.dataset.y, split.dataset.labelled
+    if y is None:
+        return np.empty(0, dtype=np.int64), {}
+    classes = np.arange(y.shape[1]) if y.ndim == 2 else np.unique(y if labelled is None else y[labelled])
+    counts = {}
+    for name, part in split.parts.items():
+        labels = split.dataset.class_labels(part)
+        if labels is not None and len(labels):
+            n_items = labels.sum(axis=0) if labels.ndim == 2 else np.bincount(np.searchsorted(classes, labels))
+            counts[name] = np.pad(n_items, (0, len(classes) - len(n_items)))
+    return classes, counts
+
+
+def _exhausted(split: Split, protocol: SplitProtocol, classes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return a mask of the classes whose items are all in the drawn partitions."""
+    y = split.dataset.y
+    if y is None or y.ndim == 2:  # with several labels, another choice is always possible if the protocol can be drawn
+        return np.zeros(len(classes), dtype=bool)
+    remaining = np.ones(len(y), dtype=bool) if split.dataset.labelled is None else split.dataset.labelled.copy()
+    for name in protocol.balanced:
+        remaining[split[name]] = False
+    return ~np.isin(classes, y[remaining])
+
+
+def _tallied(n_items: NDArray[np.int64]) -> str:
+    """Return the number of classes by their number of items, in words.
+
+    Examples
+    --------
+    >>> _tallied(np.array([100, 97, 100, 103]))
+    '97 items in 1 class, 100 in 2, 103 in 1'
+    """
+    counts, classes = np.unique(n_items, return_counts=True)
+    parts = [f"{count:,} in {number:,}" for count, number in zip(counts, classes, strict=True)]
+    parts[0] = f"{counts[0]:,} items in {classes[0]:,} class{'' if classes[0] == 1 else 'es'}"
+    return ", ".join(parts)
+
+
+def _of_classes(name: str, severity: str, dataset: Dataset, classes: NDArray[np.int64], **words: Any) -> list[Finding]:
+    return findings_of(name, severity, len(classes), [_class_name(dataset, label) for label in classes], **words)
+
+
+def _class_name(dataset: Dataset, label: int) -> str:
+    return dataset.class_names[label] if label < len(dataset.class_names) else f"class {label}"
+
+
+# Draws
 
 
 def audit_seed(run: Run) -> list[Finding]:
@@ -136,15 +241,15 @@ def _in_one_numbering(runs: Sequence[Run]) -> list[dict[str, NDArray[np.int64]]]
     Without the ids of the dataset, each run numbers the ids in its own lists.
     """
     ids = [run.split.dataset.ids for run in runs]
-    if all(one is ids[0] for one in ids):
-        return [{part: run.split[part] for part in PARTITIONS} for run in runs]
-    if any(one is None for one in ids):
+    splits = [{part: run.split[part] for part in PARTITIONS} for run in runs]
+    if all(of_run is ids[0] for of_run in ids):
+        return splits
+    if any(of_run is None for of_run in ids):
         return None
-    numbers = np.unique(np.concatenate(ids), return_inverse=True)[1]
-    of_runs = np.split(numbers, np.cumsum([len(one) for one in ids])[:-1])
+    numbers, _ = common_numbers(ids)
     return [
-        {part: np.sort(number[run.split[part]]) for part in PARTITIONS}
-        for run, number in zip(runs, of_runs, strict=True)
+        {part: np.sort(of_run[items]) for part, items in parts.items()}
+        for parts, of_run in zip(splits, numbers, strict=True)
     ]
 
 
@@ -184,18 +289,11 @@ def _against_chance(runs: Sequence[Run], part: str, drawn: Sequence[NDArray[np.i
     by the inequality of Cauchy and Schwarz. If the classes are not known, fewer items than that are therefore an error,
     and more are a warning, because small classes may be drawn again and again.
     """
-    dataset, n_items = runs[0].split.dataset, _n_items(runs)
+    n_items = _n_items(runs)
     if n_items is None:
         return []
     special = need("scipy.special", "scipy")
-    counts, available = [np.array([len(items)]) for items in drawn], np.array([n_items])
-    if dataset.y is not None and dataset.y.ndim == 1 and dataset.labelled is None:
-        _, classes, available = np.unique(dataset.y, return_inverse=True, return_counts=True)
-        counts = [np.bincount(classes[items], minlength=len(available)) for items in drawn]
-    shared, expected = 0, 0.0
-    for (a, a_counts), (b, b_counts) in itertools.combinations(zip(drawn, counts, strict=True), 2):
-        shared += int(np.isin(a, b, assume_unique=True).sum())
-        expected += float(np.sum(a_counts * b_counts / available))
+    shared, expected = _shared(runs[0].split.dataset, drawn, n_items)
     is_few = special.pdtr(shared, expected) <= _UNLIKELY
     if not (is_few or (shared and special.pdtrc(shared - 1, expected) <= _UNLIKELY)):
         return []
@@ -204,3 +302,13 @@ def _against_chance(runs: Sequence[Run], part: str, drawn: Sequence[NDArray[np.i
     what += "" if is_error else " (more if classes are small, whose sizes are not known)"
     severity = "error" if is_error else "warning"
     return findings_of("runs-not-independent", severity, len(runs), [run.file for run in runs], what=what)
+
+
+def _shared(dataset: Dataset, drawn: Sequence[NDArray[np.int64]], n_items: int) -> tuple[int, float]:
+    """Return how many items all pairs of partitions share, and how many independent draws share on average."""
+    counts, available = [np.array([len(items)]) for items in drawn], np.array([n_items])
+    if dataset.y is not None and dataset.y.ndim == 1 and dataset.labelled is None:
+        _, classes, available = np.unique(dataset.y, return_inverse=True, return_counts=True)
+        counts = [np.bincount(classes[items], minlength=len(available)) for items in drawn]
+    shared = sum(int(np.isin(a, b, assume_unique=True).sum()) for a, b in itertools.combinations(drawn, 2))
+    return shared, sum(float(np.sum(a * b / available)) for a, b in itertools.combinations(counts, 2))

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.auditing.checks.classes import class_counts, has_several
+from protocol.auditing.checks.declared import class_counts, has_several
 from protocol.auditing.findings import Finding, findings_of
-from protocol.auditing.items import Dataset, Split
+from protocol.auditing.items import Dataset, Split, common_numbers
 from protocol.auditing.runs import Run, read_runs
 from protocol.checks import ProtocolError, one_of
-from protocol.inputs.conversion import is_file
+from protocol.inputs.arrays import is_file
 from protocol.splits import PARTITIONS, Drawn, Official, Rest, SplitProtocol
 
 _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
@@ -82,7 +82,7 @@ class Comparison(NamedTuple):
     distance : float
         From 0 (equal) to 1.
     difference : str
-        The difference in words; empty if they are equal, or if another difference explains this one.
+        The difference in words; empty if another difference explains this one.
     """
 
     by: str
@@ -118,7 +118,7 @@ class Match:
     @property
     def differences(self) -> tuple[str, ...]:
         """All differences, in words."""
-        return tuple(one.difference for one in self.comparisons if one.difference)
+        return tuple(one.difference for one in self.comparisons if one.distance and one.difference)
 
     @property
     def is_exact(self) -> bool:
@@ -196,15 +196,15 @@ def identify(split: Split, declared: str | None = None) -> str:
     by_name, sentences = {match.name: match for match in matches}, _recognised(split)
     same = [one.name for one in others if one.is_exact and first.is_exact and one.by == first.by]
     text = first.sentence().replace(first.name, " or ".join([first.name, *same]), 1)
-    if declared is None:
-        if not first.is_near:
-            text = f"matches none of the {len(matches)} declared protocols and published lists of fixed size"
-        elif first.implements:
-            text += f"; it {by_name[first.implements].sentence()}"
-        untrained = first.is_near and not len(split["train"])
-        sentences.insert(0, f"This split {text}{'; no training set was given' if untrained else ''}.")
-    elif declared in by_name and first.is_near and first.distance < by_name[declared].distance:
+    if declared in by_name and first.is_near and first.distance < by_name[declared].distance:
         sentences.insert(0, f"This split {text}; {declared} was declared.")
+    elif declared is None:
+        if first.is_near:
+            text += f"; it {by_name[first.implements].sentence()}" if first.implements else ""
+            text += "" if len(split["train"]) else "; no training set was given"
+        else:
+            text = f"matches none of the {len(matches)} declared protocols and published lists of fixed size"
+        sentences.insert(0, f"This split {text}.")
     return " ".join(sentences)
 
 
@@ -246,9 +246,9 @@ def nearest(split: Split) -> list[Match]:
     matches = [_match(name, protocol, facts) for name, protocol in declared.items() if not _is_open(protocol)]
     for lists in PUBLISHED:
         shared = {(a, b): lists.shared[f"{a}/{b}"] for a, b in _PAIRS if f"{a}/{b}" in lists.shared}
-        found = [*_sizes(facts, lists.sizes), *_overlaps(facts, shared), *_dataset(facts, None, lists.n_classes)]
+        comparisons = [*_sizes(facts, lists.sizes), *_overlaps(facts, shared), *_dataset(facts, None, lists.n_classes)]
         matches.append(
-            Match(lists.name, found, [part for part in facts.sizes if part not in lists.sizes], lists.protocol)
+            Match(lists.name, comparisons, [part for part in facts.sizes if part not in lists.sizes], lists.protocol)
         )
     return sorted(matches, key=lambda one: (not one.is_near, one.distance, -len(one.comparisons), one.name))
 
@@ -263,11 +263,7 @@ def _is_open(protocol: SplitProtocol) -> bool:
 
 
 def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
-    n_items, n_classes = (protocol.n_items or facts.split.dataset.n_items), (protocol.n_classes or facts.n_classes)
-    open_sizes = {part: facts.sizes.get(part, 1) for part in protocol.open}
-    declared = protocol.sizes(open_sizes, n_items=n_items, n_classes=n_classes)
-    sizes = {part: 0 for part in PARTITIONS if part not in protocol.partitions}
-    sizes |= {part: size for part, size in declared.items() if part not in protocol.open}
+    n_items, sizes = protocol.n_items or facts.split.dataset.n_items, _fixed_sizes(protocol, facts)
     shared = {(a, b): facts.sizes.get(a, 0) * protocol.overlaps(a, b) for a, b in _PAIRS}
     is_rest = isinstance(protocol.partitions["database"], Rest) and set(protocol.partitions) <= set(facts.sizes)
     comparisons = [
@@ -280,6 +276,15 @@ def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
     return Match(name, comparisons, [part for part in facts.sizes if part not in sizes])
 
 
+def _fixed_sizes(protocol: SplitProtocol, facts: _Facts) -> dict[str, int]:
+    """Return the sizes of partitions that a protocol fixes; 0 for those that it does not have."""
+    n_items, n_classes = (protocol.n_items or facts.split.dataset.n_items), (protocol.n_classes or facts.n_classes)
+    open_sizes = {part: facts.sizes.get(part, 1) for part in protocol.open}
+    declared = protocol.sizes(open_sizes, n_items=n_items, n_classes=n_classes)
+    absent = {part: 0 for part in PARTITIONS if part not in protocol.partitions}
+    return absent | {part: size for part, size in declared.items() if part not in protocol.open}
+
+
 def _sizes(facts: _Facts, sizes: Mapping[str, int], *, n_items: int | None = None) -> Iterable[Comparison]:
     """Compare sizes.
 
@@ -290,7 +295,7 @@ def _sizes(facts: _Facts, sizes: Mapping[str, int], *, n_items: int | None = Non
         if part in sizes:
             follows = part == "database" and facts.n_listed == n_items
             text = "" if follows else f"{_the(part)} has {actual:,} items (declared {sizes[part]:,})"
-            yield Comparison("sizes", part, _relative(actual, sizes[part]), text if actual != sizes[part] else "")
+            yield Comparison("sizes", part, _relative(actual, sizes[part]), text)
 
 
 def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[Comparison]:
@@ -302,9 +307,7 @@ def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[
                 declared -= facts.n_queries_trained_on  # these are reported as queries
             noun = "queries" if a == "query" else "training items"
             text = f"{actual:,} of {size:,} {noun} are in {_the(b)} (declared {declared:,})"
-            yield Comparison(
-                "overlaps", f"{a} in {b}", abs(actual - declared) / size, text if actual != declared else ""
-            )
+            yield Comparison("overlaps", f"{a} in {b}", abs(actual - declared) / size, text)
 
 
 def _dataset(facts: _Facts, n_items: int | None, n_classes: int | None) -> Iterable[Comparison]:
@@ -312,12 +315,12 @@ def _dataset(facts: _Facts, n_items: int | None, n_classes: int | None) -> Itera
     actual = facts.split.dataset.n_items
     if actual is not None and n_items is not None:
         text = f"the dataset has {actual:,} items (declared {n_items:,})"
-        yield Comparison("sizes", "dataset", _relative(actual, n_items), text if actual != n_items else "")
+        yield Comparison("sizes", "dataset", _relative(actual, n_items), text)
     actual = facts.n_classes
     if actual is not None and (n_items is not None or n_classes is not None):
         declared = n_classes or 0
         text = f"it has {actual:,} classes (declared {declared or 'none'})"
-        yield Comparison("classes", "dataset", float(actual != declared), text if actual != declared else "")
+        yield Comparison("classes", "dataset", float(actual != declared), text)
 
 
 def _classes(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
@@ -333,7 +336,7 @@ def _classes(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
         distance = min(1.0, off.sum() / (number * len(counts) * (1 if several else 2)))
         least = "at least " if several else ""
         actual = " to ".join(f"{count:,}" for count in dict.fromkeys((counts.min(), counts.max())))
-        text = f"{_the(part)} has {actual} items per class (declared {least}{number:,})" if off.any() else ""
+        text = f"{_the(part)} has {actual} items per class (declared {least}{number:,})"
         yield Comparison("classes", part, distance, text)
 
 
@@ -343,7 +346,7 @@ def _official(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
         if isinstance(declared, Official) and declared.part in official and part in facts.sizes:
             size, actual = facts.sizes[part], int(np.isin(facts.split[part], official[declared.part]).sum())
             text = f"{size - actual:,} items of {_the(part)} are not of the official split {declared.part!r}"
-            yield Comparison("official splits", part, 1 - actual / size, text if actual != size else "")
+            yield Comparison("official splits", part, 1 - actual / size, text)
 
 
 def _relative(a: int, b: int) -> float:
@@ -392,18 +395,21 @@ def against_from(against: Any, dataset: Dataset) -> str | tuple[str, Split] | No
     return run.file if is_file(against) else "the other split", run.split
 
 
-def audit_against(run: Run, against: str | tuple[str, Split]) -> tuple[list[Finding], list[str]]:
+def audit_against(run: Run) -> tuple[list[Finding], list[str]]:
     """Return the differences of a split from a protocol, or from another split, and sentences about the comparison.
 
     There is one finding for a protocol; for a split, there is one for each move between partitions, one for the order,
     and one for partitions that only one side has.
     """
+    against = run.known.against
+    if against is None:
+        return [], []
     if isinstance(against, str):
         match = compare(run.split, against)
         lines = match.differences
         what = f"The split differs from the protocol {against} in these respects"
-        found = findings_of("split-difference", "information", len(lines), lines, what=what)
-        return found, [f"Compared with {against}: this split {match.sentence()}."]
+        findings = findings_of("split-difference", "information", len(lines), lines, what=what)
+        return findings, [f"Compared with {against}: this split {match.sentence()}."]
     there, other = against
     compared = difference(run.split, other, here=run.file, there=there)
     listed: list[tuple[str, Sequence[str]]] = [
@@ -474,28 +480,34 @@ def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") 
     ('database',) () ('4',)
     """
     entries_a, entries_b, names = _common_numbers(a, b, here, there)
-    parts = [part for part in PARTITIONS if part in set(entries_a) & set(entries_b)]
-    on_one_side = set(entries_a) ^ set(entries_b)
-    alone = {part: "here" if part in entries_a else "there" for part in PARTITIONS if part in on_one_side}
-    listed = [side[part] for side in (entries_a, entries_b) for part in parts]
-    items = np.unique(np.concatenate([np.empty(0, np.int64), *listed]))
-    masks = np.array([np.isin(items, entries) for entries in listed], dtype=np.bool_).reshape(2, len(parts), len(items))
-    in_a, in_b = masks
-    sizes = np.stack([side.sum(axis=1) for side in (in_a, in_b, in_a & in_b)], axis=1).tolist()
+    parts = [part for part in PARTITIONS if part in entries_a.keys() & entries_b.keys()]
+    alone = entries_a.keys() ^ entries_b.keys()
+    items = np.unique(np.concatenate([np.empty(0, np.int64), *entries_a.values(), *entries_b.values()]))
+    masks = [[np.isin(items, side[part]) for part in parts] for side in (entries_a, entries_b)]
+    in_a, in_b = np.array(masks, dtype=np.bool_).reshape(2, len(parts), len(items))
+    same = itertools.compress(parts, (in_a == in_b).all(axis=1))
+    return Difference(
+        by="row numbers" if names is None else "ids",
+        sizes={
+            part: (int(x.sum()), int(y.sum()), int((x & y).sum())) for part, x, y in zip(parts, in_a, in_b, strict=True)
+        },
+        moved=_moved(parts, in_a, in_b, items if names is None else np.array(names)[items]),
+        reordered=tuple(part for part in same if not np.array_equal(entries_a[part], entries_b[part])),
+        alone={part: "here" if part in entries_a else "there" for part in PARTITIONS if part in alone},
+    )
+
+
+def _moved(
+    parts: Sequence[str], in_a: NDArray[np.bool_], in_b: NDArray[np.bool_], names: NDArray
+) -> dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]:
+    """Return the names of the items in different partitions, by their partitions here and there."""
     differ = np.flatnonzero((in_a != in_b).any(axis=0))
-    patterns, pattern_of = np.unique(np.concatenate(masks)[:, differ], axis=1, return_inverse=True)
+    patterns, pattern_of = np.unique(np.concatenate([in_a, in_b])[:, differ], axis=1, return_inverse=True)
     moved = {}
     for number in range(patterns.shape[1])[::-1]:
         before, after = (tuple(itertools.compress(parts, side)) for side in np.split(patterns[:, number], 2))
-        numbers = items[differ[pattern_of == number]].tolist()
-        moved[before, after] = tuple(str(item) if names is None else names[item] for item in numbers)
-    reordered = tuple(
-        part
-        for part, is_same in zip(parts, (in_a == in_b).all(axis=1), strict=True)
-        if is_same and not np.array_equal(entries_a[part], entries_b[part])
-    )
-    by_part = {part: (n_a, n_b, n_both) for part, (n_a, n_b, n_both) in zip(parts, sizes, strict=True)}
-    return Difference("row numbers" if names is None else "ids", by_part, moved, reordered, alone)
+        moved[before, after] = tuple(map(str, names[differ[pattern_of == number]].tolist()))
+    return moved
 
 
 def _common_numbers(
@@ -514,9 +526,8 @@ def _common_numbers(
                     "of its rows (ids)."
                 )
         return entries_a, entries_b, None
-    numbers: dict[str, int] = dict(zip(a.dataset.ids.tolist(), itertools.count()))
-    rows = np.array([numbers.setdefault(name, len(numbers)) for name in b.dataset.ids.tolist()], dtype=np.int64)
-    return entries_a, {part: rows[items] for part, items in entries_b.items()}, list(numbers)
+    (_, rows), names = common_numbers([a.dataset.ids, b.dataset.ids])
+    return entries_a, {part: rows[items] for part, items in entries_b.items()}, names
 
 
 def _named(parts: Sequence[str]) -> str:

@@ -9,16 +9,17 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.evidence import Copies, Groups
 from protocol.auditing.findings import Finding, Removal, findings_of
 from protocol.auditing.items import Split, alike, form_keys, names_repeat
-from protocol.auditing.known_pairs import EXACT, SIMILAR, KnownPairs
+from protocol.auditing.known_pairs import EXACT, SIMILAR
+from protocol.auditing.runs import Run
 from protocol.checks import counted
 from protocol.splits import PARTITIONS, VALIDATION, SplitProtocol
 
 
-def audit_overlaps(split: Split, protocol: SplitProtocol) -> list[Finding]:
+def audit_overlaps(run: Run) -> list[Finding]:
     """Return findings on items that partitions share; an error if the declared protocol keeps them disjoint."""
+    split, protocol = run.split, run.protocol
 
     def severity(a: str, b: str) -> str:
         return "warning" if protocol.overlaps(a, b) else "error"
@@ -66,9 +67,9 @@ def _unused(split: Split, protocol: SplitProtocol) -> list[Finding]:
     return split.findings("unused-items", "warning", np.flatnonzero(unused))
 
 
-def audit_entries(split: Split) -> list[Finding]:
+def audit_entries(run: Run) -> list[Finding]:
     """Return findings on the original lists."""
-    findings = []
+    split, findings = run.split, list[Finding]()
     for name, entries in split.entries.items():
         if len(entries) == 1 and _may_be_a_list(split.dataset.names(entries)[0]):
             findings += split.findings("single-item", "warning", entries, part=name)
@@ -114,17 +115,17 @@ def must_be_disjoint(split: Split, protocol: SplitProtocol, a: str, b: str) -> b
     return a == "query" or not protocol.overlaps(a, b) or bool(protocol.listed and not split.shared(a, b).size)
 
 
-def audit_forms(split: Split, protocol: SplitProtocol) -> list[Finding]:
+def audit_forms(run: Run) -> list[Finding]:
     """Return findings on lists with ids that differ but are alike, or that have equal file names in other folders.
 
     Row numbers in arrays have only one form, and if the ids of the dataset are given, distinct ids are distinct items.
     Equal names are compared for partitions that should be disjoint, unless names repeat within a list; see
     `protocol.auditing.items`.
     """
-    ids = split.dataset.ids
+    split, ids = run.split, run.split.dataset.ids
     if ids is None or split.dataset.n_items is not None:
         return []
-    keys, findings = form_keys(ids), []
+    keys, findings = form_keys(ids), list[Finding]()
     compares_names = not names_repeat(keys[items] for items in split.parts.values())
     for a, b in itertools.combinations(PARTITIONS, 2):
         only_a, only_b = (np.setdiff1d(split[x], split[y], assume_unique=True) for x, y in ((a, b), (b, a)))
@@ -133,7 +134,7 @@ def audit_forms(split: Split, protocol: SplitProtocol) -> list[Finding]:
             only_b = only_b[np.isin(keys[only_b], keys[only_a])]
             items, partners = alike(only_a, only_b, ids)
             findings += split.findings("ids-differ-in-form", "warning", items, partners=partners, a=a, b=b)
-            if compares_names and must_be_disjoint(split, protocol, a, b):
+            if compares_names and must_be_disjoint(split, run.protocol, a, b):
                 others = np.setdiff1d(only_a, items, assume_unique=True)
                 others, partners = alike(others, only_b, ids, by_name=True)
                 lists = f"the lists of {a} and {b}"
@@ -170,18 +171,18 @@ training set and the database are not compared, because the standard protocol dr
 """
 
 
-def audit_copies(split: Split, protocol: SplitProtocol, copies: Copies, alike: str) -> list[Finding]:
+def audit_copies(run: Run) -> list[Finding]:
     """Return a finding for each pair of partitions that should be disjoint but contain copies of each other's items.
 
     A query with an identical copy in the training set is an error: the hasher was trained on it, whatever its id. All
     other copies are warnings: those in the database are ranked but not used for training, and are inherent in many
     datasets; copies of validation items affect the selection, not the test; and items within a distance of each other
-    may be different items. `alike` describes the kind of similarity.
+    may be different items.
     """
-    findings = []
-    for a, b in itertools.combinations(PARTITIONS, 2):
-        if not (len(split[a]) and len(split[b]) and must_be_disjoint(split, protocol, a, b)):
-            continue
+    split, findings = run.split, list[Finding]()
+    present = [part for part in PARTITIONS if len(split[part])]
+    pairs = [pair for pair in itertools.combinations(present, 2) if must_be_disjoint(split, run.protocol, *pair)]
+    for (kind, copies), (a, b) in itertools.product(run.known.copies.items(), pairs):
         of_a, of_b = copies.partners(split[a], split[b])
         findings += split.findings(
             "near-duplicate",
@@ -191,18 +192,20 @@ def audit_copies(split: Split, protocol: SplitProtocol, copies: Copies, alike: s
             removals=[Removal(b, split[b][of_b >= 0])],
             a=a,
             b=b,
-            alike=alike,
+            alike=kind,
         )
     return findings
 
 
-def audit_known_pairs(split: Split, known: KnownPairs) -> list[Finding]:
+def audit_known_pairs(run: Run) -> list[Finding]:
     """Return a finding for the database, and one for the training set, if a query has a judged (near-)duplicate there.
 
     Very similar items are only mentioned. An exact copy in the training set is an error, as in `audit_copies`;
     near-duplicates are a warning, because they are a property of the dataset, and every split of it has some.
     """
-    findings = []
+    split, known, findings = run.split, run.known.judged, list[Finding]()
+    if known is None:
+        return []
     for part in ("database", "train"):
         queries, partners, judgement = known.best(split, part)
         counts = np.bincount(judgement, minlength=SIMILAR + 1)
@@ -243,20 +246,24 @@ def divided_pairs(split: Split, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
     return pairs[first.any(axis=0) & second.any(axis=0) & (first != second).any(axis=0)]
 
 
-def audit_modalities(split: Split, pairs: NDArray[np.int64]) -> list[Finding]:
+def audit_modalities(run: Run) -> list[Finding]:
     """Return a finding for items whose modalities are in different partitions, by the first one."""
-    divided = divided_pairs(split, pairs)
-    return split.findings("pair-split", "error", divided[:, 0], partners=divided[:, 1])
+    if run.known.modalities is None:
+        return []
+    divided = divided_pairs(run.split, run.known.modalities)
+    return run.split.findings("pair-split", "error", divided[:, 0], partners=divided[:, 1])
 
 
-def audit_groups(split: Split, groups: Groups) -> list[Finding]:
+def audit_groups(run: Run) -> list[Finding]:
     """Return a finding for each pair of partitions between which groups are divided; see `GROUP_PAIRS`.
 
     Items that are in both partitions do not count, because they are a separate finding; nor do training items in the
-    database. ``count`` is the number of divided groups; ``items`` lists
-    them with their numbers of items in both partitions.
+    database. ``count`` is the number of divided groups; ``items`` lists them with their numbers of items in both
+    partitions.
     """
-    findings = []
+    split, groups, findings = run.split, run.known.groups, list[Finding]()
+    if groups is None:
+        return []
     for a, b, severity in GROUP_PAIRS:
         in_a, in_b = (groups.sizes(split[part]) for part in (a, b))
         alone = (in_a == 1) & (in_b == 1) & (groups.sizes(split.shared(a, b)) == 1)

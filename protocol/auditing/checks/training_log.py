@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +20,15 @@ import numpy as np
 
 from protocol.auditing.findings import NOT_CHECKED, Finding, findings_of
 from protocol.checks import ProtocolError, counted
-from protocol.inputs.conversion import is_file
+from protocol.inputs.arrays import is_file
 from protocol.inputs.text import lines
 
-_GROUPS = ("value", "bits", "epoch")
 _VALUES = ("map", "test_map", "value")
 EXAMPLE = r"--pattern 'epoch:(?P<epoch>\d+), bit:(?P<bits>\d+).*mAP:(?P<value>[\d.]+)'"
 CERTAIN = 10
 """The number of evaluations from which scores that never decrease, and repeat exactly, are no coincidence."""
-_JSON_LINES = (".json", ".jsonl")
-_Row = tuple[str, Mapping[str, str]]
-"""The location of an evaluation, and its texts by the names in `_GROUPS`."""
+_Row = tuple[int, Mapping[Any, Any]]
+"""The number of a line, and its texts by the name of the column or group."""
 
 
 @dataclass
@@ -62,52 +60,19 @@ class History:
     def matches(self, reported: str, score: float) -> bool:
         """Return whether a reported score may be one of this history: equal to as many decimals as both have.
 
-        Percentages are compared with fractions, and vice versa.
+        Percentages are compared with fractions, and vice versa. An unknown score, "", matches none.
         """
+        if not reported:
+            return False
         value = float(reported)
         is_fraction = np.nanmax(np.abs(self.values)) <= 1
         scale = 100.0 if is_fraction and abs(value) > 1 else 0.01 if not is_fraction and abs(value) <= 1 else 1.0
         unit = max(10.0 ** -_decimals(reported), scale * 10.0**-self.decimals)
         return abs(score * scale - value) <= 0.5 * unit * (1 + 1e-9)
 
-    def finding(self, reported: str, *, running_best: str, is_elsewhere: bool) -> list[Finding]:
-        """Return a finding if the reported score is, or may be, the best of several.
-
-        Parameters
-        ----------
-        reported : str
-            The reported score, "" if it is not known.
-        running_best : str
-            The severity if the log has the best score so far instead of each score; otherwise "".
-        is_elsewhere : bool
-            Whether the reported score is the last score of a history of this log, which is no selection.
-        """
-        n, last, best = len(self.values), self.values[-1], self.best
-        is_best, is_last = (bool(reported) and self.matches(reported, score) for score in (best, last))
-        where = f"At {self.name}, the" if self.name else "The"
-        epoch = self.epochs[int(np.nanargmax(self.values))]
-        at_best = f" (epoch {epoch})" if epoch else ""
-        if running_best:
-            if reported and not is_best:
-                return []
-            severity, what = running_best, f"reported value {reported or f'{best:.15g}'} is the best of {n:,} seen on "
-            each = "is" if running_best == "error" else "may be"
-            what += f"the test set: the scores in this log never decrease and repeat exactly, so each {each} the best"
-            what += " so far"
-        elif n == 1 or last == best or (reported and not is_best and (is_last or is_elsewhere)):
-            return []
-        elif is_best and not is_last:
-            severity = "warning" if is_elsewhere else "error"
-            what = f"reported value {reported} is the best of {n:,} seen on the test set{at_best}; the last is "
-            what += f"{last:.15g}" + ", unless the last value of another code length or run is reported" * is_elsewhere
-        else:
-            why = f"{reported} has too few decimals to tell them apart" if is_best else ""
-            why = why or (f"the reported value {reported} is neither of them" if reported else "")
-            severity = "warning"
-            what = f"best of {n:,} seen on the test set is {best:.15g}{at_best}, and the last is {last:.15g}: "
-            what += why or "compare both with the reported value"
-        items = [self.name or "test scores"]
-        return findings_of("selection-on-test", severity, 1, items, what=f"{where} {what}")
+    def has(self, reported: str) -> bool:
+        """Return whether a reported score may be any of this history."""
+        return any(self.matches(reported, score) for score in self.values)
 
 
 def audit_training_log(histories: Sequence[History], reported: str = "") -> tuple[list[Finding], list[str]]:
@@ -127,22 +92,26 @@ def audit_training_log(histories: Sequence[History], reported: str = "") -> tupl
         if the log is too short to be certain that it has only the best so far.
     sentences : list of str
     """
-    running_best = _running_best(histories)
-    known = [one for one in histories if reported and any(one.matches(reported, score) for score in one.values)]
-    chosen = known or histories  # others say nothing about this score
-    elsewhere = bool(reported) and not running_best and any(one.matches(reported, one.values[-1]) for one in chosen)
-    findings = [
-        found for one in chosen for found in one.finding(reported, running_best=running_best, is_elsewhere=elsewhere)
-    ]
+    severity = _running_best(histories)
+    compared = [one for one in histories if one.has(reported)] or histories  # others say nothing about this score
+    is_a_last_score = any(one.matches(reported, one.values[-1]) for one in compared)  # which is no selection
+    findings = []
+    for one in compared:
+        findings += _of_best_so_far(one, reported, severity) if severity else _of_scores(one, reported, is_a_last_score)
+    return findings, _about(histories, compared, reported, severity)
+
+
+def _about(histories: Sequence[History], compared: Sequence[History], reported: str, severity: str) -> list[str]:
+    """Return sentences about a log: its evaluations, and what was not checked."""
     counts = [f"{counted(len(one.values), 'evaluation')}{one.name and f' at {one.name}'}" for one in histories]
-    missing = sum(math.isnan(value) for one in histories for value in one.values)
+    missing = int(np.isnan(np.concatenate([one.values for one in histories])).sum())
     omitted = f", {missing:,} without a finite score" if missing else ""
     sentences = [f"Training log with {', '.join(counts)} on the test set{omitted}."]
-    if reported and not known:
+    if reported and not compared[0].has(reported):
         sentences.append(f"{NOT_CHECKED}the origin of the reported {reported}, which is not in this log")
-    elif not (running_best or reported) and any(len(one.values) > 1 for one in chosen):
+    elif severity == reported == "" and max(len(one.values) for one in compared) > 1:
         sentences.append(f"{NOT_CHECKED}which evaluation is reported (needs the reported score)")
-    return findings, sentences
+    return sentences
 
 
 def _running_best(histories: Sequence[History]) -> str:
@@ -151,10 +120,45 @@ def _running_best(histories: Sequence[History]) -> str:
     It is an error with at least `CERTAIN` evaluations, a warning with fewer, and "" for other logs.
     """
     steps = np.concatenate([np.diff(one.values) for one in histories])
-    digits = max(one.decimals + 2 * (np.nanmax(one.values) > 1) for one in histories)
+    digits = max(one.decimals + 2 * (one.best > 1) for one in histories)
     if not ((steps >= 0).all() and (steps == 0).any() and (steps > 0).any() and digits >= 3):
         return ""
     return "error" if len(steps) + len(histories) >= CERTAIN else "warning"
+
+
+def _of_best_so_far(one: History, reported: str, severity: str) -> list[Finding]:
+    """Return the finding on a log with the best scores so far instead of each score, unless another is reported."""
+    if not severity or (reported and not one.matches(reported, one.best)):
+        return []
+    what = f"reported value {reported or f'{one.best:.15g}'} is the best of {len(one.values):,} seen on the test set: "
+    what += "the scores in this log never decrease and repeat exactly, so each "
+    return _selection(one, severity, what + ("is" if severity == "error" else "may be") + " the best so far")
+
+
+def _of_scores(one: History, reported: str, is_a_last_score: bool) -> list[Finding]:
+    """Return a finding if the reported score is, or may be, the best of several.
+
+    `is_a_last_score` states whether it is the last score of some history of the log.
+    """
+    last, best, epoch = one.values[-1], one.best, one.epochs[int(np.nanargmax(one.values))]
+    is_best, is_last = one.matches(reported, best), one.matches(reported, last)
+    if last == best or (reported and not is_best and is_a_last_score):
+        return []
+    seen, at_best = f"best of {len(one.values):,} seen on the test set", f" (epoch {epoch})" if epoch else ""
+    if is_best and not is_last:
+        what = f"reported value {reported} is the {seen}{at_best}; the last is {last:.15g}"
+        what += ", unless the last value of another code length or run is reported" * is_a_last_score
+        return _selection(one, "warning" if is_a_last_score else "error", what)
+    why = "compare both with the reported value"
+    if reported:
+        too_few = f"{reported} has too few decimals to tell them apart"
+        why = too_few if is_best else f"the reported value {reported} is neither of them"
+    return _selection(one, "warning", f"{seen} is {best:.15g}{at_best}, and the last is {last:.15g}: {why}")
+
+
+def _selection(one: History, severity: str, what: str) -> list[Finding]:
+    where = f"At {one.name}, the" if one.name else "The"
+    return findings_of("selection-on-test", severity, 1, [one.name or "test scores"], what=f"{where} {what}")
 
 
 def reported_score(value: Any) -> str:
@@ -166,23 +170,20 @@ def reported_score(value: Any) -> str:
         If it is not a finite number.
     """
     text = str(value).strip()
-    if not _is_finite(text):
+    if not math.isfinite(_number(text)):
         raise ProtocolError(f"reported: expected a finite number such as 0.797, got {text[:40]!r}.")
     return text
 
 
-def _is_finite(text: str) -> bool:
+def _number(text: str) -> float:
     try:
-        return math.isfinite(float(text))
+        return float(text)
     except ValueError:
-        return False
+        return math.nan
 
 
 def _decimals(text: str) -> int:
-    try:
-        exponent = Decimal(text).as_tuple().exponent
-    except InvalidOperation:
-        return 0
+    exponent = Decimal(text).as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
@@ -207,51 +208,44 @@ def read_logs(files: Any, pattern: str | None = None) -> dict[str, list[History]
     if not isinstance(several, Sequence) or not several or not all(map(is_file, several)):
         got = type(files).__name__ if several else "an empty list"
         raise ProtocolError(f"training_log: expected a file, or a list of files, got {got}.")
-    return {str(file): _histories(_rows(file, pattern), str(file)) for file in several}
+    return {str(file): _histories(Path(file), _rows(Path(file), pattern)) for file in several}
 
 
-def _rows(file: Any, pattern: str | None) -> Iterator[_Row]:
-    path = Path(file)
+def _rows(path: Path, pattern: str | None) -> Iterator[_Row]:
+    """Return the rows of a log in its format."""
+    name = path.name.lower().removesuffix(".gz")
     if pattern is not None:
-        return _matching_lines(path, _compiled(pattern))
-    suffix = next((suffix for suffix in map(str.lower, path.suffixes[::-1]) if suffix != ".gz"), "")
-    if suffix == ".csv":
-        return _renamed(_table(path), path)
-    if suffix in _JSON_LINES:
-        return _renamed(_json_lines(path), path)
+        return _matching_lines(path, pattern)
+    if name.endswith(".csv"):
+        return _table(path)
+    if name.endswith((".json", ".jsonl")):
+        return _json_lines(path)
     raise ProtocolError(f"{path}: printed text needs a regular expression for its evaluations, such as {EXAMPLE}")
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _matching_lines(path: Path, pattern: str) -> Iterator[_Row]:
     try:
         expression = re.compile(pattern)
     except re.error as error:
         raise ProtocolError(f"pattern: {pattern!r} is not a regular expression ({error}).") from error
-    names = set(expression.groupindex)
-    if "value" not in names or not names <= set(_GROUPS):
+    if not {"value"} <= expression.groupindex.keys() <= {"value", "bits", "epoch"}:
         raise ProtocolError(
             f"pattern: {pattern!r} needs the named group (?P<value>...), and may have those named bits and epoch."
         )
-    return expression
-
-
-def _matching_lines(path: Path, expression: re.Pattern[str]) -> Iterator[_Row]:
-    n_matching = 0
-    for number, line in enumerate(lines(path, "a training log"), start=1):
-        if match := expression.search(line):
-            n_matching += 1
-            yield f"line {number}", {name: text for name, text in match.groupdict().items() if text is not None}
-    if not n_matching:
-        raise ProtocolError(f"{path}: no line matches the pattern {expression.pattern!r}.")
+    matches = [(number, expression.search(line)) for number, line in enumerate(lines(path, "a training log"), start=1)]
+    rows = [(number, match.groupdict()) for number, match in matches if match]
+    if not rows:
+        raise ProtocolError(f"{path}: no line matches the pattern {pattern!r}.")
+    yield from rows
 
 
 def _table(path: Path) -> Iterator[_Row]:
-    reader = csv.DictReader(lines(path, "a training log"), restkey="")
+    reader = csv.DictReader(lines(path, "a training log"))
     try:
         for row in reader:
-            if row.get(""):
+            if None in row:
                 raise ProtocolError(f"{path}: line {reader.line_num}: more fields than the header has.")
-            yield f"line {reader.line_num}", row
+            yield reader.line_num, row
     except csv.Error as error:
         raise ProtocolError(f"{path}: can't be read as a table ({error}).") from error
 
@@ -265,49 +259,41 @@ def _json_lines(path: Path) -> Iterator[_Row]:
                 row = None
             if not isinstance(row, dict):
                 raise ProtocolError(f'{path}: line {number}: expected a JSON object such as {{"map": 0.7}}.')
-            yield f"line {number}", {name: str(text) for name, text in row.items() if text is not None}
+            yield number, row
 
 
-def _renamed(rows: Iterator[_Row], path: Path) -> Iterator[_Row]:
-    """Yield rows with the columns that are read, by the names in `_GROUPS`."""
-    columns = dict[str, None]()
-    for where, row in rows:
-        texts = {str(name).lower(): (text or "").strip() for name, text in row.items()}
-        columns |= dict.fromkeys(texts)
-        texts["value"] = next(filter(None, map(texts.get, _VALUES)), "")
-        texts.setdefault("epoch", texts.get("step", ""))
-        yield where, {name: texts[name] for name in _GROUPS if texts.get(name)}
-    if not set(_VALUES) & set(columns):
-        known = ", ".join(columns)[:200] or "none"
-        raise ProtocolError(f"{path}: no column named map, test_map or value; its columns: {known}.")
-
-
-def _histories(rows: Iterator[_Row], file: str) -> list[History]:
+def _histories(path: Path, rows: Iterator[_Row]) -> list[History]:
     histories: dict[tuple[str, int], History] = {}
     runs: dict[str, tuple[int, float]] = {}  # by code length: the number of the run, and its last epoch
-    for where, row in rows:
-        if "value" not in row:
+    columns: dict[str, None] = {}
+    for line, row in rows:
+        texts = {str(name).lower(): "" if text is None else str(text).strip() for name, text in row.items()}
+        columns |= dict.fromkeys(texts)
+        value = next(filter(None, map(texts.get, _VALUES)), None)
+        if value is None:
             continue
-        bits, epoch = row.get("bits", ""), row.get("epoch", "")
+        bits, epoch = texts.get("bits", ""), texts.get("epoch", texts.get("step", ""))
         run, previous = runs.get(bits, (1, -math.inf))
-        at = float(epoch) if _is_finite(epoch) else previous
+        at = number if math.isfinite(number := _number(epoch)) else previous
         run += at < previous
         runs[bits] = (run, at)
         name = ", ".join([f"{bits} bits"] * bool(bits) + [f"run {run} of the log"] * (run > 1))
-        history = histories.setdefault((bits, run), History(name))
-        history.values.append(_number(row["value"], f"{file}: {where}"))
-        history.epochs.append(epoch)
-        history.decimals = max(history.decimals, _decimals(row["value"]))
+        _append(histories.setdefault((bits, run), History(name)), value, epoch, f"{path}: line {line}")
+    if not columns.keys() & _VALUES:
+        listed = ", ".join(columns)[:200] or "none"
+        raise ProtocolError(f"{path}: no column named map, test_map or value; its columns: {listed}.")
     evaluated = [one for one in histories.values() if not np.isnan(one.values).all()]
     if not evaluated:
-        raise ProtocolError(f"{file}: no evaluation with a finite score.")
+        raise ProtocolError(f"{path}: no evaluation with a finite score.")
     return evaluated
 
 
-def _number(text: str, where: str) -> float:
-    """Return a score; NaN if it is not finite."""
+def _append(history: History, value: str, epoch: str, where: str) -> None:
+    """Append an evaluation; a score that is not finite is NaN."""
     try:
-        value = float(text)
+        score = float(value)
     except ValueError:
-        raise ProtocolError(f"{where}: expected a number, got {text[:40]!r}.") from None
-    return value if math.isfinite(value) else math.nan
+        raise ProtocolError(f"{where}: expected a number, got {value[:40]!r}.") from None
+    history.values.append(score if math.isfinite(score) else math.nan)
+    history.epochs.append(epoch)
+    history.decimals = max(history.decimals, _decimals(value))

@@ -22,18 +22,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.items import Dataset, Split, is_row, numbers_by_id, numbers_of, read_rows
+from protocol.auditing.items import Dataset, Split, numbers_by_id, numbers_of, read_rows
 from protocol.checks import ProtocolError, counted, one_of
-from protocol.inputs.conversion import is_file
+from protocol.inputs.arrays import is_file
 from protocol.inputs.text import unsafe
 from protocol.provenance.storage import file_sha256
 
 PACKAGE_DATA = "*.csv"
-EXACT, NEAR, SIMILAR = range(3)
-"""The judgements: an exact copy, a near-duplicate, and a very similar item, which does not count as a duplicate."""
+EXACT, NEAR, SIMILAR, DIFFERENT = range(4)
+"""The judgements: an exact copy, a near-duplicate, and a very similar or different item, which is no duplicate."""
 _CIFAIR = ("testid", "trainid", "judgment")
 _PAIR = ("query", "database")
-_JUDGEMENTS = ("0", "1", "2", "3", "")
 _TEST = 50_000
 """The row of the first test image in CIFAR-10 and CIFAR-100: `protocol.datasets` puts the training images first."""
 _SIZE = 60_000
@@ -134,23 +133,53 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
         If the file can't be read or has other columns, a line is not a judged pair, or no pair belongs to the dataset;
         or if a name in `SHIPPED` does not match the name, ids or size of the dataset.
     """
-    values = dataset.name if values is None and dataset.name in SHIPPED else values
+    if values is None and dataset.name in SHIPPED:
+        values = dataset.name
     if values is None:
         return None
     if not is_file(values):
         raise ProtocolError(f"known_pairs: expected {' or '.join(SHIPPED)}, or a file, got {type(values).__name__}.")
-    if values not in SHIPPED:
-        path = Path(values)
-        if not str(values) or (not path.suffix and not path.exists()):
-            shipped = " or ".join(SHIPPED)
-            raise ProtocolError(f"known_pairs: expected {shipped}, or the path of a file, got {str(values)[:80]!r}.")
-        return _of_file(path, dataset, n_listed=n_listed)
-    if dataset.name in SHIPPED and dataset.name != values:
-        raise ProtocolError(f"known_pairs: {values!r} does not fit the dataset of the split, {dataset.name!r}.")
-    known = _of_file(_table(values), dataset, name=values, n_listed=n_listed)
+    if values in SHIPPED:
+        return _shipped(values, dataset, n_listed)
+    path = Path(values)
+    if not (path.suffix or path.is_file()):
+        shipped = " or ".join(SHIPPED)
+        raise ProtocolError(f"known_pairs: expected {shipped}, or the path of a file, got {str(values)[:80]!r}.")
+    items, judgement = _judged(*_cells(path, "a table of judged pairs"), path, (*_PAIR, "judgement"))
+    n_items = _LARGEST if dataset.n_items is None else dataset.n_items  # row numbers may be outside the split
+    pairs = numbers_of(items, dataset, n_items, str(path)).reshape(-1, 2)
+    return _listed(KnownPairs(str(path), pairs, judgement), dataset, items[0])
+
+
+def _listed(known: KnownPairs, dataset: Dataset, first: str) -> KnownPairs:
+    """Return the pairs of items of the dataset."""
+    listed = (known.pairs >= 0).all(axis=1)
+    if dataset.ids is not None and not listed.any():
+        raise ProtocolError(
+            f"{known.source}: no pair consists of items of the dataset. Its first id is {str(dataset.ids[0])!r}; the "
+            f"first pair has {first!r}."
+        )
+    pairs, judgement = known.pairs[listed], known.judgement[listed]
+    return replace(known, pairs=pairs, judgement=judgement, n_unlisted=int((~listed).sum()))
+
+
+def _shipped(name: str, dataset: Dataset, n_listed: int) -> KnownPairs:
+    """Return the pairs of an official test and an official training image that are shipped for the dataset `name`."""
+    if dataset.name in SHIPPED and dataset.name != name:
+        raise ProtocolError(f"known_pairs: {name!r} does not fit the dataset of the split, {dataset.name!r}.")
+    items, judgement = _judged(*_cells(_table(name), "a table of judged pairs"), _table(name), _CIFAIR)
+    sides = np.array(items).astype(np.int64).reshape(-1, 2)
+    is_official = {"test", "train"} <= set(dataset.official)
+    parts = dataset.official if is_official else _PARTS
+    for part, images in zip(("test", "train"), sides.T, strict=True):
+        if images.max() >= len(parts[part]):
+            raise ProtocolError(f"{name}: there is no {part} image {images.max():,} in this dataset.")
+    pairs = np.stack([parts["test"][sides[:, 0]], parts["train"][sides[:, 1]]], axis=1)
+    pairs = pairs if is_official else _cifar_numbers(dataset, name, n_listed)[pairs]
+    assumed = "" if dataset.ids is not None or is_official else _ASSUMED
     limits = "only pairs of an official test and an official training image were judged"
-    assumed = "" if dataset.ids is not None or {"test", "train"} <= set(dataset.official) else _ASSUMED
-    return replace(known, source="ciFAIR (Barz and Denzler 2020)", limits=limits, assumed=assumed)
+    known = KnownPairs("ciFAIR (Barz and Denzler 2020)", pairs, judgement, limits, assumed=assumed)
+    return _listed(known, dataset, f"test image {items[0]}")
 
 
 def known_pairs_sha256(name: str) -> str:
@@ -160,38 +189,6 @@ def known_pairs_sha256(name: str) -> str:
 
 def _table(name: str) -> Path:
     return Path(__file__).with_name(f"{one_of(name, SHIPPED, 'known_pairs')}.csv")
-
-
-def _of_file(path: Path, dataset: Dataset, *, name: str = "", n_listed: int) -> KnownPairs:
-    """Return the pairs in a file, or those that are shipped for the dataset `name`."""
-    items, judgement = _read(path, _CIFAIR if name else (*_PAIR, "judgement"), are_numbers=dataset.ids is None)
-    pairs = _numbers(items, dataset, str(path)) if not name else _official_pairs(items, dataset, name, n_listed)
-    listed = (pairs >= 0).all(axis=1)
-    if not listed.any() and dataset.ids is not None:
-        first = f"test image {items[0]}" if name else items[0]
-        raise ProtocolError(
-            f"{path}: no pair consists of items of the dataset. Its first id is {str(dataset.ids[0])!r}; the first "
-            f"pair has {first!r}."
-        )
-    return KnownPairs(str(path), pairs[listed], judgement[listed], n_unlisted=int((~listed).sum()))
-
-
-def _official_pairs(items: Sequence[str], dataset: Dataset, name: str, n_listed: int) -> NDArray[np.int64]:
-    """Return the item numbers of pairs of an official test and an official training image."""
-    has_parts = {"test", "train"} <= set(dataset.official)
-    sides = np.array(items).astype(np.int64).reshape(-1, 2).T
-    rows = [(dataset.official if has_parts else _PARTS)[part] for part in ("test", "train")]
-    for part, numbers, of_part in zip(("test", "train"), sides, rows, strict=True):
-        if numbers.max() >= len(of_part):
-            raise ProtocolError(f"{name}: there is no {part} image {numbers.max():,} in this dataset.")
-    pairs = np.stack([of_part[numbers] for of_part, numbers in zip(rows, sides, strict=True)], axis=1)
-    return pairs if has_parts else _cifar_numbers(dataset, name, n_listed)[pairs]
-
-
-def _numbers(items: Sequence[Any], dataset: Dataset, name: str) -> NDArray[np.int64]:
-    """Return the item numbers of pairs, one pair after another; row numbers may be outside the split."""
-    n_items = _LARGEST if dataset.n_items is None else dataset.n_items
-    return numbers_of(items, dataset, n_items, name).reshape(-1, 2)
 
 
 def _cifar_numbers(dataset: Dataset, name: str, n_listed: int) -> NDArray[np.int64]:
@@ -216,25 +213,18 @@ def _cifar_numbers(dataset: Dataset, name: str, n_listed: int) -> NDArray[np.int
     return numbers
 
 
-def _read(path: Path, columns: Sequence[str], *, are_numbers: bool) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the items of all judged pairs in a file in turn, and their judgements."""
-    header, rows = _cells(path, "a table of judged pairs")
+def _judged(
+    header: Sequence[str], rows: Sequence[tuple[int, dict[str, str]]], path: Path, columns: Sequence[str]
+) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the items of all judged pairs in a table in turn, and their judgements, in the last of the columns."""
     if not set(columns) <= set(header):
         raise ProtocolError(f"{path}: the columns must be {','.join(columns)}, got {','.join(header)[:80]!r}.")
-    items, judgements = [], []
-    for line, row in rows:
-        *pair, judgement = (row[column] for column in columns)
-        _check_judgement(judgement, path, line)
-        if judgement not in _JUDGEMENTS[:3]:
-            continue
-        wrong = [item for item in pair if are_numbers and not is_row(item)]
-        if wrong:
-            raise ProtocolError(f"{path}: line {line}: expected two item numbers, got {wrong[0][:80]!r}.")
-        items += pair
-        judgements.append(int(judgement))
-    if not items:
+    judged = [(_judgement(row[columns[-1]], path, line), row) for line, row in rows]
+    judged = [(judgement, row) for judgement, row in judged if judgement <= SIMILAR]
+    if not judged:
         raise ProtocolError(f"{path}: no judged pairs.")
-    return items, np.array(judgements, dtype=np.int64)
+    items = [row[column] for _, row in judged for column in columns[:2]]
+    return items, np.array([judgement for judgement, _ in judged], dtype=np.int64)
 
 
 def _cells(path: Path, what: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
@@ -244,12 +234,14 @@ def _cells(path: Path, what: str) -> tuple[list[str], list[tuple[int, dict[str, 
     return names, [(line, dict(zip(names, map(unsafe, fields), strict=True))) for line, fields in rows]
 
 
-def _check_judgement(judgement: str, path: Path, line: int) -> None:
-    if judgement not in _JUDGEMENTS:
+def _judgement(text: str, path: Path, line: int) -> int:
+    """Return a judgement as a number, `DIFFERENT` if there is none."""
+    if text not in ("0", "1", "2", "3", ""):
         raise ProtocolError(
             f"{path}: line {line}: expected the judgement 0 (exact copy), 1 (near-duplicate), 2 (very similar) or "
-            f"3 (different), got {judgement[:80]!r}."
+            f"3 (different), got {text[:80]!r}."
         )
+    return int(text or DIFFERENT)
 
 
 # Queries to exclude
@@ -318,10 +310,7 @@ def read_excluded(path: str | Path) -> Excluded:
             f"{path}: needs the columns query,database, as `protocol find-duplicates --csv` writes them, or the column "
             f"id; its header is {','.join(header)[:80]!r}. (Positions would mean different queries in every run.)"
         )
-    items = []
-    for line, row in rows:
-        judgement = row.get("judgement", "0") if columns == _PAIR else "0"
-        _check_judgement(judgement, path, line)
-        if judgement in _JUDGEMENTS[:2]:
-            items += [row[column] for column in columns]
-    return Excluded(path, items, columns == _PAIR)
+    judged = [
+        row for line, row in rows if columns != _PAIR or _judgement(row.get("judgement", "0"), path, line) <= NEAR
+    ]
+    return Excluded(path, [row[column] for row in judged for column in columns], columns == _PAIR)

@@ -9,7 +9,7 @@ import pytest
 import protocol as hp
 from protocol.checks import ProtocolError
 from protocol.cli import main
-from protocol.evaluation import attribution
+from protocol.quantisers import attribution
 
 K = 5
 
@@ -30,8 +30,8 @@ def test_lost_recall_is_a_mean_over_every_exact_result(seed):
     vq, vd = rng.integers(0, 3, (3, 2)), rng.integers(0, 3, (n, 2))
     ids = np.array([rng.permutation(n)[:k] for _ in range(3)])
     ids[0, int(rng.integers(0, k)) :] = -1
-    found = hp.attribute(ids, (query, database), hp.Nearest(vq, vd, distance="euclidean"), k=k)
-    values, codes_only = found.per_query["results"], hp.attribute(ids, (query, database), k=k).per_query["results"]
+    result = hp.attribute(ids, (query, database), hp.Nearest(vq, vd, distance="euclidean"), k=k)
+    values, codes_only = result.per_query["results"], hp.attribute(ids, (query, database), k=k).per_query["results"]
     for row, engine in enumerate(set(each[each >= 0].tolist()) for each in ids):
         every = exact_results((query[row] != database).sum(axis=1), k)
         squares = ((vq[row] - vd) ** 2).sum(axis=1)
@@ -46,7 +46,7 @@ def test_lost_recall_is_a_mean_over_every_exact_result(seed):
         np.testing.assert_allclose([values[name][row] for name in attribution._PER_QUERY], expected, atol=1e-12)
         assert codes_only["recall"][row] == pytest.approx(most / k)
         assert codes_only["lost_to_index"][row] == pytest.approx(1 - most / k)
-    row = found.rows[0]
+    row = result.rows[0]
     assert row.recall + row.lost_to_code + row.lost_to_index + row.lost_to_ties == pytest.approx(1)
     assert row.least_lost_to_ties - 1e-12 <= row.lost_to_ties <= row.most_lost_to_ties + 1e-12
 
@@ -56,16 +56,16 @@ def test_by_hand():
     codes = [[0, 0]], [[0, 0], [0, 1], [0, 1], [1, 0], [1, 1]]
     vectors = hp.Nearest([[0.0]], [[0.0], [5.0], [1.0], [6.0], [7.0]], distance="euclidean")
     engines = {"lucky": [[0, 2]], "unlucky": [[0, 1]], "one wrong": [[0, 4]], "none": [[4, 3]]}
-    found = hp.attribute(engines, codes, vectors)
+    result = hp.attribute(engines, codes, vectors)
     third = 1 / 6  # the expected share of the second nearest: 1/3 of 1/2
-    parts = {row.name: (row.recall, row.lost_to_index, row.lost_to_ties, row.exact) for row in found.rows}
+    parts = {row.name: (row.recall, row.lost_to_index, row.lost_to_ties, row.exact) for row in result.rows}
     assert parts["lucky"] == pytest.approx((1, 0, -2 * third, 1))
     assert parts["unlucky"] == pytest.approx((0.5, 0, third, 1))
     assert parts["one wrong"] == pytest.approx((0.5, third, 0, 0.5))
     assert parts["none"] == pytest.approx((0, 0.5, third, 0.5))  # repaired: items 0 and 3
-    assert all(row.lost_to_code == pytest.approx(1 / 3) for row in found.rows)
-    assert (found.rows[0].least_lost_to_ties, found.rows[0].most_lost_to_ties) == pytest.approx((-2 * third, third))
-    assert not found.faults
+    assert all(row.lost_to_code == pytest.approx(1 / 3) for row in result.rows)
+    assert (result.rows[0].least_lost_to_ties, result.rows[0].most_lost_to_ties) == pytest.approx((-2 * third, third))
+    assert not result.faults
 
 
 def test_blocks_of_queries_change_nothing(monkeypatch):
@@ -75,11 +75,11 @@ def test_blocks_of_queries_change_nothing(monkeypatch):
     ids = rng.integers(-1, 51, (20, K))
     expected = hp.attribute(ids, codes, vectors, distances=rng.random((20, K)), exact=True)
     monkeypatch.setattr(attribution, "_MOST_QUERIES", 3)
-    found = hp.attribute(ids, codes, vectors, distances=ids * 0.5, exact=True)
+    result = hp.attribute(ids, codes, vectors, distances=ids * 0.5, exact=True)
     for name in attribution._PER_QUERY:
-        np.testing.assert_array_equal(found.per_query["results"][name], expected.per_query["results"][name])
+        np.testing.assert_array_equal(result.per_query["results"][name], expected.per_query["results"][name])
     kinds = {fault.kind: (fault.n_queries, fault.query) for fault in expected.faults if "distances" not in fault.kind}
-    assert kinds == {fault.kind: (fault.n_queries, fault.query) for fault in found.faults if fault.kind in kinds}
+    assert kinds == {fault.kind: (fault.n_queries, fault.query) for fault in result.faults if fault.kind in kinds}
     assert set(kinds) == {
         "ids out of range",
         "duplicate items",
@@ -104,8 +104,8 @@ def exact():
 
     def searched(space):
         ids = np.argsort(spaces[space], axis=1, kind="stable")[:, :K]
-        given = {"codes": codes} if space == "hamming" else {"vectors": hp.Nearest(*vectors, distance=space)}
-        return ids, np.take_along_axis(spaces[space], ids, axis=1).astype(np.float64), given, spaces[space]
+        inputs = {"codes": codes} if space == "hamming" else {"vectors": hp.Nearest(*vectors, distance=space)}
+        return ids, np.take_along_axis(spaces[space], ids, axis=1).astype(np.float64), inputs, spaces[space]
 
     return searched
 
@@ -155,21 +155,21 @@ SEEDED = {
 @pytest.mark.parametrize("space", ["hamming", "euclidean", "cosine", "dot"])
 @pytest.mark.parametrize("fault", SEEDED)
 def test_every_seeded_fault_is_found_and_named(exact, space, fault):
-    ids, distances, given, every = exact(space)
-    assert not hp.attribute(ids, **given, distances=distances, exact=True).faults
+    ids, distances, inputs, every = exact(space)
+    assert not hp.attribute(ids, **inputs, distances=distances, exact=True).faults
     fault(ids, distances, every)
-    found = {each.kind: each for each in hp.attribute(ids, **given, distances=distances, exact=True).faults}
-    assert set(found) == SEEDED[fault]
-    assert {(each.query, each.n_queries) for each in found.values()} == {(7, 1)}
+    faults = {each.kind: each for each in hp.attribute(ids, **inputs, distances=distances, exact=True).faults}
+    assert set(faults) == SEEDED[fault]
+    assert {(each.query, each.n_queries) for each in faults.values()} == {(7, 1)}
     # Only an engine that claims to be exact must not leave out items.
-    assert set(found) - {LEFT_OUT} == {x.kind for x in hp.attribute(ids, **given, distances=distances).faults}
+    assert set(faults) - {LEFT_OUT} == {x.kind for x in hp.attribute(ids, **inputs, distances=distances).faults}
 
 
 def test_examples_name_items_and_distances(exact):
-    ids, distances, given, every = exact("hamming")
+    ids, distances, inputs, every = exact("hamming")
     farther(ids, distances, every)
     distances[3, 2] = 20
-    left_out, unsorted, wrong = hp.attribute(ids, **given, distances=distances, exact=True).faults
+    left_out, unsorted, wrong = hp.attribute(ids, **inputs, distances=distances, exact=True).faults
     missing = np.setdiff1d(np.arange(200), ids[7])
     missing = missing[every[7, missing].argmin()]
     assert (left_out.item, left_out.distance) == (missing, every[7, missing])
@@ -198,22 +198,22 @@ def test_examples_name_items_and_distances(exact):
 )
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_kinds_of_distances(exact, space, form, expected, dtype):
-    ids, distances, given, _ = exact(space)
-    found = hp.attribute(ids, **given, distances=form(distances).astype(dtype))
-    assert found.rows[0].distances == expected
-    assert not found.faults
-    said = "of no known kind, so they are not compared" in " ".join(str(found).split())
+    ids, distances, inputs, _ = exact(space)
+    result = hp.attribute(ids, **inputs, distances=form(distances).astype(dtype))
+    assert result.rows[0].distances == expected
+    assert not result.faults
+    said = "of no known kind, so they are not compared" in " ".join(str(result).split())
     assert said == (expected == "of no known kind")
 
 
 @pytest.mark.parametrize(("n_wrong", "kind"), [(14, "Hamming distances"), (15, "of no known kind")])
 def test_a_kind_that_half_of_the_queries_contradict_is_not_named(exact, n_wrong, kind):
     """One of the five distances of a query is enough to contradict."""
-    ids, distances, given, _ = exact("hamming")
+    ids, distances, inputs, _ = exact("hamming")
     distances[:n_wrong, -1] += 1
-    found = hp.attribute(ids, **given, distances=distances)
-    assert found.rows[0].distances == kind
-    faults = {fault.kind: fault.n_queries for fault in found.faults}
+    result = hp.attribute(ids, **inputs, distances=distances)
+    assert result.rows[0].distances == kind
+    faults = {fault.kind: fault.n_queries for fault in result.faults}
     assert faults == ({"impossible distances": n_wrong} if kind == "Hamming distances" else {})
 
 
@@ -226,15 +226,15 @@ def test_items_beyond_the_precision_of_float32_are_ties():
 
 
 def test_files(exact, tmp_path):
-    ids, distances, given, _ = exact("hamming")
+    ids, distances, inputs, _ = exact("hamming")
     np.save(tmp_path / "a.npy", ids)
     lines = [f"{query} Q0 {item} {rank} {-rank} x\n" for query in range(30) for rank, item in enumerate(ids[query])]
     (tmp_path / "c.run").write_text("".join(lines[::-1]))
-    expected = hp.attribute(ids, **given)
+    expected = hp.attribute(ids, **inputs)
     for name in ("a.npy", "c.run"):
-        found = hp.attribute(tmp_path / name, **given)
-        np.testing.assert_array_equal(found.per_query[name[0]]["exact"], expected.per_query["results"]["exact"])
-        assert not hp.attribute(tmp_path / name, **given, distances=distances, exact=True).faults
+        result = hp.attribute(tmp_path / name, **inputs)
+        np.testing.assert_array_equal(result.per_query[name[0]]["exact"], expected.per_query["results"]["exact"])
+        assert not hp.attribute(tmp_path / name, **inputs, distances=distances, exact=True).faults
     names = [f"query-{query}" for query in range(30)], [f"doc:{item}" for item in range(200)]
     run = [
         f"{names[0][query]} Q0 {names[1][item]} 1 {-rank} x\n"
@@ -242,63 +242,52 @@ def test_files(exact, tmp_path):
         for rank, item in enumerate(ids[query])
     ]
     (tmp_path / "d.run").write_text("".join(run))
-    found = hp.attribute(tmp_path / "d.run", **given, distances=distances, ids=names, exact=True)
-    np.testing.assert_array_equal(found.per_query["d"]["exact"], expected.per_query["results"]["exact"])
-    assert not found.faults
+    result = hp.attribute(tmp_path / "d.run", **inputs, distances=distances, ids=names, exact=True)
+    np.testing.assert_array_equal(result.per_query["d"]["exact"], expected.per_query["results"]["exact"])
+    assert not result.faults
     with pytest.raises(ProtocolError, match=r"d\.run: line 1: 'query-0' is not in the list of ids\.$"):
-        hp.attribute(tmp_path / "d.run", **given, ids=([str(query) for query in range(30)], names[1]))
+        hp.attribute(tmp_path / "d.run", **inputs, ids=([str(query) for query in range(30)], names[1]))
     labels = np.zeros(30, int), np.zeros(200, int)
-    hp.evaluate(*given["codes"], query_labels=labels[0], database_labels=labels[1]).to_trec(tmp_path, K)
-    found = hp.attribute(tmp_path / "run", **given, exact=True)
-    assert (found.faults, found.rows[0].recall, found.k) == ((), 1, K)
+    hp.evaluate(*inputs["codes"], query_labels=labels[0], database_labels=labels[1]).to_trec(tmp_path, K)
+    result = hp.attribute(tmp_path / "run", **inputs, exact=True)
+    assert (result.faults, result.rows[0].recall, result.k) == ((), 1, K)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        (
-            "x.run",
-            "0 Q0 doc-7 1 2.0 x\n",
-            "{path}: line 1: not `query Q0 item rank score tag` with row numbers (other ids",
-        ),
-        ("x.run", "30 Q0 7 1 2.0 x\n", "{path}: line 1: query 30 is outside the 30 queries, counted from 0."),
-        ("x.run", "0 Q0 7 1 nan x\n", "{path}: line 1: not `query Q0 item rank score tag` with row numbers"),
-    ],
-)
-def test_errors_of_files(exact, tmp_path, name, text, message):
-    path = tmp_path / name
-    path.write_text(text)
+CODES = np.zeros((30, 8), int), np.zeros((200, 8), int)
+IDS = np.zeros((30, 5), int)
+OF_RUN = "line 1: not `query Q0 item rank score tag` with row numbers"
+REFUSED = [
+    ("0 Q0 doc-7 1 2.0 x\n", {}, OF_RUN),
+    ("30 Q0 7 1 2.0 x\n", {}, "line 1: query 30 is outside the 30 queries, counted from 0."),
+    ("0 Q0 7 1 nan x\n", {}, OF_RUN),
+    (IDS, {"codes": None}, "codes and vectors are missing. Pass those that the engine searches."),
+    (None, {}, "results are missing."),
+    ({}, {}, "results are missing."),
+    (IDS[:9], {}, "results: 9 rows for 30 queries."),
+    (
+        IDS,
+        {"codes": None, "vectors": hp.Nearest(IDS + 1, IDS + 1, [2, 3])},
+        "neighbours must be an integer from 1 to 30, got",
+    ),
+    (IDS, {"k": 201}, "neighbours must be an integer from 1 to 200, got 201."),
+    (IDS, {"distances": IDS[:, 1:]}, "results: distances of shape (30, 4) for results of shape (30, 5)."),
+]
+
+
+@pytest.mark.parametrize(("results", "options", "message"), REFUSED)
+def test_refusals(tmp_path, results, options, message):
+    if isinstance(results, str):
+        (tmp_path / "x.run").write_text(results)
+        results, message = tmp_path / "x.run", f"{tmp_path / 'x.run'}: {message}"
     with pytest.raises(ProtocolError) as error:
-        hp.attribute(path, **exact("hamming")[2])
-    assert str(error.value).startswith(message.format(path=path))
-
-
-def test_errors(exact):
-    ids, distances, by_code, _ = exact("hamming")
-    for arguments, message in [
-        ((ids,), "codes and vectors are missing. Pass those that the engine searches."),
-        ((ids[:9], by_code["codes"]), "results: 9 rows for 30 queries."),
-        ((ids, None, hp.Nearest(ids, ids, k=[2, 3])), "neighbours must be an integer from 1 to 30, got [2, 3]."),
-    ]:
-        with pytest.raises(ProtocolError) as error:
-            hp.attribute(*arguments)
-        assert str(error.value).startswith(message)
-    for options, message in [
-        ({"k": 201} | by_code, "neighbours must be an integer from 1 to 200, got 201."),
-        (
-            {"distances": distances[:, 1:]} | by_code,
-            "results: distances of shape (30, 4) for results of shape (30, 5).",
-        ),
-    ]:
-        with pytest.raises(ProtocolError) as error:
-            hp.attribute(ids, **options)
-        assert str(error.value).startswith(message)
+        hp.attribute(results, **{"codes": CODES} | options)
+    assert str(error.value).startswith(message)
 
 
 def test_command(exact, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    ids, distances, given, every = exact("hamming")
-    for name, array in [("ids", ids), ("d", distances), ("q", given["codes"][0]), ("db", given["codes"][1])]:
+    ids, distances, inputs, every = exact("hamming")
+    for name, array in [("ids", ids), ("d", distances), ("q", inputs["codes"][0]), ("db", inputs["codes"][1])]:
         np.save(f"{name}.npy", array)
     command = ["attribute", "--query-codes", "q.npy", "--database-codes", "db.npy", "--results", "ids.npy"]
     assert main([*command, "--distances", "d.npy", "--exact", "--json", "out.json"]) == 0
@@ -313,7 +302,3 @@ def test_command(exact, tmp_path, monkeypatch, capsys):
     np.save("ids.npy", ids)
     assert main([*command, "--exact"]) == 1
     assert "ids: nearer items left out (1 query, first query 7: item" in capsys.readouterr().out
-    assert main([*command, "--distances", "d.npy", "d.npy"]) == 2
-    assert "--distances: 2 files for 1 file of --results." in capsys.readouterr().err
-    assert main([*command, "--distance", "cosine"]) == 2
-    assert "--distance needs --query-vectors and --database-vectors as well." in capsys.readouterr().err

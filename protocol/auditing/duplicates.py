@@ -1,7 +1,8 @@
-"""The finder of near-duplicates among images or vectors, and a contact sheet for judging the pairs by eye."""
+"""Find near-duplicates among images or vectors: candidates, proposed pairs, and a contact sheet for judging them."""
 
 import base64
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -9,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.checks import ProtocolError, counted, integer, need, number
-from protocol.duplicates.proposals import FURTHER, Pairs, Proposals, proposed
-from protocol.duplicates.small_images import SIZE, block_means, correlations, small_images
+from protocol.auditing.items import check_distinct
+from protocol.auditing.small_images import SIZE, block_means, correlations, small_images
+from protocol.checks import ProtocolError, counted, integer, need, number, printable
 from protocol.evaluation.progress import Progress, stage
-from protocol.inputs.arrays import map_array
-from protocol.inputs.conversion import as_numpy, is_file, items_from, matrix_from, named
+from protocol.inputs.arrays import as_numpy, is_file, items_from, map_array, matrix_from, named
 from protocol.inputs.validation import Sliceable, check_images
 from protocol.parallel import in_order, workers
 from protocol.provenance import storage
-from protocol.scores.tables import templates
+from protocol.scores.tables import templates, text, write_csv
 from protocol.splits import read_list
 from protocol.truth import check_rows, pair_distances
 
@@ -35,7 +35,14 @@ _ROWS = 1 << 13  # vectors that are converted at a time
 _SLACK = 1e-3  # error bound of the float32 cosines that preselect pairs
 _CONTENT = "content.h5"  # with the images of a dataset of the pipeline; the names of its items are in items.h5
 _LONGEST = 128  # pixels, of the longer side of an image on the sheet
+FURTHER = 4
+"""Maximum number of other matches for a query in a proposal."""
+GAP = 0.05
+"""Maximum difference between the score of the first match and those of the other matches."""
+_SHOWN = 10
 _T = TypeVar("_T")
+Columns = dict[str, NDArray[Any]]
+"""Pairs of items, as arrays by the name of their column."""
 
 
 class Items(NamedTuple):
@@ -44,6 +51,68 @@ class Items(NamedTuple):
     rows: Sliceable
     name: str
     ids: NDArray[np.str_] | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Proposals:
+    """Possible near-duplicates, the most similar first; each query is proposed once.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray, shape (n_pairs,)
+        The row numbers of the ``query`` and the ``database`` item of each pair, and its ``score``, 1 for identical
+        items. ``rank`` is 1 for the query with the most similar partner, 2 for the next one, and so on; ``choice`` is 1
+        for the best partner of a query, 2 and more for partners that are about as similar. If a set is compared with
+        itself, each pair is listed once, so the best partner of an item may be listed as the query instead. For images
+        also the ``cosine`` of the block means, the ``correlation`` of local contrast, and whether the score is that of
+        the pair with one image ``mirrored``.
+    query_ids : ndarray of str, or None
+        The names of all queries; None if they are named by row numbers.
+    database_ids : ndarray of str, or None
+        The names of all database items, likewise.
+    about : tuple of str
+        Sentences on the inputs and the method.
+    """
+
+    columns: Columns
+    query_ids: NDArray[np.str_] | None
+    database_ids: NDArray[np.str_] | None
+    about: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """Return the number of proposals, that is of queries, not of pairs."""
+        return int(self.columns["rank"].max(initial=0))
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return each pair as a dictionary: its ``query`` and ``database`` item, score, rank, choice and details."""
+        cells: dict[str, list[Any]] = {}
+        for name, values in self.columns.items():
+            ids = {"query": self.query_ids, "database": self.database_ids}.get(name)
+            if name in ("query", "database"):
+                cells[name] = list(map(str, (values if ids is None else ids[values]).tolist()))
+            else:
+                cells[name] = (np.round(values, 6) if values.dtype.kind == "f" else values.astype(int)).tolist()
+        return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the pairs as CSV with the keys of `records`; the file is created only when it is complete."""
+        write_csv(path, list(self.columns), [list(record.values()) for record in self.records()])
+
+    def to_text(self) -> str:
+        """Return the inputs, the method and the first proposals."""
+        n_pairs = counted(len(self.columns["rank"]), "pair")
+        lines = [
+            *self.about,
+            f"{counted(len(self), 'proposal')}, {n_pairs} including other matches for the same queries",
+        ]
+        further, rows = np.bincount(self.columns["rank"], minlength=len(self) + 1) - 1, []
+        for record in [record for record in self.records() if record["choice"] == 1][:_SHOWN]:
+            partner, rank = record["database"] + " (mirrored)" * record.get("mirrored", 0), record["rank"]
+            rows.append([str(rank), record["query"], partner, f"{record['score']:.4f}", str(further[rank])])
+        table = ["", text(("rank", "query", "database", "score", "further"), rows)] if rows else []
+        return printable("\n".join(lines + table), keep="\n")
+
+    __repr__ = to_text
 
 
 def find_duplicates(
@@ -121,8 +190,8 @@ def find_duplicates(
     right = left if database is None else items_of(database, "database", vectors=vectors, ids=database_ids)
     about = _sizes(left, right, (query_ids, database_ids), "vector" if vectors else "image")
     pairs, candidates = (_similar_vectors if vectors else _similar_images)(left, right, least, threads, progress)
-    ranked = proposed(pairs.where(pairs.score >= least), most, same=left is right)
-    return Proposals(*ranked, left.ids, right.ids, (about, *candidates))
+    columns = proposed(_taken(pairs, pairs["score"] >= least), most, same=left is right)
+    return Proposals(columns, left.ids, right.ids, (about, *candidates))
 
 
 def items_of(values: Any, role: str, *, vectors: bool = False, ids: Any = None, image_size: int = SIZE) -> Items:
@@ -133,25 +202,26 @@ def items_of(values: Any, role: str, *, vectors: bool = False, ids: Any = None, 
     ProtocolError
         If the input or the list of ids can't be read, the list has the wrong length or an id twice.
     """
-    path = Path(values) if is_file(values) else None
-    name, own = role if path is None else str(values), None
-    if vectors:
-        if path is not None and path.is_dir():
-            raise ProtocolError(f"{values}: a folder, not a file of vectors. For images, leave out --vectors.")
-        rows = matrix_from(values, role)
-    elif path is None:
-        rows = as_numpy(values, role)
+    rows, names = (matrix_from(values, role), None) if vectors else _images(values, role, image_size)
+    name = named(values, role)
+    return Items(rows, name, names if ids is None else _listed(ids, f"{role}_ids", name, len(rows)))
+
+
+def _images(values: Any, role: str, image_size: int) -> tuple[Sliceable, NDArray[np.str_] | None]:
+    """Return images and the names of their files or items; None for arrays."""
+    path, names = Path(values) if is_file(values) else None, None
+    if path is None:
+        images = as_numpy(values, role)
     elif path.is_dir():
         folder = _folder(path, image_size)
-        rows, own = folder.images, folder.ids
+        images, names = folder.images, folder.ids
     elif path.name == _CONTENT:
-        rows = map_array(f"{path}:images")
-        own = storage.decoded(storage.read(path.with_name("items.h5"), ["ids"])["ids"])
+        images = map_array(f"{path}:images")
+        names = storage.decoded(storage.read(path.with_name("items.h5"), ["ids"])["ids"])
     else:
-        rows = map_array(values)
-    if not vectors:
-        check_images(rows, name)
-    return Items(rows, name, own if ids is None else _listed(ids, f"{role}_ids", name, len(rows)))
+        images = map_array(values)
+    check_images(images, named(values, role))
+    return images, names
 
 
 def _folder(path: Path, image_size: int) -> Any:
@@ -160,10 +230,10 @@ def _folder(path: Path, image_size: int) -> Any:
 
 def image_files(path: str | Path) -> list[Path]:
     """Return the additional files that `items_of` reads for images: those in a folder, or of a dataset."""
-    given = Path(path)
-    if given.is_dir():
-        return [given / name for name in _folder(given, 1).ids.tolist()]
-    return [given.with_name("items.h5")] if given.name == _CONTENT else []
+    path = Path(path)
+    if path.is_dir():
+        return [path / name for name in _folder(path, 1).ids.tolist()]
+    return [path.with_name("items.h5")] if path.name == _CONTENT else []
 
 
 def _listed(ids: Any, role: str, of: str, n_items: int) -> NDArray[np.str_]:
@@ -173,10 +243,7 @@ def _listed(ids: Any, role: str, of: str, n_items: int) -> NDArray[np.str_]:
         raise ProtocolError(
             f"{named(ids, role)}: {counted(len(names), 'id')} for the {counted(n_items, 'item')} of {of}."
         )
-    distinct, counts = np.unique(names, return_counts=True)
-    if len(distinct) < len(names):
-        most = counts.argmax()
-        raise ProtocolError(f"{named(ids, role)}: the id {str(distinct[most])!r} occurs {counts[most]:,} times.")
+    check_distinct(names, named(ids, role))
     return names
 
 
@@ -202,7 +269,7 @@ def _sizes(left: Items, right: Items, ids: tuple[Any, Any], kind: str) -> str:
 
 def _similar_images(
     left: Items, right: Items, least: float, threads: int, progress: Progress
-) -> tuple[Pairs, tuple[str, ...]]:
+) -> tuple[Columns, tuple[str, ...]]:
     """Return the candidates for each query with their scores, and a sentence about them."""
     same = left is right
     n_channels = 3 if any(len(side.rows.shape) == 4 for side in (left, right)) else 1
@@ -210,11 +277,11 @@ def _similar_images(
     q = small_images(left.rows, n_channels=n_channels, done=add)
     d = q if same else small_images(right.rows, n_channels=n_channels, done=add)
     add, means = stage(progress, "candidates", 2 * len(q)), block_means(d)
-    found = [
+    matches = [
         best_matches(block_means(images), means, CANDIDATES, same=same, threads=threads, done=add)
         for images in (q, q[..., ::-1])
     ]
-    rows, cosines = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
+    rows, cosines = (np.concatenate(parts, axis=1) for parts in zip(*matches, strict=True))
     k, add = rows.shape[1] // 2, stage(progress, "verification", len(q))
     verified = in_blocks(
         lambda start: correlations(q[start : start + _VERIFIED], d, rows[start : start + _VERIFIED], k),
@@ -226,32 +293,29 @@ def _similar_images(
     queries, columns = (index.ravel() for index in np.indices(rows.shape))
     distance = np.maximum(1 - (cosine + correlation) / 2, 0)
     score = 1 - np.where(columns >= k, MIRROR * distance, distance)
-    details = {"cosine": cosine, "correlation": correlation, "mirrored": columns >= k}
-    sentence = (
-        f"candidates: the {k} most similar items of each query and of its mirror image; other pairs are not checked"
-    )
-    return Pairs(queries, rows.ravel(), score, details), (sentence,)
+    pairs = {"query": queries, "database": rows.ravel(), "score": score}
+    pairs |= {"cosine": cosine, "correlation": correlation, "mirrored": columns >= k}
+    sentence = f"candidates: the {k} most similar items of each query and of its mirror image; other pairs are not "
+    return pairs, (f"{sentence}checked",)
 
 
 def _similar_vectors(
     left: Items, right: Items, least: float, threads: int, progress: Progress
-) -> tuple[Pairs, tuple[str, ...]]:
+) -> tuple[Columns, tuple[str, ...]]:
     """Return the most similar partners of each query with their cosines in float64, and sentences about them."""
     X, Z, same = np.asarray(left.rows), np.asarray(right.rows), left is right
     if X.shape[1] != Z.shape[1]:
         raise ProtocolError(
             f"{left.name}: vectors of {X.shape[1]:,} dimensions, but those of {right.name} have {Z.shape[1]:,}."
         )
-    for side in {left.name: X, right.name: Z}.items():
-        check_rows(side[1], side[0], unit=True)
+    check_rows(X, left.name, unit=True)
+    check_rows(Z, right.name, unit=True)
     add, unit = stage(progress, "comparing vectors", len(X)), _unit(Z)
     rows, values = best_matches(unit if same else _unit(X), unit, FURTHER + 1, same=same, threads=threads, done=add)
     i, column = np.nonzero(values >= least - _SLACK)
     score = 1 - pair_distances(X, Z, i, rows[i, column], distance="cosine", threads=threads)
-    return Pairs(i, rows[i, column], score), (
-        "candidates: all pairs",
-        f"proposed: pairs with a cosine of at least {least:g}",
-    )
+    sentences = ("candidates: all pairs", f"proposed: pairs with a cosine of at least {least:g}")
+    return {"query": i, "database": rows[i, column], "score": score}, sentences
 
 
 def _unit(X: NDArray) -> NDArray[np.float32]:
@@ -360,14 +424,14 @@ def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: 
     The CSV file has the columns ``query,database,distance,judgement``, which `protocol.audit` accepts as known pairs.
     The distance is 1 minus the score.
     """
-    if not proposals.pairs.details:
+    if "correlation" not in proposals.columns:
         raise ProtocolError("contact sheet: vectors can't be shown, only images.")
-    template, pairs, cards = templates(Path(__file__).parent).get_template(PACKAGE_DATA), proposals.pairs, []
+    template, columns, cards = templates(Path(__file__).parent).get_template(PACKAGE_DATA), proposals.columns, []
     left = items_of(query, "query", image_size=_LONGEST).rows
     right = left if database is None else items_of(database, "database", image_size=_LONGEST).rows
-    for i, record in enumerate(proposals.records()):
+    for record, i, j in zip(proposals.records(), columns["query"], columns["database"], strict=True):
         label = str(record["rank"]) if record["choice"] == 1 else f"{record['rank']}.{record['choice']}"
-        pictures = {"left": _picture(left, int(pairs.query[i])), "right": _picture(right, int(pairs.database[i]))}
+        pictures = {"left": _picture(left, int(i)), "right": _picture(right, int(j))}
         cards.append(record | pictures | {"distance": f"{1 - record['score']:.6f}", "label": label})
     page = template.render(about=proposals.about, cards=cards, judgements=JUDGEMENTS, n_proposals=len(proposals))
     with storage.replacing(path) as temporary:
@@ -385,3 +449,74 @@ def _picture(images: Any, row: int) -> str:
     shown = np.ascontiguousarray(image[..., ::-1]) if image.ndim == 3 else image  # OpenCV uses BGR
     encoded = cv2.imencode(".png", shown)[1]
     return f"data:image/png;base64,{base64.b64encode(encoded.tobytes()).decode()}"
+
+
+# Proposals
+
+
+def proposed(pairs: Columns, most: int, *, same: bool) -> Columns:
+    """Return the pairs of the queries with the most similar partners, in order, with their ranks and choices.
+
+    Parameters
+    ----------
+    pairs : mapping of str to ndarray, shape (n,)
+        The ``query`` and the ``database`` item of each pair by row number, its ``score``, and details, in any order. A
+        pair may occur more than once; its largest score counts.
+    most : int
+        The number of queries.
+    same : bool
+        Whether queries and database are the same items; the order of a pair is then ignored.
+
+    Notes
+    -----
+    A query has up to `FURTHER` more partners whose scores are at most `GAP` below that of the first. If both sides are
+    the same items, a pair is kept if one of its items is among these partners of the other. So every item with a
+    partner is in a pair, and the pairs do not depend on the order of the items. The query is the item with the lower
+    row number, provided that the other one is among its partners. Ties are ordered by row number.
+    """
+    if same:
+        low, high = np.sort([pairs["query"], pairs["database"]], axis=0)
+        pairs = {**pairs, "query": low, "database": high}
+    pairs = _taken(pairs, np.lexsort((-pairs["score"], pairs["database"], pairs["query"])))
+    is_first = (np.diff(pairs["query"], prepend=-1) != 0) | (np.diff(pairs["database"], prepend=-1) != 0)
+    pairs = _taken(pairs, is_first)
+    query, database, score = pairs["query"], pairs["database"], pairs["score"]
+    if same:
+        both = _among_best(np.append(query, database), np.append(database, query), np.tile(score, 2))
+        of_low, of_high = both.reshape(2, -1)
+        pairs |= {"query": np.where(of_low, query, database), "database": np.where(of_low, database, query)}
+        pairs = _taken(pairs, of_low | of_high)
+    else:
+        pairs = _taken(pairs, _among_best(query, database, score))
+    pairs = _taken(pairs, np.lexsort((pairs["database"], -pairs["score"], pairs["query"])))
+    query, database, score = pairs["query"], pairs["database"], pairs["score"]
+    starts, sizes = _groups(query)
+    rank = np.empty(len(starts), dtype=np.int64)
+    rank[np.lexsort((query[starts], -score[starts]))] = np.arange(1, len(starts) + 1)
+    choice = np.arange(len(query)) - np.repeat(starts, sizes) + 1
+    first = {"query": query, "database": database, "score": score, "rank": np.repeat(rank, sizes), "choice": choice}
+    pairs = {**first, **pairs}
+    pairs = _taken(pairs, pairs["rank"] <= most)
+    return _taken(pairs, np.lexsort((pairs["choice"], pairs["rank"])))
+
+
+def _taken(pairs: Columns, selected: NDArray) -> Columns:
+    """Return the pairs at the selected positions, or where a mask is true."""
+    return {name: values[selected] for name, values in pairs.items()}
+
+
+def _among_best(items: NDArray[np.int64], partners: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return a mask of the best partner of each item and of the next `FURTHER` that score at most `GAP` below it."""
+    order = np.lexsort((partners, -score, items))
+    starts, sizes = _groups(items[order])
+    position = np.arange(len(order)) - np.repeat(starts, sizes)
+    near = score[order] >= np.repeat(score[order][starts], sizes) - GAP
+    is_best = np.empty(len(order), dtype=np.bool_)
+    is_best[order] = near & (position <= FURTHER)
+    return is_best
+
+
+def _groups(ascending: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the start and the size of each group of equal numbers."""
+    starts = np.flatnonzero(np.diff(ascending, prepend=-1))
+    return starts, np.diff(np.append(starts, len(ascending)))

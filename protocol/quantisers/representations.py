@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,8 @@ from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.ground_truth import check_dimension
 from protocol.evaluation.progress import Progress, stage
 from protocol.hashers.training_set import MAGNITUDES, check_magnitude
-from protocol.inputs.conversion import matrix_from, named
-from protocol.quantisers import Quantiser
+from protocol.inputs.arrays import matrix_from, named
+from protocol.quantisers._quantiser import Quantiser
 from protocol.truth import Distance, balanced, check_rows
 
 if TYPE_CHECKING:
@@ -97,14 +97,16 @@ class Hashing:
             check_rows(rows, f"{name}:")
         return model
 
-    def fit(self, database: NDArray) -> tuple["Hasher", "HashedBy"]:
-        """Return the fitted hasher, and a record of its options and training vectors.
+    def codes(self, query: NDArray, database: NDArray, progress: Progress) -> tuple[CodePair, "HashedBy"]:
+        """Fit the hasher, and return the codes with a record of its options and training vectors.
 
         Raises
         ------
         ProtocolError
             If the training vectors are unusable, or the hasher can't be fitted.
         """
+        from protocol.hashers import packed_codes
+
         model = self.check(database.shape[1])
         rows, fitted_on = training_rows(self.train, database, self.seed)
         try:
@@ -113,19 +115,10 @@ class Hashing:
             raise ProtocolError(f"hasher {self.hasher}: {error}") from error
         n_available = len(database) if self.train is None else len(rows)
         hashed = HashedBy(self.hasher, model.n_bits, dict(self.options), self.seed, fitted_on, len(rows), n_available)
-        return model, hashed
-
-
-def encoded(model: "Hasher", query: NDArray, database: NDArray, progress: Progress = None) -> CodePair:
-    """Return the codes of a fitted hasher."""
-    from protocol.hashers import packed_codes
-
-    done = stage(progress, "encoding", len(query) + len(database))
-    return CodePair(
-        packed_codes({0: model}, blocks(query, done))[0],
-        packed_codes({0: model}, blocks(database, done), of_database=True)[0],
-        model.n_bits,
-    )
+        done = stage(progress, "encoding", len(query) + len(database))
+        of_query = packed_codes({0: model}, blocks(query, done))[0]
+        of_database = packed_codes({0: model}, blocks(database, done), of_database=True)[0]
+        return CodePair(of_query, of_database, model.n_bits), hashed
 
 
 def training_rows(train: Any, database: NDArray, seed: int) -> tuple[NDArray, str]:
@@ -295,6 +288,12 @@ class Representation(NamedTuple):
     """What ranks the items, in words."""
     codes: CodePair | None = None
 
+    @classmethod
+    def of_codes(cls, name: str, pair: CodePair) -> Self:
+        """Return the representation by codes."""
+        ranked_by = "the Hamming distance" if pair.ranking == "hamming" else "the inner product of outputs and codes"
+        return cls(name, pair.database.shape[1], *pair[:2], "dot", ranked_by, pair)
+
     def counts(self, relevances: Mapping[int, Relevance], threads: int, progress: Progress) -> dict[int, HammingCounts]:
         """Return the counts of the ranking for each relevance."""
         n = len(self.query) * (len(self.items) if self.codes is None else 1)
@@ -325,9 +324,7 @@ def represent(
     """
     plugin = quantisers.plugin(name)
     if isinstance(plugin, Hashing):
-        pair = encoded(plugin.fit(database)[0], query, database, progress)
-        sides, n_bytes = (pair.query, pair.database), pair.database.shape[1]
-        return Representation(name, n_bytes, *sides, "dot", ranking_of(pair), pair)
+        return Representation.of_codes(name, plugin.codes(query, database, progress)[0])
     rows = training_rows(quantisers.train, database, quantisers.seed)[0]
     check_dimension(rows, database.shape[1], "training vectors")
     check_rows(rows, "training vectors:")
@@ -348,11 +345,6 @@ def represent(
         "dot" if ranking == "cosine" else ranking,
         plugin.ranked_by(distance),
     )
-
-
-def ranking_of(pair: CodePair) -> str:
-    """Return in words what ranks the items of codes."""
-    return "the Hamming distance" if pair.ranking == "hamming" else "the inner product of outputs and codes"
 
 
 def _scaled(vectors: NDArray, distance: Distance, *, smallest: float = 0) -> NDArray[np.float32]:

@@ -16,8 +16,7 @@ from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.ground_truth import Nearest, check_sizes
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
-from protocol.inputs.arrays import as_integers
-from protocol.inputs.conversion import is_file, named
+from protocol.inputs.arrays import as_integers, named
 from protocol.inputs.judgments import read_ids, read_results
 from protocol.metrics import ORDERS, mean, neighbours_found
 from protocol.scores.tables import Table
@@ -36,6 +35,8 @@ _ROUNDINGS = 4
 _LESS_THAN_HALF_A_BIT = 0.49
 _LOST = {"lost_to_code": "lost to the code", "lost_to_index": "lost to the index", "lost_to_ties": "lost to ties"}
 _PER_QUERY = ("recall", *_LOST, "exact", "least_lost_to_ties", "most_lost_to_ties")
+_OUTSIDE, _TWICE, _FEWER = "ids out of range", "duplicate items", "fewer than K items"
+_LEFT_OUT, _UNSORTED, _IMPOSSIBLE = "nearer items left out", "distances not sorted", "impossible distances"
 _BY = {"cosine": "cosine of the vectors", "euclidean": "Euclidean distance", "dot": "inner product of the vectors"}
 
 Values = NDArray[np.float64]
@@ -143,10 +144,13 @@ class Attribution(Printed):
     def parts(self) -> list[str | Table]:
         """Return the inputs, the table of the recall that is lost, and the faults."""
         lines = [f"{self.n_queries:,} queries, {self.n_database:,} database items; {self.neighbours}"]
-        for kind in dict.fromkeys(row.distances for row in self.rows if row.distances):
-            of_kind = ", ".join(row.name for row in self.rows if row.distances == kind)
-            unchecked = ", so they are not compared with those of the items" if kind == _UNKNOWN else ""
-            lines.append(f"distances of {of_kind}: {kind}{unchecked}")
+        for form in dict.fromkeys(row.distances for row in self.rows if row.distances):
+            engines = ", ".join(row.name for row in self.rows if row.distances == form)
+            unchecked = ", so they are not compared with those of the items" if form == _UNKNOWN else ""
+            lines.append(f"distances of {engines}: {form}{unchecked}")
+        return ["\n".join(lines), self._table(), "\n".join(map(str, self.faults)) or "no faults"]
+
+    def _table(self) -> Table:
         first, title = self.rows[0], "means over the queries; recall and lost recall add up to 1"
         names = [name for name in _LOST if getattr(first, name) is not None]
         if first.lost_to_ties is not None:
@@ -155,8 +159,7 @@ class Attribution(Printed):
         columns = ("recall", *names, "exact")
         cells = [[row.name, *(f"{getattr(row, name) + 0.0:.4f}" for name in columns)] for row in self.rows]
         header = ["results", f"recall@{self.k}", *(_LOST[name] for name in names), f"exact by {self.searched}"]
-        table = Table("attribution", f"{title}:", header, cells)
-        return ["\n".join(lines), table, "\n".join(map(str, self.faults)) or "no faults"]
+        return Table("attribution", f"{title}:", header, cells)
 
     def content(self) -> dict[str, Any]:
         """Return all fields but the values per query."""
@@ -320,13 +323,13 @@ class _ByCode(NamedTuple):
 
 
 @dataclass
-class _Results:
+class _Engine:
     """One set of results; for each block of queries, the values of `_PER_QUERY`, and the items' keys."""
 
     name: str
     ids: NDArray
-    distances: NDArray | None = None
-    source: str = "results"
+    distances: NDArray | None
+    source: str
     values: list[Values] = field(default_factory=list)
     keys: list[Values] = field(default_factory=list)
 
@@ -415,45 +418,28 @@ def attribute(
     >>> row.rows[0].recall, row.rows[0].lost_to_index, row.faults[0].example
     (0.5, 0.5, 'item 1 at distance 1 was left out, but item 2 at distance 2 was returned')
     """
-    by_vector = None if vectors is None else _ByVector.of(vectors)
-    space = by_vector if codes is None else _ByCode.of(codes, by_vector)
-    if space is None:
-        raise ProtocolError("codes and vectors are missing. Pass those that the engine searches.")
+    space = _searched(codes, vectors)
     n_queries, n_database = len(space.query), len(space.database)
-    sides = zip(ids or (), ("query", "database"), (n_queries, n_database), strict=False)
-    engines = _read(results, distances, n_queries, [read_ids(*side) for side in sides])
-    if not engines:
-        raise ProtocolError("results are missing.")
-    given = k if k is not None or vectors is None else vectors.k
-    most = max(engine.ids.shape[1] for engine in engines)
-    k = integer(most if given is None else given, "neighbours", maximum=n_database)
-    for engine in engines:
-        engine.ids = _padded(as_integers(engine.ids[:, :k], engine.source), k)
+    engines = _read(results, distances, ids, (n_queries, n_database))
+    k = _cut(engines, vectors.k if k is None and vectors is not None else k, n_database)
     done = stage(progress, "attributing", n_queries) or (lambda _: None)
     size = max(1, min(_MOST_QUERIES, _NUMBERS // (k * space.query.shape[1])))
     for start in range(0, n_queries, size):
         block = slice(start, min(start + size, n_queries))
         ideal = space.exact(block, k, threads)
         for engine in engines:
-            is_item, is_repeated = _items(engine.ids[block], n_database)
-            keys = space.keys(block, np.where(is_item, engine.ids[block], 0))
-            engine.keys.append(np.where(is_item, keys, np.nan))
-            engine.values.append(_measured(engine, block, is_item & ~is_repeated, space, ideal))
+            _measure(engine, block, space, ideal)
         done(block.stop - start)
-    rows, faults = [], list[Fault]()
-    has_both = isinstance(space, _ByCode) and space.vectors is not None
+    rows, faults, has_both = [], list[Fault](), None not in (codes, vectors)
     for engine in engines:
-        means: dict[str, Any] = {name: mean(values) for name, values in engine.per_query.items()}
-        if not has_both:
-            means |= dict.fromkeys(("lost_to_code", "lost_to_ties", "least_lost_to_ties", "most_lost_to_ties"))
         form, of_engine = _faults(engine, space, exact)
-        rows.append(LostRecall(engine.name, **means, distances=form))
+        rows.append(_row(engine, has_both, form))
         faults += of_engine
     return Attribution(
         rows=tuple(rows),
         faults=tuple(faults),
         per_query={engine.name: engine.per_query for engine in engines},
-        searched="code" if codes is not None else "vector",
+        searched="vector" if codes is None else "code",
         neighbours=f"the {k:,} nearest by {_BY[vectors.distance] if vectors else 'code'}",
         k=k,
         n_queries=n_queries,
@@ -461,23 +447,56 @@ def attribute(
     )
 
 
-def _read(results: Any, distances: Any, n_queries: int, ids: Sequence[Mapping[str, int]]) -> list[_Results]:
+def _searched(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> _ByCode | _ByVector:
+    """Return the search of the codes, or else of the vectors."""
+    by_vector = None if vectors is None else _ByVector.of(vectors)
+    if codes is not None:
+        return _ByCode.of(codes, by_vector)
+    if by_vector is None:
+        raise ProtocolError("codes and vectors are missing. Pass those that the engine searches.")
+    return by_vector
+
+
+def _row(engine: _Engine, has_both: bool, form: str | None) -> LostRecall:
+    """Return the means of an engine; without both codes and vectors, only its index can lose recall."""
+    means: dict[str, Any] = {name: mean(values) for name, values in engine.per_query.items()}
+    if not has_both:
+        means |= dict.fromkeys(("lost_to_code", "lost_to_ties", "least_lost_to_ties", "most_lost_to_ties"))
+    return LostRecall(engine.name, **means, distances=form)
+
+
+def _read(results: Any, distances: Any, ids: tuple[Any, Any] | None, sizes: tuple[int, int]) -> list[_Engine]:
     """Return the results by name, with their distances."""
-    if results is None:
-        return []
     if not isinstance(results, Mapping):
-        name = Path(results).stem if is_file(results) else "results"
-        results, distances = {name: results}, None if distances is None else {name: distances}
-    if not isinstance(distances, Mapping | None) or (distances and not distances.keys() <= results.keys()):
+        name = Path(named(results, "results")).stem
+        results, distances = {} if results is None else {name: results}, {name: distances}
+    if not results:
+        raise ProtocolError("results are missing.")
+    distances = {} if distances is None else distances
+    if not isinstance(distances, Mapping) or not distances.keys() <= results.keys():
         raise ProtocolError(f"distances must be a mapping with the names of results: {', '.join(map(str, results))}.")
-    engines = []
-    for name, values in results.items():
-        found, own = read_results(values, n_queries, ids=ids), (distances or {}).get(name)
-        own = None if own is None else read_results(own, n_queries, "distances")
-        if own is not None and own.shape != found.shape:
-            raise ProtocolError(f"{name}: distances of shape {own.shape} for results of shape {found.shape}.")
-        engines.append(_Results(name, found, own, named(values, "results")))
-    return engines
+    rows_of = [read_ids(*side) for side in zip(ids or (), ("query", "database"), sizes, strict=False)]
+    return [_engine(name, values, distances.get(name), sizes[0], rows_of) for name, values in results.items()]
+
+
+def _engine(name: str, results: Any, distances: Any, n_queries: int, ids: Sequence[Mapping[str, int]]) -> _Engine:
+    """Return one set of results with its distances, if there are any."""
+    engine = _Engine(name, read_results(results, n_queries, ids=ids), None, named(results, "results"))
+    if distances is not None:
+        engine.distances = read_results(distances, n_queries, "distances")
+        shapes = engine.distances.shape, engine.ids.shape
+        if shapes[0] != shapes[1]:
+            raise ProtocolError(f"{name}: distances of shape {shapes[0]} for results of shape {shapes[1]}.")
+    return engine
+
+
+def _cut(engines: Sequence[_Engine], k: Any, n_database: int) -> int:
+    """Bring all results to K columns, and return K; without one, the largest number of columns."""
+    widest = max(engine.ids.shape[1] for engine in engines)
+    k = integer(widest if k is None else k, "neighbours", maximum=n_database)
+    for engine in engines:
+        engine.ids = _padded(as_integers(engine.ids[:, :k], engine.source), k)
+    return k
 
 
 def _padded(array: NDArray, k: int) -> NDArray:
@@ -494,19 +513,21 @@ def _items(ids: NDArray[np.int64], n_database: int) -> tuple[NDArray[np.bool_], 
     return is_item, repeated & is_item
 
 
-def _measured(
-    engine: _Results, block: slice, once: NDArray[np.bool_], space: _ByCode | _ByVector, ideal: _Exact
-) -> Values:
-    """Return the values of `_PER_QUERY` for a block of queries; `once` are the places of different items."""
-    ids, keys, k = engine.ids[block], engine.keys[-1], once.shape[1]
-    tolerance = space.tolerance(block, ideal.kth)
+def _measure(engine: _Engine, block: slice, space: _ByCode | _ByVector, ideal: _Exact) -> None:
+    """Add the values of `_PER_QUERY` and the keys of the items for a block of queries."""
+    ids = engine.ids[block]
+    is_item, is_repeated = _items(ids, len(space.database))
+    keys = np.where(is_item, space.keys(block, np.where(is_item, ids, 0)), np.nan)
+    engine.keys.append(keys)
+    once, k, tolerance = is_item & ~is_repeated, ids.shape[1], space.tolerance(block, ideal.kth)
     is_nearer = once & (keys < ideal.kth - tolerance)
     is_tied = once & ~is_nearer & (keys <= ideal.kth + tolerance)
     tied, free = is_tied.sum(axis=1), k - ideal.nearer
     exact = (is_nearer.sum(axis=1) + np.minimum(tied, free)) / k
     if ideal.counts is None or ideal.truth is None:
         nothing = 0 * exact
-        return np.stack([exact, nothing, 1 - exact, nothing, exact, nothing, nothing])
+        engine.values.append(np.stack([exact, nothing, 1 - exact, nothing, exact, nothing, nothing]))
+        return
     rows, kth, n_database = np.arange(len(keys)), ideal.kth[:, 0].astype(np.int64), len(space.database)
     true_pairs = np.repeat(rows, np.diff(ideal.truth.indptr)) * n_database + ideal.truth.indices
     is_true = once & np.isin(rows[:, None] * n_database + ids, true_pairs)
@@ -518,58 +539,65 @@ def _measured(
     by_code, best, worst = (neighbours_found(ideal.counts, nearest=k, retrieved=k, ties=order) for order in ORDERS)
     recall = is_true.sum(axis=1) / k
     parts = [1 - by_code, repaired - recall, by_code - repaired]
-    return np.stack([recall, *parts, exact, by_code - best, by_code - worst])
+    engine.values.append(np.stack([recall, *parts, exact, by_code - best, by_code - worst]))
 
 
-def _faults(engine: _Results, space: _ByCode | _ByVector, is_exact: bool) -> tuple[str | None, list[Fault]]:
+def _faults(engine: _Engine, space: _ByCode | _ByVector, claims_exact: bool) -> tuple[str | None, list[Fault]]:
     """Return what the distances of an engine are, and its faults, one of each kind."""
-    faults, (ids, keys), n_database = list[Fault](), (engine.ids, np.vstack(engine.keys)), len(space.database)
-    is_item, is_repeated = _items(ids, n_database)
+    keys, form = np.vstack(engine.keys), None
+    is_item, is_repeated = _items(engine.ids, len(space.database))
+    is_none = engine.ids == -1
+    wrong = {_OUTSIDE: ~is_item & ~is_none, _TWICE: is_repeated, _FEWER: is_none}
+    if claims_exact:
+        wrong[_LEFT_OUT] = engine.per_query["exact"][:, None] < 1
+    if engine.distances is not None:
+        form, of_distances = _wrong_distances(engine.distances, is_item, keys, space)
+        wrong |= of_distances
+    return form, [_fault(engine, kind, mask, keys, space) for kind, mask in wrong.items() if mask.any()]
 
-    def note(kind: str, wrong: NDArray[np.bool_], text: str, values: Values | None = None) -> None:
-        rows = np.flatnonzero(wrong.any(axis=1))
-        if not rows.size:
-            return
-        row, place = int(rows[0]), int(wrong[rows[0]].argmax())
-        item, distance = int(ids[row, place]), float(space.distance(keys[row, place])) if is_item[row, place] else None
-        words = {"item": item, "n": (ids[row] >= 0).sum(), "k": ids.shape[1], "n_database": n_database}
-        if kind == "nearer items left out":
-            item, distance, text = _left_out(row, ids[row], keys[row], space)
-        elif values is not None:
-            words, distance = words | {"value": values[row, place], "distance": distance}, float(values[row, place])
-        faults.append(Fault(engine.name, kind, rows.size, row, item, distance, text.format(**words)))
 
-    note("ids out of range", ~is_item & (ids != -1), "item {item} of {n_database:,}, counted from 0")
-    note("duplicate items", is_repeated, "item {item} twice")
-    note("fewer than K items", ids == -1, "{n} of {k}")
-    if is_exact:
-        note("nearer items left out", engine.per_query["exact"][:, None] < 1, "")
-    if engine.distances is None:
-        return None, faults
-    kind = engine.distances.dtype
+def _wrong_distances(
+    distances: NDArray, is_item: NDArray[np.bool_], keys: Values, space: _ByCode | _ByVector
+) -> tuple[str, dict[str, NDArray[np.bool_]]]:
+    """Return what distances are, and where those of a known form are not sorted or not those of the items."""
+    kind, k = distances.dtype, keys.shape[1]
     precision = max(_PRECISION, float(np.finfo(kind).eps) if kind.kind == "f" else 0.0)
     tolerance = space.tolerance(slice(None), keys, precision)
-    values = _padded(engine.distances[:, : ids.shape[1]].astype(np.float64), ids.shape[1])
-    form, as_keys = _form(space, values, keys, tolerance)
-    if as_keys is not None:
-        text = "item {item} was returned with distance {value:.6g}, but is at distance {distance:.6g}"
-        backwards = np.zeros(keys.shape, dtype=bool)
-        backwards[:, 1:] = (as_keys[:, 1:] < as_keys[:, :-1]) & is_item[:, 1:] & is_item[:, :-1]
-        note("distances not sorted", backwards, text, values)
-        note("impossible distances", is_item & ~(np.abs(as_keys - keys) <= tolerance), text, values)
-    return form, faults
+    form, as_keys = _form(space, _padded(distances[:, :k].astype(np.float64), k), keys, tolerance)
+    if as_keys is None:
+        return form, {}
+    backwards = np.zeros(keys.shape, dtype=bool)
+    backwards[:, 1:] = (as_keys[:, 1:] < as_keys[:, :-1]) & is_item[:, 1:] & is_item[:, :-1]
+    return form, {_UNSORTED: backwards, _IMPOSSIBLE: is_item & ~(np.abs(as_keys - keys) <= tolerance)}
+
+
+def _fault(engine: _Engine, kind: str, wrong: NDArray[np.bool_], keys: Values, space: _ByCode | _ByVector) -> Fault:
+    """Return a fault with its first query as an example; `wrong` are the items at fault, (n_queries, K) or 1 column."""
+    queries = np.flatnonzero(wrong.any(axis=1))
+    query, column = int(queries[0]), int(wrong[queries[0]].argmax())
+    ids, key = engine.ids[query], keys[query, column]
+    item, distance = int(ids[column]), None if np.isnan(key) else float(space.distance(key))
+    if kind == _LEFT_OUT:
+        item, distance, example = _left_out(query, ids, keys[query], space)
+    elif kind in (_UNSORTED, _IMPOSSIBLE) and engine.distances is not None:
+        returned = float(engine.distances[query, column])
+        example = f"item {item} was returned with distance {returned:.6g}, but is at distance {distance:.6g}"
+        distance = returned
+    else:
+        outside, fewer = f"item {item} of {len(space.database):,}, counted from 0", f"{(ids >= 0).sum()} of {len(ids)}"
+        example = {_OUTSIDE: outside, _TWICE: f"item {item} twice", _FEWER: fewer}[kind]
+    return Fault(engine.name, kind, queries.size, query, item, distance, example)
 
 
 def _left_out(row: int, ids: NDArray, keys: Values, space: _ByCode | _ByVector) -> tuple[int, float, str]:
     """Return the nearest item that a query lacks, its distance, and a comparison with the farthest of its items."""
-    items = np.arange(len(space.database))
-    every = space.keys(slice(row, row + 1), items[None])[0]
-    every[np.isin(items, ids)] = np.inf
+    every = space.keys(slice(row, row + 1), np.arange(len(space.database))[None])[0]
+    every[ids[np.isfinite(keys)]] = np.inf
     item = int(every.argmin())
     text = f"item {item} at distance {space.distance(every[item]):.6g} was left out"
     if np.isfinite(keys).any():
-        place = np.nanargmax(keys)
-        text += f", but item {ids[place]} at distance {space.distance(keys[place]):.6g} was returned"
+        farthest = np.nanargmax(keys)
+        text += f", but item {ids[farthest]} at distance {space.distance(keys[farthest]):.6g} was returned"
     return item, float(space.distance(every[item])), text
 
 

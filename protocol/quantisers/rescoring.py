@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,8 @@ from protocol.checks import ProtocolError, integer, positive_number
 from protocol.counting import HammingCounts
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.printed import with_range
-from protocol.evaluation.representations import Representation
 from protocol.metrics import mean, neighbours_found
+from protocol.quantisers.representations import Representation
 from protocol.scores.tables import Table
 from protocol.truth import pair_distances
 from protocol.truth.relevance import Relevance
@@ -172,32 +172,44 @@ def by_quantiser(
     """
     n_queries, n_items = pair.sizes
     tops = {(k, c): min(c * k, n_items) for k in relevances for c in options.factors(k, n_items)}
-    shares, items = np.empty((len(tops), 3, n_queries)), codes.words(pair.database)
+    shares, words = np.empty((len(tops), 3, n_queries)), codes.words(pair.database)
     for query, code in enumerate(codes.words(pair.query)):
-        apart = np.bitwise_count(items ^ code).sum(axis=1, dtype=np.int64)
-        within = np.cumsum(np.bincount(apart))
-        candidates = np.flatnonzero(apart <= np.searchsorted(within, max(tops.values())))
-        vector, first = quantised.query[query : query + 1], np.zeros(candidates.size, dtype=np.int64)
-        again = pair_distances(vector, quantised.items, first, candidates, distance=quantised.distance)
-        order = np.lexsort((np.random.default_rng([seed, query]).random(candidates.size), again))
-        candidates, again = candidates[order], again[order]
+        apart = np.bitwise_count(words ^ code).sum(axis=1, dtype=np.int64)
+        candidates, again = _reranked(quantised, query, apart, max(tops.values()), seed)
         relevant = {k: np.isin(candidates, relevance.row(query)[0]) for k, relevance in relevances.items()}
         for at, ((k, _), top) in enumerate(tops.items()):
-            values = _returned(apart[candidates], again, relevant[k], top, k)
-            shares[at, :, query] = np.array(values) / k
+            shares[at, :, query] = np.array(_returned(apart[candidates], again, relevant[k], top, k)) / k
         if progress is not None:
             progress(1)
     rows = tuple(
         RescoringRow(k, c, top, *map(mean, of_row)) for ((k, c), top), of_row in zip(tops.items(), shares, strict=True)
     )
-    smallest = {}
-    for k in relevances:
-        reached = (
-            [row.factor for row in rows if row.neighbours == k and getattr(row, ties) >= options.target]
-            for ties in Smallest._fields
-        )
-        smallest[k] = Smallest(*(min(factors, default=None) for factors in reached))
-    return RescoringCurve(quantised.name, options.target, rows, smallest)
+    return RescoringCurve(
+        quantised.name, options.target, rows, {k: _smallest_tried(rows, k, options.target) for k in relevances}
+    )
+
+
+def _reranked(
+    quantised: Representation, query: int, apart: NDArray[np.int64], top: int, seed: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the items at the distances of the `top` nearest codes, in their order by a quantiser, and its distances.
+
+    `apart` are the distances of all codes from that of a query. Items at equal quantised distance are shuffled.
+    """
+    candidates = np.flatnonzero(apart <= np.searchsorted(np.cumsum(np.bincount(apart)), top))
+    vector, first = quantised.query[query : query + 1], np.zeros(candidates.size, dtype=np.int64)
+    again = pair_distances(vector, quantised.items, first, candidates, distance=quantised.distance)
+    order = np.lexsort((np.random.default_rng([seed, query]).random(candidates.size), again))
+    return candidates[order], again[order]
+
+
+def _smallest_tried(rows: Sequence[RescoringRow], k: int, target: float) -> Smallest:
+    """Return the smallest factors of the rows of a K that reach the target."""
+    reached = (
+        [row.factor for row in rows if row.neighbours == k and getattr(row, ties) >= target]
+        for ties in Smallest._fields
+    )
+    return Smallest(*(min(factors, default=None) for factors in reached))
 
 
 def _returned(
@@ -293,23 +305,14 @@ class EqualBytes:
     answer: str
     represented: tuple[Represented, ...]
 
-    def points(self) -> list[dict[str, Any]]:
-        """Return the points of the figure."""
-        return [
-            {"panel": f"K = {k:,}", "name": one.name, "bytes": one.n_bytes, "share": own.expected}
-            | {"low": own.low, "high": own.high}
-            for one in self.represented
-            for k, own in one.shares.items()
-        ]
-
     def table(self, k: int) -> Table:
         """Return the table of shares for one K."""
         target, cells = self.represented[0].rescoring.target, []
         for one in self.represented:
-            own, smallest = one.shares[k], one.rescoring.smallest_factor[k].expected
-            expected, ties = with_range(own.expected, own.worst, own.best)
-            expected += "" if math.isnan(own.low) else f" ± {own.high - own.expected:.4f}"
-            cells.append([one.name, f"{one.n_bytes:,}", expected, ties, f"{own.first:.4f}", f"{smallest:,}"])
+            share, smallest = one.shares[k], one.rescoring.smallest_factor[k].expected
+            expected, ties = with_range(share.expected, share.worst, share.best)
+            expected += "" if math.isnan(share.low) else f" ± {share.high - share.expected:.4f}"
+            cells.append([one.name, f"{one.n_bytes:,}", expected, ties, f"{share.first:.4f}", f"{smallest:,}"])
         header = ["representation", "bytes", "neighbours@K", "worst to best", "1-recall@K", f"c for {target:g}"]
         title = (
             f"K = {k:,}: share of the K nearest items among the first K, with the 95% interval over queries; c is the "

@@ -1,21 +1,30 @@
 """Recall lost to binarisation: the share of the nearest items that codes find, re-ranking, and cost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
-from protocol.evaluation import plots
-from protocol.evaluation.code_pairs import read_codes, sources
+from protocol.checks import ProtocolError, need
+from protocol.evaluation.code_pairs import CodePair, read_codes
+from protocol.evaluation.conventions import Scoring
 from protocol.evaluation.evaluation import scored
-from protocol.evaluation.ground_truth import Nearest, check_sizes, files_of, ground_truth
+from protocol.evaluation.ground_truth import Nearest, check_sizes, ground_truth
 from protocol.evaluation.output import parts
+from protocol.evaluation.plots import SIDE
 from protocol.evaluation.printed import with_range
 from protocol.evaluation.progress import Progress, stage
-from protocol.evaluation.representations import HashedBy, Hashing, Quantisers, encoded, ranking_of, represent
-from protocol.evaluation.rescoring import (
+from protocol.evaluation.result import Evaluation
+from protocol.quantisers.representations import (
+    HashedBy,
+    Hashing,
+    Quantisers,
+    Representation,
+    represent,
+)
+from protocol.quantisers.rescoring import (
     EqualBytes,
     Rescoring,
     RescoringCurve,
@@ -24,8 +33,6 @@ from protocol.evaluation.rescoring import (
     compared,
     represented,
 )
-from protocol.evaluation.result import Evaluation
-from protocol.evaluation.scoring import Scoring
 from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
@@ -68,16 +75,10 @@ class Quantisation(Evaluation):
             ``rescoring``: over the factor c; ``bytes``: of all representations, over the bytes of a vector.
         """
         if kind == "bytes" and self.equal_bytes is not None:
-            return plots.equal_bytes(self.equal_bytes.points(), self.name or "Nearest items found at equal bytes")
+            return _bytes_chart(self.equal_bytes, self.name or "Nearest items found at equal bytes")
         if kind != "rescoring":
             return super().plot(kind)
-        points = [
-            {"by": curve.by, "K": row.neighbours, "c": row.factor, "worst": row.worst, "share": row.expected}
-            | {"best": row.best}
-            for curve in self.rescoring
-            for row in curve.rows
-        ]
-        return plots.rescoring(points, self.name or "Nearest items found after re-ranking")
+        return _rescoring_chart(self.rescoring, self.name or "Nearest items found after re-ranking")
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the evaluation and of this class; those that were not requested are left out."""
@@ -95,7 +96,7 @@ class Quantisation(Evaluation):
             verb = "bits has" if self.constant_bits == 1 else "bits have"
             lines.append(f"{self.constant_bits:,} of the {self.n_bits:,} {verb} the same value in the whole database")
         for ranking in dict.fromkeys(self.ranked_by.values()):
-            names = [name for name, own in self.ranked_by.items() if own == ranking]
+            names = [name for name, words in self.ranked_by.items() if words == ranking]
             lines.append(f"ranked by {ranking}: {', '.join(names)}")
         tables, n_bytes = list(map(_curve_table, self.rescoring)), self.codes.database.shape[1]
         cells = [["code", f"{n_bytes:,}", f"1/{self.vector_bytes / n_bytes:.4g}"]]
@@ -115,7 +116,6 @@ def quantisation(
     quantisers: Quantisers | Sequence[str] = (),
     metrics: str | Sequence[str] | None = None,
     convention: str = "default",
-    spread: bool = False,
     threads: int = 1,
     progress: Progress = None,
 ) -> Quantisation:
@@ -138,8 +138,6 @@ def quantisation(
         `Nearest`.
     convention : str, default="default"
         Determines how undefined values count, and the default metrics.
-    spread : bool, default=False
-        Whether to compute, in addition, all values that published conventions report as mAP.
     threads : int, default=1
         Threads for the search of the nearest items and for counting.
     progress : callable, optional
@@ -161,58 +159,58 @@ def quantisation(
     >>> result.metrics["neighbours@2"], result.rescoring[0].smallest_factor[2].expected
     (0.5, 3)
     """
-    scoring, rescoring = Scoring(metrics, convention, spread), rescoring or Rescoring()
-    against = quantisers if isinstance(quantisers, Quantisers) else Quantisers(tuple(quantisers))
+    scoring, rescoring = Scoring(metrics, convention), rescoring or Rescoring()
+    quantisers = quantisers if isinstance(quantisers, Quantisers) else Quantisers(tuple(quantisers))
     query, database = vectors.vectors()
-    again = [] if rescoring.quantiser is None else [rescoring.quantiser]
-    if any(isinstance(against.plugin(name), Hashing) for name in again):
-        raise ProtocolError(f"rescore: {again[0]!r} is a hasher, but items are re-ranked by a quantiser.")
-    hashing, hashed_by = codes or Hashing(), None
-    if isinstance(hashing, Hashing):
-        hashing.check(query.shape[1])
-    else:
-        pair = read_codes(*hashing)
-        check_sizes(pair.sizes, query, database)
-        if pair.ranking != "hamming" and again:
-            raise ProtocolError(f"rescore needs Hamming distances, which the {pair.ranking} ranking does not have.")
+    source = _checked(codes or Hashing(), query, database)
+    _check_rescoring(rescoring.quantiser, quantisers, source)
+    names = [name for name in (*quantisers.names, rescoring.quantiser) if name is not None]
     others = {
-        name: represent(against, name, query, database, vectors.distance, progress)
-        for name in dict.fromkeys([*against.names, *again])
+        name: represent(quantisers, name, query, database, vectors.distance, progress) for name in dict.fromkeys(names)
     }
-    sizes = len(query), len(database)
-    truth = ground_truth(vectors, *sizes, metrics=scoring.of_nearest, threads=threads, progress=progress)
-    if isinstance(hashing, Hashing):
-        model, hashed_by = hashing.fit(database)
-        pair = encoded(model, query, database, progress)
+    truth = ground_truth(vectors, len(query), len(database), scoring, threads=threads, progress=progress)
+    pair, hashed_by = (source, None) if isinstance(source, CodePair) else source.codes(query, database, progress)
     evaluation = scored(pair, truth, scoring, threads=threads, progress=progress)
-    relevances = {k: relevance for k, relevance in truth.by_number.items() if f"neighbours@{k}" in evaluation.metrics}
-    curves = [by_vectors(evaluation.nearest_counts, list(relevances), rescoring)]
-    for name in again:
+    curves = [by_vectors(evaluation.nearest_counts, truth.numbers, rescoring)]
+    if rescoring.quantiser is not None:
+        quantised, relevances = others[rescoring.quantiser], {k: truth.by_number[k] for k in truth.numbers}
         done = stage(progress, "re-ranking", len(query))
-        curves.append(by_quantiser(pair, others[name], relevances, rescoring, seed=against.seed, progress=done))
-    equal, ranked_by = None, {}
-    if others:
-        name = "codes" if hashed_by is None else hashed_by.spec(database.shape[1])
-        ranked_by = {name: ranking_of(pair)} | {one.name: one.ranked_by for one in others.values()}
-    if against.names:
-        rows = [represented(name, pair.database.shape[1], evaluation.nearest_counts, list(relevances), rescoring)]
-        every = {k: truth.by_number[k] for k in {1, *relevances}}
-        for other in (others[one] for one in dict.fromkeys(against.names)):
-            counts = other.counts(every, threads, progress)
-            rows.append(represented(other.name, other.n_bytes, counts, list(relevances), rescoring))
-        rows = rows[name in against.names :]  # another representation may have the name of the codes
-        equal = compared(rows, against.n_bytes or -(-database.shape[1] // 8))
+        curves.append(by_quantiser(pair, quantised, relevances, rescoring, seed=quantisers.seed, progress=done))
+    by_code = Representation.of_codes("codes" if hashed_by is None else hashed_by.spec(database.shape[1]), pair)
+    sizes = {by_code.name: (by_code.n_bytes, evaluation.nearest_counts)}
+    for other in map(others.__getitem__, quantisers.names):  # which may have the name of the codes
+        sizes[other.name] = other.n_bytes, other.counts(truth.by_number, threads, progress)
+    rows = [represented(name, *of_name, truth.numbers, rescoring) for name, of_name in sizes.items()]
     varying = np.bitwise_or.reduce(pair.database, axis=0) ^ np.bitwise_and.reduce(pair.database, axis=0)
     return Quantisation(
-        **{field.name: getattr(evaluation, field.name) for field in fields(Evaluation) if field.name != "inputs"},
-        inputs=(sources(*codes) if isinstance(codes, tuple) else {}) | files_of(vectors),
+        **{field.name: getattr(evaluation, field.name) for field in fields(Evaluation)},
         hashed_by=hashed_by,
         constant_bits=pair.n_bits - int(np.bitwise_count(varying).sum()),
         rescoring=tuple(curves),
         vector_bytes=database.shape[1] * database.itemsize,
-        equal_bytes=equal,
-        ranked_by=ranked_by,
+        equal_bytes=compared(rows, quantisers.n_bytes or -(-database.shape[1] // 8)) if quantisers.names else None,
+        ranked_by={one.name: one.ranked_by for one in (by_code, *others.values())} if others else {},
     )
+
+
+def _checked(codes: Hashing | tuple[Any, Any], query: NDArray, database: NDArray) -> Hashing | CodePair:
+    """Return the codes that were given, or the hasher that computes them, if they fit the vectors."""
+    if isinstance(codes, Hashing):
+        codes.check(query.shape[1])
+        return codes
+    pair = read_codes(*codes)
+    check_sizes(pair.sizes, query, database)
+    return pair
+
+
+def _check_rescoring(name: str | None, quantisers: Quantisers, source: Hashing | CodePair) -> None:
+    """Raise ProtocolError unless items that are retrieved by code can be ranked again by a quantiser."""
+    if name is None:
+        return
+    if isinstance(quantisers.plugin(name), Hashing):
+        raise ProtocolError(f"rescore: {name!r} is a hasher, but items are re-ranked by a quantiser.")
+    if isinstance(source, CodePair) and source.ranking != "hamming":
+        raise ProtocolError(f"rescore needs Hamming distances, which the {source.ranking} ranking does not have.")
 
 
 def _curve_table(curve: RescoringCurve) -> Table:
@@ -229,3 +227,53 @@ def _curve_table(curve: RescoringCurve) -> Table:
     by = "the vectors" if curve.by == "vectors" else curve.by
     title = f"share of the K nearest items that are found if c x K items are retrieved by code and re-ranked by {by}"
     return Table(f"re-ranking by {curve.by}", f"{title}:", header, [*rows.values(), smallest])
+
+
+def _rescoring_chart(curves: Iterable[RescoringCurve], title: str) -> Any:
+    """Return a chart of the share of the K nearest items after re-ranking over c: a line and a band for each K."""
+    alt = need("altair", "report")
+    points = [
+        {"by": curve.by, "K": row.neighbours, "c": row.factor}
+        | {"worst": row.worst, "share": row.expected, "best": row.best}
+        for curve in curves
+        for row in curve.rows
+    ]
+    base = alt.Chart(alt.Data(values=points), title=title).encode(
+        x=alt.X("c:Q", scale=alt.Scale(type="log", base=2), title="c: c x K items are retrieved by code"),
+        color=alt.Color("K:N", title="K"),
+    )
+    share = alt.Scale(domain=[0, 1])
+    band = base.mark_area(opacity=0.2).encode(
+        y=alt.Y("worst:Q", scale=share, title="share of the K nearest items"), y2="best:Q", detail="by:N"
+    )
+    line = base.mark_line(point=True).encode(
+        y=alt.Y("share:Q", scale=share),
+        strokeDash=alt.StrokeDash("by:N", title="re-ranked by"),
+        tooltip=["by:N", "K:Q", "c:Q", "worst:Q", "share:Q", "best:Q"],
+    )
+    return alt.layer(band, line).properties(width=SIDE, height=SIDE)
+
+
+def _bytes_chart(equal: EqualBytes, title: str) -> Any:
+    """Return a chart of the share of the nearest items over the bytes of a vector, with a panel for each K.
+
+    A line connects the points of names that differ in options only. Rules are intervals.
+    """
+    alt = need("altair", "report")
+    points = [
+        {"panel": f"K = {k:,}", "name": one.name, "method": one.name.partition(":")[0], "bytes": one.n_bytes}
+        | {"share": share.expected, "low": share.low, "high": share.high}
+        for one in equal.represented
+        for k, share in one.shares.items()
+    ]
+    share = alt.Scale(domain=[0, 1])
+    base = alt.Chart().encode(
+        x=alt.X("bytes:Q", scale=alt.Scale(type="log", base=2), title="bytes a vector"),
+        color=alt.Color("method:N", sort=None, title=None, scale=alt.Scale(scheme="tableau20")),
+    )
+    bars = base.mark_rule().encode(y=alt.Y("low:Q", scale=share, title="share of the K nearest items"), y2="high:Q")
+    line = base.mark_line(point=True).encode(
+        y=alt.Y("share:Q", scale=share), tooltip=["name:N", "bytes:Q", "share:Q", "low:Q", "high:Q"]
+    )
+    panel = alt.layer(bars, line).properties(width=SIDE, height=SIDE)
+    return panel.facet(alt.Column("panel:N", sort=None, title=None), data=alt.Data(values=points), title=title)

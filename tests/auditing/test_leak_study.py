@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from protocol import codes
+from protocol.auditing.leak_study import RANKINGS, SIDES, halves, rankings
 from protocol.checks import ProtocolError
 from protocol.counting import count
 from protocol.metrics import evaluate, mean
-from protocol.studies import RANKINGS, SIDES, halves, rankings
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 SIZES = {"query_per_class": 3, "outside_per_class": 2, "train_per_class": [2, 4, "all"]}
@@ -38,18 +38,17 @@ def test_both_sides_are_balanced_and_share_only_queries_and_items_outside():
         assert all((parts[part] == drawn["a"][part]).all() for part in ("query", "train"))
 
 
-def test_a_class_that_is_too_small_is_reported():
-    with pytest.raises(
-        ProtocolError,
-        match=r"leak: class 4 has only 20 items, too few for 3 queries, 2 outside and two databases of at",
-    ):
-        halves(Y, **SIZES | {"train_per_class": [8]}, seed=0)
-
-
-def test_items_without_a_single_label_are_refused():
-    for y, message in ((None, "no labels"), (np.ones((10, 2), dtype=bool), "expected one class label per item")):
-        with pytest.raises(ProtocolError, match=message):
-            halves(y, **SIZES, seed=0)
+@pytest.mark.parametrize(
+    ("y", "train_per_class", "message"),
+    [
+        (Y, [8], "leak: class 4 has only 20 items, too few for 3 queries, 2 outside and two databases of at least 8"),
+        (None, [2], "leak: the dataset has no labels"),
+        (np.ones((10, 2), dtype=bool), [2], "leak: expected one class label per item"),
+    ],
+)
+def test_datasets_without_two_balanced_databases_are_refused(y, train_per_class, message):
+    with pytest.raises(ProtocolError, match=message):
+        halves(y, **SIZES | {"train_per_class": train_per_class}, seed=0)
 
 
 class Memoriser:

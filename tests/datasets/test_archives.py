@@ -8,8 +8,8 @@ import zipfile
 import pytest
 
 from protocol.checks import ProtocolError
+from protocol.datasets._archives import members
 from protocol.inputs import text
-from protocol.inputs.archives import members
 
 FILES = {"top/a.txt": b"one " * 1000, "top/b/c.bin": bytes(range(256)) * 40, "top/d.txt": b"not asked for"}
 KINDS = ["x.tar", "x.tar.gz", "x.tgz", "x.zip"]

@@ -10,6 +10,7 @@ does the quality of the training sets. The remainder is the gain from ranking th
 model was trained. It is zero for a hasher that learns nothing, because its two models come from one distribution.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -67,19 +68,11 @@ def halves(
     ProtocolError
         If items have no label or several labels, or a class is too small.
     """
-    if y is None:
-        raise ProtocolError("leak: the dataset has no labels, which are needed to balance the two databases.")
-    if y.ndim != 1:
-        raise ProtocolError(
-            f"leak: expected one class label per item, to balance the two databases, got labels of shape {y.shape}."
-        )
-    names = class_labels(y, len(y))
-    rng = np.random.default_rng(seed)
     lengths = {f"inside/{size}": None if size == "all" else int(size) for size in train_per_class}
-    largest = max(filter(None, lengths.values()), default=1)
-    drawn: dict[str, list[dict[str, NDArray]]] = {side: [] for side in SIDES}  # the parts of one class after another
-    for name in np.unique(names):
-        items = rng.permutation(np.flatnonzero(names == name))
+    largest, rng = max(filter(None, lengths.values()), default=1), np.random.default_rng(seed)
+    drawn: defaultdict[str, list[dict[str, NDArray]]] = defaultdict(list)  # the parts of one class after another
+    for name, rows in _classes(y):
+        items = rng.permutation(rows)
         query, outside, rest = np.split(items, [query_per_class, query_per_class + outside_per_class])
         half = rest.size // 2
         if half < largest:
@@ -94,6 +87,18 @@ def halves(
         side: {part: np.sort(np.concatenate([rows[part] for rows in classes])) for part in classes[0]}
         for side, classes in drawn.items()
     }
+
+
+def _classes(y: NDArray | None) -> list[tuple[Any, NDArray[np.int64]]]:
+    """Return each class with the row numbers of its items."""
+    if y is None:
+        raise ProtocolError("leak: the dataset has no labels, which are needed to balance the two databases.")
+    if y.ndim != 1:
+        raise ProtocolError(
+            f"leak: expected one class label per item, to balance the two databases, got labels of shape {y.shape}."
+        )
+    labels = class_labels(y, len(y))
+    return [(name, np.flatnonzero(labels == name)) for name in np.unique(labels)]
 
 
 def rankings(
@@ -119,7 +124,7 @@ def rankings(
         The ground truths, by side of the ranked database, then by name.
     metric : str
         The registered metric.
-    empty : str
+    undefined : str
         How undefined values count, as in `protocol.metrics.evaluate`.
     calls : int, default=1
         How many such calls the process will make. This only affects the speed.

@@ -153,10 +153,10 @@ def correlations(
         From -1 to 1: the normalised correlation of local contrast in the overlap of both images, maximised over
         `SCALES` and `SHIFTS`.
     """
-    distinct, place = np.unique(rows, return_inverse=True)
+    distinct, candidate_of = np.unique(rows, return_inverse=True)
     candidates, best = local_contrast(database[distinct]), np.empty(rows.shape, dtype=np.float32)
     for i, image in enumerate(local_contrast(query)):
-        matched = candidates[place.reshape(rows.shape)[i]]
+        matched = candidates[candidate_of.reshape(rows.shape)[i]]
         matched[k:] = matched[k:, ..., ::-1]
         best[i] = best_correlation(image, matched)
     return best

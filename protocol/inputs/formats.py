@@ -1,0 +1,398 @@
+"""The formats of arrays in files: `opened` gives the shape of an array, and reads its values.
+
+NumPy, SciPy and h5py parse the files. Nothing is ever unpickled. Any error of a reader becomes one line with the file.
+
+- TEXMEX (.fvecs, .ivecs, .bvecs): a record contains the dimension as int32 and then as many values; all records of a
+  file have the same dimension.
+- big-ann-benchmarks (.fbin, .ibin and similar): a file contains the number of vectors and their dimension as uint32,
+  and then the values, one vector after another. In a file of nearest neighbours (.ibin), their distances may follow as
+  float32. See ``xbin_mmap`` and ``knn_result_read`` in ``benchmark/dataset_io.py``.
+
+Numbers of both are little-endian.
+"""
+
+import contextlib
+import re
+import shlex
+import textwrap
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import prod
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError, need, one_of
+from protocol.inputs import text
+from protocol.inputs.validation import is_integer
+
+TEXT = (".csv", ".tsv", ".txt")
+TEXMEX = MappingProxyType({".fvecs": "<f4", ".ivecs": "<i4", ".bvecs": "u1"})
+"""The type of the values in the formats of TEXMEX, by file extension."""
+BIG_ANN = MappingProxyType({".fbin": "<f4", ".f16bin": "<f2", ".u8bin": "u1", ".i8bin": "i1", ".ibin": "<i4"})
+"""The type of the values in the formats of big-ann-benchmarks, by file extension."""
+_KNOWN = (
+    "F.npy, F.npz:key, F.h5:dataset, F.mat:variable, F.csv, F.tsv, F.txt, F.fbin, F.f16bin, F.u8bin, F.i8bin, F.ibin, "
+    "F.fvecs, F.ivecs or F.bvecs"
+)
+_MOST_KEYS = 20
+_PICKLED = re.compile("object arrays|python objects", re.IGNORECASE)
+_SPARSE = {"data", "format", "shape"}
+_DOUBLE, _HEADER_BYTES = 8, 8
+_BLOCK_BYTES = 16 << 20
+_LARGEST = 1 << 20  # dimensions; files in other formats appear to have absurd ones
+
+
+class Opened(NamedTuple):
+    """An array in an open file."""
+
+    shape: tuple[int, ...] | None
+    """None if the format has no header, so that the shape is unknown until the values are read."""
+    read: Callable[[], NDArray]
+    """Returns the values, memory-mapped if possible."""
+
+
+@contextlib.contextmanager
+def opened(path: Path, key: str | None) -> Iterator[Opened]:
+    """Open the array `key` of a file, its only one if that is None, until the block ends.
+
+    Raises
+    ------
+    ProtocolError
+        If the file or key does not exist (the message lists the existing keys), or the file is damaged, or larger than
+        `protocol.inputs.text.ARRAY_BYTES` when decompressed.
+    """
+    expected, open_format = _FORMATS.get(path.suffix.lower(), ("a PyTorch file", _unknown))
+    with reading(path, expected), contextlib.ExitStack() as files:
+        yield open_format(path, key, files)
+
+
+@contextlib.contextmanager
+def reading(path: Path, expected: str) -> Iterator[None]:
+    """Check that a file exists, convert any error of its reader into a ProtocolError of one line, suppress warnings."""
+    try:
+        if not path.exists():
+            raise ProtocolError(f"{path}: no such file.")
+        text.check_regular(path, "a file")
+        if path.stat().st_size == 0:
+            raise ProtocolError(f"{path}: the file is empty.")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except ProtocolError:
+        raise
+    except Exception as error:  # a parser may raise anything on a damaged file
+        if isinstance(error, ValueError) and _PICKLED.search(str(error)):
+            raise ProtocolError(f"{path}: pickled Python objects are never loaded. Save numbers.") from error
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        reason = textwrap.shorten(reason, 160).rstrip(".") or type(error).__name__
+        raise ProtocolError(f"{path}: can't be read as {expected} ({reason}).") from error
+
+
+# Text and NumPy
+
+
+def _text(path: Path) -> NDArray:
+    with open(path, encoding="utf-8-sig") as lines:
+        first = next((line for line in lines if line.strip()), "")
+        if not first:
+            raise ProtocolError(f"{path}: all lines are blank.")
+        mark = next((mark for mark in ",;" if mark in first), None)
+        for dtype in (np.int64, np.uint64):  # float64 would round large integers
+            lines.seek(0)
+            with contextlib.suppress(ValueError, DeprecationWarning), warnings.catch_warnings():
+                warnings.simplefilter("error", DeprecationWarning)
+                return np.loadtxt(lines, dtype=dtype, delimiter=mark, comments=None, ndmin=2)
+        lines.seek(0)
+        numbers = np.loadtxt(lines, delimiter=mark, comments=None, ndmin=2)
+        return numbers.astype(np.int64) if is_integer(numbers).all() else numbers
+
+
+def _npy(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
+    array = np.lib.format.open_memmap(path, mode="r")
+    return Opened(array.shape, lambda: np.asarray(array))
+
+
+def open_npz(path: Path) -> Any:
+    """Open an .npz file, as `numpy.load` does after it has looked at the first bytes."""
+    return np.lib.npyio.NpzFile(path, allow_pickle=False)  # type: ignore[arg-type]
+
+
+def _npz(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
+    archive = files.enter_context(open_npz(path))
+    if key is None and set(archive.files) >= _SPARSE:
+        return Opened(tuple(archive["shape"].tolist()), lambda: _dense(path))
+    name = _key_among(archive.files, key, path)
+    with archive.zip.open(f"{name}.npy") as stream:
+        version = np.lib.format.read_magic(stream)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(stream)
+    text.check_array(path, prod(shape) * dtype.itemsize)
+    return Opened(shape, lambda: np.asarray(archive[name]))
+
+
+def read_csr(file: str | Path) -> Any:
+    """Read a sparse matrix that ``scipy.sparse.save_npz`` wrote in any format.
+
+    Returns
+    -------
+    csr_matrix or csr_array
+        Entries may be given in several parts, and need not be sorted.
+
+    Raises
+    ------
+    ProtocolError
+        As for `opened`; or if the file contains anything else, or indices that do not exist.
+    """
+    path, sparse = Path(file), need("scipy.sparse", "scipy")
+    with reading(path, "a sparse matrix"):
+        with open_npz(path) as archive:
+            if not set(archive.files) >= _SPARSE:
+                raise ProtocolError(
+                    f"{path}: not a sparse matrix of scipy.sparse.save_npz. The file contains: "
+                    f"{_listed(archive.files)}."
+                )
+            text.check_array(path, sum(member.file_size for member in archive.zip.infolist()))
+        rows = sparse.load_npz(path)
+        if rows.format in ("bsr", "csc", "csr"):  # their constructors trust the indices; only csr is not converted
+            rows.check_format(full_check=True)
+        return rows.tocsr()
+
+
+def _dense(path: Path) -> NDArray:
+    rows = read_csr(path)
+    text.check_array(path, prod(rows.shape) * rows.dtype.itemsize)
+    return np.asarray(rows.toarray())
+
+
+# HDF5 and MATLAB
+
+
+def _dataset(path: Path, key: str | None, files: contextlib.ExitStack) -> Any:
+    """Open a dataset of HDF5, the only one if `key` is None; refuse one that is too large."""
+    h5py, names = need("h5py", "hdf5"), list[str]()
+    file = files.enter_context(h5py.File(path, "r"))
+    file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+    names = [name for name in names if not name.startswith("#refs#")]
+    dataset = file[_key_among(names, key and key.strip("/"), path)]
+    if not dataset.size:
+        raise ProtocolError(f"{path}: the array is empty, shape {dataset.shape}.")
+    text.check_array(path, max(dataset.size, prod(dataset.chunks or ())) * dataset.dtype.itemsize)
+    return dataset
+
+
+def _hdf5(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
+    dataset = _dataset(path, key, files)
+    return Opened(dataset.shape, lambda: _values(dataset, path))
+
+
+def _values(dataset: Any, path: Path) -> NDArray:
+    """Return the values of a dataset; strings of any length become NumPy strings."""
+    if dataset.dtype != object:
+        return np.asarray(dataset[()])
+    values = np.asarray(dataset.asstr("utf-8", "backslashreplace")[()])
+    return text.string_array(values.ravel().tolist(), str(path)).reshape(values.shape)
+
+
+def _variable(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArray:
+    """Return a variable or a field of a struct, ``result.codes``, of any version of MATLAB, as the type it has there.
+
+    Version 7.3 stores columns first. Text and cell arrays of text become strings, without blanks at their ends.
+    """
+    io = need("scipy.io", "scipy")
+    warnings.simplefilter("error", np.exceptions.ComplexWarning)  # mat_dtype would make complex numbers real
+    if io.matlab.matfile_version(path)[0] == 2:  # version 7.3, which is HDF5
+        return _variable_of_hdf5(path, key, files)
+    shapes = {name: (shape, kind) for name, shape, kind in io.whosmat(path)}
+    arrays = [name for name, (_, kind) in shapes.items() if kind != "struct"]
+    structs = shapes.keys() - arrays if key not in arrays else ()  # no limit: up to version 7, the format has one
+    fields = _fields(io.loadmat(path, variable_names=list(structs), mat_dtype=True))
+    name = _key_among([*arrays, *fields], key, path)
+    if name in arrays:
+        text.check_array(path, _DOUBLE * prod(shapes[name][0]))
+        fields = io.loadmat(path, variable_names=name, mat_dtype=True)
+    value = fields[name]
+    if hasattr(value, "toarray"):
+        return np.asarray(value.toarray())
+    if value.dtype == object:
+        value = _texts_of_cells(value, f"{path}: {name}")
+    return np.strings.rstrip(value) if value.dtype.kind == "U" else value
+
+
+def _texts_of_cells(cells: NDArray, name: str) -> NDArray[np.str_]:
+    if not all(cell.dtype.kind == "U" and cell.size <= 1 for cell in cells.flat):
+        raise ProtocolError(f"{name} is a cell array, but not of text.")
+    return text.string_array(["".join(cell.flat) for cell in cells.flat], name)
+
+
+def _variable_of_hdf5(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArray:
+    dataset = _dataset(path, key and key.replace(".", "/"), files)
+    kind = dataset.attrs.get("MATLAB_class", b"")
+    if kind in (b"char", b"cell"):
+        raise ProtocolError(f"{path}: {dataset.name} is text of version 7.3. Save it with -v7.")
+    array = np.asarray(dataset[()]).T
+    return array.astype(bool) if kind == b"logical" else array
+
+
+def _fields(variables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return variables and the fields of structs by name, such as ``result.codes``, those of structs in them too."""
+    fields: dict[str, Any] = {}
+    for name, value in variables.items():
+        if getattr(value, "size", 0) == 1 and value.dtype.names:
+            fields |= _fields({field: value[field].item() for field in value.dtype.names}, f"{prefix}{name}.")
+        elif not name.startswith("__"):
+            fields[prefix + name] = value
+    return fields
+
+
+def _key_among(keys: Sequence[str], key: str | None, path: Path) -> str:
+    """Return the key of the array to read: the requested one, or the only one."""
+    if key is None and len(keys) == 1:
+        return keys[0]
+    if key is None:
+        raise ProtocolError(f"{path}: name one of its arrays as {path.name}:KEY. The file contains: {_listed(keys)}.")
+    if key not in keys:
+        raise ProtocolError(f"{path}: no array {key!r}. The file contains: {_listed(keys)}.")
+    return key
+
+
+def _listed(keys: Iterable[str]) -> str:
+    """Return the first keys on one line, even if they contain unusual characters."""
+    ordered = [key if key.isprintable() else ascii(key) for key in sorted(keys)]
+    more = len(ordered) - _MOST_KEYS
+    return ", ".join(ordered[:_MOST_KEYS]) + (f" and {more} more" if more > 0 else "") or "nothing"
+
+
+# TEXMEX and big-ann-benchmarks
+
+
+def _texmex(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
+    with open(path, "rb") as stream:
+        record = _record(stream.read(4), str(path))
+    size, d = path.stat().st_size, record["vector"].shape[0]
+    if size % record.itemsize:
+        raise ProtocolError(f"{path}: {size:,} bytes, not a multiple of {record.itemsize:,}, for a dimension of {d:,}.")
+    return Opened(
+        (size // record.itemsize, d), lambda: np.asarray(_vectors(np.memmap(path, record, mode="r"), str(path)))
+    )
+
+
+def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
+    """Yield the vectors of a file of TEXMEX in order, in blocks of some megabytes.
+
+    Parameters
+    ----------
+    stream : binary file
+        A stream at the start of the file.
+    name : str
+        The file's name, for its extension, which determines the type of the values, and for error messages.
+
+    Yields
+    ------
+    ndarray of float32, int32 or uint8, shape (n, d)
+        n >= 1; d is the same in all blocks.
+
+    Raises
+    ------
+    ProtocolError
+        If the file is empty or ends inside a record, or the dimension of a record differs from that of the first.
+
+    Examples
+    --------
+    >>> import io
+    >>> records = np.array([[2, 10, 11], [2, 20, 21]], dtype="<i4")
+    >>> [block.tolist() for block in read_blocks(io.BytesIO(records.tobytes()), "x.ivecs")]
+    [[[10, 11], [20, 21]]]
+    """
+    start = stream.read(4)
+    record = _record(start, name)
+    at, n_bytes = 0, record.itemsize * max(1, _BLOCK_BYTES // record.itemsize)
+    while content := start + stream.read(n_bytes - len(start)):
+        start = b""
+        if len(content) % record.itemsize:
+            n_records, rest = divmod(len(content), record.itemsize)
+            raise ProtocolError(
+                f"{name}: the last record, {at + n_records:,}, has {rest:,} of {record.itemsize:,} bytes."
+            )
+        records = np.frombuffer(content, record)
+        yield np.ascontiguousarray(_vectors(records, name, at))
+        at += len(records)
+
+
+def _record(start: bytes, name: str) -> np.dtype:
+    """Return the type of a record of a file, from its extension and its first four bytes, the dimension."""
+    values = TEXMEX[one_of(PurePosixPath(name).suffix.lower(), TEXMEX, f"{name}: extension")]
+    if len(start) < 4:
+        raise ProtocolError(f"{name}: {len(start)} bytes, too few for the dimension, which takes 4.")
+    d = int.from_bytes(start, "little", signed=True)
+    if not 1 <= d <= _LARGEST:
+        raise ProtocolError(f"{name}: the dimension must be from 1 to {_LARGEST:,}, got {d:,}.")
+    return np.dtype([("dimension", "<i4"), ("vector", values, (d,))])
+
+
+def _vectors(records: NDArray, name: str, at: int = 0) -> NDArray:
+    """Return the vectors of records, of which the first has number `at`, after a check of their dimensions."""
+    vectors, dimensions = records["vector"], records["dimension"]
+    other = np.flatnonzero(dimensions != vectors.shape[1])
+    if other.size:
+        d, number = dimensions[other[0]], at + other[0]
+        raise ProtocolError(f"{name}: record {number:,} has dimension {d:,}, but record 0 has {vectors.shape[1]:,}.")
+    return vectors
+
+
+def _big_ann(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
+    with open(path, "rb") as stream:
+        start = stream.read(_HEADER_BYTES)
+    if len(start) < _HEADER_BYTES:
+        raise ProtocolError(f"{path}: {len(start)} bytes, too few for the header of {_HEADER_BYTES} bytes.")
+    n, d = np.frombuffer(start, "<u4").tolist()
+    return Opened((n, d), lambda: _after_header(path, n, d))
+
+
+def _after_header(path: Path, n: int, d: int) -> NDArray:
+    """Return the vectors in a file; of neighbours followed by distances, the neighbours."""
+    suffix, size = path.suffix.lower(), path.stat().st_size
+    dtype = np.dtype(BIG_ANN[suffix])
+    n_bytes = _HEADER_BYTES + n * d * dtype.itemsize
+    if size != n_bytes and not (suffix == ".ibin" and size == n_bytes + 4 * n * d):
+        raise ProtocolError(f"{path}: {size:,} bytes, but {n:,} vectors of {d:,} {dtype.name} take {n_bytes:,}.")
+    if not n * d:
+        return np.empty((n, d), dtype)  # an empty file can't be mapped
+    return np.asarray(np.memmap(path, dtype, mode="r", offset=_HEADER_BYTES, shape=(n, d)))
+
+
+# PyTorch and others
+
+
+def _unknown(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
+    """Raise ProtocolError for a format that is not read; for a file of PyTorch, with the way to convert it."""
+    if path.suffix.lower() not in (".pt", ".pth"):
+        raise ProtocolError(f"{path}: unknown extension {path.suffix!r}. Use {_KNOWN}.")
+    name, index = (f"{path.stem}_{key}.npy", f"[{key!r}]") if key else (f"{path.stem}.npy", "")
+    code = (
+        f"import numpy, torch; numpy.save({str(path.with_name(name))!r}, "
+        f'torch.load({str(path)!r}, map_location="cpu", weights_only=True){index}.detach().numpy())'
+    )
+    several = "" if key else f" If it contains several tensors, name one as {path.name}:KEY."
+    raise ProtocolError(f"{path}: PyTorch files are not read.{several} Convert it: python -c {shlex.quote(code)}")
+
+
+_Open = Callable[[Path, str | None, contextlib.ExitStack], Opened]
+_FORMATS: Mapping[str, tuple[str, _Open]] = MappingProxyType(
+    {
+        ".npy": ("an .npy file", _npy),
+        ".npz": ("an .npz file", _npz),
+        ".mat": ("a .mat file", lambda path, key, files: Opened(None, lambda: _variable(path, key, files))),
+        ".h5": ("an HDF5 file", _hdf5),
+        ".hdf5": ("an HDF5 file", _hdf5),
+    }
+    | dict.fromkeys(TEXT, ("text with numbers", lambda path, key, files: Opened(None, lambda: _text(path))))
+    | {suffix: (f"vectors of {suffix}", _texmex) for suffix in TEXMEX}
+    | {suffix: (f"vectors of {suffix}", _big_ann) for suffix in BIG_ANN}
+)
+"""The formats by file extension: their names in error messages, and what opens an array."""
+EXTENSIONS = frozenset(_FORMATS)
+"""The extensions of all formats."""
