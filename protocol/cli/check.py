@@ -30,7 +30,6 @@ def run(arguments: argparse.Namespace) -> None:
         "features": _features(experiment),
         "hashers": [", ".join([*experiment.hashers, *experiment.codes])],
         "metrics": [", ".join(experiment.config["metrics"])],
-        "needs": [_needs(experiment)],
     }
     rows = [(title if index == 0 else "", line) for title, lines in parts.items() for index, line in enumerate(lines)]
     show("\n".join(f"{title:<11}{line}".rstrip() for title, line in rows))
@@ -88,13 +87,3 @@ def _features(experiment: "Experiment") -> list[str]:
         ]
         rows.append(f"{name}: {lengths} dimensions; {' x '.join(parts)}")
     return rows
-
-
-def _needs(experiment: "Experiment") -> str:
-    """Return the largest memory that a job of the stages of every experiment requests."""
-    from protocol.configuration import need
-
-    stages = ("dataset", "feature", "sample", "preprocessing", "ground_truth", "model", "count_shard", "score")
-    requests = {rule: need(experiment, rule)["mem_mb"] for rule in (*stages, "examples", "audit", "report")}
-    largest = max(requests, key=requests.__getitem__)
-    return f"{requests[largest]:,} MB of memory for a job of {largest}, or less"

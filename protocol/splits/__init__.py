@@ -27,6 +27,7 @@ from protocol.splits._protocol import (
     Rest,
     SameAs,
     SplitProtocol,
+    declaration,
     sample_of,
     sampling_split,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "Split",
     "SplitProtocol",
     "check_classes",
+    "declaration",
     "list_paths",
     "load_split",
     "official_parts",

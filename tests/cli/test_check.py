@@ -36,7 +36,6 @@ def test_it_prints_what_is_run(file, capsys):
         "little: 128 dimensions; 2 hashers x 2 code lengths x 1 run x 2 splits (standard, improved)\n",
         "hashers    itq_5, lsh\n",
         "metrics    mAP\n",
-        "needs      3,001 MB of memory for a job of examples, or less\n",
     ):
         assert text in out
 
