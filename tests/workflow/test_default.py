@@ -88,7 +88,7 @@ def test_no_job_takes_more_than_its_rule_declares(default):
         jobs = [job for job in workflow.dag.jobs if job.benchmark]
         for job in jobs:
             (seen,) = pd.read_csv(job.benchmark, sep="\t").to_dict("records")
-            assert seen["max_rss"] <= job.resources.get("mem_mb", 1500), job
+            assert seen["max_rss"] <= job.resources.get("mem_mb", 2000), job
             assert seen["s"] <= 60 * job.resources.get("runtime", 60), job
             measured.add(job.rule.name)
             declared |= {job.rule.name} if "mem_mb" in job.resources.keys() else set()  # noqa: SIM118

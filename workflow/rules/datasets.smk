@@ -53,7 +53,7 @@ rule dataset:
     conda:
         "../../envs/protocol.yaml"
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * (1000 + 4 * mb(input)),
+        mem_mb=lambda wildcards, input, attempt: attempt * (1000 + mb(input) // 2),
     params:
         dataset=DATASET,
         options=CONFIG["dataset_options"],

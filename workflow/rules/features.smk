@@ -66,7 +66,7 @@ rule preprocessing:
     conda:
         "../../envs/protocol.yaml"
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * (500 + 2 * mb(input)),
+        mem_mb=lambda wildcards, input, attempt: attempt * (1000 + mb(input) // 4),
     params:
         feature=PLAN.feature,
         seed=PLAN.preprocessing_seed,

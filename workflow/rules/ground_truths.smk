@@ -14,7 +14,7 @@ rule ground_truth:
     conda:
         "../../envs/protocol.yaml"
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * (500 + 2 * mb(input)),
+        mem_mb=lambda wildcards, input, attempt: attempt * (500 + mb(input)),
     params:
         feature=PLAN.feature,
         splits=lambda wildcards: each("{split}", wildcards),
@@ -54,7 +54,7 @@ rule supervision:
     conda:
         "../../envs/protocol.yaml"
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * (700 + 2 * mb(input)),
+        mem_mb=lambda wildcards, input, attempt: attempt * (1000 + mb(input) // 4),
     params:
         feature=PLAN.feature,
         ground_truth=PLAN.supervising,

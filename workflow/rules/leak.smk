@@ -75,6 +75,8 @@ rule leak_score:
         "<benchmarks>/leak/run{run}/{feature}/{hasher}.tsv"
     conda:
         "../../envs/protocol.yaml"
+    resources:
+        mem_mb=lambda wildcards, input, attempt: attempt * (1500 + 4 * mb(input)),
     params:
         dataset=DATASET,
         feature=PLAN.feature,

@@ -20,7 +20,7 @@ rule selection:
     conda:
         "../../envs/protocol.yaml"
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * (1500 + 2 * mb(input)),
+        mem_mb=lambda wildcards, input, attempt: attempt * (1500 + mb(input) // 4),
         runtime=lambda wildcards, input, attempt: attempt * (240 + mb(input) // 10),
     params:
         dataset=DATASET,
@@ -75,7 +75,7 @@ rule model:
     conda:
         "../../envs/protocol.yaml"
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * (1500 + mb(input)),
+        mem_mb=lambda wildcards, input, attempt: attempt * (1500 + mb(input) // 4),
         runtime=lambda wildcards, input, attempt: attempt * (120 + mb(input) // 10),
     params:
         feature=PLAN.feature,

@@ -16,6 +16,8 @@ rule quantised:
         "<benchmarks>/{feature}/{sample}/run{run}/quantisers.tsv"
     conda:
         "../../envs/protocol.yaml"
+    resources:
+        mem_mb=lambda wildcards, input, attempt: attempt * (1500 + 4 * mb(input)),
     params:
         dataset=DATASET,
         feature=PLAN.feature,
