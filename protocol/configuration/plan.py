@@ -82,14 +82,14 @@ class Plan:
         return file
 
     def each_row(self, pattern: str, wildcards: Wildcards | None = None) -> list[str]:
-        """Return the file of a pattern for every such row, in the order of `places` for one feature and hasher."""
+        """Return the file of a pattern for every such row, in the order of `split_runs` for one feature and hasher."""
         return [pattern.format(**row) for row in self.rows(dict((wildcards or {}).items()))]
 
     def each_trained(self, pattern: str) -> list[str]:
         """Return the files of a pattern for every hasher that is trained, each file once."""
         return list(dict.fromkeys(pattern.format(**row) for row in self.jobs if not row["finished"]))
 
-    def places(self, wildcards: Wildcards) -> list[tuple[str, int]]:
+    def split_runs(self, wildcards: Wildcards) -> list[tuple[str, int]]:
         """Return the split and run of every row that agrees with the wildcards, each pair once."""
         return list(dict.fromkeys((row["split"], row["run"]) for row in self.rows(dict(wildcards.items()))))
 
@@ -172,10 +172,10 @@ class Plan:
     @property
     def times(self) -> list[str]:
         """The benchmark files of the jobs that the results come from."""
-        made = [f"<results>/{_RUN}/preprocessing.h5", f"<results>/{_RUN}/ground_truth.h5"]
+        of_run = [f"<results>/{_RUN}/preprocessing.h5", f"<results>/{_RUN}/ground_truth.h5"]
         hasher = f"<benchmarks>/{_RUN}/{{hasher}}"
         supervisions = [f"{path.removesuffix('.h5')}/supervision.h5" for path in self.supervisions]
-        files = [*(file for pattern in made for file in self.each(pattern)), *supervisions, *self.selections]
+        files = [*(file for pattern in of_run for file in self.each(pattern)), *supervisions, *self.selections]
         finished = (f"{hasher}/finished_codes.tsv".format(**row) for row in self.jobs if row["finished"])
         return [
             "<data>/benchmarks/dataset.tsv",

@@ -84,10 +84,10 @@ def _differing(workflow: Any, experiment: str) -> dict[Any, str]:
                 if workflow.dryrun:  # which downloads nothing
                     continue
                 workflow.async_run(holder.retrieve_from_storage())
-            found, due = read_origin(holder), expected(maker)
-            if found is None:
+            recorded, due = read_origin(holder), expected(maker)
+            if recorded is None:
                 problems[file] = "does not contain what it was made with"
-            elif kinds := [kind for kind in due if found[kind] != due[kind]]:
+            elif kinds := [kind for kind in due if recorded[kind] != due[kind]]:
                 problems[file] = f"made with other {' and '.join(kinds)} than those of the experiment"
     return problems
 

@@ -84,7 +84,7 @@ def test_files_agree_with_the_wildcards():
     assert plan.file("<data>/{extraction}/features.h5", of_run) == "<data>/gist/features.h5"
     of_hasher = {"feature": "gist", "hasher": "itq"}
     assert plan.each("{sample}/run{run}", of_hasher) == ["thesis/run0", "thesis/run1"]  # of two splits
-    assert plan.places(of_hasher) == [("standard", 0), ("standard", 1), ("improved", 0), ("improved", 1)]
+    assert plan.split_runs(of_hasher) == [("standard", 0), ("standard", 1), ("improved", 0), ("improved", 1)]
     assert plan.each_row("{split} {sample}", of_hasher) == ["standard thesis"] * 2 + ["improved thesis"] * 2
     assert plan.each(CODES, {"feature": "sift", "split": "improved"}) == ["<results>/sift/thesis/run0/lsh/codes.h5"]
     with pytest.raises(ProtocolError, match=r"^experiment 'small' has no job for feature sift, run 1\.$"):

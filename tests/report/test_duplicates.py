@@ -102,7 +102,7 @@ def test_the_script_scores_the_other_queries_alone(root, tmp_path, monkeypatch):
             metrics=["mAP", "precision@r0[micro]"],
             undefined="zero",
             extensions=[("none", 0)],
-            places=[("standard", 3)],
+            split_runs=[("standard", 3)],
             near_duplicates="a digest",
         ),
         input=SimpleNamespace(

@@ -3,7 +3,7 @@ from protocol.metrics import in_database_order
 
 # With the key `count_shards`, several jobs count one shard of the database each, and `count` adds up their counts.
 def of_each_split(pattern):
-    """Return a function that returns the file of a pattern for every split and run, in the order of `places`."""
+    """Return a function that returns the file of a pattern for every split and run, in the order of `split_runs`."""
     return lambda wildcards: PLAN.each_row(pattern, wildcards)
 
 
@@ -61,7 +61,7 @@ rule count:
         mem_mb=lambda wildcards, input, attempt: attempt * (1000 + 10 * mb(input)),
         runtime=lambda wildcards, input, attempt: attempt * (30 + 8 * mb(input)),
     params:
-        places=PLAN.places,
+        split_runs=PLAN.split_runs,
         index_order=in_database_order(CONFIG["metrics"]),
         n_shards=CONFIG["count_shards"],
         code=code("count.py"),

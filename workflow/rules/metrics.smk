@@ -21,7 +21,7 @@ rule excluded:
     conda:
         "../../envs/protocol.yaml"
     params:
-        places=PLAN.places,
+        split_runs=PLAN.split_runs,
         states=records.states(PLAN.exclusion_file),
         near_duplicates=None,
         code=code("excluded.py"),

@@ -15,7 +15,7 @@ def main(job):
     lists = [auditing.read_excluded(path) for path in job.input.file]
     if job.params.near_duplicates:
         lists.append(auditing.known_pairs_for(None, dataset))
-    for path, (split, run) in zip(job.input.splits, job.params.places, strict=True):
+    for path, (split, run) in zip(job.input.splits, job.params.split_runs, strict=True):
         parts = auditing.Split(storage.read(path), dataset)
         for position in np.unique(np.concatenate([one.queries(parts) for one in lists])).tolist():
             item = int(parts.entries["query"][position])

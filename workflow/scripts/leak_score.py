@@ -27,8 +27,8 @@ def main(job):
             for side, seed in p.seeds[size, n_bits].items()
         }
         scores = rankings(models, X["a"]["query"], database, truths, undefined=p.undefined, calls=len(p.seeds))
-        place = (p.dataset, wc.feature, wc.run, wc.hasher, n_bits, size, len(X["a"][f"inside/{size}"]))
-        rows += [(*place, truth, *four.values()) for truth, four in scores.items()]
+        key = (p.dataset, wc.feature, wc.run, wc.hasher, n_bits, size, len(X["a"][f"inside/{size}"]))
+        rows += [(*key, truth, *four.values()) for truth, four in scores.items()]
     write_scores(job.output.scores, rows)
 
 

@@ -14,11 +14,11 @@ def main(job):
     """Write the fitted models and packed codes. A stored model is reused if nothing that it depends on has changed."""
     p, inputs, made_of = job.params, dict(job.input.items()), {}
     name, options = p.hasher["plugin"], p.hasher["options"]
-    chosen = storage.read_provenance(inputs["selection"])["chosen"] if "selection" in inputs else {}
+    selected = storage.read_provenance(inputs["selection"])["chosen"] if "selection" in inputs else {}
     read = {name: storage.read_provenance(inputs[name])["digest"] for name in SOURCES if name in inputs}
     common = {"hasher": name, "code": p.code, "libraries": storage.versions(), "inputs": read}
     for n_bits, seed in p.seeds.items():
-        made_of[n_bits] = common | {"seed": seed, "options": options | chosen.get(str(n_bits), {})}
+        made_of[n_bits] = common | {"seed": seed, "options": options | selected.get(str(n_bits), {})}
     feature, hasher = registry.get("feature", p.feature["plugin"])(**p.feature["options"]), registry.get("hasher", name)
     rows, reusable = storage.read(job.input.sample, ["train", "query"]), reuse.unchanged(job.output, made_of)
     of_items = prepared(feature, p.feature["steps"], job.input.features, job.input.preprocessing)

@@ -31,9 +31,9 @@ def main(job):
     truth = build(query, database, train, seed=p.ground_truth_seed, **p.ground_truth["options"])
     relevance = relevance_from_arrays(truth, len(database.X))
     validation = Validation(query.X, database.X, relevance, p.criterion["metric"], p.criterion["undefined"])
-    left, training = {n: p.model_seeds[n] for n in made_of if n not in reusable}, TrainingSet(train.X, learned_from)
+    seeds, training = {n: p.model_seeds[n] for n in made_of if n not in reusable}, TrainingSet(train.X, learned_from)
     scores = {n_bits: earlier.arrays()[0]["scores"] for n_bits, earlier in reusable.items()}
-    scores |= search(hasher, grid, training, validation, seeds=left, options=options)
+    scores |= search(hasher, grid, training, validation, seeds=seeds, options=options)
     place = {"dataset": p.dataset, **dict(job.wildcards.items()), "run": int(job.wildcards.run), **p.criterion}
     record = selection_provenance(hasher, grid, scores, made_of, place=place, options=options, inputs=inputs)
     record["read"] = {name: storage.array_digest(part.X) for name, part in items.items()}
