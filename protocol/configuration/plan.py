@@ -40,6 +40,11 @@ class Plan:
 
     experiment: Experiment
 
+    def __post_init__(self) -> None:
+        """Raise ProtocolError if protocols that share a sampled split declare different ones."""
+        for split in self.experiment.splits:
+            sampling_split(sample_of(split))
+
     # The table of jobs
 
     @cached_property

@@ -42,9 +42,15 @@ def test_only_changes_run_again(ran):
 
 def test_another_database_of_a_split_trains_nothing(ran):
     split = ran.folder / "protocol" / "splits" / "improved.py"
-    edited = split.read_text().replace("may_overlap={}", 'may_overlap={"database": ("train",)}')
-    split.write_text(edited)
+    text = split.read_text()
+    split.write_text(text.replace("may_overlap={}", 'may_overlap={"database": ("train",)}'))
     assert ran.jobs("metrics") == {"split": 2, "ground_truth": 2, "count": 2, "score": 2, "metrics": 1}
+    split.write_text(text.replace("may_overlap={}", 'may_overlap={"query": ("train",)}'))
+    done = ran.run("splits", "-n")
+    assert done.returncode == 1
+    assert "Splits 'improved' and 'standard' share the sampled split 'thesis', but declare different partitions" in (
+        done.stdout + done.stderr
+    )
 
 
 def test_other_extensions_recount_nothing(ran):
