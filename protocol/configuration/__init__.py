@@ -1,10 +1,9 @@
-"""The configuration: the keys of a config file, the loader, the checks, and the plan of jobs, files and resources."""
+"""The configuration: the keys of a config file, the loader, the checks, and the plan of jobs."""
 
 from protocol.configuration.checks import check_installed
 from protocol.configuration.experiment import Combination, Experiment, FeaturePlan, FinishedCodes, Variant
 from protocol.configuration.loading import load
 from protocol.configuration.plan import Plan
-from protocol.configuration.resources import need
 from protocol.configuration.schema import read
 from protocol.shipped import DEFAULT
 
@@ -18,6 +17,5 @@ __all__ = [
     "Variant",
     "check_installed",
     "load",
-    "need",
     "read",
 ]

@@ -1,28 +1,29 @@
-"""The plan of an experiment: which jobs its rules have, and the files, parameters and resources of each job.
+"""The plan of an experiment: the combinations that its rules run, and the parameters of each rule's jobs.
 
-Snakemake connects the jobs; everything that a rule has to know about an experiment is computed here. In the patterns of
-files, ``<results>``, ``<data>`` and ``<benchmarks>`` are folders that Snakemake fills in.
+The parameters are functions of a job's wildcards. In the patterns of files, ``<results>``, ``<data>`` and
+``<benchmarks>`` are folders that Snakemake fills in.
 """
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from protocol import datasets, registry
+from protocol import registry
 from protocol.auditing import SHIPPED
 from protocol.checks import ProtocolError
-from protocol.configuration.experiment import Combination, Experiment, FeaturePlan, FinishedCodes, Variant
-from protocol.configuration.resources import n_parts, need
+from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
+from protocol.configuration.resources import items
 from protocol.inputs.arrays import path_of
 from protocol.provenance.seeds import derive
 from protocol.scores.metadata import options_text
-from protocol.splits import list_paths, sample_of, sampling_split
+from protocol.splits import SplitProtocol, declaration, list_paths, sample_of, sampling_split
 
+Wildcards = Mapping[str, str]
+"""The wildcards of a job, by name."""
+_FIELDS = ("feature", "extraction", "split", "sample", "run", "hasher", "finished")
 _RUN = "{feature}/{sample}/run{run}"
-_HASHER = f"{_RUN}/{{hasher}}"
-_SELECTION = f"<results>/{_HASHER}/selection.h5"
 
 
 @dataclass(frozen=True)
@@ -39,47 +40,63 @@ class Plan:
 
     experiment: Experiment
 
-    @property
-    def config(self) -> dict[str, Any]:
-        """The checked configuration."""
-        return self.experiment.config
+    def __post_init__(self) -> None:
+        """Raise ProtocolError if protocols that share a sampled split declare different ones."""
+        for split in self.experiment.splits:
+            sampling_split(sample_of(split))
+
+    # The table of jobs
 
     @cached_property
-    def _combinations(self) -> list[dict[str, Any]]:
-        return [vars(one) for one in self.experiment.combinations()]
+    def jobs(self) -> list[dict[str, Any]]:
+        """Every combination that is scored, as the fields of `Combination`; methods with finished codes are hashers."""
+        return [vars(combination) for combination in self.experiment.combinations()]
 
-    def each(self, pattern: str, **only: Any) -> list[str]:
-        """Return the files of a pattern for every combination, each once.
+    @cached_property
+    def _indices(self) -> dict[tuple[str, ...], dict[tuple[str, ...], list[dict[str, Any]]]]:
+        return {}
 
-        Methods with finished codes are among the hashers. `only` restricts the combinations, as in ``feature="gist"``;
-        ``finished=False`` selects the hashers that are trained, ``finished=True`` the methods with finished codes.
+    def rows(self, wildcards: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the rows of `jobs` that agree with the wildcards; those that are no fields are ignored.
+
+        An index by the values of the fields takes a hundredth of the time of Snakemake's ``lookup``.
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such row.
         """
-        return list(dict.fromkeys(pattern.format(**one) for one in self.combinations(**only)))
+        fields = tuple(field for field in _FIELDS if field in wildcards)
+        if fields not in self._indices:
+            index = self._indices[fields] = {}
+            for row in self.jobs:
+                index.setdefault(tuple(str(row[field]) for field in fields), []).append(row)
+        rows = self._indices[fields].get(tuple(str(wildcards[field]) for field in fields))
+        if rows is None:
+            names = ", ".join(f"{field} {wildcards[field]}" for field in fields)
+            raise ProtocolError(f"experiment {self.experiment.name!r} has no job for {names}.")
+        return rows
 
-    def keys(self, *names: str, **only: Any) -> list[tuple[Any, ...]]:
-        """Return the values of some fields for every combination, each tuple once, in the order of `each`."""
-        return list(dict.fromkeys(tuple(one[name] for name in names) for one in self.combinations(**only)))
+    def each(self, pattern: str, wildcards: Wildcards | None = None) -> list[str]:
+        """Return the files of a pattern for every row of `jobs` that agrees with the wildcards, each file once."""
+        return list(dict.fromkeys(self.each_row(pattern, wildcards)))
 
-    def combinations(self, **only: Any) -> list[dict[str, Any]]:
-        """Return every combination, as the fields of `Combination`; `only` restricts them, as for `each`."""
-        return [one for one in self._combinations if only.items() <= one.items()]
+    def file(self, pattern: str, wildcards: Wildcards) -> str:
+        """Return the one file of a pattern that the wildcards determine."""
+        (file,) = self.each(pattern, wildcards)
+        return file
 
-    def supervised(self, pattern: str) -> list[str]:
-        """Return the files of a pattern for every kind of supervision that a hasher of the experiment needs."""
-        files: list[str] = []
-        for name in self.experiment.hashers:
-            kind = self.supervision_file(name)
-            files += self.each(pattern.replace("{supervision}", kind), hasher=name) if kind else []
-        return list(dict.fromkeys(files))
+    def each_row(self, pattern: str, wildcards: Wildcards | None = None) -> list[str]:
+        """Return the file of a pattern for every such row, in the order of `split_runs` for one feature and hasher."""
+        return [pattern.format(**row) for row in self.rows(dict((wildcards or {}).items()))]
 
-    def supervision_file(self, hasher: str) -> str | None:
-        """Return the kind of supervision that the pipeline provides to a hasher in a file, or None."""
-        kind = self.experiment.supervision(hasher)
-        return kind if kind in self.experiment.supervising() else None
+    def each_trained(self, pattern: str) -> list[str]:
+        """Return the files of a pattern for every hasher that is trained, each file once."""
+        return list(dict.fromkeys(pattern.format(**row) for row in self.jobs if not row["finished"]))
 
-    def job(self, wildcards: Mapping[str, str]) -> "Job":
-        """Return the job of a rule with these wildcards."""
-        return Job(self, dict(wildcards))
+    def split_runs(self, wildcards: Wildcards) -> list[tuple[str, int]]:
+        """Return the split and run of every row that agrees with the wildcards, each pair once."""
+        return list(dict.fromkeys((row["split"], row["run"]) for row in self.rows(dict(wildcards.items()))))
 
     # Files
 
@@ -97,117 +114,247 @@ class Plan:
         }
         return {name: "|".join(allowed) for name, allowed in values.items()} | {"run": "[0-9]+"}
 
-    @property
-    def user_files(self) -> list[Path]:
-        """The user's own files from which the dataset is loaded."""
-        return datasets.user_paths(self.config["dataset"], self.config["dataset_options"])[0]
-
-    @cached_property
-    def user_states(self) -> list[Any]:
-        """The state of each of the user's own files and folders from which the dataset is loaded."""
-        files, folders = datasets.user_paths(self.config["dataset"], self.config["dataset_options"])
-        return [*map(datasets.file_state, files), *map(datasets.folder_state, folders)]
-
     @cached_property
     def selections(self) -> list[str]:
         """The files with selected options; empty if no hasher has a grid."""
-        return [
-            file
-            for name, own in self.experiment.hashers.items()
-            if own.grid
-            for file in self.each(_SELECTION, hasher=name)
-        ]
+        searched = {name for name, hasher in self.experiment.hashers.items() if hasher.grid}
+        rows = (row for row in self.jobs if row["hasher"] in searched)
+        return list(dict.fromkeys(f"<results>/{_RUN}/{{hasher}}/selection.h5".format(**row) for row in rows))
 
     @property
     def selection_table(self) -> list[str]:
         """The table of all selections; empty if no hasher has a grid."""
         return ["<results>/selection.csv"] if self.selections else []
 
+    def supervision(self, hasher: str) -> list[str]:
+        """Return the pattern of the file that a hasher learns from beside its training rows; empty if there is none."""
+        kind = None if hasher in self.experiment.codes else self.experiment.supervision(hasher)
+        return [f"<results>/{_RUN}/{kind}.h5"] if kind in self.experiment.supervising() else []
+
+    @cached_property
+    def supervisions(self) -> list[str]:
+        """Those files for all hashers of the experiment."""
+        patterns = {hasher: self.supervision(hasher) for hasher in self.experiment.hashers}
+        rows = [(row, pattern) for row in self.jobs for pattern in patterns.get(row["hasher"], [])]
+        return list(dict.fromkeys(pattern.format(**row) for row, pattern in rows))
+
     @property
     def duplicates(self) -> list[str]:
         """The table of scores without near-duplicates; empty if no judged pairs of the dataset are known."""
-        return ["<results>/duplicates.csv"] if self.config["dataset"] in SHIPPED else []
+        return ["<results>/duplicates.csv"] if self.experiment.config["dataset"] in SHIPPED else []
 
     @property
-    def exclusion_file(self) -> list[Path]:
+    def exclusion_file(self) -> list[str]:
         """The user's file with queries that no score contains; empty if there is none."""
-        file = self.config["exclude_queries"]
-        return [] if file is None else [Path(file)]
-
-    @property
-    def excluded(self) -> list[str]:
-        """The table of these queries by split and run; empty if there is no such file."""
-        return ["<results>/excluded.csv"] if self.exclusion_file else []
+        return [path for path in [self.experiment.config["exclude_queries"]] if path is not None]
 
     @property
     def claims(self) -> list[str]:
         """The papers' claims; empty unless the experiment is a reproduction."""
-        return ["<results>/claims.json"] if self.config["reproduction"] else []
-
-    @cached_property
-    def examples(self) -> list[str]:
-        """The tables, in addition to the summary, from which the figures are drawn."""
-        tables = [
-            *(f"<results>/{{feature}}/examples/{{split}}/{name}.csv" for name in ("radii", "curves", "conventions")),
-            *(f"<results>/{{feature}}/examples/{{split}}/{name}.csv" for name in ("buckets", "histogram", "retrieved")),
-            "<benchmarks>/{feature}/examples/{split}/lookups.csv",
-        ]
-        return [file for table in tables for file in self.each(table)]
+        return ["<results>/claims.json"] if self.experiment.config["reproduction"] else []
 
     @property
-    def tables(self) -> list[str]:
-        """The CSV and JSON files of other stages that the report reads."""
-        always = ["<results>/metrics.csv", "<results>/summary.csv", "<results>/audit.csv"]
-        return [*always, *self.claims, *self.selection_table, *self.duplicates, *self.examples]
+    def shards(self) -> list[str]:
+        """The names of the shards in which the database of a hasher and run is counted; none if it is not divided."""
+        n_shards = self.experiment.config["count_shards"]
+        return [f"{number}-of-{n_shards}" for number in range(1, n_shards + 1)] if n_shards > 1 else []
 
     @property
     def provenance(self) -> list[str]:
         """The files whose provenance the report prints: those of run 0."""
+        run = "<results>/{feature}/{sample}/run0"
         return [
             "<data>/content.h5",
             *self.each("<data>/{extraction}/features.h5"),
             *self.each("<results>/samples/{sample}/run0.h5"),
             *self.each("<results>/splits/{split}/run0/splits.h5"),
-            *self.each("<results>/{feature}/{sample}/run0/preprocessing.h5"),
-            *self.each("<results>/{feature}/{sample}/run0/ground_truth.h5"),
-            *self.each("<results>/{feature}/{sample}/run0/{hasher}/models.h5", finished=False),
-            *self.each("<results>/{feature}/{sample}/run0/{hasher}/codes.h5"),
+            *self.each(f"{run}/preprocessing.h5"),
+            *self.each(f"{run}/ground_truth.h5"),
+            *self.each_trained(f"{run}/{{hasher}}/models.h5"),
+            *self.each(f"{run}/{{hasher}}/codes.h5"),
         ]
 
     @property
     def times(self) -> list[str]:
         """The benchmark files of the jobs that the results come from."""
-        hasher = f"<benchmarks>/{_HASHER}"
-        shards = [f"{hasher}/shards/{shard}/count_shard.tsv" for shard in self.shards]
+        of_run = [f"<results>/{_RUN}/preprocessing.h5", f"<results>/{_RUN}/ground_truth.h5"]
+        hasher = f"<benchmarks>/{_RUN}/{{hasher}}"
+        supervisions = [f"{path.removesuffix('.h5')}/supervision.h5" for path in self.supervisions]
+        files = [*(file for pattern in of_run for file in self.each(pattern)), *supervisions, *self.selections]
+        finished = (f"{hasher}/finished_codes.tsv".format(**row) for row in self.jobs if row["finished"])
         return [
             "<data>/benchmarks/dataset.tsv",
             *self.each("<benchmarks>/samples/{sample}/run{run}/sample.tsv"),
             *self.each("<benchmarks>/splits/{split}/run{run}/split.tsv"),
-            *self.each(f"<benchmarks>/{_RUN}/preprocessing.tsv"),
-            *self.each(f"<benchmarks>/{_RUN}/ground_truth.tsv"),
-            *self.supervised(f"<benchmarks>/{_RUN}/{{supervision}}/supervision.tsv"),
-            *(file.replace("<results>", "<benchmarks>").replace(".h5", ".tsv") for file in self.selections),
-            *self.each(f"{hasher}/model.tsv", finished=False),
-            *self.each(f"{hasher}/finished_codes.tsv", finished=True),
-            *(file for pattern in shards for file in self.each(pattern)),
-            *self.each(f"<benchmarks>/{{feature}}/{{hasher}}/{'add_counts' if shards else 'count'}.tsv"),
+            *(file.replace("<results>", "<benchmarks>").replace(".h5", ".tsv") for file in files),
+            *self.each_trained(f"{hasher}/model.tsv"),
+            *dict.fromkeys(finished),
+            *(file for shard in self.shards for file in self.each(f"{hasher}/shards/{shard}/count_shard.tsv")),
+            *self.each("<benchmarks>/{feature}/{hasher}/count.tsv"),
             *self.each("<benchmarks>/{feature}/{hasher}/score.tsv"),
         ]
 
-    @property
-    def shards(self) -> list[str]:
-        """The names of the shards in which the database of a hasher and run is counted; none if it is not divided."""
-        n_shards = self.config["count_shards"]
-        return [f"{number}-of-{n_shards}" for number in range(1, n_shards + 1)] if n_shards > 1 else []
+    # Parameters that are plug-ins and their options
 
-    # Parameters
+    def _feature(self, wildcards: Wildcards) -> FeaturePlan:
+        """Return the feature of a job, or one of those whose extraction it computes."""
+        if "extraction" in wildcards.keys():  # noqa: SIM118 - Snakemake's wildcards are no dictionary
+            return self.experiment.extractions[wildcards["extraction"]]
+        return self.experiment.features[wildcards["feature"]]
+
+    def extraction(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Return the plug-in and options of a feature."""
+        feature = self._feature(wildcards)
+        return {"plugin": feature.plugin, "options": feature.options}
+
+    def feature(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Return the plug-in, options and preprocessing steps of a feature."""
+        return self.extraction(wildcards) | {"steps": self._feature(wildcards).steps}
+
+    def n_bits(self, wildcards: Wildcards) -> list[int]:
+        """Return the code lengths of a feature."""
+        return self._feature(wildcards).n_bits
+
+    def n_parts(self, wildcards: Wildcards) -> int:
+        """Return the number of jobs that share an extraction; each extracts a part of the images."""
+        per_job = registry.get("feature", self._feature(wildcards).plugin).images_per_job
+        return 1 if per_job is None else max(1, math.ceil(items(self.experiment) / per_job))
+
+    def split(self, wildcards: Wildcards) -> str:
+        """Return the split protocol of a job, or the one that makes its sampled split."""
+        names = dict(wildcards.items())
+        return names.get("split") or sampling_split(names["sample"])
+
+    def split_options(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Return the options of the split protocol."""
+        options: dict[str, Any] = self.experiment.config["split_options"].get(self.split(wildcards), {})
+        return options
+
+    def split_lists(self, wildcards: Wildcards) -> list[str]:
+        """Return the user's files that list the items of a split; none for a sampled split that protocols share."""
+        protocol = registry.get("split", self.split(wildcards))
+        return [str(path) for path in list_paths(protocol, self.split_options(wildcards)).values()]
+
+    def sample_sizes(self, wildcards: Wildcards) -> dict[str, int]:
+        """Return the sizes that the config file gives; a protocol declares all others in its code."""
+        sizes = self.experiment.config["split_sizes"]
+        return {name: sizes.get(name, 0) for name in registry.get("split", self.split(wildcards)).open}
+
+    def sample_declaration(self, wildcards: Wildcards) -> str:
+        """Return what a split protocol declares, apart from its database."""
+        return repr(declaration(self.split(wildcards)))
+
+    def drawing_code(self, wildcards: Wildcards) -> tuple[str, ...]:
+        """Return the split protocol if it has code of its own; for a declaration alone, its content is a parameter."""
+        name = self.split(wildcards)
+        return () if type(registry.get("split", name)) is SplitProtocol else (name,)
+
+    def hasher(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Return the plug-in and options of a hasher, without those that are selected from its grid."""
+        return _described(self.experiment.hashers[wildcards["hasher"]])
+
+    def grid(self, wildcards: Wildcards) -> dict[str, list[Any]]:
+        """Return the grid from which options of a hasher are selected."""
+        return self.experiment.hashers[wildcards["hasher"]].grid
+
+    def ground_truths(self, wildcards: Wildcards) -> dict[str, dict[str, Any]]:
+        """Return the plug-in and options of each ground truth of a feature, by name."""
+        truths = self.experiment.ground_truths
+        return {name: _described(truths[name]) for name in self._feature(wildcards).ground_truths}
+
+    def supervising(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Return the ground truth among the training rows that provides a kind of supervision."""
+        experiment = self.experiment
+        return _described(experiment.ground_truths[experiment.supervising()[wildcards["supervision"]]])
+
+    def criterion(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Return the criterion of selection, by default with the first ground truth of the feature."""
+        config = self.experiment.config
+        truth = config["selection"]["ground_truth"] or self._feature(wildcards).ground_truths[0]
+        return config["selection"] | {"ground_truth": truth, "undefined": config["undefined"]}
+
+    def selecting(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Return the ground truth of the criterion."""
+        return _described(self.experiment.ground_truths[self.criterion(wildcards)["ground_truth"]])
+
+    def extensions(self, wildcards: Wildcards) -> list[tuple[str, int]]:
+        """Return the extensions of the codes to score, with their numbers of bits."""
+        sizes = self.experiment.config["extension_bits"]
+        return [(name, s) for name in self._feature(wildcards).extensions for s in ([0] if name == "none" else sizes)]
+
+    def extended_hasher(self, wildcards: Wildcards) -> str:
+        """Return the hasher whose extended codes are drawn: LSH, as in RAMAP's tables, or the first hasher."""
+        names, hashers = self._feature(wildcards).hashers, self.experiment.hashers
+        return next((name for name in names if hashers[name].plugin == "lsh"), names[0])
+
+    def scored_hashers(self, wildcards: Wildcards) -> list[str]:
+        """Return the hashers and methods with finished codes of a feature and split."""
+        return self.each("{hasher}", wildcards)
+
+    def code_files(self, wildcards: Wildcards) -> dict[str, dict[int, dict[str, str]]]:
+        """Return the files of a method's finished codes by split, code length and role."""
+        method, run = self.experiment.codes[wildcards["hasher"]], int(wildcards["run"])
+        return {split: method.files(split, run) for split in self.each("{split}", wildcards)}
+
+    def code_paths(self, wildcards: Wildcards) -> list[str]:
+        """Return the paths of `code_files`, each once."""
+        roles = [files for by_length in self.code_files(wildcards).values() for files in by_length.values()]
+        return list(dict.fromkeys(str(path_of(file)) for files in roles for file in files.values()))
+
+    def code_options(self, wildcards: Wildcards) -> dict[str, str | None]:
+        """Return the options for reading a method's files."""
+        method = self.experiment.codes[wildcards["hasher"]]
+        return {"bit_order": method.bit_order, "binarize": method.binarize}
+
+    # Parameters that are seeds
+
+    def _seed(self, *parts: Any) -> int:
+        return derive(self.experiment.config["seed"], self.experiment.config["dataset"], *parts)
+
+    def sample_seed(self, wildcards: Wildcards) -> int:
+        """Return the seed of a sampled split."""
+        return self._seed("split", int(wildcards["run"]))
+
+    def preprocessing_seed(self, wildcards: Wildcards) -> int:
+        """Return the seed of the preprocessing of a feature."""
+        return self._seed("preprocess", wildcards["feature"], int(wildcards["run"]))
+
+    def ground_truth_seed(self, wildcards: Wildcards) -> int:
+        """Return the seed of the ground truths of a feature."""
+        return self._seed("groundtruth", wildcards["feature"], int(wildcards["run"]))
+
+    def model_seeds(self, wildcards: Wildcards) -> dict[int, int]:
+        """Return a seed for each code length, which does not depend on the other lengths.
+
+        It does not depend on the options either, so that the selected model is the one that was scored.
+        """
+        names = wildcards["feature"], wildcards["hasher"]
+        return {n_bits: self._seed(*names, n_bits, int(wildcards["run"])) for n_bits in self.n_bits(wildcards)}
+
+    def leak_seed(self, wildcards: Wildcards) -> int:
+        """Return the seed of the databases of the leak study."""
+        return self._seed("leak", int(wildcards["run"]))
+
+    def leak_model_seeds(self, wildcards: Wildcards) -> dict[tuple[int | str, int], dict[str, int]]:
+        """Return a seed for each side, by training size and code length.
+
+        With one seed for both sides, a control would produce the same model twice, and its leak would always be zero.
+        """
+        names, run = (wildcards["feature"], wildcards["hasher"]), int(wildcards["run"])
+        return {
+            (size, n_bits): {side: self._seed(*names, n_bits, run, side, size) for side in ("a", "b")}
+            for size in self.experiment.config["leak"]["train_per_class"]
+            for n_bits in self.n_bits(wildcards)
+        }
+
+    # Parameters of the whole experiment
 
     @property
     def plugins(self) -> dict[str, tuple[str, ...]]:
         """The plug-ins in use by kind, whose records the report prints; any metric may be shown."""
         experiment = self.experiment
         return {
-            "dataset": (self.config["dataset"],),
+            "dataset": (experiment.config["dataset"],),
             "feature": tuple(feature.plugin for feature in experiment.features.values()),
             "split": experiment.splits,
             "ground_truth": tuple(variant.plugin for variant in experiment.ground_truths.values()),
@@ -218,7 +365,7 @@ class Plan:
     @property
     def quantisers(self) -> dict[str, tuple[str, ...]]:
         """The plug-ins that the target `quantisers` compares, by kind."""
-        names = dict.fromkeys(name.partition(":")[0] for name in self.config["quantisers"])
+        names = dict.fromkeys(name.partition(":")[0] for name in self.experiment.config["quantisers"])
         kinds = {kind: set(registry.names(kind)) for kind in ("quantiser", "hasher")}
         return {kind: tuple(name for name in names if name in known) for kind, known in kinds.items()}
 
@@ -235,236 +382,9 @@ class Plan:
     @property
     def supervision_of_methods(self) -> dict[str, str]:
         """What each method learned from in addition to the training vectors, by feature and method."""
-        pairs = self.keys("feature", "hasher")
+        pairs = dict.fromkeys((row["feature"], row["hasher"]) for row in self.jobs)
         return {f"{feature} {hasher}": self.experiment.learned_from(hasher, feature) for feature, hasher in pairs}
 
 
-@dataclass(frozen=True)
-class Job:
-    """One job: the files and parameters that follow from the wildcards of its rule.
-
-    An attribute raises KeyError if it depends on a wildcard that the rule does not have.
-    """
-
-    plan: Plan
-    wildcards: dict[str, str]
-
-    # Files
-
-    @property
-    def combination(self) -> dict[str, Any]:
-        """Those wildcards that are fields of `Combination`, with their types."""
-        names = {field.name for field in fields(Combination)} & set(self.wildcards)
-        return {name: self.run if name == "run" else self.wildcards[name] for name in names}
-
-    def files(self, pattern: str) -> list[str]:
-        """Return the files of a pattern for every combination that agrees with the wildcards, each once."""
-        return self.plan.each(pattern, **self.combination)
-
-    def of_combinations(self, pattern: str) -> list[str]:
-        """Return the file of a pattern for every split and run of a feature and hasher, in the order of `keys`."""
-        return [pattern.format(**one) for one in self.plan.combinations(**self.combination)]
-
-    def keys(self, *names: str) -> list[tuple[Any, ...]]:
-        """Return some fields of the combinations of `files`, each tuple once, in the same order."""
-        return self.plan.keys(*names, **self.combination)
-
-    def file(self, pattern: str) -> str:
-        """Return the file of a pattern that the wildcards determine."""
-        files = self.files(pattern)
-        if len(files) != 1:
-            raise ProtocolError(
-                f"experiment {self.plan.experiment.name!r} has no job for "
-                f"{', '.join(f'{name} {value}' for name, value in self.wildcards.items())}."
-            )
-        return files[0]
-
-    @property
-    def parts(self) -> list[str]:
-        """The parts of an extraction; none if one job extracts everything."""
-        folder = f"<data>/{self.wildcards['extraction']}/parts"
-        return [f"{folder}/{part}.h5" for part in range(self.n_parts)] if self.n_parts > 1 else []
-
-    @property
-    def shards(self) -> list[str]:
-        """The counts of all shards, for every split and run."""
-        folder = f"<results>/{_HASHER}/shards"
-        return [f"{one}/{shard}.h5" for one in self.of_combinations(folder) for shard in self.plan.shards]
-
-    @property
-    def supervision_file(self) -> dict[str, str]:
-        """The file that a hasher learns from in addition to the training rows, if any."""
-        kind = self.plan.supervision_file(self.hasher.name)
-        return {"supervision": self.file(f"<results>/{_RUN}/{kind}.h5")} if kind else {}
-
-    @property
-    def selection_file(self) -> dict[str, str]:
-        """The file with a hasher's selected options, if it has a grid."""
-        return {"selection": self.file(_SELECTION)} if self.hasher.grid else {}
-
-    @property
-    def list_files(self) -> list[Path]:
-        """The user's files that list the items of a split, but none for a sampled split that protocols share."""
-        return list(list_paths(registry.get("split", self.split), self.split_options).values())
-
-    @property
-    def code_files(self) -> dict[str, dict[int, dict[str, str]]]:
-        """The files of a method's finished codes by split, code length and role."""
-        return {split: self.codes.files(split, self.run) for (split,) in self.keys("split")}
-
-    @property
-    def code_paths(self) -> list[Path]:
-        """The paths of `code_files`, each once."""
-        roles = [files for by_length in self.code_files.values() for files in by_length.values()]
-        return list(dict.fromkeys(path_of(file) for files in roles for file in files.values()))
-
-    # Parameters
-
-    @property
-    def run(self) -> int:
-        """The number of the run."""
-        return int(self.wildcards["run"])
-
-    @property
-    def feature(self) -> FeaturePlan:
-        """The feature, or one of those whose extraction the job computes."""
-        experiment, wildcards = self.plan.experiment, self.wildcards
-        if "extraction" in wildcards:
-            return experiment.extractions[wildcards["extraction"]]
-        return experiment.features[wildcards["feature"]]
-
-    @property
-    def n_parts(self) -> int:
-        """The number of jobs that share an extraction."""
-        return n_parts(self.plan.experiment, self.feature.extraction)
-
-    @property
-    def split(self) -> str:
-        """The split protocol, or the one that makes a sampled split."""
-        return self.wildcards.get("split") or sampling_split(self.wildcards["sample"])
-
-    @property
-    def split_options(self) -> dict[str, Any]:
-        """The options of the split protocol."""
-        options: dict[str, Any] = self.plan.config["split_options"].get(self.split, {})
-        return options
-
-    @property
-    def sample_sizes(self) -> dict[str, int]:
-        """The sizes that the config file gives; a protocol declares all others in its code."""
-        return {name: self.plan.config["split_sizes"].get(name, 0) for name in registry.get("split", self.split).open}
-
-    @property
-    def hasher(self) -> Variant:
-        """The hasher that is trained."""
-        return self.plan.experiment.hashers[self.wildcards["hasher"]]
-
-    @property
-    def codes(self) -> FinishedCodes:
-        """The method with finished codes."""
-        return self.plan.experiment.codes[self.wildcards["hasher"]]
-
-    @property
-    def code_options(self) -> dict[str, str | None]:
-        """The options for reading a method's files."""
-        return {"bit_order": self.codes.bit_order, "binarize": self.codes.binarize}
-
-    @property
-    def ground_truths(self) -> dict[str, dict[str, Any]]:
-        """The plug-in and options of each ground truth of a feature, by name."""
-        variants = [self.plan.experiment.ground_truths[name] for name in self.feature.ground_truths]
-        return {variant.name: {"base": variant.plugin, "options": variant.options} for variant in variants}
-
-    @property
-    def ground_truth_plugins(self) -> tuple[str, ...]:
-        """The plug-ins of the ground truths of a feature."""
-        return tuple(variant["base"] for variant in self.ground_truths.values())
-
-    @property
-    def supervising(self) -> Variant:
-        """The ground truth among the training rows that provides a kind of supervision."""
-        experiment = self.plan.experiment
-        return experiment.ground_truths[experiment.supervising()[self.wildcards["supervision"]]]
-
-    @property
-    def criterion(self) -> dict[str, Any]:
-        """The criterion of selection, by default with the first ground truth of the feature."""
-        selection = self.plan.config["selection"]
-        truth = selection["ground_truth"] or self.feature.ground_truths[0]
-        return selection | {"ground_truth": truth, "undefined": self.plan.config["undefined"]}
-
-    @property
-    def selecting(self) -> Variant:
-        """The ground truth of the criterion."""
-        return self.plan.experiment.ground_truths[self.criterion["ground_truth"]]
-
-    @property
-    def extensions(self) -> list[tuple[str, int]]:
-        """The extensions of the codes to score, with their numbers of bits."""
-        sizes = self.plan.config["extension_bits"]
-        return [(name, s) for name in self.feature.extensions for s in ([0] if name == "none" else sizes)]
-
-    @property
-    def shard(self) -> int:
-        """The number of a shard, from 0."""
-        return int(self.wildcards["scatteritem"].partition("-of-")[0]) - 1
-
-    @property
-    def extended_hasher(self) -> str:
-        """The hasher whose extended codes are drawn: LSH, as in RAMAP's tables, or the first hasher."""
-        names, hashers = self.feature.hashers, self.plan.experiment.hashers
-        return next((name for name in names if hashers[name].plugin == "lsh"), names[0])
-
-    # Seeds
-
-    def _seed(self, *parts: Any) -> int:
-        return derive(self.plan.config["seed"], self.plan.config["dataset"], *parts)
-
-    @property
-    def sample_seed(self) -> int:
-        """The seed of a sampled split."""
-        return self._seed("split", self.run)
-
-    @property
-    def preprocessing_seed(self) -> int:
-        """The seed of the preprocessing of a feature."""
-        return self._seed("preprocess", self.feature.name, self.run)
-
-    @property
-    def ground_truth_seed(self) -> int:
-        """The seed of the ground truths of a feature."""
-        return self._seed("groundtruth", self.feature.name, self.run)
-
-    @property
-    def model_seeds(self) -> dict[int, int]:
-        """A seed for each code length, which does not depend on the other lengths.
-
-        It does not depend on the options either, so that the selected model is the one that was scored.
-        """
-        parts = self.feature.name, self.hasher.name
-        return {n_bits: self._seed(*parts, n_bits, self.run) for n_bits in self.feature.n_bits}
-
-    @property
-    def leak_seed(self) -> int:
-        """The seed of the databases of the leak study."""
-        return self._seed("leak", self.run)
-
-    @property
-    def leak_model_seeds(self) -> dict[tuple[int | str, int], dict[str, int]]:
-        """A seed for each side, by training size and code length.
-
-        With one seed for both sides, a control would produce the same model twice, and its leak would always be zero.
-        """
-        parts = self.feature.name, self.hasher.name
-        return {
-            (size, n_bits): {side: self._seed(*parts, n_bits, self.run, side, size) for side in ("a", "b")}
-            for size in self.plan.config["leak"]["train_per_class"]
-            for n_bits in self.feature.n_bits
-        }
-
-    # Resources
-
-    def need(self, rule: str, attempt: int) -> dict[str, int]:
-        """Return the memory in MB and the time in minutes of the job, more at each further attempt."""
-        has_feature = {"feature", "extraction"} & set(self.wildcards)
-        return need(self.plan.experiment, rule, feature=self.feature.name if has_feature else None, attempt=attempt)
+def _described(variant: Variant) -> dict[str, Any]:
+    return {"plugin": variant.plugin, "options": variant.options}

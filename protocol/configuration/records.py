@@ -5,12 +5,18 @@ record, because that folder was deleted or only the results were copied, it woul
 """
 
 import functools
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+from protocol import datasets
+from protocol.provenance import storage
 from protocol.provenance.checksums import SUFFIX, read_origin
 from protocol.provenance.origins import Origin, holders, origin
 
 _N_LISTED = 10
+_STATES = Path(".snakemake") / "protocol" / "states.json"
 
 
 def refusal(workflow: Any, experiment: str) -> list[str]:
@@ -78,9 +84,50 @@ def _differing(workflow: Any, experiment: str) -> dict[Any, str]:
                 if workflow.dryrun:  # which downloads nothing
                     continue
                 workflow.async_run(holder.retrieve_from_storage())
-            found, due = read_origin(holder), expected(maker)
-            if found is None:
+            recorded, due = read_origin(holder), expected(maker)
+            if recorded is None:
                 problems[file] = "does not contain what it was made with"
-            elif kinds := [kind for kind in due if found[kind] != due[kind]]:
+            elif kinds := [kind for kind in due if recorded[kind] != due[kind]]:
                 problems[file] = f"made with other {' and '.join(kinds)} than those of the experiment"
     return problems
+
+
+def files_of_dataset(config: Mapping[str, Any]) -> list[Path]:
+    """Return the user's files from which the dataset is loaded."""
+    return datasets.user_paths(config["dataset"], config["dataset_options"])[0]
+
+
+def states_of_dataset(config: Mapping[str, Any]) -> list[str]:
+    """Return the states of the user's files and folders from which the dataset is loaded.
+
+    The state of a folder is that of `protocol.datasets.folder_state`: its files are not opened.
+    """
+    files, folders = datasets.user_paths(config["dataset"], config["dataset_options"])
+    return [*states(files), *map(datasets.folder_state, folders)]
+
+
+def states(paths: Iterable[str | Path]) -> list[str]:
+    """Return the SHA-256 of each of the user's files, on which their jobs depend.
+
+    A file is hashed again only if its inode, size or times changed (`protocol.datasets.file_state`), so that copying,
+    moving or touching it reruns nothing. The folder ``.snakemake`` keeps the digests.
+    """
+    known = _known_states()
+    now = {str(path): datasets.file_state(path) for path in map(Path, paths)}
+    changed = {path: state for path, state in now.items() if path not in known or known[path][0] != state}
+    if changed:
+        known |= {path: [state, storage.file_sha256(path)] for path, state in changed.items()}
+        _STATES.parent.mkdir(parents=True, exist_ok=True)
+        with storage.replacing(_STATES) as temporary:
+            temporary.write_text(json.dumps(known))
+    return [known[path][1] for path in now]
+
+
+@functools.cache
+def _known_states() -> dict[str, Any]:
+    """Return the last state and the digest of each file, by path; empty if the record is missing or damaged."""
+    try:
+        known: dict[str, Any] = json.loads(_STATES.read_text())
+    except (OSError, ValueError):
+        return {}
+    return known

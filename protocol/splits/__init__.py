@@ -26,6 +26,7 @@ from protocol.splits._protocol import (
     Rest,
     SameAs,
     SplitProtocol,
+    declaration,
     sample_of,
     sampling_split,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "Split",
     "SplitProtocol",
     "check_classes",
+    "declaration",
     "list_paths",
     "load_split",
     "official_parts",

@@ -378,7 +378,7 @@ def sampling_split(sample: str) -> str:
     """
     first, *others = [split for split in registry.names("split") if sample_of(split) == sample]
     for other in others:
-        if _declared(other) != _declared(first):
+        if declaration(other) != declaration(first):
             raise ProtocolError(
                 f"Splits {first!r} and {other!r} share the sampled split {sample!r}, but declare different partitions "
                 f"apart from the database. Give one of them another `sample`."
@@ -386,8 +386,8 @@ def sampling_split(sample: str) -> str:
     return first
 
 
-def _declared(split: str) -> tuple:
-    """Return the declarations on which a split protocol's sampled split depends."""
+def declaration(split: str) -> tuple:
+    """Return what a split protocol declares apart from its database; its sampled split depends on nothing else."""
     protocol: SplitProtocol = registry.get("split", split)
     overlaps = [protocol.overlaps(a, b) for a, b in itertools.combinations(DRAWN, 2)]
     return [protocol.partitions.get(name) for name in DRAWN], overlaps, protocol.n_items, protocol.n_classes

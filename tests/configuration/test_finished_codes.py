@@ -1,7 +1,6 @@
 """The key `codes`: the files that it names, and the errors that are found before any job starts."""
 
 import copy
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -68,11 +67,9 @@ def test_a_method_is_scored_like_a_hasher_where_it_has_codes(here):
         ("improved", 1, "mine"),
         ("improved", 1, "part"),
     ]
-    job = configuration.Plan(experiment).job({"feature": "gist", "sample": "thesis", "run": "1", "hasher": "part"})
-    assert job.files("{split}") == list(job.code_files) == ["improved"]
-    paths = [Path("codes/improved/run1/query_16.npy"), Path("codes/improved/run1/database_16.npy")]
-    assert job.code_paths == paths
-    assert configuration.need(experiment, "finished_codes")["mem_mb"] > 500
+    plan, job = configuration.Plan(experiment), {"feature": "gist", "sample": "thesis", "run": "1", "hasher": "part"}
+    assert plan.each("{split}", job) == list(plan.code_files(job)) == ["improved"]
+    assert plan.code_paths(job) == ["codes/improved/run1/query_16.npy", "codes/improved/run1/database_16.npy"]
 
 
 def test_a_method_belongs_to_one_feature(here):
@@ -108,8 +105,8 @@ def test_an_array_inside_a_file(here):
         )
     inside = {"query": "query.npz:run{run}_{n_bits}", "database": "database.npz:run{run}_{n_bits}"}
     experiment = load({"mine": inside | {"splits": ["improved"]}})
-    job = configuration.Plan(experiment).job({"feature": "gist", "sample": "thesis", "run": "0", "hasher": "mine"})
-    assert job.code_paths == [Path("query.npz"), Path("database.npz")]
+    job = {"feature": "gist", "sample": "thesis", "run": "0", "hasher": "mine"}
+    assert configuration.Plan(experiment).code_paths(job) == ["query.npz", "database.npz"]
 
 
 def test_splits_of_one_draw_share_their_queries(here):

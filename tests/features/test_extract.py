@@ -23,20 +23,22 @@ class Files(dict):
 def extract(root, tmp_path):
     """Return a function that extracts a feature from a dataset's arrays in one job or several, and reads the result."""
 
-    def script(name, output, params, part=0, **files):
+    def script(name, output, params, part=None, **files):
         spec = importlib.util.spec_from_file_location(name, root / "workflow" / "scripts" / f"{name}.py")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        job = {"wildcards": {"part": str(part)}, "params": params, "output": {"features": output}}
-        module.main(SimpleNamespace(input=Files(files), **{key: SimpleNamespace(**of) for key, of in job.items()}))
+        wildcards = {} if part is None else {"part": str(part)}
+        job = {"params": params, "output": {"features": output}}
+        named = {key: SimpleNamespace(**of) for key, of in job.items()}
+        module.main(SimpleNamespace(input=Files(files), wildcards=wildcards, **named))
 
     def run(feature, arrays, n_parts=0, **options):
         content, features = tmp_path / "content.h5", tmp_path / f"features{n_parts}.h5"
         storage.write(content, arrays, storage.provenance("dataset", parameters={}, inputs={}, notes=["made up"]))
-        params = {"feature": feature, "options": options}
+        params = {"feature": {"plugin": feature, "options": options}}
         parts = [tmp_path / f"{part}.h5" for part in range(n_parts)]
         for part, path in enumerate(parts):
-            script("feature_part", path, params | {"n_parts": n_parts}, part, content=content)
+            script("feature", path, params | {"n_parts": n_parts}, part, content=content)
         script("feature", features, params, content=content, parts=parts)
         return storage.read(features), storage.read_provenance(features)
 

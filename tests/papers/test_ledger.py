@@ -154,9 +154,10 @@ def test_the_pipeline_reads_the_stored_tables_that_the_folder_of_results_has(roo
     stored = {str(path.relative_to(root)): path for path in (root / "results" / "reference").glob("*/*.csv")}
     counted = {name for name, path in stored.items() if path.read_text().startswith("dataset,statistic,value")}
     used = counted | {name for name, path in stored.items() if len(papers.Results([path]).frame())}
-    rules = (root / "workflow" / "rules" / "claims.smk").read_text()
-    assert {name for name in stored if f'"{name}"' in rules} == used
-    assert rules.count("results/reference/") == len(used) > 10
+    rules = (root / "workflow" / "rules" / "report.smk").read_text()
+    listed = re.findall(r'"(\w+/\w+)"', rules.partition("REFERENCE_TABLES = [")[2].partition("\n]")[0])
+    assert {f"results/reference/{name}.csv" for name in listed} == used
+    assert len(used) > 10
 
 
 def test_the_command_prints_and_writes_the_ledger(tmp_path, capsys, without_data):

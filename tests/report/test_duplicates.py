@@ -1,7 +1,7 @@
 """Scores without the queries that have a near-duplicate: the table, the section of the page, and the script."""
 
 import dataclasses
-import importlib.util
+import runpy
 from types import SimpleNamespace
 
 import numpy as np
@@ -71,16 +71,14 @@ def test_the_page_says_whether_a_score_or_a_rank_moves(results):
 
 def test_the_script_scores_the_other_queries_alone(root, tmp_path, monkeypatch):
     """Against an evaluation of counts that never had the affected queries, for plain codes only."""
-    spec = importlib.util.spec_from_file_location("score_without", root / "workflow" / "scripts" / "score_without.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    scripts = root / "workflow" / "scripts"
+    excluded, score = (runpy.run_path(str(scripts / f"{name}.py")) for name in ("excluded", "score"))
     made = storage.provenance("dataset cifar10", parameters={}, inputs={})
     storage.write(
         tmp_path / "items.h5", {"ids": np.array([b"a", b"b", b"c", b"d", b"e"]), "class_names": np.array([b"k"])}, made
     )
-    monkeypatch.setattr(
-        script.auditing, "known_pairs_for", lambda *_: KnownPairs("x", np.array([[1, 3], [2, 4]]), np.array([1, 2]))
-    )
+    pairs = KnownPairs("x", np.array([[1, 3], [2, 4]]), np.array([1, 2]))
+    monkeypatch.setattr(excluded["auditing"], "known_pairs_for", lambda *_: pairs)
     splits = tmp_path / "splits" / "standard" / "run3" / "splits.h5"
     parts = {"query": np.array([0, 1, 2]), "database": np.array([3, 4]), "train": np.array([], dtype=np.int64)}
     storage.write(splits, parts, storage.provenance("split standard", parameters={}, inputs={}))
@@ -93,12 +91,20 @@ def test_the_script_scores_the_other_queries_alone(root, tmp_path, monkeypatch):
     job = SimpleNamespace(
         wildcards=SimpleNamespace(feature="gist", hasher="itq"),
         params=SimpleNamespace(
-            dataset="cifar10", metrics=["mAP", "precision@r0[micro]"], undefined="zero", splits=[("standard", 3)]
+            dataset="cifar10",
+            metrics=["mAP", "precision@r0[micro]"],
+            undefined="zero",
+            extensions=[("none", 0)],
+            split_runs=[("standard", 3)],
+            near_duplicates="a digest",
         ),
-        input=SimpleNamespace(labels=tmp_path / "items.h5", splits=[splits], counts=counts, excluded=[]),
-        output=SimpleNamespace(scores=tmp_path / "itq.csv"),
+        input=SimpleNamespace(
+            labels=tmp_path / "items.h5", splits=[splits], file=[], counts=counts, excluded=[tmp_path / "without.csv"]
+        ),
+        output=SimpleNamespace(excluded=tmp_path / "without.csv", scores=tmp_path / "itq.csv"),
     )
-    script.main(job)
+    excluded["main"](job)
+    score["main"](job)
     found = collect([tmp_path / "itq.csv"])
     assert found["extension"].tolist() == ["none"] * 2
     assert found[["run", "n_queries"]].drop_duplicates().values.tolist() == [[3, 2]]

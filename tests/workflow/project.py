@@ -34,7 +34,7 @@ from protocol.provenance import origins, storage
 
 ROOT = Path(__file__).parents[2]
 
-PARTS = ("Snakefile", "config", "workflow", "protocol", "envs")
+PARTS = ("config", "workflow", "protocol", "envs")
 SMALL = {
     "experiment": "small",
     "dataset": "digits",
@@ -65,7 +65,9 @@ def copied(source: Path, folder: Path, *parts: str) -> Path:
 @contextlib.contextmanager
 def planned(folder: Path, config: dict, *targets: str) -> Iterator[Workflow]:
     """Yield Snakemake's plan of some targets, made in this process, in a folder where the block runs."""
-    (folder / "planned.yaml").write_text(yaml.safe_dump(config))
+    file = folder / ".snakemake" / "planned.yaml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(yaml.safe_dump(config))
     # Snakemake starts and ends its event loop in another thread, because the browser's may run in this one.
     with (
         contextlib.chdir(folder),
@@ -78,8 +80,8 @@ def planned(folder: Path, config: dict, *targets: str) -> Iterator[Workflow]:
         warnings.simplefilter("ignore")  # those of Snakemake
         plan = api.workflow(
             resource_settings=ResourceSettings(cores=1),
-            config_settings=ConfigSettings(configfiles=[Path("planned.yaml")]),
-            snakefile=ROOT / "Snakefile",
+            config_settings=ConfigSettings(configfiles=[file]),
+            snakefile=ROOT / "workflow" / "Snakefile",
             workdir=folder,
         )
         plan.dag(DAGSettings(targets=set(targets)))
@@ -147,7 +149,7 @@ class Project(Results):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        if not (folder / "Snakefile").exists():
+        if not (folder / "workflow").exists():
             copied(ROOT, folder, *PARTS)
             self.write(SMALL)
 

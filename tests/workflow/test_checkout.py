@@ -43,7 +43,7 @@ def checkout(tmp_path):
 def test_jobs_import_the_package_of_the_checkout_that_runs(checkout, installed, tmp_path, arguments):
     """A job on another node parses the Snakefile again, in a process of its own."""
     folder = checkout.folder if "remote" in arguments else tmp_path
-    files = ["--snakefile", checkout.folder / "Snakefile", "--configfile", checkout.folder / "small.yaml"]
+    files = ["--snakefile", checkout.folder / "workflow" / "Snakefile", "--configfile", checkout.folder / "small.yaml"]
     done = subprocess.run(
         checkout.command("--cores", "1", *map(str, files), *arguments),
         cwd=folder,

@@ -119,7 +119,8 @@ def environment(tmp_path):
 
 @pytest.fixture
 def from_checkout(tmp_path, source, environment):
-    return Workflow(tmp_path / "user", SNAKEFILE.format(source=repr(str(source / "Snakefile"))), environment)
+    snakefile = str(source / "workflow" / "Snakefile")
+    return Workflow(tmp_path / "user", SNAKEFILE.format(source=repr(snakefile)), environment)
 
 
 @pytest.fixture
@@ -137,7 +138,7 @@ def hosted(source, environment):
 
 @pytest.fixture
 def from_git(tmp_path, hosted):
-    source = 'github("owner/protocol", path="Snakefile", branch="main")'
+    source = 'github("owner/protocol", path="workflow/Snakefile", branch="main")'
     return Workflow(tmp_path / "user", SNAKEFILE.format(source=source), hosted)
 
 

@@ -24,7 +24,7 @@ PER_CLASS = 150
 @pytest.fixture
 def results(tmp_path, monkeypatch):
     """A folder in which the commands of the page find the workflow, and the working directory."""
-    for name in ("Snakefile", "config", "workflow", "protocol"):
+    for name in ("config", "workflow", "protocol"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "my").mkdir()
     monkeypatch.chdir(tmp_path)

@@ -40,6 +40,19 @@ def test_only_changes_run_again(ran):
     assert ran.jobs("report") == {"report": 1}
 
 
+def test_another_database_of_a_split_trains_nothing(ran):
+    split = ran.folder / "protocol" / "splits" / "improved.py"
+    text = split.read_text()
+    split.write_text(text.replace("may_overlap={}", 'may_overlap={"database": ("train",)}'))
+    assert ran.jobs("metrics") == {"split": 2, "ground_truth": 2, "count": 2, "score": 2, "metrics": 1}
+    split.write_text(text.replace("may_overlap={}", 'may_overlap={"query": ("train",)}'))
+    done = ran.run("splits", "-n")
+    assert done.returncode == 1
+    assert "Splits 'improved' and 'standard' share the sampled split 'thesis', but declare different partitions" in (
+        done.stdout + done.stderr
+    )
+
+
 def test_other_extensions_recount_nothing(ran):
     ran.write(SMALL | {"extension_bits": [1, 3]})
     assert ran.jobs("metrics") == {"score": 2, "metrics": 1}
@@ -59,6 +72,10 @@ def test_an_older_copy_of_a_file_of_the_user_is_noticed(project):
         | {"dataset": "arrays", "dataset_options": options, "features": {"precomputed": {}}}
     )
     assert project.run("dataset").returncode == 0
+    assert project.jobs("dataset") == {}
+    for path in own.iterdir():
+        os.utime(path)  # their bytes are the same
+    shutil.move(shutil.copy(own / "features.npy", own / "copy.npy"), own / "features.npy")
     assert project.jobs("dataset") == {}
     os.utime(own / "second.npy", (1, 1))
     shutil.copy2(own / "second.npy", own / "features.npy")  # as `rsync -t` does

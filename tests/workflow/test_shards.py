@@ -43,9 +43,3 @@ def test_the_counts_add_up_to_those_of_one_job(sharded):
         assert array.dtype == expected[name].dtype
         assert array.tolist() == expected[name].tolist()
     assert len(list(total.parents[1].glob(f"*/run0/lsh/shards/*-of-{N}.h5"))) == N
-
-
-def test_each_shard_is_a_job(tmp_path):
-    jobs = Results(tmp_path).planned(SHARDS, "metrics")
-    assert (jobs["count_shard"], jobs["add_counts"]) == (N, 1)
-    assert "count" not in jobs

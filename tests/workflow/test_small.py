@@ -75,17 +75,6 @@ def test_what_is_run_again(ran, tmp_path):
     assert ran.jobs("metrics") == {"score": 2, "metrics": 1}
 
 
-def test_editing_a_hasher_reruns_only_its_jobs(ran):
-    stamps = {path: path.stat().st_mtime_ns for path in (ran.folder / RESULTS / "gist").rglob("*.h5")}
-    edit(ran, "hashers/itq.py")
-    again = {"model": 2, "count": 1, "score": 1, "metrics": 1, "claims": 1, "examples": 2, "report": 1, "all": 1}
-    assert ran.jobs() == again
-    assert ran.run("counts").returncode == 0
-    rerun = {path for path, stamp in stamps.items() if path.stat().st_mtime_ns != stamp}
-    assert rerun == {path for path in stamps if "itq" in (path.parent.name, path.stem)}
-    assert len(rerun) == 5  # models and codes of two runs, and counts
-
-
 def test_another_seed_reruns_only_random_stages(small, ran):
     ran.write(SMALL | {"seed": 1})
     assert set(ran.jobs("models")) == {"sample", "preprocessing", "model", "models"}

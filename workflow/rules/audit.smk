@@ -9,9 +9,7 @@ rule audit:
         preprocessing=each("<results>/{feature}/{sample}/run{run}/preprocessing.h5"),
         ground_truths=each("<results>/{feature}/{sample}/run{run}/ground_truth.h5"),
         selections=PLAN.selections,
-        supervision=PLAN.supervised(
-            "<results>/{feature}/{sample}/run{run}/{supervision}.h5"
-        ),
+        supervision=PLAN.supervisions,
     output:
         audit=report(
             "<results>/audit.csv",
@@ -26,15 +24,8 @@ rule audit:
         "<benchmarks>/audit.tsv"
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
-    resources:
-        **needs("audit"),
     params:
-        code=code(
-            "audit.py",
-            feature=PLAN.plugins["feature"],
-            split=EXPERIMENT.splits,
-        ),
+        code=code("audit.py", feature=PLAN.plugins["feature"], split=EXPERIMENT.splits),
     message:
         "audit: every split of the experiment"
     script:

@@ -1,10 +1,9 @@
-"""The experiment and its plan, and the few functions that connect the plan with Snakemake."""
+"""The experiment and its plan, and the functions of wildcards that several rules use."""
 
 import functools
 import os
 import re
 import sys
-from operator import attrgetter
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -12,6 +11,10 @@ from snakemake.io import sourcecache_entry
 
 # The folder of the project, even if another workflow imports this one; a URL if it is imported from git.
 CHECKOUT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
+if set("{}") & set(str(CHECKOUT)):  # Snakemake takes them for wildcards
+    raise WorkflowError(
+        f"{CHECKOUT}: Snakemake can't run in a folder with braces in its path. Rename the folder."
+    )
 # Every job imports the package of this checkout, even if another one is installed. Without a checkout, it imports the
 # installed package.
 if (CHECKOUT / "protocol").is_dir():
@@ -23,39 +26,34 @@ for variable in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM"):
     os.environ[f"{variable}_THREADS"] = "1"
 
 try:
-    from protocol import configuration, datasets, registry
+    from protocol import configuration, registry
 except ModuleNotFoundError as error:
-    source = workflow.current_basedir
-    if error.name != "protocol" or source.is_local:
+    origin = workflow.current_basedir
+    if error.name != "protocol" or origin.is_local:
         raise
     raise WorkflowError(
         "The package is not installed in Snakemake's environment: pip install "
-        f"'hashing-protocol[pipeline] @ git+https://{source.host}/{source.repo}@{source.ref}'"
+        f"'hashing-protocol[pipeline] @ git+https://{origin.host}/{origin.repo}@{origin.ref}'"
     )
-from protocol.auditing import known_pairs_sha256
 from protocol.checks import ProtocolError
-from protocol.configuration.records import refusal
+from protocol.configuration import records
 from protocol.datasets import Place
-from protocol.metrics import in_database_order
 from protocol.provenance import sources
 from protocol.provenance.storage import check_writable
-from protocol.scores.metadata import SUPERVISION_KEYS
 
 try:
     IS_MODULE = not workflow.modifier.is_main_snakefile()
+    FILES_OF_CONFIG = [] if IS_MODULE else workflow.configfiles
     EXPERIMENT = configuration.load(
-        config,
-        from_file=IS_MODULE or bool(workflow.configfiles),
-        files=[] if IS_MODULE else workflow.configfiles,
+        config, from_file=IS_MODULE or bool(FILES_OF_CONFIG), files=FILES_OF_CONFIG
     )
     configuration.check_installed(EXPERIMENT)
     PLAN, CONFIG = configuration.Plan(EXPERIMENT), EXPERIMENT.config
     config.update(CONFIG)  # scripts receive the checked configuration
+    USER_STATES = records.states_of_dataset(CONFIG)
     DATASET = CONFIG["dataset"]
-    FILES = registry.DATASETS.entry(DATASET).files
-    PLACE = Place(
-        DATASET, Path("results/downloads"), CONFIG["mirror"], CONFIG["mirror_sha256"]
-    )
+    MIRROR = CONFIG["mirror"], CONFIG["mirror_sha256"]
+    PLACE = Place(DATASET, Path("results/downloads"), *MIRROR)
     check_writable(f"results/{EXPERIMENT.name}")
 except ProtocolError as error:
     raise WorkflowError(str(error))
@@ -74,103 +72,88 @@ wildcard_constraints:
     **PLAN.wildcards,
 
 
+each, METRICS = PLAN.each, tuple(CONFIG["metrics"])
+
+
 def source(path):
     """Return a file of the project, from the checkout or from git. Moving the checkout does not rerun any job."""
     return sourcecache_entry(str(workflow.source_path(f"../../{path}")), path)
 
 
-def is_there(path):
-    """Return whether the project has a file: a copy of a checkout may lack the stored results."""
-    return not CHECKOUT.is_dir() or (CHECKOUT / path).exists()
-
-
+# Every script imports this one, and a script from git sees only fetched files.
+source("workflow/scripts/job.py")
 # The functions below call it for the same files and plug-ins again and again.
 code_digest = functools.cache(
     lambda script, plugins: sources.code_digest(script, **dict(plugins))
 )
-# Every script imports this one, and a script from git sees only fetched files.
-source("workflow/scripts/job.py")
-# The files of a pattern for all combinations of feature, split, run and hasher.
-each = PLAN.each
-
-
-def of(name):
-    """Return a function of the wildcards that returns an attribute of the job (see `configuration.plan.Job`)."""
-    return lambda wildcards: attrgetter(name)(PLAN.job(wildcards.items()))
-
-
-def files(pattern):
-    """Return a function that returns the files of a pattern for all combinations that agree with the wildcards."""
-    return lambda wildcards: PLAN.job(wildcards.items()).files(pattern)
-
-
-def of_combinations(pattern):
-    """Return a function that returns the file of a pattern for each of those combinations."""
-    return lambda wildcards: PLAN.job(wildcards.items()).of_combinations(pattern)
-
-
-def keys(*names):
-    """Return a function that returns fields of these combinations, in the same order, as tuples."""
-    return lambda wildcards: PLAN.job(wildcards.items()).keys(*names)
-
-
-def file(pattern):
-    """Return a function that returns the one file of a pattern that the wildcards determine."""
-    return lambda wildcards: PLAN.job(wildcards.items()).file(pattern)
-
-
-def local_files(name):
-    """Return a function that returns files of the user, which are local even if the results are in an object store.
-
-    Snakemake does not interpret braces in paths that a function returns.
-    """
-    return lambda wildcards: [local(str(path)) for path in of(name)(wildcards)]
-
-
-def states(name):
-    """Return a function that returns the states of such files."""
-    return lambda wildcards: [datasets.file_state(path) for path in of(name)(wildcards)]
-
-
-def checksums(*tables):
-    """Return the checksum files of CSV, JSON and text files, which rules that read such files declare as inputs."""
-    return [f"{table}.sha256" for table in tables]
 
 
 def code(script, **plugins):
     """Return a function that returns a digest of a script, of the job's plug-ins, and of all code that they import.
 
-    `plugins` contains a name or a tuple of names for each kind, or a function that returns them from the wildcards.
+    `plugins` contains, by kind, names, or a parameter that describes plug-ins: a function of the wildcards.
     """
     path = str(source(f"workflow/scripts/{script}"))
 
+    def names(value, wildcards):
+        described = value(wildcards) if callable(value) else value
+        if not isinstance(described, dict):
+            return described
+        described = [described] if "plugin" in described else described.values()
+        return tuple(one["plugin"] for one in described)
+
     def digest(wildcards):
-        names = {
-            kind: names(wildcards) if callable(names) else names
-            for kind, names in plugins.items()
-        }
-        return code_digest(path, tuple(names.items()))
+        named = [(kind, names(value, wildcards)) for kind, value in plugins.items()]
+        return code_digest(path, tuple(named))
 
     return digest
 
 
-def metrics_of_examples(wildcards):
-    """Return the metrics that the script of `examples` computes."""
-    from protocol.report.examples import METRICS
+def checksums(*tables):
+    """Return the checksum files of CSV and JSON files, which the rules that write and read them declare.
 
-    return METRICS
+    An edited table is refused, what it was made with stands in the second line, and an object store has declared files
+    only. An HDF5 file contains both itself.
+    """
+    return [f"{table}.sha256" for table in tables]
 
 
-def needs(name):
-    """Return functions that return the memory and the time of a rule's job, more at each further attempt."""
+def mb(files):
+    """Return the size in MB of those files that exist already: a job of a group may read what the group writes."""
+    return sum(os.path.getsize(file) for file in files if os.path.exists(file)) // 2**20
 
-    def megabytes(wildcards, attempt):
-        return PLAN.job(wildcards.items()).need(name, attempt)["mem_mb"]
 
-    def minutes(wildcards, attempt):
-        return PLAN.job(wildcards.items()).need(name, attempt)["runtime"]
+def user_files(paths):
+    """Return files of the user as inputs: local ones, even if the results are in an object store.
 
-    return {"mem_mb": megabytes, "runtime": minutes}
+    Their contents are compared (`records.states`), not their times.
+    """
+    return [
+        ancient(local(str(path).replace("{", "{{").replace("}", "}}")))
+        for path in paths
+    ]
+
+
+def features(wildcards):
+    """Return the file of an extracted feature."""
+    return PLAN.file("<data>/{extraction}/features.h5", wildcards)
+
+
+def splits(wildcards):
+    """Return the splits that agree with the wildcards: those of a sampled split, or of a feature."""
+    return each("<results>/splits/{split}/run{run}/splits.h5", wildcards)
+
+
+def supervision(wildcards):
+    """Return the file that a hasher learns from in addition to the training rows, if any, by its name."""
+    patterns = PLAN.supervision(wildcards.hasher)
+    return {"supervision": PLAN.file(pattern, wildcards) for pattern in patterns}
+
+
+def selection(wildcards):
+    """Return the file with a hasher's selected options, if it has a grid, by its name."""
+    file = "<results>/{feature}/{sample}/run{run}/{hasher}/selection.h5"
+    return {"selection": file.format(**wildcards)} if PLAN.grid(wildcards) else {}
 
 
 def build_dag(build=workflow._build_dag):
@@ -178,10 +161,11 @@ def build_dag(build=workflow._build_dag):
     build()
     executes = workflow.is_main_process and workflow.executor_plugin is not None
     if executes and not workflow.touch:
-        if lines := refusal(workflow, EXPERIMENT.name):
+        if lines := records.refusal(workflow, EXPERIMENT.name):
             raise WorkflowError("\n".join(lines))
 
 
 # Snakemake has no hook for a finished plan: it calls `onstart` neither in dry runs nor for modules, nor if there is
-# nothing to be done. This method is not documented; tests run it.
+# nothing to be done. Without this private method, results without a record would be accepted in these three cases.
+# Tests run all of them.
 workflow._build_dag = build_dag

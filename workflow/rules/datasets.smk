@@ -1,4 +1,7 @@
 # The source of a file is not a parameter, so that moving a mirror does not rerun any job.
+FILES = registry.DATASETS.entry(DATASET).files
+
+
 rule download:
     """Download one file of the dataset, from the mirror or its official source."""
     output:
@@ -15,7 +18,6 @@ rule download:
     localrule: True
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
     params:
         dataset=DATASET,
         # Snakemake's cache key contains the parameters, but not the wildcards.
@@ -40,7 +42,7 @@ rule dataset:
         files=rules.downloads.input.files,
         provenance=rules.downloads.input.provenance,
         checksums=checksums(*rules.downloads.input.provenance),
-        user=local_files("plan.user_files"),
+        user=user_files(records.files_of_dataset(CONFIG)),
     output:
         content="<data>/content.h5",
         labels="<data>/items.h5",
@@ -50,13 +52,12 @@ rule dataset:
         "<data>/benchmarks/dataset.tsv"
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
     resources:
-        **needs("dataset"),
+        mem_mb=lambda wildcards, input, attempt: attempt * (1000 + mb(input) // 2),
     params:
         dataset=DATASET,
         options=CONFIG["dataset_options"],
-        user=PLAN.user_states,
+        user=USER_STATES,
         code=code("dataset.py", dataset=DATASET),
     message:
         "dataset: {params.dataset}"

@@ -1,5 +1,33 @@
-rule feature_part:
-    """Extract one feature from one part of the images."""
+def parts(wildcards):
+    """Return the parts of an extraction; none if one job extracts everything."""
+    number = PLAN.n_parts(wildcards)
+    file = f"<data>/{wildcards.extraction}/parts/{{}}.h5"
+    return [file.format(part) for part in range(number)] if number > 1 else []
+
+
+# The rule has no benchmark, since Snakemake writes none if the file is in its cache (`--cache`).
+rule feature:
+    """Extract one feature from all images, or join the parts for a large dataset."""
+    input:
+        content="<data>/content.h5",
+        parts=parts,
+    output:
+        features="<data>/{extraction}/features.h5",
+    log:
+        "<data>/{extraction}/logs/features.log",
+    cache: True
+    conda:
+        "../../envs/protocol.yaml"
+    params:
+        feature=PLAN.extraction,
+        code=code("feature.py", feature=PLAN.extraction),
+    message:
+        "features: {wildcards.extraction}"
+    script:
+        "../scripts/feature.py"
+
+
+use rule feature as feature_part with:
     input:
         content="<data>/content.h5",
     output:
@@ -10,59 +38,24 @@ rule feature_part:
         "<data>/{extraction}/benchmarks/part{part}.tsv"
     wildcard_constraints:
         part="[0-9]+",
-    conda:
-        "../../envs/protocol.yaml"
-    threads: 1
-    resources:
-        **needs("feature_part"),
+    cache: False
     params:
-        feature=of("feature.plugin"),
-        options=of("feature.options"),
-        n_parts=of("n_parts"),
-        code=code("feature_part.py", feature=of("feature.plugin")),
+        n_parts=PLAN.n_parts,
     message:
         "features: {wildcards.extraction}, part {wildcards.part} of {params.n_parts}"
-    script:
-        "../scripts/feature_part.py"
-
-
-# The rule has no benchmark, since Snakemake writes none if the file is in its cache (`--cache`).
-rule feature:
-    """Extract one feature from all images, or join the parts for a large dataset."""
-    input:
-        content="<data>/content.h5",
-        parts=of("parts"),
-    output:
-        features="<data>/{extraction}/features.h5",
-    log:
-        "<data>/{extraction}/logs/features.log",
-    cache: True
-    conda:
-        "../../envs/protocol.yaml"
-    threads: 1
-    resources:
-        **needs("feature"),
-    params:
-        feature=of("feature.plugin"),
-        options=of("feature.options"),
-        code=code("feature.py", feature=of("feature.plugin")),
-    message:
-        "features: {wildcards.extraction}"
-    script:
-        "../scripts/feature.py"
 
 
 rule features:
     """Extract all features of the experiment."""
     input:
-        [f"<data>/{name}/features.h5" for name in EXPERIMENT.extractions],
+        each("<data>/{extraction}/features.h5"),
     localrule: True
 
 
 rule preprocessing:
     """Fit the preprocessing of one feature on the training set of one run."""
     input:
-        features=file("<data>/{extraction}/features.h5"),
+        features=features,
         sample="<results>/samples/{sample}/run{run}.h5",
     output:
         preprocessing="<results>/{feature}/{sample}/run{run}/preprocessing.h5",
@@ -72,15 +65,12 @@ rule preprocessing:
         "<benchmarks>/{feature}/{sample}/run{run}/preprocessing.tsv"
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
     resources:
-        **needs("preprocessing"),
+        mem_mb=lambda wildcards, input, attempt: attempt * (1000 + mb(input) // 4),
     params:
-        feature=of("feature.plugin"),
-        options=of("feature.options"),
-        steps=of("feature.steps"),
-        seed=of("preprocessing_seed"),
-        code=code("preprocessing.py", feature=of("feature.plugin")),
+        feature=PLAN.feature,
+        seed=PLAN.preprocessing_seed,
+        code=code("preprocessing.py", feature=PLAN.feature),
     message:
         "preprocessing: {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"
     script:

@@ -2,9 +2,9 @@ rule ground_truth:
     """Build the ground truths of one run, for the database of every split protocol of a sampled split."""
     input:
         labels="<data>/items.h5",
-        features=file("<data>/{extraction}/features.h5"),
+        features=features,
         preprocessing="<results>/{feature}/{sample}/run{run}/preprocessing.h5",
-        splits=files("<results>/splits/{split}/run{run}/splits.h5"),
+        splits=splits,
     output:
         ground_truth="<results>/{feature}/{sample}/run{run}/ground_truth.h5",
     log:
@@ -13,20 +13,15 @@ rule ground_truth:
         "<benchmarks>/{feature}/{sample}/run{run}/ground_truth.tsv"
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
     resources:
-        **needs("ground_truth"),
+        mem_mb=lambda wildcards, input, attempt: attempt * (500 + mb(input)),
     params:
-        feature=of("feature.plugin"),
-        options=of("feature.options"),
-        steps=of("feature.steps"),
-        splits=files("{split}"),
-        ground_truths=of("ground_truths"),
-        seed=of("ground_truth_seed"),
+        feature=PLAN.feature,
+        splits=lambda wildcards: each("{split}", wildcards),
+        ground_truths=PLAN.ground_truths,
+        seed=PLAN.ground_truth_seed,
         code=code(
-            "ground_truth.py",
-            feature=of("feature.plugin"),
-            ground_truth=of("ground_truth_plugins"),
+            "ground_truth.py", feature=PLAN.feature, ground_truth=PLAN.ground_truths
         ),
     message:
         "ground truth: {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"
@@ -47,7 +42,7 @@ rule supervision:
     """Build the ground truth among the training rows that supervised hashers learn from."""
     input:
         labels="<data>/items.h5",
-        features=file("<data>/{extraction}/features.h5"),
+        features=features,
         sample="<results>/samples/{sample}/run{run}.h5",
         preprocessing="<results>/{feature}/{sample}/run{run}/preprocessing.h5",
     output:
@@ -58,21 +53,13 @@ rule supervision:
         "<benchmarks>/{feature}/{sample}/run{run}/{supervision}/supervision.tsv"
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
     resources:
-        **needs("supervision"),
+        mem_mb=lambda wildcards, input, attempt: attempt * (1000 + mb(input) // 4),
     params:
-        feature=of("feature.plugin"),
-        options=of("feature.options"),
-        steps=of("feature.steps"),
-        ground_truth=of("supervising.plugin"),
-        ground_truth_options=of("supervising.options"),
-        seed=of("ground_truth_seed"),
-        code=code(
-            "supervision.py",
-            feature=of("feature.plugin"),
-            ground_truth=of("supervising.plugin"),
-        ),
+        feature=PLAN.feature,
+        ground_truth=PLAN.supervising,
+        seed=PLAN.ground_truth_seed,
+        code=code("supervision.py", feature=PLAN.feature, ground_truth=PLAN.supervising),
     message:
         "supervision: {wildcards.supervision} of {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"
     script:

@@ -1,24 +1,24 @@
 # The leak study measures how much training on the database raises the scores. Each run has two databases. A hasher is
 # trained on items of each of them, and ranks both.
+SIDES = [f"<results>/leak/run{{run}}/splits_{side}.h5" for side in ("a", "b")]
+LEAK_SCORES = PLAN.each_trained("<results>/leak/run{run}/{feature}/{hasher}.csv")
+
+
 rule leak_split:
     """Draw queries and two equal databases, with the training sets inside each."""
     input:
         labels="<data>/items.h5",
     output:
-        a="<results>/leak/run{run}/splits_a.h5",
-        b="<results>/leak/run{run}/splits_b.h5",
+        sides=SIDES,
     log:
         "<logs>/leak/run{run}/splits.log",
     benchmark:
         "<benchmarks>/leak/run{run}/splits.tsv"
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
-    resources:
-        **needs("leak_split"),
     params:
         sizes={key: size for key, size in CONFIG["leak"].items() if key != "controls"},
-        seed=of("leak_seed"),
+        seed=PLAN.leak_seed,
         code=code("leak_split.py"),
     message:
         "leak: two databases, run {wildcards.run}"
@@ -29,8 +29,8 @@ rule leak_split:
 # Everything except the hasher is fitted once, on items that are in neither database.
 use rule preprocessing as leak_preprocessing with:
     input:
-        features=file("<data>/{extraction}/features.h5"),
-        sample="<results>/leak/run{run}/splits_a.h5",
+        features=features,
+        sample=SIDES[0],
     output:
         preprocessing="<results>/leak/run{run}/{feature}/preprocessing.h5",
     log:
@@ -44,12 +44,9 @@ use rule preprocessing as leak_preprocessing with:
 use rule ground_truth as leak_ground_truth with:
     input:
         labels="<data>/items.h5",
-        features=file("<data>/{extraction}/features.h5"),
+        features=features,
         preprocessing="<results>/leak/run{run}/{feature}/preprocessing.h5",
-        splits=[
-            "<results>/leak/run{run}/splits_a.h5",
-            "<results>/leak/run{run}/splits_b.h5",
-        ],
+        splits=SIDES,
     output:
         ground_truth="<results>/leak/run{run}/{feature}/ground_truth.h5",
     log:
@@ -57,17 +54,7 @@ use rule ground_truth as leak_ground_truth with:
     benchmark:
         "<benchmarks>/leak/run{run}/{feature}/ground_truth.tsv"
     params:
-        feature=of("feature.plugin"),
-        options=of("feature.options"),
-        steps=of("feature.steps"),
         splits=["a", "b"],
-        ground_truths=of("ground_truths"),
-        seed=of("ground_truth_seed"),
-        code=code(
-            "ground_truth.py",
-            feature=of("feature.plugin"),
-            ground_truth=of("ground_truth_plugins"),
-        ),
     message:
         "leak: ground truth of {wildcards.feature}, run {wildcards.run}"
 
@@ -75,10 +62,9 @@ use rule ground_truth as leak_ground_truth with:
 rule leak_score:
     """Train one hasher inside each database of a run and rank both databases with both models."""
     input:
-        features=file("<data>/{extraction}/features.h5"),
+        features=features,
         preprocessing="<results>/leak/run{run}/{feature}/preprocessing.h5",
-        splits_a="<results>/leak/run{run}/splits_a.h5",
-        splits_b="<results>/leak/run{run}/splits_b.h5",
+        sides=SIDES,
         ground_truth="<results>/leak/run{run}/{feature}/ground_truth.h5",
     output:
         scores="<results>/leak/run{run}/{feature}/{hasher}.csv",
@@ -89,31 +75,21 @@ rule leak_score:
         "<benchmarks>/leak/run{run}/{feature}/{hasher}.tsv"
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
     resources:
-        **needs("leak_score"),
+        mem_mb=lambda wildcards, input, attempt: attempt * (1500 + 4 * mb(input)),
     params:
         dataset=DATASET,
-        feature=of("feature.plugin"),
-        options=of("feature.options"),
-        steps=of("feature.steps"),
-        hasher=of("hasher.plugin"),
-        hasher_options=of("hasher.options"),
+        feature=PLAN.feature,
+        hasher=PLAN.hasher,
         undefined=CONFIG["undefined"],
-        seeds=of("leak_model_seeds"),
+        seeds=PLAN.leak_model_seeds,
         code=code(
-            "leak_score.py",
-            feature=of("feature.plugin"),
-            hasher=of("hasher.plugin"),
-            metric="mAP",
+            "leak_score.py", feature=PLAN.feature, hasher=PLAN.hasher, metric="mAP"
         ),
     message:
         "leak: {wildcards.hasher} on {wildcards.feature}, run {wildcards.run}"
     script:
         "../scripts/leak_score.py"
-
-
-LEAK_SCORES = each("<results>/leak/run{run}/{feature}/{hasher}.csv", finished=False)
 
 
 rule leak:
@@ -127,21 +103,13 @@ rule leak:
         summary="<results>/leak_summary.csv",
         text="<results>/leak.md",
         figure="<results>/leak.svg",
-        checksums=checksums(
-            "<results>/leak.csv",
-            "<results>/leak_summary.csv",
-            "<results>/leak.md",
-            "<results>/leak.svg",
-        ),
+        checksums=checksums("<results>/leak.csv", "<results>/leak_summary.csv"),
     log:
         "<logs>/leak.log",
     benchmark:
         "<benchmarks>/leak.tsv"
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
-    resources:
-        **needs("leak"),
     params:
         experiment=EXPERIMENT.name,
         study=CONFIG["leak"],

@@ -1,8 +1,8 @@
-rule counts:
-    """Count the distances for all hashers of the experiment."""
-    input:
-        each("<results>/{feature}/counts/{hasher}.h5"),
-    localrule: True
+from protocol.auditing import known_pairs_sha256
+
+EXCLUDED = ["<results>/excluded.csv"] if PLAN.exclusion_file else []
+SCORES = each("<results>/{feature}/scores/{hasher}.csv")
+WITHOUT = each("<results>/{feature}/duplicates/{hasher}.csv") if PLAN.duplicates else []
 
 
 rule excluded:
@@ -10,7 +10,7 @@ rule excluded:
     input:
         labels="<data>/items.h5",
         splits=each("<results>/splits/{split}/run{run}/splits.h5"),
-        file=local_files("plan.exclusion_file"),
+        file=user_files(PLAN.exclusion_file),
     output:
         excluded="<results>/excluded.csv",
         checksums=checksums("<results>/excluded.csv"),
@@ -20,12 +20,10 @@ rule excluded:
         "<benchmarks>/excluded.tsv"
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
-    resources:
-        **needs("excluded"),
     params:
-        splits=PLAN.keys("split", "run"),
-        state=[datasets.file_state(path) for path in PLAN.exclusion_file],
+        split_runs=PLAN.split_runs,
+        states=records.states(PLAN.exclusion_file),
+        near_duplicates=None,
         code=code("excluded.py"),
     message:
         "table: {output.excluded}"
@@ -37,8 +35,8 @@ rule score:
     """Compute every metric of one hasher, over all runs and splits of a feature."""
     input:
         counts="<results>/{feature}/counts/{hasher}.h5",
-        excluded=PLAN.excluded,
-        checksums=checksums(*PLAN.excluded),
+        excluded=EXCLUDED,
+        checksums=checksums(*EXCLUDED),
     output:
         scores="<results>/{feature}/scores/{hasher}.csv",
         checksums=checksums("<results>/{feature}/scores/{hasher}.csv"),
@@ -48,30 +46,28 @@ rule score:
         "<benchmarks>/{feature}/{hasher}/score.tsv"
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
     resources:
-        **needs("score"),
+        mem_mb=lambda wildcards, input, attempt: attempt * (1000 + 10 * mb(input)),
     params:
         dataset=DATASET,
-        extensions=of("extensions"),
+        extensions=PLAN.extensions,
         metrics=CONFIG["metrics"],
         undefined=CONFIG["undefined"],
-        code=code("score.py", metric=tuple(CONFIG["metrics"])),
+        code=code("score.py", metric=METRICS),
     message:
         "scores: {wildcards.hasher} on {wildcards.feature}"
     script:
         "../scripts/score.py"
 
 
-SCORES = each("<results>/{feature}/scores/{hasher}.csv")
-
-
 rule metrics:
-    """Gather the scores into metrics.csv, their means over the runs into summary.csv, and the runs into runs.csv."""
+    """Gather the scores, their means over the runs, the runs, the options selected, and the effect of near-duplicates."""
     input:
         scores=SCORES,
-        excluded=PLAN.excluded,
-        checksums=checksums(*SCORES, *PLAN.excluded),
+        without=WITHOUT,
+        excluded=EXCLUDED,
+        checksums=checksums(*SCORES, *WITHOUT, *EXCLUDED),
+        selections=PLAN.selections,
     output:
         metrics="<results>/metrics.csv",
         runs="<results>/runs.csv",
@@ -81,8 +77,11 @@ rule metrics:
             category="Tables",
             labels={"table": "every metric, mean over the runs"},
         ),
+        selection=PLAN.selection_table,
+        duplicates=PLAN.duplicates,
         checksums=checksums(
-            "<results>/metrics.csv", "<results>/runs.csv", "<results>/summary.csv"
+            *(f"<results>/{name}.csv" for name in ("metrics", "runs", "summary")),
+            *(PLAN.selection_table + PLAN.duplicates),
         ),
     log:
         "<logs>/metrics.log",
@@ -90,15 +89,17 @@ rule metrics:
         "<benchmarks>/metrics.tsv"
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
-    resources:
-        **needs("metrics"),
     params:
         undefined=CONFIG["undefined"],
         options=PLAN.options_of_scores,
         supervision=PLAN.supervision_of_methods,
-        code=code("metrics.py", metric=tuple(CONFIG["metrics"])),
+        code=code("metrics.py", metric=METRICS),
     message:
         "tables: {output.metrics}, {output.summary} and {output.runs}"
     script:
         "../scripts/metrics.py"
+
+
+if PLAN.duplicates:
+
+    include: "duplicates.smk"

@@ -1,9 +1,14 @@
+def code_files(wildcards):
+    """Return the files with the codes of a method that were computed elsewhere."""
+    return user_files(PLAN.code_paths(wildcards))
+
+
 rule selection:
     """Choose one hasher's options from its grid, on the validation partitions of one run."""
     input:
-        unpack(of("supervision_file")),
+        unpack(supervision),
         labels="<data>/items.h5",
-        features=file("<data>/{extraction}/features.h5"),
+        features=features,
         sample="<results>/samples/{sample}/run{run}.h5",
         preprocessing="<results>/{feature}/{sample}/run{run}/preprocessing.h5",
     output:
@@ -14,27 +19,23 @@ rule selection:
         "<benchmarks>/{feature}/{sample}/run{run}/{hasher}/selection.tsv"
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
     resources:
-        **needs("selection"),
+        mem_mb=lambda wildcards, input, attempt: attempt * (1500 + mb(input) // 4),
+        runtime=lambda wildcards, input, attempt: attempt * (240 + mb(input) // 10),
     params:
         dataset=DATASET,
-        feature=of("feature.plugin"),
-        options=of("feature.options"),
-        steps=of("feature.steps"),
-        hasher=of("hasher.plugin"),
-        hasher_options=of("hasher.options"),
-        grid=of("hasher.grid"),
-        model_seeds=of("model_seeds"),
-        criterion=of("criterion"),
-        ground_truth=of("selecting.plugin"),
-        ground_truth_options=of("selecting.options"),
-        ground_truth_seed=of("ground_truth_seed"),
+        feature=PLAN.feature,
+        hasher=PLAN.hasher,
+        grid=PLAN.grid,
+        model_seeds=PLAN.model_seeds,
+        criterion=PLAN.criterion,
+        ground_truth=PLAN.selecting,
+        ground_truth_seed=PLAN.ground_truth_seed,
         code=code(
             "selection.py",
-            feature=of("feature.plugin"),
-            hasher=of("hasher.plugin"),
-            ground_truth=of("selecting.plugin"),
+            feature=PLAN.feature,
+            hasher=PLAN.hasher,
+            ground_truth=PLAN.selecting,
             metric=CONFIG["selection"]["metric"],
         ),
     message:
@@ -43,36 +44,12 @@ rule selection:
         "../scripts/selection.py"
 
 
-rule selection_table:
-    """Gather the scores of every searched option and the choices."""
-    input:
-        selections=PLAN.selections,
-    output:
-        table="<results>/selection.csv",
-        checksums=checksums("<results>/selection.csv"),
-    log:
-        "<logs>/selection.log",
-    benchmark:
-        "<benchmarks>/selection_table.tsv"
-    conda:
-        "../../envs/protocol.yaml"
-    threads: 1
-    resources:
-        **needs("selection_table"),
-    params:
-        code=code("selection_table.py"),
-    message:
-        "table: {output.table}"
-    script:
-        "../scripts/selection_table.py"
-
-
 if PLAN.selections:
 
     rule selections:
         """Choose the options of all hashers that have a grid."""
         input:
-            PLAN.selection_table,
+            PLAN.selections,
         localrule: True
 
 
@@ -81,9 +58,9 @@ if PLAN.selections:
 rule model:
     """Train one hasher on the training set of one run, at every code length, and encode the queries and all items."""
     input:
-        unpack(of("selection_file")),
-        unpack(of("supervision_file")),
-        features=file("<data>/{extraction}/features.h5"),
+        unpack(selection),
+        unpack(supervision),
+        features=features,
         sample="<results>/samples/{sample}/run{run}.h5",
         preprocessing="<results>/{feature}/{sample}/run{run}/preprocessing.h5",
     output:
@@ -97,17 +74,14 @@ rule model:
         hasher="|".join(EXPERIMENT.hashers),
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
     resources:
-        **needs("model"),
+        mem_mb=lambda wildcards, input, attempt: attempt * (1500 + mb(input) // 4),
+        runtime=lambda wildcards, input, attempt: attempt * (120 + mb(input) // 10),
     params:
-        feature=of("feature.plugin"),
-        options=of("feature.options"),
-        steps=of("feature.steps"),
-        hasher=of("hasher.plugin"),
-        hasher_options=of("hasher.options"),
-        seeds=of("model_seeds"),
-        code=code("model.py", feature=of("feature.plugin"), hasher=of("hasher.plugin")),
+        feature=PLAN.feature,
+        hasher=PLAN.hasher,
+        seeds=PLAN.model_seeds,
+        code=code("model.py", feature=PLAN.feature, hasher=PLAN.hasher),
     message:
         "model: {wildcards.hasher} on {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"
     script:
@@ -117,8 +91,8 @@ rule model:
 rule finished_codes:
     """Read the codes of a method that were computed elsewhere, for all splits with the same sample."""
     input:
-        files=local_files("code_paths"),
-        splits=files("<results>/splits/{split}/run{run}/splits.h5"),
+        files=code_files,
+        splits=splits,
     output:
         codes="<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5",
     log:
@@ -130,13 +104,10 @@ rule finished_codes:
         hasher="|".join(EXPERIMENT.codes) or "nothing",
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
-    resources:
-        **needs("finished_codes"),
     params:
-        files=of("code_files"),
-        states=states("code_paths"),
-        options=of("code_options"),
+        files=PLAN.code_files,
+        states=lambda wildcards: records.states(PLAN.code_paths(wildcards)),
+        options=PLAN.code_options,
         code=code("finished_codes.py"),
     message:
         "finished codes: {wildcards.hasher} on {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"

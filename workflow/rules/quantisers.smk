@@ -1,9 +1,12 @@
+QUANTISED = each("<results>/{feature}/{sample}/run{run}/quantisers.csv")
+
+
 rule quantised:
     """Compare quantisers and hashers at equal bytes, for every split of a sampled split in one run."""
     input:
-        features=file("<data>/{extraction}/features.h5"),
+        features=features,
         preprocessing="<results>/{feature}/{sample}/run{run}/preprocessing.h5",
-        splits=files("<results>/splits/{split}/run{run}/splits.h5"),
+        splits=splits,
     output:
         quantisers="<results>/{feature}/{sample}/run{run}/quantisers.csv",
         checksums=checksums("<results>/{feature}/{sample}/run{run}/quantisers.csv"),
@@ -13,26 +16,20 @@ rule quantised:
         "<benchmarks>/{feature}/{sample}/run{run}/quantisers.tsv"
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
     resources:
-        **needs("quantised"),
+        mem_mb=lambda wildcards, input, attempt: attempt * (1500 + 4 * mb(input)),
     params:
         dataset=DATASET,
-        feature=of("feature.plugin"),
-        options=of("feature.options"),
-        steps=of("feature.steps"),
-        splits=files("{split}"),
-        ground_truths=of("ground_truths"),
+        feature=PLAN.feature,
+        splits=lambda wildcards: each("{split}", wildcards),
+        ground_truths=PLAN.ground_truths,
         quantisers=CONFIG["quantisers"],
-        seed=of("ground_truth_seed"),
-        code=code("quantised.py", feature=of("feature.plugin"), **PLAN.quantisers),
+        seed=PLAN.ground_truth_seed,
+        code=code("quantised.py", feature=PLAN.feature, **PLAN.quantisers),
     message:
         "quantisers: {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"
     script:
         "../scripts/quantised.py"
-
-
-QUANTISED = each("<results>/{feature}/{sample}/run{run}/quantisers.csv")
 
 
 rule quantisers:
@@ -49,9 +46,6 @@ rule quantisers:
         "<benchmarks>/quantisers.tsv"
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
-    resources:
-        **needs("quantisers"),
     params:
         code=code("quantisers.py"),
     message:

@@ -1,61 +1,96 @@
-# The report does not depend on the source of files, the number of shards or the choice for a paper.
-NOT_REPORTED = ("mirror", "offline", "count_shards", "paper")
+from protocol.report.examples import METRICS as EXAMPLE_METRICS
+from protocol.scores.metadata import SUPERVISION_KEYS
 
-
+# The report does not depend on the source of files, the folder of plug-ins, the number of shards or the choice for a
+# paper.
+NOT_REPORTED = {"mirror", "offline", "plugins", "count_shards", "paper"}
 # Only the report of a reproduction contains comparisons with the papers.
-if CONFIG["reproduction"]:
-    PUBLISHED = [source("workflow/published/cifar10_gist.csv")]
-else:
-    PUBLISHED = []
+PUBLISHED = ["workflow/published/cifar10_gist.csv"] if CONFIG["reproduction"] else []
+# Files have to be listed, since the workflow may be read from git; a test compares the list with the folder. A copy of
+# a checkout may lack the stored results.
+REFERENCE_TABLES = [
+    *("cifar10/extensions", "cifar10/summary", "claims/buckets", "claims/cifar10_s1"),
+    *("claims/cifar10_s2", "claims/datasets", "claims/growth", "claims/nuswide"),
+    *("claims/variants", "hashers/summary", "learned/summary", "supervised/summary"),
+    "thesis/summary",
+]
+REFERENCE = [f"results/reference/{table}.csv" for table in REFERENCE_TABLES]
+# Times differ from run to run, so they are stored with the benchmarks.
+TABLES = [
+    *("radii", "curves", "conventions", "buckets", "histogram", "retrieved"),
+    "lookups",
+]
+EXAMPLES = {
+    table: f"<{'benchmarks' if table == 'lookups' else 'results'}>/{{feature}}/examples/{{split}}/{table}.csv"
+    for table in TABLES
+}
+ALL_EXAMPLES = [file for pattern in EXAMPLES.values() for file in each(pattern)]
 
 
 rule examples:
     """Compute the numbers that the figures of one feature and split show beyond the summary."""
     input:
-        counts=files("<results>/{feature}/counts/{hasher}.h5"),
-        codes=files("<results>/{feature}/{sample}/run0/{hasher}/codes.h5"),
-        ground_truth=file("<results>/{feature}/{sample}/run0/ground_truth.h5"),
-        splits="<results>/splits/{split}/run0/splits.h5",
-        excluded=PLAN.excluded,
-        checksums=checksums(*PLAN.excluded),
-    output:
-        radii="<results>/{feature}/examples/{split}/radii.csv",
-        curves="<results>/{feature}/examples/{split}/curves.csv",
-        conventions="<results>/{feature}/examples/{split}/conventions.csv",
-        buckets="<results>/{feature}/examples/{split}/buckets.csv",
-        histogram="<results>/{feature}/examples/{split}/histogram.csv",
-        retrieved="<results>/{feature}/examples/{split}/retrieved.csv",
-        # Times differ from run to run, so they are stored with the benchmarks.
-        lookups="<benchmarks>/{feature}/examples/{split}/lookups.csv",
-        checksums=checksums(
-            "<results>/{feature}/examples/{split}/radii.csv",
-            "<results>/{feature}/examples/{split}/curves.csv",
-            "<results>/{feature}/examples/{split}/conventions.csv",
-            "<results>/{feature}/examples/{split}/buckets.csv",
-            "<results>/{feature}/examples/{split}/histogram.csv",
-            "<results>/{feature}/examples/{split}/retrieved.csv",
-            "<benchmarks>/{feature}/examples/{split}/lookups.csv",
+        counts=lambda wildcards: each(
+            "<results>/{feature}/counts/{hasher}.h5", wildcards
         ),
+        codes=lambda wildcards: each(
+            "<results>/{feature}/{sample}/run0/{hasher}/codes.h5", wildcards
+        ),
+        ground_truth=lambda wildcards: PLAN.file(
+            "<results>/{feature}/{sample}/run0/ground_truth.h5", wildcards
+        ),
+        splits="<results>/splits/{split}/run0/splits.h5",
+        excluded=EXCLUDED,
+        checksums=checksums(*EXCLUDED),
+    output:
+        **EXAMPLES,
+        checksums=checksums(*EXAMPLES.values()),
     log:
         "<logs>/{feature}/examples/{split}.log",
     benchmark:
         "<benchmarks>/{feature}/examples/{split}/examples.tsv"
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
     resources:
-        **needs("examples"),
+        mem_mb=lambda wildcards, input, attempt: attempt * (3000 + 4 * mb(input)),
     params:
-        hashers=keys("hasher"),
-        n_bits=of("feature.n_bits"),
-        extensions=of("extensions"),
-        extended=of("extended_hasher"),
+        hashers=PLAN.scored_hashers,
+        n_bits=PLAN.n_bits,
+        extensions=PLAN.extensions,
+        extended=PLAN.extended_hasher,
         undefined=CONFIG["undefined"],
-        code=code("examples.py", metric=metrics_of_examples),
+        code=code("examples.py", metric=EXAMPLE_METRICS),
     message:
         "figures: {wildcards.feature}, {wildcards.split} split"
     script:
         "../scripts/examples.py"
+
+
+rule claims:
+    """Check the claims of the papers against the experiment, or else against the stored reference results."""
+    input:
+        summary="<results>/summary.csv",
+        checksums=checksums("<results>/summary.csv"),
+        reference=[
+            source(path)
+            for path in REFERENCE
+            if not CHECKOUT.is_dir() or (CHECKOUT / path).exists()
+        ],
+    output:
+        claims="<results>/claims.json",
+        checksums=checksums("<results>/claims.json"),
+    log:
+        "<logs>/claims.log",
+    benchmark:
+        "<benchmarks>/claims.tsv"
+    conda:
+        "../../envs/protocol.yaml"
+    params:
+        code=code("claims.py"),
+    message:
+        "claims: {output.claims}"
+    script:
+        "../scripts/claims.py"
 
 
 rule report:
@@ -70,14 +105,17 @@ rule report:
         selection=PLAN.selection_table,
         duplicates=PLAN.duplicates,
         splits=each("<results>/splits/{split}/run0/splits.h5"),
-        published=PUBLISHED,
-        examples=PLAN.examples,
+        published=[source(path) for path in PUBLISHED],
+        examples=ALL_EXAMPLES,
         provenance=PLAN.provenance,
-        models=each(
-            "<results>/{feature}/{sample}/run{run}/{hasher}/models.h5", finished=False
+        models=PLAN.each_trained(
+            "<results>/{feature}/{sample}/run{run}/{hasher}/models.h5"
         ),
         times=PLAN.times,
-        checksums=checksums(*PLAN.tables),
+        checksums=checksums(
+            *(f"<results>/{name}.csv" for name in ("metrics", "summary", "audit")),
+            *(PLAN.claims + PLAN.selection_table + PLAN.duplicates + ALL_EXAMPLES),
+        ),
     output:
         report=report(
             "<results>/report.html",
@@ -85,18 +123,14 @@ rule report:
             category="Report",
             labels={"content": "the whole report"},
         ),
-        checksums=checksums("<results>/report.html"),
     log:
         "<logs>/report.log",
     benchmark:
         "<benchmarks>/report.tsv"
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
-    resources:
-        **needs("report"),
     params:
-        config={key: value for key, value in CONFIG.items() if key not in NOT_REPORTED},
+        config={key: CONFIG[key] for key in CONFIG if key not in NOT_REPORTED},
         code=code("report.py", **PLAN.plugins),
     message:
         "report: {output.report}"
@@ -109,9 +143,9 @@ rule paper:
     input:
         metrics="<results>/metrics.csv",
         runs="<results>/runs.csv",
-        examples=PLAN.examples,
+        examples=ALL_EXAMPLES,
         checksums=checksums(
-            "<results>/metrics.csv", "<results>/runs.csv", *PLAN.examples
+            "<results>/metrics.csv", "<results>/runs.csv", *ALL_EXAMPLES
         ),
     output:
         figures=report(
@@ -128,9 +162,6 @@ rule paper:
         "<benchmarks>/paper.tsv"
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
-    resources:
-        **needs("paper"),
     params:
         config={
             key: CONFIG[key]

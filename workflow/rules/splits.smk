@@ -1,9 +1,20 @@
-# Protocols that differ only in their database share a sampled split, so that each hasher is trained once for all of them.
+# Protocols that differ only in their database share a sampled split, so that each hasher is trained once for all of
+# them. What is drawn is a parameter: an edit of the database in a declaration repeats `split`, but not `sample`.
+def split_lists(wildcards):
+    """Return the files of the user that list the items of a split."""
+    return user_files(PLAN.split_lists(wildcards))
+
+
+def states_of_lists(wildcards):
+    """Return the states of such files."""
+    return records.states(PLAN.split_lists(wildcards))
+
+
 rule sample:
     """Draw queries, validation partitions and training set of one run."""
     input:
         labels="<data>/items.h5",
-        lists=local_files("list_files"),
+        lists=split_lists,
     output:
         sample="<results>/samples/{sample}/run{run}.h5",
     log:
@@ -12,15 +23,15 @@ rule sample:
         "<benchmarks>/samples/{sample}/run{run}/sample.tsv"
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
     resources:
-        **needs("sample"),
+        mem_mb=lambda wildcards, input, attempt: attempt * (600 + 6 * mb(input)),
     params:
-        sizes=of("sample_sizes"),
-        lists=of("split_options"),
-        states=states("list_files"),
-        seed=of("sample_seed"),
-        code=code("sample.py", split=of("split")),
+        declaration=PLAN.sample_declaration,
+        sizes=PLAN.sample_sizes,
+        lists=PLAN.split_options,
+        states=states_of_lists,
+        seed=PLAN.sample_seed,
+        code=code("sample.py", split=PLAN.drawing_code),
     message:
         "sample: {wildcards.sample}, run {wildcards.run}"
     script:
@@ -31,8 +42,10 @@ rule split:
     """Add the database of one split protocol to a sampled split."""
     input:
         labels="<data>/items.h5",
-        sample=file("<results>/samples/{sample}/run{run}.h5"),
-        lists=local_files("list_files"),
+        sample=lambda wildcards: PLAN.file(
+            "<results>/samples/{sample}/run{run}.h5", wildcards
+        ),
+        lists=split_lists,
     output:
         splits="<results>/splits/{split}/run{run}/splits.h5",
     log:
@@ -41,13 +54,12 @@ rule split:
         "<benchmarks>/splits/{split}/run{run}/split.tsv"
     conda:
         "../../envs/protocol.yaml"
-    threads: 1
     resources:
-        **needs("split"),
+        mem_mb=lambda wildcards, input, attempt: attempt * (600 + 4 * mb(input)),
     params:
-        lists=of("split_options"),
-        states=states("list_files"),
-        code=code("split.py", split=of("split")),
+        lists=PLAN.split_options,
+        states=states_of_lists,
+        code=code("split.py", split=PLAN.split),
     message:
         "splits: {wildcards.split}, run {wildcards.run}"
     script:

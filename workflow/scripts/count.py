@@ -2,20 +2,27 @@
 
 import itertools
 
-from protocol.counting import counted, write_counts
+from protocol.counting import added, counted, write_counts
 from protocol.provenance import reuse
 
 INPUTS = ("codes", "ground_truths", "splits")
 
 
 def main(job):
-    """Write the counts. Those of extended codes follow from them (`HammingCounts.extended`)."""
+    """Write the counts, or the sums of those of all shards. Those of extended codes follow from them."""
     p, kinds = job.params, [job.input[kind] for kind in INPUTS]
-    files = {place: dict(zip(INPUTS, paths, strict=True)) for place, *paths in zip(p.combinations, *kinds, strict=True)}
-    options = {"code": p.code, "index_order": p.index_order, "calls": len(files), "earlier": job.output.counts}
-    counts = itertools.chain.from_iterable(counted(*place, paths, **options) for place, paths in files.items())
-    write_counts(job.output.counts, counts, files)
-    reuse.keep(job.output.counts)
+    inputs = [dict(zip(INPUTS, paths, strict=True)) for paths in zip(*kinds, strict=True)]
+    files = dict(zip(p.split_runs, inputs, strict=True))
+    if p.n_shards > 1:
+        shards = zip(*[iter(job.input.shards)] * p.n_shards, strict=True)
+        parts = zip(files.items(), shards, strict=True)
+        counts = (added(split, run, of_split, paths) for ((split, run), paths), of_split in parts)
+    else:
+        options = {"code": p.code, "index_order": p.index_order, "calls": len(files), "earlier": job.output.counts}
+        counts = (counted(split, run, paths, **options) for (split, run), paths in files.items())
+    write_counts(job.output.counts, itertools.chain.from_iterable(counts), files)
+    if p.n_shards == 1:
+        reuse.keep(job.output.counts)
 
 
 if __name__ == "__main__":

@@ -8,13 +8,13 @@ from protocol.truth.relevance import relevance_of_part
 
 def main(job):
     """Write the counts of the shard. Only its part of the codes and labels of the database is read."""
-    p, arrays = job.params, {}
+    p, arrays, number = job.params, {}, int(job.wildcards.shard.partition("-of-")[0]) - 1
     with storage.opened(job.input.codes) as stored, storage.opened(job.input.ground_truth) as rules:
         for split, path in zip(p.splits, job.input.splits, strict=True):
             rows = codes.rows_of_split(stored, storage.read(path, ["database"])["database"], split)
             n_database = int(rows.sum())
-            part, own = shard(n_database, p.number, p.n_shards), storage.grouped(storage.grouped(rules)[split])
-            truths = {truth: relevance_of_part(rule, n_database, part) for truth, rule in own.items()}
+            part, stored_rules = shard(n_database, number, p.n_shards), storage.grouped(storage.grouped(rules)[split])
+            truths = {truth: relevance_of_part(rule, n_database, part) for truth, rule in stored_rules.items()}
             options = {"bucket_sizes": False, "largest_bucket": False, "calls": len(p.splits)}
             for n_bits, pair in codes.of_shard(stored, rows, part, split):
                 packed = pack_counts(count_in_shards(pair["query"], pair["database"], n_bits, truths, **options))
@@ -22,7 +22,7 @@ def main(job):
     inputs = {name: job.input[name] for name in ("codes", "ground_truth")}
     record = storage.provenance(
         "counts of a shard",
-        parameters={"number": p.number, "n_shards": p.n_shards},
+        parameters={"number": number, "n_shards": p.n_shards},
         inputs=inputs | dict(zip(p.splits, job.input.splits, strict=True)),
     )
     storage.write(job.output.counts, arrays, record, compress=True)

@@ -13,7 +13,7 @@ def main(job):
     """Write a table for each figure; times go to a table of their own, from which no result is read."""
     p, split, radii, curves = job.params, job.wildcards.split, [], []
     without = read_positions(job.input.excluded)
-    for path, (hasher,) in zip(job.input.counts, p.hashers, strict=True):
+    for path, hasher in zip(job.input.counts, p.hashers, strict=True):
         for stored in read_counts(path, split=split, without=without):
             extensions = p.extensions if hasher == p.extended and stored.n_bits == min(p.n_bits) else ()
             radii += [
@@ -23,7 +23,7 @@ def main(job):
     parts = storage.read(job.input.splits)
     codes_of = {
         hasher: codes.of_split(storage.read(path), parts["database"], split)
-        for path, (hasher,) in zip(job.input.codes, p.hashers, strict=True)
+        for path, hasher in zip(job.input.codes, p.hashers, strict=True)
     }
     rules = storage.grouped(storage.read_group(job.input.ground_truth, split))
     truths = relevances_from_arrays(rules, len(parts["database"]))

@@ -11,15 +11,15 @@ from protocol.truth import Items
 def main(job):
     """Write, for every split and ground truth, the data that determine the relevant database items of each query."""
     p, y, arrays = job.params, storage.read(job.input.labels).get("labels"), {}
-    feature = registry.get("feature", p.feature)(**p.options)
-    with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as vectors:
+    feature = registry.get("feature", p.feature["plugin"])(**p.feature["options"])
+    with prepared(feature, p.feature["steps"], job.input.features, job.input.preprocessing) as vectors:
         for split, path in zip(p.splits, job.input.splits, strict=True):
             items = {
                 name: Items(partial(vectors.vectors, name, images), None if y is None else vectors.per_item(images, y))
                 for name, images in storage.read(path, ["query", "database", "train"]).items()
             }
             for truth, variant in p.ground_truths.items():
-                built = registry.get("ground_truth", variant["base"])(**items, seed=p.seed, **variant["options"])
+                built = registry.get("ground_truth", variant["plugin"])(**items, seed=p.seed, **variant["options"])
                 arrays |= {f"{split}/{truth}/{name}": array for name, array in built.items()}
         fitted_on = storage.array_digest(items["train"].X)
     inputs = {name: job.input[name] for name in ("labels", "features", "preprocessing")}

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import resource
 import sys
 import traceback
 from collections.abc import Callable
@@ -39,8 +38,6 @@ def run(main: Callable[[Any], None], job: Any) -> None:
         origins.record(job)
         for path in job.output:
             logging.info("wrote %s, %s bytes", path, f"{Path(path).stat().st_size:,}")
-        # Snakemake's benchmark files sample a job every half second, and miss the peak of a short one.
-        logging.info("peak memory %.0f MB", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10)
     except ProtocolError as error:
         logging.error("error: %s", error)
         sys.exit(1)

@@ -11,10 +11,11 @@ from protocol.truth.relevance import relevances_from_arrays
 def main(job):
     """Write one row per training size, code length and ground truth, with the four scores."""
     wc, p, rows, X, truths = job.wildcards, job.params, [], {}, {}
-    feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
-    with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as items:
-        for side in SIDES:
-            parts = storage.read(job.input[f"splits_{side}"])
+    feature = registry.get("feature", p.feature["plugin"])(**p.feature["options"])
+    hasher = registry.get("hasher", p.hasher["plugin"])
+    with prepared(feature, p.feature["steps"], job.input.features, job.input.preprocessing) as items:
+        for side, path in zip(SIDES, job.input.sides, strict=True):
+            parts = storage.read(path)
             X[side] = {name: items.vectors(name, images) for name, images in parts.items()}
     database = {side: X[side]["database"] for side in SIDES}
     for side, rules in storage.grouped(storage.read(job.input.ground_truth)).items():
@@ -22,12 +23,12 @@ def main(job):
     inside = {(side, size): TrainingSet(X[side][f"inside/{size}"]) for side in SIDES for size, _ in p.seeds}
     for size, n_bits in p.seeds:
         models = {
-            side: hasher(n_bits=n_bits, seed=seed, **p.hasher_options).fit(inside[side, size])
+            side: hasher(n_bits=n_bits, seed=seed, **p.hasher["options"]).fit(inside[side, size])
             for side, seed in p.seeds[size, n_bits].items()
         }
         scores = rankings(models, X["a"]["query"], database, truths, undefined=p.undefined, calls=len(p.seeds))
-        place = (p.dataset, wc.feature, wc.run, wc.hasher, n_bits, size, len(X["a"][f"inside/{size}"]))
-        rows += [(*place, truth, *four.values()) for truth, four in scores.items()]
+        key = (p.dataset, wc.feature, wc.run, wc.hasher, n_bits, size, len(X["a"][f"inside/{size}"]))
+        rows += [(*key, truth, *four.values()) for truth, four in scores.items()]
     write_scores(job.output.scores, rows)
 
 

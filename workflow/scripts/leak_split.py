@@ -7,14 +7,15 @@ from protocol.provenance import storage
 def main(job):
     """Write the row numbers for each side. Both sides have the same queries and the same items outside."""
     y = storage.read(job.input.labels).get("labels")
-    for side, parts in halves(y, **job.params.sizes, seed=job.params.seed).items():
+    sides = halves(y, **job.params.sizes, seed=job.params.seed)
+    for path, (side, parts) in zip(job.output.sides, sides.items(), strict=True):
         provenance = storage.provenance(
             f"leak side {side}",
             parameters=dict(job.params.sizes),
             inputs=dict(job.input.items()),
             seed=job.params.seed,
         )
-        storage.write(job.output[side], parts, provenance)
+        storage.write(path, parts, provenance)
 
 
 if __name__ == "__main__":

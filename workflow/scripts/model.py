@@ -13,14 +13,15 @@ SOURCES = ("features", "sample", "preprocessing", "supervision")
 def main(job):
     """Write the fitted models and packed codes. A stored model is reused if nothing that it depends on has changed."""
     p, inputs, made_of = job.params, dict(job.input.items()), {}
-    chosen = storage.read_provenance(inputs["selection"])["chosen"] if "selection" in inputs else {}
+    name, options = p.hasher["plugin"], p.hasher["options"]
+    selected = storage.read_provenance(inputs["selection"])["chosen"] if "selection" in inputs else {}
     read = {name: storage.read_provenance(inputs[name])["digest"] for name in SOURCES if name in inputs}
-    common = {"hasher": p.hasher, "code": p.code, "libraries": storage.versions(), "inputs": read}
+    common = {"hasher": name, "code": p.code, "libraries": storage.versions(), "inputs": read}
     for n_bits, seed in p.seeds.items():
-        made_of[n_bits] = common | {"seed": seed, "options": p.hasher_options | chosen.get(str(n_bits), {})}
-    feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
+        made_of[n_bits] = common | {"seed": seed, "options": options | selected.get(str(n_bits), {})}
+    feature, hasher = registry.get("feature", p.feature["plugin"])(**p.feature["options"]), registry.get("hasher", name)
     rows, reusable = storage.read(job.input.sample, ["train", "query"]), reuse.unchanged(job.output, made_of)
-    of_items = prepared(feature, p.steps, job.input.features, job.input.preprocessing)
+    of_items = prepared(feature, p.feature["steps"], job.input.features, job.input.preprocessing)
     with of_items as items, checkpoints(job.output.models) as checkpoint:
         truth = inputs.get("supervision")
         y = supervision(storage.read(truth)) if truth else items.pairs(rows["train"])
@@ -28,10 +29,10 @@ def main(job):
         blocks = {"query": items.blocks("query", rows["query"]), "items": items.blocks("database", np.unique(image))}
         stored = trained(hasher, made_of, training, blocks, earlier=reusable, checkpoint=checkpoint)
     provenance = storage.provenance(
-        f"hasher {p.hasher}",
-        parameters={"n_bits": list(stored), **p.hasher_options},
+        f"hasher {name}",
+        parameters={"n_bits": list(stored), **options},
         inputs=inputs,
-        fits={n_bits: own.fit for n_bits, own in stored.items()},
+        fits={n_bits: model.fit for n_bits, model in stored.items()},
         fitted_on=storage.array_digest(training.X),
     )
     write_stored(*job.output, stored, image, provenance)

@@ -9,18 +9,19 @@ from protocol.provenance import storage
 
 def main(job):
     """Write the fitted parameters (mean, vocabulary) of each modality, and the digest of its training rows."""
-    feature = registry.get("feature", job.params.feature)(**job.params.options)
+    p = job.params
+    feature = registry.get("feature", p.feature["plugin"])(**p.feature["options"])
     train, arrays, raws = storage.read(job.input.sample, ["train"])["train"], {}, []
     for prefix, modality in feature.modalities.items():
         with extracted(job.input.features, prefix) as items:
             raws.append(items.raw(train)[:])
-        fitted = Preprocessing.fit(modality, raws[-1], steps=job.params.steps[prefix], seed=job.params.seed)
+        fitted = Preprocessing.fit(modality, raws[-1], steps=p.feature["steps"][prefix], seed=p.seed)
         arrays |= {f"{prefix}{name}": array for name, array in fitted.to_arrays().items()}
     provenance = storage.provenance(
         "preprocessing",
-        parameters={"steps": dict(job.params.steps), "options": job.params.options},
+        parameters={"steps": dict(p.feature["steps"]), "options": p.feature["options"]},
         inputs=dict(job.input.items()),
-        seed=job.params.seed,
+        seed=p.seed,
         fitted_on=storage.array_digest(np.hstack(raws)),
     )
     storage.write(job.output.preprocessing, arrays, provenance)

@@ -16,21 +16,23 @@ def main(job):
     ``first`` is 1-recall@K; re-ranking c x K items by the vectors is enough for 95 % of the nearest items.
     """
     p, wc, rows = job.params, job.wildcards, []
-    near = [variant["options"] for variant in p.ground_truths.values() if variant["base"] == "nearest_neighbours"]
-    numbers = sorted({options["n_neighbours"] for options in near})
-    feature = registry.get("feature", p.feature)(**p.options)
-    with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as items:
+    neighbours = [
+        variant["options"] for variant in p.ground_truths.values() if variant["plugin"] == "nearest_neighbours"
+    ]
+    numbers = sorted({options["n_neighbours"] for options in neighbours})
+    feature = registry.get("feature", p.feature["plugin"])(**p.feature["options"])
+    with prepared(feature, p.feature["steps"], job.input.features, job.input.preprocessing) as items:
         for split, path in zip(p.splits, job.input.splits, strict=True):
             parts = storage.read(path, ["query", "database", "train"])
             vectors = {name: items.vectors(name, images) for name, images in parts.items()}
             near = Nearest(vectors["query"], vectors["database"], numbers, "euclidean")
             against = Quantisers(tuple(p.quantisers), seed=p.seed, train=vectors["train"])
-            found = quantisation(near, Hashing(train=vectors["train"]), quantisers=against, metrics="mAP")
-            for one in found.equal_bytes.represented:
-                place = (p.dataset, wc.feature, split, wc.run, one.name, one.n_bytes)
-                for k, own in one.shares.items():
+            comparison = quantisation(near, Hashing(train=vectors["train"]), quantisers=against, metrics="mAP")
+            for one in comparison.equal_bytes.represented:
+                key = (p.dataset, wc.feature, split, wc.run, one.name, one.n_bytes)
+                for k, share in one.shares.items():
                     c = one.rescoring.smallest_factor[k].expected
-                    rows.append((*place, k, own.expected, own.worst, own.best, own.first, c))
+                    rows.append((*key, k, share.expected, share.worst, share.best, share.first, c))
     write_csv(job.output.quantisers, COLUMNS, rows, checksum=True)
 
 

@@ -10,7 +10,7 @@ def main(job):
     files = dict(job.input.items())
     with reading(files, config=job.params.config) as results:
         html = page(results, figures.section(results))
-    with storage.replacing(job.output.report, checksum=True) as path:
+    with storage.replacing(job.output.report) as path:
         path.write_text(html)
 
 

@@ -10,10 +10,10 @@ def main(job):
     """Write one row per split, run, code length, ground truth, extension and metric."""
     wc, p, rows = job.wildcards, job.params, []
     for stored in read_counts(job.input.counts, without=read_positions(job.input.excluded)):
-        place = (p.dataset, wc.feature, stored.ground_truth, stored.split, stored.run, wc.hasher, stored.n_bits)
+        key = (p.dataset, wc.feature, stored.ground_truth, stored.split, stored.run, wc.hasher, stored.n_bits)
         sizes = (stored.relevance, stored.counts.n_queries, stored.counts.n_database, stored.items)
         for *extension, scores in evaluate_extended(stored.counts, p.extensions, p.metrics, undefined=p.undefined):
-            rows += [(*place, *extension, name, *sizes, mean(values)) for name, values in scores.items()]
+            rows += [(*key, *extension, name, *sizes, mean(values)) for name, values in scores.items()]
     write_scores(job.output.scores, rows)
 
 

@@ -9,7 +9,7 @@ from protocol.truth import Items
 from protocol.truth.relevance import relevance_from_arrays
 
 PARTITIONS = ("validation_query", "validation_database", "train")
-SEARCHED = ("code", "hasher_options", "grid", "criterion", "ground_truth", "ground_truth_options", "ground_truth_seed")
+SEARCHED = ("code", "hasher", "grid", "criterion", "ground_truth", "ground_truth_seed")
 
 
 def main(job):
@@ -18,26 +18,25 @@ def main(job):
     read = {name: storage.read_provenance(path)["digest"] for name, path in inputs.items()}
     common = {"libraries": storage.versions(), "inputs": read} | {name: getattr(p, name) for name in SEARCHED}
     made_of = {n_bits: common | {"seed": seed} for n_bits, seed in p.model_seeds.items()}
-    reusable, items = reuse.unchanged([job.output.selection], made_of), {}
-    feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
-    y, parts = storage.read(job.input.labels).get("labels"), storage.read(job.input.sample, PARTITIONS)
-    with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as vectors:
+    reusable, parts = reuse.unchanged([job.output.selection], made_of), storage.read(job.input.sample, PARTITIONS)
+    feature, items = registry.get("feature", p.feature["plugin"])(**p.feature["options"]), {}
+    hasher, options = registry.get("hasher", p.hasher["plugin"]), p.hasher["options"]
+    y, among = storage.read(job.input.labels).get("labels"), inputs.get("supervision")
+    with prepared(feature, p.feature["steps"], job.input.features, job.input.preprocessing) as vectors:
         for name, images in parts.items():
             items[name] = Items(vectors.vectors(name, images), None if y is None else vectors.per_item(images, y))
-        among = inputs.get("supervision")
         learned_from = supervision(storage.read(among)) if among else vectors.pairs(parts["train"])
     query, database, train = (items[name] for name in PARTITIONS)
-    build = registry.get("ground_truth", p.ground_truth)
-    truth = build(query, database, train, seed=p.ground_truth_seed, **p.ground_truth_options)
+    build = registry.get("ground_truth", p.ground_truth["plugin"])
+    truth = build(query, database, train, seed=p.ground_truth_seed, **p.ground_truth["options"])
     relevance = relevance_from_arrays(truth, len(database.X))
     validation = Validation(query.X, database.X, relevance, p.criterion["metric"], p.criterion["undefined"])
-    left, training = {n: p.model_seeds[n] for n in made_of if n not in reusable}, TrainingSet(train.X, learned_from)
+    seeds, training = {n: p.model_seeds[n] for n in made_of if n not in reusable}, TrainingSet(train.X, learned_from)
     scores = {n_bits: earlier.arrays()[0]["scores"] for n_bits, earlier in reusable.items()}
-    scores |= search(hasher, grid, training, validation, seeds=left, options=p.hasher_options)
+    scores |= search(hasher, grid, training, validation, seeds=seeds, options=options)
     combination = {"dataset": p.dataset, **dict(job.wildcards.items()), "run": int(job.wildcards.run), **p.criterion}
-    record = selection_provenance(
-        hasher, grid, scores, made_of, combination=combination, options=p.hasher_options, inputs=inputs
-    )
+    about = {"combination": combination, "options": options, "inputs": inputs}
+    record = selection_provenance(hasher, grid, scores, made_of, **about)
     record["read"] = {name: storage.array_digest(part.X) for name, part in items.items()}
     storage.write(job.output.selection, {f"{n_bits}/scores": scores[n_bits] for n_bits in sorted(scores)}, record)
     reuse.keep(job.output.selection)

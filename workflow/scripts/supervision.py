@@ -9,23 +9,22 @@ from protocol.truth import Items, write_among
 def main(job):
     """Write a ground truth whose queries and database are the training rows. No other row is read."""
     p, y = job.params, storage.read(job.input.labels).get("labels")
-    feature, images = (
-        registry.get("feature", p.feature)(**p.options),
-        storage.read(job.input.sample, ["train"])["train"],
-    )
-    with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as vectors:
+    feature = registry.get("feature", p.feature["plugin"])(**p.feature["options"])
+    images = storage.read(job.input.sample, ["train"])["train"]
+    with prepared(feature, p.feature["steps"], job.input.features, job.input.preprocessing) as vectors:
         train = Items(vectors.vectors("train", images), None if y is None else vectors.per_item(images, y))
+    name, options = p.ground_truth["plugin"], p.ground_truth["options"]
     provenance = storage.provenance(
         f"supervision {job.wildcards.supervision}",
-        parameters={"ground_truth": p.ground_truth, **p.ground_truth_options},
+        parameters={"ground_truth": name, **options},
         inputs=dict(job.input.items()),
         seed=p.seed,
         fitted_on=storage.array_digest(train.X),
         fitted_on_labels=None if y is None else storage.array_digest(train.labels),
     )
-    truth = registry.get("ground_truth", p.ground_truth)
+    truth = registry.get("ground_truth", name)
     with storage.writing(job.output.supervision, provenance, compress=True) as file:
-        write_among(file, truth, train, seed=p.seed, **p.ground_truth_options)
+        write_among(file, truth, train, seed=p.seed, **options)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,78 @@
+from protocol.metrics import in_database_order
+
+
+# With the key `count_shards`, several jobs count one shard of the database each, and `count` adds up their counts.
+def of_each_split(pattern):
+    """Return a function that returns the file of a pattern for every split and run, in the order of `split_runs`."""
+    return lambda wildcards: PLAN.each_row(pattern, wildcards)
+
+
+def shards(wildcards):
+    """Return the counts of all shards, for every split and run; none if the database is not divided."""
+    folder = "<results>/{feature}/{sample}/run{run}/{hasher}/shards"
+    folders = PLAN.each_row(folder, wildcards)
+    return [f"{one}/{shard}.h5" for one in folders for shard in PLAN.shards]
+
+
+rule count_shard:
+    """Count one shard of the database, in the database of every split protocol of a sampled split."""
+    input:
+        codes="<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5",
+        ground_truth="<results>/{feature}/{sample}/run{run}/ground_truth.h5",
+        splits=splits,
+    output:
+        counts="<results>/{feature}/{sample}/run{run}/{hasher}/shards/{shard}.h5",
+    log:
+        "<logs>/{feature}/{sample}/run{run}/{hasher}/shards/{shard}.log",
+    benchmark:
+        "<benchmarks>/{feature}/{sample}/run{run}/{hasher}/shards/{shard}/count_shard.tsv"
+    wildcard_constraints:
+        shard="[0-9]+-of-[0-9]+",
+    conda:
+        "../../envs/protocol.yaml"
+    params:
+        splits=lambda wildcards: each("{split}", wildcards),
+        n_shards=CONFIG["count_shards"],
+        code=code("count_shard.py"),
+    message:
+        "counts: {wildcards.hasher} on {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}, shard {wildcards.shard}"
+    script:
+        "../scripts/count_shard.py"
+
+
+rule count:
+    """Count the database items at each Hamming distance, for every split and run of one hasher on a feature."""
+    input:
+        shards=shards,
+        codes=of_each_split("<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5"),
+        ground_truths=of_each_split(
+            "<results>/{feature}/{sample}/run{run}/ground_truth.h5"
+        ),
+        splits=of_each_split("<results>/splits/{split}/run{run}/splits.h5"),
+    output:
+        counts="<results>/{feature}/counts/{hasher}.h5",
+    log:
+        "<logs>/{feature}/counts/{hasher}.log",
+    benchmark:
+        "<benchmarks>/{feature}/{hasher}/count.tsv"
+    conda:
+        "../../envs/protocol.yaml"
+    resources:
+        mem_mb=lambda wildcards, input, attempt: attempt * (1000 + 10 * mb(input)),
+        runtime=lambda wildcards, input, attempt: attempt * (30 + 8 * mb(input)),
+    params:
+        split_runs=PLAN.split_runs,
+        index_order=in_database_order(CONFIG["metrics"]),
+        n_shards=CONFIG["count_shards"],
+        code=code("count.py"),
+    message:
+        "counts: {wildcards.hasher} on {wildcards.feature}"
+    script:
+        "../scripts/count.py"
+
+
+rule counts:
+    """Count the distances for all hashers of the experiment."""
+    input:
+        each("<results>/{feature}/counts/{hasher}.h5"),
+    localrule: True
