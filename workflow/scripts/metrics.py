@@ -1,8 +1,7 @@
 """Gather the scores of an experiment, summarise them over the runs, and list the runs and the selected options."""
 
-from protocol.hashers.selection import write_table as write_selections
-
 from protocol.evaluation.exclusion import excluded_labels, read_positions
+from protocol.hashers.selection import write_table as write_selections
 from protocol.scores.summary import COLUMNS, collect, runs_of, summarise, with_and_without
 from protocol.scores.tables import write_table
 
