@@ -98,8 +98,8 @@ _progress._FIRST = {False: 10**6}
 if (point := sys.argv.pop(1)) == "importing":
     change = patch("builtins.__import__", stop_at_numpy)
 else:
-    from protocol.evaluation import evaluation
-    change = patch.object(evaluation, "count_in_shards", repeat(evaluation.count_in_shards))
+    from protocol.evaluation import scoring
+    change = patch.object(scoring, "count_in_shards", repeat(scoring.count_in_shards))
 with change:
     raise SystemExit(main())
 """

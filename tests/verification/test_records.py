@@ -50,7 +50,7 @@ def inputs(tmp_path_factory):
     sparse.save_npz(folder / "near.npz", sparse.csr_matrix(OF_QUERY[:, None] == OF_DATABASE))
     ids = np.array([f"{row}.png" for row in range(40)])
     for name, rows in LISTS.items():
-        write_list(folder / f"{name}.txt", rows, ids, np.zeros(40, dtype=int))
+        write_list(folder / f"{name}.txt", rows, ids)
     (folder / "out.txt").write_text("1\n4\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

@@ -35,8 +35,9 @@ def main(job):
     scores = {n_bits: earlier.arrays()[0]["scores"] for n_bits, earlier in reusable.items()}
     scores |= search(hasher, grid, training, validation, seeds=seeds, options=options)
     combination = {"dataset": p.dataset, **dict(job.wildcards.items()), "run": int(job.wildcards.run), **p.criterion}
-    about = {"combination": combination, "options": options, "inputs": inputs}
-    record = selection_provenance(hasher, grid, scores, made_of, **about)
+    record = selection_provenance(
+        hasher, grid, scores, made_of, combination=combination, options=options, inputs=inputs
+    )
     record["read"] = {name: storage.array_digest(part.X) for name, part in items.items()}
     storage.write(job.output.selection, {f"{n_bits}/scores": scores[n_bits] for n_bits in sorted(scores)}, record)
     reuse.keep(job.output.selection)
