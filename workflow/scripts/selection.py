@@ -20,24 +20,22 @@ def main(job):
     made_of = {n_bits: common | {"seed": seed} for n_bits, seed in p.model_seeds.items()}
     reusable, parts = reuse.unchanged([job.output.selection], made_of), storage.read(job.input.sample, PARTITIONS)
     feature, items = registry.get("feature", p.feature["plugin"])(**p.feature["options"]), {}
-    hasher, options = registry.get("hasher", p.hasher["plugin"]), p.hasher["options"]
-    y, among = storage.read(job.input.labels).get("labels"), inputs.get("supervision")
+    hasher, y = registry.get("hasher", p.hasher["plugin"]), storage.read(job.input.labels).get("labels")
     with prepared(feature, p.feature["steps"], job.input.features, job.input.preprocessing) as vectors:
         for name, images in parts.items():
             items[name] = Items(vectors.vectors(name, images), None if y is None else vectors.per_item(images, y))
+        among = inputs.get("supervision")
         learned_from = supervision(storage.read(among)) if among else vectors.pairs(parts["train"])
-    query, database, train = (items[name] for name in PARTITIONS)
-    build = registry.get("ground_truth", p.ground_truth["plugin"])
+    build, (query, database, train) = registry.get("ground_truth", p.ground_truth["plugin"]), items.values()
     truth = build(query, database, train, seed=p.ground_truth_seed, **p.ground_truth["options"])
     relevance = relevance_from_arrays(truth, len(database.X))
     validation = Validation(query.X, database.X, relevance, p.criterion["metric"], p.criterion["undefined"])
     seeds, training = {n: p.model_seeds[n] for n in made_of if n not in reusable}, TrainingSet(train.X, learned_from)
     scores = {n_bits: earlier.arrays()[0]["scores"] for n_bits, earlier in reusable.items()}
-    scores |= search(hasher, grid, training, validation, seeds=seeds, options=options)
+    scores |= search(hasher, grid, training, validation, seeds=seeds, options=p.hasher["options"])
     combination = {"dataset": p.dataset, **dict(job.wildcards.items()), "run": int(job.wildcards.run), **p.criterion}
-    record = selection_provenance(
-        hasher, grid, scores, made_of, combination=combination, options=options, inputs=inputs
-    )
+    about = {"combination": combination, "options": p.hasher["options"], "inputs": inputs}
+    record = selection_provenance(hasher, grid, scores, made_of, **about)
     record["read"] = {name: storage.array_digest(part.X) for name, part in items.items()}
     storage.write(job.output.selection, {f"{n_bits}/scores": scores[n_bits] for n_bits in sorted(scores)}, record)
     reuse.keep(job.output.selection)
