@@ -36,7 +36,7 @@ def check(fault: dict[str, str]) -> str:
 
 
 def first_failure(fault: dict[str, str]) -> str:
-    """Return the first test that fails in a clone of the last commit with a fault, or how many passed or were skipped."""
+    """Return the first test that fails in a clone with a fault, or how many passed and how many were skipped."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["git", "clone", "-q", ROOT, folder], check=True)
         path = file_with(fault["right"], Path(folder))
@@ -44,7 +44,7 @@ def first_failure(fault: dict[str, str]) -> str:
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *fault["tests"].split()]
         environment = os.environ | {"PYTHONPATH": folder}
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    lines = [done.stderr, *done.stdout.splitlines()]
+    lines = done.stdout.splitlines() or [done.stderr]
     return next((line for line in lines if line.startswith(("FAILED", "ERROR"))), f"MISSED: {lines[-1]}")
 
 
