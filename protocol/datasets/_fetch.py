@@ -116,8 +116,8 @@ class Downloads:
 def fetch(file: File, downloads: Downloads) -> dict[str, Any]:
     """Download and verify a file unless it exists already, and return its provenance.
 
-    If no checksum is known, the checksum of the first download is recorded in `downloads.lock`, and later downloads must
-    have the same checksum. The file gets its name only when it is complete and verified.
+    If no checksum is known, that of the first download is recorded in `downloads.lock`, and later downloads must have the
+    same one. The file gets its name only when it is complete and verified.
 
     Returns
     -------

@@ -123,10 +123,8 @@ def test_without_a_source_or_offline_the_message_says_where_to_put_the_file(serv
     with pytest.raises(ProtocolError) as error:
         fetch(lists, downloads)
     assert str(error.value).startswith("lists.zip: offline: the download failed: ")
-    assert (
-        f"No such file or directory. To add it by hand: ask the authors, and put it at {downloads.mirror}/set/lists.zip."
-        in str(error.value)
-    )
+    advice = f"To add it by hand: ask the authors, and put it at {downloads.mirror}/set/lists.zip."
+    assert f"No such file or directory. {advice}" in str(error.value)
     with pytest.raises(
         ProtocolError, match=r"^lists\.zip: offline: there is no source to download it from\. To add it"
     ):
