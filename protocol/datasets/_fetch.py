@@ -116,8 +116,8 @@ class Downloads:
 def fetch(file: File, downloads: Downloads) -> dict[str, Any]:
     """Download and verify a file unless it exists already, and return its provenance.
 
-    If no checksum is known, that of the first download is recorded in `downloads.lock`, and later downloads must have the
-    same one. The file gets its name only when it is complete and verified.
+    If no checksum is known, that of the first download is recorded in `downloads.lock`, and later downloads must have
+    the same one. The file gets its name only when it is complete and verified.
 
     Returns
     -------
@@ -131,21 +131,16 @@ def fetch(file: File, downloads: Downloads) -> dict[str, Any]:
         If no source delivered the expected bytes; the message names each source with its problem, and explains how to
         add the file by hand. If the file can't be written.
     """
-    target, record, expected = (
-        downloads.path(file),
-        downloads.provenance(file),
-        downloads.sha256(file) or downloads.recorded(file),
-    )
+    target, record = downloads.path(file), downloads.provenance(file)
+    expected = downloads.sha256(file) or downloads.recorded(file)
     is_complete = target.exists() and record.exists() and checksum_path(record).exists()
     if is_complete and expected is not None and file_sha256(target) == expected:
         stored: dict[str, Any] = json.loads(verified(record))
         return stored
     source, sha256 = _first_good(file, downloads, expected)
     if expected is None:
-        with (
-            explained(downloads.lock),
-            open(downloads.lock, "a") as lock,
-        ):  # one write, so that no other process can interfere
+        # One write, so that no other process can interfere.
+        with explained(downloads.lock), open(downloads.lock, "a") as lock:
             lock.write(f"{sha256}  {downloads.dataset}/{file.name}\n")
     note = None
     if file.sha256 is None and source not in file.urls:
