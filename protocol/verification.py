@@ -54,7 +54,7 @@ _Tables = Mapping[str, "pd.DataFrame"]
 """Stored tables by file; their column ``line`` is the line in the file."""
 _KEYS: dict[str, tuple[str, ...]] = {
     "metrics.csv": tables.COLUMNS[:-1],
-    "runs.csv": (*tables.PLACE, "run"),
+    "runs.csv": (*tables.SETTING, "run"),
     "summary.csv": tables.COMBINATION,
 }
 """The columns that identify a row of each table of an experiment."""

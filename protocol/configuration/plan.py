@@ -59,8 +59,6 @@ class Plan:
     def rows(self, wildcards: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the rows of `jobs` that agree with the wildcards; those that are no fields are ignored.
 
-        An index by the values of the fields takes a hundredth of the time of Snakemake's ``lookup``.
-
         Raises
         ------
         ProtocolError

@@ -14,13 +14,13 @@ from protocol.datasets._dataset import (
     store,
     user_paths,
 )
-from protocol.datasets._fetch import File, Place, fetch, redacted
+from protocol.datasets._fetch import Downloads, File, fetch, redacted
 
 __all__ = [
     "Data",
+    "Downloads",
     "File",
     "LazyRows",
-    "Place",
     "blocks",
     "check_statistics",
     "count_files",

@@ -51,7 +51,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Place:
+class Downloads:
     """The sources of a dataset's files, and the folder in which they are stored.
 
     Parameters
@@ -113,11 +113,11 @@ class Place:
         return [source for source in mirror + official if not (self.offline and "://" in source)]
 
 
-def fetch(file: File, place: Place) -> dict[str, Any]:
+def fetch(file: File, downloads: Downloads) -> dict[str, Any]:
     """Download and verify a file unless it exists already, and return its provenance.
 
-    If no checksum is known, the checksum of the first download is recorded in `place.lock`, and later downloads must
-    have the same checksum. The file gets its name only when it is complete and verified.
+    If no checksum is known, that of the first download is recorded in `downloads.lock`, and later downloads must have
+    the same one. The file gets its name only when it is complete and verified.
 
     Returns
     -------
@@ -131,15 +131,17 @@ def fetch(file: File, place: Place) -> dict[str, Any]:
         If no source delivered the expected bytes; the message names each source with its problem, and explains how to
         add the file by hand. If the file can't be written.
     """
-    target, record, expected = place.path(file), place.provenance(file), place.sha256(file) or place.recorded(file)
+    target, record = downloads.path(file), downloads.provenance(file)
+    expected = downloads.sha256(file) or downloads.recorded(file)
     is_complete = target.exists() and record.exists() and checksum_path(record).exists()
     if is_complete and expected is not None and file_sha256(target) == expected:
         stored: dict[str, Any] = json.loads(verified(record))
         return stored
-    source, sha256 = _first_good(file, place, expected)
+    source, sha256 = _first_good(file, downloads, expected)
     if expected is None:
-        with explained(place.lock), open(place.lock, "a") as lock:  # one write, so that no other process can interfere
-            lock.write(f"{sha256}  {place.dataset}/{file.name}\n")
+        # One write, so that no other process can interfere.
+        with explained(downloads.lock), open(downloads.lock, "a") as lock:
+            lock.write(f"{sha256}  {downloads.dataset}/{file.name}\n")
     note = None
     if file.sha256 is None and source not in file.urls:
         note = f"{file.name} has no official checksum and was not downloaded from an official source"
@@ -156,16 +158,16 @@ class _RefusedError(Exception):
     """The source does not deliver the file; the next source may deliver it."""
 
 
-def _first_good(file: File, place: Place, expected: str | None) -> tuple[str, str]:
+def _first_good(file: File, downloads: Downloads, expected: str | None) -> tuple[str, str]:
     """Download from the first source that delivers the expected bytes; return the source, for records, and the sha256.
 
     `replacing` renames the file at the end, and deletes it after an error.
     """
-    target, tried = place.path(file), []
+    target, tried = downloads.path(file), []
     with explained(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-    size = file.size if place.sha256(file) == file.sha256 else None
-    for source in place.sources(file):
+    size = file.size if downloads.sha256(file) == file.sha256 else None
+    for source in downloads.sources(file):
         shown = source if source in file.urls else redacted(source)
         try:
             with replacing(target) as temporary:
@@ -177,7 +179,9 @@ def _first_good(file: File, place: Place, expected: str | None) -> tuple[str, st
         except _RefusedError as error:
             tried.append(f"{shown}: {error}")
     problem = f"the download failed: {'; '.join(tried)}" if tried else "there is no source to download it from"
-    raise ProtocolError(f"{file.name}: {'offline: ' * place.offline}{problem}. {_instruction(file, place, expected)}")
+    raise ProtocolError(
+        f"{file.name}: {'offline: ' * downloads.offline}{problem}. {_instruction(file, downloads, expected)}"
+    )
 
 
 def _checked_sha256(path: Path, size: int | None, expected: str | None) -> str:
@@ -238,17 +242,17 @@ def _reason(error: BaseException) -> str:
     return text or type(error).__name__
 
 
-def _instruction(file: File, place: Place, expected: str | None) -> str:
+def _instruction(file: File, downloads: Downloads, expected: str | None) -> str:
     """Return how to get the file by hand, where to put it, and how to accept another version."""
     how = file.by_hand or f"get it from {' or '.join(file.urls)}"
-    if place.sha256(file) != file.sha256:
+    if downloads.sha256(file) != file.sha256:
         how = "find the file with the checksum given by mirror_sha256"
-    is_folder = place.mirror and "://" not in place.mirror
-    where = f"{place.mirror if is_folder else 'FOLDER'}/{place.dataset}/{file.name}"
+    is_folder = downloads.mirror and "://" not in downloads.mirror
+    where = f"{downloads.mirror if is_folder else 'FOLDER'}/{downloads.dataset}/{file.name}"
     option = "" if is_folder else " and run with --config mirror=FOLDER"
-    other = " To accept another version from the mirror, give its sha256 as mirror_sha256." if place.mirror else ""
-    if expected is not None and place.sha256(file) is None:
-        other = f" To accept another version, delete the line of {place.dataset}/{file.name} in {place.lock}."
+    other = " To accept another version from the mirror, give its sha256 as mirror_sha256." if downloads.mirror else ""
+    if expected is not None and downloads.sha256(file) is None:
+        other = f" To accept another version, delete the line of {downloads.dataset}/{file.name} in {downloads.lock}."
     return f"To add it by hand: {how}, and put it at {where}{option}.{other}"
 
 

@@ -18,8 +18,8 @@ A figure has these keys:
 ``paper``, ``all``, ``needs``
     The paper's place; whether all plug-ins of ``where`` belong to it; and the experiment that has such rows.
 
-There is a figure for each place and, unless there is a panel for each, code length. A table has ``methods``, by name a
-hasher, which is empty if the project lacks it; ``digits``; and ``blocks`` of columns: a title, the values of columns
+There is a figure for each setting and, unless there is a panel for each, code length. A table has ``methods``, by name
+a hasher, which is empty if the project lacks it; ``digits``; and ``blocks`` of columns: a title, the values of columns
 (``where``), code lengths, and the claims with the printed values. Each method has the paper's row and ours.
 """
 
@@ -51,18 +51,18 @@ if TYPE_CHECKING:
 
 _Entry = Mapping[str, Any]
 
-PLACE = ("experiment", "dataset", "feature", "ground_truth", "split")
+SETTING = ("experiment", "dataset", "feature", "ground_truth", "split")
 """The columns that identify the source of a value."""
 _METHOD = ("hasher", "plugin", "method", "n_bits")
-_SCORES = (*PLACE, *_METHOD, "metric", "mean", "std", "n_runs")
+_SCORES = (*SETTING, *_METHOD, "metric", "mean", "std", "n_runs")
 COLUMNS = {
     "summary": _SCORES,
     "radii": (*_SCORES, "radius"),
-    "histogram": (*PLACE, *_METHOD, "code", "items", "n_runs"),
+    "histogram": (*SETTING, *_METHOD, "code", "items", "n_runs"),
     "alpha": (*_SCORES, "alpha", "growth"),
 }
 """The columns of each table of `FigureData`."""
-_FILLED = {"std": float("nan"), "n_bits": 0, "n_runs": 1, **dict.fromkeys(PLACE, "")}
+_FILLED = {"std": float("nan"), "n_bits": 0, "n_runs": 1, **dict.fromkeys(SETTING, "")}
 """The values of columns that a stored table lacks."""
 _STORED = {
     "alpha": {"hasher", "metric", "alpha", "growth", "mean", "std", "n_runs"},
@@ -115,13 +115,13 @@ class FigureData:
     @classmethod
     def of_experiment(cls, results: Results) -> Self:
         """Return the rows of one experiment."""
-        place = {"experiment": results.config["experiment"], "dataset": results.config["dataset"]}
+        setting = {"experiment": results.config["experiment"], "dataset": results.config["dataset"]}
         bases = results.config.get("hasher_bases", {})
         tables = [("summary", results.ordered(results.summary))]
         tables += [(kind, results.table[kind]) for kind in ("radii", "lookups", "histogram")]
         tables += [("alpha", _with_slope(results.summary, results.config.get("hasher_options", {})))]
         return cls.of_tables(
-            (kind, table.assign(**place, plugin=[bases.get(name) or plugin_of(name) for name in table["hasher"]]))
+            (kind, table.assign(**setting, plugin=[bases.get(name) or plugin_of(name) for name in table["hasher"]]))
             for kind, table in tables
         )
 
@@ -185,8 +185,8 @@ def _of_folder(summary_csv: Path) -> "Iterator[tuple[str, pd.DataFrame]]":
     yield "alpha", _with_slope(summary, options)
     for kind in ("radii", "histogram", "lookups"):
         for path in sorted(folder.glob(f"*/examples/*/{kind}.csv")):
-            place = {"feature": path.parts[-4], "split": path.parts[-2], "dataset": summary["dataset"].iloc[0]}
-            yield kind, _table(path).assign(**place, experiment=folder.absolute().name)
+            setting = {"feature": path.parts[-4], "split": path.parts[-2], "dataset": summary["dataset"].iloc[0]}
+            yield kind, _table(path).assign(**setting, experiment=folder.absolute().name)
 
 
 def _summary(path: Path) -> "pd.DataFrame":
@@ -221,7 +221,7 @@ def _named(kind: str, table: "pd.DataFrame") -> "Iterator[tuple[str, pd.DataFram
     if kind == "summary":
         names = table["metric"].str.extract(r"^(?P<metric>\w+)@r(?P<radius>\d+)$").dropna()
         by_radius = table.drop(columns="metric").join(names, how="inner").astype({"radius": int})
-        codes = [*PLACE, "hasher", "n_bits"]
+        codes = [*SETTING, "hasher", "n_bits"]
         whole = at(table, metric="mAP").merge(by_radius[[*codes, "radius"]].drop_duplicates(), on=codes)
         yield from (("radii", rows) for rows in (by_radius, whole) if len(rows))
 
@@ -243,7 +243,7 @@ class Drawn:
     Parameters
     ----------
     figures : sequence of Figure
-        One for each place and code length.
+        One for each setting and code length.
     tables : sequence of Table
     missing : str
         The results that the paper's figure shows and that are missing, as a phrase; "" if none is missing.
@@ -256,13 +256,13 @@ class Drawn:
 
 def _figures(name: str, entry: _Entry, data: FigureData) -> Drawn:
     """Return the figures of a declaration, and the plug-ins that are missing at the paper's place."""
-    place_columns = [*PLACE, *([] if "{n_bits}" in entry.get("panel", "") else ["n_bits"])]
+    setting_columns = [*SETTING, *([] if "{n_bits}" in entry.get("panel", "") else ["n_bits"])]
     figures, best = [], set[str]()
-    for values, rows in _rows(entry, data).groupby(place_columns, sort=False):
-        place, rows = dict(zip(place_columns, values, strict=True)), _complete(_arranged(rows, entry), entry)
+    for values, rows in _rows(entry, data).groupby(setting_columns, sort=False):
+        setting, rows = dict(zip(setting_columns, values, strict=True)), _complete(_arranged(rows, entry), entry)
         if len(set(rows[entry.get("compared", entry["series"])])) > 1:
-            figures.append(_figure(name, entry, place, rows))
-            best = max(best, set(rows["plugin"]) if entry["paper"].items() <= place.items() else set(), key=len)
+            figures.append(_figure(name, entry, setting, rows))
+            best = max(best, set(rows["plugin"]) if entry["paper"].items() <= setting.items() else set(), key=len)
     absent = [plugin for plugin in entry["where"].get("plugin", ()) if plugin not in best]
     is_missing = absent if entry.get("all", True) else not best
     missing = f"{listed(absent)} on {', '.join(entry['paper'].values())}: {entry['needs']}" if is_missing else ""
@@ -285,7 +285,7 @@ def _arranged(rows: "pd.DataFrame", entry: _Entry) -> "pd.DataFrame":
     """Return rows with the columns that charts and panels use, in the order of the plug-ins and of the hashers."""
     plugins = entry["where"].get("plugin") or list(dict.fromkeys(rows["plugin"]))
     numbers = [tuple(map(int, re.findall(r"\d+", hasher))) for hasher in rows["hasher"]]
-    rows = rows.assign(place=rows["plugin"].map(plugins.index), numbers=numbers)
+    rows = rows.assign(rank=rows["plugin"].map(plugins.index), numbers=numbers)
     if "code" in rows:
         used = rows.groupby("hasher")["code"].transform("nunique")
         rows = rows.assign(used=used, codes=2 ** rows["n_bits"])
@@ -294,7 +294,7 @@ def _arranged(rows: "pd.DataFrame", entry: _Entry) -> "pd.DataFrame":
         rows = rows.assign(last=rows["alpha"] * rows["growth"], training=training)
         rows = rows.sort_values(["growth", "last"], kind="stable")
     along = [column for column in ("radius",) if column in rows]
-    rows = rows.sort_values(["n_bits", "place", "numbers", *along], kind="stable", ignore_index=True)
+    rows = rows.sort_values(["n_bits", "rank", "numbers", *along], kind="stable", ignore_index=True)
     names = {"empty": "share of the queries with empty bins", "milliseconds": "time of a query in milliseconds"}
     titles = [{**row, "title": names.get(row.get("metric"), row.get("metric"))} for row in rows.to_dict("records")]
     return rows.assign(panel=[entry.get("panel", "").format(**row) for row in titles])
@@ -310,27 +310,29 @@ def _complete(rows: "pd.DataFrame", entry: _Entry) -> "pd.DataFrame":
     return rows[rows[entry["series"]].isin(values.index[whole] if len(metrics) else ())]
 
 
-def _figure(name: str, entry: _Entry, place: Mapping[str, Any], rows: "pd.DataFrame") -> Figure:
-    series, n_bits = list(dict.fromkeys(rows[entry["series"]])), place.get("n_bits")
+def _figure(name: str, entry: _Entry, setting: Mapping[str, Any], rows: "pd.DataFrame") -> Figure:
+    series, n_bits = list(dict.fromkeys(rows[entry["series"]])), setting.get("n_bits")
     values = {"panels": list(dict.fromkeys(rows["panel"])), "methods": series, "codes": 2 ** (n_bits or 0)}
     values |= {column: sorted(set(rows[column])) for column in ("radius", "last") if column in rows}
     for part, marks in (("colour", COLOURS), ("shape", MARKERS)):
         values[part] = {"domain": series, "range": list(itertools.islice(itertools.cycle(marks), len(series)))}
     chart = vega(_described()["charts"][entry["chart"]], values)
     length = f"{n_bits} bits" if n_bits else ""
-    title = ", ".join(filter(None, [entry["title"], length, place["dataset"], place["feature"]]))
-    shown = [column for column in rows if column not in (*PLACE, "hasher", "plugin", "place", "numbers", "used")]
+    title = ", ".join(filter(None, [entry["title"], length, setting["dataset"], setting["feature"]]))
+    shown = [column for column in rows if column not in (*SETTING, "hasher", "plugin", "rank", "numbers", "used")]
     return Figure(
-        file_name(name, *filter(None, place.values())), title, _sentence(entry, place, rows), chart, rows[shown]
+        file_name(name, *filter(None, setting.values())), title, _sentence(entry, setting, rows), chart, rows[shown]
     )
 
 
-def _sentence(entry: _Entry, place: Mapping[str, Any], rows: "pd.DataFrame") -> str:
+def _sentence(entry: _Entry, setting: Mapping[str, Any], rows: "pd.DataFrame") -> str:
     """Return what a figure shows, where, and what takes the place of the paper's data."""
-    split = f"{place['split']} split" if place["split"] else ""
-    where = filter(None, (place["dataset"], place["feature"], place["ground_truth"], split))
-    shows = f"{entry['shows']} {', '.join([*where, place['experiment']])}; {counted(int(rows['n_runs'].max()), 'run')}."
-    others = [f"{place[key]} in place of {value}" for key, value in entry["paper"].items() if place[key] != value]
+    split = f"{setting['split']} split" if setting["split"] else ""
+    where = filter(None, (setting["dataset"], setting["feature"], setting["ground_truth"], split))
+    shows = (
+        f"{entry['shows']} {', '.join([*where, setting['experiment']])}; {counted(int(rows['n_runs'].max()), 'run')}."
+    )
+    others = [f"{setting[key]} in place of {value}" for key, value in entry["paper"].items() if setting[key] != value]
     return f"{shows} A substitute: {listed(others)}." if others else shows
 
 
@@ -371,9 +373,9 @@ def _columns(block: _Entry, entry: _Entry, rows: "pd.DataFrame") -> "Iterator[pd
     """Yield the means of each code length of a block, by method and source: those of the paper, and ours."""
     import pandas as pd
 
-    for place, n_bits in enumerate(block["n_bits"]):
+    for position, n_bits in enumerate(block["n_bits"]):
         means = having(rows, n_bits=n_bits).set_index(["name", "source"])["mean"].to_dict()
-        means |= {(method, "printed"): _printed(block, method, place, n_bits) for method in entry["methods"]}
+        means |= {(method, "printed"): _printed(block, method, position, n_bits) for method in entry["methods"]}
         yield pd.Series(means, dtype=float)
 
 
@@ -390,11 +392,11 @@ def _of_block(block: _Entry, entry: _Entry, data: FigureData) -> "pd.DataFrame":
     return rows.assign(name=rows["plugin"].map(plugins), source=source)
 
 
-def _printed(block: _Entry, method: str, place: int, n_bits: int) -> float | None:
+def _printed(block: _Entry, method: str, position: int, n_bits: int) -> float | None:
     """Return the value that a paper prints: the expected value of a claim, which may be a list by code length."""
     claim = block["claim"] if isinstance(block["claim"], str) else block["claim"][method]
     value = printed()[claim].get(block["printed"].format(method=method, n_bits=n_bits))
-    return value[place] if isinstance(value, list) else value
+    return value[position] if isinstance(value, list) else value
 
 
 @functools.cache

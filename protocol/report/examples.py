@@ -63,18 +63,18 @@ def radius_rows(stored: StoredCounts, extensions: Sequence[tuple[str, int]] = ()
     undefined : {"zero", "drop"}
         Treatment of undefined values.
     """
-    plain, place = stored.counts, {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits}
+    plain, setting = stored.counts, {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits}
     curve = metrics.pr_curve(plain, undefined=undefined)
     empty = (plain.retrieved_within[:, : _MOST_RADIUS + 1] == 0).mean(axis=0)
     for metric, values in (("precision[micro]", curve.precision), ("recall[micro]", curve.recall), ("empty", empty)):
-        row = place | {"extension": "none", "extension_bits": 0, "metric": metric}
+        row = setting | {"extension": "none", "extension_bits": 0, "metric": metric}
         yield from (row | {"radius": radius, "value": value} for radius, value in enumerate(values.tolist()))
     for extension, s in extensions:
         counts = plain.extended(extension, s)
         radii = range(min(plain.n_bits + 1, counts.n_bits, _MOST_RADIUS + 1) + 1)
         for radius, metric in itertools.product(radii, _OF_EXTENSIONS):
             values = metrics.evaluate(counts, [name := f"{metric}@r{radius}"], undefined=undefined)[name]
-            row = place | {"extension": extension, "extension_bits": s, "metric": metric}
+            row = setting | {"extension": extension, "extension_bits": s, "metric": metric}
             yield row | {"radius": radius, "value": metrics.mean(values)}
 
 
@@ -93,15 +93,15 @@ def curve_rows(stored: StoredCounts, *, undefined: str) -> Iterator[Row]:
         ``metric`` is precision or recall (of the top N = ``at``), or without_relevant (the share of the queries without
         relevant items).
     """
-    counts, place = stored.counts, {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits}
+    counts, setting = stored.counts, {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits}
     last = min(LARGEST_CUTOFF, counts.n_database)
     evenly = np.linspace(0, last, CUTOFFS).round().astype(np.int64)
     cutoffs = np.unique([1, min(2, last), *evenly[1:]]).tolist()
     curve = metrics.top_k_curve(counts, cutoffs, undefined=undefined)
     for metric, values in (("precision", curve.precision), ("recall", curve.recall)):
         for n, value in zip(cutoffs, values.tolist(), strict=True):
-            yield place | {"metric": metric, "at": n, "value": value}
-    yield place | {"metric": "without_relevant", "at": 0, "value": float((counts.n_relevant == 0).mean())}
+            yield setting | {"metric": metric, "at": n, "value": value}
+    yield setting | {"metric": "without_relevant", "at": 0, "value": float((counts.n_relevant == 0).mean())}
 
 
 def mean_over_runs(rows: Iterable[Row]) -> "pd.DataFrame":

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 PACKAGE_DATA = "leak.[my]*"
 LEVEL = 0.05
-_PLACE = ["feature", "ground_truth"]
-_COMBINATION = ["dataset", *_PLACE, "hasher", "n_bits", "train_per_class"]
+_SETTING = ["feature", "ground_truth"]
+_COMBINATION = ["dataset", *_SETTING, "hasher", "n_bits", "train_per_class"]
 _MILLI = 1000  # the text and the figure are in thousandths of mAP
 
 
@@ -59,7 +59,7 @@ def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataF
     spreads = zip(summary["std"], summary["n_runs"], strict=True)
     summary["detectable"] = [detectable_effect(std, n, level=level) for std, n in spreads]
     order = summary["train_per_class"].replace("all", "inf").astype(float)
-    keys = ["dataset", *_PLACE, "control", "hasher", "order", "n_bits"]
+    keys = ["dataset", *_SETTING, "control", "hasher", "order", "n_bits"]
     return summary.assign(order=order).sort_values(keys, ignore_index=True).drop(columns="order")
 
 
@@ -68,10 +68,10 @@ def together(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":
 
     The leak of a run is its mean over hashers and code lengths, because the combinations of a run share their items.
     """
-    place = ["dataset", *_PLACE, "control", "train_per_class"]
-    by_run = _marked(table, controls).groupby([*place, "n_train", "run"], sort=True)
-    pooled = _effects(by_run[["leak", "outside", "operands"]].mean().reset_index(), place)
-    return pooled.sort_values([*place[:-1], "n_train"], ignore_index=True)
+    setting = ["dataset", *_SETTING, "control", "train_per_class"]
+    by_run = _marked(table, controls).groupby([*setting, "n_train", "run"], sort=True)
+    pooled = _effects(by_run[["leak", "outside", "operands"]].mean().reset_index(), setting)
+    return pooled.sort_values([*setting[:-1], "n_train"], ignore_index=True)
 
 
 def _marked(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":
@@ -101,7 +101,7 @@ def _effects(table: "pd.DataFrame", keys: Sequence[str]) -> "pd.DataFrame":
 def conclusion(summary: "pd.DataFrame", pooled: "pd.DataFrame") -> str:
     """Return the result in words for each feature and ground truth; `pooled` as `together` returns it."""
     sentences = []
-    for (feature, truth), rows in summary[~summary["control"]].groupby(_PLACE):
+    for (feature, truth), rows in summary[~summary["control"]].groupby(_SETTING):
         here = pooled[(pooled["feature"] == feature) & (pooled["ground_truth"] == truth) & ~pooled["control"]]
         sizes = [f"{_interval(row)} ({_label(row.train_per_class)})" for row in here.itertuples()]
         largest = rows.loc[rows["leak"].abs().idxmax()]
@@ -165,9 +165,9 @@ def leak_text(
         n_alarms=int((controls["p"] < LEVEL).sum()),
         level=LEVEL,
         power_of_test=POWER,
-        by_place=learners.groupby(_PLACE),
+        by_setting=learners.groupby(_SETTING),
         pooled=pooled.itertuples(),
-        tables=summary.groupby(_PLACE),
+        tables=summary.groupby(_SETTING),
         label=_label,
         interval=_interval,
         versions=", ".join(f"{name} {version}" for name, version in sorted(provenance["versions"].items())),
@@ -190,7 +190,7 @@ def leak_figure(summary: "pd.DataFrame") -> str:
     shared = {"hashers": list(dict.fromkeys(named["hasher"])), "sizes": list(dict.fromkeys(named["training_set"]))}
     chart = yaml.safe_load(Path(__file__).with_name("leak.yaml").read_bytes())
     panels = []
-    for (feature, truth), rows in named.groupby(_PLACE):
+    for (feature, truth), rows in named.groupby(_SETTING):
         shown = rows[["hasher", "training_set", "n_bits", "leak", "low", "high"]]
         values = shown.astype(object).where(shown.notna(), None).to_dict("records")
         panels.append(vega(chart, shared | {"title": f"{feature}, {truth}: by training set", "values": values}))

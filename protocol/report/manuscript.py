@@ -18,7 +18,7 @@ from protocol.report.figure import ABSENT, COLUMN_WIDTH, PAGE, Figure, between, 
 from protocol.report.results import display_name, read_examples, trained_on
 from protocol.report.sections.curves import pr_points
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, NO_TEST, ONE_DATASET, lead
-from protocol.scores.summary import COLUMNS, PLACE, at, shared_of
+from protocol.scores.summary import COLUMNS, SETTING, at, shared_of
 from protocol.scores.tables import Table, read_table
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ class Content:
     examples: "Mapping[str, pd.DataFrame]"
 
     @cached_property
-    def places(self) -> list[dict[str, str]]:
+    def settings(self) -> list[dict[str, str]]:
         """The chosen combinations of feature, ground truth and split that have scores."""
-        chosen = itertools.product(*(self.config["paper"][f"{name}s"] for name in PLACE))
-        there = set(self.scores[list(PLACE)].itertuples(index=False, name=None))
-        return [dict(zip(PLACE, values, strict=True)) for values in chosen if values in there]
+        chosen = itertools.product(*(self.config["paper"][f"{name}s"] for name in SETTING))
+        there = set(self.scores[list(SETTING)].itertuples(index=False, name=None))
+        return [dict(zip(SETTING, values, strict=True)) for values in chosen if values in there]
 
     @cached_property
     def hashers(self) -> list[str]:
@@ -69,21 +69,23 @@ class Content:
         """Return the display name of a dataset, feature, ground truth, split, hasher or metric."""
         return display_name(self.config, kind, name)
 
-    def where(self, place: Mapping[str, str]) -> str:
-        """Return a place in words for a caption; the place may lack a ground truth."""
-        dataset, feature = self.name("dataset", self.config["dataset"]), self.name("feature", place["feature"])
-        truth = f"; relevance: {self.name('ground_truth', place['ground_truth'])}" if "ground_truth" in place else ""
-        return f"{dataset}, {feature}{truth}; {self.name('split', place['split'])} split"
+    def where(self, setting: Mapping[str, str]) -> str:
+        """Return a setting in words for a caption; it may lack a ground truth."""
+        dataset, feature = self.name("dataset", self.config["dataset"]), self.name("feature", setting["feature"])
+        truth = (
+            f"; relevance: {self.name('ground_truth', setting['ground_truth'])}" if "ground_truth" in setting else ""
+        )
+        return f"{dataset}, {feature}{truth}; {self.name('split', setting['split'])} split"
 
-    def trained_on(self, hashers: Iterable[str], place: Mapping[str, str]) -> str:
+    def trained_on(self, hashers: Iterable[str], setting: Mapping[str, str]) -> str:
         """Return a sentence for a caption on what the supervised hashers learned from, with a space before it."""
         there = set(hashers)
         shown = {self.name("hasher", hasher): hasher for hasher in self.hashers if hasher in there}
-        return trained_on(self.config, shown, self.name("feature", place["feature"]))
+        return trained_on(self.config, shown, self.name("feature", setting["feature"]))
 
-    def summary(self, metric: str, place: Mapping[str, str]) -> "pd.DataFrame":
+    def summary(self, metric: str, setting: Mapping[str, str]) -> "pd.DataFrame":
         """Return hasher, n_bits, mean, std and n_runs of a metric, undefined values left out, in order."""
-        rows = at(self.scores, metric=metric, **place).dropna(subset="value")
+        rows = at(self.scores, metric=metric, **setting).dropna(subset="value")
         groups = rows.groupby(["hasher", "n_bits"], sort=False)["value"]
         table = groups.agg(mean="mean", std="std", n_runs="size").reset_index()
         return table.assign(order=table["hasher"].map(self.hashers.index)).sort_values(["order", "n_bits"])
@@ -111,7 +113,7 @@ def read_content(
         The checked configuration.
     """
     rows = read_table(scores, usecols=[*COLUMNS])
-    keys = {"metric": "metrics", "n_bits": "n_bits"} | {name: f"{name}s" for name in PLACE}
+    keys = {"metric": "metrics", "n_bits": "n_bits"} | {name: f"{name}s" for name in SETTING}
     for column, key in keys.items():
         rows = rows[rows[column].isin(config["paper"][key])]
     needed = [path for path in examples if Path(path).stem in ("radii", "curves", "conventions")]
@@ -119,17 +121,17 @@ def read_content(
 
 
 def paper_figures(content: Content) -> list[Figure]:
-    """Return the figures of every place, as wide as a column."""
+    """Return the figures of every setting, as wide as a column."""
     figures: list[Figure] = []
-    for place in content.places:
+    for setting in content.settings:
         for metric in content.config["paper"]["metrics"]:
-            figures += _scores(content, place, metric)
-        figures += [*_curves(content, place), *_conventions(content, place)]
+            figures += _scores(content, setting, metric)
+        figures += [*_curves(content, setting), *_conventions(content, setting)]
     return figures
 
 
 def _figure(
-    content: Content, chart: str, name: Sequence[object], place: Mapping[str, str], rows: "pd.DataFrame", caption: str
+    content: Content, chart: str, name: Sequence[object], setting: Mapping[str, str], rows: "pd.DataFrame", caption: str
 ) -> Figure:
     """Return a chart of the report with the display names of the hashers."""
     hashers = {content.name("hasher", name): name for name in content.config["names"]["hashers"]}
@@ -137,26 +139,26 @@ def _figure(
     letters = max(map(len, shown)) + 8  # the symbol takes as much as eight letters
     scales = series_scales(hashers, **_KEY, columns=max(1, min(_LETTERS // letters, len(set(shown)))))
     choices = {"metric": rows["metric"].iloc[0]} if "metric" in rows else {}
-    spec, file = PAGE.chart(chart, **scales, lower=[]), file_name(*name, *place.values())
+    spec, file = PAGE.chart(chart, **scales, lower=[]), file_name(*name, *setting.values())
     title, data = caption.split(" on ")[0], rows.assign(hasher=shown)
     return Figure(file, title, caption, spec, data, choices, inches=COLUMN_WIDTH)
 
 
-def _scores(content: Content, place: Mapping[str, str], metric: str) -> Iterator[Figure]:
-    rows, title = content.summary(metric, place), content.name("metric", metric)
+def _scores(content: Content, setting: Mapping[str, str], metric: str) -> Iterator[Figure]:
+    rows, title = content.summary(metric, setting), content.name("metric", metric)
     if len(rows):
         runs = f"means over the runs ({rows['n_runs'].max()}), bars show one standard deviation"
-        caption = f"{title} by code length on {content.where(place)}: {runs}. {content.definition(metric)}"
-        caption += content.trained_on(rows["hasher"], place)
+        caption = f"{title} by code length on {content.where(setting)}: {runs}. {content.definition(metric)}"
+        caption += content.trained_on(rows["hasher"], setting)
         rows = rows.assign(metric=title)[["metric", "hasher", "n_bits", "mean", "std", "n_runs"]]
-        yield _figure(content, "by-length", ["scores", metric], place, rows, caption)
+        yield _figure(content, "by-length", ["scores", metric], setting, rows, caption)
 
 
-def _curves(content: Content, place: Mapping[str, str]) -> Iterator[Figure]:
+def _curves(content: Content, setting: Mapping[str, str]) -> Iterator[Figure]:
     """Yield precision and recall of the top N, and the precision-recall curves, with the middle code length."""
     radii, curves = (
         rows[rows["n_bits"].isin(content.config["paper"]["n_bits"])]
-        for rows in (at(content.examples[name], **place) for name in ("radii", "curves"))
+        for rows in (at(content.examples[name], **setting) for name in ("radii", "curves"))
     )
     points = pr_points(radii, ["hasher", "n_bits"])
     chance = points.groupby("n_bits")["chance"].mean()
@@ -172,13 +174,13 @@ def _curves(content: Content, place: Mapping[str, str]) -> Iterator[Figure]:
         if len(rows):
             n_bits = middle(sorted(rows["n_bits"].unique()))
             rows = at(rows, n_bits=n_bits)
-            caption = caption.format(content.where(place), n_bits) + content.trained_on(rows["hasher"], place)
-            yield _figure(content, chart, [name, n_bits], place, rows, caption)
+            caption = caption.format(content.where(setting), n_bits) + content.trained_on(rows["hasher"], setting)
+            yield _figure(content, chart, [name, n_bits], setting, rows, caption)
 
 
-def _conventions(content: Content, place: Mapping[str, str]) -> Iterator[Figure]:
+def _conventions(content: Content, setting: Mapping[str, str]) -> Iterator[Figure]:
     """Yield the values under the named conventions for the codes of the best hasher, if they differ."""
-    rows = at(content.examples["conventions"], **place).dropna(subset="value")
+    rows = at(content.examples["conventions"], **setting).dropna(subset="value")
     rows = rows[rows["reported_as_map_by"].fillna("") != ""]
     if rows["value"].nunique() < 2:
         return
@@ -187,11 +189,11 @@ def _conventions(content: Content, place: Mapping[str, str]) -> Iterator[Figure]
     undefined = rows["undefined"].map({"0": ", 0/0: 0", "left out": ", 0/0: left out"}).fillna("")
     rows = at(rows.assign(label=rows["metric"] + undefined, named="yes"), hasher=best["hasher"])
     caption = (
-        f"The {best['n_bits']}-bit codes of {content.name('hasher', best['hasher'])} (run 0) on {content.where(place)},"
-        " scored under the conventions of tools and papers for mAP."
+        f"The {best['n_bits']}-bit codes of {content.name('hasher', best['hasher'])} (run 0) on "
+        f"{content.where(setting)}, scored under the conventions of tools and papers for mAP."
     )
     rows = rows[["hasher", "label", "named", "reported_as_map_by", "value"]]
-    yield _figure(content, "one-number", ["conventions"], place, rows, caption)
+    yield _figure(content, "one-number", ["conventions"], setting, rows, caption)
 
 
 def paper_tables(content: Content) -> list[Table]:
@@ -201,30 +203,32 @@ def paper_tables(content: Content) -> list[Table]:
     """
     import pandas as pd
 
-    of_truths = dict.fromkeys((place["feature"], place["split"]) for place in content.places)
+    of_truths = dict.fromkeys((setting["feature"], setting["split"]) for setting in content.settings)
     tables = []
     for metric, (feature, split) in itertools.product(content.config["paper"]["metrics"], of_truths):
-        place = {"feature": feature, "split": split}
-        truths = [one["ground_truth"] for one in content.places if place.items() <= one.items()]
-        summaries = {truth: content.summary(metric, place | {"ground_truth": truth}) for truth in truths}
+        setting = {"feature": feature, "split": split}
+        truths = [one["ground_truth"] for one in content.settings if setting.items() <= one.items()]
+        summaries = {truth: content.summary(metric, setting | {"ground_truth": truth}) for truth in truths}
         rows = pd.concat([rows.assign(ground_truth=truth) for truth, rows in summaries.items()])
         means = rows.pivot_table(index="hasher", columns=["ground_truth", "n_bits"], values="mean")
         means = means.reindex(columns=truths, level=0).dropna(axis="columns", thresh=2)
         if means.size:
             means = means.reindex(content.hashers).dropna(how="all")
-            tables.append(_table(content, metric, place, means, rows))
+            tables.append(_table(content, metric, setting, means, rows))
     return tables
 
 
-def _table(content: Content, metric: str, place: dict[str, str], means: "pd.DataFrame", rows: "pd.DataFrame") -> Table:
+def _table(
+    content: Content, metric: str, setting: dict[str, str], means: "pd.DataFrame", rows: "pd.DataFrame"
+) -> Table:
     """Return a table of means: a row for each hasher, a column for each ground truth and code length."""
     better, largest = registry.METRICS.entry(metric).better, means.abs().max(axis=None)
     digits = min(4, max(0, 2 - math.floor(math.log10(largest)))) if largest > 0 else 3  # three significant digits
     texts = means.map(f"{{:.{digits}f}}".format)
     ranks = texts.astype(float).rank(method="dense", ascending=better == "lower")
     texts = texts.where(means.notna(), ABSENT)
-    shared = shared_of(content.runs, place["split"])
-    leads = [_is_significant(content, metric, place, truth, n_bits, shared) for truth, n_bits in means]
+    shared = shared_of(content.runs, setting["split"])
+    leads = [_is_significant(content, metric, setting, truth, n_bits, shared) for truth, n_bits in means]
     marked = (ranks == 1) & [bool(is_significant) for is_significant in leads] & ((ranks == 1).sum() == 1)
     texts = texts.where(~marked, texts + MARK)
     pairs = math.comb(len(texts), 2)
@@ -232,8 +236,8 @@ def _table(content: Content, metric: str, place: dict[str, str], means: "pd.Data
     n_columns = means.columns.get_level_values(0).value_counts(sort=False)
     groups = [(content.name("ground_truth", truth), int(n)) for truth, n in n_columns.items()]
     return Table(
-        file_name(metric, place["feature"], place["split"]),
-        _caption(content, metric, place, rows[rows["ground_truth"].isin(n_columns.index)], tested),
+        file_name(metric, setting["feature"], setting["split"]),
+        _caption(content, metric, setting, rows[rows["ground_truth"].isin(n_columns.index)], tested),
         ["Method", *(f"{n_bits} bits" for _, n_bits in means)],
         [[content.name("hasher", str(hasher)), *texts] for hasher, *texts in texts.itertuples()],
         strong=cells(ranks == 1),
@@ -243,10 +247,10 @@ def _table(content: Content, metric: str, place: dict[str, str], means: "pd.Data
 
 
 def _is_significant(
-    content: Content, metric: str, place: Mapping[str, str], truth: str, n_bits: int, shared: float
+    content: Content, metric: str, setting: Mapping[str, str], truth: str, n_bits: int, shared: float
 ) -> bool | None:
     """Return whether the best hasher leads the second best significantly; None if that can't be tested."""
-    scores = at(content.scores, metric=metric, ground_truth=truth, n_bits=n_bits, **place)
+    scores = at(content.scores, metric=metric, ground_truth=truth, n_bits=n_bits, **setting)
     runs = scores.pivot_table(index="run", columns="hasher", values="value")
     best = lead(runs, shared=shared, better=registry.METRICS.entry(metric).better)
     return None if best is None or math.isnan(best.low) else best.low > 0 or best.high < 0
@@ -262,12 +266,12 @@ def _tested(significant: Sequence[bool | None], is_marked: bool, n_pairs: int) -
     return f"{start} lead over the second best is significant ({test}, {pairs}). {ONE_DATASET}"
 
 
-def _caption(content: Content, metric: str, place: dict[str, str], rows: "pd.DataFrame", tested: str) -> str:
+def _caption(content: Content, metric: str, setting: dict[str, str], rows: "pd.DataFrame", tested: str) -> str:
     """Return the caption: the numbers, the marks of the best values, and the conventions of the metric."""
     truths = rows["ground_truth"].unique()
-    where = content.where(place | ({"ground_truth": truths[0]} if len(truths) == 1 else {}))
+    where = content.where(setting | ({"ground_truth": truths[0]} if len(truths) == 1 else {}))
     mean = f"mean over the runs ({between(rows['n_runs'])}; standard deviation at most {rows['std'].max():.3f})"
     return (
         f"{content.name('metric', metric)} on {where}: {mean}. Best value of each column in bold, second best "
-        f"underlined. {tested} {content.definition(metric)}" + content.trained_on(rows["hasher"], place)
+        f"underlined. {tested} {content.definition(metric)}" + content.trained_on(rows["hasher"], setting)
     )

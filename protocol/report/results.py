@@ -18,14 +18,14 @@ from protocol.provenance.checksums import verified
 from protocol.report.examples import middle
 from protocol.report.figure import listed
 from protocol.scores.metadata import UNSUPERVISED, supervision_of
-from protocol.scores.summary import PLACE, at, shared_of
+from protocol.scores.summary import SETTING, at, shared_of
 from protocol.scores.tables import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Value = TypeVar("Value")
-_KINDS = ("feature", *PLACE[1:], "hasher")
+_KINDS = ("feature", *SETTING[1:], "hasher")
 """The columns whose values have display names and an order in the configuration."""
 
 
@@ -180,30 +180,30 @@ class Results:
         return "mAP" if "mAP" in metrics else str(metrics[0])
 
     @cached_property
-    def place(self) -> dict[str, str]:
+    def setting(self) -> dict[str, str]:
         """The selected feature, ground truth and split; by default the first ones of the experiment."""
-        return {column: self.selected.get(column, self.plain[column].iloc[0]) for column in PLACE}
+        return {column: self.selected.get(column, self.plain[column].iloc[0]) for column in SETTING}
 
     @cached_property
     def n_bits(self) -> int:
-        """The selected code length; by default the middle one at `place`."""
-        return int(self.selected.get("n_bits") or middle(at(self.plain, **self.place)["n_bits"].unique()))
+        """The selected code length; by default the middle one at `setting`."""
+        return int(self.selected.get("n_bits") or middle(at(self.plain, **self.setting)["n_bits"].unique()))
 
     @property
     def combination(self) -> dict[str, Any]:
         """The selected feature, ground truth, split and code length."""
-        return self.place | {"n_bits": self.n_bits}
+        return self.setting | {"n_bits": self.n_bits}
 
     @cached_property
     def selections(self) -> list[dict[str, Any]]:
         """Every feature, ground truth, split and code length that occur together; the default selection is first."""
-        combinations = self.plain[[*PLACE, "n_bits"]].drop_duplicates().to_dict("records")
+        combinations = self.plain[[*SETTING, "n_bits"]].drop_duplicates().to_dict("records")
         return sorted(combinations, key=lambda selection: selection != self.combination)
 
     @cached_property
     def n_runs(self) -> int:
-        """The number of runs at `place`."""
-        return int(at(self.plain, **self.place)["n_runs"].max())
+        """The number of runs at `setting`."""
+        return int(at(self.plain, **self.setting)["n_runs"].max())
 
     def shared(self, split: str) -> float:
         """Return `protocol.scores.summary.shared_of` the runs of a split."""
@@ -247,9 +247,9 @@ class Results:
         return trained_on(self.config, hashers, features[0] if len(features) == 1 else "the feature")
 
     def where(self, *columns: str, n_bits: bool = True) -> str:
-        """Return the selected place, and code length, in words; `columns` are left out."""
-        place = self.place
-        parts = place | {"split": f"{place['split']} split"} | ({"n_bits": f"{self.n_bits} bits"} if n_bits else {})
+        """Return the selected setting, and code length, in words; `columns` are left out."""
+        setting = self.setting
+        parts = setting | {"split": f"{setting['split']} split"} | ({"n_bits": f"{self.n_bits} bits"} if n_bits else {})
         return ", ".join(text for column, text in parts.items() if column not in columns)
 
     def ordered(self, table: "pd.DataFrame") -> "pd.DataFrame":

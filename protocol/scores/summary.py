@@ -15,14 +15,14 @@ from protocol.scores.tables import DIGITS, read_table, read_text, write_csv
 if TYPE_CHECKING:
     import pandas as pd
 
-PLACE = ("feature", "ground_truth", "split")
-COMBINATION = ("dataset", *PLACE, "hasher", "n_bits", "extension", "extension_bits", "metric")
+SETTING = ("feature", "ground_truth", "split")
+COMBINATION = ("dataset", *SETTING, "hasher", "n_bits", "extension", "extension_bits", "metric")
 """The columns of summary.csv that say what a mean is about; it has ``mean``, ``std`` and ``n_runs`` of each."""
-COLUMNS = ("dataset", *PLACE, "run", "hasher", "n_bits", "extension", "extension_bits", "metric", "value")
+COLUMNS = ("dataset", *SETTING, "run", "hasher", "n_bits", "extension", "extension_bits", "metric", "value")
 """The columns of metrics.csv."""
 ITEMS = ("relevance", "n_queries", "n_database", "items")
 """The columns of a score table, before the value, that identify the items on which a score was computed."""
-REQUIRED = ("dataset", *PLACE, "hasher", "n_bits", "metric", "mean", "n_runs")
+REQUIRED = ("dataset", *SETTING, "hasher", "n_bits", "metric", "mean", "n_runs")
 """The columns that every summary has, stored reference results included; `read_summary` fills in the others."""
 TOLERANCE = 1e-6
 """The largest error of a mean of values that were written with nine digits."""
@@ -75,7 +75,7 @@ def summarise(
         The values of the column ``excluded_queries``, as `protocol.evaluation.exclusion` makes them, by feature
         and split, separated by a space; by default, no query was excluded.
     """
-    columns, sizes = list(PLACE), list(ITEMS[:-1])
+    columns, sizes = list(SETTING), list(ITEMS[:-1])
     summary = scores.groupby(list(COMBINATION), sort=True)["value"].agg(mean="mean", std="std", n_runs="size")
     summary = summary.reset_index()
     items = scores[[*columns, *sizes]].drop_duplicates().groupby(columns)[sizes].agg(_one_or_range).reset_index()
@@ -119,7 +119,7 @@ def runs_of(scores: "pd.DataFrame") -> "pd.DataFrame":
     ``items`` is the digest of `protocol.scores.metadata.items_sha256`, which is the same for two experiments
     exactly if the queries, the database and the ground truth of the run are the same.
     """
-    columns = [*PLACE, "run", *ITEMS]
+    columns = [*SETTING, "run", *ITEMS]
     return scores[columns].drop_duplicates().sort_values(columns[:4], kind="stable", ignore_index=True)
 
 
@@ -143,7 +143,7 @@ def with_and_without(scores: "pd.DataFrame", without: "pd.DataFrame") -> "pd.Dat
         ``rank_all`` and ``rank_without``, the ranks of the hasher by these means. Rank 1 is the best; equal means share
         the better rank, and undefined means have none.
     """
-    keys, by = list(COLUMNS[:-1]), ["dataset", *PLACE, "n_bits", "hasher", "metric"]
+    keys, by = list(COLUMNS[:-1]), ["dataset", *SETTING, "n_bits", "hasher", "metric"]
     both = scores.merge(without[[*keys, "n_queries", "value"]], on=keys, suffixes=("", "_without"))
     both = both.assign(
         difference=both["value_without"] - both["value"], n_affected=both["n_queries"] - both["n_queries_without"]

@@ -7,7 +7,7 @@ import pytest
 
 from protocol import __version__, registry
 
-PLACE = {"dataset": "digits", "feature": "gist", "ground_truth": "class_label", "split": "standard"}
+SETTING = {"dataset": "digits", "feature": "gist", "ground_truth": "class_label", "split": "standard"}
 IDENTITY = {"relevance": "class labels", "n_queries": 100, "n_database": 1697, "undefined": "zero"}
 NEW = ["relevance", "n_queries", "n_database", "options", "undefined", "ties", "ranking", "convention", "version"]
 
@@ -20,13 +20,13 @@ def experiment(tmp_path):
         folder, rows, values = tmp_path / name, [], []
         folder.mkdir()
         for change in changes or ({},):
-            row = PLACE | {"hasher": "itq", "n_bits": 16, "extension": "none", "extension_bits": 0, "metric": "mAP"}
+            row = SETTING | {"hasher": "itq", "n_bits": 16, "extension": "none", "extension_bits": 0, "metric": "mAP"}
             row |= {"mean": 0.5, "std": 0.01, "n_runs": 3} | IDENTITY | {"options": "", "convention": "default"}
             row |= {"version": __version__, "ranking": "hamming"} | change
             numbers = row.pop("values", None)
             if numbers is not None:
                 row |= {"mean": np.mean(numbers), "std": np.std(numbers, ddof=1), "n_runs": len(numbers)}
-                combination = {column: row[column] for column in (*PLACE, "hasher", "n_bits", "extension", "metric")}
+                combination = {column: row[column] for column in (*SETTING, "hasher", "n_bits", "extension", "metric")}
                 values += [combination | {"run": run, "value": value} for run, value in enumerate(numbers)]
             rows.append({"ties": registry.entry("metric", row["metric"]).ties} | row)
         table = pd.DataFrame(rows)
@@ -49,7 +49,7 @@ def codes(tmp_path):
     def written(file, *, per_query=None, names=True, **changes):
         content = {"name": None, "n_bits": 16, "ranking": "hamming", "convention": "default", "version": __version__}
         content |= IDENTITY
-        content |= {field: PLACE[field] if names else None for field in ("dataset", "ground_truth", "split")}
+        content |= {field: SETTING[field] if names else None for field in ("dataset", "ground_truth", "split")}
         content |= {"metrics": {"mAP": 0.7}, "ground_truth_sha256": "a" * 64} | changes
         if per_query is not None:
             table = pd.DataFrame(per_query)

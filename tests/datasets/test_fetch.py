@@ -9,7 +9,7 @@ import web
 from web import Answer
 
 from protocol.checks import ProtocolError
-from protocol.datasets import File, Place, fetch, redacted
+from protocol.datasets import Downloads, File, fetch, redacted
 
 CONTENT, OTHER = bytes(range(256)) * 800, bytes(range(255, -1, -1)) * 800
 SHA256, SHA256_OF_OTHER = (hashlib.sha256(content).hexdigest() for content in (CONTENT, OTHER))
@@ -24,8 +24,8 @@ def server(monkeypatch):
 
 
 @pytest.fixture
-def place(tmp_path):
-    return Place("set", tmp_path / "downloads")
+def downloads(tmp_path):
+    return Downloads("set", tmp_path / "downloads")
 
 
 @pytest.fixture
@@ -37,14 +37,14 @@ def official(server):
 
 
 @pytest.fixture
-def mirrored(place, tmp_path):
-    """Return the place with a mirror folder that has the given bytes."""
+def mirrored(downloads, tmp_path):
+    """Return the downloads with a mirror folder that has the given bytes."""
 
     def make(content, **changes):
         path = tmp_path / "a mirror, é" / "set" / "data.bin"
         path.parent.mkdir(parents=True)
         path.write_bytes(content)
-        return replace(place, mirror=str(tmp_path / "a mirror, é"), **changes)
+        return replace(downloads, mirror=str(tmp_path / "a mirror, é"), **changes)
 
     return make
 
@@ -53,43 +53,43 @@ def paths(server):
     return [path for path, _ in server.requests]
 
 
-def left(place):
-    return [path.name for path in place.folder.rglob("*") if path.is_file()]
+def left(downloads):
+    return [path.name for path in downloads.folder.rglob("*") if path.is_file()]
 
 
-def test_official_sources_in_order_and_no_second_download(server, official, place):
-    provenance = fetch(official, place)
+def test_official_sources_in_order_and_no_second_download(server, official, downloads):
+    provenance = fetch(official, downloads)
     expected = {"file": "data.bin", "source": official.urls[1], "sha256": SHA256, "size": len(CONTENT), "note": None}
     assert provenance == expected
-    assert place.path(official) == place.folder / "set" / SHA256 / "data.bin"
-    assert place.path(official).read_bytes() == CONTENT
-    assert sorted(left(place)) == ["data.bin", "data.bin.json", "data.bin.json.sha256"]
-    assert fetch(official, place) == expected
+    assert downloads.path(official) == downloads.folder / "set" / SHA256 / "data.bin"
+    assert downloads.path(official).read_bytes() == CONTENT
+    assert sorted(left(downloads)) == ["data.bin", "data.bin.json", "data.bin.json.sha256"]
+    assert fetch(official, downloads) == expected
     assert paths(server) == ["/missing", "/data.bin"]
-    place.path(official).write_bytes(OTHER)
-    assert fetch(official, place) == expected
-    assert place.path(official).read_bytes() == CONTENT
+    downloads.path(official).write_bytes(OTHER)
+    assert fetch(official, downloads) == expected
+    assert downloads.path(official).read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("content", [CONTENT, OTHER])
 def test_the_mirror_comes_first_and_the_official_source_if_the_mirror_is_wrong(server, official, mirrored, content):
-    place = mirrored(content)
-    source = f"{place.mirror}/set/data.bin" if content == CONTENT else official.urls[1]
-    assert (fetch(official, place)["source"], fetch(official, place)["note"]) == (source, None)
+    downloads = mirrored(content)
+    source = f"{downloads.mirror}/set/data.bin" if content == CONTENT else official.urls[1]
+    assert (fetch(official, downloads)["source"], fetch(official, downloads)["note"]) == (source, None)
     assert bool(server.requests) == (content == OTHER)
 
 
 def test_a_mirror_with_another_version_needs_its_checksum(server, official, mirrored):
-    place = mirrored(OTHER)
+    downloads = mirrored(OTHER)
     with pytest.raises(ProtocolError, match=f"sha256 {SHA256}, got sha256 {SHA256_OF_OTHER} .* as mirror_sha256"):
-        fetch(replace(official, urls=()), place)
-    place = replace(place, mirror_sha256={"data.bin": SHA256_OF_OTHER})
+        fetch(replace(official, urls=()), downloads)
+    downloads = replace(downloads, mirror_sha256={"data.bin": SHA256_OF_OTHER})
     note = f"data.bin is not the official file: it was downloaded from a mirror; its sha256 is {SHA256_OF_OTHER}"
-    assert fetch(official, place)["note"] == note
-    assert fetch(official, place)["note"] == note
-    assert place.path(official) == place.folder / "set" / SHA256_OF_OTHER / "data.bin"
+    assert fetch(official, downloads)["note"] == note
+    assert fetch(official, downloads)["note"] == note
+    assert downloads.path(official) == downloads.folder / "set" / SHA256_OF_OTHER / "data.bin"
     with pytest.raises(ProtocolError, match="find the file with the checksum given by mirror_sha256"):
-        fetch(official, replace(place, mirror=None, folder=place.folder / "new"))
+        fetch(official, replace(downloads, mirror=None, folder=downloads.folder / "new"))
     assert server.requests == []
 
 
@@ -104,53 +104,51 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(("answer", "known", "message"), FAULTS.values(), ids=FAULTS)
-def test_a_fault_is_one_line_with_each_source_and_leaves_nothing(server, official, place, answer, known, message):
+def test_a_fault_is_one_line_with_each_source_and_leaves_nothing(server, official, downloads, answer, known, message):
     server.answers["/data.bin"] = answer
     file = replace(official, **known)
     with pytest.raises(
         ProtocolError, match=rf"^data\.bin: the download failed: .*/missing: HTTP status 404; .*/data\.bin: .*{message}"
     ) as error:
-        fetch(file, place)
+        fetch(file, downloads)
     assert str(error.value).endswith("put it at FOLDER/set/data.bin and run with --config mirror=FOLDER.")
     assert "\n" not in str(error.value)
-    assert left(place) == []
-    assert not place.lock.exists()
+    assert left(downloads) == []
+    assert not downloads.lock.exists()
 
 
 def test_without_a_source_or_offline_the_message_says_where_to_put_the_file(server, official, mirrored):
-    place = mirrored(CONTENT, offline=True)
+    downloads = mirrored(CONTENT, offline=True)
     lists = File("lists.zip", (f"{server.address}/lists.zip",), None, None, by_hand="ask the authors")
     with pytest.raises(ProtocolError) as error:
-        fetch(lists, place)
+        fetch(lists, downloads)
     assert str(error.value).startswith("lists.zip: offline: the download failed: ")
-    assert (
-        f"No such file or directory. To add it by hand: ask the authors, and put it at {place.mirror}/set/lists.zip."
-        in str(error.value)
-    )
+    advice = f"To add it by hand: ask the authors, and put it at {downloads.mirror}/set/lists.zip."
+    assert f"No such file or directory. {advice}" in str(error.value)
     with pytest.raises(
         ProtocolError, match=r"^lists\.zip: offline: there is no source to download it from\. To add it"
     ):
-        fetch(lists, replace(place, mirror=None))
-    fetch(official, place)
+        fetch(lists, replace(downloads, mirror=None))
+    fetch(official, downloads)
     assert server.requests == []
 
 
-def test_the_checksum_of_a_first_download_is_recorded_and_later_changes_are_refused(server, official, place):
+def test_the_checksum_of_a_first_download_is_recorded_and_later_changes_are_refused(server, official, downloads):
     file = replace(official, sha256=None, size=None)
-    assert fetch(file, place)["note"] is None
-    assert place.path(file) == place.folder / "set" / "recorded" / "data.bin"
+    assert fetch(file, downloads)["note"] is None
+    assert downloads.path(file) == downloads.folder / "set" / "recorded" / "data.bin"
     ours = f"{SHA256}  set/data.bin\n"
-    assert (place.lock.name, place.lock.read_text()) == ("downloads.lock", ours)
-    fetch(file, place)
-    assert (paths(server), place.lock.read_text()) == (["/missing", "/data.bin"], ours)
-    place.path(file).unlink()
+    assert (downloads.lock.name, downloads.lock.read_text()) == ("downloads.lock", ours)
+    fetch(file, downloads)
+    assert (paths(server), downloads.lock.read_text()) == (["/missing", "/data.bin"], ours)
+    downloads.path(file).unlink()
     server.answers["/data.bin"] = Answer(OTHER)
     with pytest.raises(
         ProtocolError, match=f"sha256 {SHA256}, got sha256 {SHA256_OF_OTHER} .* delete the line of set/data.bin"
     ):
-        fetch(file, place)
-    place.lock.write_text("")
-    assert fetch(file, place)["sha256"] == SHA256_OF_OTHER
+        fetch(file, downloads)
+    downloads.lock.write_text("")
+    assert fetch(file, downloads)["sha256"] == SHA256_OF_OTHER
 
 
 def test_a_file_without_a_checksum_from_a_mirror_is_noted(official, mirrored):
@@ -158,36 +156,36 @@ def test_a_file_without_a_checksum_from_a_mirror_is_noted(official, mirrored):
     assert fetch(replace(official, sha256=None), mirrored(CONTENT))["note"] == note + SHA256
 
 
-def test_a_lock_file_that_can_not_be_read_is_refused(official, place):
-    place.lock.write_text("<<<<<<< HEAD and more\n")
+def test_a_lock_file_that_can_not_be_read_is_refused(official, downloads):
+    downloads.lock.write_text("<<<<<<< HEAD and more\n")
     with pytest.raises(ProtocolError, match=r"downloads\.lock: expected lines `sha256 dataset/file`\."):
-        fetch(replace(official, sha256=None), place)
+        fetch(replace(official, sha256=None), downloads)
 
 
 @pytest.mark.parametrize("form", ["http://me:{}@{}/files", "http://{}@{}/files", "http://{1}/files?token={0}&x="])
-def test_credentials_of_a_mirror_are_sent_and_appear_in_no_file_or_message(server, official, place, caplog, form):
+def test_credentials_of_a_mirror_are_sent_and_appear_in_no_file_or_message(server, official, downloads, caplog, form):
     caplog.set_level(logging.INFO)
     file = replace(official, urls=())
     path = f"/files?token={SECRET}&x=/set/data.bin" if "?" in form else "/files/set/data.bin"
-    place = replace(place, mirror=form.format(SECRET, server.address.removeprefix("http://")))
+    downloads = replace(downloads, mirror=form.format(SECRET, server.address.removeprefix("http://")))
     for answer in (Answer(OTHER), Answer(CONTENT[:5], length=9), Answer(status=404)):
         server.answers[path] = answer
         with pytest.raises(ProtocolError, match=r"\*\*\*") as error:
-            fetch(file, place)
+            fetch(file, downloads)
         assert SECRET not in str(error.value)
     server.answers[path] = Answer(CONTENT)
-    assert fetch(file, place)["source"] == redacted(f"{place.mirror}/set/data.bin")
+    assert fetch(file, downloads)["source"] == redacted(f"{downloads.mirror}/set/data.bin")
     assert all("Authorization" in headers for _, headers in server.requests) or "me:" not in form  # a password
-    written = [path.read_bytes() for path in place.folder.rglob("*") if path.is_file()]
+    written = [path.read_bytes() for path in downloads.folder.rglob("*") if path.is_file()]
     assert not any(SECRET.encode() in content for content in (*written, caplog.text.encode()))
 
 
 @pytest.mark.parametrize(
     "address", ["http://me:{}/x@127.0.0.1:1/f", "http://me:{}@127.0.0.1:1/f", "ftp://{}@[/", "x://{}@h"]
 )
-def test_an_address_that_can_not_be_used_is_refused_without_its_credentials(official, place, address):
+def test_an_address_that_can_not_be_used_is_refused_without_its_credentials(official, downloads, address):
     with pytest.raises(ProtocolError) as error:
-        fetch(replace(official, urls=()), replace(place, mirror=address.format(SECRET)))
+        fetch(replace(official, urls=()), replace(downloads, mirror=address.format(SECRET)))
     assert SECRET not in str(error.value)
 
 

@@ -13,8 +13,8 @@ from protocol.papers.figures import DRAWINGS, FigureData
 from protocol.provenance import storage
 from protocol.report.drawing import printed_pictures
 
-PLACE = {"experiment": "made", "dataset": "cifar10", "feature": "gist", "ground_truth": "class_label", "split": "s"}
-USUAL = PLACE | {"n_runs": 2, "std": 0.01, "metric": "mAP", "extension": "none", "extension_bits": 0}
+SETTING = {"experiment": "made", "dataset": "cifar10", "feature": "gist", "ground_truth": "class_label", "split": "s"}
+USUAL = SETTING | {"n_runs": 2, "std": 0.01, "metric": "mAP", "extension": "none", "extension_bits": 0}
 CASES = yaml.safe_load((Path(__file__).parent / "figures.yaml").read_text())
 
 

@@ -11,13 +11,13 @@ from protocol.report.sections import curves as binarisation
 from protocol.scores.statistics import TWO_RUNS
 from protocol.scores.summary import at
 
-PLACE = {"feature": "gist", "ground_truth": "nearest_neighbours", "split": "standard"}
+SETTING = {"feature": "gist", "ground_truth": "nearest_neighbours", "split": "standard"}
 
 
 def scored(results, values, *, n_bits=8, metric="P@5", hashers=("lsh", "itq"), **place):
     """Return results with these values: a row of each run, a column of each hasher."""
     rows = [
-        PLACE | {"run": run, "hasher": hasher, "n_bits": n_bits, "metric": metric, "value": value} | place
+        SETTING | {"run": run, "hasher": hasher, "n_bits": n_bits, "metric": metric, "value": value} | place
         for run, own in enumerate(values)
         for hasher, value in zip(hashers, own, strict=True)
     ]
@@ -35,7 +35,7 @@ def test_the_truths_of_nearest_neighbours_have_their_k():
 def test_the_shares_are_those_of_the_metrics(results):
     shares, names = binarisation.shares(results), {1: "P@5", 2: "R@10", 4: "R@20"}
     assert (set(shares["c"]), set(shares["k"])) == (set(names), {5})
-    on = [*PLACE, "n_bits", "hasher", "run", "metric"]
+    on = [*SETTING, "n_bits", "hasher", "run", "metric"]
     both = shares.assign(metric=shares["c"].map(names)).merge(results.run_scores, on=on, suffixes=("", "_scored"))
     assert len(both) == len(shares)
     assert (both["value"] == both["value_scored"]).all()

@@ -15,13 +15,13 @@ from protocol.provenance import storage
 from protocol.report.sections.data import duplicates_section
 from protocol.scores.summary import COLUMNS, ITEMS, collect, with_and_without
 
-PLACE = ("cifar10", "gist", "class_label", "standard")
+SETTING = ("cifar10", "gist", "class_label", "standard")
 
 
 def scores(values, n_queries=100):
     """Rows of (run, hasher, metric): value."""
     rows = [
-        (*PLACE, run, hasher, 16, "none", 0, metric, "class labels", n_queries, 900, "x", value)
+        (*SETTING, run, hasher, 16, "none", 0, metric, "class labels", n_queries, 900, "x", value)
         for (run, hasher, metric), value in values.items()
     ]
     return pd.DataFrame(rows, columns=[*COLUMNS[:-1], *ITEMS, "value"])

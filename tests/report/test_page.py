@@ -408,7 +408,7 @@ def test_everything_on_the_page_describes_the_selection(browser, partial):
                 assert legends[name] == scale["domain"], (name, selection)
             others = {text for page in pages if page is not shown for part in page for text in part.text}
             assert not (others - {text for part in shown for text in part.text}) & set(texts), selection
-            assert f"{own.place['feature']}, " in tab.locator("[data-follows] .caption:visible").inner_text()
+            assert f"{own.setting['feature']}, " in tab.locator("[data-follows] .caption:visible").inner_text()
         assert wrong == []
 
 

@@ -74,7 +74,7 @@ def own(tmp_path, monkeypatch):
         cached.cache_clear()
 
 
-PLACE = re.compile(r"(?<=^protocol: )(my\.yaml:\d+|--config \w+): ")
+SETTING = re.compile(r"(?<=^protocol: )(my\.yaml:\d+|--config \w+): ")
 
 
 def checked(capsys, hasher="mine", **changes):
@@ -82,7 +82,7 @@ def checked(capsys, hasher="mine", **changes):
     Path("my.yaml").write_text(CONFIG.format(hasher=hasher))
     status = main(["check", "my.yaml", *(["--config"] * bool(changes)), *(f"{key}={changes[key]}" for key in changes)])
     out, err = capsys.readouterr()
-    return status, out + PLACE.sub("", err)
+    return status, out + SETTING.sub("", err)
 
 
 def test_a_hasher_and_a_metric_in_a_folder_are_found_with_their_options(own, capsys):

@@ -37,7 +37,7 @@ except ModuleNotFoundError as error:
     )
 from protocol.checks import ProtocolError
 from protocol.configuration import records
-from protocol.datasets import Place
+from protocol.datasets import Downloads
 from protocol.provenance import sources
 from protocol.provenance.storage import check_writable
 
@@ -53,7 +53,7 @@ try:
     USER_STATES = records.states_of_dataset(CONFIG)
     DATASET = CONFIG["dataset"]
     MIRROR = CONFIG["mirror"], CONFIG["mirror_sha256"]
-    PLACE = Place(DATASET, Path("results/downloads"), *MIRROR)
+    DOWNLOADS = Downloads(DATASET, Path("results/downloads"), *MIRROR)
     check_writable(f"results/{EXPERIMENT.name}")
 except ProtocolError as error:
     raise WorkflowError(str(error))

@@ -31,8 +31,8 @@ rule download:
 rule downloads:
     """Download all files of the dataset."""
     input:
-        files=[str(PLACE.path(file)) for file in FILES],
-        provenance=[str(PLACE.provenance(file)) for file in FILES],
+        files=[str(DOWNLOADS.path(file)) for file in FILES],
+        provenance=[str(DOWNLOADS.provenance(file)) for file in FILES],
     localrule: True
 
 

@@ -16,7 +16,7 @@ from protocol.scores.statistics import (
     shown_interval,
     why_not_shown,
 )
-from protocol.scores.summary import PLACE, at
+from protocol.scores.summary import SETTING, at
 from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def answer_section(results: Results) -> Section:
     figure = PAGE.figure(
         "by-length",
         scores,
-        {"metric": results.metric} | results.place,
+        {"metric": results.metric} | results.setting,
         chart=series_scales(results.hashers) | {"lower": list(filter(_is_lower, results.config["metrics"]))},
         results=results,
         rows=scores,
@@ -43,7 +43,7 @@ def answer_section(results: Results) -> Section:
 
 def _scores(results: Results) -> "pd.DataFrame":
     """Return every score of plain codes, by metric."""
-    return results.by_metric(results.plain)[["metric", *PLACE, "hasher", "n_bits", "mean", "std"]]
+    return results.by_metric(results.plain)[["metric", *SETTING, "hasher", "n_bits", "mean", "std"]]
 
 
 def _is_lower(metric: str) -> bool:
@@ -75,9 +75,9 @@ def _by_run(scores: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def sentence(results: Results) -> str:
-    """Return in words which hasher is best at the selected place, and by how much."""
-    shared, metric = results.shared(results.place["split"]), results.metric
-    scores = results.ordered(at(results.run_scores, metric=metric, **results.place))
+    """Return in words which hasher is best at the selected setting, and by how much."""
+    shared, metric = results.shared(results.setting["split"]), results.metric
+    scores = results.ordered(at(results.run_scores, metric=metric, **results.setting))
     better = registry.METRICS.entry(metric).better
     lengths_run = sorted(scores["n_bits"].unique().tolist())
     all_leads = {n: lead(_by_run(at(scores, n_bits=n)), shared=shared, better=better) for n in lengths_run}
@@ -112,11 +112,11 @@ def _interval(low: float, high: float, metric: str, n_runs: int) -> str:
 
 
 def _main_table(results: Results) -> Table:
-    """Return the table of the selected place, which on the page follows the metric of the figure.
+    """Return the table of the selected setting, which on the page follows the metric of the figure.
 
     It has a row per hasher, the best first, and a column per code length.
     """
-    rows = at(results.plain, metric=results.metric, **results.place)
+    rows = at(results.plain, metric=results.metric, **results.setting)
     digits, n_runs, is_lower = decimals(rows["std"]), rows["n_runs"], _is_lower(results.metric)
     means = rows.pivot_table(index="hasher", columns="n_bits", values="mean", sort=False, dropna=False)
     means = means.loc[means.mean(axis=1).sort_values(ascending=is_lower, kind="stable").index].sort_index(axis=1)
@@ -124,7 +124,7 @@ def _main_table(results: Results) -> Table:
     texts = rows.assign(text=[spread(*pair, digits) for pair in zip(rows["mean"], rows["std"], strict=True)])
     texts = texts.pivot_table(index="hasher", columns="n_bits", values="text", aggfunc="first")
     texts = texts.reindex_like(means).fillna(ABSENT)
-    is_tested = results.n_runs > 1 and len(means) > 1 and not math.isinf(results.shared(results.place["split"]))
+    is_tested = results.n_runs > 1 and len(means) > 1 and not math.isinf(results.shared(results.setting["split"]))
     return PAGE.table(
         "answer-table",
         [[str(hasher), *row] for hasher, *row in texts.itertuples()],
@@ -133,7 +133,7 @@ def _main_table(results: Results) -> Table:
         results=results,
         learned=results.trained_on(rows),
         over=f"mean ± sample standard deviation over {between(n_runs)} runs" if max(n_runs) > 1 else "one run",
-        place=results.where(n_bits=False),
+        setting=results.where(n_bits=False),
         test=CORRECTED if is_tested else "",
         confidence=CONFIDENCE,
         one_dataset=ONE_DATASET,
@@ -143,11 +143,11 @@ def _main_table(results: Results) -> Table:
 def _differences(results: Results) -> list[Table]:
     """Return the paired differences of all hashers at the selection; [] if there is one hasher everywhere."""
     metric, every = results.metric, at(results.run_scores, metric=results.metric)
-    if every.groupby([*PLACE, "n_bits"])["hasher"].nunique().max() < 2:
+    if every.groupby([*SETTING, "n_bits"])["hasher"].nunique().max() < 2:
         return []
     scores = _by_run(at(every, **results.combination)).dropna()
     scores = scores[scores.mean().sort_values(ascending=_is_lower(metric), kind="stable").index]
-    shared, names, n_runs = results.shared(results.place["split"]), [*map(str, scores)], len(scores)
+    shared, names, n_runs = results.shared(results.setting["split"]), [*map(str, scores)], len(scores)
     pairs = paired_differences(scores, shared=shared)
     by_pair = {
         (below, above): "\n".join(filter(None, [f"{pair.mean:+.3f}", _interval(pair.low, pair.high, metric, n_runs)]))

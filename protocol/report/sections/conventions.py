@@ -9,13 +9,13 @@ import numpy as np
 from protocol.report.figure import PAGE, Figure, Section, listed, series_scales
 from protocol.report.results import Results
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
-from protocol.scores.summary import PLACE, at
+from protocol.scores.summary import SETTING, at
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _NAMES = {"mAP[worst]": "worst", "mAP": "expected", "mAP[best]": "best"}
-_CELL = [*PLACE, "n_bits", "hasher"]
+_CELL = [*SETTING, "n_bits", "hasher"]
 _METRICS = ("mAP", "nDCG", "AUPRC[area]", "AUPRC[trapezoid]", "precision@r2", "recall@r2", "RAMAP@r2", "mLGAP@r2")
 """The metrics that the reader can choose from, besides the main one."""
 
@@ -52,7 +52,7 @@ def _orders_of_ties(results: Results) -> "pd.DataFrame":
 
 def _values(results: Results) -> "pd.DataFrame":
     """Return the values under every convention, of run 0, and whether a named convention reports them as mAP."""
-    columns = [*PLACE, "n_bits", "hasher", "metric", "undefined", "reported_as_map_by", "value"]
+    columns = [*SETTING, "n_bits", "hasher", "metric", "undefined", "reported_as_map_by", "value"]
     rows = results.table["conventions"][columns].fillna({"reported_as_map_by": ""})
     undefined = rows["undefined"].map(lambda way: "" if way == "no difference" else f", 0/0: {way}")
     named = np.where(rows["reported_as_map_by"] != "", "yes", "no")
@@ -64,14 +64,14 @@ def _by_convention(results: Results) -> Figure:
     rows = results.once(_values)
     scores = at(results.plain, **results.combination, metric=results.metric)
     best = str(scores.loc[scores["mean"].fillna(-1).idxmax(), "hasher"])
-    named = at(rows, **results.place, named="yes").dropna(subset="value")
+    named = at(rows, **results.setting, named="yes").dropna(subset="value")
     of_best = at(named, hasher=best)
     used = named.pivot_table(index="hasher", columns="label", values="value").dropna(axis=1)
     pairs = list(itertools.combinations(used.index, 2))
     values: dict[str, Any] = {"results": results, "n_pairs": len(pairs)}
     values["ends"] = [of_best.loc[of_best["value"].agg(end)] for end in ("idxmin", "idxmax")] if len(of_best) else []
     values["swapped"] = sum((used.loc[a] > used.loc[b]).any() and (used.loc[a] < used.loc[b]).any() for a, b in pairs)
-    return PAGE.figure("one-number", rows, results.place | {"hasher": best}, **values)
+    return PAGE.figure("one-number", rows, results.setting | {"hasher": best}, **values)
 
 
 def splits_compared_section(results: Results) -> Section | None:
@@ -80,14 +80,14 @@ def splits_compared_section(results: Results) -> Section | None:
     if not others:
         return None
     rows = results.once(_between_splits)
-    place = {key: value for key, value in results.combination.items() if key != "split"}
-    here = at(rows, **place, versus=others[0])
+    setting = {key: value for key, value in results.combination.items() if key != "split"}
+    here = at(rows, **setting, versus=others[0])
     sentences = {
         metric: _compared(results, at(here, metric=metric), metric, first, others[0])
         for metric in dict.fromkeys([results.metric, *rows["metric"]])
     }
     difference = f"{first} minus {listed(others)}"
-    figure = difference_figure("split-differences", results, rows, place, difference, sentences)
+    figure = difference_figure("split-differences", results, rows, setting, difference, sentences)
     databases = {split: results.splits[split]["database"] for split in splits}
     trained = {split: int(np.isin(results.splits[split]["train"], databases[split]).sum()) for split in splits}
     text = PAGE.text("databases", databases=[(split, len(databases[split]), trained[split]) for split in splits])
@@ -98,7 +98,7 @@ def difference_figure(
     name: str,
     results: Results,
     rows: "pd.DataFrame",
-    place: Mapping[str, Any],
+    setting: Mapping[str, Any],
     difference: str,
     sentences: Mapping[str, str],
 ) -> Figure:
@@ -112,7 +112,7 @@ def difference_figure(
         chart = {"by": "hasher", **series_scales(results.hashers), "legend": None}
     chart |= {"axis": f"{{metric}}: {difference}", "versus": {"domain": versus}}
     values: dict[str, Any] = {"sentence": sentences[results.metric], "difference": difference, "sentences": sentences}
-    return PAGE.figure(name, rows, {"metric": results.metric, **place}, of="differences", chart=chart, **values)
+    return PAGE.figure(name, rows, {"metric": results.metric, **setting}, of="differences", chart=chart, **values)
 
 
 def paired(rows: "pd.DataFrame", std: "pd.Series", n_runs: "pd.Series", shared: Any) -> "pd.DataFrame":

@@ -14,14 +14,14 @@ from protocol.report.examples import BALL, LOOKUP_ITEMS, LOOKUP_QUERIES
 from protocol.report.figure import PAGE, Figure, Section, series_scales
 from protocol.report.results import Results, nearest_truths
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
-from protocol.scores.summary import PLACE, at
+from protocol.scores.summary import SETTING, at
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _AT = 100
 """The N that the sentence about precision quotes, or the nearest one."""
-_CELL = [*PLACE, "n_bits", "hasher"]
+_CELL = [*SETTING, "n_bits", "hasher"]
 TARGET = 0.95
 """The share of the true nearest neighbours that rescoring should reach."""
 _GROUP = [*_CELL, "k", "c"]
@@ -117,7 +117,7 @@ def _of_codes(
 
 
 def _empty(results: Results) -> Figure:
-    radii = at(results.table["radii"], metric="empty", extension="none", ground_truth=results.place["ground_truth"])
+    radii = at(results.table["radii"], metric="empty", extension="none", ground_truth=results.setting["ground_truth"])
     rows, choices, here = _of_codes(results, radii, "radius", "value")
     here = at(here, radius=BALL)
     most, fewest = here.loc[here["value"].idxmax()], here.loc[here["value"].idxmin()]
@@ -151,8 +151,8 @@ def _seconds_by_stage(results: Results) -> list[Figure]:
 
 
 def _extended(results: Results) -> "pd.DataFrame":
-    """Return RAMAP by radius of the codes that have extensions at a place, with and without these."""
-    rows, cell = at(results.table["radii"], metric="RAMAP"), [*PLACE, "hasher", "n_bits"]
+    """Return RAMAP by radius of the codes that have extensions in a setting, with and without these."""
+    rows, cell = at(results.table["radii"], metric="RAMAP"), [*SETTING, "hasher", "n_bits"]
     rows = rows.merge(rows[rows["extension"] != "none"][cell].drop_duplicates(), on=cell)
     added = rows["extension_bits"].map(lambda bits: f" +{bits}" if bits else "")
     ranks = rows["extension"].map([*_EXTENSIONS].index)
@@ -164,21 +164,21 @@ def _extended(results: Results) -> "pd.DataFrame":
 def extensions_section(results: Results) -> Section | None:
     """Return RAMAP by radius of codes with redundant bits; None without such codes."""
     rows = results.once(_extended)
-    here = at(rows, **results.place)
+    here = at(rows, **results.setting)
     if here.empty:
         return None
     codes = {"hasher": here["hasher"].iloc[0], "n_bits": int(here["n_bits"].iloc[0])}
     radius = min(BALL, codes["n_bits"])
-    means = at(results.summary, **results.place, **codes, metric="mAP")["mean"]
+    means = at(results.summary, **results.setting, **codes, metric="mAP")["mean"]
     figure = PAGE.figure(
         "extensions-by-radius",
         rows.drop(columns=["hasher", "n_bits"]),
-        results.place,
+        results.setting,
         chart=series_scales(rows["codes"], columns=1, labelLimit=400),
         radius=radius,
         values=at(here, radius=radius).set_index("codes")["value"].to_dict(),
         differ=means.max() - means.min() if len(means) else None,
-        place=PAGE.text("extended", results=results, **codes),
+        setting=PAGE.text("extended", results=results, **codes),
     )
     return PAGE.section("extensions", [PAGE.text("extensions")], [figure])
 
@@ -195,26 +195,26 @@ def binarisation_section(results: Results) -> Section | None:
     if runs.empty:
         return None
     means = with_intervals(runs)
-    place = _place(results, means)
+    setting = _setting(results, means)
     why = why_not_shown(means["n_runs"], runs["shared"].max())
-    text = [_answer(means, place), PAGE.text("binarisation-meaning", why=why)]
-    return PAGE.section("binarisation", text, [_rescoring(results, means, place)])
+    text = [_answer(means, setting), PAGE.text("binarisation-meaning", why=why)]
+    return PAGE.section("binarisation", text, [_rescoring(results, means, setting)])
 
 
-def _answer(means: "pd.DataFrame", place: Mapping[str, Any]) -> str:
+def _answer(means: "pd.DataFrame", setting: Mapping[str, Any]) -> str:
     """Return in words which hasher finds the largest share at each size, for one feature, ground truth and split."""
-    here = at(means, **{column: place[column] for column in PLACE}, c=1).sort_values("mean", kind="stable")
+    here = at(means, **{column: setting[column] for column in SETTING}, c=1).sort_values("mean", kind="stable")
     best = here.drop_duplicates("n_bits", keep="last").sort_values("n_bits", ascending=False)
     shares = [
         f"{row.mean:.1%} with {counted(-(-row.n_bits // 8), 'byte')} ({row.n_bits} bits) by {row.hasher}"
         for row in best.itertuples()
     ]
     k, n_runs = int(best["k"].iloc[0]), int(best["n_runs"].max())
-    return PAGE.text("binarisation", k=k, shares=shares, place=place, n_runs=n_runs)
+    return PAGE.text("binarisation", k=k, shares=shares, setting=setting, n_runs=n_runs)
 
 
 def shares(results: Results) -> "pd.DataFrame":
-    """Return the share of the K true nearest neighbours that is found, by place, hasher, run, K and c.
+    """Return the share of the K true nearest neighbours that is found, by setting, hasher, run, K and c.
 
     A row is P@K or neighbours@K (c = 1), or R@N, with N a multiple of K (c = N / K), or 1-recall@K where K is 1; the
     relevant items are the K nearest neighbours. ``shared`` is `protocol.scores.statistics.shared_variance` of the runs.
@@ -258,23 +258,23 @@ def with_intervals(runs: "pd.DataFrame") -> "pd.DataFrame":
     return means.assign(low=low, high=high)
 
 
-def _place(results: Results, means: "pd.DataFrame") -> dict[str, Any]:
+def _setting(results: Results, means: "pd.DataFrame") -> dict[str, Any]:
     """Return the selection; a value without these shares is replaced by the first that has them, as on the page."""
-    place = {}
+    setting = {}
     for column, value in (results.combination).items():
-        place[column] = value if (means[column] == value).any() else means[column].iloc[0]
-        means = means[means[column] == place[column]]
-    return place
+        setting[column] = value if (means[column] == value).any() else means[column].iloc[0]
+        means = means[means[column] == setting[column]]
+    return setting
 
 
-def _rescoring(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -> Figure:
+def _rescoring(results: Results, means: "pd.DataFrame", setting: Mapping[str, Any]) -> Figure:
     """Return the figure of rescoring; its sentence has the factor with which each hasher reaches the target."""
-    here = at(means, **place)
+    here = at(means, **setting)
     most = int(here["c"].max())
     factors: dict[int, list[str]] = {}
     for hasher, points in here.groupby("hasher", sort=False):
         reached = points[points["mean"] >= TARGET]["c"]
         factors.setdefault(most + 1 if reached.empty else int(reached.min()), []).append(hasher)
-    values = {"most": most, "k": int(here["k"].iloc[0]), "target": TARGET, "place": place}
+    values = {"most": most, "k": int(here["k"].iloc[0]), "target": TARGET, "setting": setting}
     values["factors"] = {f"more than {most}" if c > most else c: factors[c] for c in sorted(factors)}
-    return _figure("rescoring", results, means.drop(columns=["k", "std"]), place, **values)
+    return _figure("rescoring", results, means.drop(columns=["k", "std"]), setting, **values)

@@ -19,7 +19,7 @@ from protocol.report.figure import PAGE, Figure, Section
 from protocol.report.results import Results
 from protocol.report.sections.conventions import difference_figure, paired
 from protocol.scores.statistics import why_not_shown
-from protocol.scores.summary import PLACE, at
+from protocol.scores.summary import SETTING, at
 from protocol.styles import COLOURS
 
 _TEST_WORDS = {"query": "test queries", "database": "database", "train": "training set"}
@@ -161,7 +161,7 @@ def duplicates_section(results: Results) -> Section | None:
     else:
         figures, largest = [_differences(results, table)], rows.loc[sizes.idxmax()]
         values = {"metric": results.metric, "n": len(rows), "moves": len(_changed(rows)), "largest": largest}
-        text = PAGE.text("duplicates", **values, place=", ".join(str(largest[name]) for name in PLACE))
+        text = PAGE.text("duplicates", **values, setting=", ".join(str(largest[name]) for name in SETTING))
     changed = _changed(others)
     values = {"n": len(others), "moves": len(changed), "metrics": dict.fromkeys(changed["metric"])}
     return PAGE.section("duplicates", [text, PAGE.text("duplicates-others", **values)], figures)
@@ -172,7 +172,7 @@ def _differences(results: Results, table: Any) -> Figure:
     shared = table["split"].map(results.shared)
     rows = paired(table, table["difference_std"], table["n_runs"], shared).dropna(subset="difference")
     rows = rows.rename(columns={"all_queries": "value", "without": "value_versus"}).assign(versus="all queries")
-    columns = ["metric", *PLACE, "n_bits", "hasher", "value", "value_versus", "difference", "low", "high", "versus"]
+    columns = ["metric", *SETTING, "n_bits", "hasher", "value", "value_versus", "difference", "low", "high", "versus"]
     tested = {"is_tested": rows["low"].notna().any(), "why": why_not_shown(table["n_runs"], shared.max())}
     sentences = {metric: PAGE.text("duplicate-differences", metric=metric, **tested) for metric in rows["metric"]}
     difference, rows = "without these queries minus all", results.by_metric(rows[columns])
@@ -193,7 +193,7 @@ def retrieved_section(results: Results) -> Section | None:
     if results.combination != default.combination:
         text = PAGE.text("retrieved-elsewhere", results=default)
         return PAGE.section("retrieved", [text], context={"searches": []})
-    rows = at(results.table["retrieved"], **results.place)
+    rows = at(results.table["retrieved"], **results.setting)
     by_hasher = {hasher: at(rows, hasher=hasher) for hasher in _extremes(results)}
     searches = [
         {"hasher": hasher, "queries": [_query(results, nearest) for _, nearest in rows.groupby("query")]}

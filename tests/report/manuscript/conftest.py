@@ -7,7 +7,7 @@ import pytest
 
 from protocol.report.manuscript import Content
 
-PLACE = {"feature": "gist", "ground_truth": "class_label", "split": "standard"}
+SETTING = {"feature": "gist", "ground_truth": "class_label", "split": "standard"}
 HASHERS = {"lsh": "LSH", "pca_rr": "PCA-RR", "mine": "[Ours] & co_1"}
 METRICS = {"mAP@100[all]": "mAP@100", "precision@r2": "Precision within radius 2"}
 LENGTHS, RUNS = (8, 16), 5
@@ -47,12 +47,12 @@ def score_rows(**changes):
         {"metric": metric, "hasher": hasher, "n_bits": n_bits, "run": run, "value": value(hasher, n_bits, run)}
         for metric, hasher, n_bits, run in itertools.product(METRICS, HASHERS, LENGTHS, range(RUNS))
     ]
-    return pd.DataFrame([PLACE | own | changes for own in places])
+    return pd.DataFrame([SETTING | own | changes for own in places])
 
 
 def run_rows():
     """Return the sizes of 100,000 items of which each run takes 100 as queries."""
-    return pd.DataFrame([PLACE | {"run": run, "n_queries": 100, "n_database": 99_900} for run in range(RUNS)])
+    return pd.DataFrame([SETTING | {"run": run, "n_queries": 100, "n_database": 99_900} for run in range(RUNS)])
 
 
 def radii_rows():
@@ -62,7 +62,7 @@ def radii_rows():
         for radius in range(n_bits + 1):
             recall = (radius / n_bits) ** (1 + number)
             sides = {"precision[micro]": 0.1 + 0.8 * (1 - recall) ** (3 - number), "recall[micro]": recall}
-            own = PLACE | {"hasher": hasher, "n_bits": n_bits, "radius": radius, "extension": "none"}
+            own = SETTING | {"hasher": hasher, "n_bits": n_bits, "radius": radius, "extension": "none"}
             rows += [own | {"metric": metric, "value": value} for metric, value in sides.items()]
     return pd.DataFrame(rows)
 
@@ -71,7 +71,7 @@ def curve_rows():
     """Return precision and recall of the top N."""
     return pd.DataFrame(
         [
-            PLACE | {"hasher": hasher, "n_bits": n_bits, "metric": metric, "at": n, "value": value}
+            SETTING | {"hasher": hasher, "n_bits": n_bits, "metric": metric, "at": n, "value": value}
             for (number, hasher), n_bits, n in itertools.product(enumerate(HASHERS), LENGTHS, (1, 500, 1000))
             for metric, value in (("precision", 1 / (2 + number + n / 500)), ("recall", n / (1000 + 500 * number)))
         ]
@@ -82,7 +82,7 @@ def convention_rows():
     named = {"mAP": (0.7636, "talr"), "mAP@1000[retrieved]": (0.7712, "hashnet"), "AUPRC[area]": (0.7, "")}
     return pd.DataFrame(
         [
-            PLACE
+            SETTING
             | {"hasher": hasher, "n_bits": 8, "metric": metric, "undefined": "no difference"}
             | {"reported_as_map_by": names, "value": value - 0.1 * (hasher == "lsh")}
             for hasher, (metric, (value, names)) in itertools.product(HASHERS, named.items())

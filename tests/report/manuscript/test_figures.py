@@ -11,14 +11,14 @@ from protocol.report.figure import COLUMN_WIDTH
 from protocol.report.manuscript import paper_figures
 from protocol.styles import styles
 
-PLACE = "gist-class-label-standard"
+SETTING = "gist-class-label-standard"
 NAMES = ["scores-mAP-100-all", "scores-precision-r2", "precision-at-n-16", "recall-at-n-16", "pr-curves-16"]
 NAMES += ["conventions"]
 
 
 @pytest.fixture(scope="module")
 def figures(content):
-    return {figure.name.removesuffix(f"-{PLACE}"): figure for figure in paper_figures(content)}
+    return {figure.name.removesuffix(f"-{SETTING}"): figure for figure in paper_figures(content)}
 
 
 @pytest.fixture(scope="module")
@@ -27,14 +27,14 @@ def files(figures):
 
 
 def of_kind(files, suffix):
-    return {name.split(f"-{PLACE}")[0]: content for name, content in files.items() if name.endswith(f".{suffix}")}
+    return {name.split(f"-{SETTING}")[0]: content for name, content in files.items() if name.endswith(f".{suffix}")}
 
 
 def test_each_figure_has_its_pictures_data_and_latex_with_a_caption(figures, files):
     assert list(figures) == NAMES
-    assert sorted(files) == sorted(f"{n}-{PLACE}.{end}" for n in NAMES for end in ("csv", "pdf", "png", "svg", "tex"))
+    assert sorted(files) == sorted(f"{n}-{SETTING}.{end}" for n in NAMES for end in ("csv", "pdf", "png", "svg", "tex"))
     text = of_kind(files, "tex")[NAMES[0]].decode()
-    assert rf"\includegraphics[width=\columnwidth]{{{NAMES[0]}-{PLACE}}}" in text
+    assert rf"\includegraphics[width=\columnwidth]{{{NAMES[0]}-{SETTING}}}" in text
     assert "mAP@100 by code length on CIFAR-10, GIST; relevance: class labels; standard split" in text
     assert of_kind(files, "csv")[NAMES[0]].decode().splitlines()[0] == "metric,hasher,n_bits,mean,std,n_runs"
 
