@@ -156,6 +156,40 @@ def selection(wildcards):
     return {"selection": file.format(**wildcards)} if PLAN.grid(wildcards) else {}
 
 
+def parts(wildcards):
+    """Return the parts of an extraction; none if one job extracts everything."""
+    number = PLAN.n_parts(wildcards)
+    file = f"<data>/{wildcards.extraction}/parts/{{}}.h5"
+    return [file.format(part) for part in range(number)] if number > 1 else []
+
+
+def split_lists(wildcards):
+    """Return the files of the user that list the items of a split."""
+    return user_files(PLAN.split_lists(wildcards))
+
+
+def states_of_lists(wildcards):
+    """Return the states of such files."""
+    return records.states(PLAN.split_lists(wildcards))
+
+
+def code_files(wildcards):
+    """Return the files with the codes of a method that were computed elsewhere."""
+    return user_files(PLAN.code_paths(wildcards))
+
+
+def of_each_split(pattern):
+    """Return a function that returns the file of a pattern for every split and run, in the order of `split_runs`."""
+    return lambda wildcards: PLAN.each_row(pattern, wildcards)
+
+
+def shards(wildcards):
+    """Return the counts of all shards, for every split and run; none if the database is not divided."""
+    folder = "<results>/{feature}/{sample}/run{run}/{hasher}/shards"
+    folders = PLAN.each_row(folder, wildcards)
+    return [f"{one}/{shard}.h5" for one in folders for shard in PLAN.shards]
+
+
 def build_dag(build=workflow._build_dag):
     """Make the plan, and check the existing results that it relies on, before any job starts and in dry runs."""
     build()

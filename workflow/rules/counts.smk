@@ -2,18 +2,6 @@ from protocol.metrics import in_database_order
 
 
 # With the key `count_shards`, several jobs count one shard of the database each, and `count` adds up their counts.
-def of_each_split(pattern):
-    """Return a function that returns the file of a pattern for every split and run, in the order of `split_runs`."""
-    return lambda wildcards: PLAN.each_row(pattern, wildcards)
-
-
-def shards(wildcards):
-    """Return the counts of all shards, for every split and run; none if the database is not divided."""
-    folder = "<results>/{feature}/{sample}/run{run}/{hasher}/shards"
-    folders = PLAN.each_row(folder, wildcards)
-    return [f"{one}/{shard}.h5" for one in folders for shard in PLAN.shards]
-
-
 rule count_shard:
     """Count one shard of the database, in the database of every split protocol of a sampled split."""
     input:

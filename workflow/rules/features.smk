@@ -1,10 +1,3 @@
-def parts(wildcards):
-    """Return the parts of an extraction; none if one job extracts everything."""
-    number = PLAN.n_parts(wildcards)
-    file = f"<data>/{wildcards.extraction}/parts/{{}}.h5"
-    return [file.format(part) for part in range(number)] if number > 1 else []
-
-
 # The rule has no benchmark, since Snakemake writes none if the file is in its cache (`--cache`).
 rule feature:
     """Extract one feature from all images, or join the parts for a large dataset."""

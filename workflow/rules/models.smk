@@ -1,8 +1,3 @@
-def code_files(wildcards):
-    """Return the files with the codes of a method that were computed elsewhere."""
-    return user_files(PLAN.code_paths(wildcards))
-
-
 rule selection:
     """Choose one hasher's options from its grid, on the validation partitions of one run."""
     input:

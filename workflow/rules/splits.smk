@@ -1,15 +1,5 @@
 # Protocols that differ only in their database share a sampled split, so that each hasher is trained once for all of
 # them. What is drawn is a parameter: an edit of the database in a declaration repeats `split`, but not `sample`.
-def split_lists(wildcards):
-    """Return the files of the user that list the items of a split."""
-    return user_files(PLAN.split_lists(wildcards))
-
-
-def states_of_lists(wildcards):
-    """Return the states of such files."""
-    return records.states(PLAN.split_lists(wildcards))
-
-
 rule sample:
     """Draw queries, validation partitions and training set of one run."""
     input:
