@@ -15,7 +15,7 @@ use rule excluded as near_duplicates with:
 use rule score as score_without with:
     input:
         counts="<results>/{feature}/counts/{hasher}.h5",
-        excluded="<results>/near_duplicates.csv",
+        excluded=["<results>/near_duplicates.csv"],
         checksums=checksums("<results>/near_duplicates.csv"),
     output:
         scores="<results>/{feature}/duplicates/{hasher}.csv",
