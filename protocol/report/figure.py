@@ -44,8 +44,6 @@ PAGE_WIDTH, COLUMN_WIDTH = 6.9, 3.3
 """Widths in print, in inches: of the text of a page, and of one of its two columns."""
 ABSENT = "\N{EN DASH}"
 """The text of an empty cell of a table."""
-ROWS = "rows"
-"""The name by which a chart refers to its figure's data."""
 SHARED = ("feature", "ground_truth", "split", "n_bits")
 """The columns for which the reader chooses one value for all figures of a page."""
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"

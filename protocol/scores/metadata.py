@@ -63,9 +63,6 @@ learned from in addition to the training vectors. Supervision is part of the met
 in a comparison, it is part of the method's name, see `method_name`.
 """
 
-NOTED = ("convention", "version")
-"""Recorded with every score, but not compared: a convention only selects metrics and the value of `undefined`."""
-
 
 def options_text(digests: Mapping[str, str]) -> str:
     """Return the options of a score as in the column ``options`` of summary.csv: ``dataset=1a2b3c4d split=...``.

@@ -150,11 +150,11 @@ def test_precision_and_recall_of_the_top_k(tmp_path):
     for name, values in (("precision", [1 / 2, 1 / 4, 1 / 3]), ("recall", [1 / 4, 1 / 4, 1 / 2])):
         chart = evaluation.plot(f"{name}@K").to_dict()
         assert (chart["title"], chart["mark"]["type"]) == (f"{name.capitalize()} of the top K items", "line")
-        points = [{"N": n, name: pytest.approx(value)} for n, value in enumerate(values, 1)]
-        assert [{key: point[key] for key in ("N", name)} for point in chart["data"]["values"]] == points
+        points = [{"K": k, name: pytest.approx(value)} for k, value in enumerate(values, 1)]
+        assert [{key: point[key] for key in ("K", name)} for point in chart["data"]["values"]] == points
 
 
-def test_a_tie_is_linear_in_n():
+def test_a_tie_is_linear_in_k():
     """Four items at one distance, two of them relevant, then one."""
     database = [[0, 1], [0, 1], [0, 1], [0, 1], [1, 1]]
     top = evaluate([[0, 0]], database, query_labels=[1], database_labels=[1, 1, 2, 2, 1]).top_k
