@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from protocol import counting, registry
-from protocol.checks import ProtocolError, counted, integer, need
+from protocol.checks import ProtocolError, counted, need
 from protocol.comparison.reading import FILES, explained, read_json
 from protocol.evaluation import Codes, Evaluation, Judgments, Nearest, Outputs, Relevant, evaluate
 from protocol.evaluation.buckets import searched
@@ -28,23 +28,20 @@ from protocol.evaluation.ground_truth import Truth, only_truth
 from protocol.evaluation.output import write_csv
 from protocol.evaluation.printed import Printed, json_text
 from protocol.evaluation.progress import Progress, stage
-from protocol.metrics import evaluate_extended, in_database_order, mean
+from protocol.metrics import in_database_order, score_rows
 from protocol.provenance import VERSION, checksums, storage
-from protocol.scores import summary as tables
-from protocol.scores.tables import DIGITS as _OF_TABLES
+from protocol.scores import tables
+from protocol.scores.summary import COLUMNS, COMBINATION, SCORED, SETTING, at, tables_of
 from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from protocol.auditing import Audit
-
 __all__ = ["Check", "Verification", "verify"]
 
 HOLDS, FAILS, UNCHECKED, NOTE = "holds", "fails", "not checked", "note"
-DIGITS = 15
-"""The number of significant digits in which a recorded value must agree with the computed one."""
-_ROUNDED = 12  # differences beyond this digit may come from another processor
+DIGITS = 12
+"""The number of significant digits in which a recorded value must agree; sums on another CPU differ beyond these."""
 _NAMES = ("name", "dataset", "split", "ground_truth")
 _CALLED = {"codes_sha256": "codes", "labels_sha256": "labels", "ground_truth_sha256": "ground truth"}
 _DIGEST = re.compile("[0-9a-f]{64}")
@@ -53,9 +50,9 @@ _ABSENT = object()
 _Tables = Mapping[str, "pd.DataFrame"]
 """Stored tables by file; their column ``line`` is the line in the file."""
 _KEYS: dict[str, tuple[str, ...]] = {
-    "metrics.csv": tables.COLUMNS[:-1],
-    "runs.csv": (*tables.SETTING, "run"),
-    "summary.csv": tables.COMBINATION,
+    "metrics.csv": COLUMNS[:-1],
+    "runs.csv": (*SETTING, "run"),
+    "summary.csv": COMBINATION,
 }
 """The columns that identify a row of each table of an experiment."""
 _OTHER = {"mean", "std", "n_runs", "options", "supervision", "version"}
@@ -136,8 +133,6 @@ def verify(
     query_labels: Any = None,
     database_labels: Any = None,
     truth: Relevant | Judgments | Nearest | None = None,
-    lists: Mapping[str, str | Path] | None = None,
-    digits: int = DIGITS,
     threads: int = 1,
     progress: Progress = None,
 ) -> Verification:
@@ -147,8 +142,7 @@ def verify(
     ----------
     record : str or Path
         The JSON of ``protocol evaluate --json`` or `Evaluation.write_json`; or a folder with the tables of an
-        experiment (``results/NAME``) or with stored tables, in which case all other parameters but `progress` are
-        ignored.
+        experiment (``results/NAME``) or with stored tables, which takes no inputs.
     query_codes : array_like, str, Path or Codes, optional
         The codes of the queries. If None, the file that the record names, relative to the record. Codes without an
         encoding have the recorded one.
@@ -160,11 +154,6 @@ def verify(
         The labels of the database, as for `protocol.evaluate`.
     truth : Relevant or Nearest, optional
         The ground truth in place of labels; the numbers and the distance of `Nearest` are the recorded ones.
-    lists : mapping of str to str or Path, optional
-        The lists of the split by partition, or its file as ``split``, which are audited; by default those that the
-        record names.
-    digits : int, default=15
-        The number of significant digits to which values must agree.
     threads : int, default=1
         Threads for the search of the nearest items and for counting.
     progress : callable, optional
@@ -191,16 +180,14 @@ def verify(
     >>> same.holds, other.holds, other.failures[0].subject
     (True, False, 'database codes')
     """
-    integer(digits, "digits", maximum=DIGITS)
     path = Path(record)
     try:
         is_folder = path.is_dir()
     except OSError as error:
         raise ProtocolError(f"record: {record!s:.80}... is not a usable path ({error.strerror}).") from error
     if is_folder:
-        inputs = (query_codes, database_codes, query_labels, database_labels, truth, lists or None)
-        if digits != DIGITS or any(one is not None for one in inputs):
-            raise ProtocolError(f"{path}: codes, a ground truth, lists and digits need a JSON file, not a folder.")
+        if any(given is not None for given in (query_codes, database_codes, query_labels, database_labels, truth)):
+            raise ProtocolError(f"{path}: codes and a ground truth need a JSON file, not a folder.")
         return _verify_folder(path, progress)
     checks, stored = list[Check](), _Record(path, read_json(path))
     try:
@@ -208,22 +195,14 @@ def verify(
             codes = [stored.codes("query_codes", query_codes), stored.codes("database_codes", database_codes)]
             source = stored.truth(query_labels, database_labels, truth)
             evaluation, computed = stored.computed(codes, source, threads, progress)
-            checks += stored.compared(computed, digits)
+            checks += stored.compared(computed)
             checks += stored.files(evaluation)
-            checks += stored.split(lists)
+            checks += stored.split()
             checks += stored.others(computed)
             checks += (Check(NOTE, name, text) for name, text in evaluation.code_utilisation.sentences().items())
     except (ProtocolError, OSError) as error:
         checks.append(Check(FAILS, "recomputation", str(error)))
     return Verification(str(path), tuple(checks))
-
-
-def audit_checks(audited: "Audit") -> Iterator[Check]:
-    """Yield a failed check for each error that an audit found, or else one that holds."""
-    errors = [one for findings in audited.findings.values() for one in findings if one.severity == "error"]
-    yield from (Check(FAILS, "audit", f"{one.name}: {one.count:,} ({', '.join(one.examples[:3])})") for one in errors)
-    if not errors:
-        yield Check(HOLDS, "audit", f"no error; the split protocol is {audited.runs[0].name}")
 
 
 # Records
@@ -306,13 +285,13 @@ class _Record:
             expected |= searched(evaluation.codes, relevance, tables, evaluation.convention).content()
         return evaluation, json.loads(json_text(expected))
 
-    def compared(self, computed: Mapping[str, Any], digits: int) -> Iterator[Check]:
+    def compared(self, computed: Mapping[str, Any]) -> Iterator[Check]:
         """Yield the fields that differ from the computed ones, those of the inputs first, and the equal ones."""
         same = []
         for key, value in sorted(computed.items(), key=lambda field: field[0] not in _CALLED):
             if key in (*_NAMES, "version"):
                 continue
-            different = dict(_differences(self.content.get(key, _ABSENT), value, digits))
+            different = dict(_differences(self.content.get(key, _ABSENT), value))
             yield from (Check(FAILS, _subject(key, *keys), text) for keys, text in different.items())
             if key == "metrics":
                 held = {name: mean for name, mean in value.items() if not {(), (name,)} & different.keys()}
@@ -332,47 +311,23 @@ class _Record:
                 with tempfile.TemporaryDirectory() as folder:
                     computed = Path(folder, "computed.csv")
                     write_csv(evaluation, key, computed)
-                    for keys, text in itertools.islice(_differences(_rows(file), _rows(computed), DIGITS), 1):
+                    for keys, text in itertools.islice(_differences(_rows(file), _rows(computed)), 1):
                         cells = text.replace('"', "")  # a cell is text, most often a number
                         yield Check(FAILS, key, f"{file.name}: {', '.join(keys)}: {cells}")
 
-    def split(self, lists: Mapping[str, str | Path] | None) -> Iterator[Check]:
-        """Yield the checks of the lists of the split, or else of its declared sizes."""
-        recorded = self.content.get("lists") or {}
-        files = {part: self.path.parent / one["file"] for part, one in recorded.items()} | dict(lists or {})
-        yield from [_same_file(f"list of {part}", Path(files[part]), one) for part, one in recorded.items()]
+    def split(self) -> Iterator[Check]:
+        """Yield the checks of the lists' files and of the sizes that the split protocol declares."""
+        lists = self.content.get("lists") or {}
+        yield from (_same_file(f"list of {part}", self.path.parent / one["file"], one) for part, one in lists.items())
         name = self.content.get("split")
-        protocol = name if name in registry.names("split") else None
-        if files and all(Path(file).is_file() for file in files.values()):
-            yield from self.audited(files, protocol)
-            return
-        if protocol is not None:
-            yield from self.declared(protocol)
-        yield Check(UNCHECKED, "audit", "needs the lists of the split")
-
-    def declared(self, protocol: str) -> Iterator[Check]:
-        """Yield the checks of the sizes that a split protocol declares, if it declares any."""
-        declared = registry.get("split", protocol)
-        if not declared.open:
+        declared = registry.get("split", name) if name in registry.names("split") else None
+        if declared is not None and not declared.open:
             sizes = declared.sizes({}, n_items=declared.n_items, n_classes=declared.n_classes)
-            yield from self.sizes(sizes, f"declared by {protocol}")
-
-    def audited(self, files: dict[str, Any], protocol: str | None) -> Iterator[Check]:
-        """Yield the checks of the sizes and of the audit of a split, given by its lists or its file."""
-        from protocol.auditing import audit
-
-        whole = [files.pop("split")] if "split" in files else []
-        audited = audit(*whole, protocol=protocol, **files)
-        yield from self.sizes({part: len(rows) for part, rows in audited.runs[0].split.entries.items()}, "listed")
-        yield from audit_checks(audited)
-
-    def sizes(self, sizes: Mapping[str, int], where: str) -> Iterator[Check]:
-        """Yield the checks of the numbers of items against other ones."""
-        for part, field in (("query", "n_queries"), ("database", "n_database")):
-            if part in sizes:
-                size = sizes[part] - (part == "database" and self.content.get("leave_one_out", False))
-                outcome = HOLDS if size == self.content[field] else FAILS
-                yield Check(outcome, field, f"{self.content[field]:,} recorded, {size:,} {where}")
+            sizes["database"] -= self.content.get("leave_one_out", False)
+            for part, field in (("query", "n_queries"), ("database", "n_database")):
+                outcome = HOLDS if sizes[part] == self.content[field] else FAILS
+                yield Check(outcome, field, f"{self.content[field]:,} recorded, {sizes[part]:,} declared by {name}")
+        yield Check(UNCHECKED, "split", "not audited; `protocol audit` audits its lists")
 
     def others(self, computed: Mapping[str, Any]) -> Iterator[Check]:
         """Yield the fields that can't be computed, and another version."""
@@ -391,29 +346,26 @@ def _subject(key: str, *keys: str) -> str:
     return " ".join((*keys, _CALLED[key]))
 
 
-def _differences(
-    recorded: Any, computed: Any, digits: int, keys: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], str]]:
+def _differences(recorded: Any, computed: Any, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield the places in which two values of JSON differ, and both values in words."""
     if isinstance(recorded, list) and isinstance(computed, list) and len(recorded) == len(computed):
         recorded, computed = ({str(at): one for at, one in enumerate(values)} for values in (recorded, computed))
     if isinstance(recorded, dict) and isinstance(computed, dict):
         for key in recorded | computed:
             both = recorded.get(key, _ABSENT), computed.get(key, _ABSENT)
-            yield from _differences(*both, digits, (*keys, key))
-    elif not _equal(recorded, computed, digits):
-        rounding = "" if not _equal(recorded, computed, _ROUNDED) else f"; the same to {_ROUNDED} digits, see --digits"
-        yield keys, f"{_shown(recorded, computed)} recorded, {_shown(computed, recorded)} computed{rounding}"
+            yield from _differences(*both, (*keys, key))
+    elif not _equal(recorded, computed):
+        yield keys, f"{_in_words(recorded, computed)} recorded, {_in_words(computed, recorded)} computed"
 
 
-def _equal(recorded: Any, computed: Any, digits: int) -> bool:
-    """Return whether two values are equal, numbers to a number of significant digits."""
+def _equal(recorded: Any, computed: Any) -> bool:
+    """Return whether two values are equal, numbers to `DIGITS` significant digits."""
     if all(isinstance(one, int | float) and not isinstance(one, bool) for one in (recorded, computed)):
-        return math.isclose(recorded, computed, rel_tol=0.8 * 10.0**-digits, abs_tol=0)
+        return math.isclose(recorded, computed, rel_tol=0.8 * 10.0**-DIGITS, abs_tol=0)
     return type(recorded) is type(computed) and recorded == computed
 
 
-def _shown(value: Any, other: Any) -> str:
+def _in_words(value: Any, other: Any) -> str:
     """Return a value in words: of a digest, only the start if the other one has another start."""
     if value is _ABSENT:
         return "nothing"
@@ -466,8 +418,9 @@ def _of_folder(folder: Path, progress: Progress) -> Iterator[Check]:
             yield Check(FAILS, path.name, " ".join(str(error).split()))
     parts, codes = {"tables": _means(stored)}, sorted(folder.glob("*/*/run*/*/codes.h5"))
     if codes and stored.keys() >= _KEYS.keys():
-        of_audit = _audited(folder, stored.get("audit.csv"))
-        parts["codes"] = itertools.chain(_from_codes(folder, codes, stored, progress), of_audit)
+        parts["codes"] = _from_codes(folder, codes, stored, progress)
+    if "audit.csv" in stored:
+        parts["audit.csv"] = _of_audit(stored["audit.csv"])
     for name, part in parts.items():
         try:
             checks += part
@@ -496,7 +449,7 @@ def _means(stored: _Tables) -> Iterator[Check]:
     with_means = [(name, table) for name, table in by_metric.items() if {"mean", "std", "n_runs"} <= set(table)]
     for (of_runs, values), (name, every) in itertools.product(with_values, with_means):
         means = every[every["extension"] == "none"] if "extension" in set(every) - set(values) else every
-        on = [column for column in tables.COMBINATION if column in values and column in means]
+        on = [column for column in COMBINATION if column in values and column in means]
         groups = values.groupby(on)["value"]
         computed = groups.agg(mean="mean", std="std", n_runs="size", largest=lambda one: one.abs().max()).reset_index()
         both = means.merge(computed, on=on)
@@ -528,17 +481,11 @@ def _compared(
         yield Check(HOLDS, name, f"{counted(len(both), 'row')}: {what}", n_values)
 
 
-def _audited(folder: Path, stored: "pd.DataFrame | None") -> Iterator[Check]:
-    """Yield the checks of the audit of each split protocol, and of the findings in the experiment's own audit."""
-    from protocol.auditing import audit
-
-    for split in sorted((folder / "splits").iterdir()):
-        for check in audit_checks(audit(*sorted(split.glob("run*/splits.h5")))):
-            yield check._replace(subject=f"splits/{split.name}", text=f"audit: {check.text}")
-    if stored is not None:
-        for row in stored[stored["severity"] == "error"].head(_FEW).itertuples():
-            yield Check(FAILS, "audit.csv", f"line {row.line}: an error, {row.finding} in {row.file}")
-        yield Check(UNCHECKED, "audit.csv", "what was fitted is not audited again")
+def _of_audit(findings: "pd.DataFrame") -> Iterator[Check]:
+    """Yield the errors that the audit of an experiment found; it is not repeated."""
+    for row in at(findings, severity="error").head(_FEW).itertuples():
+        yield Check(FAILS, "audit.csv", f"line {row.line}: an error, {row.finding} in {row.file}")
+    yield Check(UNCHECKED, "audit.csv", "`protocol audit` audits the splits again")
 
 
 def _from_codes(folder: Path, codes: Sequence[Path], stored: _Tables, progress: Progress) -> Iterator[Check]:
@@ -549,10 +496,9 @@ def _from_codes(folder: Path, codes: Sequence[Path], stored: _Tables, progress: 
     scores = _scores(folder, codes, stored, without, progress)
     runs = scores[["feature", "split", "run"]].drop_duplicates().itertuples(index=False, name=None)
     excluded = excluded_labels(without, runs)
-    computed = {"metrics.csv": scores, "runs.csv": tables.runs_of(scores)}
-    computed["summary.csv"] = tables.summarise(scores, undefined=summary["undefined"].iloc[0], excluded=excluded)
+    computed = tables_of(scores, undefined=summary["undefined"].iloc[0], excluded=excluded)
     for name, keys in _KEYS.items():
-        text = computed[name].drop(columns=[*_OTHER], errors="ignore").to_csv(index=False, float_format=_OF_TABLES)
+        text = computed[name].drop(columns=[*_OTHER], errors="ignore").to_csv(index=False, float_format=tables.DIGITS)
         on, table = list(keys), pd.read_csv(io.StringIO(text))
         n_rows = len(stored[name].merge(table, on=on))
         n_values = n_rows if name == "metrics.csv" else 0
@@ -570,22 +516,18 @@ def _scores(
     """Return the scores of all codes, as the stages of the pipeline compute them."""
     import pandas as pd
 
-    rows, report = list[tuple[Any, ...]](), stage(progress, "counting", len(codes))
-    summary = stored["summary.csv"]
+    rows, report, summary = list[tuple[Any, ...]](), stage(progress, "counting", len(codes)), stored["summary.csv"]
     dataset, undefined = (summary[name].iloc[0] for name in ("dataset", "undefined"))
     for path in codes:
         feature, _, _, hasher, _ = path.relative_to(folder).parts
-        means = tables.at(summary, feature=feature, hasher=hasher)
+        means = at(summary, feature=feature, hasher=hasher)
         extensions = means[["extension", "extension_bits"]].drop_duplicates().itertuples(index=False, name=None)
-        scored = list(extensions), list(means["metric"].unique())
-        for one in _counts(folder, path, scored[1], without):
-            start = (dataset, feature, one.ground_truth, one.split, one.run, hasher, one.n_bits)
-            items = (one.relevance, one.counts.n_queries, one.counts.n_database, one.items)
-            for *extension, values in evaluate_extended(one.counts, *scored, undefined=undefined):
-                rows += [(*start, *extension, name, *items, mean(of_metric)) for name, of_metric in values.items()]
+        metrics = list(means["metric"].unique())
+        counts = _counts(folder, path, metrics, without)
+        rows += score_rows(counts, (dataset, feature, hasher), list(extensions), metrics, undefined=undefined)
         if report is not None:
             report(1)
-    return pd.DataFrame(rows, columns=[*tables.COLUMNS[:-1], *tables.ITEMS, tables.COLUMNS[-1]])
+    return pd.DataFrame(rows, columns=[*SCORED])
 
 
 def _counts(

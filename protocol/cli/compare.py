@@ -12,8 +12,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Run `protocol compare`."""
     from protocol.comparison import compare
 
-    need("altair", "report")  # before the files are read
-    verified, refused = ([], []) if arguments.verify is None else _verified(arguments.verify, arguments.digits)
+    if arguments.html:
+        need("altair", "report")  # before the files are read
+    verified, refused = ([], []) if arguments.verify is None else _verified(arguments.verify)
     files = [*arguments.files, *verified]
     if arguments.html:
         tables = (Path(file).with_name(name) for file in files for name in ("metrics.csv", "runs.csv"))
@@ -30,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     return int(bool(refused))
 
 
-def _verified(folder: Path, digits: int) -> tuple[list[Path], list[str]]:
+def _verified(folder: Path) -> tuple[list[Path], list[str]]:
     """Return the records in a folder that verify, and a line for each that does not."""
     from protocol.verification import verify
 
@@ -39,7 +40,7 @@ def _verified(folder: Path, digits: int) -> tuple[list[Path], list[str]]:
         if any(part.startswith(".") for part in file.relative_to(folder).parts):
             continue
         try:
-            verification = verify(file, digits=digits)
+            verification = verify(file)
         except ProtocolError as error:
             refused.append(str(error))
         else:

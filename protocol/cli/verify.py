@@ -6,7 +6,7 @@ from typing import Any
 from protocol.checks import ProtocolError
 from protocol.cli._output import check_outputs, finish
 from protocol.cli._progress import stages
-from protocol.cli.evaluate import lists, relevance
+from protocol.cli.evaluate import relevance
 
 _INPUTS = ("query_codes", "database_codes", "query_labels", "database_labels")
 _ENCODING = ("n_bits", "bit_order", "binarize")
@@ -26,8 +26,6 @@ def run(arguments: argparse.Namespace) -> int:
             query_labels=arguments.query_labels,
             database_labels=arguments.database_labels,
             truth=_truth(arguments),
-            lists=lists(arguments),
-            digits=arguments.digits,
             threads=arguments.threads,
             progress=report,
         )

@@ -8,6 +8,7 @@ from protocol.metrics._by_name import (
     in_database_order,
     keywords,
     needs,
+    score_rows,
 )
 from protocol.metrics._ties import ORDERS, hypergeometric, mean
 from protocol.metrics.auprc import AVERAGES, PRCurve, pr_curve
@@ -30,5 +31,6 @@ __all__ = [
     "needs",
     "neighbours_found",
     "pr_curve",
+    "score_rows",
     "top_k_curve",
 ]

@@ -1,13 +1,14 @@
 """Metrics by name: their values, the keyword arguments in a name, and the list of "all" metrics."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.counting import HammingCounts
+from protocol.counting import HammingCounts, StoredCounts
+from protocol.metrics._ties import mean
 
 ALL = "all"
 _CUTOFF = 1000
@@ -74,6 +75,33 @@ def evaluate_extended(
     for extension, s in extensions:
         values = shared | evaluate(counts.extended(extension, s), of_codes, undefined=undefined)
         yield extension, s, {name: values[name] for name in names}
+
+
+def score_rows(
+    stored: Iterable[StoredCounts],
+    of: tuple[str, str, str],
+    extensions: Sequence[tuple[str, int]],
+    names: Sequence[str],
+    *,
+    undefined: str = "zero",
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the scores of the codes of one hasher, as rows of `protocol.scores.summary.SCORED`.
+
+    Parameters
+    ----------
+    stored : iterable of StoredCounts
+        The counts of each run, code length and ground truth.
+    of : tuple of str
+        The dataset, the feature and the hasher.
+    extensions, names, undefined
+        As for `evaluate_extended`.
+    """
+    dataset, feature, hasher = of
+    for one in stored:
+        key = (dataset, feature, one.ground_truth, one.split, one.run, hasher, one.n_bits)
+        items = (one.relevance, one.counts.n_queries, one.counts.n_database, one.items)
+        for *extension, values in evaluate_extended(one.counts, extensions, names, undefined=undefined):
+            yield from ((*key, *extension, name, *items, mean(of_metric)) for name, of_metric in values.items())
 
 
 def keywords(metric: str) -> dict[str, Any]:

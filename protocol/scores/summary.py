@@ -22,6 +22,8 @@ COLUMNS = ("dataset", *SETTING, "run", "hasher", "n_bits", "extension", "extensi
 """The columns of metrics.csv."""
 ITEMS = ("relevance", "n_queries", "n_database", "items")
 """The columns of a score table, before the value, that identify the items on which a score was computed."""
+SCORED = (*COLUMNS[:-1], *ITEMS, COLUMNS[-1])
+"""The columns of a score table, the file with the scores of one hasher."""
 REQUIRED = ("dataset", *SETTING, "hasher", "n_bits", "metric", "mean", "n_runs")
 """The columns that every summary has, stored reference results included; `read_summary` fills in the others."""
 TOLERANCE = 1e-6
@@ -32,9 +34,8 @@ _FIRST_LINE = 2  # the line number of the first row of a table, below the header
 
 
 def write_scores(path: str | Path, rows: Iterable[Sequence[Any]]) -> None:
-    """Write a score table: rows of `COLUMNS` with `ITEMS` inserted before the value, which has nine digits."""
-    written = ((*row[:-1], DIGITS % row[-1]) for row in rows)
-    write_csv(path, (*COLUMNS[:-1], *ITEMS, COLUMNS[-1]), written, checksum=True)
+    """Write a score table: rows of `SCORED`, whose values get nine digits."""
+    write_csv(path, SCORED, ((*row[:-1], DIGITS % row[-1]) for row in rows), checksum=True)
 
 
 def collect(paths: Iterable[str | Path]) -> "pd.DataFrame":
@@ -43,6 +44,15 @@ def collect(paths: Iterable[str | Path]) -> "pd.DataFrame":
 
     table = pd.concat([read_table(path) for path in paths], ignore_index=True)
     return table.sort_values([*COLUMNS[:-1]], kind="stable", ignore_index=True)
+
+
+def tables_of(scores: "pd.DataFrame", **about: Any) -> "dict[str, pd.DataFrame]":
+    """Return the tables of an experiment by their file names, from the table of `collect`; `about` of `summarise`."""
+    return {
+        "metrics.csv": scores[list(COLUMNS)],
+        "summary.csv": summarise(scores, **about),
+        "runs.csv": runs_of(scores),
+    }
 
 
 def summarise(

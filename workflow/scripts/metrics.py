@@ -2,7 +2,7 @@
 
 from protocol.evaluation.exclusion import excluded_labels, read_positions
 from protocol.hashers.selection import write_table as write_selections
-from protocol.scores.summary import COLUMNS, collect, runs_of, summarise, with_and_without
+from protocol.scores.summary import collect, tables_of, with_and_without
 from protocol.scores.tables import write_table
 
 
@@ -11,10 +11,9 @@ def main(job):
     scores, p = collect(job.input.scores), job.params
     runs = scores[["feature", "split", "run"]].drop_duplicates().itertuples(index=False, name=None)
     excluded = excluded_labels(read_positions(job.input.excluded), runs)
-    write_table(job.output.metrics, scores[list(COLUMNS)])
     about = {"options": p.options, "supervision": p.supervision, "excluded": excluded}
-    write_table(job.output.summary, summarise(scores, undefined=p.undefined, **about))
-    write_table(job.output.runs, runs_of(scores))
+    for name, table in tables_of(scores, undefined=p.undefined, **about).items():
+        write_table(job.output[name.removesuffix(".csv")], table)
     for path in job.output.selection:
         write_selections(path, job.input.selections)
     for path in job.output.duplicates:
