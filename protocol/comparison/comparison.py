@@ -53,9 +53,6 @@ class Comparison:
     def __repr__(self) -> str:
         return rendering.text(self.sections)
 
-    def _repr_html_(self) -> str:
-        return rendering.fragment(self.sections)
-
     def to_html(self) -> str:
         """Return a page that opens offline, with the tables and a figure of the scores for each section."""
         return rendering.page(self.sections, self.tables)
@@ -69,7 +66,7 @@ class Comparison:
         """
         rows = [
             {"section": table.section, "method": score.method, "ranking": score.ranking, "file": score.file}
-            | score.fields
+            | dict(score.fields)
             | {name: getattr(score, name) for name in ("n_bits", "metric", "mean", "std")}
             | {"n_runs": score.n_runs or np.nan, "convention": score.convention, "version": score.version}
             | {"assumed": " ".join(score.assumed)}
@@ -100,7 +97,7 @@ def compare(
 
     Parameters
     ----------
-    *sources : str, Path, Evaluation or WithoutQueries
+    *sources : str, Path or Evaluation
         At least two sources: the ``summary.csv`` of an experiment, the JSON file of ``protocol evaluate --json``, or
         the result of `evaluate`.
     metrics : sequence of str, default=()
@@ -149,7 +146,7 @@ def _grouped(scores: Iterable[Score]) -> dict[_Key, list[Score]]:
     """Return the scores of each table, those of a section one after the other."""
     groups: dict[_Key, list[Score]] = {}
     for score in scores:
-        fields = score.fields
+        fields = dict(score.fields)
         of_metric = tuple(fields.pop(field) for field in OF_METRIC)
         groups.setdefault((tuple(fields.values()), score.metric, of_metric), []).append(score)
     sections = dict.fromkeys(fields for fields, *_ in groups)

@@ -70,12 +70,7 @@ def match(scores: Sequence[Score], assumed: Mapping[str, str]) -> tuple[list[Sco
 def _completed(score: Score, assumed: Mapping[str, str]) -> Score:
     """Return a score with the assumed values of the fields that it does not record."""
     missing = {field: value for field, value in assumed.items() if score.fields[field] is None}
-    return replace(_with_values(score, missing), assumed=missing)
-
-
-def _with_values(score: Score, values: Mapping[str, str]) -> Score:
-    """Return a score with other values of some fields."""
-    return replace(score, protocol=tuple((score.fields | dict(values)).values()))
+    return replace(score, fields={**score.fields, **missing}, assumed=missing)
 
 
 def _with_digests(scores: Sequence[Score]) -> list[Score]:
@@ -85,7 +80,7 @@ def _with_digests(scores: Sequence[Score]) -> list[Score]:
     for key, score in zip(keys, scores, strict=True):
         digests[key] |= {score.ground_truth_sha256} if score.ground_truth_sha256 else set()
     return [
-        _with_values(score, {"ground_truth": f"{name} ({score.ground_truth_sha256[:_DIGEST]})"})
+        replace(score, fields={**score.fields, "ground_truth": f"{name} ({score.ground_truth_sha256[:_DIGEST]})"})
         if (name := score.fields["ground_truth"]) and score.ground_truth_sha256 and len(digests[key]) > 1
         else score
         for key, score in zip(keys, scores, strict=True)

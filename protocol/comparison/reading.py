@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer, need, one_of, printable
-from protocol.evaluation import Evaluation, WithoutQueries
+from protocol.evaluation import Evaluation
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
 from protocol.provenance.checksums import verify
 from protocol.provenance.storage import file_sha256
@@ -26,7 +26,7 @@ _TABLES = ("metrics.csv", "runs.csv")
 _JSON = "the JSON of `protocol evaluate --json`"
 FILES = ("per_query", "pr_curves", "top_k_curves")
 """The keys of a JSON file under which it refers to other files."""
-Source = str | Path | Evaluation | WithoutQueries
+Source = str | Path | Evaluation
 Why = str
 """A reason in words."""
 _Group = tuple[str, Mapping[str, Any], Mapping[str, Any], Sequence[int]]
@@ -71,7 +71,7 @@ class Score:
         The method, with the name of the ranking if that is not the Hamming ranking.
     ranking : str
         One of `protocol.scores.metadata.RANKINGS`.
-    protocol : tuple of str or None
+    fields : dict of str to str or None
         The values of the fields `protocol.scores.metadata.PROTOCOL`; None for fields that the file does not record.
     n_bits : int
     metric : str
@@ -93,7 +93,7 @@ class Score:
     file: str
     method: str
     ranking: str
-    protocol: tuple[str | None, ...]
+    fields: Mapping[str, str | None]
     n_bits: int
     metric: str
     mean: float
@@ -106,9 +106,9 @@ class Score:
     assumed: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def fields(self) -> dict[str, str | None]:
-        """The values of `protocol` by the name of the field."""
-        return dict(zip(PROTOCOL, self.protocol, strict=True))
+    def protocol(self) -> tuple[str | None, ...]:
+        """The values of `fields`."""
+        return tuple(self.fields.values())
 
 
 def read_sources(sources: Sequence[Source]) -> dict[str, list[Score]]:
@@ -130,14 +130,10 @@ def read_sources(sources: Sequence[Source]) -> dict[str, list[Score]]:
 
 def _name(source: Source, number: int) -> str:
     """Return the name of a source; a summary is named after its folder, because all summaries have the same name."""
-    if isinstance(source, Evaluation | WithoutQueries):
-        return printable(_complete(source).name or f"evaluation {number}")
+    if isinstance(source, Evaluation):
+        return printable(source.name or f"evaluation {number}")
     path = Path(source)
     return printable(f"{path.resolve().parent.name}/{path.name}" if path.name == "summary.csv" else path.name)
-
-
-def _complete(source: Evaluation | WithoutQueries) -> Evaluation:
-    return source if isinstance(source, Evaluation) else source.evaluation
 
 
 def read_scores(source: Source, file: str | None = None) -> list[Score]:
@@ -153,9 +149,8 @@ def read_scores(source: Source, file: str | None = None) -> list[Score]:
         one is expected, a number out of range, or two different values of the same score.
     """
     name = file or _name(source, 1)
-    if isinstance(source, Evaluation | WithoutQueries):
-        evaluation = _complete(source)
-        per_query = {m: values for m, values in evaluation.per_query.items() if values.size == evaluation.n_queries}
+    if isinstance(source, Evaluation):
+        per_query = {m: values for m, values in source.per_query.items() if values.size == source.n_queries}
         return _of_content(json.loads(source.to_json()), name, name, name, per_query)
     path = Path(source)
     if not path.is_file():
@@ -175,7 +170,7 @@ def _score(recorded: Mapping[str, Any], file: str, name: str, values: Values | W
         file=file,
         method=method_name(printable(name), recorded["ranking"], supervision),
         ranking=recorded["ranking"],
-        protocol=tuple(_known(recorded.get(key)) for key in PROTOCOL),
+        fields={key: _known(recorded.get(key)) for key in PROTOCOL},
         n_bits=recorded["n_bits"],
         metric=printable(recorded["metric"]),
         mean=recorded["mean"],

@@ -1,6 +1,5 @@
 """A comparison in words: the tables of its scores and differences, a figure, and the sentences about them."""
 
-import html
 import itertools
 import json
 import math
@@ -67,16 +66,6 @@ def text(parts: Sequence[Section]) -> str:
     return printable("\n\n".join(blocks), keep="\n")
 
 
-def fragment(parts: Sequence[Section]) -> str:
-    """Return sections as a fragment of HTML for a notebook."""
-    blocks = []
-    for part in parts:
-        blocks.append(f"<h4>{html.escape(part.title)}</h4>")
-        blocks += [f"<p>{html.escape(paragraph)}</p>" for paragraph in part.text]
-        blocks += [table.html() for table in part.tables]
-    return printable("\n".join(blocks), keep="\n")
-
-
 def page(parts: Sequence[Section], tables: Sequence[ComparedTable]) -> str:
     """Return sections as a page that opens offline, with a figure of the scores for each section that has any."""
     from protocol.report.page import render
@@ -99,7 +88,7 @@ def _section(name: str, tables: Sequence[ComparedTable]) -> Section:
         shown.append(_scores_table(f"{name}-{number}", table))
         if table.comparisons:
             shown.append(_differences_table(f"{name}-{number}-differences", table))
-    fields = tables[0].scores[0].fields
+    fields = dict(tables[0].scores[0].fields)
     if fields["excluded_queries"] == NONE_EXCLUDED:
         del fields["excluded_queries"]
     heading = [

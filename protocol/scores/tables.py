@@ -1,12 +1,11 @@
-r"""Tables as CSV, text, HTML, Markdown and LaTeX.
+r"""Tables as CSV, text, Markdown and LaTeX.
 
-The library tabulate lays out Markdown and LaTeX. It escapes nothing in Markdown, and either everything or nothing in
-LaTeX, so the cells are escaped here. Plain text is laid out here, because scores must be printable with NumPy alone.
-CSV is written by the standard library, or by pandas for data frames.
+The library tabulate lays out the same formats, but escapes nothing in Markdown, and either everything or nothing in
+LaTeX; scores must also be printable with NumPy alone. CSV is written by the standard library, or by pandas for data
+frames.
 """
 
 import csv
-import html
 import io
 import itertools
 import textwrap
@@ -27,7 +26,16 @@ DIGITS = "%.9g"
 """The format of results: precise enough to distinguish results, but not to show the rounding errors of a sum."""
 _WIDTH = 100
 _TOGETHER = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"
-_LATEX = {"±": r"$\pm$", "\N{MULTIPLICATION SIGN}": r"$\times$", "\N{EN DASH}": "--", "“": "``", "”": "''"}
+_LATEX = {character: f"\\{character}" for character in "&%$#_{}"}
+_LATEX |= {"^": r"\^{}", "~": r"\textasciitilde{}", "\\": r"\textbackslash{}", "<": r"\ensuremath{<}"}
+_LATEX |= {
+    ">": r"\ensuremath{>}",
+    "±": r"$\pm$",
+    "\N{MULTIPLICATION SIGN}": r"$\times$",
+    "\N{EN DASH}": "--",
+    "“": "``",
+    "”": "''",
+}
 _LATEX |= {"≤": r"$\leq$", "≥": r"$\geq$", "†": r"$^{\dagger}$"}
 _DAGGER = _LATEX["†"]
 _MOST_IN_COLUMN = 5  # numbers in a row of a LaTeX table that fits into one of two columns of a page
@@ -178,18 +186,15 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: C
     |---|---:|
     | a\|b | 0.1 |
     """
-    library = need("tabulate", "report")
     rule = "|".join("---:" if name in numbers else "---" for name in header)
-    row = library.DataRow("| ", " | ", " |")
-    line = library.Line(f"|{rule}|", "", "", "")
-    layout = library.TableFormat(None, line, None, None, row, row, padding=0, with_header_hide=None)
     cells = [[printable(cell, keep="\n").replace("|", r"\|").replace("\n", "<br>") for cell in one] for one in rows]
-    return library.tabulate(cells, header, tablefmt=layout, disable_numparse=True, stralign=None)
+    first, *others = (f"| {' | '.join(line)} |" for line in (header, *cells))
+    return "\n".join([first, f"|{rule}|", *others])
 
 
 @dataclass(frozen=True)
 class Table:
-    r"""A table of text, with a caption, for a terminal, a notebook, GitHub, a page or a paper.
+    r"""A table of text, with a caption, for a terminal, GitHub, a page or a paper.
 
     Parameters
     ----------
@@ -231,16 +236,6 @@ class Table:
         """Return the caption, if there is one, and the table as `text`."""
         return "\n".join([*filter(None, [filled(self.caption)]), text(self.header, self.rows)])
 
-    def html(self) -> str:
-        """Return the caption and the table as a fragment of HTML for a notebook, with all text escaped."""
-        head, *rows = (
-            "".join(f"<{tag}>{html.escape(printable(cell))}</{tag}>" for cell in row)
-            for tag, row in [("th", self.header), *(("td", row) for row in self.rows)]
-        )
-        caption = f"<p>{html.escape(self.caption)}</p>\n" if self.caption else ""
-        body = "\n".join(f"<tr>{row}</tr>" for row in rows)
-        return f"{caption}<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
-
     def markdown(self) -> str:
         """Return the caption and the table as `markdown`; a column's name includes the headings above it."""
         header, rows = self.flat_header, self._marked(self.rows, "**{}**", "<u>{}</u>")
@@ -267,22 +262,17 @@ class Table:
         \end{table}
         <BLANKLINE>
         """
-        library, n_numbers = need("tabulate", "report"), len(self.header) - self.n_labels
+        n_numbers = len(self.header) - self.n_labels
         columns = "l" * self.n_labels + "r" * n_numbers
-        top = "\n".join([f"\\begin{{tabular}}{{{columns}}}", r"\toprule", *(_spanning(line) for line in self.groups)])
-        rules = [library.Line(rule, "", "", "") for rule in (top, r"\midrule", "\\bottomrule\n\\end{tabular}")]
-        row = library.DataRow("", " & ", r" \\")
-        layout = library.TableFormat(rules[0], rules[1], None, rules[2], row, row, padding=0, with_header_hide=None)
         # A mark has no width, so that the digits in a column stay aligned.
         cells = [[escaped(cell).replace(_DAGGER, rf"\rlap{{{_DAGGER}}}") for cell in line] for line in self.rows]
         cells = self._marked(cells, r"\textbf{{{}}}", r"\underline{{{}}}")
-        header = list(map(escaped, self.header))
-        body = library.tabulate(cells, header, tablefmt=layout, disable_numparse=True, stralign=None)
+        header, *body = (rf"{' & '.join(line)} \\" for line in (map(escaped, self.header), *cells))
         kind = "table*" if n_numbers > _MOST_IN_COLUMN else "table"
-        return (
-            f"\\begin{{{kind}}}\n\\centering\n\\caption{{{escaped(self.caption)}}}\n\\label{{tab:{self.name}}}\n"
-            f"\\smallskip\n{body}\n\\end{{{kind}}}\n"
-        )
+        caption = [rf"\caption{{{escaped(self.caption)}}}", rf"\label{{tab:{self.name}}}", r"\smallskip"]
+        head = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *map(_spanning, self.groups), header, r"\midrule"]
+        ends = [r"\bottomrule", r"\end{tabular}", rf"\end{{{kind}}}", ""]
+        return "\n".join([rf"\begin{{{kind}}}", r"\centering", *caption, *head, *body, *ends])
 
     def _marked(self, rows: Sequence[Sequence[str]], strong: str, second: str) -> list[list[str]]:
         """Return the rows with the best and the second best values in these formats."""
@@ -318,6 +308,5 @@ def escaped(words: str) -> str:
     >>> escaped("mAP@5 & 2^n_bits"), escaped("[ours]")
     ('mAP@5 \\& 2\\^{}n\\_bits', '{[}ours]')
     """
-    rules = need("tabulate", "report").LATEX_ESCAPE_RULES
-    text = words.translate(str.maketrans(rules | _LATEX))
+    text = words.translate({ord(character): command for character, command in _LATEX.items()})
     return f"{{{text[0]}}}{text[1:]}" if text[:1] in ("[", "*") else text  # LaTeX would read them as arguments of \\\\

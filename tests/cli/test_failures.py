@@ -179,9 +179,8 @@ def test_control_characters_in_names_are_escaped_in_every_printed_result(here):
     trec = one.to_trec(here / f"run{ESCAPE}")
     for shown in (one, trec, compared, audited, found):
         assert "\x1b" not in repr(shown)
-    for shown in (compared._repr_html_(), str(audited.write_fixed(split))):
-        assert "\x1b" not in shown
-        assert "\\x1b[31m" in shown
+    assert "\x1b" not in (fixed := str(audited.write_fixed(split)))
+    assert "\\x1b[31m" in fixed
     assert "dataset\\x1b[31m" in repr(compared)
 
 

@@ -8,6 +8,7 @@ from protocol.comparison import compare
 from protocol.comparison.differences import compared_table
 from protocol.comparison.reading import Score, Values
 from protocol.comparison.rendering import with_figures
+from protocol.scores.metadata import PROTOCOL
 from protocol.scores.statistics import CORRECTED, NO_TEST, ONE_DATASET, TWO_RUNS, shared_variance
 
 RNG = np.random.default_rng(5)
@@ -129,7 +130,20 @@ def test_lower_is_better_for_metrics_declared_so(experiment):
 
 
 def score_of(method, values):
-    names = ("file", method, "hamming", (None,) * 9, 16, "mAP", values.mean(), np.nan, None, None, None, None)
+    names = (
+        "file",
+        method,
+        "hamming",
+        dict.fromkeys(PROTOCOL),
+        16,
+        "mAP",
+        values.mean(),
+        np.nan,
+        None,
+        None,
+        None,
+        None,
+    )
     return Score(*names, Values("query", np.array(["digest"]), values))
 
 

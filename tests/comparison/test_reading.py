@@ -50,9 +50,11 @@ def altered(codes):
 def test_a_json_and_its_evaluation_give_the_same_scores(tmp_path, excluded):
     evaluation = scored(metrics=METRICS)
     others = [] if excluded is None else [evaluation.without(excluded)]
-    from_memory = read_scores(others[0] if others else evaluation)
+    from_memory = read_scores(evaluation)
     from_file = read_scores(written(tmp_path, evaluation, "mine", *others))
-    for one, other in zip(from_memory, from_file, strict=True):
+    assert [s.fields["n_queries"] for s in from_file] == ["20"] * 3 + ["18"] * 3 * (excluded is not None)
+    assert len({s.fields["excluded_queries"] for s in from_file}) == 1 + (excluded is not None)
+    for one, other in zip(from_memory, from_file[:3], strict=True):
         shared = [(s.method, s.protocol, s.n_bits, s.metric, s.mean, s.convention, s.version) for s in (one, other)]
         assert shared[0] == shared[1]
         assert None not in one.protocol
@@ -64,8 +66,6 @@ def test_a_json_and_its_evaluation_give_the_same_scores(tmp_path, excluded):
             np.testing.assert_allclose(*values, atol=1e-9)
             assert one.mean == pytest.approx(np.nanmean(values[0]))
             assert one.values.items == other.values.items == evaluation.ground_truth_sha256
-    assert [s.fields["n_queries"] for s in from_memory] == ["20"] * 3 + ["18"] * 3 * (excluded is not None)
-    assert len({s.fields["excluded_queries"] for s in from_memory}) == 1 + (excluded is not None)
 
 
 def test_a_summary_records_every_field_and_an_old_one_only_some(experiment):
