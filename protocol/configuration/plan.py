@@ -172,26 +172,6 @@ class Plan:
             *self.each(f"{run}/{{hasher}}/codes.h5"),
         ]
 
-    @property
-    def times(self) -> list[str]:
-        """The benchmark files of the jobs that the results come from."""
-        of_run = [f"<results>/{_RUN}/preprocessing.h5", f"<results>/{_RUN}/ground_truth.h5"]
-        hasher = f"<benchmarks>/{_RUN}/{{hasher}}"
-        supervisions = [f"{path.removesuffix('.h5')}/supervision.h5" for path in self.supervisions]
-        files = [*(file for pattern in of_run for file in self.each(pattern)), *supervisions, *self.selections]
-        finished = (f"{hasher}/finished_codes.tsv".format(**row) for row in self.jobs if row["finished"])
-        return [
-            "<data>/benchmarks/dataset.tsv",
-            *self.each("<benchmarks>/samples/{sample}/run{run}/sample.tsv"),
-            *self.each("<benchmarks>/splits/{split}/run{run}/split.tsv"),
-            *(file.replace("<results>", "<benchmarks>").replace(".h5", ".tsv") for file in files),
-            *self.each_trained(f"{hasher}/model.tsv"),
-            *dict.fromkeys(finished),
-            *(file for shard in self.shards for file in self.each(f"{hasher}/shards/{shard}/count_shard.tsv")),
-            *self.each("<benchmarks>/{feature}/{hasher}/count.tsv"),
-            *self.each("<benchmarks>/{feature}/{hasher}/score.tsv"),
-        ]
-
     # Parameters that are plug-ins and their options
 
     def _feature(self, wildcards: Wildcards) -> FeaturePlan:

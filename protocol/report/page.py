@@ -9,8 +9,8 @@ from typing import Any
 from protocol.checks import need
 from protocol.report.drawing import pictures
 from protocol.report.figure import SHARED, Figure, Section, scaling
-from protocol.report.results import Results, display_name, named
-from protocol.report.sections import of_selections
+from protocol.report.results import Results, display_name, with_display_names
+from protocol.report.sections import sections as sections_of
 from protocol.report.sections.answer import experiment_line
 from protocol.report.sections.data import Status, status
 from protocol.scores.tables import shown, templates
@@ -24,12 +24,13 @@ def page(results: Results, figures_of_papers: Section | None = None) -> str:
 
     `figures_of_papers` is the section that `protocol.papers.figures.section` returns.
     """
-    results = named(results)
+    results = with_display_names(results)
     dataset = display_name(results.config, "dataset", results.config["experiment"])
     title = results.config.get("title", f"{dataset}: retrieval with binary codes")
-    parts, *others = of_selections(results, figures_of_papers)
-    selections, lines = results.selections, status(results)
-    return render(title, parts, summary=experiment_line(results), lines=lines, selections=selections, others=others)
+    parts, *others = (sections_of(results, selection, figures_of_papers) for selection in results.selections)
+    selections = [selection.combination for selection in results.selections]
+    summary, lines = experiment_line(results), status(results)
+    return render(title, parts, summary=summary, lines=lines, selections=selections, others=others)
 
 
 def render(

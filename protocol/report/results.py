@@ -4,15 +4,14 @@ import contextlib
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
 from protocol.provenance import storage
 from protocol.provenance.checksums import verified
 from protocol.report.examples import middle
@@ -24,7 +23,6 @@ from protocol.scores.tables import read_table
 if TYPE_CHECKING:
     import pandas as pd
 
-Value = TypeVar("Value")
 _KINDS = ("feature", *SETTING[1:], "hasher")
 """The columns whose values have display names and an order in the configuration."""
 
@@ -95,6 +93,32 @@ def _names(config: Mapping[str, Any], kind: str) -> list[str]:
     return list(dict.fromkeys(itertools.chain(config[key], *of_features, codes)))
 
 
+@dataclass(frozen=True)
+class Selection:
+    """What the reader has selected for all figures, with the number of runs at this setting."""
+
+    feature: str
+    ground_truth: str
+    split: str
+    n_bits: int
+    n_runs: int
+
+    @property
+    def setting(self) -> dict[str, str]:
+        """The feature, the ground truth and the split."""
+        return {column: getattr(self, column) for column in SETTING}
+
+    @property
+    def combination(self) -> dict[str, Any]:
+        """The feature, the ground truth, the split and the code length."""
+        return self.setting | {"n_bits": self.n_bits}
+
+    def where(self, *columns: str, n_bits: bool = True) -> str:
+        """Return the setting, and the code length, in words; `columns` are left out."""
+        parts = self.setting | {"split": f"{self.split} split"} | ({"n_bits": f"{self.n_bits} bits"} if n_bits else {})
+        return ", ".join(text for column, text in parts.items() if column not in columns)
+
+
 @dataclass(frozen=True, eq=False)
 class Results:
     """The results of one experiment.
@@ -125,8 +149,6 @@ class Results:
         Published scores; None unless the experiment is a reproduction.
     examples : mapping of str to DataFrame
         The tables of `protocol.report.examples` by name, with columns for the feature and the split.
-    times : DataFrame
-        A row per job: ``stage``, ``seconds``, ``megabytes``.
     libraries : mapping of str to mapping
         By library, the number of files that were made with each version.
     claims : sequence of mapping
@@ -134,10 +156,7 @@ class Results:
         ``place``, ``claim``, ``expected``, ``ours``, ``status``, ``parts`` and ``note``.
     names : mapping of str to mapping
         By kind ("feature", "ground_truth", "split", "hasher") and name in the config file, the display name; empty if
-        the tables have no display names (`named`).
-    selected : mapping of str to value
-        The reader's selection, one of `selections`; by default the first feature, ground truth and split, and their
-        middle code length.
+        the tables have no display names (`with_display_names`).
     """
 
     config: Mapping[str, Any]
@@ -152,11 +171,9 @@ class Results:
     splits: Mapping[str, Mapping[str, NDArray]]
     published: "pd.DataFrame | None"
     examples: Mapping[str, "pd.DataFrame"]
-    times: "pd.DataFrame"
     libraries: Mapping[str, Mapping[str, int]]
     claims: Sequence[Mapping[str, Any]]
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    selected: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def class_names(self) -> list[str]:
@@ -180,30 +197,16 @@ class Results:
         return "mAP" if "mAP" in metrics else str(metrics[0])
 
     @cached_property
-    def setting(self) -> dict[str, str]:
-        """The selected feature, ground truth and split; by default the first ones of the experiment."""
-        return {column: self.selected.get(column, self.plain[column].iloc[0]) for column in SETTING}
-
-    @cached_property
-    def n_bits(self) -> int:
-        """The selected code length; by default the middle one at `setting`."""
-        return int(self.selected.get("n_bits") or middle(at(self.plain, **self.setting)["n_bits"].unique()))
-
-    @property
-    def combination(self) -> dict[str, Any]:
-        """The selected feature, ground truth, split and code length."""
-        return self.setting | {"n_bits": self.n_bits}
-
-    @cached_property
-    def selections(self) -> list[dict[str, Any]]:
-        """Every feature, ground truth, split and code length that occur together; the default selection is first."""
-        combinations = self.plain[[*SETTING, "n_bits"]].drop_duplicates().to_dict("records")
-        return sorted(combinations, key=lambda selection: selection != self.combination)
-
-    @cached_property
-    def n_runs(self) -> int:
-        """The number of runs at `setting`."""
-        return int(at(self.plain, **self.setting)["n_runs"].max())
+    def selections(self) -> list[Selection]:
+        """Everything that the reader can select; the first setting with its middle code length is first."""
+        n_runs = self.plain.groupby(list(SETTING))["n_runs"].max().to_dict()
+        combinations = dict.fromkeys(self.plain[[*SETTING, "n_bits"]].itertuples(index=False, name=None))
+        selections = [
+            Selection(feature, truth, split, n_bits, int(n_runs[feature, truth, split]))
+            for feature, truth, split, n_bits in combinations
+        ]
+        n_bits = middle([one.n_bits for one in selections if one.setting == selections[0].setting])
+        return sorted(selections, key=lambda one: (one.setting, one.n_bits) != (selections[0].setting, n_bits))
 
     def shared(self, split: str) -> float:
         """Return `protocol.scores.summary.shared_of` the runs of a split."""
@@ -214,25 +217,7 @@ class Results:
         """The tables of `examples`, ordered."""
         return {name: self.ordered(table) for name, table in self.examples.items()}
 
-    def select(self, selection: Mapping[str, Any]) -> "Results":
-        """Return the results with another selection, and with everything that does not depend on it."""
-        other = dataclasses.replace(self, selected=selection)
-        shared = {"plain": self.plain, "table": self.table, "hashers": self.hashers}
-        vars(other).update(shared, _of_all=self._of_all)
-        return other
-
-    def once(self, function: Callable[..., Value], *arguments: Hashable) -> Value:
-        """Return ``function(self, *arguments)``, computed once for all selections, on which it must not depend."""
-        key = (function, *arguments)
-        if key not in self._of_all:
-            self._of_all[key] = function(self, *arguments)
-        return cast(Value, self._of_all[key])
-
-    @cached_property
-    def _of_all(self) -> dict[Hashable, Any]:
-        return {}
-
-    def shown(self, kind: str, name: str) -> str:
+    def display(self, kind: str, name: str) -> str:
         """Return the name in the tables for a name in the config file."""
         return self.names.get(kind, {}).get(name, name)
 
@@ -246,12 +231,6 @@ class Results:
         hashers = {name: self.config_name("hasher", name) for name in rows["hasher"].unique()}
         return trained_on(self.config, hashers, features[0] if len(features) == 1 else "the feature")
 
-    def where(self, *columns: str, n_bits: bool = True) -> str:
-        """Return the selected setting, and code length, in words; `columns` are left out."""
-        setting = self.setting
-        parts = setting | {"split": f"{setting['split']} split"} | ({"n_bits": f"{self.n_bits} bits"} if n_bits else {})
-        return ", ".join(text for column, text in parts.items() if column not in columns)
-
     def ordered(self, table: "pd.DataFrame") -> "pd.DataFrame":
         """Return rows sorted by feature, ground truth, split and hasher, in the order of the configuration."""
         columns = [name for name in (*_KINDS, "n_bits") if name in table]
@@ -264,10 +243,10 @@ class Results:
         return table.loc[table["metric"].map(self.config["metrics"].index).sort_values(kind="stable").index]
 
     def _order(self, kind: str) -> list[str]:
-        return [self.shown(kind, name) for name in _names(self.config, kind)]
+        return [self.display(kind, name) for name in _names(self.config, kind)]
 
 
-def named(results: Results) -> Results:
+def with_display_names(results: Results) -> Results:
     """Return the results with the display names of features, ground truths, splits and hashers in all tables."""
     names = {kind: results.config.get("names", {}).get(f"{kind}s", {}) for kind in _KINDS}
 
@@ -295,8 +274,8 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
     ----------
     files : mapping of str to path or paths
         ``content``, ``labels``, ``metrics``, ``summary``, ``audit``; lists: ``selection``, ``duplicates``, ``splits``,
-        ``claims`` and ``published`` (empty unless the experiment is a reproduction), ``examples``, ``provenance`` and
-        ``models`` (files whose records have the versions of libraries), and ``times`` (Snakemake's benchmark files).
+        ``claims`` and ``published`` (empty unless the experiment is a reproduction), ``examples``, ``provenance``, and
+        ``models`` (files whose records have the versions of libraries).
     config : mapping
         The checked configuration.
     """
@@ -320,7 +299,6 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
             splits={Path(path).parents[1].name: storage.read(path) for path in files["splits"]},
             published=next(map(pd.read_csv, files["published"]), None),
             examples=read_examples(files["examples"]),
-            times=times(files["times"]),
             libraries=_libraries([*files["provenance"], *files["models"]]),
             claims=next((json.loads(verified(path)) for path in files["claims"]), []),
         )
@@ -352,20 +330,3 @@ def read_examples(paths: Iterable[str | Path]) -> "dict[str, pd.DataFrame]":
     # The columns of a table without rows have no type, and would make columns of numbers non-numeric in `concat`.
     filled = {name: [part for part in parts if len(part)] or parts[:1] for name, parts in tables.items()}
     return {name: pd.concat(parts, ignore_index=True) for name, parts in filled.items()}
-
-
-def times(paths: Iterable[str | Path]) -> "pd.DataFrame":
-    """Return the time and memory of every job: ``stage`` (from the file name), ``seconds`` and ``megabytes``."""
-    import pandas as pd
-
-    rows = []
-    for path in map(Path, paths):
-        try:
-            measured = pd.read_csv(path, sep="\t", na_values="-", usecols=["s", "max_rss"], dtype=float)
-        except (OSError, ValueError) as error:  # Snakemake writes these files, without a checksum
-            raise ProtocolError(
-                f"{path}: this Snakemake benchmark file can't be read: {' '.join(str(error).split())}. Delete it and "
-                "run again."
-            ) from error
-        rows += [{"stage": path.stem, "seconds": job.s, "megabytes": job.max_rss} for job in measured.itertuples()]
-    return pd.DataFrame(rows, columns=["stage", "seconds", "megabytes"])

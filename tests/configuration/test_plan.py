@@ -168,8 +168,6 @@ def test_counting():
     assert plan.extended_hasher(job) == "lsh"
     assert planned(hashers=["sh", "itq"]).extended_hasher(job) == "sh"
     assert plan.shards == ["1-of-3", "2-of-3", "3-of-3"]
-    assert sum(path.endswith("count_shard.tsv") for path in plan.times) == 3 * 4  # models
-    assert sum(path.endswith("/count.tsv") for path in plan.times) == 2  # hashers
 
 
 def test_the_leak_study():

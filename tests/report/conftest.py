@@ -115,7 +115,6 @@ def results():
         splits=splits,
         published=pd.DataFrame([PUBLISHED | {"provenance": "read"}]),
         examples=shown,
-        times=pd.DataFrame([["codes", 2.0, 50.0], ["counts", 1.0, 60.0]], columns=["stage", "seconds", "megabytes"]),
         libraries={"numpy": {"2": 7}},
         claims=[],
     )
@@ -151,5 +150,4 @@ def bare(results):
         splits={"standard": results.splits["standard"]},
         examples={name: kept(table) for name, table in results.examples.items()}
         | {"histogram": kept(results.examples["histogram"])[:0]},
-        times=results.times[:0],
     )

@@ -24,6 +24,10 @@ def scored(results, values, *, n_bits=8, metric="P@5", hashers=("lsh", "itq"), *
     return dataclasses.replace(results, run_scores=pd.DataFrame(rows))
 
 
+def section_of(results):
+    return binarisation.binarisation_section(results, results.selections[0])
+
+
 def test_the_truths_of_nearest_neighbours_have_their_k():
     options = {"near": {"n_neighbours": 3}, "class_label": {}, "nearest_neighbours": {"n_neighbours": 100}}
     config = {"ground_truths": ["class_label", "near"], "ground_truth_bases": {"near": "nearest_neighbours"}}
@@ -42,12 +46,12 @@ def test_the_shares_are_those_of_the_metrics(results):
 
 
 def test_the_first_sentence_has_the_best_hasher_at_each_size(results):
-    section = binarisation.binarisation_section(scored(results, [[0.50, 0.61], [0.52, 0.62], [0.51, 0.61]]))
+    section = section_of(scored(results, [[0.50, 0.61], [0.52, 0.62], [0.51, 0.61]]))
     assert section.text[0] == (
         "Of the 5 nearest neighbours by the vectors, the best codes find 61.3% with 1 byte (8 bits) by itq (gist, "
         "standard split, mean over 3 runs)."
     )
-    two = binarisation.binarisation_section(scored(results, [[0.4, 0.6], [0.5, 0.8]], n_bits=12))
+    two = section_of(scored(results, [[0.4, 0.6], [0.5, 0.8]], n_bits=12))
     assert two.text[1].endswith(TWO_RUNS)
     runs = binarisation.shares(scored(results, [[0.4, 0.6], [0.5, 0.8], [0.5, 0.7]]))
     (itq,) = at(binarisation.with_intervals(runs), hasher="itq").itertuples()
@@ -60,9 +64,7 @@ def test_the_smallest_factor_that_reaches_the_target(results):
         scored(results, [values], metric=metric).run_scores
         for metric, values in (("P@5", (0.3, 0.4)), ("R@10", (0.8, 0.94)), ("R@20", (0.9, 0.96)))
     ]
-    made = binarisation.binarisation_section(
-        dataclasses.replace(results, run_scores=pd.concat(parts, ignore_index=True))
-    )
+    made = section_of(dataclasses.replace(results, run_scores=pd.concat(parts, ignore_index=True)))
     assert made.figures[0].shows == (
         "To find 95% of the 5 nearest neighbours, rescoring needs c = 4 with itq; more than 4 with lsh (gist, standard "
         "split, 8 bits)."
@@ -70,7 +72,7 @@ def test_the_smallest_factor_that_reaches_the_target(results):
 
 
 def test_without_nearest_neighbours_or_their_metrics_there_is_no_section(results, bare):
-    assert binarisation.binarisation_section(bare) is None
+    assert section_of(bare) is None
     options = results.config["ground_truth_options"] | {"nearest_neighbours": {"n_neighbours": 7}}
     other = dataclasses.replace(results, config=results.config | {"ground_truth_options": options})
-    assert binarisation.binarisation_section(other) is None  # P@5 and R@10 are of no use where 7 are nearest
+    assert section_of(other) is None  # P@5 and R@10 are of no use where 7 are nearest

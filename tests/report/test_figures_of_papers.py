@@ -5,7 +5,7 @@ import dataclasses
 from protocol.papers.comparisons import having
 from protocol.papers.figures import FigureData, section
 from protocol.report.page import render
-from protocol.report.sections import of_selections
+from protocol.report.sections import sections
 from protocol.scores.summary import at
 
 
@@ -26,7 +26,7 @@ def test_an_experiment_with_the_hashers_of_a_paper_has_its_figures(results):
     assert {figure.name.rsplit("-made", 1)[0] for figure in made.figures} == {"mlgap-figure-8"}
     assert len(made.figures) == 2  # of two splits
     assert "A substitute: digits in place of cifar10" in render("", [made])
-    names = [part.name for part in of_selections(results, made)[0]]
+    names = [part.name for part in sections(results, results.selections[0], made)]
     assert names[names.index("published") - 1] == "figures-of-papers"
 
 

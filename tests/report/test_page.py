@@ -12,8 +12,8 @@ from browser import ALL_DRAWN, DRAWN, opened, select
 from scipy import stats
 
 from protocol.report import page
-from protocol.report.results import named
-from protocol.report.sections import _FOLLOWING, ORDER, of_selections, sections
+from protocol.report.results import with_display_names
+from protocol.report.sections import ORDER, sections
 from protocol.report.sections.answer import experiment_line
 from protocol.report.sections.data import status
 from protocol.scores.statistics import NO_TEST, TWO_RUNS, mean_of
@@ -25,7 +25,7 @@ FIGURES = {
 }
 # Drawn, but hidden until the reader opens them.
 FOLDED = {"one-number"}
-APPENDIX = {"bucket-sizes", "lookup-times", "seconds-by-stage"}
+APPENDIX = {"bucket-sizes", "lookup-times"}
 UNFOLD = "for (const box of document.querySelectorAll('details')) box.open = true"
 
 
@@ -42,22 +42,12 @@ def undrawn(monkeypatch):
     monkeypatch.setattr(sys.modules[page.__module__], "_drawn", lambda figures: {})
 
 
-def content(section):
-    figures = () if section is None else section.figures
-    return section and (section.text, section.tables), [
-        (own.shows, own.sentences, own.choices, own.csv) for own in figures
-    ]
-
-
-def test_what_selections_share_does_not_depend_on_them(results):
-    shown = named(results)
-    for selection, section in itertools.product(shown.selections[::-4], _FOLLOWING):
-        alone = dataclasses.replace(shown, selected=selection)
-        assert content(section(shown.select(selection))) == content(section(alone))
+def opened_first(results):
+    return sections(results, results.selections[0])
 
 
 def of(results, name):
-    (section,) = [section for section in sections(named(results)) if section.name == name]
+    (section,) = [section for section in opened_first(with_display_names(results)) if section.name == name]
     return section
 
 
@@ -247,12 +237,12 @@ def test_the_differences_of_splits_are_paired_and_have_the_intervals_of_comparis
 
 def test_every_section_has_something_to_show(results, bare, undrawn):
     for made in (results, bare):
-        for section in sections(made):
+        for section in opened_first(made):
             assert section.figures or section.tables or section.template, section.name
-    names = [section.name for section in sections(results)]
+    names = [section.name for section in opened_first(results)]
     assert len(names) == len(set(names)) == len(ORDER) - 3  # no options searched, claims, judged pairs
     expected = ["answer", "curves", "conventions", "partitions", "meanings", "appendix", "provenance"]
-    assert [section.name for section in sections(bare)] == expected
+    assert [section.name for section in opened_first(bare)] == expected
     assert "\N{PLUS-MINUS SIGN} nan" not in page(bare)
     assert not of(bare, "answer").tables[1:]
 
@@ -299,7 +289,7 @@ def words_of(html):
 def test_the_page_is_short_escaped_complete_and_the_same_each_time(results, html):
     """As it opens; the test of the default workflow counts the words and sections of the whole default experiment."""
     assert len(words_of(html)) < 2500
-    assert len([section for section in sections(results) if not section.folded]) <= 12
+    assert len([section for section in opened_first(results) if not section.folded]) <= 12
     assert "&lt;made&gt; &amp; small" in html
     assert "<made> & small" in of(results, "provenance").text
     assert "&lt;made&gt;" not in words_of(html)
@@ -390,13 +380,13 @@ _LEGENDS = """() => Object.fromEntries([...document.querySelectorAll("[data-figu
 
 def test_everything_on_the_page_describes_the_selection(browser, partial):
     results, path = partial
-    pages = of_selections(results)
+    pages = [sections(results, selection) for selection in results.selections]
     assert len(pages) == 8 + 4
     with opened(browser, path) as (tab, wrong):
         tab.evaluate(UNFOLD)
         for selection, shown in zip(results.selections, pages, strict=True):
-            select(tab, selection)
-            texts, legends, own = tab.evaluate(_TEXTS), tab.evaluate(_LEGENDS), results.select(selection)
+            select(tab, selection.combination)
+            texts, legends = tab.evaluate(_TEXTS), tab.evaluate(_LEGENDS)
             for part in shown:
                 own_texts = (*part.text, *(table.caption for table in part.tables))
                 assert {text.replace("`", "") for text in own_texts} <= set(texts), selection
@@ -408,7 +398,7 @@ def test_everything_on_the_page_describes_the_selection(browser, partial):
                 assert legends[name] == scale["domain"], (name, selection)
             others = {text for page in pages if page is not shown for part in page for text in part.text}
             assert not (others - {text for part in shown for text in part.text}) & set(texts), selection
-            assert f"{own.setting['feature']}, " in tab.locator("[data-follows] .caption:visible").inner_text()
+            assert f"{selection.feature}, " in tab.locator("[data-follows] .caption:visible").inner_text()
         assert wrong == []
 
 
@@ -429,13 +419,13 @@ def test_an_impossible_choice_is_disabled_and_replaced(browser, partial):
 def test_on_paper_there_are_no_controls_and_folded_figures_show_the_selection(browser, path, results):
     selection = results.selections[-1]
     with opened(browser, path, width=700) as (tab, wrong):
-        select(tab, selection)
+        select(tab, selection.combination)
         tab.emulate_media(media="print", color_scheme="dark")
         tab.evaluate("dispatchEvent(new Event('beforeprint'))")
         for name in ("by-length", *FOLDED):  # the appendix is left out
             chart, main = (tab.locator(one).bounding_box()["width"] for one in (f"#{name} svg.marks", "main"))
             assert chart > 0.98 * main, name
-        folded, place = tab.locator("#one-number"), f"{selection['split']} split"
+        folded, place = tab.locator("#one-number"), f"{selection.split} split"
         assert place in folded.locator("p.shows:visible").inner_text()
         assert place in folded.locator(".drawn").text_content()
         assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

@@ -111,7 +111,6 @@ rule report:
         models=PLAN.each_trained(
             "<results>/{feature}/{sample}/run{run}/{hasher}/models.h5"
         ),
-        times=PLAN.times,
         checksums=checksums(
             *(f"<results>/{name}.csv" for name in ("metrics", "summary", "audit")),
             *(PLAN.claims + PLAN.selection_table + PLAN.duplicates + ALL_EXAMPLES),

@@ -3,6 +3,7 @@
 These are selected options, definitions, the papers' scores and claims, and provenance.
 """
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from protocol import registry
 from protocol.evaluation import CONVENTIONS
 from protocol.report.figure import PAGE, Section
-from protocol.report.results import Results
+from protocol.report.results import Results, Selection
 from protocol.report.sections.answer import answer_section
 from protocol.report.sections.conventions import conventions_section, splits_compared_section
 from protocol.report.sections.curves import appendix_section, binarisation_section, curves_section, extensions_section
@@ -112,25 +113,24 @@ _FOLLOWING = (
     *(conventions_section, retrieved_section, extensions_section, appendix_section),
 )
 """The sections that describe the reader's selection; the others describe the whole experiment."""
-ORDER: tuple[Callable[[Results], Section | None], ...] = (
+ORDER: tuple[Callable[..., Section | None], ...] = (
     *_FOLLOWING[:-1],
     *(published_section, claims_section, options_section, duplicates_section, partitions_section),
     *(meanings_section, appendix_section, provenance_section),
 )
 
 
-def sections(results: Results) -> list[Section]:
-    """Return the sections that apply to the experiment, for the first selection, in the order of the page."""
-    return [section for make in ORDER if (section := make(results)) is not None]
+@functools.lru_cache(maxsize=1)
+def _of_experiment(results: Results) -> dict[Callable[..., Section | None], Section | None]:
+    return {make: make(results) for make in ORDER if make not in _FOLLOWING}
 
 
-def of_selections(results: Results, figures_of_papers: Section | None = None) -> list[list[Section]]:
-    """Return the sections for each of `Results.selections`; figures of papers stand above published numbers."""
-    default = {make: make(results) for make in ORDER if make not in _FOLLOWING}
-    pages = []
-    for selection in results.selections:
-        selected = results.select(selection)
-        page = [make(selected) if make in _FOLLOWING else default[make] for make in ORDER]
-        page.insert(len(_FOLLOWING) - 1, figures_of_papers)
-        pages.append([section for section in page if section is not None])
-    return pages
+def sections(results: Results, selection: Selection, figures_of_papers: Section | None = None) -> list[Section]:
+    """Return the sections that apply to the experiment, for a selection, in the order of the page.
+
+    Figures of papers stand above published numbers.
+    """
+    shared = _of_experiment(results)
+    page = [shared[make] if make in shared else make(results, selection) for make in ORDER]
+    page.insert(len(_FOLLOWING) - 1, figures_of_papers)
+    return [section for section in page if section is not None]

@@ -1,11 +1,12 @@
 """The answer: the best hasher in a sentence, with the figure and the table that show it."""
 
+import functools
 import math
 from typing import TYPE_CHECKING
 
 from protocol import registry
 from protocol.report.figure import ABSENT, PAGE, Section, between, cells, decimals, series_scales, spread
-from protocol.report.results import Results
+from protocol.report.results import Results, Selection
 from protocol.scores.metadata import NONE_EXCLUDED
 from protocol.scores.statistics import (
     CONFIDENCE,
@@ -25,22 +26,24 @@ if TYPE_CHECKING:
 _LEVEL = 1 - CONFIDENCE
 
 
-def answer_section(results: Results) -> Section:
+def answer_section(results: Results, selection: Selection) -> Section:
     """Return the answer, a figure of every metric by code length, and tables of the main metric."""
-    scores = results.once(_scores)
+    scores = _scores(results)
     figure = PAGE.figure(
         "by-length",
         scores,
-        {"metric": results.metric} | results.setting,
+        {"metric": results.metric} | selection.setting,
         chart=series_scales(results.hashers) | {"lower": list(filter(_is_lower, results.config["metrics"]))},
         results=results,
+        selection=selection,
         rows=scores,
     )
-    finished = [results.shown("hasher", name) for name in results.config.get("codes", {})]
-    text = [sentence(results), *([PAGE.text("finished", names=finished)] if finished else [])]
-    return PAGE.section("answer", text, [figure], [_main_table(results), *_differences(results)])
+    finished = [results.display("hasher", name) for name in results.config.get("codes", {})]
+    text = [sentence(results, selection), *([PAGE.text("finished", names=finished)] if finished else [])]
+    return PAGE.section("answer", text, [figure], [_main_table(results, selection), *_differences(results, selection)])
 
 
+@functools.lru_cache(maxsize=1)
 def _scores(results: Results) -> "pd.DataFrame":
     """Return every score of plain codes, by metric."""
     return results.by_metric(results.plain)[["metric", *SETTING, "hasher", "n_bits", "mean", "std"]]
@@ -74,17 +77,17 @@ def _by_run(scores: "pd.DataFrame") -> "pd.DataFrame":
     return scores.pivot_table(index="run", columns="hasher", values="value")
 
 
-def sentence(results: Results) -> str:
+def sentence(results: Results, selection: Selection) -> str:
     """Return in words which hasher is best at the selected setting, and by how much."""
-    shared, metric = results.shared(results.setting["split"]), results.metric
-    scores = results.ordered(at(results.run_scores, metric=metric, **results.setting))
+    shared, metric = results.shared(selection.setting["split"]), results.metric
+    scores = results.ordered(at(results.run_scores, metric=metric, **selection.setting))
     better = registry.METRICS.entry(metric).better
     lengths_run = sorted(scores["n_bits"].unique().tolist())
     all_leads = {n: lead(_by_run(at(scores, n_bits=n)), shared=shared, better=better) for n in lengths_run}
     leads = {n: one for n, one in all_leads.items() if one is not None}
     if not leads:
-        return PAGE.text("undefined", results=results)
-    n_bits = results.n_bits if results.n_bits in leads else min(leads)
+        return PAGE.text("undefined", results=results, selection=selection)
+    n_bits = selection.n_bits if selection.n_bits in leads else min(leads)
     first = leads[n_bits]
     if first.second is None:
         ends = [f"{metric} {leads[n].mean:.3f} at {n} bits" for n in sorted({min(leads), max(leads)})]
@@ -96,6 +99,7 @@ def sentence(results: Results) -> str:
     return PAGE.text(
         "best",
         results=results,
+        selection=selection,
         lead=first,
         n_bits=n_bits,
         lengths=lengths,
@@ -111,12 +115,12 @@ def _interval(low: float, high: float, metric: str, n_runs: int) -> str:
     return f"[{low:.3f}, {high:.3f}]" if math.isfinite(low) else ""
 
 
-def _main_table(results: Results) -> Table:
+def _main_table(results: Results, selection: Selection) -> Table:
     """Return the table of the selected setting, which on the page follows the metric of the figure.
 
     It has a row per hasher, the best first, and a column per code length.
     """
-    rows = at(results.plain, metric=results.metric, **results.setting)
+    rows = at(results.plain, metric=results.metric, **selection.setting)
     digits, n_runs, is_lower = decimals(rows["std"]), rows["n_runs"], _is_lower(results.metric)
     means = rows.pivot_table(index="hasher", columns="n_bits", values="mean", sort=False, dropna=False)
     means = means.loc[means.mean(axis=1).sort_values(ascending=is_lower, kind="stable").index].sort_index(axis=1)
@@ -124,30 +128,31 @@ def _main_table(results: Results) -> Table:
     texts = rows.assign(text=[spread(*pair, digits) for pair in zip(rows["mean"], rows["std"], strict=True)])
     texts = texts.pivot_table(index="hasher", columns="n_bits", values="text", aggfunc="first")
     texts = texts.reindex_like(means).fillna(ABSENT)
-    is_tested = results.n_runs > 1 and len(means) > 1 and not math.isinf(results.shared(results.setting["split"]))
+    is_tested = selection.n_runs > 1 and len(means) > 1 and not math.isinf(results.shared(selection.setting["split"]))
     return PAGE.table(
         "answer-table",
         [[str(hasher), *row] for hasher, *row in texts.itertuples()],
         ["hasher", *(f"{n} bits" for n in means)],
         cells(best),
         results=results,
+        selection=selection,
         learned=results.trained_on(rows),
         over=f"mean ± sample standard deviation over {between(n_runs)} runs" if max(n_runs) > 1 else "one run",
-        setting=results.where(n_bits=False),
+        setting=selection.where(n_bits=False),
         test=CORRECTED if is_tested else "",
         confidence=CONFIDENCE,
         one_dataset=ONE_DATASET,
     )
 
 
-def _differences(results: Results) -> list[Table]:
+def _differences(results: Results, selection: Selection) -> list[Table]:
     """Return the paired differences of all hashers at the selection; [] if there is one hasher everywhere."""
     metric, every = results.metric, at(results.run_scores, metric=results.metric)
     if every.groupby([*SETTING, "n_bits"])["hasher"].nunique().max() < 2:
         return []
-    scores = _by_run(at(every, **results.combination)).dropna()
+    scores = _by_run(at(every, **selection.combination)).dropna()
     scores = scores[scores.mean().sort_values(ascending=_is_lower(metric), kind="stable").index]
-    shared, names, n_runs = results.shared(results.setting["split"]), [*map(str, scores)], len(scores)
+    shared, names, n_runs = results.shared(selection.setting["split"]), [*map(str, scores)], len(scores)
     pairs = paired_differences(scores, shared=shared)
     by_pair = {
         (below, above): "\n".join(filter(None, [f"{pair.mean:+.3f}", _interval(pair.low, pair.high, metric, n_runs)]))
@@ -159,6 +164,7 @@ def _differences(results: Results) -> list[Table]:
         ["hasher", *names[:-1]],
         frozenset((names.index(b) - 1, names.index(a) + 1) for (a, b), pair in pairs.items() if pair.p < _LEVEL),
         results=results,
+        selection=selection,
         n_hashers=len(names),
         n_runs=n_runs,
         why=why_not_shown([n_runs], shared),

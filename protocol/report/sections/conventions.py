@@ -1,5 +1,6 @@
 """The effects of the order of ties (figure 3 of TALR), of the conventions that others use, and of the split."""
 
+import functools
 import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from protocol.report.figure import PAGE, Figure, Section, listed, series_scales
-from protocol.report.results import Results
+from protocol.report.results import Results, Selection
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
 
@@ -20,36 +21,39 @@ _METRICS = ("mAP", "nDCG", "AUPRC[area]", "AUPRC[trapezoid]", "precision@r2", "r
 """The metrics that the reader can choose from, besides the main one."""
 
 
-def conventions_section(results: Results) -> Section:
+def conventions_section(results: Results, selection: Selection) -> Section:
     """Return the range of mAP over the orders of ties, if it was computed, and mAP under every convention."""
-    figures, text = [_by_convention(results)], [PAGE.text("conventions")]
+    figures, text = [_by_convention(results, selection)], [PAGE.text("conventions")]
     if set(_NAMES) <= set(results.config["metrics"]):
-        figures, text = [_ties(results), *figures], [PAGE.text("ties"), *text]
+        figures, text = [_ties(results, selection), *figures], [PAGE.text("ties"), *text]
     return PAGE.section("conventions", text, figures)
 
 
-def _ties(results: Results) -> Figure:
-    rows = results.once(_orders_of_ties)
-    here = at(rows, **results.combination).reset_index(drop=True)
+def _ties(results: Results, selection: Selection) -> Figure:
+    rows = _orders_of_ties(results)
+    here = at(rows, **selection.combination).reset_index(drop=True)
     pairs = list(itertools.combinations(here.to_dict("records"), 2))
     return PAGE.figure(
         "ties",
         rows,
-        results.combination,
+        selection.combination,
         chart=series_scales(results.hashers),
         results=results,
+        selection=selection,
         widest=here.loc[(here["best"] - here["worst"]).idxmax()],
         n_pairs=len(pairs),
         overlap=sum(a["worst"] < b["best"] and b["worst"] < a["best"] for a, b in pairs),
     )
 
 
+@functools.lru_cache(maxsize=1)
 def _orders_of_ties(results: Results) -> "pd.DataFrame":
     scores = results.plain[results.plain["metric"].isin(_NAMES)]
     wide = scores.assign(metric=scores["metric"].map(_NAMES)).pivot_table(index=_CELL, columns="metric", values="mean")
     return results.ordered(wide.reset_index()[[*_CELL, *_NAMES.values()]])
 
 
+@functools.lru_cache(maxsize=1)
 def _values(results: Results) -> "pd.DataFrame":
     """Return the values under every convention, of run 0, and whether a named convention reports them as mAP."""
     columns = [*SETTING, "n_bits", "hasher", "metric", "undefined", "reported_as_map_by", "value"]
@@ -59,31 +63,31 @@ def _values(results: Results) -> "pd.DataFrame":
     return rows.assign(label=rows["metric"] + undefined, named=named)
 
 
-def _by_convention(results: Results) -> Figure:
+def _by_convention(results: Results, selection: Selection) -> Figure:
     """Return the values under every convention; the sentence is about those of the best hasher that have a name."""
-    rows = results.once(_values)
-    scores = at(results.plain, **results.combination, metric=results.metric)
+    rows = _values(results)
+    scores = at(results.plain, **selection.combination, metric=results.metric)
     best = str(scores.loc[scores["mean"].fillna(-1).idxmax(), "hasher"])
-    named = at(rows, **results.setting, named="yes").dropna(subset="value")
+    named = at(rows, **selection.setting, named="yes").dropna(subset="value")
     of_best = at(named, hasher=best)
     used = named.pivot_table(index="hasher", columns="label", values="value").dropna(axis=1)
     pairs = list(itertools.combinations(used.index, 2))
-    values: dict[str, Any] = {"results": results, "n_pairs": len(pairs)}
+    values: dict[str, Any] = {"results": results, "selection": selection, "n_pairs": len(pairs)}
     values["ends"] = [of_best.loc[of_best["value"].agg(end)] for end in ("idxmin", "idxmax")] if len(of_best) else []
     values["swapped"] = sum((used.loc[a] > used.loc[b]).any() and (used.loc[a] < used.loc[b]).any() for a, b in pairs)
-    return PAGE.figure("one-number", rows, results.setting | {"hasher": best}, **values)
+    return PAGE.figure("one-number", rows, selection.setting | {"hasher": best}, **values)
 
 
-def splits_compared_section(results: Results) -> Section | None:
+def splits_compared_section(results: Results, selection: Selection) -> Section | None:
     """Return a figure of the paired differences between the first split and the others; None if there is only one."""
     first, *others = splits = list(dict.fromkeys(results.plain["split"]))
     if not others:
         return None
-    rows = results.once(_between_splits)
-    setting = {key: value for key, value in results.combination.items() if key != "split"}
+    rows = _between_splits(results)
+    setting = {key: value for key, value in selection.combination.items() if key != "split"}
     here = at(rows, **setting, versus=others[0])
     sentences = {
-        metric: _compared(results, at(here, metric=metric), metric, first, others[0])
+        metric: _compared(results, selection, at(here, metric=metric), metric, first, others[0])
         for metric in dict.fromkeys([results.metric, *rows["metric"]])
     }
     difference = f"{first} minus {listed(others)}"
@@ -125,6 +129,7 @@ def paired(rows: "pd.DataFrame", std: "pd.Series", n_runs: "pd.Series", shared: 
     return rows
 
 
+@functools.lru_cache(maxsize=1)
 def _between_splits(results: Results) -> "pd.DataFrame":
     """Return the mean of each hasher under the first split, and its paired difference from each other split."""
     import pandas as pd
@@ -150,16 +155,19 @@ def _shared(results: Results, first: str, other: str) -> float:
     return max(map(results.shared, (first, other))) if has_pairs else np.nan
 
 
-def _compared(results: Results, here: "pd.DataFrame", metric: str, first: str, second: str) -> str:
+def _compared(
+    results: Results, selection: Selection, here: "pd.DataFrame", metric: str, first: str, second: str
+) -> str:
     """Return in words how the scores under two splits differ."""
     if here.empty:
-        return PAGE.text("one-split", results=results, metric=metric)
+        return PAGE.text("one-split", results=results, selection=selection, metric=metric)
     shared = _shared(results, first, second)
     gap, has_intervals = here.set_index("hasher")["difference"], here["low"].notna().any()
     orders = [list(here.sort_values(column, kind="stable")["hasher"]) for column in ("value", "value_versus")]
     return PAGE.text(
         "splits-compared",
         results=results,
+        selection=selection,
         metric=metric,
         first=first,
         second=second,
@@ -170,5 +178,5 @@ def _compared(results: Results, here: "pd.DataFrame", metric: str, first: str, s
         n=len(here),
         # Equal differences in all runs have no interval.
         clear=int(((here["low"] * here["high"] > 0) & (here["low"] < here["high"])).sum()) if has_intervals else None,
-        why="" if np.isnan(shared) else why_not_shown([results.n_runs], shared),
+        why="" if np.isnan(shared) else why_not_shown([selection.n_runs], shared),
     )

@@ -3,6 +3,7 @@
 Recall lost to binarisation has the nearest neighbours by the original vectors as the ground truth.
 """
 
+import functools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from protocol.checks import counted
 from protocol.evaluation.plots import LEAST_RECALL
 from protocol.report.examples import BALL, LOOKUP_ITEMS, LOOKUP_QUERIES
 from protocol.report.figure import PAGE, Figure, Section, series_scales
-from protocol.report.results import Results, nearest_truths
+from protocol.report.results import Results, Selection, nearest_truths
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
 
@@ -28,24 +29,31 @@ _GROUP = [*_CELL, "k", "c"]
 _EXTENSIONS = {"none": "plain", "same": "same", "different": "different"}
 
 
-def curves_section(results: Results) -> Section:
+def curves_section(results: Results, selection: Selection) -> Section:
     """Return the figures of precision and recall, all but recall with the level of chance, and of empty balls."""
-    n_runs = at(results.table["curves"], **results.combination)["n_runs"]
-    figures = [_top(results, "precision", _AT), _top(results, "recall", None), _pr_curve(results), _empty(results)]
+    n_runs = at(results.table["curves"], **selection.combination)["n_runs"]
+    figures = [
+        _top(results, selection, "precision", _AT),
+        _top(results, selection, "recall", None),
+        _pr_curve(results, selection),
+        _empty(results, selection),
+    ]
     return PAGE.section("curves", [PAGE.text("curves", n_runs=list(n_runs))], figures)
 
 
+@functools.lru_cache(maxsize=1)
 def _chance(results: Results) -> "pd.DataFrame":
     """Return the precision of a random order, which is that of the ball that contains the whole database."""
     radii = at(results.table["radii"], extension="none", metric="precision[micro]")
     return radii[radii["radius"] == radii["n_bits"]][[*_CELL, "value"]].rename(columns={"value": "chance"})
 
 
+@functools.lru_cache(maxsize=2)
 def _top_rows(results: Results, metric: str) -> "pd.DataFrame":
     """Return the values of the top N, those of precision with the level of chance."""
     rows = at(results.table["curves"], metric=metric)
     rows = rows[[*_CELL, "at", "value"]].rename(columns={"at": "N", "value": metric})
-    return rows.merge(results.once(_chance), on=_CELL) if metric == "precision" else rows
+    return rows.merge(_chance(results), on=_CELL) if metric == "precision" else rows
 
 
 def pr_points(radii: "pd.DataFrame", curve: Sequence[str]) -> "pd.DataFrame":
@@ -77,79 +85,77 @@ def pr_points(radii: "pd.DataFrame", curve: Sequence[str]) -> "pd.DataFrame":
     return rows[rows["recall"] >= LEAST_RECALL]
 
 
+@functools.lru_cache(maxsize=1)
 def _pr_rows(results: Results) -> "pd.DataFrame":
     rows = results.ordered(pr_points(results.table["radii"], _CELL))
     return rows.drop_duplicates([*_CELL, "precision", "recall"])  # radii without a further item give the same point
 
 
-def _figure(name: str, results: Results, rows: "pd.DataFrame", choices: Mapping[str, Any], **values: Any) -> Figure:
-    return PAGE.figure(name, rows, choices, chart=series_scales(results.hashers), results=results, **values)
+def _figure(
+    name: str, results: Results, selection: Selection, rows: "pd.DataFrame", choices: Mapping[str, Any], **values: Any
+) -> Figure:
+    return PAGE.figure(
+        name, rows, choices, chart=series_scales(results.hashers), results=results, selection=selection, **values
+    )
 
 
-def _top(results: Results, metric: str, cutoff: int | None) -> Figure:
+def _top(results: Results, selection: Selection, metric: str, cutoff: int | None) -> Figure:
     """Return precision or recall of the top N; the sentence quotes the N nearest to `cutoff`, or else the largest."""
-    rows = results.once(_top_rows, metric)
-    here = at(rows, **results.combination)
+    rows = _top_rows(results, metric)
+    here = at(rows, **selection.combination)
     n = here["N"].max() if cutoff is None else min(here["N"].unique(), key=lambda other: abs(other - cutoff))
     best = at(here, N=n).sort_values(metric, ascending=False, kind="stable").iloc[0]
-    return _figure(f"{metric}-at-n", results, rows, results.combination, n=n, best=best)
+    return _figure(f"{metric}-at-n", results, selection, rows, selection.combination, n=n, best=best)
 
 
-def _pr_curve(results: Results) -> Figure:
-    rows = results.once(_pr_rows)
-    here = at(rows, **results.combination)
+def _pr_curve(results: Results, selection: Selection) -> Figure:
+    rows = _pr_rows(results)
+    here = at(rows, **selection.combination)
     half = here[here["recall"] >= 0.5].sort_values("radius", kind="stable")
     first = half.drop_duplicates("hasher")
     best = None if first.empty else first.loc[first["precision"].idxmax()]
-    return _figure("pr-curves", results, rows, results.combination, best=best, least=LEAST_RECALL)
+    return _figure("pr-curves", results, selection, rows, selection.combination, best=best, least=LEAST_RECALL)
 
 
 def _of_codes(
-    results: Results, rows: "pd.DataFrame", *columns: str
+    selection: Selection, rows: "pd.DataFrame", *columns: str
 ) -> "tuple[pd.DataFrame, dict[str, Any], pd.DataFrame]":
     """Return some columns of rows, the selection without its ground truth, and the selected rows.
 
     Neither balls nor buckets depend on the ground truth.
     """
-    choices = {column: value for column, value in results.combination.items() if column != "ground_truth"}
+    choices = {column: value for column, value in selection.combination.items() if column != "ground_truth"}
     rows = rows[[*choices, "hasher", *columns]]
     return rows, choices, at(rows, **choices)
 
 
-def _empty(results: Results) -> Figure:
-    radii = at(results.table["radii"], metric="empty", extension="none", ground_truth=results.setting["ground_truth"])
-    rows, choices, here = _of_codes(results, radii, "radius", "value")
+def _empty(results: Results, selection: Selection) -> Figure:
+    radii = at(results.table["radii"], metric="empty", extension="none", ground_truth=selection.setting["ground_truth"])
+    rows, choices, here = _of_codes(selection, radii, "radius", "value")
     here = at(here, radius=BALL)
     most, fewest = here.loc[here["value"].idxmax()], here.loc[here["value"].idxmin()]
-    return _figure("empty-balls", results, rows, choices, radius=BALL, most=most, fewest=fewest)
+    return _figure("empty-balls", results, selection, rows, choices, radius=BALL, most=most, fewest=fewest)
 
 
-def _sizes(results: Results) -> Figure:
-    rows, choices, here = _of_codes(results, results.table["buckets"], "rank", "items", "n_buckets")
+def _sizes(results: Results, selection: Selection) -> Figure:
+    rows, choices, here = _of_codes(selection, results.table["buckets"], "rank", "items", "n_buckets")
     here = here.drop_duplicates("hasher")
     fullest = here.loc[here["items"].idxmax()]
-    return _figure("bucket-sizes", results, rows, choices, n_buckets=list(here["n_buckets"]), fullest=fullest)
+    return _figure(
+        "bucket-sizes", results, selection, rows, choices, n_buckets=list(here["n_buckets"]), fullest=fullest
+    )
 
 
-def _times(results: Results) -> Figure:
-    rows, choices, here = _of_codes(results, results.table["lookups"], "radius", "codes", "milliseconds")
+def _times(results: Results, selection: Selection) -> Figure:
+    rows, choices, here = _of_codes(selection, results.table["lookups"], "radius", "codes", "milliseconds")
     mean = here.groupby("radius")[["codes", "milliseconds"]].mean()
     values = {"radius": mean.index.max(), "first": mean.iloc[0], "last": mean.iloc[-1]}
-    return _figure("lookup-times", results, rows, choices, n_queries=LOOKUP_QUERIES, n_items=LOOKUP_ITEMS, **values)
-
-
-def _seconds_by_stage(results: Results) -> list[Figure]:
-    """Return the figure of the seconds of each stage, with the memory of its largest job; none without such files."""
-    if results.times.empty:
-        return []
-    stages = results.times.groupby("stage", sort=True).agg(
-        jobs=("seconds", "size"), seconds=("seconds", "sum"), longest=("seconds", "max"), megabytes=("megabytes", "max")
+    return _figure(
+        "lookup-times", results, selection, rows, choices, n_queries=LOOKUP_QUERIES, n_items=LOOKUP_ITEMS, **values
     )
-    stages = stages.reset_index().sort_values("seconds", ascending=False, kind="stable")
-    chart = {"stages": list(stages["stage"])}
-    return [PAGE.figure("seconds-by-stage", stages, chart=chart, total=stages["seconds"].sum(), first=stages.iloc[0])]
 
 
+@functools.lru_cache(maxsize=1)
 def _extended(results: Results) -> "pd.DataFrame":
     """Return RAMAP by radius of the codes that have extensions in a setting, with and without these."""
     rows, cell = at(results.table["radii"], metric="RAMAP"), [*SETTING, "hasher", "n_bits"]
@@ -161,44 +167,44 @@ def _extended(results: Results) -> "pd.DataFrame":
     return results.ordered(rows)[[*cell, "codes", "radius", "value"]]
 
 
-def extensions_section(results: Results) -> Section | None:
+def extensions_section(results: Results, selection: Selection) -> Section | None:
     """Return RAMAP by radius of codes with redundant bits; None without such codes."""
-    rows = results.once(_extended)
-    here = at(rows, **results.setting)
+    rows = _extended(results)
+    here = at(rows, **selection.setting)
     if here.empty:
         return None
     codes = {"hasher": here["hasher"].iloc[0], "n_bits": int(here["n_bits"].iloc[0])}
     radius = min(BALL, codes["n_bits"])
-    means = at(results.summary, **results.setting, **codes, metric="mAP")["mean"]
+    means = at(results.summary, **selection.setting, **codes, metric="mAP")["mean"]
     figure = PAGE.figure(
         "extensions-by-radius",
         rows.drop(columns=["hasher", "n_bits"]),
-        results.setting,
+        selection.setting,
         chart=series_scales(rows["codes"], columns=1, labelLimit=400),
         radius=radius,
         values=at(here, radius=radius).set_index("codes")["value"].to_dict(),
         differ=means.max() - means.min() if len(means) else None,
-        setting=PAGE.text("extended", results=results, **codes),
+        setting=PAGE.text("extended", results=results, selection=selection, **codes),
     )
     return PAGE.section("extensions", [PAGE.text("extensions")], [figure])
 
 
-def appendix_section(results: Results) -> Section:
-    """Return the bucket sizes, the time of an inverted index, and the run time of each stage if it was measured."""
-    figures = [_sizes(results), _times(results), *results.once(_seconds_by_stage)]
+def appendix_section(results: Results, selection: Selection) -> Section:
+    """Return the bucket sizes, the time of an inverted index."""
+    figures = [_sizes(results, selection), _times(results, selection)]
     return PAGE.section("appendix", [PAGE.text("appendix")], figures)
 
 
-def binarisation_section(results: Results) -> Section | None:
+def binarisation_section(results: Results, selection: Selection) -> Section | None:
     """Return the recall by hasher and size, and after rescoring; None without such a ground truth and metrics."""
-    runs = results.once(shares)
+    runs = shares(results)
     if runs.empty:
         return None
     means = with_intervals(runs)
-    setting = _setting(results, means)
+    setting = _setting(selection, means)
     why = why_not_shown(means["n_runs"], runs["shared"].max())
     text = [_answer(means, setting), PAGE.text("binarisation-meaning", why=why)]
-    return PAGE.section("binarisation", text, [_rescoring(results, means, setting)])
+    return PAGE.section("binarisation", text, [_rescoring(results, selection, means, setting)])
 
 
 def _answer(means: "pd.DataFrame", setting: Mapping[str, Any]) -> str:
@@ -213,6 +219,7 @@ def _answer(means: "pd.DataFrame", setting: Mapping[str, Any]) -> str:
     return PAGE.text("binarisation", k=k, shares=shares, setting=setting, n_runs=n_runs)
 
 
+@functools.lru_cache(maxsize=1)
 def shares(results: Results) -> "pd.DataFrame":
     """Return the share of the K true nearest neighbours that is found, by setting, hasher, run, K and c.
 
@@ -220,7 +227,7 @@ def shares(results: Results) -> "pd.DataFrame":
     relevant items are the K nearest neighbours. ``shared`` is `protocol.scores.statistics.shared_variance` of the runs.
     """
     scores = results.run_scores
-    nearest = {results.shown("ground_truth", name): k for name, k in nearest_truths(results.config).items()}
+    nearest = {results.display("ground_truth", name): k for name, k in nearest_truths(results.config).items()}
     k = scores["ground_truth"].map(nearest)
     c = [_factor(*pair) for pair in zip(scores["metric"], k, strict=True)]
     rows = scores.assign(k=k, c=c).dropna(subset="c").astype({"k": int, "c": int})
@@ -258,16 +265,16 @@ def with_intervals(runs: "pd.DataFrame") -> "pd.DataFrame":
     return means.assign(low=low, high=high)
 
 
-def _setting(results: Results, means: "pd.DataFrame") -> dict[str, Any]:
+def _setting(selection: Selection, means: "pd.DataFrame") -> dict[str, Any]:
     """Return the selection; a value without these shares is replaced by the first that has them, as on the page."""
     setting = {}
-    for column, value in (results.combination).items():
+    for column, value in selection.combination.items():
         setting[column] = value if (means[column] == value).any() else means[column].iloc[0]
         means = means[means[column] == setting[column]]
     return setting
 
 
-def _rescoring(results: Results, means: "pd.DataFrame", setting: Mapping[str, Any]) -> Figure:
+def _rescoring(results: Results, selection: Selection, means: "pd.DataFrame", setting: Mapping[str, Any]) -> Figure:
     """Return the figure of rescoring; its sentence has the factor with which each hasher reaches the target."""
     here = at(means, **setting)
     most = int(here["c"].max())
@@ -277,4 +284,4 @@ def _rescoring(results: Results, means: "pd.DataFrame", setting: Mapping[str, An
         factors.setdefault(most + 1 if reached.empty else int(reached.min()), []).append(hasher)
     values = {"most": most, "k": int(here["k"].iloc[0]), "target": TARGET, "setting": setting}
     values["factors"] = {f"more than {most}" if c > most else c: factors[c] for c in sorted(factors)}
-    return _figure("rescoring", results, means.drop(columns=["k", "std"]), setting, **values)
+    return _figure("rescoring", results, selection, means.drop(columns=["k", "std"]), setting, **values)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.checks import counted
 from protocol.report.figure import PAGE, Figure, Section
-from protocol.report.results import Results
+from protocol.report.results import Results, Selection
 from protocol.report.sections.conventions import difference_figure, paired
 from protocol.scores.statistics import why_not_shown
 from protocol.scores.summary import SETTING, at
@@ -176,7 +176,9 @@ def _differences(results: Results, table: Any) -> Figure:
     tested = {"is_tested": rows["low"].notna().any(), "why": why_not_shown(table["n_runs"], shared.max())}
     sentences = {metric: PAGE.text("duplicate-differences", metric=metric, **tested) for metric in rows["metric"]}
     difference, rows = "without these queries minus all", results.by_metric(rows[columns])
-    return difference_figure("duplicate-differences", results, rows, results.combination, difference, sentences)
+    return difference_figure(
+        "duplicate-differences", results, rows, results.selections[0].combination, difference, sentences
+    )
 
 
 def _changed(rows: Any) -> Any:
@@ -185,28 +187,27 @@ def _changed(rows: Any) -> Any:
     return rows.loc[ranks.index[ranks["rank_all"] != ranks["rank_without"]]]
 
 
-def retrieved_section(results: Results) -> Section | None:
+def retrieved_section(results: Results, selection: Selection) -> Section | None:
     """Return the nearest items of a few queries under the best and the worst hasher; None without images."""
     if results.images is None:
         return None
-    default = results.select({})
-    if results.combination != default.combination:
-        text = PAGE.text("retrieved-elsewhere", results=default)
+    if selection != results.selections[0]:
+        text = PAGE.text("retrieved-elsewhere", selection=results.selections[0])
         return PAGE.section("retrieved", [text], context={"searches": []})
-    rows = at(results.table["retrieved"], **results.setting)
-    by_hasher = {hasher: at(rows, hasher=hasher) for hasher in _extremes(results)}
+    rows = at(results.table["retrieved"], **selection.setting)
+    by_hasher = {hasher: at(rows, hasher=hasher) for hasher in _extremes(results, selection)}
     searches = [
         {"hasher": hasher, "queries": [_query(results, nearest) for _, nearest in rows.groupby("query")]}
         for hasher, rows in by_hasher.items()
     ]
     shares = {hasher: rows["relevant"].mean() for hasher, rows in by_hasher.items()}
-    sentence = PAGE.text("retrieved", results=results, shares=shares)
+    sentence = PAGE.text("retrieved", results=results, selection=selection, shares=shares)
     return PAGE.section("retrieved", [sentence], context={"searches": searches})
 
 
-def _extremes(results: Results) -> list[str]:
+def _extremes(results: Results, selection: Selection) -> list[str]:
     """Return the hashers with the best and the worst score."""
-    rows = at(results.plain, **results.combination, metric=results.metric).fillna({"mean": -1})
+    rows = at(results.plain, **selection.combination, metric=results.metric).fillna({"mean": -1})
     ranked = rows.sort_values("mean", ascending=False, kind="stable")["hasher"]
     return list(dict.fromkeys([ranked.iloc[0], ranked.iloc[-1]]))
 
