@@ -40,8 +40,7 @@ from protocol.papers.comparisons import having
 from protocol.provenance import storage
 from protocol.provenance.checksums import verify
 from protocol.report.drawing import file_name
-from protocol.report.figure import ABSENT, Figure, Section, cells, listed, vega
-from protocol.report.results import Results
+from protocol.report.figure import ABSENT, Figure, cells, listed, vega
 from protocol.scores.summary import REQUIRED, at, read_summary
 from protocol.scores.tables import Table
 from protocol.styles import COLOURS, MARKERS
@@ -111,19 +110,6 @@ class FigureData:
         content = {kind: pd.concat(rows[1:] or rows, ignore_index=True) for kind, rows in parts.items()}
         same = [name for name in COLUMNS["radii"] if name not in ("mean", "std", "n_runs")]
         return cls(**content | {"radii": content["radii"].drop_duplicates(same, ignore_index=True)})
-
-    @classmethod
-    def of_experiment(cls, results: Results) -> Self:
-        """Return the rows of one experiment."""
-        setting = {"experiment": results.config["experiment"], "dataset": results.config["dataset"]}
-        bases = results.config.get("hasher_bases", {})
-        tables = [("summary", results.ordered(results.summary))]
-        tables += [(kind, results.table[kind]) for kind in ("radii", "lookups", "histogram")]
-        tables += [("alpha", _with_slope(results.summary, results.config.get("hasher_options", {})))]
-        return cls.of_tables(
-            (kind, table.assign(**setting, plugin=[bases.get(name) or plugin_of(name) for name in table["hasher"]]))
-            for kind, table in tables
-        )
 
     @classmethod
     def in_folder(cls, folder: str | Path) -> Self:
@@ -413,24 +399,3 @@ DRAWINGS: Mapping[str, Callable[[FigureData], Drawn]] = MappingProxyType(
     }
 )
 """The functions that draw each figure and table, by its name."""
-
-_OWN_HASHERS = {"ramap": {"m_dsh"}, "mlgap": {"buffer_zone"}, "talr": {"talr_ap", "talr_ndcg"}, "thesis": {"grh"}}
-"""By paper, the hashers that only an experiment about the paper has: its report draws the paper's figures."""
-
-
-def section(results: Results) -> Section | None:
-    """Return figures and tables of the papers whose hashers a reproduction has; None where there are none."""
-    if not results.config["reproduction"]:
-        return None
-    data = FigureData.of_experiment(results)
-    papers = [paper for paper, hashers in _OWN_HASHERS.items() if hashers & set(data.summary["plugin"])]
-    drawn = [function(data) for name, function in DRAWINGS.items() if name.split("_")[0] in papers]
-    figures = [figure for one in drawn for figure in one.figures]
-    tables = [table for one in drawn for table in one.tables]
-    if not figures and not tables:
-        return None
-    text = (
-        "Figures and tables of the papers, drawn from the results of this experiment. The command `protocol papers "
-        "figures` draws figures from several experiments, and lists missing results."
-    )
-    return Section("figures-of-papers", "Figures of the papers", [text], figures, tables)

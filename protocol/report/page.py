@@ -19,15 +19,12 @@ PACKAGE_DATA = "templates/*.j2"
 _GLOBAL = "window.vegaEmbed = vegaEmbed;"
 
 
-def page(results: Results, figures_of_papers: Section | None = None) -> str:
-    """Return the report of one experiment as HTML: sections, figures and their data, and the scripts that draw them.
-
-    `figures_of_papers` is the section that `protocol.papers.figures.section` returns.
-    """
+def page(results: Results) -> str:
+    """Return the report of one experiment as HTML: sections, figures and their data, and the scripts that draw them."""
     results = with_display_names(results)
     dataset = display_name(results.config, "dataset", results.config["experiment"])
     title = results.config.get("title", f"{dataset}: retrieval with binary codes")
-    parts, *others = (sections_of(results, selection, figures_of_papers) for selection in results.selections)
+    parts, *others = (sections_of(results, selection) for selection in results.selections)
     selections = [selection.combination for selection in results.selections]
     summary, lines = experiment_line(results), status(results)
     return render(title, parts, summary=summary, lines=lines, selections=selections, others=others)

@@ -114,7 +114,7 @@ def test_the_report_answers_first_and_is_short(default, browser):
     assert names[0] == "answer"
     assert len(names) <= 12
     assert "extensions" in names
-    assert not {"claims", "published", "figures-of-papers"} & set(names)
+    assert not {"claims", "published"} & set(names)
     assert re.match(r"ITQ is best at |The best hasher depends on the code length: ", answer)
 
 

@@ -1,6 +1,5 @@
 """Write the report: one HTML page that opens offline."""
 
-from protocol.papers import figures
 from protocol.provenance import storage
 from protocol.report import page, reading
 
@@ -9,7 +8,7 @@ def main(job):
     """Gather the experiment's results and render the page."""
     files = dict(job.input.items())
     with reading(files, config=job.params.config) as results:
-        html = page(results, figures.section(results))
+        html = page(results)
     with storage.replacing(job.output.report) as path:
         path.write_text(html)
 

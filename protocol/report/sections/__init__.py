@@ -125,12 +125,8 @@ def _of_experiment(results: Results) -> dict[Callable[..., Section | None], Sect
     return {make: make(results) for make in ORDER if make not in _FOLLOWING}
 
 
-def sections(results: Results, selection: Selection, figures_of_papers: Section | None = None) -> list[Section]:
-    """Return the sections that apply to the experiment, for a selection, in the order of the page.
-
-    Figures of papers stand above published numbers.
-    """
+def sections(results: Results, selection: Selection) -> list[Section]:
+    """Return the sections that apply to the experiment, for a selection, in the order of the page."""
     shared = _of_experiment(results)
     page = [shared[make] if make in shared else make(results, selection) for make in ORDER]
-    page.insert(len(_FOLLOWING) - 1, figures_of_papers)
     return [section for section in page if section is not None]
