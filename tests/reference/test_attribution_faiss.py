@@ -70,19 +70,6 @@ def test_binary_ivf_is_exact_if_every_list_is_probed(data):
     assert {fault.name for fault in found.faults} == {"1", "2", "4"}
 
 
-def test_binary_hnsw(data):
-    index = faiss.IndexBinaryHNSW(N_BITS, 8)
-    index.add(data[1][1])
-    searches = {}
-    for index.hnsw.efSearch in (10, 40, 160):
-        searches[str(index.hnsw.efSearch)] = index.search(data[1][0], K)
-    found = attribute(data, searches)
-    _, exact = lost_and_exact(found)
-    assert exact == sorted(exact)
-    assert exact[0] < 0.99 < exact[-1] + 0.05
-    assert not found.faults
-
-
 @pytest.mark.parametrize(("bits", "tables"), [(16, 4), (20, 3)])
 def test_multi_hash_without_flips_finds_what_hash_tables_find(data, bits, tables):
     """Both return the nearest items in the union of the query's buckets."""
@@ -102,22 +89,6 @@ def test_multi_hash_without_flips_finds_what_hash_tables_find(data, bits, tables
     np.testing.assert_array_equal(of_index, of_tables)
     _, exact = lost_and_exact(found)
     assert exact[0] < exact[1] < exact[2]
-
-
-def test_float_hnsw_searches_vectors(data):
-    index, flat = faiss.IndexHNSWFlat(32, 8), faiss.IndexFlatL2(32)
-    index.add(data[0][1])
-    flat.add(data[0][1])
-    searches = {"flat": flat.search(data[0][0], K)}
-    for index.hnsw.efSearch in (10, 40, 160):
-        searches[str(index.hnsw.efSearch)] = index.search(data[0][0], K)
-    found = attribute(data, searches, codes=None)
-    lost, _ = lost_and_exact(found)
-    assert lost[0] == 0
-    assert lost[1] > lost[2] > lost[3]
-    assert {row.distances for row in found.rows} == {"squared Euclidean distances"}
-    assert not found.faults
-    assert not attribute(data, {"flat": searches["flat"]}, codes=None, exact=True).faults
 
 
 def test_inner_products(data):

@@ -87,9 +87,7 @@ def of_lists(levels, *, graded=True):
 
 @pytest.mark.usefixtures("forced")
 @pytest.mark.parametrize(("algorithm", "n_bits"), CASES)
-@pytest.mark.parametrize(
-    ("n_queries", "n_items", "n_distinct"), [(5, 40, 12), (6, 30, 30), (4, 1, 1), (3, 20, 1), (1, 30, 4)]
-)
+@pytest.mark.parametrize(("n_queries", "n_items", "n_distinct"), [(5, 40, 12), (4, 1, 1), (1, 30, 4)])
 def test_class_labels(algorithm, n_bits, n_queries, n_items, n_distinct):
     rng = np.random.default_rng(n_bits)
     pool = random_codes(rng, n_queries + n_items, n_bits, n_distinct)
@@ -135,12 +133,12 @@ def test_extreme_truths(algorithm, of_item, bucket_sizes):
         *((BitPlanes, n_bits, ["one"]) for n_bits in (12, 70)),
     ],
 )
-@pytest.mark.parametrize("n_distinct", [1, 4000, 10**6])
+@pytest.mark.parametrize("n_distinct", [1, 10**6])
 def test_many_items_blocks_and_threads(algorithm, n_bits, names, n_distinct):
     """Several tiles, with a last one that is partly filled; bits with unlike shares of ones."""
     rng = np.random.default_rng(1)
-    n_queries, n_items = 70, 20_000
-    pool = rng.random((min(n_distinct, 20_070), n_bits)) < rng.random(n_bits)
+    n_queries, n_items = 70, 9_000
+    pool = rng.random((min(n_distinct, 9_070), n_bits)) < rng.random(n_bits)
     chosen = codes.pack(pool[rng.integers(0, len(pool), n_queries + n_items)])
     truths = {
         "several": of_labels(rng.random((n_queries, 4)) < 0.3, rng.random((n_items, 4)) < 0.3),
@@ -164,7 +162,7 @@ def test_many_items_blocks_and_threads(algorithm, n_bits, names, n_distinct):
         (Words, 1000, ["class", "labels"]),
     ],
 )
-@pytest.mark.parametrize("n_items", [63, 64, 65, 1023, 1024, 1025, 8191, 8192, 8193])
+@pytest.mark.parametrize("n_items", [63, 64, 65, 1025, 8191, 8192])
 def test_borders_of_vectors_and_tiles(algorithm, n_bits, names, n_items):
     """Classes that start and stop at these borders and near them, and an odd number of queries."""
     rng = np.random.default_rng(n_items)
@@ -210,9 +208,3 @@ def test_buckets_do_not_depend_on_the_hashes(monkeypatch, n_words, collide):
     expected = {tuple(code): size for code, size in zip(each.tolist(), sizes.tolist(), strict=True) if size > 1}
     repeated = map(tuple, buckets.repeated_words.tolist())
     assert dict(zip(repeated, buckets.repeated_sizes.tolist(), strict=True)) == expected
-
-
-def test_equal_codes_have_equal_hashes():
-    words = np.arange(6, dtype=np.uint64).reshape(2, 3)[[0, 1, 0]]
-    first, other, again = _buckets.hashes(words).tolist()
-    assert first == again != other

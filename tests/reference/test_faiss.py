@@ -93,7 +93,7 @@ def test_every_quantiser_is_compared():
 
 
 @pytest.mark.parametrize("name", [*INDEXES, *OTHERS])
-@pytest.mark.parametrize("distance", ["euclidean", "dot", "cosine", "euclidean of unit vectors", "dot of unit vectors"])
+@pytest.mark.parametrize("distance", ["euclidean", "cosine", "dot of unit vectors"])
 def test_the_items_of_an_index(name, distance):
     """Wherever the K-th and the next item clearly differ in distance, faiss returns our first K items.
 

@@ -223,17 +223,6 @@ def test_curves_over_the_top_k_are_those_of_the_metrics(undefined):
         assert [precision, recall] == pytest.approx([mean(array) for array in values.values()], rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("size", "last", "points"), [(50, 50, 50), (107, 107, 101), (999, 999, 190), (9999, 1000, 190)]
-)
-def test_the_points_of_curves_over_the_top_k(size, last, points):
-    curve = top_k_curve(HammingCounts.from_histograms([[size, 0]], [[1, 0]]))
-    assert (curve.k[-1], curve.k.size) == (last, points)
-    assert (np.diff(curve.k) >= 1).all()
-    np.testing.assert_allclose(curve.precision, 1 / size)
-    np.testing.assert_allclose(curve.recall, curve.k / size)
-
-
 def test_chosen_points_of_curves_over_the_top_k():
     counts = HammingCounts.from_histograms([[3, 1]], [[1, 1]])
     assert top_k_curve(counts, [2, 9]).k.tolist() == [2, 4]
@@ -277,13 +266,13 @@ def assert_means_over_all_orders(query, cutoff, undefined):
 
 
 @pytest.mark.parametrize("undefined", ["zero", "drop"])
-@pytest.mark.parametrize("cutoff", [1, 2, 3, 4, 5, 6, 7, 9, 100])
+@pytest.mark.parametrize("cutoff", [1, 4, 7, 100])
 def test_metrics_of_these_rankings_are_the_means_over_all_orders(cutoff, undefined):
     for query in (*BINARY, *GRADED):
         assert_means_over_all_orders(query, cutoff, undefined)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=50)
 @given(tied_rankings(), st.integers(1, 9), st.sampled_from(["zero", "drop"]))
 def test_metrics_of_any_ranking_are_the_means_over_all_orders(query, cutoff, undefined):
     assert_means_over_all_orders(query, cutoff, undefined)
@@ -301,22 +290,6 @@ def test_the_chances_of_a_divided_tie_are_those_of_scipy():
     pmf = multivariate_hypergeom.pmf(np.column_stack([numbers, rest]), m=[7, 0, 30, 4, 19], n=33)
     np.testing.assert_allclose(chance, pmf, rtol=1e-9)
     assert len({*map(tuple, numbers)}) == len(numbers)
-
-
-@pytest.mark.parametrize("cutoff", [1, 4, 10, None])
-def test_ndcg_is_that_of_scikit_learn(cutoff):
-    from sklearn.metrics import ndcg_score
-
-    rng = np.random.default_rng(1)
-    query, database = codes.pack(rng.random((20, 6)) < 0.5), codes.pack(rng.random((90, 6)) < 0.5)
-    of_query, of_database = rng.random((20, 4)) < 0.5, rng.random((90, 4)) < 0.3
-    counts = count(query, database, 6, {"t": LabelRelevance(of_query, of_database)})["t"]
-    gains = 2.0 ** (of_query.astype(int) @ of_database.T.astype(int)) - 1
-    distances = codes.hamming_distance(query, database)
-    values = ndcg(counts, cutoff=cutoff)
-    for q in range(20):
-        theirs = ndcg_score(gains[q : q + 1], -distances[q : q + 1], k=cutoff, ignore_ties=False)
-        assert values[q] == pytest.approx(theirs, abs=1e-12)
 
 
 @pytest.fixture(params=[25, 35], ids=["fewer items than codes", "more items than codes"])
@@ -424,17 +397,6 @@ def test_precision_recall_curve(small, undefined):
         for curve, below in ((macro.precision, 1), (macro.recall, 2)):
             reference = expected([ball[0] / ball[below] if ball[below] else None for ball in here], undefined)
             assert curve[radius] == pytest.approx(reference, nan_ok=True)
-
-
-def test_how_codes_are_spread(small):
-    counts, _, database, _, _ = small
-    pairs = list(itertools.combinations(map(bytes, database), 2))
-    shares = [np.mean([(item == other).all() for item in database]) for other in np.unique(database, axis=0)]
-    values = evaluate(counts, ["entropy", "collision", "largest_bucket", "utilisation"])
-    assert values["utilisation"].tolist() == [len(shares) / min(32, len(database))]
-    assert values["entropy"].item() == pytest.approx(-sum(share * math.log2(share) for share in shares), rel=1e-13)
-    assert values["collision"].item() == pytest.approx(sum(a == b for a, b in pairs) / len(pairs), rel=1e-13)
-    assert values["largest_bucket"].item() == pytest.approx(max(shares), rel=1e-13)
 
 
 @pytest.mark.parametrize("undefined", ["zero", "drop"])

@@ -5,20 +5,13 @@ import pandas as pd
 import pytest
 import yaml
 from project import Results
-from scipy.fft import dctn
 
 from protocol import configuration
-from protocol.datasets import cifar10
 from protocol.shipped import PROJECT, configs
 
 REFERENCE = PROJECT / "results" / "reference"
 CELL = ["feature", "ground_truth", "split", "hasher", "n_bits", "extension", "extension_bits", "metric"]
 MAXIMISED = {"talr_ap": "mAP", "talr_ndcg": "nDCG"}
-REBUILT = [
-    *(1259, 1369, 1422, 2245, 2737, 2935, 3695, 3718, 4085, 4496),
-    *(5791, 5896, 6286, 7580, 7707, 7724, 7832, 8117, 8551, 9254),
-]
-"""Numbers of the test images of CIFAR-10 that are decoded JPEG in the mirror's archive."""
 SUMMARIES = [
     ("hashers", "map_by_run", "summary"),
     ("cifar10", "map_by_run", "summary"),
@@ -90,33 +83,6 @@ def test_tables_of_one_experiment_agree_with_those_of_others():
         assert row.gain == pytest.approx(own[row.hasher] - own["itq"], abs=2e-4)
 
 
-# The luminance table of the JPEG standard (ITU-T T.81, table K.1), whose half is quality 75.
-LUMINANCE = np.array(
-    [
-        [16, 11, 10, 16, 24, 40, 51, 61],
-        [12, 12, 14, 19, 26, 58, 60, 55],
-        [14, 13, 16, 24, 40, 57, 69, 56],
-        [14, 17, 22, 29, 51, 87, 80, 62],
-        [18, 22, 37, 56, 68, 109, 103, 77],
-        [24, 35, 55, 64, 81, 104, 113, 92],
-        [49, 64, 78, 87, 103, 121, 120, 101],
-        [72, 92, 95, 98, 112, 100, 103, 99],
-    ]
-)
-
-
-def test_the_listed_images_are_decoded_jpeg(shared):
-    """Decoded JPEG shows: the cosine coefficients of its 8 x 8 blocks are near multiples of the quantisation steps."""
-    images = cifar10.load({cifar10.ARCHIVE: shared / "data" / "cifar10" / cifar10.ARCHIVE}).images[50_000:]
-    luma = images @ np.array([0.299, 0.587, 0.114]) - 128
-    blocks = luma.reshape(-1, 4, 8, 4, 8).transpose(0, 1, 3, 2, 4)
-    steps = dctn(blocks, axes=(3, 4), norm="ortho") / ((LUMINANCE + 1) // 2)
-    counted = np.abs(steps) > 0.5
-    off = (np.abs(steps - np.rint(steps)) * counted).sum(axis=(1, 2, 3, 4)) / counted.sum(axis=(1, 2, 3, 4))
-    assert np.flatnonzero(off < 0.12).tolist() == REBUILT
-    assert np.sort(off)[len(REBUILT)] > 0.18
-
-
 def test_the_curves_of_rescoring_begin_at_the_means_of_the_runs():
     place = ["dataset", "feature", "split", "n_bits", "hasher"]
     curves, per_run = read("quantisation", "rescoring", "runs")
@@ -139,19 +105,6 @@ def test_recall_lost_to_an_index_adds_up_and_falls_with_its_effort():
         exact = rows[rows["effort"] == 0].groupby(rows["index"].str.split().str[0])["exact"].first()
         assert exact["flat"] == 1
         assert exact["multi-hash"] == exact["tables"] < 1
-
-
-def test_the_best_representations_are_those_of_the_stored_shares():
-    shares, best = read("quantisers", "shares", "best")
-    for (dataset, k), own in best.groupby(["dataset", "neighbours"]):
-        rows = shares[(shares["dataset"] == dataset) & (shares["k"] == k)].set_index("representation")
-        assert set(own["n_bytes"]) == set(rows["bytes"])
-        for one in own.itertuples():
-            within = rows["expected"][rows["bytes"] <= one.n_bytes]
-            assert one.share == pytest.approx(within.max(), rel=1e-5)
-            assert within[one.name] == within.max()
-            if isinstance(one.second, str):
-                assert one.difference == pytest.approx(one.share - within[one.second], abs=2e-6)
 
 
 def test_the_summary_of_supervised_hashers_is_that_of_the_runs_that_all_of_them_have():
