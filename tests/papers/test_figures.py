@@ -1,6 +1,5 @@
 """The papers' figures and tables on small tables: what the results allow is drawn, and what is missing is named."""
 
-import re
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +10,6 @@ from evidence import rows_of, write_summary
 from protocol.cli import main
 from protocol.papers.figures import DRAWINGS, FigureData
 from protocol.provenance import storage
-from protocol.report.drawing import printed_pictures
 
 SETTING = {"experiment": "made", "dataset": "cifar10", "feature": "gist", "ground_truth": "class_label", "split": "s"}
 USUAL = SETTING | {"n_runs": 2, "std": 0.01, "metric": "mAP", "extension": "none", "extension_bits": 0}
@@ -56,18 +54,6 @@ def test_a_figure_of_rows(case):
     assert [words for words in case.get("shows", ()) if words not in text] == []
 
 
-def test_the_pictures_have_every_series_and_a_point_for_every_value():
-    drawn = [DRAWINGS[case["figure"]](data_of(case)).figures[0] for case in CASES if case.get("data")]
-    figures = list({figure.name: figure for figure in drawn}.values())
-    pictures = [own["svg"].decode() for own in printed_pictures(figures)]
-    for figure, svg in zip(figures, pictures, strict=True):
-        assert all(f">{name}<" in svg for name in set(figure.data.get("panel", ())) if name), figure.name
-    for words in ("DSH (squared)", "4-DSH", "RAMAP", "Hamming radius R"):
-        assert f">{words}</" in pictures[0]
-    marks = re.findall(r'mark-symbol role-mark [^"]*" .*?</g>', pictures[0])
-    assert sum(mark.count("<path") for mark in marks) == 3 * 2 * 2  # methods, quantities, radii
-
-
 @pytest.fixture
 def folder(tmp_path):
     """Return a folder of results: an experiment with times and models, and a stored table."""
@@ -106,8 +92,3 @@ def test_the_command_draws_the_available_figures_and_names_the_missing_ones(fold
     }
     assert pd.read_csv(f"paper/{times}.csv").query("method == '8-DSH'")["mean"].tolist() == [0.01, 0.1, 1]
     assert FigureData.in_folder("results").histogram["experiment"].unique().tolist() == ["reference/stored"]
-
-
-def test_the_stored_times_are_drawn(root):
-    drawn = DRAWINGS["ramap_figure_7"](FigureData.in_folder(root / "results"))
-    assert len([figure for figure in drawn.figures if "-reference-learned-" in figure.name]) == 4

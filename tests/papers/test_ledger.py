@@ -16,7 +16,6 @@ from protocol import checks, papers
 from protocol.cli import main
 from protocol.papers.claims import Claim, leaves
 from protocol.papers.comparisons import AS_PRINTED, Difference, Mean
-from protocol.papers.ledger import totals
 
 TABLE = yaml.safe_load((Path(__file__).parent / "statuses.yaml").read_text())
 STATUSES = {
@@ -124,20 +123,6 @@ def test_the_rows_of_a_folder(tmp_path):
     (tmp_path / "reference" / "b" / "leak.csv").write_text("a,b\n1,2\n")
     rows = papers.Results.in_folder(tmp_path).frame(metric="mAP")
     assert [*zip(rows["hasher"], rows["mean"], strict=True)] == [("itq", 0.123456789), ("itq", 0.2)]
-
-
-def test_the_text_has_every_claim_once_and_the_totals_within_the_width(without_data):
-    entries = list(without_data.values())
-    for width in (60, 120):
-        texts = [papers.ledger_text(entries, width=width), *(papers.entry_text(one, width=width) for one in entries)]
-        assert max(len(line) for text in texts for line in text.splitlines()) <= width
-        listed = [line.strip().split("  ")[0] for line in texts[0].splitlines()]
-        assert all(listed.count(number) == 1 for number in without_data)
-    assert f"{len(entries)} claims: " in texts[0]
-    assert papers.ledger_text(entries[:1], width=100).splitlines()[-1] == f"1 claim: 1 {entries[0]['status']}"
-    assert all(f"{n} {status}" in " ".join(texts[0].split()) or n == 0 for status, n in totals(entries).items())
-    assert sum(totals(entries).values()) == len(entries)
-    assert papers.ledger_text([]) == "no claims"
 
 
 def test_the_docs_have_the_totals_and_the_contradictions(root, with_reference_tables):

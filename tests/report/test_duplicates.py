@@ -1,19 +1,13 @@
 """Scores without the queries that have a near-duplicate: the table, the section of the page, and the script."""
 
 import dataclasses
-import runpy
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from protocol import metrics
-from protocol.auditing.known_pairs import KnownPairs
-from protocol.counting import HammingCounts, pack_counts
-from protocol.provenance import storage
 from protocol.report.sections.data import duplicates_section
-from protocol.scores.summary import COLUMNS, ITEMS, collect, with_and_without
+from protocol.scores.summary import COLUMNS, ITEMS, with_and_without
 
 SETTING = ("cifar10", "gist", "class_label", "standard")
 
@@ -67,49 +61,3 @@ def test_the_page_says_whether_a_score_or_a_rank_moves(results):
         assert f"mAP changes by at most {change}" in answer
         assert answer.endswith(f"and {ranks}")
         assert others == "For the other metrics, no rank changes. The file duplicates.csv contains all values."
-
-
-def test_the_script_scores_the_other_queries_alone(root, tmp_path, monkeypatch):
-    """Against an evaluation of counts that never had the affected queries, for plain codes only."""
-    scripts = root / "workflow" / "scripts"
-    excluded, score = (runpy.run_path(str(scripts / f"{name}.py")) for name in ("excluded", "score"))
-    made = storage.provenance("dataset cifar10", parameters={}, inputs={})
-    storage.write(
-        tmp_path / "items.h5", {"ids": np.array([b"a", b"b", b"c", b"d", b"e"]), "class_names": np.array([b"k"])}, made
-    )
-    pairs = KnownPairs("x", np.array([[1, 3], [2, 4]]), np.array([1, 2]))
-    monkeypatch.setattr(excluded["auditing"], "known_pairs_for", lambda *_: pairs)
-    splits = tmp_path / "splits" / "standard" / "run3" / "splits.h5"
-    parts = {"query": np.array([0, 1, 2]), "database": np.array([3, 4]), "train": np.array([], dtype=np.int64)}
-    storage.write(splits, parts, storage.provenance("split standard", parameters={}, inputs={}))
-    retrieved, relevant = np.array([[1, 1, 0], [0, 2, 0], [2, 0, 0]]), np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0]])
-    packed = pack_counts({"class_label": HammingCounts.from_histograms(retrieved, relevant)})
-    arrays = {f"standard/run3/2/{name}": own for name, own in packed.items()}
-    described = {"standard/run3": {"class_label": {"relevance": "class labels", "items": "x"}}}
-    counts = tmp_path / "gist" / "counts" / "itq.h5"
-    storage.write(counts, arrays, storage.provenance("counts", parameters={"ground_truths": described}, inputs={}))
-    job = SimpleNamespace(
-        wildcards=SimpleNamespace(feature="gist", hasher="itq"),
-        params=SimpleNamespace(
-            dataset="cifar10",
-            metrics=["mAP", "precision@r0[micro]"],
-            undefined="zero",
-            extensions=[("none", 0)],
-            split_runs=[("standard", 3)],
-            near_duplicates="a digest",
-        ),
-        input=SimpleNamespace(
-            labels=tmp_path / "items.h5", splits=[splits], file=[], counts=counts, excluded=[tmp_path / "without.csv"]
-        ),
-        output=SimpleNamespace(excluded=tmp_path / "without.csv", scores=tmp_path / "itq.csv"),
-    )
-    excluded["main"](job)
-    score["main"](job)
-    found = collect([tmp_path / "itq.csv"])
-    assert found["extension"].tolist() == ["none"] * 2
-    assert found[["run", "n_queries"]].drop_duplicates().values.tolist() == [[3, 2]]
-    alone = HammingCounts.from_histograms(retrieved[[0, 2]], relevant[[0, 2]])
-    expected = metrics.evaluate(alone, job.params.metrics)
-    assert dict(zip(found["metric"], found["value"], strict=True)) == pytest.approx(
-        {name: metrics.mean(values) for name, values in expected.items()}
-    )

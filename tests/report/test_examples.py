@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from formulas import extended
 
 from protocol import codes, metrics, registry
 from protocol.counting import StoredCounts, count
@@ -39,16 +38,6 @@ def test_precision_recall_and_empty_balls_at_every_radius_by_their_definitions()
         assert values(rows, metric="precision[micro]")[radius] == pytest.approx(precision)
         assert values(rows, metric="recall[micro]")[radius] == pytest.approx((within & relevant).sum() / relevant.sum())
         assert values(rows, metric="empty")[radius] == pytest.approx((~within.any(axis=1)).mean())
-
-
-def test_extension_tables_are_the_metrics_and_stop_where_they_do():
-    rows = list(examples.radius_rows(STORED, [("none", 0), ("different", 1)], undefined="zero"))
-    counts = count(*extended(*PAIR.values(), N_BITS, "different", 1), TRUTHS)["class_label"]
-    found = values(rows, metric="RAMAP", extension="different")
-    assert found == {
-        r: metrics.mean(metrics.evaluate(counts, [f"RAMAP@r{r}"])[f"RAMAP@r{r}"]) for r in range(N_BITS + 2)
-    }
-    assert sorted(values(rows, metric="RAMAP", extension="none")) == list(range(N_BITS + 1))
 
 
 def test_curves_are_the_metrics_and_queries_without_relevant_items_are_counted():
@@ -110,16 +99,6 @@ def test_a_search_stops_before_its_ball_is_too_large(n_bits):
     assert balls[-1] <= examples.MOST_CODES_IN_BALL
     assert len(rows) == n_bits + 1 or balls[-1] + math.comb(n_bits, len(rows)) > examples.MOST_CODES_IN_BALL
     assert all(row["milliseconds"] > 0 for row in rows)
-
-
-def test_the_tables_of_a_run_have_their_columns_also_without_rows():
-    pairs = {"h": {16: {"query": np.zeros((2, 2), np.uint8), "database": np.zeros((3, 2), np.uint8)}}}
-    truths = {"t": LabelRelevance([0, 1], [0, 1, 1])}
-    parts = {"query": np.arange(2), "database": np.arange(3)}
-    tables = examples.of_run(pairs, truths, parts, [16])
-    assert tables["histogram"].empty
-    assert list(tables["histogram"]) == ["hasher", "n_bits", "code", "items"]
-    assert tables["buckets"].to_numpy().tolist() == [["h", 16, 1, 3, 1]]
 
 
 def test_the_tables_contain_the_declared_metrics_and_no_others(monkeypatch):

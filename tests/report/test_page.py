@@ -1,7 +1,6 @@
 """The page: what its sections state, and what a browser shows."""
 
 import dataclasses
-import itertools
 import re
 import sys
 
@@ -172,11 +171,6 @@ def test_the_answer_says_why_it_has_no_interval(results):
     section = of(even, "answer")
     assert f"over lsh (paired over 3 runs). {NO_TEST}" in section.text[0]
     assert NO_TEST in table_of(section, "differences").caption
-
-
-def test_the_line_about_the_experiment(results):
-    line = "gist · 2 hashers · 4 to 8 bits · 10 queries · database of 60 to 80 · 2 runs"
-    assert line in experiment_line(results)
 
 
 def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(results, undrawn):
@@ -416,26 +410,6 @@ def test_an_impossible_choice_is_disabled_and_replaced(browser, partial):
         assert wrong == []
 
 
-def test_on_paper_there_are_no_controls_and_folded_figures_show_the_selection(browser, path, results):
-    selection = results.selections[-1]
-    with opened(browser, path, width=700) as (tab, wrong):
-        select(tab, selection.combination)
-        tab.emulate_media(media="print", color_scheme="dark")
-        tab.evaluate("dispatchEvent(new Event('beforeprint'))")
-        for name in ("by-length", *FOLDED):  # the appendix is left out
-            chart, main = (tab.locator(one).bounding_box()["width"] for one in (f"#{name} svg.marks", "main"))
-            assert chart > 0.98 * main, name
-        folded, place = tab.locator("#one-number"), f"{selection.split} split"
-        assert place in folded.locator("p.shows:visible").inner_text()
-        assert place in folded.locator(".drawn").text_content()
-        assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-        visible = {name: tab.locator(name).is_visible() for name in ("#by-length form.choices", "#meanings")}
-        assert not any(visible.values())
-        assert tab.locator("#by-length .chart svg.marks").is_visible()
-        assert len(tab.pdf()) > 20000
-        assert wrong == []
-
-
 def test_without_script_the_figures_stand_as_they_are_drawn_first(browser, path):
     with opened(browser, path, script=False) as (tab, wrong):
         for name in FIGURES:
@@ -444,16 +418,3 @@ def test_without_script_the_figures_stand_as_they_are_drawn_first(browser, path)
             assert box["height"] > 50, name
         assert tab.locator("form.choices").first.is_hidden()
         assert wrong == []
-
-
-def test_headings_nest_and_every_picture_has_words(browser, path):
-    with opened(browser, path) as (tab, _):
-        levels = tab.evaluate("[...document.querySelectorAll('h1, h2, h3, h4')].map((h) => Number(h.tagName[1]))")
-        assert (levels[0], levels.count(1)) == (1, 1)
-        assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
-        for elements, words in (("img", "alt"), ("[role=img]", "ariaLabel"), ("select", "labels.length")):
-            assert tab.evaluate(f"[...document.querySelectorAll('{elements}')].every((one) => one.{words})"), elements
-        ids = tab.evaluate("[...document.querySelectorAll('[id]')].map((element) => element.id)")
-        assert len(set(ids)) == len(ids)
-        links = tab.evaluate("[...document.querySelectorAll('nav a, .run a')].map((link) => link.hash.slice(1))")
-        assert set(links) <= set(ids)

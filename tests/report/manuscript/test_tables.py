@@ -116,18 +116,6 @@ def test_figures_and_tables_compile(content, tmp_path):
     assert "Overfull" not in log
 
 
-def test_captions_state_what_the_hashers_learned_from(content):
-    learned = " Trained on distances of GIST (graded_distance): LSH; on labels: PCA-RR."
-    bases = {"pca_rr": "sdh", "lsh": "ksh"}
-    config = content.config | {"hasher_bases": bases, "affinities": "graded_distance"}
-    supervised = dataclasses.replace(content, config=config)
-    for own, sentence in ((content, ""), (supervised, learned)):
-        captions = [table.caption for table in paper_tables(own)]
-        captions += [figure.shows for figure in paper_figures(own) if not figure.name.startswith("conventions")]
-        assert captions
-        assert [caption for caption in captions if caption.endswith(learned) != bool(sentence)] == []
-
-
 def test_a_folder_that_is_not_whole_does_not_appear(tmp_path):
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables" / "old.tex").write_text("old")
