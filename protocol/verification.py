@@ -320,13 +320,12 @@ class _Record:
         lists = self.content.get("lists") or {}
         yield from (_same_file(f"list of {part}", self.path.parent / one["file"], one) for part, one in lists.items())
         name = self.content.get("split")
-        declared = registry.get("split", name) if name in registry.names("split") else None
-        if declared is not None and not declared.open:
+        if name in registry.names("split") and not (declared := registry.get("split", name)).open:
             sizes = declared.sizes({}, n_items=declared.n_items, n_classes=declared.n_classes)
-            sizes["database"] -= self.content.get("leave_one_out", False)
-            for part, field in (("query", "n_queries"), ("database", "n_database")):
-                outcome = HOLDS if sizes[part] == self.content[field] else FAILS
-                yield Check(outcome, field, f"{self.content[field]:,} recorded, {sizes[part]:,} declared by {name}")
+            expected = [sizes["query"], sizes["database"] - self.content.get("leave_one_out", False)]
+            recorded = [self.content["n_queries"], self.content["n_database"]]
+            text = "{:,} and {:,} recorded, {:,} and {:,} declared by {}".format(*recorded, *expected, name)
+            yield Check(HOLDS if recorded == expected else FAILS, "n_queries and n_database", text)
         yield Check(UNCHECKED, "split", "not audited; `protocol audit` audits its lists")
 
     def others(self, computed: Mapping[str, Any]) -> Iterator[Check]:

@@ -1,6 +1,5 @@
 """Selects the scores that may be in one table: their identifying fields are known and equal, or assumed to be equal."""
 
-import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -69,7 +68,7 @@ def match(scores: Sequence[Score], assumed: Mapping[str, str]) -> tuple[list[Sco
 
 def _completed(score: Score, assumed: Mapping[str, str]) -> Score:
     """Return a score with the assumed values of the fields that it does not record."""
-    missing = {field: value for field, value in assumed.items() if score.fields[field] is None}
+    missing = {field: value for field, value in assumed.items() if field in _unknown(score)}
     return replace(score, fields={**score.fields, **missing}, assumed=missing)
 
 
@@ -145,20 +144,14 @@ def _unknown(score: Score) -> list[str]:
 
 
 def _nothing(scores: Sequence[Score]) -> str:
-    """Return a one-line message with the reason for each file why nothing can be compared, and what to do."""
-    reasons: dict[frozenset[str], list[str]] = {}  # a pair of files that are nearest to each other is named once
-    remedy: set[str] = set()
+    """Return a one-line message on why the two scores nearest to each other can't be compared, and what to do."""
     kinds = _kinds(scores)
-    for file in dict.fromkeys(score.file for score in scores):
-        pairs = [(score, _nearest(score, scores)) for score in kinds if score.file == file]
-        score, other = min(pairs, key=lambda pair: _distance(*pair))
-        reasons.setdefault(frozenset((file, other.file if other else file)), _reasons(score, other))
-        remedy |= {*_unknown(score), *_unknown(other)} if other and not _differing(score, other) else set()
-    clauses = dict.fromkeys(itertools.chain(*reasons.values()))
-    line = f"nothing to compare: {'; '.join(clauses)}."
-    if not remedy:
+    score, other = min(((score, _nearest(score, kinds)) for score in kinds), key=lambda pair: _distance(*pair))
+    line = f"nothing to compare: {'; '.join(_reasons(score, other))}."
+    if other is None or _differing(score, other):
         return line
-    fields = " ".join(f"{field}=VALUE" for field in PROTOCOL if field in remedy)
+    unknown = {*_unknown(score), *_unknown(other)}
+    fields = " ".join(f"{field}=VALUE" for field in PROTOCOL if field in unknown)
     return (
         f"{line} Record these fields (`protocol evaluate --dataset NAME --split NAME --ground-truth NAME`; "
         f"`snakemake metrics` makes a summary.csv again), or assume their values: --assume {fields}."

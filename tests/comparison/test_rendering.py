@@ -1,17 +1,12 @@
 """A comparison as text, as a page and in a notebook."""
 
-import json
 import re
 
-import numpy as np
 import pytest
 from browser import DRAWN, opened
 
-from protocol import evaluate
 from protocol.cli import main
 from protocol.comparison import compare
-from protocol.comparison.rendering import with_figures
-from protocol.styles import styles
 
 
 @pytest.fixture
@@ -59,33 +54,6 @@ def test_of_many_tables_only_that_of_the_headline_is_printed(experiment):
     few = compare(*(experiment(name, *rows[:4]) for name in "cd"))
     assert set(few.to_frame()["metric"]) == set(metrics)
     assert "further" not in repr(few)
-
-
-NAMES = {"dataset": "d", "split": "s", "ground_truth": "g"}
-
-
-def test_the_dots_of_evaluations_have_intervals_over_the_queries():
-    names = [(1, 0.2), (0, 0.6)]
-    labels = {"query_labels": [0, 1] * 4, "database_labels": [0, 1] * 4, "metrics": ["mAP"]}
-    rng = np.random.default_rng(0)
-    query, database = rng.integers(0, 2, (2, 8, 8))
-    evaluations = [evaluate(query, database ^ flipped, **labels).named(f"{share}", **NAMES) for flipped, share in names]
-    comparison = compare(*evaluations)
-    (figure,) = with_figures(comparison.sections, comparison.tables)[0].figures
-    for evaluation, (_, row) in zip(evaluations, figure.data.iterrows(), strict=True):
-        values = evaluation.per_query["mAP"]
-        half = 2.3646 * values.std(ddof=1) / 8**0.5  # Student's t with 7 degrees of freedom
-        assert (row["low"], row["high"]) == pytest.approx((values.mean() - half, values.mean() + half), abs=1e-4)
-    assert figure.shows.endswith("Lines: 95 % intervals of the means over the queries.")
-
-
-def test_methods_have_the_styles_of_their_hashers_in_reports(experiment):
-    page = compare(experiment("a", {}), experiment("b", {"hasher": "mine"})).to_html()
-    scales = re.findall(r'"scale": ?{"domain": ?(\[[^]]*\]), ?"range": ?(\[[^]]*\])', page)
-    colours = [dict(zip(*map(json.loads, scale), strict=True)) for scale in scales if "#" in scale[1]]
-    assert colours
-    expected = {f"{name}, gist": style.colour for name, style in styles(["itq", "mine"]).items()}
-    assert all(one == expected for one in colours)
 
 
 def test_the_page_opens_with_a_figure_that_has_the_complete_names(browser, experiment, tmp_path):

@@ -256,8 +256,5 @@ def test_another_list_of_the_split_is_refused(folder):
 def test_the_sizes_of_a_declared_protocol(folder):
     inputs = {"query_labels": OF_QUERY, "database_labels": OF_DATABASE}
     evaluate(QUERY, DATABASE, **inputs).named(split="cifar10_s1").write_json("s1.json")
-    failures = verify("s1.json", QUERY, DATABASE, **inputs).failures
-    assert [check.text for check in failures] == [
-        "6 recorded, 1,000 declared by cifar10_s1",
-        "20 recorded, 59,000 declared by cifar10_s1",
-    ]
+    (failure,) = verify("s1.json", QUERY, DATABASE, **inputs).failures
+    assert failure.text == "6 and 20 recorded, 1,000 and 59,000 declared by cifar10_s1"
