@@ -83,18 +83,18 @@ def with_figures(parts: Sequence[Section], tables: Sequence[ComparedTable]) -> l
 
 def _section(name: str, tables: Sequence[ComparedTable]) -> Section:
     """Return a section with its tables of scores and differences."""
-    shown: list[Table] = []
+    blocks: list[Table] = []
     for number, table in enumerate(tables, 1):
-        shown.append(_scores_table(f"{name}-{number}", table))
+        blocks.append(_scores_table(f"{name}-{number}", table))
         if table.comparisons:
-            shown.append(_differences_table(f"{name}-{number}-differences", table))
+            blocks.append(_differences_table(f"{name}-{number}-differences", table))
     fields = dict(tables[0].scores[0].fields)
     if fields["excluded_queries"] == NONE_EXCLUDED:
         del fields["excluded_queries"]
     heading = [
         _HEADINGS.get(field, f"{field} {{}}").format(value) for field, value in fields.items() if field not in OF_METRIC
     ]
-    return Section(name, ", ".join(heading), [_verdict(table) for table in tables if table.comparisons], [], shown)
+    return Section(name, ", ".join(heading), [_verdict(table) for table in tables if table.comparisons], [], blocks)
 
 
 def _verdict(table: ComparedTable) -> str:

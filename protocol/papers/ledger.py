@@ -70,13 +70,13 @@ def write_ledger(path: str | Path, entries: list[dict[str, str]], *, checksum: b
 def _entry(claim: Claim, verdict: Verdict) -> dict[str, str]:
     relation = "" if claim.relation == "=" else f"{claim.relation} "
     expected = [
-        f"{name}: {relation}{shown(value)}" + (f" (± {claim.tolerance(name):g})" if claim.tolerance(name) else "")
+        f"{name}: {relation}{in_words(value)}" + (f" (± {claim.tolerance(name):g})" if claim.tolerance(name) else "")
         for name, value in claim.expected.items()
     ]
     by_reading = verdict.by_reading
     ours = [
         (f"{reading}: " if reading != AS_PRINTED or len(by_reading) > 1 else "")
-        + "; ".join(f"{name}: {shown(value)}" for name, value in values.items())
+        + "; ".join(f"{name}: {in_words(value)}" for name, value in values.items())
         for reading, values in by_reading.items()
     ]
     described = (claim.id, claim.paper, claim.place, claim.statement, "; ".join(expected), " | ".join(ours))
@@ -105,10 +105,10 @@ def _sentence(names: Sequence[str], between: str = "; ") -> str:
     return f"{between.join(names)}." if names else ""
 
 
-def shown(value: Any) -> str:
+def in_words(value: Any) -> str:
     """Return a value as text: integers in full, other numbers with six digits."""
     if isinstance(value, list | tuple):
-        return " ".join(map(shown, value))
+        return " ".join(map(in_words, value))
     if isinstance(value, str | Difference):
         return str(value)
     number = float(value)

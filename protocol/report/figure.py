@@ -115,7 +115,7 @@ class Figure:
     def static(self) -> dict[str, Any]:
         """The specification with the rows that are drawn first and a fixed width."""
         values = json.loads(self.drawn.to_json(orient="records", double_precision=12))
-        spec = _filled(self.spec, self.choices, self.drawn) | {"data": {"values": values}}
+        spec = _with_choices(self.spec, self.choices, self.drawn) | {"data": {"values": values}}
         for part in (spec, spec.get("spec", {})):
             if part.get("width") == "container":
                 part["width"] = _STATIC_WIDTH
@@ -256,7 +256,7 @@ def replaced(value: Any, text: Callable[[str], Any], mapping: Callable[[Mapping]
     return value
 
 
-def _filled(spec: Any, choices: Mapping[str, Any], rows: "pd.DataFrame") -> Any:
+def _with_choices(spec: Any, choices: Mapping[str, Any], rows: "pd.DataFrame") -> Any:
     """Return a specification with each ``{column}`` replaced by the choice, and scales of the series in `rows` alone.
 
     The series are in the order of their means in the column that the specification ranks them by.
@@ -303,7 +303,7 @@ class Description:
 
     def text(self, name: str, **values: Any) -> str:
         """Return a text."""
-        return filled(self._content["texts"][name], **values)
+        return rendered(self._content["texts"][name], **values)
 
     def table(
         self,
@@ -327,7 +327,7 @@ class Description:
         columns, folded = described.get("columns", {}), described.get("folded", "")
         cells = [list(row) if not isinstance(row, Mapping) else _cells(columns, row) for row in rows]
         header, n_labels = list(header or columns), described.get("n_labels", 1)
-        return Table(name, filled(described["caption"], **values), header, cells, n_labels, strong, folded=folded)
+        return Table(name, rendered(described["caption"], **values), header, cells, n_labels, strong, folded=folded)
 
     def figure(
         self,
@@ -352,7 +352,7 @@ class Description:
             The values of ``$name`` in the chart.
         """
         described = self._content["figures"][of or name]
-        title, shows = (filled(described[key], **values) for key in ("title", "shows"))
+        title, shows = (rendered(described[key], **values) for key in ("title", "shows"))
         spec, folded = self.chart(of or name, **chart or {}), described.get("folded", False)
         return Figure(name, title, shows, spec, data, choices or {}, folded, sentences=sentences or {})
 
@@ -371,13 +371,13 @@ class Description:
     ) -> Section:
         """Return a section; `values` are the variables of its title."""
         described = self._content["sections"][name]
-        title, template = filled(described["title"], **values), described.get("template")
+        title, template = rendered(described["title"], **values), described.get("template")
         return Section(name, title, text, figures, tables, template, context or {}, described.get("folded", False))
 
 
 def _cells(columns: Mapping[str, str | None], row: Mapping[str, Any]) -> list[str]:
     """Return the cells of a row; a column without a template shows the value of its name."""
-    return [str(row[name]) if cell is None else filled(cell, **row) for name, cell in columns.items()]
+    return [str(row[name]) if cell is None else rendered(cell, **row) for name, cell in columns.items()]
 
 
 @functools.cache
@@ -390,12 +390,12 @@ def _template(source: str) -> Any:
     return environment.from_string(source)
 
 
-def filled(template: str, **values: Any) -> str:
+def rendered(template: str, **values: Any) -> str:
     """Return a text with the values of its variables.
 
     Examples
     --------
-    >>> filled("{{ n | counted('run') }}, {{ share | as('.1%') }}", n=2, share=0.5)
+    >>> rendered("{{ n | counted('run') }}, {{ share | as('.1%') }}", n=2, share=0.5)
     '2 runs, 50.0%'
     """
     return str(_template(template).render(values))

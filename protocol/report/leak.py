@@ -182,17 +182,20 @@ def leak_figure(summary: "pd.DataFrame") -> str:
     """
     import yaml
 
-    named = summary.assign(
+    rows_of = summary.assign(
         hasher=summary["hasher"].where(~summary["control"], summary["hasher"] + " (control)"),
         training_set=summary["train_per_class"].map(_label),
         **{name: _MILLI * summary[name] for name in ("leak", "low", "high")},
     )
-    shared = {"hashers": list(dict.fromkeys(named["hasher"])), "sizes": list(dict.fromkeys(named["training_set"]))}
+    shared = {
+        "hashers": list(dict.fromkeys(rows_of["hasher"])),
+        "sizes": list(dict.fromkeys(rows_of["training_set"])),
+    }
     chart = yaml.safe_load(Path(__file__).with_name("leak.yaml").read_bytes())
     panels = []
-    for (feature, truth), rows in named.groupby(_SETTING):
-        shown = rows[["hasher", "training_set", "n_bits", "leak", "low", "high"]]
-        values = shown.astype(object).where(shown.notna(), None).to_dict("records")
+    for (feature, truth), rows in rows_of.groupby(_SETTING):
+        drawn = rows[["hasher", "training_set", "n_bits", "leak", "low", "high"]]
+        values = drawn.astype(object).where(drawn.notna(), None).to_dict("records")
         panels.append(vega(chart, shared | {"title": f"{feature}, {truth}: by training set", "values": values}))
     (picture,) = pictures([{"vconcat": panels}])
     return picture["svg"].decode()

@@ -13,7 +13,7 @@ from protocol.report.results import Results, display_name, with_display_names
 from protocol.report.sections import sections as sections_of
 from protocol.report.sections.answer import experiment_line
 from protocol.report.sections.data import Status, status
-from protocol.scores.tables import shown, templates
+from protocol.scores.tables import printable_text, templates
 
 PACKAGE_DATA = "templates/*.j2"
 _GLOBAL = "window.vegaEmbed = vegaEmbed;"
@@ -114,7 +114,7 @@ def _with_code(text: str) -> Any:
     """
     import markupsafe
 
-    escaped = re.sub("`([^`]+)`", r"<code>\1</code>", str(markupsafe.escape(shown(text))))
+    escaped = re.sub("`([^`]+)`", r"<code>\1</code>", str(markupsafe.escape(printable_text(text))))
     return markupsafe.Markup(escaped)  # noqa: S704 - it is escaped
 
 

@@ -250,16 +250,16 @@ def with_display_names(results: Results) -> Results:
     """Return the results with the display names of features, ground truths, splits and hashers in all tables."""
     names = {kind: results.config.get("names", {}).get(f"{kind}s", {}) for kind in _KINDS}
 
-    def shown(table: Any) -> Any:
+    def displayed(table: Any) -> Any:
         columns = [] if table is None else [kind for kind in _KINDS if kind in table]
         return table.assign(**{kind: table[kind].replace(names[kind]) for kind in columns}) if columns else table
 
     tables = ("summary", "run_scores", "selection", "duplicates", "published")
     return dataclasses.replace(
         results,
-        **{name: shown(getattr(results, name)) for name in tables},
+        **{name: displayed(getattr(results, name)) for name in tables},
         splits={names["split"].get(name, name): parts for name, parts in results.splits.items()},
-        examples={name: shown(table) for name, table in results.examples.items()},
+        examples={name: displayed(table) for name, table in results.examples.items()},
         names=names,
     )
 

@@ -222,10 +222,10 @@ def _row(row: dict[str, str], line: str) -> dict[str, Any]:
     numbers: dict[str, Any] = {name: _number(text[name]) for name in ("mean", "std", *_LEAST)}
     for name, least in _LEAST.items():
         if not (numbers[name] >= least and numbers[name] % 1 == 0):
-            raise ProtocolError(f"{where}: {name} must be an integer >= {least}, got {_shown(text[name])}.")
+            raise ProtocolError(f"{where}: {name} must be an integer >= {least}, got {_cell(text[name])}.")
         numbers[name] = int(numbers[name])
     if text["std"] and not 0 <= numbers["std"] < math.inf:
-        raise ProtocolError(f"{where}: std must be a finite number >= 0, got {_shown(text['std'])}.")
+        raise ProtocolError(f"{where}: std must be a finite number >= 0, got {_cell(text['std'])}.")
     if text["mean"]:
         check_mean(f"{where}: mean", text["metric"], text["mean"])
     return text | numbers
@@ -239,7 +239,7 @@ def _number(text: str) -> float:
         return math.nan
 
 
-def _shown(text: str) -> str:
+def _cell(text: str) -> str:
     return printable(text) or "an empty cell"
 
 
@@ -250,4 +250,4 @@ def check_mean(where: str, metric: str, mean: Any) -> None:
     if not (math.isfinite(value) and lowest - TOLERANCE <= value <= highest + TOLERANCE):
         bounds = f" from {lowest:g} to {highest:g}" if highest < math.inf else f" >= {lowest:g}"
         expected = f"a finite number{bounds if lowest > -math.inf else ''}"
-        raise ProtocolError(f"{where} must be {expected}, got {_shown(str(mean))}.")
+        raise ProtocolError(f"{where} must be {expected}, got {_cell(str(mean))}.")

@@ -112,19 +112,19 @@ def read_text(path: str | Path) -> list[dict[str, str]]:
 
 
 def templates(folder: Path) -> Any:
-    """Return the environment of the Jinja templates of pages in a folder, which escape all text, see `shown`."""
+    """Return the environment of the Jinja templates of pages in a folder, which escape all text (`printable_text`)."""
     jinja2 = need("jinja2", "report")
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        finalize=shown,
+        finalize=printable_text,
         trim_blocks=True,
         lstrip_blocks=True,
     )
 
 
-def shown(value: Any) -> Any:
+def printable_text(value: Any) -> Any:
     """Return a value for a page, with control characters in text escaped, since names may come from any file."""
     return printable(value, keep="\n\t") if type(value) is str else value
 

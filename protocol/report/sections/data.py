@@ -216,12 +216,12 @@ def _query(results: Results, rows: Any) -> dict[str, Any]:
     groups = []
     for distance, nearest in rows.groupby("distance", sort=True):
         pairs = zip(nearest["item"], nearest["relevant"].astype(bool), strict=True)
-        items = [_shown(results, item) | {"relevant": relevant} for item, relevant in pairs]
+        items = [_item(results, item) | {"relevant": relevant} for item, relevant in pairs]
         groups.append({"distance": distance, "at_distance": int(nearest["at_distance"].iloc[0]), "items": items})
-    return _shown(results, int(rows["query"].iloc[0])) | {"groups": groups}
+    return _item(results, int(rows["query"].iloc[0])) | {"groups": groups}
 
 
-def _shown(results: Results, number: int) -> dict[str, str]:
+def _item(results: Results, number: int) -> dict[str, str]:
     """Return an item's image, and its classes or its id."""
     image, labels = results.images[number : number + 1][0], results.items.get("labels")
     if labels is None:

@@ -1,45 +1,31 @@
-"""Results that anyone can check: records of scores, and the tables of experiments, recomputed from the codes.
-
-A record is the JSON of `protocol evaluate`. The tables of an experiment are checked against its codes, and stored
-tables against each other.
-"""
+"""A record, the JSON of `protocol evaluate`, checked by computing its values again; and the function `verify`."""
 
 import csv
-import io
 import itertools
 import json
 import math
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from protocol import counting, registry
-from protocol.checks import ProtocolError, counted, need
+from protocol import registry
+from protocol.checks import ProtocolError
 from protocol.comparison.reading import FILES, explained, read_json
 from protocol.evaluation import Codes, Evaluation, Judgments, Nearest, Outputs, Relevant, evaluate
 from protocol.evaluation.buckets import searched
-from protocol.evaluation.exclusion import excluded_labels, read_positions
 from protocol.evaluation.ground_truth import Truth, only_truth
 from protocol.evaluation.output import write_csv
-from protocol.evaluation.printed import Printed, json_text
-from protocol.evaluation.progress import Progress, stage
-from protocol.metrics import in_database_order, score_rows
-from protocol.provenance import VERSION, checksums, storage
-from protocol.scores import tables
-from protocol.scores.summary import COLUMNS, COMBINATION, SCORED, SETTING, at, tables_of
-from protocol.scores.tables import Table
+from protocol.evaluation.printed import json_text
+from protocol.evaluation.progress import Progress
+from protocol.provenance import VERSION, storage
+from protocol.verification.result import FAILS, HOLDS, NOTE, UNCHECKED, Check, Verification
+from protocol.verification.tables import verify_folder
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["Check", "Verification", "verify"]
-
-HOLDS, FAILS, UNCHECKED, NOTE = "holds", "fails", "not checked", "note"
 DIGITS = 12
 """The number of significant digits in which a recorded value must agree; sums on another CPU differ beyond these."""
 _NAMES = ("name", "dataset", "split", "ground_truth")
@@ -47,82 +33,6 @@ _CALLED = {"codes_sha256": "codes", "labels_sha256": "labels", "ground_truth_sha
 _DIGEST = re.compile("[0-9a-f]{64}")
 _LONGEST = 100
 _ABSENT = object()
-_Tables = Mapping[str, "pd.DataFrame"]
-"""Stored tables by file; their column ``line`` is the line in the file."""
-_KEYS: dict[str, tuple[str, ...]] = {
-    "metrics.csv": COLUMNS[:-1],
-    "runs.csv": (*SETTING, "run"),
-    "summary.csv": COMBINATION,
-}
-"""The columns that identify a row of each table of an experiment."""
-_OTHER = {"mean", "std", "n_runs", "options", "supervision", "version"}
-"""Columns that are not compared with the codes: the first three are compared with metrics.csv."""
-_NUMBERS = ("value", "mean", "std", "n_runs")
-"""The columns whose cells must be numbers."""
-_UNITS = 1.5
-"""The largest difference of a mean, in units of the values' ninth digit, because they are rounded as well."""
-_FEW = 10  # at most this many cells of a table are listed
-
-
-class Check(NamedTuple):
-    """One line of a verification: the outcome, such as "fails", its subject, and what was compared."""
-
-    outcome: str
-    subject: str
-    text: str
-    n_values: int = 0
-    """The number of values that were recomputed, and are the same."""
-
-    def __str__(self) -> str:
-        return f"{self.outcome:<{len(UNCHECKED)}}  {self.subject}: {self.text}"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Verification(Printed):
-    """What holds of a record or of tables, and what does not.
-
-    Parameters
-    ----------
-    file : str
-        The record, or the folder of the tables.
-    checks : tuple of Check
-    """
-
-    file: str
-    checks: tuple[Check, ...]
-
-    @property
-    def n_values(self) -> int:
-        """The number of values that were recomputed, and are the same."""
-        return sum(check.n_values for check in self.checks)
-
-    @property
-    def failures(self) -> list[Check]:
-        """The checks that failed."""
-        return [check for check in self.checks if check.outcome == FAILS]
-
-    @property
-    def holds(self) -> bool:
-        """Whether at least one value was recomputed and no check failed."""
-        return self.n_values > 0 and not self.failures
-
-    @property
-    def verdict(self) -> str:
-        """The result in one line; it names the first failure."""
-        if self.holds:
-            n = sum(check.outcome == UNCHECKED for check in self.checks)
-            lines = f"; {counted(n, 'line')} above not checked" if n else ""
-            return f"{self.file}: verified: {counted(self.n_values, 'value')} recomputed{lines}."
-        problem = (f"{check.subject}: {check.text.rstrip('.')}" for check in self.failures)
-        return f"{self.file}: not verified: {next(problem, 'no value was recomputed')}."
-
-    def parts(self) -> list[str | Table]:
-        """Return a line for each check, and the verdict."""
-        return ["\n".join(map(str, self.checks)), self.verdict]
-
-    def content(self) -> dict[str, Any]:
-        """Return the fields of the JSON object."""
-        return {"file": self.file, "verified": self.holds, "n_values": self.n_values, "checks": self.checks}
 
 
 def verify(
@@ -188,7 +98,7 @@ def verify(
     if is_folder:
         if any(given is not None for given in (query_codes, database_codes, query_labels, database_labels, truth)):
             raise ProtocolError(f"{path}: codes and a ground truth need a JSON file, not a folder.")
-        return _verify_folder(path, progress)
+        return verify_folder(path, progress)
     checks, stored = list[Check](), _Record(path, read_json(path))
     try:
         with explained(path):
@@ -203,9 +113,6 @@ def verify(
     except (ProtocolError, OSError) as error:
         checks.append(Check(FAILS, "recomputation", str(error)))
     return Verification(str(path), tuple(checks))
-
-
-# Records
 
 
 @dataclass(frozen=True)
@@ -386,162 +293,3 @@ def _rows(file: Path) -> dict[str, dict[str, Any]]:
     """Return the cells of a CSV file by line and column."""
     lines = file.read_text(encoding="utf-8-sig", errors="replace").splitlines()
     return {f"line {number}": row for number, row in enumerate(csv.DictReader(lines, restkey="(none)"), 2)}
-
-
-# Tables
-
-
-def _verify_folder(folder: Path, progress: Progress = None) -> Verification:
-    """Check the tables in a folder, or in each of its folders; see `protocol.verify`.
-
-    Raises
-    ------
-    ProtocolError
-        If there are no tables.
-    """
-    need("pandas", "report")
-    folders = [folder] if any(folder.glob("*.csv")) else sorted({path.parent for path in folder.glob("*/*.csv")})
-    if not folders:
-        raise ProtocolError(f"{folder}: no tables of an experiment (*.csv) in this folder or its subfolders.")
-    checks = ((one.name, check) for one in map(Path.resolve, folders) for check in _of_folder(one, progress))
-    return Verification(str(folder), tuple(check._replace(subject=f"{name}/{check.subject}") for name, check in checks))
-
-
-def _of_folder(folder: Path, progress: Progress) -> Iterator[Check]:
-    """Yield the checks of the tables in a folder."""
-    stored, checks = dict[str, "pd.DataFrame"](), list[Check]()
-    for path in sorted(folder.glob("*.csv")):
-        try:
-            stored[path.name] = _read(path)
-        except ValueError as error:  # those of pandas and of this package
-            yield Check(FAILS, path.name, " ".join(str(error).split()))
-    parts, codes = {"tables": _means(stored)}, sorted(folder.glob("*/*/run*/*/codes.h5"))
-    if codes and stored.keys() >= _KEYS.keys():
-        parts["codes"] = _from_codes(folder, codes, stored, progress)
-    if "audit.csv" in stored:
-        parts["audit.csv"] = _of_audit(stored["audit.csv"])
-    for name, part in parts.items():
-        try:
-            checks += part
-        except (LookupError, ValueError, OSError) as error:  # a missing column, and columns that pandas can't compare
-            checks.append(Check(FAILS, name, f"{type(error).__name__}: {' '.join(str(error).split())}"))
-    yield from checks
-    if others := [name for name in stored if name not in {check.subject for check in checks}]:
-        yield Check(UNCHECKED, ", ".join(others), "the codes, or the runs, from which they were computed are not there")
-
-
-def _read(path: Path) -> "pd.DataFrame":
-    """Return a table with its lines; its checksum is verified if it has one."""
-    import pandas as pd
-
-    checksums.verify(path, required=False)
-    table = pd.read_csv(path)
-    for column in table.columns.intersection(_NUMBERS if "metric" in table else ()):
-        table[column] = pd.to_numeric(table[column])
-    return table.assign(line=range(2, len(table) + 2))
-
-
-def _means(stored: _Tables) -> Iterator[Check]:
-    """Yield the check of each table of means for which another table has the values of all runs."""
-    by_metric = {name: table for name, table in stored.items() if "metric" in table}
-    with_values = [(name, table) for name, table in by_metric.items() if {"run", "value"} <= set(table)]
-    with_means = [(name, table) for name, table in by_metric.items() if {"mean", "std", "n_runs"} <= set(table)]
-    for (of_runs, values), (name, every) in itertools.product(with_values, with_means):
-        means = every[every["extension"] == "none"] if "extension" in set(every) - set(values) else every
-        on = [column for column in COMBINATION if column in values and column in means]
-        groups = values.groupby(on)["value"]
-        computed = groups.agg(mean="mean", std="std", n_runs="size", largest=lambda one: one.abs().max()).reset_index()
-        both = means.merge(computed, on=on)
-        if (both["n_runs_x"] == both["n_runs_y"]).any():  # else nothing in common, or the table of a single run
-            others = len(every) - len(both)
-            more = f"; no table has the runs of the other {others:,}" if others else ""
-            yield from _compared(name, means, computed, on, f"means of the runs in {of_runs}{more}", n_values=len(both))
-
-
-def _compared(
-    name: str, stored: "pd.DataFrame", computed: "pd.DataFrame", on: list[str], what: str, n_values: int = 0
-) -> Iterator[Check]:
-    """Yield failed checks for the first cells of a table that differ from computed ones, or else one that holds."""
-    both, wrong = stored.merge(computed, on=on, suffixes=("", " computed")), []
-    for column in computed.columns.intersection(stored.columns).drop(on):
-        one, other = both[column], both[f"{column} computed"]
-        different = (one != other) & ~(one.isna() & other.isna())
-        if column in ("mean", "std"):
-            unit = 10.0 ** (np.floor(np.log10(both["largest"].where(both["largest"] > 0, 1.0))) - 8)
-            different &= ~((one - other).abs() <= _UNITS * unit)
-        wrong += [
-            f"line {row['line']}: {column} {row[column]}, not {row[f'{column} computed']}"
-            for row in both[different].to_dict("records")
-        ]
-    yield from (Check(FAILS, name, f"{one} ({what})") for one in wrong[:_FEW])
-    if len(wrong) > _FEW:
-        yield Check(FAILS, name, f"{len(wrong) - _FEW:,} more cells ({what})")
-    if not wrong:
-        yield Check(HOLDS, name, f"{counted(len(both), 'row')}: {what}", n_values)
-
-
-def _of_audit(findings: "pd.DataFrame") -> Iterator[Check]:
-    """Yield the errors that the audit of an experiment found; it is not repeated."""
-    for row in at(findings, severity="error").head(_FEW).itertuples():
-        yield Check(FAILS, "audit.csv", f"line {row.line}: an error, {row.finding} in {row.file}")
-    yield Check(UNCHECKED, "audit.csv", "`protocol audit` audits the splits again")
-
-
-def _from_codes(folder: Path, codes: Sequence[Path], stored: _Tables, progress: Progress) -> Iterator[Check]:
-    """Yield the checks of the tables of an experiment against the scores of its codes."""
-    import pandas as pd
-
-    without, summary = read_positions(folder.glob("excluded.csv")), stored["summary.csv"]
-    scores = _scores(folder, codes, stored, without, progress)
-    runs = scores[["feature", "split", "run"]].drop_duplicates().itertuples(index=False, name=None)
-    excluded = excluded_labels(without, runs)
-    computed = tables_of(scores, undefined=summary["undefined"].iloc[0], excluded=excluded)
-    for name, keys in _KEYS.items():
-        text = computed[name].drop(columns=[*_OTHER], errors="ignore").to_csv(index=False, float_format=tables.DIGITS)
-        on, table = list(keys), pd.read_csv(io.StringIO(text))
-        n_rows = len(stored[name].merge(table, on=on))
-        n_values = n_rows if name == "metrics.csv" else 0
-        yield from _compared(name, stored[name], table, on, "computed from the codes", n_values)
-        missing = table[on].merge(stored[name][on], on=on, how="left", indicator=True).query("_merge == 'left_only'")
-        for key in missing[on].head(_FEW).itertuples(index=False, name=None):
-            yield Check(FAILS, name, f"no row for {', '.join(map(str, key))} ({len(missing):,} missing)")
-        if others := len(stored[name]) - n_rows:
-            yield Check(UNCHECKED, name, f"{counted(others, 'row')}, whose codes are not there")
-
-
-def _scores(
-    folder: Path, codes: Sequence[Path], stored: _Tables, without: Mapping[Any, Any], progress: Progress
-) -> "pd.DataFrame":
-    """Return the scores of all codes, as the stages of the pipeline compute them."""
-    import pandas as pd
-
-    rows, report, summary = list[tuple[Any, ...]](), stage(progress, "counting", len(codes)), stored["summary.csv"]
-    dataset, undefined = (summary[name].iloc[0] for name in ("dataset", "undefined"))
-    for path in codes:
-        feature, _, _, hasher, _ = path.relative_to(folder).parts
-        means = at(summary, feature=feature, hasher=hasher)
-        extensions = means[["extension", "extension_bits"]].drop_duplicates().itertuples(index=False, name=None)
-        metrics = list(means["metric"].unique())
-        counts = _counts(folder, path, metrics, without)
-        rows += score_rows(counts, (dataset, feature, hasher), list(extensions), metrics, undefined=undefined)
-        if report is not None:
-            report(1)
-    return pd.DataFrame(rows, columns=[*SCORED])
-
-
-def _counts(
-    folder: Path, codes: Path, metrics: Sequence[str], without: Mapping[Any, Any]
-) -> Iterator[counting.StoredCounts]:
-    """Yield the counts of the codes of a run for each split and ground truth, without the excluded queries."""
-    run, truth = codes.parts[-3], codes.parents[1] / "ground_truth.h5"
-    with storage.opened(truth) as arrays:
-        splits = sorted({name.partition("/")[0] for name in arrays})
-    in_order = in_database_order(metrics)
-    for split in splits:
-        files = {"codes": codes, "ground_truths": truth, "splits": folder / "splits" / split / run / "splits.h5"}
-        key = (split, int(run.removeprefix("run")))
-        with tempfile.TemporaryDirectory() as temporary:
-            path = Path(temporary, "counts.h5")
-            counts = counting.counted(*key, files, code="", index_order=in_order, calls=1, earlier=path)
-            counting.write_counts(path, counts, {key: files})
-            yield from counting.read_counts(path, without=without)

@@ -1,0 +1,6 @@
+"""Results that anyone can check: records of scores, and the tables of experiments, recomputed from the codes."""
+
+from protocol.verification.records import verify
+from protocol.verification.result import Check, Verification
+
+__all__ = ["Check", "Verification", "verify"]
