@@ -182,18 +182,18 @@ def leak_figure(summary: "pd.DataFrame") -> str:
     """
     import yaml
 
-    rows_of = summary.assign(
+    table = summary.assign(
         hasher=summary["hasher"].where(~summary["control"], summary["hasher"] + " (control)"),
         training_set=summary["train_per_class"].map(_label),
         **{name: _MILLI * summary[name] for name in ("leak", "low", "high")},
     )
     shared = {
-        "hashers": list(dict.fromkeys(rows_of["hasher"])),
-        "sizes": list(dict.fromkeys(rows_of["training_set"])),
+        "hashers": list(dict.fromkeys(table["hasher"])),
+        "sizes": list(dict.fromkeys(table["training_set"])),
     }
     chart = yaml.safe_load(Path(__file__).with_name("leak.yaml").read_bytes())
     panels = []
-    for (feature, truth), rows in rows_of.groupby(_SETTING):
+    for (feature, truth), rows in table.groupby(_SETTING):
         drawn = rows[["hasher", "training_set", "n_bits", "leak", "low", "high"]]
         values = drawn.astype(object).where(drawn.notna(), None).to_dict("records")
         panels.append(vega(chart, shared | {"title": f"{feature}, {truth}: by training set", "values": values}))
