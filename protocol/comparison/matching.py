@@ -68,7 +68,7 @@ def match(scores: Sequence[Score], assumed: Mapping[str, str]) -> tuple[list[Sco
 
 def _completed(score: Score, assumed: Mapping[str, str]) -> Score:
     """Return a score with the assumed values of the fields that it does not record."""
-    missing = {field: value for field, value in assumed.items() if field in _unknown(score)}
+    missing = {field: value for field, value in assumed.items() if score.fields[field] is None}
     return replace(score, fields={**score.fields, **missing}, assumed=missing)
 
 

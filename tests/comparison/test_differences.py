@@ -5,10 +5,7 @@ import pytest
 from scipy import stats
 
 from protocol.comparison import compare
-from protocol.comparison.differences import compared_table
-from protocol.comparison.reading import Score, Values
 from protocol.comparison.rendering import with_figures
-from protocol.scores.metadata import PROTOCOL
 from protocol.scores.statistics import CORRECTED, NO_TEST, ONE_DATASET, TWO_RUNS, shared_variance
 
 RNG = np.random.default_rng(5)
@@ -129,33 +126,6 @@ def test_lower_is_better_for_metrics_declared_so(experiment):
     assert (row["reference"], row["method"]) == ("lsh, gist", "itq, gist")  # the values of B are smaller
 
 
-def score_of(method, values):
-    names = (
-        "file",
-        method,
-        "hamming",
-        dict.fromkeys(PROTOCOL),
-        16,
-        "mAP",
-        values.mean(),
-        np.nan,
-        None,
-        None,
-        None,
-        None,
-    )
-    return Score(*names, Values("query", np.array(["digest"]), values))
-
-
-def test_false_positives_among_equal_methods_are_as_rare_as_the_level():
-    rng, false = np.random.default_rng(0), 0
-    for _ in range(60):
-        values = rng.normal(size=(12, 40))
-        scores = [score_of(str(number), of_method) for number, of_method in enumerate(values)]
-        false += min(one.p for one in compared_table("", "mAP", scores).comparisons) < 0.05
-    assert false <= 6  # 3 of 60 on average; with the correction for eleven comparisons there are 11
-
-
 LSH, SH = {"hasher": "lsh", "values": B}, {"hasher": "sh", "values": C}
 UNPAIRED = {
     "code lengths": (
@@ -215,11 +185,3 @@ def test_queries_are_paired_where_the_ground_truth_is_the_same(codes, experiment
         comparison = compare(one, file)
         assert not tables_of(comparison)
         assert reason in comparison.sections[-1].text[-1]
-
-
-def test_values_per_query_whose_differences_are_equal_but_for_rounding(codes):
-    values = {"a.json": [0.3, 0.2, 0.6], "b.json": [0.4, 0.3, 0.7]}
-    comparison = compare(*(codes(name, per_query={"mAP": of_file}) for name, of_file in values.items()))
-    (row,) = rows_of(comparison)
-    assert (row["p"], row["test"]) == (0.25, "sign test")
-    assert tables_of(comparison)[0].rows[0][3:5] == ["\N{EN DASH}", "0.2500"]

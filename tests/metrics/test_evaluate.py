@@ -183,26 +183,6 @@ def test_missing_arrays_are_reported():
             evaluate(without, [name])
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("mAP[database-order]", [0.5, np.nan, 1.0]),
-        ("mAP@r0[database-order]", [0.5, np.nan, np.nan]),
-        ("mAP@r9[database-order]", [0.5, np.nan, 1.0]),
-        ("MRR[database-order]", [0.5, np.nan, 1.0]),
-        ("hit@1[database-order]", [0.0, np.nan, 1.0]),
-        ("hit@2[database-order]", [1.0, np.nan, 1.0]),
-        ("hit@99[database-order]", [1.0, np.nan, 1.0]),
-        ("R-precision[database-order]", [0.0, np.nan, 1.0]),
-        ("mAP@R[database-order]", [0.0, np.nan, 1.0]),
-    ],
-)
-def test_index_order_returns_the_counted_values(name, expected):
-    counts = replace(COUNTS, **IN_ORDER)
-    np.testing.assert_array_equal(evaluate(counts, [name], undefined="drop")[name], expected)
-    np.testing.assert_array_equal(evaluate(counts, [name])[name], np.nan_to_num(expected))
-
-
 def test_gain_relative_to_the_best_order_of_the_retrieved_items():
     """A relevant item first, another beyond the cutoff: all that is retrieved is in its best order."""
     counts = HammingCounts.from_histograms([[1, 1, 2]], [[1, 0, 2]])

@@ -41,18 +41,6 @@ def test_all_orders(seed):
             np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
-def test_it_is_precision_and_recall_where_no_items_are_equally_near():
-    rng = np.random.default_rng(0)
-    retrieved = rng.multinomial(500, np.ones(17) / 17, 20)
-    relevant = np.array([rng.multivariate_hypergeometric(row, 10) for row in retrieved])
-    counts = HammingCounts.from_histograms(retrieved, relevant)
-    found = metrics.evaluate(counts, ["neighbours@10", "P@10"])
-    np.testing.assert_array_equal(found["neighbours@10"], found["P@10"])
-    first = np.array([rng.multivariate_hypergeometric(row, 1) for row in retrieved])
-    found = metrics.evaluate(HammingCounts.from_histograms(retrieved, first), ["1-recall@25", "R@25"])
-    np.testing.assert_array_equal(found["1-recall@25"], found["R@25"])
-
-
 def test_names_and_range():
     counts = HammingCounts.from_histograms([[1, 3, 2]], [[0, 2, 0]])
     found = metrics.evaluate(counts, ["neighbours@2[worst]", "neighbours@2", "neighbours@2[best]"])
