@@ -36,12 +36,12 @@ from typing import TYPE_CHECKING, Any, Self
 from protocol import registry
 from protocol.checks import ProtocolError, counted, need
 from protocol.papers.claims import printed
-from protocol.papers.comparisons import having
+from protocol.papers.comparisons import Results, having
 from protocol.provenance import storage
 from protocol.provenance.checksums import verify
 from protocol.report.drawing import file_name
 from protocol.report.figure import ABSENT, Figure, cells, listed, vega
-from protocol.scores.summary import REQUIRED, at, read_summary
+from protocol.scores.summary import at
 from protocol.scores.tables import Table
 from protocol.styles import COLOURS, MARKERS
 
@@ -63,14 +63,8 @@ COLUMNS = {
 """The columns of each table of `FigureData`."""
 _FILLED = {"std": float("nan"), "n_bits": 0, "n_runs": 1, **dict.fromkeys(SETTING, "")}
 """The values of columns that a stored table lacks."""
-_STORED = {
-    "alpha": {"hasher", "metric", "alpha", "growth", "mean", "std", "n_runs"},
-    "radii": {"dataset", "hasher", "n_bits", "metric", "radius", "value"},
-    "lookups": {"dataset", "hasher", "n_bits", "radius", "milliseconds"},
-    "histogram": {"dataset", "hasher", "n_bits", "code", "items"},
-    "summary": set(REQUIRED),
-}
-"""The columns by which a stored table is recognised, by the name of the table; the first that fits."""
+_STORED = ("alpha", "radii", "lookups", "histogram")
+"""The names of the stored tables from which figures are drawn, in addition to summaries."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,18 +116,21 @@ class FigureData:
         ProtocolError
             If there is no such folder, or a table in it can't be read.
         """
-        folder = Path(folder)
-        if not folder.is_dir():
-            raise ProtocolError(f"{folder}: no such folder. Run an experiment first.")
-        summaries = [path for pattern in ("summary.csv", "*/summary.csv") for path in sorted(folder.glob(pattern))]
-        tables = [table for path in summaries for table in _of_folder(path)]
-        for path in sorted(folder.glob("reference/*/*.csv")):
-            table = _table(path)
-            kind = next((kind for kind, columns in _STORED.items() if columns <= set(table)), None)
-            if kind is not None:
-                table = _summary(path) if kind == "summary" else table
-                tables.append((kind, table.assign(experiment=f"reference/{path.parent.name}")))
+        rows = Results.in_folder(folder).frame()
+        summary = rows.assign(experiment=[_experiment(Path(path)) for path in rows["folder"]])
+        tables = [("summary", summary)]
+        for path, own in summary.groupby("folder", sort=False):
+            tables += [] if own["experiment"].iloc[0].startswith("reference/") else _of_folder(Path(path), own)
+        for path in sorted(Path(folder).glob("reference/*/*.csv")):
+            if path.stem in _STORED:
+                tables.append((path.stem, _table(path).assign(experiment=_experiment(path.parent))))
         return cls.of_tables(tables)
+
+
+def _experiment(folder: Path) -> str:
+    """Return the name of the experiment in a folder; stored reference results have names such as "reference/talr"."""
+    name = folder.absolute().name
+    return f"reference/{name}" if folder.absolute().parent.name == "reference" else name
 
 
 def plugin_of(hasher: str) -> str:
@@ -161,24 +158,15 @@ def printed_name(hasher: str, plugin: str) -> str:
     return registry.printed_name("hasher", plugin, hasher) if plugin in registry.names("hasher") else hasher
 
 
-def _of_folder(summary_csv: Path) -> "Iterator[tuple[str, pd.DataFrame]]":
-    """Yield the tables of an experiment with their names, those of the rule `examples` included."""
-    folder = summary_csv.parent
-    summary = _summary(summary_csv).assign(experiment=folder.absolute().name)
-    yield "summary", summary
+def _of_folder(folder: Path, summary: "pd.DataFrame") -> "Iterator[tuple[str, pd.DataFrame]]":
+    """Yield the tables of an experiment, apart from its summary, with their names."""
     models = sorted(folder.glob("*/*/run0/talr_*/models.h5"))
     options = {path.parent.name: storage.read_provenance(path)["parameters"] for path in models}
     yield "alpha", _with_slope(summary, options)
     for kind in ("radii", "histogram", "lookups"):
         for path in sorted(folder.glob(f"*/examples/*/{kind}.csv")):
             setting = {"feature": path.parts[-4], "split": path.parts[-2], "dataset": summary["dataset"].iloc[0]}
-            yield kind, _table(path).assign(**setting, experiment=folder.absolute().name)
-
-
-def _summary(path: Path) -> "pd.DataFrame":
-    import pandas as pd
-
-    return pd.DataFrame(read_summary(path))
+            yield kind, _table(path).assign(**setting, experiment=summary["experiment"].iloc[0])
 
 
 def _table(path: Path) -> "pd.DataFrame":

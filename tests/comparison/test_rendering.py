@@ -1,4 +1,4 @@
-"""A comparison as text, as a page and in a notebook."""
+"""A comparison as text and as a page."""
 
 import re
 

@@ -72,7 +72,7 @@ def folder(tmp_path):
     columns = {"dataset": "cifar10", "feature": "pixels", "split": "cifar10_s2", "n_bits": 12}
     codes = pd.DataFrame([columns | {"hasher": name, "code": 0, "items": 1} for name in ("deep_supervised", "itq")])
     (tmp_path / "results" / "reference" / "stored").mkdir(parents=True)
-    codes.to_csv(tmp_path / "results" / "reference" / "stored" / "codes.csv", index=False)
+    codes.to_csv(tmp_path / "results" / "reference" / "stored" / "histogram.csv", index=False)
     return tmp_path
 
 
