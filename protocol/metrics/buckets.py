@@ -173,17 +173,14 @@ def largest_bucket(counts: HammingCounts, *, undefined: str = "zero") -> NDArray
     return np.atleast_1d(sizes.max() / sizes.sum())
 
 
-@MetricRecord(
+@_metric(
     "utilisation",
     printed="Code utilisation",
     source="Mean Local Group Average Precision, section 3.3, figures 1 and 8, where the denominator is 2^n_bits",
     range=(0.0, 1.0),
     better="higher",
     undefined="Always defined.",
-    ties="Not affected: the order of the items does not matter.",
-    defined_on="buckets",
     denominator="min(2^n_bits, size of the database)",
-    needs="bucket_sizes",
 )
 def utilisation(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of the usable codes, at most one per item and 2^n_bits in all, that occur in the database.

@@ -34,12 +34,6 @@ def test_training_items_lie_below_the_database_or_next_to_it(split, role, end):
     }
 
 
-def test_what_no_partition_holds_has_a_row_of_its_own():
-    boxes = boxes_of({"query": np.array([3]), "database": np.arange(4, 9), "train": np.array([], dtype=int)}, 12)
-    assert ("in no partition · 6", 6, 12, OUT) in drawn(boxes)
-    assert not any(box["row"].startswith("training set") for box in boxes)
-
-
 @settings(max_examples=100, deadline=None)
 @given(st.integers(1, 30), st.lists(st.sets(st.integers(0, 29)), min_size=5, max_size=5))
 def test_boxes_hold_as_many_items_as_their_partition_and_lie_above_those_they_share(n_items, sets):

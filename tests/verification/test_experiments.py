@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from project import SMALL, Results
 
-from protocol import codes, load_split
 from protocol.cli import main
-from protocol.evaluation import Codes, evaluate
 from protocol.provenance import storage
 from protocol.verification import verify
 
@@ -109,24 +107,6 @@ def test_one_bit_of_the_codes_is_refused(folder):
     path.unlink()
     text = str(verify(folder))
     assert "not checked  small/metrics.csv: 168 rows, whose codes are not there" in text
-
-
-def test_a_record_names_the_split_of_the_pipeline(tiny, tmp_path):
-    """The codes of a run are a record of their own, with the score of the table."""
-    split = tiny / "small" / "splits" / "improved" / "run0" / "splits.h5"
-    (path,) = tiny.glob("small/gist/*/run0/itq/codes.h5")
-    rows, labels = load_split(split), load_split(split).labels
-    pair = codes.of_split(storage.read(path), rows.database)[8]
-    sides = [Codes(pair[side], 8) for side in ("query", "database")]
-    inputs = {"query_labels": labels[rows.query], "database_labels": labels[rows.database]}
-    evaluation = evaluate(*sides, **inputs, metrics=["mAP"])
-    with open(tiny / "small" / "metrics.csv", newline="") as file:
-        key = ("class_label", "improved", "0", "itq", "8", "none", "mAP")
-        columns = ("ground_truth", "split", "run", "hasher", "n_bits", "extension", "metric")
-        (value,) = (row["value"] for row in csv.DictReader(file) if tuple(row[column] for column in columns) == key)
-    assert f"{evaluation.metrics['mAP']:.9g}" == value
-    evaluation.named(split="improved").write_json(tmp_path / "mine.json", lists={"split": split})
-    assert verify(tmp_path / "mine.json", *sides, **inputs).holds
 
 
 def test_the_stored_reference_tables_verify_as_far_as_their_runs_are_there():

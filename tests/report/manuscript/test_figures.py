@@ -9,7 +9,6 @@ import pytest
 from protocol.report import figure_files
 from protocol.report.figure import COLUMN_WIDTH
 from protocol.report.manuscript import paper_figures
-from protocol.styles import styles
 
 SETTING = "gist-class-label-standard"
 NAMES = ["scores-mAP-100-all", "scores-precision-r2", "precision-at-n-16", "recall-at-n-16", "pr-curves-16"]
@@ -50,16 +49,6 @@ def test_figures_are_as_wide_as_a_column_and_no_label_is_cut_off(files):
         frame = [picture[:2], picture[-2:], picture[:, :2], picture[:, -2:]]
         assert min(int(edge.min()) for edge in frame) > 200, name
         assert picture.min() < 50
-
-
-def test_names_are_those_that_papers_print_and_hashers_have_their_styles(files):
-    svg = {name: content.decode() for name, content in of_kind(files, "svg").items()}
-    for words in ("PCA-RR", "[Ours] &amp; co_1", "mAP@100"):
-        assert f">{words}</text>" in svg[NAMES[0]]
-    assert ">Precision within radius 2</text>" in svg[NAMES[1]]
-    assert all("pca_rr" not in text for text in svg.values())
-    for style in styles(["lsh", "pca_rr", "mine"]).values():
-        assert style.colour in svg[NAMES[0]]
 
 
 def test_the_conventions_are_those_of_the_best_hasher(figures, files):
