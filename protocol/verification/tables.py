@@ -63,11 +63,10 @@ def _of_folder(folder: Path, progress: Progress) -> Iterator[Check]:
             stored[path.name] = _read(path)
         except ValueError as error:  # those of pandas and of this package
             yield Check(FAILS, path.name, " ".join(str(error).split()))
-    parts, codes = {"tables": _means(stored)}, sorted(folder.glob("*/*/run*/*/codes.h5"))
+    parts = {"tables": _means(stored), "audit.csv": _of_audit(stored)}
+    codes = sorted(folder.glob("*/*/run*/*/codes.h5"))
     if codes and stored.keys() >= _KEYS.keys():
         parts["codes"] = _from_codes(folder, codes, stored, progress)
-    if "audit.csv" in stored:
-        parts["audit.csv"] = _of_audit(stored["audit.csv"])
     for name, part in parts.items():
         try:
             checks += part
@@ -128,11 +127,12 @@ def _compared(
         yield Check(HOLDS, name, f"{counted(len(both), 'row')}: {what}", n_values)
 
 
-def _of_audit(findings: "pd.DataFrame") -> Iterator[Check]:
-    """Yield the errors that the audit of an experiment found; it is not repeated."""
-    for row in at(findings, severity="error").head(_FEW).itertuples():
-        yield Check(FAILS, "audit.csv", f"line {row.line}: an error, {row.finding} in {row.file}")
-    yield Check(UNCHECKED, "audit.csv", "`protocol audit` audits the splits again")
+def _of_audit(stored: _Tables) -> Iterator[Check]:
+    """Yield the errors that the audit of an experiment found, if it has one; it is not repeated."""
+    if "audit.csv" in stored:
+        for row in at(stored["audit.csv"], severity="error").head(_FEW).itertuples():
+            yield Check(FAILS, "audit.csv", f"line {row.line}: an error, {row.finding} in {row.file}")
+        yield Check(UNCHECKED, "audit.csv", "`protocol audit` audits the splits again")
 
 
 def _from_codes(folder: Path, codes: Sequence[Path], stored: _Tables, progress: Progress) -> Iterator[Check]:
