@@ -75,17 +75,6 @@ class Comparison:
         ]
         return need("pandas", "report").DataFrame(rows)
 
-    def differences_to_frame(self) -> "pd.DataFrame":
-        """Return the paired differences: a row per metric, method and code length; p-values are corrected."""
-        rows = [
-            {"section": table.section, "metric": table.metric, "reference": table.reference, "method": one.method}
-            | {"n_bits": one.n_bits, "unit": one.pairs.unit, "n_pairs": one.pairs.one.size, "test": one.test}
-            | {name: getattr(one, name) for name in ("difference", "low", "high", "p")}
-            for table in self.tables
-            for one in table.comparisons
-        ]
-        return need("pandas", "report").DataFrame(rows)
-
 
 def compare(
     *sources: Source,
