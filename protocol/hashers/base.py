@@ -4,7 +4,6 @@ import abc
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import KW_ONLY
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -50,9 +49,6 @@ class Hasher(Configurable, abc.ABC):
         other name is the same length wherever it occurs.
     supervision : {None, "labels", "affinities", "pairs"}
         Class attribute: the required supervision, a property of `TrainingSet`.
-    checkpoints : bool
-        Class attribute: whether a fit may take so long that it should be able to resume after an interruption; ``_fit``
-        then has the parameter `checkpoint`.
     magnitudes : (float, float)
         Class attribute: the limits of the largest magnitude of features. The default suits hashers that compute squared
         distances in float32.
@@ -67,7 +63,6 @@ class Hasher(Configurable, abc.ABC):
     seed: Annotated[int, at_least(0)] = 0
     learned: ClassVar[Mapping[str, tuple[str | int, ...]]] = {}
     supervision: ClassVar[str | None] = None
-    checkpoints: ClassVar[bool] = False
     magnitudes: ClassVar[tuple[float, float]] = MAGNITUDES
 
     def __init_subclass__(cls) -> None:
@@ -94,7 +89,7 @@ class Hasher(Configurable, abc.ABC):
     def check_features(self, n_features: int) -> None:
         """Raise ProtocolError if the hasher can't learn from rows of `n_features`; also called by `fit`."""
 
-    def fit(self, X: ArrayLike | TrainingSet, y: Any = None, *, checkpoint: str | Path | None = None) -> Self:
+    def fit(self, X: ArrayLike | TrainingSet, y: Any = None) -> Self:
         """Learn the hash functions from the training rows.
 
         Parameters
@@ -105,9 +100,6 @@ class Hasher(Configurable, abc.ABC):
         y : array_like or sparse matrix, optional
             The supervision, in a form that `TrainingSet` accepts; not given if `X` is a `TrainingSet`. Supervision that
             a hasher does not require is ignored.
-        checkpoint : path, optional
-            The file in which a hasher with `checkpoints` saves its state during training, and from which it resumes an
-            interrupted training. The caller removes the file. Other hashers ignore it.
 
         Returns
         -------
@@ -124,8 +116,7 @@ class Hasher(Configurable, abc.ABC):
         check_magnitude(training.X, "X", *self.magnitudes)
         self._check_supervision(training)
         self.check_features(training.X.shape[1])
-        more = {"checkpoint": checkpoint} if self.checkpoints else {}
-        record = self._fit(training, np.random.default_rng(self.seed), **more)
+        record = self._fit(training, np.random.default_rng(self.seed))
         self._check_learned(record, training.X.shape[1])
         self.fit_record_, self.n_features_in_ = record, training.X.shape[1]
         return self
