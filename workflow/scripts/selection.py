@@ -18,7 +18,7 @@ def main(job):
     read = {name: storage.read_provenance(path)["digest"] for name, path in inputs.items()}
     common = {"libraries": storage.versions(), "inputs": read} | {name: getattr(p, name) for name in SEARCHED}
     made_of = {n_bits: common | {"seed": seed} for n_bits, seed in p.model_seeds.items()}
-    parts, y = storage.read(job.input.sample, PARTITIONS), storage.read(job.input.labels).get("labels")
+    y, parts = storage.read(job.input.labels).get("labels"), storage.read(job.input.sample, PARTITIONS)
     feature, options = registry.get("feature", p.feature["plugin"])(**p.feature["options"]), p.hasher["options"]
     with prepared(feature, p.feature["steps"], job.input.features, job.input.preprocessing) as vectors:
         for name, images in parts.items():
