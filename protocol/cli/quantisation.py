@@ -17,14 +17,12 @@ def run(arguments: argparse.Namespace) -> None:
     vectors = nearest(arguments)
     if vectors is None:
         raise ProtocolError("--query-vectors and --database-vectors are missing.")
-    if arguments.bytes is not None and not arguments.quantiser:
-        raise ProtocolError("--bytes needs --quantiser as well.")
     with stages() as report:
         result = quantisation(
             vectors,
             _codes(arguments),
             rescoring=Rescoring(arguments.rescore, arguments.target, arguments.largest_factor),
-            quantisers=Quantisers(arguments.quantiser, arguments.bytes, arguments.seed, train),
+            quantisers=Quantisers(arguments.quantiser, arguments.seed, train),
             metrics=arguments.metrics,
             convention=arguments.convention,
             threads=arguments.threads,

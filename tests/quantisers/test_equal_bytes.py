@@ -12,7 +12,7 @@ import pytest
 from protocol.evaluation import Nearest, Outputs
 from protocol.quantisers import Hashing, Quantisers, Rescoring, quantisation, rescoring
 from protocol.quantisers.int8 import Int8
-from protocol.quantisers.rescoring import RescoringCurve, _returned
+from protocol.quantisers.rescoring import _returned
 from protocol.truth import nearest
 
 RNG = np.random.default_rng(0)
@@ -52,37 +52,25 @@ def test_shares_of_a_slow_loop(distance):
             assert (share.low, share.high) == pytest.approx((share.expected - half, share.expected + half), rel=1e-9)
         first = nearest(QUERY, DATABASE, 1, distance=distance).indices
         assert one.shares[10].first == np.mean([i in row for i, row in zip(first, order[:, :10], strict=True)])
-        assert one.rescoring.smallest_factor[10].expected == next(
+        assert one.rescoring.smallest_factor[10] == next(
             c
             for c in range(1, 31)
             if np.mean([np.isin(i, row).mean() for i, row in zip(indices, order[:, : 10 * c], strict=True)]) >= 0.95
         )
 
 
-@pytest.mark.parametrize(
-    ("distance", "truncated", "estimated"),
-    [
-        ("cosine", "the cosine with the restored vectors", "the estimated Euclidean distance of unit vectors"),
-        ("euclidean", "the Euclidean distance from the restored vectors", "the estimated Euclidean distance"),
-        ("dot", "the inner product with the restored vectors", "the estimated inner product"),
-    ],
-)
-def test_what_ranks_the_items_is_reported(distance, truncated, estimated):
+def test_what_ranks_the_items_is_reported():
     pytest.importorskip("faiss")
-    result = compared(["truncate:dims=4"], rescoring=Rescoring("rabitq"), distance=distance)
-    assert (
-        result.ranked_by
-        == json.loads(result.to_json())["ranked_by"]
-        == {
-            "sign": "the Hamming distance",
-            "truncate:dims=4": truncated,
-            "rabitq": estimated,
-        }
+    result = compared(["truncate:dims=4"], rescoring=Rescoring("rabitq"))
+    assert result.ranked_by == {
+        "sign": "the Hamming distance",
+        "truncate:dims=4": "the cosine with the restored vectors",
+        "rabitq": "the estimated Euclidean distance of unit vectors",
+    }
+    assert "ranked by the Hamming distance: sign" in str(result)
+    assert compared(["int8"], codes=(Outputs(QUERY), DATABASE > 0)).ranked_by["codes"] == (
+        "the inner product of outputs and codes"
     )
-    assert all(f"ranked by {ranking}: " in " ".join(str(result).split()) for ranking in result.ranked_by.values())
-    outputs = compared(["int8"], codes=(Outputs(QUERY), DATABASE > 0), distance=distance)
-    assert outputs.ranked_by["codes"] == "the inner product of outputs and codes"
-    assert compared([]).ranked_by == {}
 
 
 def test_a_hasher_is_a_quantiser():
@@ -94,20 +82,12 @@ def test_a_hasher_is_a_quantiser():
         ("pcah:n_bits=12", 2),
         ("sign", 2),
     ]
-    for name, codes in (
-        ("itq:n_bits=8,n_iter=5", Hashing("itq", 8, {"n_iter": 5})),
-        ("pcah:n_bits=12", Hashing("pcah", 12)),
-    ):
-        alone = quantisation(Nearest(QUERY, DATABASE, [1, 10]), codes)
-        for k in (1, 10):
-            share = rows[name].shares[k]
-            assert (share.expected, share.worst, share.best, share.first) == tuple(
-                alone.metrics[metric]
-                for metric in (f"neighbours@{k}", f"neighbours@{k}[worst]", f"neighbours@{k}[best]", f"1-recall@{k}")
-            )
-        assert rows[name].rescoring.rows == alone.rescoring[0].rows
-    inputs = compared(["int8"], codes=(QUERY > 0, DATABASE > 0))
-    assert by_name(inputs)["codes"].shares == by_name(compared(["sign"]))["sign"].shares
+    alone = quantisation(Nearest(QUERY, DATABASE, [1, 10]), Hashing("itq", 8, {"n_iter": 5}))
+    one, names = rows["itq:n_bits=8,n_iter=5"], ("neighbours@10", "neighbours@10[worst]", "neighbours@10[best]")
+    share = one.shares[10]
+    assert [share.expected, share.worst, share.best] == [alone.metrics[name] for name in names]
+    assert share.first == alone.metrics["1-recall@10"]
+    assert one.rescoring.rows == alone.rescoring[0].rows
 
 
 def test_items_with_equal_codes_are_tied():
@@ -128,22 +108,6 @@ def test_items_with_equal_codes_are_tied():
     assert share.shares[10].worst < share.shares[10].expected < share.shares[10].best
 
 
-def row(name, n_bytes, share):
-    shares = {1: rescoring.Share(1, share, 0, 0, 0, 0, 0)}
-    return rescoring.Represented(name, n_bytes, shares, RescoringCurve("vectors", 0.8, (), {}))
-
-
-def test_the_best_of_a_size():
-    rows = [row("d", 64, 0.75), row("c", 16, 0.5), row("b", 8, 0.25), row("a", 8, 0.5)]
-    assert rescoring.compared(rows, 16).answer == (
-        "Of all representations with at most 16 bytes, a (50.0%) finds the most of the 1 nearest items. The "
-        "smallest representation that finds at least 80% of them without re-ranking is none."
-    )
-    answer = rescoring.compared([*rows, row("e", 128, 1), row("f", 256, 1)], 1).answer
-    assert answer.startswith("Of all representations with at most 8 bytes, a (50.0%) finds the most of")
-    assert answer.endswith("that finds at least 80% of them without re-ranking is e (128 bytes).")
-
-
 def tops(distance, items, n):
     """Return all sets of the n nearest of some items."""
     cut = np.sort(distance[items])[n - 1]
@@ -152,7 +116,7 @@ def tops(distance, items, n):
     return [[*sure, *more] for more in itertools.combinations(tied, n - len(sure))]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_re_ranking_over_all_orders_of_ties(seed):
     """Retrieve every possible set by the first distance, and re-rank it by the second in every order of its ties."""
     rng = np.random.default_rng(seed)
@@ -193,9 +157,7 @@ def test_results_are_repeatable_and_do_not_depend_on_threads():
 
 def test_the_figure():
     pytest.importorskip("altair")
-    result = compared(Quantisers(["int8", "itq"], n_bytes=2))
-    assert result.equal_bytes.answer in " ".join(str(result).split("\n"))
-    points = result.plot("bytes").to_dict()["data"]["values"]
+    points = compared(["int8", "itq"]).plot("bytes").to_dict()["data"]["values"]
     assert {(point["name"], point["bytes"], point["panel"]) for point in points} == {
         (name, n_bytes, f"K = {k}") for name, n_bytes in (("int8", 16), ("itq", 2), ("sign", 2)) for k in (1, 10)
     }
