@@ -117,21 +117,10 @@ class Hasher(Configurable, abc.ABC):
         self._check_supervision(training)
         self.check_features(training.X.shape[1])
         record = self._fit(training, np.random.default_rng(self.seed))
-        self._check_learned(record, training.X.shape[1])
+        for name in self.learned:  # the memory order of a model from a file, so that products are rounded equally
+            setattr(self, name, np.ascontiguousarray(getattr(self, name)))
         self.fit_record_, self.n_features_in_ = record, training.X.shape[1]
         return self
-
-    def _check_learned(self, record: Any, n_features: int) -> None:
-        """Raise ProtocolError if ``_fit`` returned no record, or did not set the attributes declared in `learned`."""
-        where, lengths = f"{type(self).__name__}._fit", self._lengths(n_features)
-        if not isinstance(record, dict):
-            raise ProtocolError(f"{where}: must return a dict, the fit record, not {type(record).__name__}.")
-        for name, declared in self.learned.items():
-            if not hasattr(self, name):
-                raise ProtocolError(f"{where}: does not set self.{name}, which `learned` declares.")
-            # The memory order of a model from a file, so that products are rounded equally.
-            setattr(self, name, np.ascontiguousarray(getattr(self, name)))
-            _check_array(getattr(self, name), declared, lengths, f"{where}: {name}")
 
     def _check_supervision(self, training: TrainingSet) -> None:
         if self.supervision is not None:
@@ -294,8 +283,8 @@ class Hasher(Configurable, abc.ABC):
         return Tags(estimator_type="transformer", target_tags=target, transformer_tags=TransformerTags())
 
     def __repr__(self) -> str:
-        shown = {"n_bits", "seed"} | {name for name, value in self.defaults().items() if value != self.options[name]}
-        options = (f"{name}={value!r}" for name, value in self.options.items() if name in shown)
+        changed = {"n_bits", "seed"} | {name for name, value in self.defaults().items() if value != self.options[name]}
+        options = (f"{name}={value!r}" for name, value in self.options.items() if name in changed)
         return f"{type(self).__name__}({', '.join(options)})"
 
 

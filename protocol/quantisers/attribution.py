@@ -123,7 +123,7 @@ class Attribution(Printed):
     faults : tuple of Fault
     per_query : mapping of str to LostRecall
         By name of the results: the values of each query.
-    searched : str
+    space : str
         What the engine searches: ``code`` or ``vector``.
     neighbours : str
         What the true neighbours are.
@@ -133,7 +133,7 @@ class Attribution(Printed):
     rows: tuple[LostRecall, ...]
     faults: tuple[Fault, ...]
     per_query: Mapping[str, LostRecall]
-    searched: str
+    space: str
     neighbours: str
     k: int
     n_queries: int
@@ -156,12 +156,12 @@ class Attribution(Printed):
             title += f"; an exact search loses between {least:.4f} and {most:.4f} to ties"
         columns = ("recall", *names, "exact")
         cells = [[row.name, *(f"{getattr(row, name) + 0.0:.4f}" for name in columns)] for row in self.rows]
-        header = ["results", f"recall@{self.k}", *(_LOST[name] for name in names), f"exact by {self.searched}"]
+        header = ["results", f"recall@{self.k}", *(_LOST[name] for name in names), f"exact by {self.space}"]
         return Table("attribution", f"{title}:", header, cells)
 
     def content(self) -> dict[str, Any]:
         """Return all fields but the values per query."""
-        names = ("searched", "neighbours", "k", "n_queries", "n_database", "rows", "faults")
+        names = ("space", "neighbours", "k", "n_queries", "n_database", "rows", "faults")
         return {"attribution": {name: getattr(self, name) for name in names}}
 
 
@@ -198,14 +198,14 @@ class _ByVector(NamedTuple):
     metric : {"cosine", "euclidean", "dot"}
     longest : float
         For ``dot``, the length of the longest database vector.
-    searched : str
+    space : str
     """
 
     query: NDArray
     database: NDArray
     metric: Distance
     longest: float
-    searched: str = "vector"
+    space: str = "vector"
 
     @classmethod
     def of(cls, vectors: Nearest) -> "_ByVector":
@@ -270,14 +270,14 @@ class _ByCode(NamedTuple):
         The codes of the database as words.
     vectors : _ByVector or None
         The vectors by which the true neighbours are nearest.
-    searched : str
+    space : str
     """
 
     pair: CodePair
     query: NDArray[np.uint64]
     database: NDArray[np.uint64]
     vectors: _ByVector | None
-    searched: str = "code"
+    space: str = "code"
 
     @classmethod
     def of(cls, codes: tuple[Any, Any], vectors: _ByVector | None) -> "_ByCode":
@@ -412,7 +412,7 @@ def attribute(
     >>> row.rows[0].recall, row.rows[0].lost_to_index, row.faults[0].example
     (0.5, 0.5, 'item 1 at distance 1 was left out, but item 2 at distance 2 was returned')
     """
-    space = _searched(codes, vectors)
+    space = _space(codes, vectors)
     n_queries, n_database = len(space.query), len(space.database)
     wanted = vectors.k if k is None and vectors is not None else k
     engines = _read(results, distances, ids, wanted, (n_queries, n_database))
@@ -430,7 +430,7 @@ def attribute(
         rows=tuple(lost.mean() for lost in per_query),
         faults=tuple(itertools.chain(*faults)),
         per_query={lost.name: lost for lost in per_query},
-        searched=space.searched,
+        space=space.space,
         neighbours=f"the {k:,} nearest by {_BY[vectors.distance] if vectors else 'code'}",
         k=k,
         n_queries=n_queries,
@@ -438,7 +438,7 @@ def attribute(
     )
 
 
-def _searched(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> _ByCode | _ByVector:
+def _space(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> _ByCode | _ByVector:
     """Return the search of the codes, or else of the vectors."""
     by_vector = None if vectors is None else _ByVector.of(vectors)
     if codes is not None:

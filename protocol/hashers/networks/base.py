@@ -57,8 +57,6 @@ class NetworkHasher(Hasher):
         Learning rate of Adam in the first epoch.
     weight_decay : float, default 5e-5
         Multiple of the parameters that is added to the gradient; may be 0.
-    patience : int or None, default None
-        Number of epochs without a decrease of the mean loss after which training stops; None: it never stops early.
     precision : {"float32", "bfloat16"}, default "float32"
         Number format of products and convolutions in training (PyTorch's autocast). Parameters, loss and optimiser are
         always float32, and so is encoding. On a CPU with AMX, "bfloat16" halves the time of an epoch of convolutions.
@@ -73,7 +71,7 @@ class NetworkHasher(Hasher):
     network_ : torch.nn.Module
         The trained network, on the CPU. A model file stores its ``state_dict``, array by array.
     fit_record_ : dict
-        The number of ``epochs``, the mean ``loss`` of the first and the last epoch, the ``device``, and the version of
+        The mean ``loss`` of the first and the last epoch, the number of ``epochs``, the ``device``, and the version of
         PyTorch, ``torch``.
 
     Notes
@@ -98,7 +96,6 @@ class NetworkHasher(Hasher):
     batch_size: Annotated[int, at_least(3)] = 128
     learning_rate: Positive = 1e-3
     weight_decay: NotNegative = 5e-5
-    patience: Count | None = None
     precision: Annotated[str, choice(*PRECISIONS)] = "float32"
 
     @abc.abstractmethod
@@ -176,13 +173,11 @@ class NetworkHasher(Hasher):
         factor, periods = self.decay
         optimiser = torch.optim.Adam(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda i: factor ** (i * periods // self.epochs))
-        every_label = torch.from_numpy(
-            training.labels if training.labels.ndim == 2 else training.labels.astype(np.int64)
-        )
-        n_steps, losses = ceil(len(training.X) / self.batch_size), list[float]()
+        y, n_steps, losses = training.labels, ceil(len(training.X) / self.batch_size), list[float]()
+        every_label = torch.from_numpy(y if y.ndim == 2 else y.astype(np.int64))
         with progress(f"{type(self).__name__}, {self.n_bits} bits", self.epochs * n_steps) as steps:
-            while not self._finished(losses):
-                rng = np.random.default_rng([self.seed, len(losses)])
+            for epoch in range(self.epochs):
+                rng = np.random.default_rng([self.seed, epoch])
                 order = rng.permutation(len(training.X))
                 torch.manual_seed(int(rng.integers(2**63)))
                 network.train()
@@ -192,7 +187,7 @@ class NetworkHasher(Hasher):
                     with torch.autocast(device, torch.bfloat16, enabled=self.precision == "bfloat16"):
                         outputs = network(batch.to(device))
                     labels = every_label[index].to(device)
-                    loss = self._loss(outputs.float(), labels, index.to(device), len(losses))
+                    loss = self._loss(outputs.float(), labels, index.to(device), epoch)
                     optimiser.zero_grad()
                     loss.backward()
                     optimiser.step()
@@ -207,11 +202,6 @@ class NetworkHasher(Hasher):
 
         torch.manual_seed(int(np.random.default_rng(self.seed).integers(2**63)))
         return self._network(n_features, int(self.n_bits))
-
-    def _finished(self, losses: list[float]) -> bool:
-        """Return whether training ends after epochs with these mean losses."""
-        waited = len(losses) - 1 - int(np.argmin(losses)) if losses else 0
-        return len(losses) == self.epochs or (self.patience is not None and waited >= self.patience)
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
         import torch
@@ -253,7 +243,7 @@ def _reproducible(device: str) -> Iterator[None]:
 
     threads, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     memory: Any = torch.utils.deterministic  # a type checker does not see its property
-    filled = memory.fill_uninitialized_memory
+    fills = memory.fill_uninitialized_memory
     devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else ()
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(device == "cpu")
@@ -264,7 +254,7 @@ def _reproducible(device: str) -> Iterator[None]:
     finally:
         torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(strict)
-        memory.fill_uninitialized_memory = filled
+        memory.fill_uninitialized_memory = fills
 
 
 SIDE = 32
