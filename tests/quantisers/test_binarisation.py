@@ -79,12 +79,8 @@ def test_a_slow_loop(distance):
         assert result.rescoring[0].smallest_factor[number] == smallest
     plain = evaluate(*SIGNS, truth=Relevant(nearest_sets(apart, 20)))
     assert {name: result.metrics[name] for name in plain.metrics} == plain.metrics
-    assert result.ground_truth == f"20 nearest by {distance}"
-    assert result.relevance == plain.relevance == "neighbours"
     assert result.ground_truth_sha256 == plain.ground_truth_sha256
-    scored = evaluate(*SIGNS, truth=Nearest(QUERY, DATABASE, [1, 5, 20], distance))
-    assert scored.metrics == result.metrics
-    assert "re-ranked" not in str(scored)
+    assert evaluate(*SIGNS, truth=Nearest(QUERY, DATABASE, [1, 5, 20], distance)).metrics == result.metrics
 
 
 def test_equally_near_items():
@@ -95,8 +91,6 @@ def test_equally_near_items():
     assert result.relevant_per_query == (3, 3)
     assert "with ties" not in str(result)
     assert "with ties 3 to 3 items for K = 2" in str(lost(query=DATABASE[:5], database=database, k=2))
-    asymmetric = Outputs(DATABASE[:5]), Codes(database, binarize="sign")
-    assert lost(asymmetric, query=DATABASE[:5], database=database, k=2).metrics["neighbours@2"] <= 1
 
 
 def test_codes_that_are_given():
@@ -131,26 +125,21 @@ def test_vectors_are_read_in_blocks_from_mapped_files(tmp_path, monkeypatch):
 def test_metrics_that_are_chosen():
     result = lost(k=5, relevant=7, metrics=["mAP", "neighbours@3", "1-recall@9"])
     assert [name for name in result.metrics if "[" not in name] == [
-        *(f"neighbours@{number}" for number in (3, 5, 9)),
-        *(f"1-recall@{number}" for number in (3, 5, 9)),
+        *(f"{name}@{number}" for name in ("neighbours", "1-recall") for number in (3, 5, 9)),
         "mAP",
     ]
-    assert result.ground_truth == "7 nearest by cosine"
-    assert result.relevant_per_query == (7, 7)
-    listed = evaluate(*SIGNS, truth=Relevant(np.tile(np.arange(4), (12, 1))), metrics=["neighbours@4", "P@4"])
-    assert listed.metrics["neighbours@4"] == listed.metrics["P@4"]
+    assert (result.ground_truth, result.relevant_per_query) == ("7 nearest by cosine", (7, 7))
 
 
 def test_the_asymmetric_ranking_finds_more():
     items = Codes(DATABASE, binarize="sign")
-    plain = lost((QUERY, items))
     result = lost((Outputs(QUERY), items))
     scores = -(QUERY.astype(np.float64) @ np.where(DATABASE > 0, 1.0, -1.0).T)
     relevant = nearest_sets(distances(QUERY, DATABASE), 10)
     expected = shares(scores, relevant, 10, 10)
     values = [result.metrics[f"neighbours@10{ties}"] for ties in ("[worst]", "", "[best]")]
     np.testing.assert_allclose(values, expected, rtol=1e-12)
-    assert result.metrics["neighbours@10"] > plain.metrics["neighbours@10"]
+    assert result.metrics["neighbours@10"] > lost((QUERY, items)).metrics["neighbours@10"]
 
 
 def test_text_and_content():
@@ -186,15 +175,8 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     options = ["--hasher", "itq", "--bits", "8", "--hasher-option", "n_iter=5", "--seed", "1"]
     more = ["--neighbours", "1", "10", "--target", "0.9", "--rescore", "int8", "--json", "o.json"]
     assert main(["quantisation", *vectors, *options, *more]) == 0
-    out = capsys.readouterr().out
-    result = lost(
-        Hashing("itq", 8, {"n_iter": 5}, seed=1),
-        query="q.npy",
-        database="d.npy",
-        k=[1, 10],
-        rescoring=Rescoring("int8", target=0.9),
-        quantisers=Quantisers(seed=1),
-    )
-    assert out == f"{result}\n"
+    by_int8 = {"rescoring": Rescoring("int8", target=0.9), "quantisers": Quantisers(seed=1)}
+    result = lost(Hashing("itq", 8, {"n_iter": 5}, seed=1), query="q.npy", database="d.npy", k=[1, 10], **by_int8)
+    assert capsys.readouterr().out == f"{result}\n"
     files = {"inputs": {"query_vectors": "q.npy", "database_vectors": "d.npy"}}
     assert json.loads((tmp_path / "o.json").read_text()) == json.loads(result.to_json()) | files

@@ -3,7 +3,6 @@
 import itertools
 import json
 import tracemalloc
-from itertools import pairwise
 from statistics import NormalDist
 
 import numpy as np
@@ -88,24 +87,6 @@ def test_a_hasher_is_a_quantiser():
     assert [share.expected, share.worst, share.best] == [alone.metrics[name] for name in names]
     assert share.first == alone.metrics["1-recall@10"]
     assert one.rescoring.rows == alone.rescoring[0].rows
-
-
-def test_items_with_equal_codes_are_tied():
-    """The first of two dimensions has few values; the shares are those over all orders of the items."""
-    query, database = np.rint(QUERY[:, :2]), np.rint(DATABASE[:, :2]) + RNG.normal(size=(300, 2)) * (0, 1)
-    name = "truncate:dims=1"
-    share = by_name(compared([name], k=[10], query=query, database=database, distance="euclidean"))[name]
-    apart = (query[:, :1] - database[None, :, 0]) ** 2
-    relevant, expected, worst = nearest(query, database, 10), [], []
-    for row, (a, b) in enumerate(pairwise(relevant.indptr)):
-        cut = np.sort(apart[row])[9]
-        near, tied = apart[row] < cut, apart[row] == cut
-        of_row, drawn = np.isin(np.arange(300), relevant.indices[a:b]), 10 - near.sum()
-        expected.append((of_row & near).sum() + (of_row & tied).sum() * drawn / tied.sum())
-        worst.append((of_row & near).sum() + max(0, drawn - (tied & ~of_row).sum()))
-    assert share.shares[10].expected == pytest.approx(np.mean(expected) / 10, rel=1e-12)
-    assert share.shares[10].worst == pytest.approx(np.mean(worst) / 10, rel=1e-12)
-    assert share.shares[10].worst < share.shares[10].expected < share.shares[10].best
 
 
 def tops(distance, items, n):
