@@ -17,7 +17,7 @@ from protocol.checks import ProtocolError, integer, positive_number
 from protocol.counting import HammingCounts
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.printed import with_range
-from protocol.metrics import mean, neighbours_found
+from protocol.metrics import ORDERS, mean, neighbours_found
 from protocol.quantisers.representations import Representation
 from protocol.scores.tables import Table
 from protocol.truth import pair_distances
@@ -142,7 +142,6 @@ def by_quantiser(
     quantised: Representation,
     relevances: Mapping[int, Relevance],
     options: Rescoring,
-    *,
     seed: int = 0,
     progress: Callable[[int], object] | None = None,
 ) -> RescoringCurve:
@@ -290,6 +289,20 @@ class EqualBytes:
 
     represented: tuple[Represented, ...]
 
+    @classmethod
+    def of(
+        cls,
+        counted: Mapping[str, tuple[int, Mapping[int, HammingCounts]]],
+        numbers: Sequence[int],
+        rescoring: Rescoring,
+    ) -> "EqualBytes":
+        """Return the comparison of representations: for each name, bytes of a vector, and counts for each K and 1."""
+        rows = []
+        for name, (n_bytes, counts) in sorted(counted.items(), key=lambda item: item[1][0]):
+            shares = {k: _share_of(counts, k) for k in numbers}
+            rows.append(Represented(name, n_bytes, shares, by_vectors(counts, numbers, rescoring)))
+        return cls(tuple(rows))
+
     def table(self, k: int) -> Table:
         """Return the table of shares for one K."""
         target, cells = self.represented[0].rescoring.target, []
@@ -306,17 +319,9 @@ class EqualBytes:
         return Table(f"equal bytes {k}", title, header, cells)
 
 
-def represented(
-    name: str, n_bytes: int, counts: Mapping[int, HammingCounts], numbers: Sequence[int], rescoring: Rescoring
-) -> Represented:
-    """Return the nearest items that a representation finds, from the counts of its ranking for each K and for 1."""
-    shares = {}
-    for k in numbers:
-        expected, worst, best = (
-            neighbours_found(counts[k], nearest=k, retrieved=k, ties=ties) for ties in ("expected", "worst", "best")
-        )
-        half = _DEVIATIONS * np.std(expected, ddof=1) / expected.size**0.5 if expected.size > 1 else math.nan
-        first = mean(neighbours_found(counts[1], nearest=1, retrieved=k))
-        average = mean(expected)
-        shares[k] = Share(k, average, average - half, average + half, mean(worst), mean(best), first)
-    return Represented(name, n_bytes, shares, by_vectors(counts, numbers, rescoring))
+def _share_of(counts: Mapping[int, HammingCounts], k: int) -> Share:
+    """Return the share of the K nearest items that a ranking finds."""
+    expected, best, worst = (neighbours_found(counts[k], nearest=k, retrieved=k, ties=ties) for ties in ORDERS)
+    half = _DEVIATIONS * np.std(expected, ddof=1) / expected.size**0.5 if expected.size > 1 else math.nan
+    first, average = mean(neighbours_found(counts[1], nearest=1, retrieved=k)), mean(expected)
+    return Share(k, average, average - half, average + half, mean(worst), mean(best), first)
