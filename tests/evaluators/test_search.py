@@ -37,9 +37,8 @@ def explained(reported, query, database, query_labels, labels, measure="any"):
 def check_every_way(found, query, database, related):
     for way, ((value, _),) in found.values.items():
         if ("mean", "classes") not in way.variants:
-            assert value == pytest.approx(
-                score(way, query.tolist(), database.tolist(), related), abs=1e-12, nan_ok=True
-            ), way
+            expected = score(way, query.tolist(), database.tolist(), related)
+            assert value == pytest.approx(expected, abs=1e-12, nan_ok=True), way
 
 
 def test_every_score_is_that_of_plain_python():
