@@ -137,6 +137,7 @@ def quantisation(
 
     Examples
     --------
+    >>> import numpy as np
     >>> line = np.arange(-4.0, 4.0)[:, None]
     >>> result = quantisation(Nearest(line[:2], line, k=2, distance="euclidean"))
     >>> result.metrics["neighbours@2"], result.rescoring[0].smallest_factor[2]
