@@ -26,8 +26,7 @@ its result would need the same bounds and a second search, and evaluating codes 
 module in float32 took 0.6 of the CPU time and 160 more lines, for bounds on the rounding of the vectors.
 """
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, get_args
@@ -131,14 +130,8 @@ def pair_distances(
         chunk = slice(start, start + size)
         values[chunk] = formula(query[query_rows[chunk]], database[database_rows[chunk]])
 
-    starts = range(0, len(values), size)
-    if threads == 1 or len(starts) < 2:
-        for start in starts:
-            measure(start)
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            for _ in pool.map(measure, starts):
-                pass
+    for _ in in_order(measure, range(0, len(values), size), threads):
+        pass
     return values
 
 
@@ -274,8 +267,8 @@ def neighbours_within(
 
     Notes
     -----
-    In addition to the input, memory is used for a copy of the queries in float64, two copies of the found pairs, and a
-    few tiles per thread.
+    In addition to the input, memory is used for a copy of the queries in float64, two copies of the pairs, and a few
+    tiles per thread.
 
     Examples
     --------
@@ -291,18 +284,20 @@ def neighbours_within(
     keys = Keys(database, "euclidean")
     queries, bound = keys.queries(query), np.full(len(query), keys.of(radius))
 
-    def search(start: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def search(start: int) -> _Rows:
+        """Return the pairs of the queries and a tile, each as one number: query * n_database + item."""
         tile = database[start : start + TILE]
         pairs = keys.within(queries, keys.items(tile, start), bound)
         borderline = np.flatnonzero(pairs.high >= bound[0])
         distances = pair_distances(query, tile, pairs.rows[borderline], pairs.columns[borderline])
         inside = np.ones(len(pairs.rows), dtype=bool)
         inside[borderline] = distances < radius if strict else distances <= radius
-        return pairs.rows[inside], pairs.columns[inside]
+        return pairs.rows[inside].astype(np.int64) * len(database) + (start + pairs.columns[inside])
 
-    starts = range(0, len(database), TILE)
     with workers(threads) as n_threads:
-        return _compressed(list(in_order(search, starts, n_threads)), starts, len(query))
+        numbers = np.concatenate(list(in_order(search, range(0, len(database), TILE), n_threads)))
+    numbers.sort()
+    return _starts(np.bincount(numbers // len(database), minlength=len(query))), numbers % len(database)
 
 
 @dataclass(frozen=True, eq=False)
@@ -505,23 +500,6 @@ def _starts(counts: NDArray) -> _Rows:
 def _kth(indptr: _Rows, values: NDArray[np.float64], k: int) -> NDArray[np.float64]:
     """Return the k-th smallest value of each row, infinity for rows with fewer than k values: (n_rows,)."""
     return np.array([np.partition(values[a:b], k - 1)[k - 1] if b - a >= k else np.inf for a, b in pairwise(indptr)])
-
-
-def _compressed(
-    tiles: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]], starts: range, n_queries: int
-) -> tuple[_Rows, _Rows]:
-    """Merge the pairs of the database's tiles, each in order, into CSR (indptr, indices)."""
-    indptr = np.zeros(n_queries + 1, dtype=np.int64)
-    for rows, _ in tiles:
-        indptr[1:] += np.bincount(rows, minlength=n_queries)
-    indptr = np.cumsum(indptr)
-    indices, free = np.empty(indptr[-1], dtype=np.int64), indptr[:-1].copy()
-    for start, (rows, columns) in zip(starts, tiles, strict=True):
-        counts = np.bincount(rows, minlength=n_queries)
-        before = np.cumsum(counts) - counts  # pairs of the tile before each query's first
-        indices[(free - before)[rows] + np.arange(rows.size)] = start + columns
-        free += counts
-    return indptr, indices
 
 
 def check_rows(X: NDArray, name: str, first_row: int = 0, *, unit: bool = False) -> None:
