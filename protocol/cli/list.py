@@ -158,24 +158,12 @@ def properties(entry: Any) -> Iterator[tuple[str, str]]:
 
 
 def _partition(part: str, split: "SplitProtocol") -> str:
-    """Return in words which items a partition of a split contains."""
-    from protocol.splits import Drawn, Listed, Official, SameAs
-
-    match items := split.partitions[part]:
-        case Drawn(size=int(size)):
-            return f"{size:,} items drawn at random, balanced over the classes"
-        case Drawn(per_class=int(size)):
-            return f"{size:,} items of each class drawn at random"
-        case Drawn():
-            return "items drawn at random; the key split_sizes of the config file sets their number"
-        case Official():
-            return f"the official split {items.part!r}, {items.size:,} items"
-        case Listed():
-            return f"the items in your own file{'' if items.required else ' (optional)'}"
-        case SameAs():
-            return f"the same items as in the partition {items.part!r}"
-    others = ", ".join(split.database_without).replace("_", " ") or "no partition"
-    return "all items except those of " + re.sub(", ([^,]*)$", r" and \1", others)
+    """Return where the items of a partition come from: the name of the class, and its fields that are set."""
+    items = split.partitions[part]
+    origin = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(items).__name__).lower()
+    fields = {name.replace("_", " "): value for name, value in vars(items).items() if value is not None}
+    fields |= {"without": ", ".join(split.database_without)} if origin == "rest" else {}
+    return ", ".join([origin, *(f"{name} {_words(value)}" for name, value in fields.items())])
 
 
 def _words(value: Any) -> str:
