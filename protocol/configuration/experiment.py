@@ -12,6 +12,8 @@ from protocol.configuration.options import filled
 from protocol.scores.metadata import supervision_of
 from protocol.splits import SplitProtocol, sample_of
 
+_UNKNOWN = 512  # dimensions of a feature, if only its files record them
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -140,6 +142,25 @@ class Experiment:
     def facts(self) -> dict[str, Any]:
         """What is known before the dataset is loaded, as `protocol.datasets.statistics` returns it."""
         return datasets.statistics(self.config["dataset"], self.config["dataset_options"])
+
+    @cached_property
+    def n_items(self) -> int:
+        """The number of items of the dataset, estimated from the sizes of the user's files if it is not known."""
+        if "n" in self.facts:
+            return int(self.facts["n"])
+        files, folders = datasets.user_paths(self.config["dataset"], self.config["dataset_options"])
+        if folders:
+            return sum(map(datasets.count_files, folders))
+        return sum(file.stat().st_size for file in files) // min(map(self._row_bytes, self.features))
+
+    def _row_bytes(self, feature: str) -> int:
+        """Return the bytes of an item's float32 vectors: the larger of before and after extraction."""
+        known, n_bytes = self.facts.get("dimensions", {}), 0
+        for modality in self.features[feature].modalities.values():
+            array = (self.array_of(modality) or "").removeprefix("vectors/")
+            before, after = int(known.get(array, 0)), self._dimension(modality)
+            n_bytes += 4 * max(after or before or _UNKNOWN, before)
+        return n_bytes
 
     @property
     def labelled(self) -> bool | None:

@@ -1,32 +1,8 @@
-"""The options of plug-ins, from signatures and docstrings."""
+"""Options of plug-ins in a config file."""
 
 import pytest
 
-from protocol import registry
 from protocol.configuration import options
-
-
-def test_an_option_has_type_default_range_and_description():
-    option = options.options("hasher", "itq")["n_iter"]
-    assert (option.type, option.default, option.expected) == (int, 50, "an integer")
-    assert option.form == "int, default 50"
-    assert option.description == "Number of updates of R, at least 1."
-    assert options.options("ground_truth", "epsilon_ball")["comparison"].expected == "'<=' or '<'"
-
-
-def test_descriptions_come_from_base_classes_and_from_referenced_docstrings():
-    for name, start in (
-        ("deep_squared", "Largest number of rows in a minibatch, at least 3."),
-        ("talr_ndcg", "Number of rows in a minibatch, at least 2;"),
-    ):
-        assert options.options("hasher", name)["batch_size"].description.startswith(start)
-
-
-@pytest.mark.parametrize("kind", ["dataset", "feature", "ground_truth", "hasher", "split"])
-def test_the_docstring_of_every_plug_in_has_all_its_options(kind):
-    for name in registry.names(kind):
-        for option in options.options(kind, name).values():
-            assert option.form, f"{kind} {name}: {option.name} is not in the docstring's Parameters"
 
 
 @pytest.mark.parametrize(

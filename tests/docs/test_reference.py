@@ -31,6 +31,13 @@ def test_the_public_names_are_those_of_the_page(root):
     assert {"__version__", *re.findall(r"^   (\w+)$", page, re.M)} == set(hp.__all__)
 
 
+@pytest.mark.parametrize("kind", ["dataset", "feature", "ground_truth", "hasher", "split"])
+def test_the_docstring_of_every_plug_in_has_all_its_options(kind):
+    for name in hp.names(kind):
+        for option, (form, _) in generate.documented(kind, name).items():
+            assert form, f"{kind} {name}: {option} is not in the docstring's Parameters"
+
+
 @pytest.mark.parametrize("kind", KIND_OF.values(), ids=lambda kind: kind.name)
 def test_no_finding_shows_a_placeholder(kind):
     words = dict.fromkeys(re.findall(r"\{(\w+)", kind.template), "word")
