@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from protocol.checks import ProtocolError, printable
-from protocol.cli._progress import INPUTS, clear
+from protocol.cli._progress import INPUTS
 
 if TYPE_CHECKING:
     from protocol.evaluation.printed import Printed
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 def show(text: str) -> None:
     """Print lines of text on standard output, with control characters escaped."""
-    clear()
     for handler in INPUTS.handlers:
         handler.flush()
     sys.stdout.write(printable(text, keep="\n\t") + "\n")
@@ -26,11 +25,16 @@ def show(text: str) -> None:
 def finish(result: "Printed", json: Path | None) -> None:
     """Print a result, and write it as JSON if a file is given."""
     if json is not None:
-        from protocol.provenance.storage import replacing
-
-        with replacing(json) as temporary:
-            temporary.write_text(result.to_json() + "\n", encoding="utf-8")
+        write(json, f"{result.to_json()}\n")
     show(str(result))
+
+
+def write(path: Path, text: str) -> None:
+    """Write a text file, which replaces an earlier one only when it is complete."""
+    from protocol.provenance.storage import replacing
+
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Path | None]) -> None:

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 
 INPUTS = logging.getLogger("protocol.inputs")
 """The logger to which `protocol.inputs` reports how it reads each input."""
-_FIRST, _EVERY = {True: 2, False: 10}, {True: 1, False: 30}  # seconds, on a terminal and elsewhere
-_step = {"text": "", "shown": ""}  # what the task has reported last, and the line that the terminal shows
+_FIRST, _EVERY = 10, 30  # seconds
+_step = {"text": ""}  # what the task has reported last
 
 
 @contextlib.contextmanager
 def lines(task: str) -> Iterator[None]:
-    """Print the time and progress of a task: on a terminal in one line, which is updated, otherwise in several."""
+    """Print the time and progress of a task after ten seconds, and then every 30."""
     finished = threading.Event()
     _step["text"] = ""
     thread = threading.Thread(target=print_lines, args=(task, finished.wait), daemon=True)
@@ -29,29 +29,21 @@ def lines(task: str) -> Iterator[None]:
 
 def print_lines(task: str, wait: Callable[[float], bool], clock: Callable[[], float] = time.monotonic) -> None:
     """Print the time since the call, and the last step reported, until ``wait(seconds)`` returns true."""
-    began, terminal = clock(), sys.stderr.isatty()
-    pause = _FIRST[terminal]
+    began, pause = clock(), _FIRST
     while not wait(pause):
-        text = f"{task}: {clock() - began:,.0f} s{_step['text']}"
-        with contextlib.suppress(OSError, ValueError):  # nobody reads standard error any more
-            sys.stderr.write(f"\r{text}\x1b[K" if terminal else f"{text}\n")
-            sys.stderr.flush()
-            _step["shown"] = text if terminal else ""
-        pause = _EVERY[terminal]
-    clear()
+        _print(f"{task}: {clock() - began:,.0f} s{_step['text']}")
+        pause = _EVERY
 
 
-def clear() -> None:
-    """Remove the line of progress from a terminal."""
-    if _step["shown"]:
-        sys.stderr.write("\r\x1b[K")
-        _step["shown"] = ""
+def report(done: int, total: int, stage: str) -> None:
+    """Note the progress of a stage, for the next line."""
+    _step["text"] = f", {stage}: {done:,} of {total:,}"
 
 
-@contextlib.contextmanager
-def stages() -> Iterator[Callable[[int, int, str], None]]:
-    """Yield a function that reports the progress of a stage, called with (done, total, stage)."""
-    yield lambda done, total, stage: _step.update(text=f", {stage}: {done:,} of {total:,}")
+def _print(*texts: str) -> None:
+    with contextlib.suppress(OSError, ValueError):  # nobody reads standard error any more
+        sys.stderr.writelines(f"{text}\n" for text in texts)
+        sys.stderr.flush()
 
 
 class _Readings(logging.Handler):
@@ -59,15 +51,15 @@ class _Readings(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
-        self._lines: dict[str, bool] = {}  # whether each line has been printed
+        self._lines: dict[str, None] = {}
+        self._n_printed = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._lines.setdefault(record.getMessage(), False)
+        self._lines.setdefault(record.getMessage())
 
     def flush(self) -> None:
-        with contextlib.suppress(OSError, ValueError):  # nobody reads standard error any more
-            sys.stderr.writelines(f"{line}\n" for line, is_printed in self._lines.items() if not is_printed)
-        self._lines = dict.fromkeys(self._lines, True)
+        _print(*list(self._lines)[self._n_printed :])
+        self._n_printed = len(self._lines)
 
 
 @contextlib.contextmanager

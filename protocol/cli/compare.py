@@ -4,8 +4,7 @@ import argparse
 from pathlib import Path
 
 from protocol.checks import ProtocolError, need
-from protocol.cli._output import check_outputs, show
-from protocol.provenance.storage import replacing
+from protocol.cli._output import check_outputs, show, write
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -22,8 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
         options = {"metrics": arguments.metrics, "assume": arguments.assume, "against": arguments.against}
         comparison = compare(*files, **options)
         if arguments.html:
-            with replacing(arguments.html) as path:
-                path.write_text(comparison.to_html(), encoding="utf-8")
+            write(arguments.html, comparison.to_html())
         show(f"{comparison!r}")
     if refused:
         show("\n".join(["", "== Refused", *refused]))

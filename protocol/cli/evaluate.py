@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError, one_of
 from protocol.cli._output import check_outputs, show
-from protocol.cli._progress import stages
+from protocol.cli._progress import report
 from protocol.scores.metadata import RANKINGS
 
 if TYPE_CHECKING:
@@ -28,18 +28,17 @@ def run(arguments: argparse.Namespace) -> None:
         raise ProtocolError("--tables searches the complete database, so it can't be combined with --leave-one-out.")
     check_options(arguments, [*inputs, arguments.relevance, arguments.query_ids, arguments.database_ids])
     truth = _truth(arguments)
-    with stages() as report:
-        evaluation = evaluate(
-            *codes(arguments),
-            query_labels=arguments.query_labels,
-            database_labels=arguments.database_labels,
-            truth=truth,
-            metrics=arguments.metrics,
-            convention=arguments.convention,
-            leave_one_out=arguments.leave_one_out,
-            threads=arguments.threads,
-            progress=report,
-        )
+    evaluation = evaluate(
+        *codes(arguments),
+        query_labels=arguments.query_labels,
+        database_labels=arguments.database_labels,
+        truth=truth,
+        metrics=arguments.metrics,
+        convention=arguments.convention,
+        leave_one_out=arguments.leave_one_out,
+        threads=arguments.threads,
+        progress=report,
+    )
     others: list[Printed] = []
     if arguments.tables:
         relevance = evaluation.truth.relevance

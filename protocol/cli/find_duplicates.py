@@ -6,7 +6,7 @@ from pathlib import Path
 
 from protocol.checks import ProtocolError, need
 from protocol.cli._output import check_outputs, show
-from protocol.cli._progress import stages
+from protocol.cli._progress import report
 
 _OPTIONS = ("vectors", "query_ids", "database_ids", "most", "least", "threads")
 
@@ -25,9 +25,8 @@ def run(arguments: argparse.Namespace) -> None:
             raise ProtocolError("--sheet can't be combined with --vectors.")
         need("jinja2", "report")
         need("cv2", "pipeline")
-    with stages() as report:
-        options = {name: getattr(arguments, name) for name in _OPTIONS}
-        proposals = find_duplicates(arguments.query, arguments.database, progress=report, **options)
+    options = {name: getattr(arguments, name) for name in _OPTIONS}
+    proposals = find_duplicates(arguments.query, arguments.database, progress=report, **options)
     if arguments.csv:
         proposals.to_csv(arguments.csv)
     if arguments.sheet:

@@ -200,11 +200,6 @@ def _check_labels(feature: FeaturePlan, experiment: Experiment) -> None:
             raise ProtocolError(f"{user} needs class labels, but dataset {experiment.config['dataset']!r} has none.")
 
 
-def _check_criterion(experiment: Experiment) -> None:
-    known = {*experiment.ground_truths, *registry.names("ground_truth")}
-    one_of(experiment.config["selection"]["ground_truth"] or "class_label", known, "ground truth in selection")
-
-
 def _check_selection(feature: FeaturePlan, experiment: Experiment) -> None:
     """Refuse a criterion that can't select from the grids of this feature's hashers."""
     config = experiment.config
@@ -315,7 +310,6 @@ _OF_EXPERIMENT = {
     "count_shards": _check_shards,
     "exclude_queries": _check_excluded,
     "quantisers": _check_quantisers,
-    "selection": _check_criterion,
 }
 _OF_FEATURE = {
     "options": _check_arrays,

@@ -1,6 +1,5 @@
 """The loader: makes a checked experiment from the keys of a config file."""
 
-import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -209,11 +208,8 @@ def _names_of(kind: str, plugins: Mapping[str, str], config: Mapping[str, Any]) 
 
 def _used(plans: Mapping[str, FeaturePlan]) -> dict[str, list[Any]]:
     """Return what any feature uses, each once."""
-    used: list[dict[str, list[Any]]] = [
-        {"n_bits": one.n_bits, "ground_truths": one.ground_truths, "splits": one.splits, "hashers": one.hashers}
-        for one in plans.values()
-    ]
-    return {key: list(dict.fromkeys(itertools.chain.from_iterable(one[key] for one in used))) for key in used[0]}
+    keys = ("n_bits", "ground_truths", "splits", "hashers")
+    return {key: list(dict.fromkeys(value for plan in plans.values() for value in getattr(plan, key))) for key in keys}
 
 
 def _shown_in_paper(config: Mapping[str, Any], plans: Mapping[str, FeaturePlan]) -> dict[str, list[Any]]:

@@ -94,7 +94,7 @@ def stop_at_numpy(name, *arguments, importing=builtins.__import__, **options):
     return wait() if name == "numpy" else importing(name, *arguments, **options)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-_progress._FIRST = {False: 10**6}
+_progress._FIRST = 10**6
 if (point := sys.argv.pop(1)) == "importing":
     change = patch("builtins.__import__", stop_at_numpy)
 else:

@@ -85,19 +85,6 @@ def test_rows_that_are_not_finite_are_named_beyond_the_first_block(bad):
         made("centre", raw_train=raw)
 
 
-@pytest.mark.parametrize(
-    ("steps", "message"),
-    [
-        (["center"], r"^preprocessing step must be centre, grand_mean or l2, got 'center'\. Did you mean 'centre'\?$"),
-        (["l2", "l2"], r"preprocessing: a step is repeated: l2, l2\."),
-        (["centre", "l2", "grand_mean"], r"preprocessing: centre and grand_mean exclude each other\. Remove one\."),
-    ],
-)
-def test_unknown_and_repeated_steps_are_refused(steps, message):
-    with pytest.raises(ProtocolError, match=message):
-        made(*steps)
-
-
 def test_vectors_or_means_of_another_length_are_refused_if_the_length_is_known():
     with pytest.raises(ProtocolError, match=r"Plain\(\): expected vectors of shape \(4, 3\), got \(4, 2\)"):
         made().transform(RAW[:, :2])

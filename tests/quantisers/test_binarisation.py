@@ -202,7 +202,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
         np.save(name, array)
     vectors = ["--query-vectors", "q.npy", "--database-vectors", "d.npy"]
     inputs = ["--query-codes", "qc.npy", "--database-codes", "dc.npy"]
-    options = ["--hasher", "itq", "--bits", "8", "--hasher-option", "n_iter=5", "--seed", "1"]
+    options = ["--hasher", "itq", "--n-bits", "8", "--hasher-option", "n_iter=5", "--seed", "1"]
     more = ["--neighbours", "1", "10", "--target", "0.9", "--rescore", "int8", "--json", "o.json"]
     assert main(["quantisation", *vectors, *options, *more]) == 0
     out = capsys.readouterr().out
