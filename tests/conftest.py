@@ -7,11 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 # Before anything loads NumPy: on matrices as small as the tests', threads spend their time waiting for each other.
 os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 
 from browser import launched
+
+yaml.SafeLoader = yaml.CSafeLoader  # the same in C: tables of cases have thousands of lines
 
 ROOT = Path(__file__).parents[1]
 

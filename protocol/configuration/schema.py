@@ -153,7 +153,7 @@ def phrase(schema: Mapping[str, Any]) -> str:
     return f"{noun} >= {schema['minimum']}" if "minimum" in schema else noun
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  # type: ignore[misc]
     """PyYAML's safe loader, which refuses a key that occurs twice in a mapping."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
