@@ -186,9 +186,9 @@ def test_items_much_larger_than_the_sample_are_found():
     assert found.indices.tolist() == [0, 1, *range(3, 3000)]
 
 
-def test_neighbours_equal_scikit_learn_with_duplicates_and_boundary_points(d=16):
+def test_neighbours_equal_scikit_learn_with_duplicates_and_boundary_points():
     # integers: scikit-learn's squared distances are exact in float64
-    X = np.random.default_rng(d).integers(-3, 4, (900, d)).astype(np.float32) + 100
+    X = np.random.default_rng(0).integers(-3, 4, (900, 16)).astype(np.float32) + 100
     X[100:140] = X[0]
     query, database = X[:300], X[200:]
     radius = all_distances(query[:1], database[:1], "euclidean")[0, 0]
@@ -200,9 +200,9 @@ def test_neighbours_equal_scikit_learn_with_duplicates_and_boundary_points(d=16)
     assert 0 not in as_lists(*neighbours_within(query, database, radius, strict=True))[0]
 
 
-def test_a_radius_beyond_all_items_finds_them_all(radius=np.inf):
+def test_a_radius_beyond_all_items_finds_them_all():
     X = np.array([[-3e38, 3e38], [3e38, -3e38], [0, 1e-45]], dtype=np.float32)
-    assert as_lists(*neighbours_within(X, X, radius, strict=True)) == [[0, 1, 2]] * 3
+    assert as_lists(*neighbours_within(X, X, np.inf, strict=True)) == [[0, 1, 2]] * 3
 
 
 def test_memory_is_bounded_if_every_pair_is_on_the_boundary():
