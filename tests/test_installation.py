@@ -170,19 +170,14 @@ def install_hint(extra):
 SLOW_COUNTING = rf"numba is not installed, so counting uses NumPy, .*\. {install_hint('fast')}"
 
 
-def test_counting_without_numba_gives_the_same_and_warns_once_where_it_would_save_seconds(monkeypatch):
+def test_counting_without_numba_warns_once_where_it_would_save_seconds(monkeypatch):
     rng = np.random.default_rng(1)
     codes = [rng.integers(0, 256, (n, 4), dtype=np.uint8) for n in (3, 200)]
     relevance = {"label": counting.LabelRelevance(rng.integers(0, 3, 3), rng.integers(0, 3, 200))}
-    monkeypatch.setattr(counting, "_choose", lambda *_: BitPlanes)
-    expected = counting.count(*codes, 32, relevance, index_order=True)["label"]
-    monkeypatch.undo()
     monkeypatch.setattr(counting, "_numba_is_installed", lambda: False)
     monkeypatch.setattr(counting, "_COMPILED_START", 0.0)
     checks.warn_once.cache_clear()
-    found = counting.count(*codes, 32, relevance, index_order=True)["label"]  # too little work for a warning
-    for name in ("retrieved", "at_level", "largest_bucket", "index_precisions", "index_top"):
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
+    counting.count(*codes, 32, relevance)  # too little work for a warning
     monkeypatch.setattr(counting, "_WORTH_A_WARNING", 0.0)
     with pytest.warns(UserWarning, match=f"^{SLOW_COUNTING}$"):
         counting.count(*codes, 32, relevance)
@@ -216,25 +211,6 @@ def target(wheel, tmp_path_factory):
     folder = tmp_path_factory.mktemp("target")
     install(wheel, "--target", folder)
     return folder
-
-
-def snakefile(target, folder):
-    done = run(sys.executable, "-m", "protocol", "snakefile", folder=folder, PYTHONPATH=str(target))
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.strip()
-
-
-@pytest.mark.ci
-def test_the_installed_workflow_runs_in_any_folder(target, tmp_path):
-    path = snakefile(target, tmp_path)
-    assert Path(path).is_relative_to(target)
-    snakemake = (sys.executable, "-m", "snakemake", "--snakefile", path)
-    planned = run(*snakemake, "--dry-run", "--quiet", "rules", folder=tmp_path, PYTHONPATH=str(target))
-    assert planned.returncode == 0, planned.stdout + planned.stderr
-    assert re.search(r"^report +1$", planned.stdout, re.M)
-    made = run(*snakemake, "--cores", "1", "--", "dataset", folder=tmp_path, PYTHONPATH=str(target))
-    assert made.returncode == 0, made.stdout + made.stderr
-    assert list(tmp_path.glob("results/datasets/*/content.h5"))
 
 
 def blocks(page):

