@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol.checks import ProtocolError, counted
-from protocol.cli._output import check_outputs, finish
-from protocol.cli._progress import report
+from protocol.cli._output import check_outputs, finish, report
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError, one_of
-from protocol.cli._output import check_outputs, show
-from protocol.cli._progress import report
+from protocol.cli._output import check_outputs, report, show
 from protocol.scores.metadata import RANKINGS
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ import functools
 import os
 
 from protocol.checks import ProtocolError, counted
-from protocol.cli._output import check_outputs, finish
-from protocol.cli._progress import report
+from protocol.cli._output import check_outputs, finish, report
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -5,8 +5,7 @@ import itertools
 from pathlib import Path
 
 from protocol.checks import ProtocolError, need
-from protocol.cli._output import check_outputs, show
-from protocol.cli._progress import report
+from protocol.cli._output import check_outputs, report, show
 
 _OPTIONS = ("vectors", "query_ids", "database_ids", "most", "least", "threads")
 

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from protocol.checks import ProtocolError
-from protocol.cli._progress import report
+from protocol.cli._output import report
 from protocol.cli.evaluate import check_options, codes, nearest, write
 
 

@@ -4,8 +4,7 @@ import argparse
 from typing import Any
 
 from protocol.checks import ProtocolError
-from protocol.cli._output import check_outputs, finish
-from protocol.cli._progress import report
+from protocol.cli._output import check_outputs, finish, report
 from protocol.cli.evaluate import lists, relevance
 
 _INPUTS = ("query_codes", "database_codes", "query_labels", "database_labels")

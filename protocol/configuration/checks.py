@@ -13,11 +13,9 @@ from protocol.configuration.experiment import Experiment, FeaturePlan, Variant, 
 from protocol.configuration.schema import at
 from protocol.datasets import redacted
 from protocol.hashers.selection import points
-from protocol.inputs.lists import read_listings
-from protocol.inputs.validation import rows
 from protocol.metrics import keywords, needs
 from protocol.quantisers import Quantisers
-from protocol.splits import VALIDATION, check_classes, list_paths
+from protocol.splits import VALIDATION, list_paths
 
 
 def with_affinities(
@@ -238,19 +236,7 @@ def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
         protocol = registry.get("split", split)
         with at(about=f"split {split!r} of dataset {config['dataset']!r}"):
             list_paths(protocol, config["split_options"][split])
-            _check_lists(config["split_options"][split], facts)
             protocol.check(config["split_sizes"], n_items=n_items, n_classes=facts.get("classes"), official=official)
-
-
-def _check_lists(files: Mapping[str, str | None], facts: Mapping[str, Any]) -> None:
-    """Refuse lists with more items, other row numbers or other classes than the dataset, if these are known."""
-    n_items, n_classes = facts.get("n"), facts.get("classes")
-    for listing in read_listings({part: file for part, file in files.items() if file}, has_ids=True).values():
-        if n_items is not None and len(listing) > n_items:
-            raise ProtocolError(f"{listing.name}: {len(listing):,} items, but the dataset has {n_items:,}.")
-        if n_items is not None and listing.items.dtype.kind in "iu":
-            rows(listing.items, n_items, listing.name)
-        check_classes(listing, n_classes)
 
 
 def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:

@@ -72,7 +72,7 @@ def test_every_error_is_one_line(capsys, monkeypatch, error, status, line):
 INTERRUPTED = """
 import builtins, itertools, signal, sys
 from unittest.mock import patch
-from protocol.cli import _progress, main
+from protocol.cli import _output, main
 
 def reach():
     print("reached", flush=True)
@@ -93,7 +93,7 @@ def stop_at_numpy(name, *arguments, importing=builtins.__import__, **options):
     return wait() if name == "numpy" else importing(name, *arguments, **options)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-_progress._FIRST = 10**6
+_output._FIRST = 10**6
 if (point := sys.argv.pop(1)) == "importing":
     change = patch("builtins.__import__", stop_at_numpy)
 else:

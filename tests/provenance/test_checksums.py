@@ -10,7 +10,8 @@ import pytest
 
 from protocol.checks import ProtocolError
 from protocol.papers import Results
-from protocol.provenance import checksums, origins, storage
+from protocol.provenance import checksums, storage
+from protocol.provenance.checksums import holders, origin
 from protocol.scores import summary, tables
 from protocol.scores.summary import collect
 
@@ -122,7 +123,7 @@ def test_checksums_are_verified_by_hand_also_where_an_origin_is_stored_next_to_t
     write(tmp_path / name)
     holder = name if name.endswith(".h5") else f"{name}.sha256"
     assert checksums.read_origin(tmp_path / holder) is None
-    made_with = origins.origin({"seed": 1, "hasher": "itq", "code": "a"}, [])
+    made_with = origin({"seed": 1, "hasher": "itq", "code": "a"}, [])
     checksums.add_origin(tmp_path / holder, made_with)
     assert checksums.read_origin(tmp_path / holder) == made_with
     read(tmp_path / name)
@@ -133,3 +134,39 @@ def test_checksums_are_verified_by_hand_also_where_an_origin_is_stored_next_to_t
         file.write(b"x")
     with pytest.raises(ProtocolError, match="changed since it was written"):
         read(tmp_path / name)
+
+
+PARAMETERS = {"model_seeds": {8: 1}, "options": {"n_iter": 5}, "code": "a", "states": [1, 2]}
+
+
+def changed(parameters, before=PARAMETERS, inputs=((), ())):
+    first, second = (origin(*pair) for pair in zip((before, parameters), inputs, strict=True))
+    return [kind for kind in first if first[kind] != second[kind]]
+
+
+@pytest.mark.parametrize(
+    ("edit", "kinds"),
+    [
+        ({}, []),
+        ({"states": [3, 4]}, []),  # where a file of the user is
+        ({"model_seeds": {8: 2}}, ["seeds"]),
+        ({"options": {"n_iter": 6}}, ["options"]),
+        ({"code": "b"}, ["code"]),
+    ],
+)
+def test_each_kind_of_parameter_has_its_digest_also_in_what_is_made_from_it(edit, kinds):
+    assert changed(PARAMETERS | edit) == kinds
+    inputs = [[origin(PARAMETERS, [])], [origin(PARAMETERS | edit, [])]]
+    assert changed({"metric": "mAP"}, {"metric": "mAP"}, inputs) == kinds
+
+
+def test_inputs_without_an_origin_and_their_order_do_not_count():
+    one, other = origin({"seed": 0}, []), origin({"seed": 1}, [])
+    assert origin({}, [one, None, other]) == origin({}, [other, one])
+
+
+def test_results_of_an_experiment_are_hdf5_files_and_files_with_a_checksum():
+    folder = "store/results/digits"
+    files = [f"{folder}/a.h5", f"{folder}/b.csv", f"{folder}/b.csv.sha256", f"{folder}/c.tsv", "results/datasets/d.h5"]
+    assert holders(files, "digits") == {files[0]: files[0], files[1]: files[2]}
+    assert holders(files, "other") == {}
