@@ -101,20 +101,3 @@ def test_a_folder_of_images(classes, capsys):
     assert config["features"] == {"gist": {"preprocessing": ["centre"]}}
     assert config["ground_truths"] == (["class_label"] if len(classes) == 2 else ["epsilon_ball"])
     assert configuration.load(config)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("", "init needs either --features (and --labels) or --images."),
-        ("--features none.npy", "none.npy: no such file."),
-        ("--features X.npy --experiment A", "experiment must be a name of up to 80 lower-case letters"),
-    ],
-)
-def test_what_can_not_be_used_is_refused_in_one_line(arguments, message, capsys):
-    np.save("X.npy", np.eye(4, dtype=np.float32))
-    assert main(["init", *arguments.split()]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith(f"protocol: {message}")
-    assert err.count("\n") == 1

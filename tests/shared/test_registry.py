@@ -94,40 +94,6 @@ def test_a_record_describes_its_plug_in_and_returns_it(records):
             hasher("mine").describing(plain)
 
 
-@pytest.fixture
-def hashers_in(tmp_path, monkeypatch):
-    """Return a function that writes modules, and makes them the package of a new registry of hashers."""
-
-    def of(files):
-        for file, code in files.items():
-            path = tmp_path / "made" / file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            (path.parent / "__init__.py").touch()
-            path.write_text(code)
-        made = registry.Registry(registry.HasherRecord)
-        monkeypatch.setitem(RECORDS, "hasher", {})
-        monkeypatch.setattr(
-            registry.importlib,
-            "import_module",
-            lambda name, of=registry.importlib.import_module: of(name.replace("protocol.hashers", "made")),
-        )
-        monkeypatch.syspath_prepend(tmp_path)
-        for name in [name for name in sys.modules if name.partition(".")[0] == "made"]:
-            monkeypatch.delitem(sys.modules, name)
-        return made
-
-    return of
-
-
-def test_sub_packages_are_scanned_but_for_private_modules(hashers_in):
-    code = (
-        "from protocol.hashers.lsh import LSH\nfrom protocol.registry import HasherRecord\n"
-        "HasherRecord({!r}, module='x', source='x', deviations='', bits_within_features=True, random=True)(LSH)\n"
-    )
-    files = {"plain.py": "plain", "deep/inside.py": "inside", "_hidden.py": "hidden", "_private/inside.py": "private"}
-    assert hashers_in({file: code.format(name) for file, name in files.items()}).names() == ["inside", "plain"]
-
-
 def test_a_job_whose_plug_in_changes_the_working_directory_names_it(root, tmp_path):
     plugin = Path(registry.__file__).parents[1] / "hashers" / "moving.py"
     (tmp_path / "script.py").write_text(
