@@ -3,7 +3,6 @@ import pytest
 
 from protocol.checks import ProtocolError
 from protocol.features import Feature, Preprocessing
-from protocol.features.bow import BagOfWords
 
 
 class Plain(Feature):
@@ -61,16 +60,6 @@ def test_the_result_does_not_depend_on_the_blocks(block):
     assert [len(rows) for rows in parts] == [min(block, 4 - start) for start in range(0, 4, block)]
     np.testing.assert_array_equal(np.concatenate(parts), fitted.transform(RAW))
     np.testing.assert_array_equal(fitted.transform(RAW, block=block), fitted.transform(RAW))
-
-
-def test_learned_values_are_restored_from_arrays():
-    raw = np.random.default_rng(0).integers(0, 256, (30, 4, 128), dtype=np.uint8)
-    bow = BagOfWords(n_words=6, n_sample=100)
-    before = Preprocessing.fit(bow, raw[:20], ("centre",), seed=5)
-    arrays = before.to_arrays()
-    assert sorted(arrays) == ["mean", "model/vocabulary"]
-    after = Preprocessing.from_arrays(bow, ("centre",), arrays)
-    np.testing.assert_array_equal(after.transform(raw), before.transform(raw))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
