@@ -19,7 +19,7 @@ from typing import Any
 from protocol import cli, papers, registry
 from protocol.cli.list import entries, properties
 from protocol.configuration.options import options, plain
-from protocol.configuration.schema import filled, keys, phrase
+from protocol.configuration.schema import keys, phrase, with_defaults
 from protocol.shipped import configs, description
 
 FOLDER = Path(__file__).parent / "reference"
@@ -417,7 +417,7 @@ def _list_of_keys(part: Mapping[str, Any], of_file: Mapping[str, Any]) -> str:
 def _default_of(declared: Mapping[str, Any]) -> str:
     if declared.get("default") is None:
         return ""
-    value = filled(declared["default"], declared)
+    value = with_defaults(declared["default"], declared)
     if isinstance(value, dict):
         value = {key: item for key, item in value.items() if item not in (None, {})}
     return f"default `{json.dumps(value)}`" if value != {} else ""

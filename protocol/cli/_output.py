@@ -123,8 +123,8 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
     from protocol.inputs.arrays import path_of
     from protocol.provenance.storage import check_writable
 
-    named = [name for name in inputs if name is not None]
-    files = [*map(Path, named), *map(path_of, named)]
+    names = [name for name in inputs if name is not None]
+    files = [*map(Path, names), *map(path_of, names)]
     for option, path in requested.items():
         if any(_is_same(path, file) for file in files):
             raise ProtocolError(f"{option}: {path} is also an input and would be overwritten. Choose another file.")

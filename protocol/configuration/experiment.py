@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from protocol import datasets, registry
-from protocol.configuration.options import filled
+from protocol.configuration.options import with_defaults
 from protocol.scores.metadata import supervision_of
 from protocol.splits import SplitProtocol, sample_of
 
@@ -275,7 +275,7 @@ def supervising(config: Mapping[str, Any]) -> dict[str, str]:
 
 def _folder(kind: str, plugin: str, options: dict[str, Any], **more: Any) -> str:
     """Return a plug-in's name, followed by a digest of its options and `more` unless these are all defaults."""
-    if options == filled(kind, plugin, {}) and not more:
+    if options == with_defaults(kind, plugin, {}) and not more:
         return plugin
     content = json.dumps({"options": options} | more, sort_keys=True, default=str)
     return f"{plugin}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"

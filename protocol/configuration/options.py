@@ -9,7 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from protocol import registry
 from protocol.checks import ProtocolError, one_of
-from protocol.configuration.schema import Validator, at, parse, phrase, shown
+from protocol.configuration.schema import Validator, abbreviated, at, parse, phrase
 
 _PASSED = {
     "dataset": {"paths"},
@@ -48,7 +48,7 @@ class Option:
             value = parsed if is_valid(parsed) else value
         value = plain(value)
         if not is_valid(value) or (isinstance(value, int) and abs(value) > _LARGEST):
-            raise ProtocolError(f"{where} must be {self.expected}, got {shown(value)}.")
+            raise ProtocolError(f"{where} must be {self.expected}, got {abbreviated(value)}.")
         return value
 
 
@@ -87,7 +87,7 @@ def options(kind: str, name: str) -> Mapping[str, Option]:
     }
 
 
-def filled(
+def with_defaults(
     kind: str, name: str, values: Mapping[str, Any], *, called: str = "", path: Sequence[Any] = ()
 ) -> dict[str, Any]:
     """Return all options of a plug-in: some values, checked against their types, and the other defaults.

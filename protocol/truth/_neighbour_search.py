@@ -198,7 +198,7 @@ class Keys:
         squared = np.vecdot(vectors[:, :-1], vectors[:, :-1])
         return _Side(vectors, squared if self._euclidean else np.sqrt(squared), squared)
 
-    def within(self, query: _Side, items: _Side, bound: NDArray[np.float64]) -> "_Found":
+    def within(self, query: _Side, items: _Side, bound: NDArray[np.float64]) -> "_Pairs":
         """Return the pairs of a query and an item in one tile whose keys may be at most the query's bound."""
         tiles, n_items = [], len(items.vectors)
         product = np.empty((min(TILE, len(query.vectors)), n_items))
@@ -209,11 +209,11 @@ class Keys:
             rows, columns = np.divmod(pairs.astype(np.int32), np.int32(n_items))
             low = values.ravel()[pairs] + part.constant[rows]
             size = (np.add if self._euclidean else np.multiply)(part.size[rows], items.size[columns])
-            tiles.append(_Found(rows + first, columns, low, low + (2 * self._error * size + 2 * self._underflow)))
-        return _Found(*map(np.concatenate, zip(*tiles, strict=True)))
+            tiles.append(_Pairs(rows + first, columns, low, low + (2 * self._error * size + 2 * self._underflow)))
+        return _Pairs(*map(np.concatenate, zip(*tiles, strict=True)))
 
 
-class _Found(NamedTuple):
+class _Pairs(NamedTuple):
     """Pairs of a query and an item, by their rows, and the intervals that contain their keys.
 
     If both ends are equal, they are the key of the distance by the formula.
@@ -224,9 +224,9 @@ class _Found(NamedTuple):
     low: NDArray[np.float64]
     high: NDArray[np.float64]
 
-    def where(self, selected: NDArray) -> "_Found":
+    def where(self, selected: NDArray) -> "_Pairs":
         """Return a subset of the pairs, by mask or position."""
-        return _Found(*(column[selected] for column in self))
+        return _Pairs(*(column[selected] for column in self))
 
 
 def neighbours_within(
@@ -451,18 +451,18 @@ def _nearest(
     """Return the nearest items of up to 4,096 queries in one pass over the database."""
     n_queries, queries, bound = len(query), keys.queries(query), np.full(len(query), np.inf)
 
-    def search(start: int) -> _Found:
+    def search(start: int) -> _Pairs:
         pairs = keys.within(queries, keys.items(database[start : start + TILE], start), bound)
         return pairs._replace(columns=start + pairs.columns.astype(np.int64))
 
-    def measured(pairs: _Found) -> NDArray[np.float64]:
+    def measured(pairs: _Pairs) -> NDArray[np.float64]:
         """Return the distances of pairs; database rows are read in ascending order."""
         order, distances = np.argsort(pairs.columns, kind="stable"), np.empty(len(pairs.rows))
         rows, columns = pairs.rows[order], pairs.columns[order]
         distances[order] = pair_distances(query, database, rows, columns, distance=distance, threads=threads)
         return distances
 
-    def closest(pairs: _Found) -> tuple[_Found, NDArray[np.float64]]:
+    def closest(pairs: _Pairs) -> tuple[_Pairs, NDArray[np.float64]]:
         """Return the pairs that may be as near as the k-th, by row and item, and each query's bound on their keys.
 
         If a query has too many of them, they are decided by the formulas.
@@ -477,12 +477,12 @@ def _nearest(
                 return pairs, bound
             pairs.low[undecided] = pairs.high[undecided] = keys.of(measured(pairs.where(undecided)))
 
-    starts, parts, n_pending = range(0, len(database), TILE), list[_Found](), 0
+    starts, parts, n_pending = range(0, len(database), TILE), list[_Pairs](), 0
     for start, pairs_of_tile in zip(starts, in_order(search, starts, threads), strict=True):
         parts.append(pairs_of_tile)
         n_pending += len(pairs_of_tile.rows)
         if n_pending > max(n_queries * k, len(parts[0].rows)) or start == starts[-1]:
-            pairs, bound = closest(_Found(*map(np.concatenate, zip(*parts, strict=True))))
+            pairs, bound = closest(_Pairs(*map(np.concatenate, zip(*parts, strict=True))))
             parts, n_pending = [pairs], 0
         if progress is not None:
             progress(n_queries * min(TILE, len(database) - start))

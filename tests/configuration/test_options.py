@@ -6,7 +6,7 @@ from protocol.configuration import options
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "given", "filled"),
+    ("kind", "name", "values", "complete"),
     [
         ("hasher", "itq", {"n_iter": "7"}, {"n_iter": 7}),
         ("hasher", "sklsh", {"gamma": 2}, {"gamma": 2}),
@@ -16,5 +16,5 @@ from protocol.configuration import options
         ("feature", "precomputed", {"name": "8"}, {"name": "8", "n_components": None}),
     ],
 )
-def test_text_is_converted_to_the_type_of_the_option(kind, name, given, filled):
-    assert options.filled(kind, name, given) == filled
+def test_text_is_converted_to_the_type_of_the_option(kind, name, values, complete):
+    assert options.with_defaults(kind, name, values) == complete
