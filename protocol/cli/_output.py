@@ -1,5 +1,6 @@
 """Output of commands: results, lines on standard error of their progress and inputs, and checks of output files."""
 
+import argparse
 import contextlib
 import itertools
 import logging
@@ -9,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError, printable
 
@@ -83,6 +84,11 @@ def readings() -> Iterator[None]:
     finally:
         INPUTS.removeHandler(handler)
         INPUTS.setLevel(level)
+
+
+def passed(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return options that a command passes on to a function under their own names."""
+    return {name: getattr(arguments, name) for name in names}
 
 
 def show(text: str) -> None:

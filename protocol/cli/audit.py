@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError
-from protocol.cli._output import check_outputs, show, write
+from protocol.cli._output import check_outputs, passed, show, write
 
 if TYPE_CHECKING:
     from protocol.auditing import Audit
@@ -22,12 +22,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Run `protocol audit`."""
     from protocol.auditing import Evidence, audit
 
-    values = vars(arguments)
     check_outputs({"--json": arguments.json, "--write-affected": arguments.write_affected}, _inputs(arguments))
     _check(arguments)
-    evidence = Evidence(**{name: values[name] for name in (*_EVIDENCE, "distance")}, **_codes(arguments))
+    evidence = Evidence(**passed(arguments, *_EVIDENCE, "distance"), **_codes(arguments))
     sizes = None if arguments.sizes is None else _sizes(arguments.sizes)
-    audited = audit(*arguments.splits, evidence=evidence, sizes=sizes, **{name: values[name] for name in _OPTIONS})
+    audited = audit(*arguments.splits, evidence=evidence, sizes=sizes, **passed(arguments, *_OPTIONS))
     if arguments.json:
         write(arguments.json, f"{audited.to_json()}\n")
     if arguments.write_affected:

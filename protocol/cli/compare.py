@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from protocol.checks import need
-from protocol.cli._output import check_outputs, show, write
+from protocol.cli._output import check_outputs, passed, show, write
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -15,8 +15,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.html:
         tables = (Path(file).with_name(name) for file in arguments.files for name in ("metrics.csv", "runs.csv"))
         check_outputs({"--html": arguments.html}, [*arguments.files, *tables])
-    options = {"metrics": arguments.metrics, "assume": arguments.assume, "against": arguments.against}
-    comparison = compare(*arguments.files, **options)
+    comparison = compare(*arguments.files, **passed(arguments, "metrics", "assume", "against"))
     if arguments.html:
         write(arguments.html, comparison.to_html())
     show(f"{comparison!r}")

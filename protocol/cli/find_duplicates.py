@@ -5,9 +5,7 @@ import itertools
 from pathlib import Path
 
 from protocol.checks import ProtocolError, need
-from protocol.cli._output import check_outputs, report, show
-
-_OPTIONS = ("vectors", "query_ids", "database_ids", "most", "least", "threads")
+from protocol.cli._output import check_outputs, passed, report, show
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -24,7 +22,7 @@ def run(arguments: argparse.Namespace) -> None:
             raise ProtocolError("--sheet can't be combined with --vectors.")
         need("jinja2", "report")
         need("cv2", "pipeline")
-    options = {name: getattr(arguments, name) for name in _OPTIONS}
+    options = passed(arguments, "vectors", "query_ids", "database_ids", "most", "least", "threads")
     proposals = find_duplicates(arguments.query, arguments.database, progress=report, **options)
     if arguments.csv:
         proposals.to_csv(arguments.csv)

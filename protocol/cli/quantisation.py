@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from protocol.checks import ProtocolError
-from protocol.cli._output import report
+from protocol.cli._output import passed, report
 from protocol.cli.evaluate import check_options, codes, nearest, write
 
 
@@ -24,10 +24,8 @@ def run(arguments: argparse.Namespace) -> None:
         _codes(arguments),
         rescoring=Rescoring(arguments.rescore, arguments.target, arguments.largest_factor),
         quantisers=Quantisers(arguments.quantiser, arguments.bytes, arguments.seed, train),
-        metrics=arguments.metrics,
-        convention=arguments.convention,
-        threads=arguments.threads,
         progress=report,
+        **passed(arguments, "metrics", "convention", "threads"),
     )
     write(arguments, result)
 

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from protocol.checks import ProtocolError
-from protocol.cli._output import check_outputs, finish, report
+from protocol.cli._output import check_outputs, finish, passed, report
 from protocol.cli.evaluate import lists, relevance
 
 _INPUTS = ("query_codes", "database_codes", "query_labels", "database_labels")
@@ -21,13 +21,10 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.record,
         _encoded(arguments, arguments.query_codes),
         _encoded(arguments, arguments.database_codes),
-        query_labels=arguments.query_labels,
-        database_labels=arguments.database_labels,
         truth=_truth(arguments),
         lists=lists(arguments),
-        digits=arguments.digits,
-        threads=arguments.threads,
         progress=report,
+        **passed(arguments, "query_labels", "database_labels", "digits", "threads"),
     )
     finish(verification, arguments.json)
     return int(not verification.holds)
