@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.neighbors import NearestNeighbors
 
 from protocol import checks
-from protocol.checks import ProtocolError
 from protocol.truth import _neighbour_search, nearest, neighbours_within
 from protocol.truth._neighbour_search import Keys
 
@@ -186,20 +184,6 @@ def test_items_much_larger_than_the_sample_are_found():
     assert found.indices.tolist() == [0, 1, *range(3, 3000)]
 
 
-def test_neighbours_equal_scikit_learn_with_duplicates_and_boundary_points():
-    # integers: scikit-learn's squared distances are exact in float64
-    X = np.random.default_rng(0).integers(-3, 4, (900, 16)).astype(np.float32) + 100
-    X[100:140] = X[0]
-    query, database = X[:300], X[200:]
-    radius = all_distances(query[:1], database[:1], "euclidean")[0, 0]
-    peer = NearestNeighbors(algorithm="brute").fit(database.astype(np.float64))
-    expected = peer.radius_neighbors(query.astype(np.float64), radius, return_distance=False)
-    found = as_lists(*neighbours_within(query, database, radius))
-    assert found == [sorted(row.tolist()) for row in expected]
-    assert 0 in found[0]
-    assert 0 not in as_lists(*neighbours_within(query, database, radius, strict=True))[0]
-
-
 def test_a_radius_beyond_all_items_finds_them_all():
     X = np.array([[-3e38, 3e38], [3e38, -3e38], [0, 1e-45]], dtype=np.float32)
     assert as_lists(*neighbours_within(X, X, np.inf, strict=True)) == [[0, 1, 2]] * 3
@@ -247,25 +231,6 @@ def test_the_interval_of_a_pair_is_narrow_and_contains_the_key_in_exact_arithmet
             size = 4 * float((X.astype(np.float64) ** 2).sum(axis=1).max())
         assert low <= key <= high
         assert high - low <= 1e-12 * size
-
-
-ZERO = "a vector that is not zero, because its cosine distance is undefined, got zeros only"
-BAD_ROWS = [(dtype, value, DISTANCES) for dtype in ("float32", "float64") for value in (np.nan, -np.inf)]
-BAD_ROWS += [(dtype, 0, ["cosine"]) for dtype in ("float32", "float64", "uint8")]
-
-
-@pytest.mark.parametrize(("dtype", "value", "distances"), BAD_ROWS)
-def test_rows_without_a_distance_are_named(dtype, value, distances):
-    X = np.ones((600, 3), dtype=dtype)
-    bad = X.copy()
-    bad[[517, 550]] = value
-    expected = f"finite numbers, got {abs(value)}" if value else ZERO
-    for side, change in (("database", (X, bad)), ("query", (bad, X))):
-        for distance in distances:
-            with pytest.raises(ProtocolError, match=f"^{side} row 517: expected {expected}.$"):
-                nearest(*change, 1, distance=distance, threads=3)
-        if value == 0:
-            assert nearest(*change, 1, distance="dot").indices.size > 0
 
 
 def test_without_threadpoolctl_the_result_is_the_same_and_it_warns_once_that_one_thread_is_used(monkeypatch):

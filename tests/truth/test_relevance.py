@@ -45,12 +45,8 @@ def test_neighbours_with_and_without_levels():
     graded = NeighbourRelevance([0, 2, 2, 3], [1, 4, 0], 5, [5, 2, 5])
     assert rows(graded) == [([1, 4], [5, 2]), ([], []), ([0], [5])]
     assert (plain.levels.tolist(), graded.levels.tolist()) == ([1], [2, 5])
-
-
-def test_without_any_neighbours():
-    relevance = NeighbourRelevance([0, 0, 0], np.empty(0, dtype=np.int64), 5)
-    assert rows(relevance) == [([], []), ([], [])]
-    assert relevance.levels.tolist() == [1]
+    empty = NeighbourRelevance([0, 0, 0], np.empty(0, dtype=np.int64), 5)
+    assert (rows(empty), empty.levels.tolist()) == ([([], []), ([], [])], [1])
 
 
 def test_from_arrays():
