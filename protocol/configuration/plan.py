@@ -15,7 +15,7 @@ from protocol.auditing import SHIPPED
 from protocol.checks import ProtocolError
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.inputs.arrays import path_of
-from protocol.provenance.seeds import derive
+from protocol.provenance import derive
 from protocol.scores.metadata import options_text
 from protocol.splits import SplitProtocol, declaration, list_paths, sample_of, sampling_split
 

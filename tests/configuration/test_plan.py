@@ -10,7 +10,7 @@ from project import SMALL, Results
 from protocol import configuration, registry
 from protocol.checks import ProtocolError
 from protocol.configuration import Plan
-from protocol.provenance.seeds import derive
+from protocol.provenance import derive
 from protocol.shipped import configs
 from protocol.splits import Drawn, SameAs, SplitProtocol
 
