@@ -129,7 +129,7 @@ def test_closed_output(redirection):
 
 
 def test_a_closed_reader_ends_the_command_with_the_usual_status():
-    command = [sys.executable, "-m", "protocol", "list"]
+    command = f"{PROGRAM} list splits".split()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdout.close()
         assert process.wait() == 141
@@ -138,7 +138,7 @@ def test_a_closed_reader_ends_the_command_with_the_usual_status():
 
 def test_output_in_an_encoding_without_a_character():
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
-    done = subprocess.run([sys.executable, "-m", "protocol", "list"], env=environment, capture_output=True, text=True)
+    done = subprocess.run(f"{PROGRAM} list metrics".split(), env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stdout, without_progress(done.stderr).count("\n")) == (2, "", 1)
     assert "PYTHONIOENCODING=utf-8" in done.stderr
 
