@@ -172,7 +172,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     np.save("q", QUERY)
     np.save("d", DATABASE)
     vectors = ["--query-vectors", "q.npy", "--database-vectors", "d.npy"]
-    options = ["--hasher", "itq", "--bits", "8", "--hasher-option", "n_iter=5", "--seed", "1"]
+    options = ["--hasher", "itq", "--n-bits", "8", "--hasher-option", "n_iter=5", "--seed", "1"]
     more = ["--neighbours", "1", "10", "--target", "0.9", "--rescore", "int8", "--json", "o.json"]
     assert main(["quantisation", *vectors, *options, *more]) == 0
     by_int8 = {"rescoring": Rescoring("int8", target=0.9), "quantisers": Quantisers(seed=1)}
