@@ -1,8 +1,9 @@
-"""The guide keep-a-leaderboard: its commands accept good records, and refuse an edited one."""
+"""The guide keep-a-leaderboard: its commands and its workflow accept good records, and refuse an edited one."""
 
-import re
-from pathlib import Path
+import shlex
+import shutil
 
+import pytest
 import yaml
 from page_blocks import DOCS, blocks, folder_of_a_reader
 
@@ -10,13 +11,37 @@ from protocol.cli import main
 
 PAGE = list(blocks((DOCS / "how-to" / "keep-a-leaderboard.md").read_text()))
 (WORKFLOW,) = (yaml.safe_load(block.text) for block in PAGE if block.language == "yaml")
+STEPS = [step["run"] for step in WORKFLOW["jobs"]["verify"]["steps"] if step.get("run", "").startswith("protocol")]
 
 
-def test_the_commands_print_what_the_page_shows_and_its_job_refuses_the_edited_record(tmp_path):
+@pytest.fixture
+def reader(tmp_path):
+    """The folder of a reader who has followed the page up to the comparison, and its namespace."""
     with folder_of_a_reader(tmp_path) as namespace:
-        for block in PAGE:
-            if block.runs:
-                assert block.shows(printed := block.printed(namespace)), printed
-        (verify,) = (step["run"] for step in WORKFLOW["jobs"]["verify"]["steps"] if "verify" in step.get("run", ""))
-        records = sorted(Path().glob(re.search(r"in (\S+);", verify)[1]))
-        assert [main(["verify", str(record)]) for record in records] == [0, 1]
+        make, score, *rest = (block for block in PAGE if block.runs)
+        for block in (make, score):
+            block.printed(namespace)
+        yield tmp_path, namespace, rest
+
+
+def test_the_commands_of_the_page_print_what_it_shows(reader, capsys):
+    folder, namespace, (compare, edit) = reader
+    assert compare.shows(printed := compare.printed(namespace)), printed
+    assert "itq" in (folder / "leaderboard.html").read_text()
+    assert edit.shows(printed := edit.printed(namespace)), printed
+
+
+def test_the_job_of_the_workflow_refuses_what_does_not_verify(reader, capsys):
+    folder, namespace, (_, edit) = reader
+    (command,) = map(shlex.split, STEPS)
+    assert main(command[1:]) == 0
+    shutil.copytree(folder / "leaderboard" / "itq", folder / "leaderboard" / "copy")
+    capsys.readouterr()
+    edit.printed(namespace)
+    assert main(command[1:]) == 1
+    *_, heading, refused = capsys.readouterr().out.splitlines()
+    assert heading == "== Refused"
+    assert refused.startswith("leaderboard/lsh/lsh.json: not verified: mAP: 0.39647977162005")
+    assert (
+        b"lsh" not in (folder / "site" / "index.html").read_bytes().partition(b"</style>")[2].partition(b"<script")[0]
+    )
