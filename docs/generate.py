@@ -19,7 +19,7 @@ from typing import Any
 from protocol import cli, papers, registry
 from protocol.cli.list import entries, properties
 from protocol.configuration.options import options, plain
-from protocol.configuration.schema import filled, keys, phrase
+from protocol.configuration.schema import keys, phrase, with_defaults
 from protocol.shipped import configs, description
 
 FOLDER = Path(__file__).parent / "reference"
@@ -103,6 +103,8 @@ _PAPERS = {
     ),
     "HashNet": ("Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation",),
 }  # short names of sources that many entries have; the first spelling is the one that the page explains
+_PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", re.MULTILINE | re.DOTALL)
+_REFERENCE = re.compile(r"(?:Parameters[^.]* those of|As) `(\w+)`")
 _CONFIGURATION = """\
 # Configuration
 
@@ -329,21 +331,51 @@ def _formulas(metric: Any) -> Iterator[str]:
         yield f"$${' '.join(formula.split())}$$"
 
 
+def documented(kind: str, name: str) -> dict[str, tuple[str, str]]:
+    """Return the form and the description of each option of a plug-in, from its docstring."""
+    plugin = registry.get(kind, name)
+    if kind == "split":
+        form, text = "str or None, default None", "File that lists the items of `{}`, as ids or row numbers."
+        return {part: (form, text.format(part)) for part in plugin.listed}
+    parameters = _parameters(plugin, kind)
+    return {option: parameters.get(option, ("", "")) for option in options(kind, name)}
+
+
+def _parameters(plugin: Any, kind: str) -> dict[str, tuple[str, str]]:
+    """Return the forms and descriptions of the parameters in a docstring.
+
+    Missing ones are taken from base classes, and from the plug-in to whose parameters the docstring refers.
+    """
+    described: dict[str, tuple[str, str]] = {}
+    if referred := _REFERENCE.search(plugin.__doc__ or ""):
+        plugins = (record.plugin for record in registry.entries(kind) if record.plugin is not plugin)
+        for other in (other for other in plugins if getattr(other, "__name__", "") == referred[1]):
+            described |= _parameters(other, kind)
+    for source in reversed(plugin.__mro__ if inspect.isclass(plugin) else [plugin]):
+        for section in _PARAMETERS.findall(inspect.cleandoc(source.__doc__ or "")):
+            for head, *text in (block.split("\n") for block in re.split(r"\n(?=\S)", section.strip())):
+                names, _, form = head.partition(" : ")
+                described |= dict.fromkeys(re.split(r",\s*", names), (form, " ".join(" ".join(text).split())))
+    return described
+
+
 def _option_lines(kind: str, name: str, described: dict[str, str]) -> str:
     """Return a plug-in's options with their defaults, and with a sentence each unless the kind is `_BRIEF`.
 
     Those that an earlier entry has are only named.
     """
     own, lines, repeated = list[str](), list[str](), dict[str, list[str]]()
-    for option in options(kind, name).values():
-        values = option.form.partition(", default")[0].replace("``", "`") or option.expected
+    texts = documented(kind, name)
+    for title, option in options(kind, name).items():
+        form, description = texts[title]
+        values = form.partition(", default")[0].replace("``", "`") or option.expected
         default = "" if option.default in (inspect.Parameter.empty, None) else f"={plain(option.default)}"
-        text = re.split(r"(?<=[.;])\s", option.description.replace("``", "`"))[0].rstrip(".;")
-        shown = f"`{option.name}{default}`"
+        text = re.split(r"(?<=[.;])\s", description.replace("``", "`"))[0].rstrip(".;")
+        shown = f"`{title}{default}`"
         if not default or values not in ("int", "float", "str", "bool"):  # which the default shows
             shown += f" ({values})"
         if (earlier := described.setdefault(f"{shown}: {text}", name)) != name:
-            repeated.setdefault(earlier, []).append(f"`{option.name}`")
+            repeated.setdefault(earlier, []).append(f"`{title}`")
         elif kind in _BRIEF:
             own.append(shown)
         else:
@@ -385,7 +417,7 @@ def _list_of_keys(part: Mapping[str, Any], of_file: Mapping[str, Any]) -> str:
 def _default_of(declared: Mapping[str, Any]) -> str:
     if declared.get("default") is None:
         return ""
-    value = filled(declared["default"], declared)
+    value = with_defaults(declared["default"], declared)
     if isinstance(value, dict):
         value = {key: item for key, item in value.items() if item not in (None, {})}
     return f"default `{json.dumps(value)}`" if value != {} else ""

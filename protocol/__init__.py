@@ -88,11 +88,7 @@ __all__ = ["__version__", *_MODULES]
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
-        import difflib
-
-        near = difflib.get_close_matches(name, _MODULES, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else f" Public names: {', '.join(__all__)}."
-        raise AttributeError(f"module 'protocol' has no attribute {name!r}.{hint}")
+        raise AttributeError(f"module 'protocol' has no attribute {name!r}. Public names: {', '.join(__all__)}.")
     try:
         return getattr(importlib.import_module(_MODULES[name]), name)
     except ModuleNotFoundError as error:

@@ -7,11 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 # Before anything loads NumPy: on matrices as small as the tests', threads spend their time waiting for each other.
 os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 
 from browser import launched
+
+yaml.SafeLoader = yaml.CSafeLoader  # the same in C: tables of cases have thousands of lines
 
 ROOT = Path(__file__).parents[1]
 
@@ -25,7 +28,7 @@ def pytest_collection_finish() -> None:
 def no_lines_of_progress():
     """After ten seconds, which a busy machine may need for any command, a line would be printed on standard error."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("protocol.cli._progress._FIRST", {True: 10**6, False: 10**6})
+        patch.setattr("protocol.cli._output._FIRST", 10**6)
         yield
 
 

@@ -52,12 +52,6 @@ def test_only_the_jobs_that_publish_have_more_rights():
     }
 
 
-def test_scripts_of_the_continuous_integration_are_valid():
-    for script in (ROOT / ".ci").iterdir():
-        assert subprocess.run(["bash", "-n", script]).returncode == 0
-        assert "set -euo pipefail\n" in script.read_text()
-
-
 @pytest.fixture
 def libraries(tmp_path):
     """A folder with links to NumPy and to the build backend, because a registry may be out of reach."""

@@ -5,7 +5,6 @@ The texts and options of each command are declared in a TOML file next to its mo
 
 import argparse
 import functools
-import importlib
 import shutil
 import sys
 import textwrap
@@ -59,28 +58,22 @@ class Parser(argparse.ArgumentParser):
             help="show every option, the file formats and more examples" if details else argparse.SUPPRESS,
         )
 
-    def add_declared(self, declared: dict[str, dict[str, Any]], module: str, title: str = "") -> None:
+    def add_declared(self, declared: dict[str, dict[str, Any]], title: str = "") -> None:
         """Add the arguments or options that a TOML file declares.
 
         Parameters
         ----------
         declared : dict of str to dict
-            By name, the keywords of `argparse.ArgumentParser.add_argument`. The type is one of `_TYPES` or the name of
-            a function of the command's module, and ``also`` is another name of an option.
-        module : str
-            The module of the command.
+            By name, the keywords of `argparse.ArgumentParser.add_argument`. The type is one of `_TYPES`.
         title : str, default=""
             The title of a group that only `--help-all` prints.
         """
         self._rare += [title] if title else []
         group = self.add_argument_group(title) if title else self
         for name, keywords in declared.items():
-            names = [name, keywords.pop("also")] if "also" in keywords else [name]
-            if kind := keywords.pop("type", None):
-                keywords["type"] = _TYPES.get(kind) or getattr(importlib.import_module(module), kind)
-            if isinstance(keywords.get("metavar"), list):
-                keywords["metavar"] = tuple(keywords["metavar"])
-            group.add_argument(*names, **keywords)
+            if "type" in keywords:
+                keywords["type"] = _TYPES[keywords["type"]]
+            group.add_argument(name, **keywords)
 
     def format_help(self, *, everything: bool = False) -> str:
         """Return the short help, or the complete help if `everything` is true."""
@@ -134,13 +127,12 @@ def _width() -> int:
 
 def add_command(commands: "argparse._SubParsersAction[Parser]", name: str) -> None:
     """Add the command that a TOML file declares."""
-    module = name.replace("-", "_")
-    declared = _read(module)
+    declared = _read(name.replace("-", "_"))
     included = _read(declared.pop("include")) if "include" in declared else {}
     options, rare = (declared.pop(part, {}) | included.get(part, {}) for part in ("options", "rare"))
     command = commands.add_parser(name, **declared)
     for title, group in {"": options, **rare}.items():
-        command.add_declared(group, f"{__package__}.{module}", title)
+        command.add_declared(group, title)
     # An error message suggests the option after the command.
     command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
 

@@ -1,23 +1,98 @@
-"""Output of commands: text on standard output, and checks of the output files before anything is computed."""
+"""Output of commands: results, lines on standard error of their progress and inputs, and checks of output files."""
 
+import argparse
 import contextlib
 import itertools
+import logging
 import os
 import sys
-from collections.abc import Iterable, Mapping
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError, printable
-from protocol.cli._progress import INPUTS, clear
 
 if TYPE_CHECKING:
     from protocol.evaluation.printed import Printed
 
+INPUTS = logging.getLogger("protocol.inputs")
+"""The logger to which `protocol.inputs` reports how it reads each input."""
+_FIRST, _EVERY = 10, 30  # seconds
+_step = {"text": ""}  # what the task has reported last
+
+
+@contextlib.contextmanager
+def lines(task: str) -> Iterator[None]:
+    """Print the time and progress of a task after ten seconds, and then every 30."""
+    finished = threading.Event()
+    _step["text"] = ""
+    thread = threading.Thread(target=print_lines, args=(task, finished.wait), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        thread.join()
+
+
+def print_lines(task: str, wait: Callable[[float], bool], clock: Callable[[], float] = time.monotonic) -> None:
+    """Print the time since the call, and the last step reported, until ``wait(seconds)`` returns true."""
+    began, pause = clock(), _FIRST
+    while not wait(pause):
+        _print(f"{task}: {clock() - began:,.0f} s{_step['text']}")
+        pause = _EVERY
+
+
+def report(done: int, total: int, stage: str) -> None:
+    """Note the progress of a stage, for the next line."""
+    _step["text"] = f", {stage}: {done:,} of {total:,}"
+
+
+def _print(*texts: str) -> None:
+    with contextlib.suppress(OSError, ValueError):  # nobody reads standard error any more
+        sys.stderr.writelines(f"{text}\n" for text in texts)
+        sys.stderr.flush()
+
+
+class _Readings(logging.Handler):
+    """Print on standard error how each input was read, once, before the results of a command."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self._lines: dict[str, None] = {}
+        self._n_printed = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._lines.setdefault(record.getMessage())
+
+    def flush(self) -> None:
+        _print(*list(self._lines)[self._n_printed :])
+        self._n_printed = len(self._lines)
+
+
+@contextlib.contextmanager
+def readings() -> Iterator[None]:
+    """Print how the inputs are read: "query.txt: 500 items, id and one of 10 classes"; nothing if there is an error."""
+    handler, level = _Readings(), INPUTS.level
+    INPUTS.addHandler(handler)
+    INPUTS.setLevel(logging.INFO)
+    try:
+        yield
+        handler.flush()
+    finally:
+        INPUTS.removeHandler(handler)
+        INPUTS.setLevel(level)
+
+
+def passed(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return options that a command passes on to a function under their own names."""
+    return {name: getattr(arguments, name) for name in names}
+
 
 def show(text: str) -> None:
     """Print lines of text on standard output, with control characters escaped."""
-    clear()
     for handler in INPUTS.handlers:
         handler.flush()
     sys.stdout.write(printable(text, keep="\n\t") + "\n")
@@ -26,11 +101,16 @@ def show(text: str) -> None:
 def finish(result: "Printed", json: Path | None) -> None:
     """Print a result, and write it as JSON if a file is given."""
     if json is not None:
-        from protocol.provenance.storage import replacing
-
-        with replacing(json) as temporary:
-            temporary.write_text(result.to_json() + "\n", encoding="utf-8")
+        write(json, f"{result.to_json()}\n")
     show(str(result))
+
+
+def write(path: Path, text: str) -> None:
+    """Write a text file, which replaces an earlier one only when it is complete."""
+    from protocol.provenance.storage import replacing
+
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Path | None]) -> None:
@@ -49,8 +129,8 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
     from protocol.inputs.arrays import path_of
     from protocol.provenance.storage import check_writable
 
-    named = [name for name in inputs if name is not None]
-    files = [*map(Path, named), *map(path_of, named)]
+    names = [name for name in inputs if name is not None]
+    files = [*map(Path, names), *map(path_of, names)]
     for option, path in requested.items():
         if any(_is_same(path, file) for file in files):
             raise ProtocolError(f"{option}: {path} is also an input and would be overwritten. Choose another file.")

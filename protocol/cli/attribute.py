@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol.checks import ProtocolError, counted
-from protocol.cli._output import check_outputs, finish
-from protocol.cli._progress import stages
+from protocol.cli._output import check_outputs, finish, report
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -20,18 +19,17 @@ def run(arguments: argparse.Namespace) -> int:
     names = names if len(set(names)) == len(names) else arguments.results
     encoding = (arguments.n_bits, arguments.bit_order, arguments.binarize)
     codes, vectors, ids = (_sides(arguments, kind) for kind in ("codes", "vectors", "ids"))
-    with stages() as report:
-        attribution = attribute(
-            dict(zip(names, arguments.results, strict=True)),
-            None if codes is None else (Codes(codes[0], *encoding), Codes(codes[1], *encoding)),
-            None if vectors is None else Nearest(*vectors, None, arguments.distance or "cosine"),
-            distances=dict(zip(names, arguments.distances, strict=False)),
-            ids=ids,
-            k=arguments.neighbours,
-            exact=arguments.exact,
-            threads=arguments.threads,
-            progress=report,
-        )
+    attribution = attribute(
+        dict(zip(names, arguments.results, strict=True)),
+        None if codes is None else (Codes(codes[0], *encoding), Codes(codes[1], *encoding)),
+        None if vectors is None else Nearest(*vectors, None, arguments.distance or "cosine"),
+        distances=dict(zip(names, arguments.distances, strict=False)),
+        ids=ids,
+        k=arguments.neighbours,
+        exact=arguments.exact,
+        threads=arguments.threads,
+        progress=report,
+    )
     finish(attribution, arguments.json)
     return int(bool(attribution.faults))
 

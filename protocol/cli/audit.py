@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError
-from protocol.cli._output import check_outputs, show
+from protocol.cli._output import check_outputs, passed, show, write
 
 if TYPE_CHECKING:
     from protocol.auditing import Audit
@@ -15,22 +15,22 @@ _LISTS = ("query", "database", "train", "validation_query", "validation_database
 _EVIDENCE = ("features", "pairs", "known_pairs", "groups")
 _CODES = ("query_codes", "database_codes")
 _FILES = (*_LISTS, "labels", "ids", *_EVIDENCE, *_CODES, "against")
-_OPTIONS = (*_LISTS, "labels", "ids", "protocol", "sizes", "against", "training_log", "pattern", "reported")
+_OPTIONS = (*_LISTS, "labels", "ids", "protocol", "against", "training_log", "pattern", "reported")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `protocol audit`."""
     from protocol.auditing import Evidence, audit
 
-    values = vars(arguments)
     check_outputs({"--json": arguments.json, "--write-affected": arguments.write_affected}, _inputs(arguments))
     _check(arguments)
-    evidence = Evidence(**{name: values[name] for name in (*_EVIDENCE, "distance")}, **_codes(arguments))
-    audited = audit(*arguments.splits, evidence=evidence, **{name: values[name] for name in _OPTIONS})
+    evidence = Evidence(**passed(arguments, *_EVIDENCE, "distance"), **_codes(arguments))
+    sizes = None if arguments.sizes is None else _sizes(arguments.sizes)
+    audited = audit(*arguments.splits, evidence=evidence, sizes=sizes, **passed(arguments, *_OPTIONS))
     if arguments.json:
-        _write(arguments.json, f"{audited.to_json()}\n")
+        write(arguments.json, f"{audited.to_json()}\n")
     if arguments.write_affected:
-        _write(arguments.write_affected, _affected(audited))
+        write(arguments.write_affected, _affected(audited))
     show(audited.to_markdown() if arguments.markdown else audited.to_text(why=arguments.why))
     if arguments.write_fixed:
         show(f"\n{audited.write_fixed(arguments.write_fixed, also=arguments.fix_also)}")
@@ -63,13 +63,6 @@ def _codes(arguments: argparse.Namespace) -> dict[str, Any]:
     return {name: Codes(getattr(arguments, name), *encoding) for name in _CODES}
 
 
-def _write(path: Path, text: str) -> None:
-    from protocol.provenance.storage import replacing
-
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-
-
 def _affected(audited: "Audit") -> str:
     """Return the row numbers of the affected queries of one split as lines, in the order of its query list."""
     if len(audited.runs) > 1:
@@ -92,12 +85,12 @@ def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
             yield from (folder / "items.h5", *folder.glob("datasets/*/items.h5"))
 
 
-def sizes(text: str) -> dict[str, int]:
+def _sizes(text: str) -> dict[str, int]:
     """Return the value of ``--sizes``, by partition."""
     by_part: dict[str, int] = {}
     for entry in text.split(","):
         part, _, size = entry.partition("=")
         if part not in _LISTS or not size.isdecimal() or part in by_part:
-            raise argparse.ArgumentTypeError(f"expected PART=N,... (PART one of {', '.join(_LISTS)}), got {text!r}.")
+            raise ProtocolError(f"--sizes must be PART=N,... (PART one of {', '.join(_LISTS)}), got {text!r}.")
         by_part[part] = int(size)
     return by_part

@@ -4,8 +4,7 @@ import argparse
 from pathlib import Path
 
 from protocol.checks import ProtocolError, need
-from protocol.cli._output import check_outputs, show
-from protocol.provenance.storage import replacing
+from protocol.cli._output import check_outputs, passed, show, write
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -20,11 +19,9 @@ def run(arguments: argparse.Namespace) -> int:
         tables = (Path(file).with_name(name) for file in files for name in ("metrics.csv", "runs.csv"))
         check_outputs({"--html": arguments.html}, [*files, *tables])
     if len(files) > 1 or not refused:
-        options = {"metrics": arguments.metrics, "assume": arguments.assume, "against": arguments.against}
-        comparison = compare(*files, **options)
+        comparison = compare(*files, **passed(arguments, "metrics", "assume", "against"))
         if arguments.html:
-            with replacing(arguments.html) as path:
-                path.write_text(comparison.to_html(), encoding="utf-8")
+            write(arguments.html, comparison.to_html())
         show(f"{comparison!r}")
     if refused:
         show("\n".join(["", "== Refused", *refused]))

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError, one_of
-from protocol.cli._output import check_outputs, show
-from protocol.cli._progress import stages
+from protocol.cli._output import check_outputs, passed, report, show
 from protocol.scores.metadata import RANKINGS
 
 if TYPE_CHECKING:
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from protocol.evaluation.printed import Printed
 
 _KINDS = ("per_query", "pr_curves", "top_k_curves")
+_LABELS = ("query_labels", "database_labels")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -28,18 +28,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise ProtocolError("--tables searches the complete database, so it can't be combined with --leave-one-out.")
     check_options(arguments, [*inputs, arguments.relevance, arguments.query_ids, arguments.database_ids])
     truth = _truth(arguments)
-    with stages() as report:
-        evaluation = evaluate(
-            *codes(arguments),
-            query_labels=arguments.query_labels,
-            database_labels=arguments.database_labels,
-            truth=truth,
-            metrics=arguments.metrics,
-            convention=arguments.convention,
-            leave_one_out=arguments.leave_one_out,
-            threads=arguments.threads,
-            progress=report,
-        )
+    options = passed(arguments, *_LABELS, "metrics", "convention", "leave_one_out", "threads")
+    evaluation = evaluate(*codes(arguments), truth=truth, progress=report, **options)
     others: list[Printed] = []
     if arguments.tables:
         relevance = evaluation.truth.relevance

@@ -5,8 +5,7 @@ import functools
 import os
 
 from protocol.checks import ProtocolError, counted
-from protocol.cli._output import check_outputs, finish
-from protocol.cli._progress import stages
+from protocol.cli._output import check_outputs, finish, passed, report
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -27,17 +26,8 @@ def run(arguments: argparse.Namespace) -> None:
     query, database = (list(map(coded, files, lengths)) for files in sides.values())
     if not any((arguments.query_labels, arguments.database_labels, arguments.relevance)):
         raise ProtocolError("No ground truth: pass --query-labels and --database-labels, or --relevance.")
-    with stages() as report:
-        explanation = explain(
-            arguments.score,
-            query,
-            database,
-            query_labels=arguments.query_labels,
-            database_labels=arguments.database_labels,
-            truth=None if arguments.relevance is None else Relevant(arguments.relevance),
-            training_labels=arguments.training_labels,
-            measure=arguments.measure,
-            threads=arguments.threads if arguments.threads is not None else os.cpu_count() or 1,
-            progress=report,
-        )
+    options = passed(arguments, "query_labels", "database_labels", "training_labels", "measure")
+    options["truth"] = None if arguments.relevance is None else Relevant(arguments.relevance)
+    threads = arguments.threads if arguments.threads is not None else os.cpu_count() or 1
+    explanation = explain(arguments.score, query, database, threads=threads, progress=report, **options)
     finish(explanation, arguments.json)

@@ -5,10 +5,7 @@ import itertools
 from pathlib import Path
 
 from protocol.checks import ProtocolError, need
-from protocol.cli._output import check_outputs, show
-from protocol.cli._progress import stages
-
-_OPTIONS = ("vectors", "query_ids", "database_ids", "most", "least", "threads")
+from protocol.cli._output import check_outputs, passed, report, show
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -25,9 +22,8 @@ def run(arguments: argparse.Namespace) -> None:
             raise ProtocolError("--sheet can't be combined with --vectors.")
         need("jinja2", "report")
         need("cv2", "pipeline")
-    with stages() as report:
-        options = {name: getattr(arguments, name) for name in _OPTIONS}
-        proposals = find_duplicates(arguments.query, arguments.database, progress=report, **options)
+    options = passed(arguments, "vectors", "query_ids", "database_ids", "most", "least", "threads")
+    proposals = find_duplicates(arguments.query, arguments.database, progress=report, **options)
     if arguments.csv:
         proposals.to_csv(arguments.csv)
     if arguments.sheet:

@@ -11,7 +11,6 @@ from protocol.checks import ProtocolError, counted
 from protocol.cli._output import show
 from protocol.inputs.arrays import path_of
 
-_COMMENTED_OUT = ("title", "names")
 _CODE_LENGTHS = (8, 16, 32, 64)
 _MOST_QUERIES, _MOST_TRAINING_ITEMS = 1_000, 10_000
 
@@ -34,10 +33,8 @@ def run(arguments: argparse.Namespace) -> None:
     config |= {"features": {feature: {"preprocessing": ["centre"]}}, "split_sizes": sizes}
     config |= _derived(n_items, n_classes, most)
     configuration.load(config)
-    config |= {"title": name, "names": {"dataset": name, "hashers": {"itq": "ITQ"}}}
     data_facts = f"{counted(n_items, 'item')}, {f'{n_classes:,} classes' if n_classes else 'no labels'}"
-    about = f"Made by `protocol init` for {data_facts}. To set a key that begins with #, delete this sign."
-    parts = [_comment(f"{about} `protocol check FILE` prints what the file would run.")]
+    parts = [_comment(f"Made by `protocol init` for {data_facts}. `protocol check FILE` prints what it would run.")]
     for key, declared in keys()["properties"].items():
         if key in config:
             parts.append(
@@ -91,9 +88,9 @@ def _comment(text: str) -> str:
 
 
 def _assigned(key: str, value: Any) -> str:
-    """Return a key with its value as YAML, commented out if the key need not be set."""
+    """Return a key with its value as YAML."""
     import yaml
 
     style = None if isinstance(value, dict | list) else False  # None: the innermost lists and mappings in one line
     text = yaml.safe_dump({key: value}, default_flow_style=style, sort_keys=False, width=10**9, allow_unicode=True)
-    return textwrap.indent(text.rstrip(), "#" if key in _COMMENTED_OUT else "")
+    return str(text.rstrip())

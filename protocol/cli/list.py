@@ -3,17 +3,16 @@
 import argparse
 import dataclasses
 import inspect
-import operator
+import itertools
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
 from protocol.checks import one_of
 from protocol.cli._output import show
 from protocol.registry import folders
-from protocol.scores import tables
 from protocol.shipped import configs, description
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
     elif arguments.name is not None:
         show(explanation(kinds[0], arguments.name))
     else:
-        show("\n\n".join(map(markdown, kinds)) if arguments.markdown else listing(kinds))
+        show("\n\n".join(map(listing, kinds)))
 
 
 def files(dataset: Any) -> str:
@@ -65,45 +64,25 @@ def entries(kind: str) -> "Iterator[registry.Record | Convention | Kind]":
         yield from CONVENTIONS
 
 
-_FURTHER: dict[str, tuple[str, Callable[[Any], str]]] = {
-    "dataset": ("files", files),
-    "metric": ("undefined values", operator.attrgetter("undefined")),
-}
-"""What the list of a kind states about each entry after its source: a title and the function that returns it."""
-
-
-def listing(kinds: Sequence[str]) -> str:
-    """Return the entries of some kinds as text: name, summary and source, and what `_FURTHER` adds."""
-    parts = []
-    for kind in kinds:
-        rows, forms = _rows(kind), ["[{}]"]
-        if kind in _FURTHER:
-            forms.append(f"{_FURTHER[kind][0]}: {{}}")
-        width, lines = max(len(name) for name, *_ in rows), [f"{kind.replace('_', ' ')}s"]
-        for name, summary, *further in rows:
-            texts = [summary, *(form.format(text) for form, text in zip(forms, further, strict=False))]
-            lines += [f"  {name if text is summary else '':<{width}}  {text}" for text in texts]
-        parts.append("\n".join(lines))
-    return "\n\n".join(parts)
-
-
-def markdown(kind: str) -> str:
-    """Return the entries of a kind as a Markdown table: name, summary and source, and what `_FURTHER` adds."""
-    rows = [[f"`{name}`", *others] for name, *others in _rows(kind)]
-    header = ["name", "what it is", "how the papers treat it" if kind == "finding" else "source"]
-    if kind in _FURTHER:
-        header.append(_FURTHER[kind][0])
-    return tables.markdown(header[: len(rows[0])], rows)
-
-
-def _rows(kind: str) -> list[list[str]]:
-    """Return the name, summary and source of each entry, and what `_FURTHER` adds; a config file has no source."""
+def listing(kind: str) -> str:
+    """Return the entries of a kind as text: name, summary and source; for a dataset its files, for a metric 0/0."""
     if kind == "config":
-        return [[name, description(path)] for name, path in configs().items()]
-    rows = [[entry.name, entry.summary, entry.source] for entry in entries(kind)]
-    if kind in _FURTHER:
-        rows = [[*row, _FURTHER[kind][1](entry)] for row, entry in zip(rows, entries(kind), strict=True)]
-    return rows
+        rows: list[tuple[str, ...]] = [(name, description(path)) for name, path in configs().items()]
+    else:
+        rows = [(entry.name, entry.summary, f"[{entry.source}]", *_further(entry)) for entry in entries(kind)]
+    width, lines = max(len(name) for name, *_ in rows), [f"{kind.replace('_', ' ')}s"]
+    for name, *texts in rows:
+        lines += [f"  {label:<{width}}  {text}" for label, text in itertools.zip_longest([name], texts, fillvalue="")]
+    return "\n".join(lines)
+
+
+def _further(entry: Any) -> list[str]:
+    match entry:
+        case registry.DatasetRecord():
+            return [f"files: {files(entry)}"]
+        case registry.MetricRecord():
+            return [f"undefined values: {entry.undefined}"]
+    return []
 
 
 def explanation(kind: str, name: str) -> str:
@@ -158,24 +137,12 @@ def properties(entry: Any) -> Iterator[tuple[str, str]]:
 
 
 def _partition(part: str, split: "SplitProtocol") -> str:
-    """Return in words which items a partition of a split contains."""
-    from protocol.splits import Drawn, Listed, Official, SameAs
-
-    match items := split.partitions[part]:
-        case Drawn(size=int(size)):
-            return f"{size:,} items drawn at random, balanced over the classes"
-        case Drawn(per_class=int(size)):
-            return f"{size:,} items of each class drawn at random"
-        case Drawn():
-            return "items drawn at random; the key split_sizes of the config file sets their number"
-        case Official():
-            return f"the official split {items.part!r}, {items.size:,} items"
-        case Listed():
-            return f"the items in your own file{'' if items.required else ' (optional)'}"
-        case SameAs():
-            return f"the same items as in the partition {items.part!r}"
-    others = ", ".join(split.database_without).replace("_", " ") or "no partition"
-    return "all items except those of " + re.sub(", ([^,]*)$", r" and \1", others)
+    """Return where the items of a partition come from: the name of the class, and its fields that are set."""
+    items = split.partitions[part]
+    origin = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(items).__name__).lower()
+    fields = {name.replace("_", " "): value for name, value in vars(items).items() if value is not None}
+    fields |= {"without": ", ".join(split.database_without)} if origin == "rest" else {}
+    return ", ".join([origin, *(f"{name} {_words(value)}" for name, value in fields.items())])
 
 
 def _words(value: Any) -> str:

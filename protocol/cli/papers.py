@@ -45,14 +45,12 @@ def _draw(names: list[str], results: Path, output: Path | None) -> None:
         raise ProtocolError("Figures need a folder for their files: protocol papers figures --output DIR.")
     check_writable(output)
     data = FigureData.in_folder(results)
-    drawn = {name: DRAWINGS[name](data) for name in names or DRAWINGS}
-    figures = [figure for one in drawn.values() for figure in one.figures]
-    tables = [table for one in drawn.values() for table in one.tables]
-    for file, content in (figure_files(figures) | table_files(tables)).items():
-        with replacing(output / file) as path:
-            path.write_bytes(content)
-    for name, one in drawn.items():
-        files_of = [figure.name for figure in one.figures] + [table.name for table in one.tables]
-        show("\n  ".join([name, *files_of]))
-        if one.missing:
-            show(f"  missing: {one.missing}")
+    for name in names or DRAWINGS:
+        drawn = DRAWINGS[name](data)
+        for file, content in (figure_files(drawn.figures) | table_files(drawn.tables)).items():
+            with replacing(output / file) as path:
+                path.write_bytes(content)
+        parts = [*(figure.name for figure in drawn.figures), *(table.name for table in drawn.tables)]
+        show("\n  ".join([name, *parts]))
+        if drawn.missing:
+            show(f"  missing: {drawn.missing}")

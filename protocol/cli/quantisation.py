@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from protocol.checks import ProtocolError
-from protocol.cli._progress import stages
+from protocol.cli._output import passed, report
 from protocol.cli.evaluate import check_options, codes, nearest, write
 
 
@@ -17,19 +17,14 @@ def run(arguments: argparse.Namespace) -> None:
     vectors = nearest(arguments)
     if vectors is None:
         raise ProtocolError("--query-vectors and --database-vectors are missing.")
-    if arguments.bytes is not None and not arguments.quantiser:
-        raise ProtocolError("--bytes needs --quantiser as well.")
-    with stages() as report:
-        result = quantisation(
-            vectors,
-            _codes(arguments),
-            rescoring=Rescoring(arguments.rescore, arguments.target, arguments.largest_factor),
-            quantisers=Quantisers(arguments.quantiser, arguments.bytes, arguments.seed, train),
-            metrics=arguments.metrics,
-            convention=arguments.convention,
-            threads=arguments.threads,
-            progress=report,
-        )
+    result = quantisation(
+        vectors,
+        _codes(arguments),
+        rescoring=Rescoring(arguments.rescore, arguments.target, arguments.largest_factor),
+        quantisers=Quantisers(arguments.quantiser, arguments.seed, train),
+        progress=report,
+        **passed(arguments, "metrics", "convention", "threads"),
+    )
     write(arguments, result)
 
 

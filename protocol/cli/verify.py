@@ -4,8 +4,7 @@ import argparse
 from typing import Any
 
 from protocol.checks import ProtocolError
-from protocol.cli._output import check_outputs, finish
-from protocol.cli._progress import stages
+from protocol.cli._output import check_outputs, finish, passed, report
 from protocol.cli.evaluate import relevance
 
 _INPUTS = ("query_codes", "database_codes", "query_labels", "database_labels")
@@ -18,17 +17,14 @@ def run(arguments: argparse.Namespace) -> int:
 
     files = {name: getattr(arguments, name) for name in _INPUTS}
     check_outputs({"--json": arguments.json}, [arguments.record, arguments.relevance, *files.values()])
-    with stages() as report:
-        verification = verify(
-            arguments.record,
-            _encoded(arguments, arguments.query_codes),
-            _encoded(arguments, arguments.database_codes),
-            query_labels=arguments.query_labels,
-            database_labels=arguments.database_labels,
-            truth=_truth(arguments),
-            threads=arguments.threads,
-            progress=report,
-        )
+    verification = verify(
+        arguments.record,
+        _encoded(arguments, arguments.query_codes),
+        _encoded(arguments, arguments.database_codes),
+        truth=_truth(arguments),
+        progress=report,
+        **passed(arguments, "query_labels", "database_labels", "threads"),
+    )
     finish(verification, arguments.json)
     return int(not verification.holds)
 

@@ -13,11 +13,9 @@ from protocol.configuration.experiment import Experiment, FeaturePlan, Variant, 
 from protocol.configuration.schema import at
 from protocol.datasets import redacted
 from protocol.hashers.selection import points
-from protocol.inputs.lists import read_listings
-from protocol.inputs.validation import rows
 from protocol.metrics import keywords, needs
 from protocol.quantisers import Quantisers
-from protocol.splits import VALIDATION, check_classes, list_paths
+from protocol.splits import VALIDATION, list_paths
 
 
 def with_affinities(
@@ -200,11 +198,6 @@ def _check_labels(feature: FeaturePlan, experiment: Experiment) -> None:
             raise ProtocolError(f"{user} needs class labels, but dataset {experiment.config['dataset']!r} has none.")
 
 
-def _check_criterion(experiment: Experiment) -> None:
-    known = {*experiment.ground_truths, *registry.names("ground_truth")}
-    one_of(experiment.config["selection"]["ground_truth"] or "class_label", known, "ground truth in selection")
-
-
 def _check_selection(feature: FeaturePlan, experiment: Experiment) -> None:
     """Refuse a criterion that can't select from the grids of this feature's hashers."""
     config = experiment.config
@@ -243,19 +236,7 @@ def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
         protocol = registry.get("split", split)
         with at(about=f"split {split!r} of dataset {config['dataset']!r}"):
             list_paths(protocol, config["split_options"][split])
-            _check_lists(config["split_options"][split], facts)
             protocol.check(config["split_sizes"], n_items=n_items, n_classes=facts.get("classes"), official=official)
-
-
-def _check_lists(files: Mapping[str, str | None], facts: Mapping[str, Any]) -> None:
-    """Refuse lists with more items, other row numbers or other classes than the dataset, if these are known."""
-    n_items, n_classes = facts.get("n"), facts.get("classes")
-    for listing in read_listings({part: file for part, file in files.items() if file}, has_ids=True).values():
-        if n_items is not None and len(listing) > n_items:
-            raise ProtocolError(f"{listing.name}: {len(listing):,} items, but the dataset has {n_items:,}.")
-        if n_items is not None and listing.items.dtype.kind in "iu":
-            rows(listing.items, n_items, listing.name)
-        check_classes(listing, n_classes)
 
 
 def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -315,7 +296,6 @@ _OF_EXPERIMENT = {
     "count_shards": _check_shards,
     "exclude_queries": _check_excluded,
     "quantisers": _check_quantisers,
-    "selection": _check_criterion,
 }
 _OF_FEATURE = {
     "options": _check_arrays,

@@ -8,9 +8,11 @@ from functools import cached_property
 from typing import Any
 
 from protocol import datasets, registry
-from protocol.configuration.options import filled
+from protocol.configuration.options import with_defaults
 from protocol.scores.metadata import supervision_of
 from protocol.splits import SplitProtocol, sample_of
+
+_UNKNOWN = 512  # dimensions of a feature, if only its files record them
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,25 @@ class Experiment:
         """What is known before the dataset is loaded, as `protocol.datasets.statistics` returns it."""
         return datasets.statistics(self.config["dataset"], self.config["dataset_options"])
 
+    @cached_property
+    def n_items(self) -> int:
+        """The number of items of the dataset, estimated from the sizes of the user's files if it is not known."""
+        if "n" in self.facts:
+            return int(self.facts["n"])
+        files, folders = datasets.user_paths(self.config["dataset"], self.config["dataset_options"])
+        if folders:
+            return sum(map(datasets.count_files, folders))
+        return sum(file.stat().st_size for file in files) // min(map(self._row_bytes, self.features))
+
+    def _row_bytes(self, feature: str) -> int:
+        """Return the bytes of an item's float32 vectors: the larger of before and after extraction."""
+        known, n_bytes = self.facts.get("dimensions", {}), 0
+        for modality in self.features[feature].modalities.values():
+            array = (self.array_of(modality) or "").removeprefix("vectors/")
+            before, after = int(known.get(array, 0)), self._dimension(modality)
+            n_bytes += 4 * max(after or before or _UNKNOWN, before)
+        return n_bytes
+
     @property
     def labelled(self) -> bool | None:
         """Whether the dataset has class labels; None if only its files record it."""
@@ -254,7 +275,7 @@ def supervising(config: Mapping[str, Any]) -> dict[str, str]:
 
 def _folder(kind: str, plugin: str, options: dict[str, Any], **more: Any) -> str:
     """Return a plug-in's name, followed by a digest of its options and `more` unless these are all defaults."""
-    if options == filled(kind, plugin, {}) and not more:
+    if options == with_defaults(kind, plugin, {}) and not more:
         return plugin
     content = json.dumps({"options": options} | more, sort_keys=True, default=str)
     return f"{plugin}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"

@@ -1,6 +1,5 @@
 """The loader: makes a checked experiment from the keys of a config file."""
 
-import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from protocol import datasets, registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration import checks, options, schema
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
-from protocol.configuration.schema import KeyedError, at, place, read
+from protocol.configuration.schema import KeyedError, at, location, read
 from protocol.configuration.variants import check_code_files, check_variant, entries, finished_codes, read_variants
 from protocol.metrics import ALL, everything
 from protocol.registry import folders
@@ -52,7 +51,7 @@ def load(config: Mapping[str, Any], *, from_file: bool = True, files: Sequence[s
         if from_file and not files:
             raise
         path = error.path if isinstance(error, KeyedError) else ()
-        raise ProtocolError(f"{place(config, files, path)}: {error}") from error
+        raise ProtocolError(f"{location(config, files, path)}: {error}") from error
     except (ArithmeticError, MemoryError, OSError, RecursionError) as error:  # caused by a value that no check covers
         reason = " ".join(str(error).split()) or "no details"
         raise ProtocolError(f"config file: a value can't be used: {type(error).__name__} ({reason}).") from error
@@ -60,33 +59,33 @@ def load(config: Mapping[str, Any], *, from_file: bool = True, files: Sequence[s
 
 def _loaded(config: Mapping[str, Any]) -> Experiment:
     """Return the checked experiment of a complete configuration."""
-    filled = _canonical(schema.checked(config))
-    if filled["plugins"] is not None:
+    complete = _canonical(schema.checked(config))
+    if complete["plugins"] is not None:
         with at("plugins"):
-            folders.add(filled["plugins"])
+            folders.add(complete["plugins"])
     with at("dataset"):
-        registry.DATASETS.check(filled["dataset"])
-    filled["metrics"] = _metrics(filled)
+        registry.DATASETS.check(complete["dataset"])
+    complete["metrics"] = _metrics(complete)
     with at("dataset_options"):
-        values, path = filled["dataset_options"], ("dataset_options",)
-        filled["dataset_options"] = options.filled("dataset", filled["dataset"], values, path=path)
-        datasets.user_paths(filled["dataset"], filled["dataset_options"])
-    filled["features"] = {name: _feature(name, keys) for name, keys in filled["features"].items()}
-    filled["split_options"] = _split_options(filled)
-    filled, hashers = read_variants("hasher", filled)
-    filled["hasher_grids"] = {name: hashers[name].grid for name in sorted(filled["hasher_grids"])}
-    filled, ground_truths = read_variants("ground_truth", filled)
-    plans = {name: _plan(name, keys, filled) for name, keys in filled["features"].items()}
-    filled, needed = checks.with_affinities(filled, plans.values(), hashers, ground_truths)
-    filled, ground_truths = read_variants("ground_truth", filled, also=needed)
+        values, path = complete["dataset_options"], ("dataset_options",)
+        complete["dataset_options"] = options.with_defaults("dataset", complete["dataset"], values, path=path)
+        datasets.user_paths(complete["dataset"], complete["dataset_options"])
+    complete["features"] = {name: _feature(name, keys) for name, keys in complete["features"].items()}
+    complete["split_options"] = _split_options(complete)
+    complete, hashers = read_variants("hasher", complete)
+    complete["hasher_grids"] = {name: hashers[name].grid for name in sorted(complete["hasher_grids"])}
+    complete, ground_truths = read_variants("ground_truth", complete)
+    plans = {name: _plan(name, keys, complete) for name, keys in complete["features"].items()}
+    complete, needed = checks.with_affinities(complete, plans.values(), hashers, ground_truths)
+    complete, ground_truths = read_variants("ground_truth", complete, also=needed)
     with at("codes"):
-        codes = finished_codes(filled, plans, hashers)
-        filled["codes"] = {name: method.config for name, method in codes.items()}
+        codes = finished_codes(complete, plans, hashers)
+        complete["codes"] = {name: method.config for name, method in codes.items()}
     with at("names"):
-        filled["names"] = _names(filled, plans, hashers, ground_truths)
+        complete["names"] = _names(complete, plans, hashers, ground_truths)
     with at("paper"):
-        filled["paper"] = _shown_in_paper(filled, plans)
-    experiment = Experiment(filled["experiment"], filled, plans, hashers, ground_truths, codes)
+        complete["paper"] = _shown_in_paper(complete, plans)
+    experiment = Experiment(complete["experiment"], complete, plans, hashers, ground_truths, codes)
     checks.check(experiment)
     with at("codes"):
         check_code_files(experiment)
@@ -124,10 +123,12 @@ def _feature(name: str, keys: Mapping[str, Any]) -> dict[str, Any]:
     plugin = keys.get("base", name)
     with at("features", name):
         check_variant(name, "feature", plugin)
-        filled = options.filled("feature", plugin, keys["options"], called=name, path=("features", name, "options"))
+        values = options.with_defaults(
+            "feature", plugin, keys["options"], called=name, path=("features", name, "options")
+        )
         with at(about=f"feature {name!r}"):
-            registry.get("feature", plugin)(**filled)
-    return {"base": plugin, **keys, "options": filled}
+            registry.get("feature", plugin)(**values)
+    return {"base": plugin, **keys, "options": values}
 
 
 def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,7 +139,9 @@ def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
         with at(*path):
             registry.SPLITS.check(name)
     names = sorted({*values, *(name for _, name, _ in entries("split", config))})
-    return {name: options.filled("split", name, values.get(name, {}), path=("split_options", name)) for name in names}
+    return {
+        name: options.with_defaults("split", name, values.get(name, {}), path=("split_options", name)) for name in names
+    }
 
 
 def _plan(name: str, feature: Mapping[str, Any], config: Mapping[str, Any]) -> FeaturePlan:
@@ -209,11 +212,8 @@ def _names_of(kind: str, plugins: Mapping[str, str], config: Mapping[str, Any]) 
 
 def _used(plans: Mapping[str, FeaturePlan]) -> dict[str, list[Any]]:
     """Return what any feature uses, each once."""
-    used: list[dict[str, list[Any]]] = [
-        {"n_bits": one.n_bits, "ground_truths": one.ground_truths, "splits": one.splits, "hashers": one.hashers}
-        for one in plans.values()
-    ]
-    return {key: list(dict.fromkeys(itertools.chain.from_iterable(one[key] for one in used))) for key in used[0]}
+    keys = ("n_bits", "ground_truths", "splits", "hashers")
+    return {key: list(dict.fromkeys(value for plan in plans.values() for value in getattr(plan, key))) for key in keys}
 
 
 def _shown_in_paper(config: Mapping[str, Any], plans: Mapping[str, FeaturePlan]) -> dict[str, list[Any]]:
@@ -227,7 +227,7 @@ def _shown_in_paper(config: Mapping[str, Any], plans: Mapping[str, FeaturePlan])
     metrics, first = config["metrics"], next(iter(plans.values()))
     used = {**_used(plans), "metrics": metrics, "features": list(plans)}
     leading = "mAP" if "mAP" in metrics else metrics[0]
-    shown: dict[str, list[Any]] = {
+    chosen: dict[str, list[Any]] = {
         "metrics": list(dict.fromkeys([leading, *{"precision@r2"}.intersection(metrics)])),
         "n_bits": used["n_bits"],
         "features": [first.name],
@@ -237,10 +237,10 @@ def _shown_in_paper(config: Mapping[str, Any], plans: Mapping[str, FeaturePlan])
     for key, names in config["paper"].items():
         for name in names:
             one_of(str(name), map(str, used[key]), f"paper.{key}")
-        shown[key] = names
-    truths, splits = set(shown["ground_truths"]), set(shown["splits"])
+        chosen[key] = names
+    truths, splits = set(chosen["ground_truths"]), set(chosen["splits"])
     if not any(
-        truths & set(plans[name].ground_truths) and splits & set(plans[name].splits) for name in shown["features"]
+        truths & set(plans[name].ground_truths) and splits & set(plans[name].splits) for name in chosen["features"]
     ):
         raise ProtocolError("paper: no combination of these features, ground truths and splits is in the experiment.")
-    return shown | {"n_bits": sorted(shown["n_bits"])}
+    return chosen | {"n_bits": sorted(chosen["n_bits"])}

@@ -1,8 +1,7 @@
-"""The options of plug-ins: names, types, defaults and descriptions, from their signatures and docstrings."""
+"""The options of plug-ins: names, types and defaults, from their signatures."""
 
 import functools
 import inspect
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType, UnionType
@@ -10,7 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from protocol import registry
 from protocol.checks import ProtocolError, one_of
-from protocol.configuration.schema import Validator, at, parse, phrase, shown
+from protocol.configuration.schema import Validator, abbreviated, at, parse, phrase
 
 _PASSED = {
     "dataset": {"paths"},
@@ -20,19 +19,14 @@ _PASSED = {
 """Parameters that the pipeline sets, which are therefore no options."""
 _LARGEST = 2**63 - 1
 _TYPES = {int: "integer", float: "number", str: "string", bool: "boolean", NoneType: "null"}
-_PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", re.MULTILINE | re.DOTALL)
-_REFERENCE = re.compile(r"(?:Parameters[^.]* those of|As) `(\w+)`")
 
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a plug-in: type, default, and from the docstring, the form (with the range) and the description."""
+    """An option of a plug-in."""
 
-    name: str
     type: Any
     default: Any
-    form: str = ""
-    description: str = ""
 
     @property
     def expected(self) -> str:
@@ -54,7 +48,7 @@ class Option:
             value = parsed if is_valid(parsed) else value
         value = plain(value)
         if not is_valid(value) or (isinstance(value, int) and abs(value) > _LARGEST):
-            raise ProtocolError(f"{where} must be {self.expected}, got {shown(value)}.")
+            raise ProtocolError(f"{where} must be {self.expected}, got {abbreviated(value)}.")
         return value
 
 
@@ -84,18 +78,16 @@ def options(kind: str, name: str) -> Mapping[str, Option]:
     """Return the options of a plug-in by name; a split protocol's are the partitions that the user's files list."""
     plugin = registry.get(kind, name)
     if kind == "split":
-        form, text = "str or None, default None", "File that lists the items of `{}`, as ids or row numbers."
-        return {part: Option(part, str | None, None, form, text.format(part)) for part in plugin.listed}
-    described = _descriptions(plugin, kind)
+        return dict.fromkeys(plugin.listed, Option(str | None, None))
     hints = get_type_hints(plugin.__init__ if inspect.isclass(plugin) else plugin)
     return {
-        name: Option(name, hints.get(name, Any), parameter.default, *described.get(name, ("", "")))
-        for name, parameter in inspect.signature(plugin).parameters.items()
-        if name not in _PASSED.get(kind, ())
+        option: Option(hints.get(option, Any), parameter.default)
+        for option, parameter in inspect.signature(plugin).parameters.items()
+        if option not in _PASSED.get(kind, ())
     }
 
 
-def filled(
+def with_defaults(
     kind: str, name: str, values: Mapping[str, Any], *, called: str = "", path: Sequence[Any] = ()
 ) -> dict[str, Any]:
     """Return all options of a plug-in: some values, checked against their types, and the other defaults.
@@ -122,27 +114,3 @@ def filled(
             one_of(option, declared, f"option of {where}")
             result[option] = declared[option].checked(value, f"{where}: option {option!r}")
     return result
-
-
-def _descriptions(plugin: Any, kind: str) -> dict[str, tuple[str, str]]:
-    """Return the forms and descriptions of the parameters in the docstrings of a plug-in.
-
-    Missing ones are taken from base classes, and from the plug-in to whose parameters the docstring refers.
-    """
-    described: dict[str, tuple[str, str]] = {}
-    if referred := _REFERENCE.search(plugin.__doc__ or ""):
-        plugins = (record.plugin for record in registry.entries(kind) if record.plugin is not plugin)
-        for other in (other for other in plugins if getattr(other, "__name__", "") == referred[1]):
-            described |= _descriptions(other, kind)
-    for source in reversed(plugin.__mro__ if inspect.isclass(plugin) else [plugin]):
-        for section in _PARAMETERS.findall(inspect.cleandoc(source.__doc__ or "")):
-            described |= _described(section)
-    return described
-
-
-def _described(section: str) -> dict[str, tuple[str, str]]:
-    described: dict[str, tuple[str, str]] = {}
-    for head, *text in (block.split("\n") for block in re.split(r"\n(?=\S)", section.strip())):
-        names, _, form = head.partition(" : ")
-        described |= dict.fromkeys(re.split(r",\s*", names), (form, " ".join(" ".join(text).split())))
-    return described

@@ -14,9 +14,8 @@ from protocol import registry
 from protocol.auditing import SHIPPED
 from protocol.checks import ProtocolError
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
-from protocol.configuration.resources import items
 from protocol.inputs.arrays import path_of
-from protocol.provenance.seeds import derive
+from protocol.provenance import derive
 from protocol.scores.metadata import options_text
 from protocol.splits import SplitProtocol, declaration, list_paths, sample_of, sampling_split
 
@@ -196,7 +195,7 @@ class Plan:
     def n_parts(self, wildcards: Wildcards) -> int:
         """Return the number of jobs that share an extraction; each extracts a part of the images."""
         per_job = registry.get("feature", self._feature(wildcards).plugin).images_per_job
-        return 1 if per_job is None else max(1, math.ceil(items(self.experiment) / per_job))
+        return 1 if per_job is None else max(1, math.ceil(self.experiment.n_items / per_job))
 
     def split(self, wildcards: Wildcards) -> str:
         """Return the split protocol of a job, or the one that makes its sampled split."""

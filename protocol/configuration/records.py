@@ -12,8 +12,7 @@ from typing import Any
 
 from protocol import datasets
 from protocol.provenance import storage
-from protocol.provenance.checksums import SUFFIX, read_origin
-from protocol.provenance.origins import Origin, holders, origin
+from protocol.provenance.checksums import SUFFIX, Origin, holders, origin, read_origin
 
 _N_LISTED = 10
 _STATES = Path(".snakemake") / "protocol" / "states.json"

@@ -24,7 +24,7 @@ LONGEST_NAME = 80
 """Characters of a user's name; two of them, a metric and an extension fit in the 255 bytes of a file name."""
 # PyYAML raises these for a value that does not fit its tag.
 _OF_VALUES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-_SHOWN = 80  # characters of a value in a message
+_LONGEST_VALUE = 80  # characters of a value in a message
 _INTEGER = re.compile("-?[0-9]{1,100}")
 # In later drafts, 2.0 is an integer.
 Validator: Any = jsonschema.validators.extend(
@@ -46,7 +46,7 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
     ProtocolError
         With one line that states the key, the allowed values and the value found.
     """
-    result: dict[str, Any] = filled(config, keys())
+    result: dict[str, Any] = with_defaults(config, keys())
     if errors := sorted(Validator(keys()).iter_errors(result), key=_order):
         _refuse(errors[0])
     return result
@@ -57,13 +57,13 @@ def _order(error: jsonschema.ValidationError) -> int:
     return {"additionalProperties": 0, "required": 1}.get(error.validator, 2)
 
 
-def filled(value: Any, schema: Mapping[str, Any]) -> Any:
+def with_defaults(value: Any, schema: Mapping[str, Any]) -> Any:
     """Return a value with the defaults of its keys; text becomes a number or a boolean where these are allowed.
 
     Snakemake's --config passes values inside braces as text.
     """
     for form in schema.get("oneOf", ()) if value is not None else ():
-        if Validator({"type": form["type"]}).is_valid(of_form := filled(value, form)):
+        if Validator({"type": form["type"]}).is_valid(of_form := with_defaults(value, form)):
             return of_form
     match schema.get("type"), value:
         case "integer", str() if _INTEGER.fullmatch(value):
@@ -71,19 +71,19 @@ def filled(value: Any, schema: Mapping[str, Any]) -> Any:
         case "boolean", "true" | "false":
             return value == "true"
         case (("array" | ["array", "null"]), list() | tuple()):
-            return [filled(item, schema["items"]) for item in value]
+            return [with_defaults(item, schema["items"]) for item in value]
         case "object", Mapping() | None:
-            return _filled_mapping(value or {}, schema)
+            return _mapping_with_defaults(value or {}, schema)
     return value
 
 
-def _filled_mapping(value: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+def _mapping_with_defaults(value: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a mapping with its defaults, in the order of the schema; unknown keys come last."""
     if "properties" not in schema:
-        return {key: filled(item, schema["additionalProperties"]) for key, item in value.items()}
+        return {key: with_defaults(item, schema["additionalProperties"]) for key, item in value.items()}
     declared = schema["properties"]
     known = {
-        key: filled(value[key] if key in value else copy.deepcopy(below["default"]), below)
+        key: with_defaults(value[key] if key in value else copy.deepcopy(below["default"]), below)
         for key, below in declared.items()
         if key in value or "default" in below
     }
@@ -92,7 +92,7 @@ def _filled_mapping(value: Mapping[str, Any], schema: Mapping[str, Any]) -> dict
 
 def _refuse(error: jsonschema.ValidationError) -> NoReturn:
     """Raise ProtocolError for an error of jsonschema, or for the first one in a form that the value may have."""
-    if in_forms := [one for one in error.context or () if one.relative_path or _order(one) < 2]:
+    if in_forms := [below for below in error.context or () if below.relative_path or _order(below) < 2]:
         _refuse(min(in_forms, key=_order))
     path, where = list(error.absolute_path), error.json_path.removeprefix("$.").removeprefix("$")
     if error.validator == "additionalProperties":
@@ -104,24 +104,24 @@ def _refuse(error: jsonschema.ValidationError) -> NoReturn:
 
 
 def _problem(error: jsonschema.ValidationError, where: str) -> str:
-    value, named = error.instance, error.validator_value
+    value, allowed = error.instance, error.validator_value
     if error.validator == "required":
-        return f": missing keys: {', '.join(key for key in named if key not in value)}."
+        return f": missing keys: {', '.join(key for key in allowed if key not in value)}."
     if error.validator == "uniqueItems":
         return f": {next(item for index, item in enumerate(value) if item in value[:index])!r} is listed twice."
     if "propertyNames" in error.absolute_schema_path:
-        return f": keys must be names, got {shown(value)}."
+        return f": keys must be names, got {abbreviated(value)}."
     is_secret = where == "mirror" and isinstance(value, list | dict)  # it may contain credentials
-    return f" must be {phrase(error.schema)}, got {f'a {type(value).__name__}' if is_secret else shown(value)}."
+    return f" must be {phrase(error.schema)}, got {f'a {type(value).__name__}' if is_secret else abbreviated(value)}."
 
 
-def shown(value: Any) -> str:
+def abbreviated(value: Any) -> str:
     """Return a value as error messages show it: its representation, truncated if it is long."""
     try:
         text = "null" if value is None else repr(value)
     except (RecursionError, ValueError):  # Python does not convert integers of more than 4,300 digits
         return f"a {type(value).__name__} that is too long"
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 4]} ..."
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 4]} ..."
 
 
 _NOUNS = {"integer": "an integer", "number": "a number", "string": "a string", "boolean": "true or false"}
@@ -153,7 +153,7 @@ def phrase(schema: Mapping[str, Any]) -> str:
     return f"{noun} >= {schema['minimum']}" if "minimum" in schema else noun
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  # type: ignore[misc]
     """PyYAML's safe loader, which refuses a key that occurs twice in a mapping."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
@@ -190,7 +190,7 @@ def at(*path: Any, about: str = "") -> Iterator[None]:
         raise (KeyedError(message, inner) if inner else ProtocolError(message)) from error
 
 
-def place(config: Mapping[str, Any], files: Sequence[str | Path], path: Sequence[Any]) -> str:
+def location(config: Mapping[str, Any], files: Sequence[str | Path], path: Sequence[Any]) -> str:
     """Return where the value of a key is set: "FILE:LINE" of the last such file, or else "--config KEY".
 
     Parameters

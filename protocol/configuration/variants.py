@@ -9,7 +9,7 @@ from typing import Any
 from protocol import registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, FinishedCodes, Variant
-from protocol.configuration.options import filled, options
+from protocol.configuration.options import options, with_defaults
 from protocol.configuration.schema import LONGEST_NAME, at
 from protocol.inputs.arrays import path_of, row_count
 from protocol.splits import sample_of
@@ -129,7 +129,7 @@ def _variant(kind: str, name: str, definition: _Definition, config: Mapping[str,
         with at(f"{kind}_options", name, option):
             raise ProtocolError(f"{kind.replace('_', ' ')} {name!r}: option {option!r} is set twice; remove one.")
     path = path if inline else (f"{kind}_options", name)
-    values = filled(kind, plugin, {**top, **inline}, called=name, path=path)
+    values = with_defaults(kind, plugin, {**top, **inline}, called=name, path=path)
     grid = _grid(name, plugin, {**top, **inline}, config["hasher_grids"].get(name, {})) if kind == "hasher" else {}
     return Variant(name, plugin, {option: value for option, value in values.items() if option not in grid}, grid)
 

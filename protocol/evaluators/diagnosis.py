@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +26,9 @@ _TOLERANCE = 1e-6
 _DEVIATIONS = 4
 _MEAN_SQUARE = 4 / _DEVIATIONS**2
 """Largest mean square of the errors of a random order, in the unit of the largest error: a mean of 2 deviations."""
-_MOST_SHOWN = 10
+_MOST = 10
+"""So many evaluations that cases can't tell apart are named."""
+_RANDOM = ("ties", "random")
 _FLIPPED = 0.3
 _QUERIES = 150
 """So many that a random order of ties changes means by little."""
@@ -123,8 +125,12 @@ def small_cases(cutoff: int | None = None) -> list[SmallCase]:
 
 
 class _Known(NamedTuple):
-    """The scores of all evaluations in all cases, (n_ways, n_cases), and whether a query is undefined in each case."""
+    """The scores of all evaluations in all cases, (n_ways, n_cases), and whether a query is undefined in each case.
 
+    The most plausible evaluations come first.
+    """
+
+    cases: list[SmallCase]
     ways: list[Way]
     means: NDArray[np.float64]
     deviations: NDArray[np.float64]
@@ -138,10 +144,13 @@ def _known(cutoff: int | None) -> _Known:
     n_items = len(cases[-1].database_codes)
     cutoffs = {size for size in CUTOFFS if size < n_items} | {cutoff or 1}
     scores = [case.scores(cutoffs) for case in cases]
-    ways = [*dict.fromkeys(itertools.chain(*scores))]
+    ways = sorted(
+        dict.fromkeys(itertools.chain(*scores)),
+        key=lambda way: (_RANDOM in way.variants, way.weight, len(way.variants)),
+    )
     table = np.array([[_score(of_case, way) for of_case in scores] for way in ways])
     undefined = {way: [way.but(undefined="left-out") in of_case for of_case in scores] for way in ways}
-    return _Known(ways, table[..., 0], table[..., 1], undefined)
+    return _Known(cases, ways, table[..., 0], table[..., 1], undefined)
 
 
 def _score(scores: dict[Way, tuple[float, float]], way: Way) -> tuple[float, float]:
@@ -187,8 +196,7 @@ def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = N
     """
     one_of(codes, FORMS, "codes")
     answers: dict[int, float | str] = {}
-    cases = small_cases(cutoff)
-    for number, case in enumerate(cases, 1):
+    for number, case in enumerate(small_cases(cutoff), 1):
         sides: list[NDArray] = [case.query_codes, case.database_codes]
         sides = [2.0 * side - 1 if codes == "signs" else side.copy() for side in sides]
         labels = case.query_labels.copy(), case.database_labels.copy()
@@ -204,7 +212,7 @@ def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = N
                 "The function must return a number for (query_codes, database_codes, query_labels, database_labels): "
                 f"{error}."
             ) from error
-    return Diagnosis(cases, answers, cutoff)
+    return _diagnosed(answers, cutoff)
 
 
 def write_cases(folder: Path, cutoff: int | None = None) -> None:
@@ -228,15 +236,15 @@ def read_answers(file: Path, cutoff: int | None = None) -> "Diagnosis":
     ProtocolError
         If the file can't be read, a case is missing, or a score is not a number.
     """
-    cases, answers = small_cases(cutoff), dict[int, float | str]()
+    answers: dict[int, float | str] = {}
     rows = {row.get("case", "").strip(): row.get("score", "").strip() for row in read_text(file)}
-    for number in range(1, len(cases) + 1):
+    for number in range(1, len(small_cases(cutoff)) + 1):
         text = rows.get(str(number), "")
         try:
             answers[number] = float(text)
         except ValueError:
             raise ProtocolError(f"{file}: case {number}: the score must be a number, got {text!r}.") from None
-    return Diagnosis(cases, answers, cutoff)
+    return _diagnosed(answers, cutoff)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -245,142 +253,145 @@ class Diagnosis(Printed):
 
     Parameters
     ----------
-    cases : list of SmallCase
+    verdict : list of str
+        Paragraphs.
+    matches : list of Way
+        The evaluations that these cases can't tell from the evaluator, the most plausible first. There is none if the
+        evaluator gave the same answer to all cases, a value outside of 0 to 1, or no finite number in a case. A random
+        order of ties may give the same answers as a known one, and is then left out.
+    nearest : Way or None
+        The evaluation with a known order of ties that gives most answers, if it gives more than half of them.
+    differing_cases : list of int
+        The cases in which `nearest` differs.
     answers : mapping of int to float or str
         The evaluator's score for each case, numbered from 1; or its error.
-    cutoff : int, optional
+    table : Table
+        The cases with the answers, and the scores of the best match or else of `nearest`.
     """
 
-    cases: list[SmallCase]
+    verdict: list[str]
+    matches: list[Way]
+    nearest: Way | None
+    differing_cases: list[int]
     answers: Mapping[int, float | str]
-    cutoff: int | None = None
-
-    @cached_property
-    def _numbers(self) -> NDArray[np.float64]:
-        """The answers, NaN where they are not finite numbers."""
-        values = [math.nan if isinstance(answer, str) else answer for answer in self.answers.values()]
-        return np.where(np.isfinite(values), values, math.nan)
-
-    @cached_property
-    def _differing(self) -> dict[Way, NDArray[np.bool_]]:
-        """Whether each evaluation differs from the answers in each case, the best first; False without an answer."""
-        known, has_number = _known(self.cutoff), np.isfinite(self._numbers)
-        errors, allowed = np.abs(known.means - self._numbers), _TOLERANCE + _DEVIATIONS * known.deviations
-        differs = ~(errors <= allowed) & has_number
-        # The answers with an arbitrary order of ties are about a standard deviation from the means, not all farther.
-        total = np.nansum(np.where(allowed > errors, (errors / allowed) ** 2, 0), axis=1)
-        differs |= (total > _MEAN_SQUARE * has_number.sum())[:, None] & has_number & (known.deviations > 0)
-        order = sorted(
-            range(len(known.ways)),
-            key=lambda i: (
-                *(differs[i].sum(), ("ties", "random") in known.ways[i].variants),
-                *(known.ways[i].weight, len(known.ways[i].variants)),
-            ),
-        )
-        return {known.ways[i]: differs[i] for i in order}
-
-    @cached_property
-    def matches(self) -> list[Way]:
-        """The evaluations that these cases can't tell from the evaluator, the most plausible first.
-
-        There is none if the evaluator gave the same answer to all cases, a value outside of 0 to 1, or no finite number
-        in a case. A random order of ties may give the same answers as a known one, and is then left out.
-        """
-        return [] if self._peculiarity or np.isnan(self._numbers).any() else self._agreeing
-
-    @cached_property
-    def _agreeing(self) -> list[Way]:
-        """The evaluations that give every answer that is a number."""
-        agreeing = [way for way, differs in self._differing.items() if not differs.any()]
-        exact = [way for way in agreeing if ("ties", "random") not in way.variants]
-        return exact or agreeing
-
-    @property
-    def _peculiarity(self) -> str:
-        """What is peculiar about answers that no evaluation gives, or nothing."""
-        numbers, has_number = self._numbers, np.isfinite(self._numbers)
-        if not has_number.any():
-            return "Unknown: no case was answered with a number."
-        low, high = np.nanmin(numbers), np.nanmax(numbers)
-        if high - low <= _TOLERANCE:
-            why = {0.0: "no item counts as relevant?", 1.0: "every item counts as relevant?"}.get(round(float(high), 6))
-            return f"Always {high:g}: {why or 'codes and labels have no effect?'}"
-        if low < -_TOLERANCE or high > 1 + _TOLERANCE:
-            number = int(np.nanargmax(np.abs(numbers - 0.5)))
-            return f"Not a score from 0 to 1: {numbers[number]:.6g} in case {number + 1} ({self.cases[number].name})."
-        return ""
-
-    @property
-    def nearest(self) -> Way | None:
-        """The evaluation with a known order of ties that gives most answers, if it gives more than half of them."""
-        way, differs = next(one for one in self._differing.items() if ("ties", "random") not in one[0].variants)
-        same = self._numbers[~differs & np.isfinite(self._numbers)]
-        is_near = not self._peculiarity and same.size > differs.sum() and np.ptp(same) > _TOLERANCE
-        return way if is_near else None
+    table: Table
 
     def parts(self) -> list[str | Table]:
         """Return the paragraphs and the table that are printed."""
-        known, agreeing = _known(self.cutoff), [] if self._peculiarity else self._agreeing
-        shown = agreeing[0] if agreeing else self.nearest
-        columns = [map(str, self.answers), [case.name for case in self.cases], map(_shown, self.answers.values())]
-        if shown:
-            columns.append(map(_shown, known.means[known.ways.index(shown)].tolist()))
-        header = ["case", "contains", "answer", *([shown.measure] if shown else [])]
-        explained = [meanings(self.matches[:1])] if self.matches and self.matches[0].variants else []
-        return [*map(filled, self._verdict()), *explained, Table("cases", "", header, list(zip(*columns, strict=True)))]
-
-    def _verdict(self) -> list[str]:
-        """Return the paragraphs above the table."""
-        if self._peculiarity:
-            return [self._peculiarity]
-        if self._agreeing:
-            return self._of_agreement()
-        differing = np.array([*self._differing.values()])
-        first = int(np.where(differing.any(axis=1), differing.argmax(axis=1), -1).max())
-        text = f"Unknown: no known evaluation gives all answers up to case {first + 1} ({self.cases[first].name})."
-        if self.nearest is not None:
-            numbers = np.flatnonzero(self._differing[self.nearest]) + 1
-            text += (
-                f" {_described(self.nearest)} gives {np.isfinite(self._numbers).sum() - numbers.size} of "
-                f"{counted(len(self.cases), 'answer')}, and first differs in case {numbers[0]} "
-                f"({self.cases[numbers[0] - 1].name})."
-            )
-        hint = " If the evaluator has a cutoff K, pass it as the cutoff." if self.cutoff is None else ""
-        return [text + hint]
-
-    def _of_agreement(self) -> list[str]:
-        """Return the paragraphs about the evaluations that give every answer that is a number."""
-        best, others = self._agreeing[0], [f"{way.measure}, {way.names}" for way in self._agreeing[1:]]
-        missing = np.flatnonzero(np.isnan(self._numbers)) + 1
-        verdict = (
-            f"{'Consistent with' if ('ties', 'random') in best.variants else 'Equal to'} {best.measure}: {best.text}."
-        )
-        if missing.size:
-            undefined = np.flatnonzero(_known(self.cutoff).undefined[best]) + 1
-            is_ratio = np.array_equal(missing, undefined) and not any(isinstance(a, str) for a in self.answers.values())
-            is_of_top = ("denominator", "retrieved") in best.variants
-            top = f" among the top {best.measure.partition('@')[2]}" if is_of_top else ""
-            why = f" (0/0 for a query without a relevant item{top}?)"
-            verdict = (
-                f"Differs from {_described(best)} in case{'s' * (missing.size > 1)} {', '.join(map(str, missing))}, "
-                f"without a number as the answer{why if is_ratio else ''}."
-            )
-        more = f"; and {len(others) - _MOST_SHOWN} more" if len(others) > _MOST_SHOWN else ""
-        return [verdict, *[f"These cases can't tell it from: {'; '.join(others[:_MOST_SHOWN])}{more}."][: len(others)]]
+        variants = [meanings(self.matches[:1])] if self.matches and self.matches[0].variants else []
+        return [*map(filled, self.verdict), *variants, self.table]
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object."""
-        nearest = self.nearest
-        differing = None if nearest is None else np.flatnonzero(self._differing[nearest]) + 1
         return {
-            "verdict": " ".join(self._verdict()),
+            "verdict": " ".join(self.verdict),
             "matches": [way.record() for way in self.matches],
-            "nearest": nearest and nearest.record() | {"differing_cases": differing},
+            "nearest": self.nearest and self.nearest.record() | {"differing_cases": self.differing_cases},
             "answers": dict(self.answers),
         }
 
 
-def _shown(score: float | str) -> str:
+def _diagnosed(answers: Mapping[int, float | str], cutoff: int | None) -> Diagnosis:
+    """Return the diagnosis of the answers to all cases."""
+    known = _known(cutoff)
+    numbers = np.array([math.nan if isinstance(answer, str) else answer for answer in answers.values()])
+    numbers[~np.isfinite(numbers)] = np.nan
+    ways, differs = _compared(known, numbers)
+    peculiarity = _peculiarity(known, numbers)
+    agreeing, nearest = ([], None) if peculiarity else _best(ways, differs, numbers)
+    cases = [] if nearest is None else (np.flatnonzero(differs[ways.index(nearest)]) + 1).tolist()
+    if peculiarity:
+        verdict = [peculiarity]
+    elif agreeing:
+        verdict = _agreement(known, agreeing, answers, numbers)
+    else:
+        hint = " If the evaluator has a cutoff K, pass it as the cutoff." if cutoff is None else ""
+        verdict = [_disagreement(known, differs, nearest, cases, np.isfinite(numbers).sum()) + hint]
+    table = _table(known, answers, agreeing[0] if agreeing else nearest)
+    return Diagnosis(verdict, [] if np.isnan(numbers).any() else agreeing, nearest, cases, answers, table)
+
+
+def _compared(known: _Known, numbers: NDArray[np.float64]) -> tuple[list[Way], NDArray[np.bool_]]:
+    """Return the evaluations, the best first, and whether each differs in each case; False without a number."""
+    errors, allowed = np.abs(known.means - numbers), _TOLERANCE + _DEVIATIONS * known.deviations
+    has_number = np.isfinite(numbers)
+    differs = ~(errors <= allowed) & has_number
+    # The answers with an arbitrary order of ties are about a standard deviation from the means, not all farther.
+    total = np.nansum(np.where(allowed > errors, (errors / allowed) ** 2, 0), axis=1)
+    differs |= (total > _MEAN_SQUARE * has_number.sum())[:, None] & has_number & (known.deviations > 0)
+    order = np.argsort(differs.sum(axis=1), kind="stable")
+    return [known.ways[i] for i in order], differs[order]
+
+
+def _best(ways: list[Way], differs: NDArray[np.bool_], numbers: NDArray[np.float64]) -> tuple[list[Way], Way | None]:
+    """Return the evaluations that give every number, and the nearest with a known order of ties, see `Diagnosis`."""
+    agreeing = ways[: int((~differs.any(axis=1)).sum())]
+    first = next(i for i, way in enumerate(ways) if _RANDOM not in way.variants)
+    same = numbers[~differs[first] & np.isfinite(numbers)]
+    is_near = same.size > differs[first].sum() and np.ptp(same) > _TOLERANCE
+    return [way for way in agreeing if _RANDOM not in way.variants] or agreeing, ways[first] if is_near else None
+
+
+def _table(known: _Known, answers: Mapping[int, float | str], compared: Way | None) -> Table:
+    """Return the table of cases and answers, with the scores of an evaluation."""
+    columns = [map(str, answers), [case.name for case in known.cases], map(_text, answers.values())]
+    header = ["case", "contains", "answer"]
+    if compared is not None:
+        columns.append(map(_text, known.means[known.ways.index(compared)].tolist()))
+        header.append(compared.measure)
+    return Table("cases", "", header, list(zip(*columns, strict=True)))
+
+
+def _peculiarity(known: _Known, numbers: NDArray[np.float64]) -> str:
+    """Return what is peculiar about answers that no evaluation gives, or nothing."""
+    if np.isnan(numbers).all():
+        return "Unknown: no case was answered with a number."
+    low, high = np.nanmin(numbers), np.nanmax(numbers)
+    if high - low <= _TOLERANCE:
+        why = {0.0: "no item counts as relevant?", 1.0: "every item counts as relevant?"}.get(round(float(high), 6))
+        return f"Always {high:g}: {why or 'codes and labels have no effect?'}"
+    if low < -_TOLERANCE or high > 1 + _TOLERANCE:
+        case = int(np.nanargmax(np.abs(numbers - 0.5)))
+        return f"Not a score from 0 to 1: {numbers[case]:.6g} in case {case + 1} ({known.cases[case].name})."
+    return ""
+
+
+def _disagreement(
+    known: _Known, differs: NDArray[np.bool_], nearest: Way | None, cases: list[int], n_numbers: int
+) -> str:
+    """Return where every evaluation differs, and how far the nearest one agrees."""
+    first = known.cases[int(differs.argmax(axis=1).max())].name
+    text = f"Unknown: no known evaluation gives all answers up to case {differs.argmax(axis=1).max() + 1} ({first})."
+    if nearest is not None:
+        answers = counted(len(known.cases), "answer")
+        text += (
+            f" {_described(nearest)} gives {n_numbers - len(cases)} of {answers}, and first differs in case "
+            f"{cases[0]} ({known.cases[cases[0] - 1].name})."
+        )
+    return text
+
+
+def _agreement(
+    known: _Known, agreeing: list[Way], answers: Mapping[int, float | str], numbers: NDArray[np.float64]
+) -> list[str]:
+    """Return the paragraphs about the evaluations that give every answer that is a number."""
+    best, others = agreeing[0], [f"{way.measure}, {way.names}" for way in agreeing[1:]]
+    missing = np.flatnonzero(np.isnan(numbers)) + 1
+    verdict = f"{'Consistent with' if _RANDOM in best.variants else 'Equal to'} {best.measure}: {best.text}."
+    if missing.size:
+        undefined = np.flatnonzero(known.undefined[best]) + 1
+        is_ratio = np.array_equal(missing, undefined) and not any(isinstance(each, str) for each in answers.values())
+        top = f" among the top {best.measure.partition('@')[2]}" * (("denominator", "retrieved") in best.variants)
+        why = f" (0/0 for a query without a relevant item{top}?)" * is_ratio
+        verdict = (
+            f"Differs from {_described(best)} in case{'s' * (missing.size > 1)} {', '.join(map(str, missing))}, "
+            f"without a number as the answer{why}."
+        )
+    more = f"; and {len(others) - _MOST} more" if len(others) > _MOST else ""
+    return [verdict, *[f"These cases can't tell it from: {'; '.join(others[:_MOST])}{more}."][: len(others)]]
+
+
+def _text(score: float | str) -> str:
     """Return a score with six decimals, or the error in its place."""
     return score if isinstance(score, str) else "none" if math.isnan(score) else f"{score:.6f}"
 

@@ -28,7 +28,8 @@ _DEVIATIONS = 3
 """A random order of ties explains a score within this many standard deviations of the expected value."""
 _DECISIVE = 0.05
 """A match is decisive if the chance of a coincidence is smaller."""
-_MOST_SHOWN = 10
+_MOST = 10
+"""So many matches are printed."""
 _CALLED = {"mAP": ("AUPRC", "MRR", "R-precision"), "recall": ("hit",)}
 """Families of measures that are also reported under the name of a measure."""
 MEASURES = ("mAP", "precision", "recall", "nDCG", "any")
@@ -269,15 +270,15 @@ class Explanation(Printed):
         verdict = f"{scores}: {self.matches[0].measure}, {self.matches[0].text}."
         if not self.decisive:
             verdict = f"Nothing known gives {scores}, but some evaluations agree by coincidence."
-        shown, n_others = self.matches[:_MOST_SHOWN], len(self.matches) - _MOST_SHOWN
+        first, n_others = self.matches[:_MOST], len(self.matches) - _MOST
         header = ["chance", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
         rows = [
-            [f"{self.chance(way):.1g}", way.measure, *itertools.starmap(_shown, self.values[way]), way.names]
-            for way in shown
+            [f"{self.chance(way):.1g}", way.measure, *itertools.starmap(_with_deviation, self.values[way]), way.names]
+            for way in first
         ]
-        weak = f"Matches with a chance of {_DECISIVE:g} or more may be coincidences." * (shown[-1] not in self.decisive)
+        weak = f"Matches with a chance of {_DECISIVE:g} or more may be coincidences." * (first[-1] not in self.decisive)
         others = f"and {counted(n_others, 'other evaluation')}" * (n_others > 0)
-        below = filter(None, [others, weak, meanings(shown)])
+        below = filter(None, [others, weak, meanings(first)])
         return [filled(verdict), Table("matches", "", header, rows), *below, filled(ending)]
 
     def content(self) -> dict[str, Any]:
@@ -299,5 +300,5 @@ class Explanation(Printed):
         }
 
 
-def _shown(mean: float, deviation: float) -> str:
+def _with_deviation(mean: float, deviation: float) -> str:
     return f"{mean:.5f}" + (f" ± {deviation:.5f}" if deviation else "")

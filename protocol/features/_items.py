@@ -12,12 +12,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, one_of
+from protocol.checks import ProtocolError
 from protocol.features._feature import Feature, Sliceable
 from protocol.inputs.validation import matrix, rows
 from protocol.provenance import storage
 
-STEPS = ("l2", "centre", "grand_mean")
 CENTRING = ("centre", "grand_mean")
 BLOCK = 4096
 _MODEL = "model/"
@@ -218,10 +217,8 @@ class Preprocessing:
         Raises
         ------
         ProtocolError
-            If a step is unknown or repeated, two steps subtract a mean, or vectors are not finite; the message then
-            gives the number of such rows and the first of them.
+            If vectors are not finite; the message gives the number of such rows and the first of them.
         """
-        _check_steps(steps)
         preprocessing = cls(feature, steps, feature.fit(raw_train, seed), None)
         centring = _centring(steps)
         if centring is not None:
@@ -270,9 +267,8 @@ class Preprocessing:
         Raises
         ------
         ProtocolError
-            If a step is unknown or repeated, two steps subtract a mean, or the mean is missing.
+            If the mean is missing.
         """
-        _check_steps(steps)
         centring = _centring(steps)
         mean = None if centring is None else arrays.get("mean")
         if centring is not None and mean is None:
@@ -291,15 +287,6 @@ class Preprocessing:
                 raise ProtocolError(f"{self.feature}: expected vectors of shape {rows.shape}, got {encoded.shape}.")
             rows[:] = encoded
         return matrix(X, "features")
-
-
-def _check_steps(steps: Sequence[str]) -> None:
-    for step in steps:
-        one_of(step, STEPS, "preprocessing step")
-    if len(set(steps)) < len(steps):
-        raise ProtocolError(f"preprocessing: a step is repeated: {', '.join(steps)}.")
-    if set(CENTRING) <= set(steps):
-        raise ProtocolError(f"preprocessing: {' and '.join(CENTRING)} exclude each other. Remove one.")
 
 
 def _centring(steps: Sequence[str]) -> str | None:

@@ -2,7 +2,7 @@
 
 from protocol.hashers.base import Hasher, packed_codes
 from protocol.hashers.networks.base import NetworkHasher
-from protocol.hashers.training import checkpoints, trained, write_stored
+from protocol.hashers.training import train_and_encode
 from protocol.hashers.training_set import Affinities, TrainingSet, supervision
 
 __all__ = [
@@ -10,9 +10,7 @@ __all__ = [
     "Hasher",
     "NetworkHasher",
     "TrainingSet",
-    "checkpoints",
     "packed_codes",
     "supervision",
-    "trained",
-    "write_stored",
+    "train_and_encode",
 ]

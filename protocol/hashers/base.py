@@ -4,7 +4,6 @@ import abc
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import KW_ONLY
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -50,9 +49,6 @@ class Hasher(Configurable, abc.ABC):
         other name is the same length wherever it occurs.
     supervision : {None, "labels", "affinities", "pairs"}
         Class attribute: the required supervision, a property of `TrainingSet`.
-    checkpoints : bool
-        Class attribute: whether a fit may take so long that it should be able to resume after an interruption; ``_fit``
-        then has the parameter `checkpoint`.
     magnitudes : (float, float)
         Class attribute: the limits of the largest magnitude of features. The default suits hashers that compute squared
         distances in float32.
@@ -67,7 +63,6 @@ class Hasher(Configurable, abc.ABC):
     seed: Annotated[int, at_least(0)] = 0
     learned: ClassVar[Mapping[str, tuple[str | int, ...]]] = {}
     supervision: ClassVar[str | None] = None
-    checkpoints: ClassVar[bool] = False
     magnitudes: ClassVar[tuple[float, float]] = MAGNITUDES
 
     def __init_subclass__(cls) -> None:
@@ -94,7 +89,7 @@ class Hasher(Configurable, abc.ABC):
     def check_features(self, n_features: int) -> None:
         """Raise ProtocolError if the hasher can't learn from rows of `n_features`; also called by `fit`."""
 
-    def fit(self, X: ArrayLike | TrainingSet, y: Any = None, *, checkpoint: str | Path | None = None) -> Self:
+    def fit(self, X: ArrayLike | TrainingSet, y: Any = None) -> Self:
         """Learn the hash functions from the training rows.
 
         Parameters
@@ -105,9 +100,6 @@ class Hasher(Configurable, abc.ABC):
         y : array_like or sparse matrix, optional
             The supervision, in a form that `TrainingSet` accepts; not given if `X` is a `TrainingSet`. Supervision that
             a hasher does not require is ignored.
-        checkpoint : path, optional
-            The file in which a hasher with `checkpoints` saves its state during training, and from which it resumes an
-            interrupted training. The caller removes the file. Other hashers ignore it.
 
         Returns
         -------
@@ -124,23 +116,11 @@ class Hasher(Configurable, abc.ABC):
         check_magnitude(training.X, "X", *self.magnitudes)
         self._check_supervision(training)
         self.check_features(training.X.shape[1])
-        more = {"checkpoint": checkpoint} if self.checkpoints else {}
-        record = self._fit(training, np.random.default_rng(self.seed), **more)
-        self._check_learned(record, training.X.shape[1])
+        record = self._fit(training, np.random.default_rng(self.seed))
+        for name in self.learned:  # the memory order of a model from a file, so that products are rounded equally
+            setattr(self, name, np.ascontiguousarray(getattr(self, name)))
         self.fit_record_, self.n_features_in_ = record, training.X.shape[1]
         return self
-
-    def _check_learned(self, record: Any, n_features: int) -> None:
-        """Raise ProtocolError if ``_fit`` returned no record, or did not set the attributes declared in `learned`."""
-        where, lengths = f"{type(self).__name__}._fit", self._lengths(n_features)
-        if not isinstance(record, dict):
-            raise ProtocolError(f"{where}: must return a dict, the fit record, not {type(record).__name__}.")
-        for name, declared in self.learned.items():
-            if not hasattr(self, name):
-                raise ProtocolError(f"{where}: does not set self.{name}, which `learned` declares.")
-            # The memory order of a model from a file, so that products are rounded equally.
-            setattr(self, name, np.ascontiguousarray(getattr(self, name)))
-            _check_array(getattr(self, name), declared, lengths, f"{where}: {name}")
 
     def _check_supervision(self, training: TrainingSet) -> None:
         if self.supervision is not None:
@@ -303,8 +283,8 @@ class Hasher(Configurable, abc.ABC):
         return Tags(estimator_type="transformer", target_tags=target, transformer_tags=TransformerTags())
 
     def __repr__(self) -> str:
-        shown = {"n_bits", "seed"} | {name for name, value in self.defaults().items() if value != self.options[name]}
-        options = (f"{name}={value!r}" for name, value in self.options.items() if name in shown)
+        changed = {"n_bits", "seed"} | {name for name, value in self.defaults().items() if value != self.options[name]}
+        options = (f"{name}={value!r}" for name, value in self.options.items() if name in changed)
         return f"{type(self).__name__}({', '.join(options)})"
 
 

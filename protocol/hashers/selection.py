@@ -13,8 +13,9 @@ from protocol import codes, registry
 from protocol.checks import ProtocolError
 from protocol.counting import count
 from protocol.hashers.base import Hasher
+from protocol.hashers.training_set import TrainingSet
 from protocol.metrics import mean
-from protocol.provenance import storage
+from protocol.provenance import reuse, storage
 from protocol.scores.tables import DIGITS, write_csv
 from protocol.truth.relevance import Relevance
 
@@ -144,44 +145,58 @@ def search(
     return scores
 
 
-def selection_provenance(
+def select(
+    output: str | Path,
     hasher: Callable[..., Any],
-    grid: Sequence[Mapping[str, Any]],
-    scores: Mapping[int, ArrayLike],
+    grid: Mapping[str, Sequence[Any]],
     made_of: Mapping[int, Mapping[str, Any]],
+    training: TrainingSet,
+    validation: Validation,
     *,
-    combination: Mapping[str, Any],
     options: Mapping[str, Any],
+    combination: Mapping[str, Any],
     inputs: Mapping[str, str | Path],
-) -> dict[str, Any]:
-    """Return the provenance record of a selection.
+) -> None:
+    """Write the validation scores of all points of a grid, and the chosen point, at every code length.
+
+    Scores that an earlier run has computed from the same are copied (`protocol.provenance.reuse`).
 
     Parameters
     ----------
+    output : path
     hasher : callable
         The hasher's class.
-    grid : sequence of mapping
-        The points that were searched.
-    scores : mapping of int to array_like of float
-        For each code length, the scores of all points.
+    grid : mapping of str to sequence
+        The values of the options that are searched.
     made_of : mapping of int to mapping
-        As for `protocol.provenance.reuse.unchanged`.
+        As for `protocol.provenance.reuse.unchanged`, with the ``seed`` of each code length.
+    training : TrainingSet
+    validation : Validation
+    options : mapping
+        The options of the hasher that are not searched.
     combination : mapping
         The dataset, feature, sample, run, hasher and criterion.
-    options : mapping
-        The options of the hasher that were not searched.
     inputs : mapping of str to path
+        The input files of the job.
     """
+    every, earlier = points(grid), reuse.unchanged([output], made_of)
+    seeds = {n_bits: origin["seed"] for n_bits, origin in made_of.items() if n_bits not in earlier}
+    scores: dict[int, ArrayLike] = {n_bits: reused.arrays()[0]["scores"] for n_bits, reused in earlier.items()}
+    scores |= search(hasher, every, training, validation, seeds=seeds, options=options)
     defaults = hasher().get_params()
-    return storage.provenance(
+    read = {"validation_query": validation.query, "validation_database": validation.database, "train": training.X}
+    provenance = storage.provenance(
         "selection",
         parameters={**combination, "n_bits": sorted(scores), "options": dict(options)},
         inputs=inputs,
-        points=list(grid),
-        default={option: defaults[option] for option in grid[0]},
-        chosen={n_bits: grid[best(of_length)] for n_bits, of_length in sorted(scores.items())},
+        points=every,
+        default={option: defaults[option] for option in grid},
+        chosen={n_bits: every[best(scores[n_bits])] for n_bits in sorted(scores)},
         fits={n_bits: {"made_of": origin} for n_bits, origin in made_of.items()},
+        read={name: storage.array_digest(rows) for name, rows in read.items()},
     )
+    storage.write(output, {f"{n_bits}/scores": scores[n_bits] for n_bits in sorted(scores)}, provenance)
+    reuse.keep(output)
 
 
 def write_table(path: str | Path, selections: Iterable[str | Path]) -> None:

@@ -1,12 +1,8 @@
 """SH: spectral hashing, the signs of the smoothest eigenfunctions of a box along the principal components."""
 
-from collections.abc import Mapping
-from typing import Self
-
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import project
 from protocol.hashers.training_set import TrainingSet
@@ -95,18 +91,6 @@ class SH(Hasher):
         self.component_ = slowest // self.n_bits
         self.frequency_ = frequency.ravel()[slowest]
         return {}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray]) -> Self:
-        """Return the fitted model as in the base class, and check that the component of every bit exists."""
-        hasher = super().from_arrays(arrays)
-        n_components = len(hasher.lowest_)
-        if not ((hasher.component_ >= 0) & (hasher.component_ < n_components)).all():
-            raise ProtocolError(
-                f"model of SH: array 'component_': expected numbers from 0 to {n_components - 1}, got "
-                f"{hasher.component_.min()} to {hasher.component_.max()}."
-            )
-        return hasher
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
         V = project(X, self.mean_, self.directions_) - self.lowest_

@@ -1,12 +1,11 @@
-"""Training and encoding in a job: progress, checkpoints, reuse of an earlier run, and the files of models and codes."""
+"""Training and encoding in a job: progress, reuse of what an earlier run trained, and the files of models and codes."""
 
 import contextlib
-import glob
 import logging
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +13,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.hashers.base import Hasher, packed_codes
 from protocol.hashers.training_set import TrainingSet
-from protocol.provenance import storage
-from protocol.provenance.reuse import Earlier, keep
+from protocol.provenance import reuse, storage
 
 _LINES = 20  # in the log, for the steps of a training
 _log = logging.getLogger(__name__)
@@ -30,8 +28,8 @@ class Progress:
         The objective at every step so far.
     """
 
-    def __init__(self, name: str, n_steps: int, bar: Any, values: Sequence[float] = ()) -> None:
-        self.values = list(values)
+    def __init__(self, name: str, n_steps: int, bar: Any) -> None:
+        self.values: list[float] = []
         self._name, self._n_steps, self._bar = name, n_steps, bar
 
     def step(self, value: float) -> None:
@@ -51,7 +49,7 @@ class Progress:
 
 
 @contextlib.contextmanager
-def progress(name: str, n_steps: int, values: Sequence[float] = ()) -> Iterator[Progress]:
+def progress(name: str, n_steps: int) -> Iterator[Progress]:
     """Yield an object that records the steps of a training, in twenty lines of the log and as a bar on a terminal.
 
     Parameters
@@ -59,103 +57,90 @@ def progress(name: str, n_steps: int, values: Sequence[float] = ()) -> Iterator[
     name : str
         The name of the training, such as ``"TALRAP, 32 bits"``.
     n_steps : int
-    values : sequence of float, optional
-        The objective at previous steps, if the training resumes.
     """
     from tqdm import tqdm
 
-    with tqdm(total=n_steps, initial=len(values), desc=name, unit="step", disable=None, leave=False) as bar:
-        yield Progress(name, n_steps, bar, values)
+    with tqdm(total=n_steps, desc=name, unit="step", disable=None, leave=False) as bar:
+        yield Progress(name, n_steps, bar)
 
 
-@contextlib.contextmanager
-def checkpoints(output: str | Path) -> Iterator[Callable[[int], Path]]:
-    """Yield a function from code lengths to paths of checkpoints next to a job's output; remove these files on success.
-
-    The files are not outputs of the job, so they still exist when a killed job is run again.
-
-    Examples
-    --------
-    >>> with checkpoints("models.h5") as checkpoint:
-    ...     print(checkpoint(32))
-    models.h5.32.checkpoint
-    """
-    output = Path(output)
-    yield lambda n_bits: output.with_name(f"{output.name}.{n_bits}.checkpoint")
-    for path in output.parent.glob(f"{glob.escape(output.name)}.*.checkpoint"):
-        path.unlink()
-
-
-class Stored(NamedTuple):
-    """The record of the fit, the arrays of the model, and the packed codes of one code length."""
-
-    fit: Mapping[str, Any]
-    model: Mapping[str, NDArray]
-    codes: Mapping[str, NDArray]
-
-
-def trained(
+def train_and_encode(
+    files: tuple[str | Path, str | Path],
     hasher: Callable[..., Hasher],
     made_of: Mapping[int, Mapping[str, Any]],
     training: TrainingSet,
     blocks: Mapping[str, Iterable[NDArray[np.float32]]],
+    image: NDArray[np.int64],
     *,
-    earlier: Mapping[int, Earlier],
-    checkpoint: Callable[[int], Path],
-) -> dict[int, Stored]:
-    """Train and encode at every code length that is not reused; return the content to store for each code length.
+    options: Mapping[str, Any],
+    inputs: Mapping[str, str | Path],
+) -> None:
+    """Train and encode at every code length that has changed, and write the files of models and codes.
+
+    Lengths that have not changed are copied from the second names of both files (`protocol.provenance.reuse`). A length
+    that was trained is saved next to the models at once, so that a job that is killed continues with the next one.
 
     Parameters
     ----------
+    files : pair of path
+        The file of the fitted hashers, and the file of the codes.
     hasher : type of Hasher
-    made_of : mapping
-        As for `protocol.provenance.reuse.unchanged`, with the ``seed`` and ``options`` of each code length.
-    earlier : mapping
-        The earlier content, as for `protocol.provenance.reuse.unchanged`.
+    made_of : mapping of int to mapping
+        As for `protocol.provenance.reuse.unchanged`: for each code length, with its ``hasher``, ``seed`` and
+        ``options``.
     training : TrainingSet
     blocks : mapping of str to iterable of ndarray of float32, shape (n_block, d)
         The vectors to encode: ``query``, and ``items``, which have the modality of the database.
-    checkpoint : callable
-        The function from `checkpoints`, which returns the path of the checkpoint for a code length.
-    """
-    models = {}
-    for n_bits in sorted(made_of.keys() - earlier.keys()):
-        _log.info("training at %d bits", n_bits)
-        model = hasher(n_bits=n_bits, seed=made_of[n_bits]["seed"], **made_of[n_bits]["options"])
-        models[n_bits] = model.fit(training, checkpoint=checkpoint(n_bits))
-    codes = {
-        part: packed_codes(models, of_part, of_database=part == "items") for part, of_part in blocks.items() if models
-    }
-    stored = {n_bits: Stored(reused.fit, *reused.arrays()) for n_bits, reused in earlier.items()}
-    for n_bits, model in models.items():
-        of_length = {part: packed[n_bits] for part, packed in codes.items()}
-        stored[n_bits] = Stored({"made_of": made_of[n_bits], **model.fit_record_}, model.to_arrays(), of_length)
-    return dict(sorted(stored.items()))
-
-
-def write_stored(
-    models: str | Path,
-    codes: str | Path,
-    stored: Mapping[int, Stored],
-    image: NDArray[np.int64],
-    provenance: Mapping[str, Any],
-) -> None:
-    """Write the files of models and codes, each with a second name for later runs (`protocol.provenance.reuse`).
-
-    Parameters
-    ----------
-    models : path
-        The file of the fitted hashers.
-    codes : path
-        The file of the codes.
-    stored : mapping of int to Stored
-        The content for each code length.
     image : ndarray of int64, shape (n_items,)
         The image from which each encoded item comes.
-    provenance : mapping
+    options : mapping
+        The options of all code lengths, without those that were selected for each.
+    inputs : mapping of str to path
+        The input files of the job.
     """
-    learned = {n_bits: content.model for n_bits, content in stored.items()}
-    packed = {n_bits: content.codes for n_bits, content in stored.items()} | {"image": image}
-    for path, arrays in ((models, learned), (codes, packed)):
+    earlier = reuse.unchanged(files, made_of)
+    models = {n: _fitted(hasher, n, made_of[n], training, files[0]) for n in sorted(made_of.keys() - earlier.keys())}
+    codes = {part: packed_codes(models, rows, of_database=part == "items") for part, rows in blocks.items() if models}
+    fits, learned, packed = dict[int, Any](), dict[int, Any](), dict[Any, Any]()
+    for n_bits in sorted(made_of):
+        if n_bits in earlier:
+            fits[n_bits], (learned[n_bits], packed[n_bits]) = earlier[n_bits].fit, earlier[n_bits].arrays()
+        else:
+            fits[n_bits] = {"made_of": made_of[n_bits], **models[n_bits].fit_record_}
+            learned[n_bits] = models[n_bits].to_arrays()
+            packed[n_bits] = {part: of_part[n_bits] for part, of_part in codes.items()}
+    provenance = storage.provenance(
+        f"hasher {next(iter(made_of.values()))['hasher']}",
+        parameters={"n_bits": list(fits), **options},
+        inputs=inputs,
+        fits=fits,
+        fitted_on=storage.array_digest(training.X),
+    )
+    for path, arrays in zip(files, (learned, packed | {"image": image}), strict=True):
         storage.write(path, storage.flattened(arrays), provenance)
-        keep(path)
+        reuse.keep(path)
+    for n_bits in made_of:
+        _finished(files[0], n_bits).unlink(missing_ok=True)
+
+
+def _fitted(
+    hasher: Callable[..., Hasher], n_bits: int, made_of: Mapping[str, Any], training: TrainingSet, output: str | Path
+) -> Hasher:
+    """Return a fitted hasher, which a job that was killed may have saved; otherwise, fit and save it."""
+    model, path = hasher(n_bits=n_bits, seed=made_of["seed"], **made_of["options"]), _finished(output, n_bits)
+    if path.exists():
+        try:
+            if storage.read_provenance(path)["parameters"] == made_of:
+                return model.from_arrays(storage.read(path))
+            _log.info("%s: not used, because it was made of something else", path)
+        except ProtocolError as error:
+            _log.info("not used: %s", error)
+    _log.info("training at %d bits", n_bits)
+    model.fit(training)
+    storage.write(path, model.to_arrays(), storage.provenance("model", parameters=made_of, inputs={}))
+    return model
+
+
+def _finished(output: str | Path, n_bits: int) -> Path:
+    """Return the file of a length that is trained before the job has finished. Snakemake does not delete it."""
+    return Path(f"{output}.{n_bits}")

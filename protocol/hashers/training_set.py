@@ -51,11 +51,6 @@ class Affinities:
     n_rows : int
         The number of training rows.
 
-    Attributes
-    ----------
-    levels : ndarray of int64
-        The levels above 0 that may occur between different rows, ascending.
-
     Raises
     ------
     ProtocolError
@@ -69,13 +64,13 @@ class Affinities:
            [1, 0, 1]])
     """
 
-    levels: NDArray[np.int64]
-
     def __init__(self, y: Any, n_rows: int) -> None:
         self._sparse = y.tocsr() if hasattr(y, "tocsr") else None
         if self._sparse is None:
             self._labels = class_labels(y, n_rows)
-            self.levels = _levels_of_labels(self._labels)
+            single = self._labels.ndim == 1
+            sizes = np.unique(self._labels, return_counts=True)[1] if single else self._labels.sum(axis=0)
+            has_related = sizes.max() > 1
         else:
             lowest = self._sparse.data.min(initial=0)
             if self._sparse.shape != (n_rows, n_rows) or y.dtype.kind not in "iub" or lowest < 0:
@@ -83,8 +78,8 @@ class Affinities:
                     f"affinities: expected integers >= 0 of shape ({n_rows}, {n_rows}), one per pair of training rows, "
                     f"got shape {self._sparse.shape} of {y.dtype} with minimum {lowest}."
                 )
-            self.levels = _levels_of_pairs(self._sparse)
-        if not self.levels.size:
+            has_related = self._sparse.count_nonzero() > np.count_nonzero(self._sparse.diagonal())
+        if not has_related:
             raise ProtocolError(f"affinities: no two of the {n_rows:,} training rows are related.")
 
     def of(self, rows: NDArray[np.int64]) -> "Affinities":
@@ -139,24 +134,6 @@ class Affinities:
         if labels.ndim == 1:
             return (labels[:, None] == labels).astype(np.int64)
         return labels.astype(np.int64) @ labels.T.astype(np.int64)
-
-
-def _levels_of_pairs(pairs: Any) -> NDArray[np.int64]:
-    """Return the levels above 0 between different rows, without a copy of all pairs."""
-    levels: set[int] = set()
-    for start in range(0, pairs.shape[0], _ROWS):
-        block = pairs[start : start + _ROWS].tocoo()
-        levels.update(np.unique(block.data[block.row + start != block.col]).tolist())
-    return np.array(sorted(levels - {0}), dtype=np.int64)
-
-
-def _levels_of_labels(y: NDArray) -> NDArray[np.int64]:
-    """Return the positive numbers of labels that two different rows share."""
-    if y.ndim == 1:
-        most = int(np.unique(y, return_counts=True)[1].max() > 1)
-    else:
-        most = int(np.sort(y[:, y.sum(axis=0) > 1].sum(axis=1))[-2:].min())
-    return np.arange(1, most + 1)
 
 
 def supervision(truth: Mapping[str, NDArray]) -> Any:

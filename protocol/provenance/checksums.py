@@ -8,17 +8,22 @@ CSV, JSON and other text formats have no place for a checksum that other program
 file next to them, ``<name>.sha256``, in the format of ``sha256sum``; ``sha256sum -c summary.csv.sha256`` verifies it
 by hand.
 
-Both contain a second line that describes the origin of a result of the pipeline (`protocol.provenance.origins`).
+Both contain a second line with the origin of a result of the pipeline: digests of the seeds, the options and the code
+of its job and of all earlier jobs of the experiment. Snakemake's own records (``.snakemake``) may be lost, or replaced
+with ``--touch``; an origin stays with the result. What reads results compares their origins with those that the plan of
+the experiment expects.
 """
 
 import functools
 import hashlib
+import json
 import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
 from protocol.checks import ProtocolError
 
@@ -26,6 +31,10 @@ SUFFIX = ".sha256"
 USER_BLOCK = 512
 _LABEL = b"hashing-protocol: SHA-256 of all bytes after the first 512 (tail -c +513 FILE | sha256sum)\n"
 _ORIGIN = rb"# made with seeds ([0-9a-f]{16}), options ([0-9a-f]{16}), code ([0-9a-f]{16})\n"
+Origin = dict[str, str]
+"""A digest for each of "seeds", "options" and "code"."""
+# Parameters that describe where files of the user are. Snakemake compares them.
+_STATES = ("user", "state", "states")
 
 
 def checksum_path(path: str | Path) -> Path:
@@ -94,7 +103,7 @@ def verify_sealed(path: str | Path) -> None:
     _compare(path, block.rstrip(b"\0"), expected, f"the first {USER_BLOCK} bytes")
 
 
-def add_origin(path: str | Path, origin: Mapping[str, str]) -> None:
+def add_origin(path: str | Path, origin: Origin) -> None:
     """Add an origin to a new HDF5 file, or to a new checksum file, unless it has one."""
     line = "# made with " + ", ".join(f"{kind} {digest}" for kind, digest in origin.items()) + "\n"
     if read_origin(path) is None:
@@ -103,11 +112,52 @@ def add_origin(path: str | Path, origin: Mapping[str, str]) -> None:
             file.write(line.encode())
 
 
-def read_origin(path: str | Path) -> dict[str, str] | None:
+def read_origin(path: str | Path) -> Origin | None:
     """Return the origin in an HDF5 file or checksum file; None if it has none."""
     with open(path, "rb") as file:
         known = re.search(_ORIGIN, file.read(USER_BLOCK))
     return dict(zip(("seeds", "options", "code"), map(bytes.decode, known.groups()), strict=True)) if known else None
+
+
+def origin(params: Mapping[str, Any], inputs: Iterable[Origin | None]) -> Origin:
+    """Return the origin of a job's results from its parameters and the origins of its inputs.
+
+    Examples
+    --------
+    >>> first = origin({"seed": 0, "code": "a"}, [])
+    >>> other = origin({"seed": 1, "code": "a"}, [])
+    >>> [kind for kind, digest in origin({"metric": "mAP"}, [first]).items() if digest != other[kind]]
+    ['seeds', 'options', 'code']
+    """
+    texts_by_kind: dict[str, list[str]] = {"seeds": [], "options": [], "code": []}
+    for name, value in sorted(params.items()):
+        if name not in _STATES:
+            kind = "seeds" if name.endswith(("seed", "seeds")) else "code" if name == "code" else "options"
+            texts_by_kind[kind].append(f"{name}: {value!r}")
+    origins = [one for one in inputs if one is not None]
+    contents = {kind: [texts, sorted({one[kind] for one in origins})] for kind, texts in texts_by_kind.items()}
+    return {kind: hashlib.sha256(json.dumps(one).encode()).hexdigest()[:16] for kind, one in contents.items()}
+
+
+def holders(files: Iterable[Any], experiment: str) -> dict[Any, Any]:
+    """Return the results of an experiment among the files of a job, each with the file that contains its origin.
+
+    This is an HDF5 file itself, or the checksum file of another one, which is then also a file of the job. Datasets and
+    features are left out: experiments share them, also from a cache, and their folders are named after their options.
+    """
+    known = {str(file): file for file in files}
+    named = {name: name if name.endswith(".h5") else f"{name}{SUFFIX}" for name in known}
+    folder = f"results/{experiment}/"
+    return {known[name]: known[holder] for name, holder in named.items() if folder in name and holder in known}
+
+
+def record_origin(job: Any) -> None:
+    """Store the origin of each result that a job has just written."""
+    experiment = job.config["experiment"]
+    inputs = map(read_origin, holders(job.input, experiment).values())
+    made_with = origin(dict(job.params.items()), inputs)
+    for holder in holders(job.output, experiment).values():
+        add_origin(holder, made_with)
 
 
 @functools.lru_cache(maxsize=4096)

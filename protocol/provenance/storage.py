@@ -118,26 +118,22 @@ def file_sha256(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-class _Digest:
-    """The SHA-256 of an array that is given in blocks of rows: of its dtype, its shape, and its bytes in C order."""
+def _update(content: "hashlib._Hash", rows: NDArray) -> None:
+    """Add the bytes of rows, in C order, to a digest."""
+    if rows.size:
+        content.update(np.ascontiguousarray(rows).data.cast("B"))
 
-    def __init__(self) -> None:
-        self._content = hashlib.sha256()
 
-    def update(self, rows: NDArray) -> None:
-        if rows.size:
-            self._content.update(np.ascontiguousarray(rows).data.cast("B"))
-
-    def of(self, array: "NDArray | h5py.Dataset") -> str:
-        """Return the digest as hexadecimal digits; the dtype and shape are those of the complete `array`."""
-        return hashlib.sha256(f"{array.dtype.str} {array.shape} {self._content.hexdigest()}".encode()).hexdigest()
+def _digest_of(array: "NDArray | h5py.Dataset", content: "hashlib._Hash") -> str:
+    """Return the digest of an array's dtype, shape and bytes, from that of the bytes."""
+    return hashlib.sha256(f"{array.dtype.str} {array.shape} {content.hexdigest()}".encode()).hexdigest()
 
 
 def array_digest(array: NDArray) -> str:
     """Return the SHA-256 of an array's dtype, shape and bytes in C order."""
-    digest = _Digest()
-    digest.update(array)
-    return digest.of(array)
+    content = hashlib.sha256()
+    _update(content, array)
+    return _digest_of(array, content)
 
 
 def _rows_of(n_bytes: int, array: Any) -> int:
@@ -206,7 +202,7 @@ class Writer:
 
     def __init__(self, file: "h5py.File", *, compress: bool) -> None:
         self._file, self._compress = file, compress
-        self._growing: dict[str, _Digest] = {}
+        self._growing: dict[str, hashlib._Hash] = {}
         self._digests: dict[str, str] = {}
 
     def put(self, name: str, values: Any) -> None:
@@ -234,7 +230,7 @@ class Writer:
                 dtype=rows.dtype,
                 **(_PACKED if self._compress else {}),
             )
-            self._growing[name] = _Digest()
+            self._growing[name] = hashlib.sha256()
         array = self._file[name]
         if rows.dtype != array.dtype or rows.shape[1:] != array.shape[1:]:
             raise ProtocolError(
@@ -244,7 +240,7 @@ class Writer:
         if len(rows):
             array.resize(len(array) + len(rows), axis=0)
             array[-len(rows) :] = rows
-            self._growing[name].update(rows)
+            _update(self._growing[name], rows)
 
     def fill(
         self,
@@ -259,16 +255,16 @@ class Writer:
 
         `progress` is called with the number of rows just written, after each block.
         """
-        array, digest, start = self._file.create_dataset(name, shape=shape, dtype=dtype), _Digest(), 0
+        array, content, start = self._file.create_dataset(name, shape=shape, dtype=dtype), hashlib.sha256(), 0
         for rows in blocks:
             array[start : start + len(rows)] = rows
-            digest.update(rows)
+            _update(content, rows)
             start += len(rows)
             progress(len(rows))
-        self._digests[name] = digest.of(array)
+        self._digests[name] = _digest_of(array, content)
 
     def _finish(self, provenance: Mapping[str, Any]) -> None:
-        self._digests |= {name: digest.of(self._file[name]) for name, digest in self._growing.items()}
+        self._digests |= {name: _digest_of(self._file[name], content) for name, content in self._growing.items()}
         for name, digest in self._digests.items():
             self._file[name].attrs["sha256"] = digest
         self._file.attrs["provenance"] = json.dumps(provenance, sort_keys=True)

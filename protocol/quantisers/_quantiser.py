@@ -1,7 +1,7 @@
-"""The base classes of quantisers, one of them for those that faiss trains, and ranges of values."""
+"""The base classes of quantisers, one of them for those that faiss trains."""
 
 from abc import ABC, abstractmethod
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,28 +59,6 @@ class Quantiser(Configurable, ABC):
     def ranked_by(self, distance: Ranking) -> str:
         """Return in words what ranks the items."""
         return f"{COMPARED[distance]} the restored vectors"
-
-
-class Ranges(NamedTuple):
-    """The smallest value of each dimension, and the difference from the largest one: (d,)."""
-
-    low: NDArray[np.float32]
-    width: NDArray[np.float32]
-
-    @classmethod
-    def of(cls, vectors: NDArray[np.float32]) -> "Ranges":
-        """Return the ranges of training vectors; a dimension of equal values has the width 1."""
-        low, high = vectors.min(axis=0), vectors.max(axis=0)
-        return cls(low, np.where(high > low, high - low, np.float32(1)))
-
-    def encode(self, vectors: NDArray[np.float32], most: int) -> NDArray[np.uint8]:
-        """Return the number of the interval of each value, of 0 to `most`; values out of the range are clipped."""
-        share = np.clip((vectors - self.low) / self.width, np.float32(0), np.float32(1))
-        return (share * np.float32(most)).astype(np.uint8)
-
-    def decode(self, codes: NDArray[np.uint8], most: int) -> NDArray[np.float32]:
-        """Return the middle of each interval."""
-        return self.low + (codes + np.float32(0.5)) / np.float32(most) * self.width
 
 
 class FaissQuantiser(Quantiser):

@@ -1,7 +1,8 @@
 """Recall lost to the code, to the index and to ties by the results of a search engine; and the engine's faults."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,56 +28,59 @@ _NUMBERS = 1 << 22
 _MOST_QUERIES = 4096
 _ROWS = 4096
 _SMALLEST_SHARE = 0.5
-"""A kind of distances is recognised if the distances of more than this share of the queries agree with it."""
+"""Distances are compared with those of the items if those of more than this share of the queries agree with them."""
 _UNKNOWN = "of no known kind"
-_PRECISION = 2.0**-23
-"""The distance from 1 to the next number in float32, in which engines compute distances."""
-_ROUNDINGS = 4
-_LESS_THAN_HALF_A_BIT = 0.49
+_ERROR = 4 * 2.0**-23
+"""Four times the distance from 1 to the next number in float32, in which engines compute distances."""
 _LOST = {"lost_to_code": "lost to the code", "lost_to_index": "lost to the index", "lost_to_ties": "lost to ties"}
-_PER_QUERY = ("recall", *_LOST, "exact", "least_lost_to_ties", "most_lost_to_ties")
-_OUTSIDE, _TWICE, _FEWER = "ids out of range", "duplicate items", "fewer than K items"
-_LEFT_OUT, _UNSORTED, _IMPOSSIBLE = "nearer items left out", "distances not sorted", "impossible distances"
 _BY = {"cosine": "cosine of the vectors", "euclidean": "Euclidean distance", "dot": "inner product of the vectors"}
+_FORMS = {"cosine": "cosine distances", "euclidean": "Euclidean distances", "dot": "inner products"}
 
 Values = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LostRecall:
-    """The mean recall of one set of results, and the parts of it that are lost, which add up with it to 1.
+    """The recall of one set of results, and the parts of it that are lost, which add up with it to 1.
+
+    These are means, or arrays (n_queries,) with the values of each query.
 
     Parameters
     ----------
     name : str
-    recall : float
+    recall : float or ndarray
         The share of the K true neighbours among the results.
-    lost_to_code : float or None
-        1 minus the recall of exact search by code, as the expected value over ties; None unless there are both codes
-        and vectors.
-    lost_to_index : float
+    lost_to_index : float or ndarray
         The recall of the same results with every wrong item replaced, minus `recall`, see `attribute`.
-    lost_to_ties : float or None
-        The recall of exact search by code minus that of the repaired results: negative if the engine's choice among
-        ties is better than a random one. None unless there are both codes and vectors.
-    exact : float
+    exact : float or ndarray
         The share of the K positions that an exact search could have filled with the same items.
-    least_lost_to_ties, most_lost_to_ties : float or None
+    lost_to_code : float, ndarray or None
+        1 minus the recall of exact search by code, as the expected value over ties; this and the following are None
+        unless there are both codes and vectors.
+    lost_to_ties : float, ndarray or None
+        The recall of exact search by code minus that of the repaired results: negative if the engine's choice among
+        ties is better than a random one.
+    least_lost_to_ties, most_lost_to_ties : float, ndarray or None
         The smallest and the largest value of `lost_to_ties` that an exact search can have.
     distances : str or None
-        What the engine's distances are, for example ``squared Euclidean distances``; ``of no known kind`` if those of
-        half of the queries or more differ from every known kind; None without distances.
+        What the engine's distances are, for example ``Hamming distances``; ``of no known kind`` if those of half of the
+        queries or more differ from the distances of the items; None without distances.
     """
 
     name: str
-    recall: float
-    lost_to_code: float | None
-    lost_to_index: float
-    lost_to_ties: float | None
-    exact: float
-    least_lost_to_ties: float | None
-    most_lost_to_ties: float | None
+    recall: Any
+    lost_to_index: Any
+    exact: Any
+    lost_to_code: Any = None
+    lost_to_ties: Any = None
+    least_lost_to_ties: Any = None
+    most_lost_to_ties: Any = None
     distances: str | None = None
+
+    def mean(self) -> "LostRecall":
+        """Return the means over the queries."""
+        values: dict[str, Any] = {name: mean(of) for name, of in vars(self).items() if isinstance(of, np.ndarray)}
+        return replace(self, **values)
 
 
 @dataclass(frozen=True)
@@ -93,10 +97,6 @@ class Fault:
         The number of queries for which it happens.
     query : int
         The first of them.
-    item : int or None
-        The item of this query.
-    distance : float or None
-        Its distance, or that which the engine returned if this is at fault.
     example : str
         What is wrong with this query.
     """
@@ -105,8 +105,6 @@ class Fault:
     kind: str
     n_queries: int
     query: int
-    item: int | None
-    distance: float | None
     example: str
 
     def __str__(self) -> str:
@@ -123,9 +121,9 @@ class Attribution(Printed):
     rows : tuple of LostRecall
         One for each set of results.
     faults : tuple of Fault
-    per_query : mapping of str to mapping of str to ndarray
-        By name of the results: the values of each query, as in `LostRecall`.
-    searched : str
+    per_query : mapping of str to LostRecall
+        By name of the results: the values of each query.
+    space : str
         What the engine searches: ``code`` or ``vector``.
     neighbours : str
         What the true neighbours are.
@@ -134,8 +132,8 @@ class Attribution(Printed):
 
     rows: tuple[LostRecall, ...]
     faults: tuple[Fault, ...]
-    per_query: Mapping[str, Mapping[str, NDArray[np.float64]]]
-    searched: str
+    per_query: Mapping[str, LostRecall]
+    space: str
     neighbours: str
     k: int
     n_queries: int
@@ -158,12 +156,12 @@ class Attribution(Printed):
             title += f"; an exact search loses between {least:.4f} and {most:.4f} to ties"
         columns = ("recall", *names, "exact")
         cells = [[row.name, *(f"{getattr(row, name) + 0.0:.4f}" for name in columns)] for row in self.rows]
-        header = ["results", f"recall@{self.k}", *(_LOST[name] for name in names), f"exact by {self.searched}"]
+        header = ["results", f"recall@{self.k}", *(_LOST[name] for name in names), f"exact by {self.space}"]
         return Table("attribution", f"{title}:", header, cells)
 
     def content(self) -> dict[str, Any]:
         """Return all fields but the values per query."""
-        names = ("searched", "neighbours", "k", "n_queries", "n_database", "rows", "faults")
+        names = ("space", "neighbours", "k", "n_queries", "n_database", "rows", "faults")
         return {"attribution": {name: getattr(self, name) for name in names}}
 
 
@@ -200,12 +198,14 @@ class _ByVector(NamedTuple):
     metric : {"cosine", "euclidean", "dot"}
     longest : float
         For ``dot``, the length of the longest database vector.
+    space : str
     """
 
     query: NDArray
     database: NDArray
     metric: Distance
     longest: float
+    space: str = "vector"
 
     @classmethod
     def of(cls, vectors: Nearest) -> "_ByVector":
@@ -242,23 +242,20 @@ class _ByVector(NamedTuple):
         """Return the distances of keys."""
         return np.sqrt(keys) if self.metric == "euclidean" else keys
 
-    def tolerance(self, block: slice, keys: Values, precision: float = _PRECISION) -> Values:
+    def tolerance(self, block: slice, keys: Values) -> Any:
         """Return the errors that keys may have if an engine adds d products: 4 sqrt(d) roundings of their size.
 
         An item is at most as long as the query plus their distance.
         """
-        relative = _ROUNDINGS * precision * self.query.shape[1] ** 0.5
+        relative = _ERROR * self.query.shape[1] ** 0.5
         lengths = np.linalg.norm(self.query[block].astype(np.float64), axis=1)[:, None]
         sizes = {"euclidean": lengths**2 + (lengths + self.distance(np.abs(keys))) ** 2, "dot": lengths * self.longest}
-        return np.broadcast_to(relative * sizes.get(self.metric, np.ones(1)), keys.shape)
+        return relative * sizes.get(self.metric, 1.0)
 
-    def forms(self, values: Values) -> dict[str, Values]:
-        """Return the keys for each thing that an engine's distances may be."""
-        if self.metric == "euclidean":  # a negative number is no distance
-            return {"Euclidean distances": values * np.abs(values), "squared Euclidean distances": values}
-        if self.metric == "dot":
-            return {"negative inner products": values, "inner products": -values}
-        return {"cosine distances": values, "cosines": 1 - values}
+    def from_distances(self, distances: Values) -> tuple[str, Values]:
+        """Return what an engine's distances should be, and their keys."""
+        keys = {"euclidean": distances * np.abs(distances), "dot": -distances}  # a negative number is no distance
+        return _FORMS[self.metric], keys.get(self.metric, distances)
 
 
 class _ByCode(NamedTuple):
@@ -273,12 +270,14 @@ class _ByCode(NamedTuple):
         The codes of the database as words.
     vectors : _ByVector or None
         The vectors by which the true neighbours are nearest.
+    space : str
     """
 
     pair: CodePair
     query: NDArray[np.uint64]
     database: NDArray[np.uint64]
     vectors: _ByVector | None
+    space: str = "code"
 
     @classmethod
     def of(cls, codes: tuple[Any, Any], vectors: _ByVector | None) -> "_ByCode":
@@ -313,30 +312,24 @@ class _ByCode(NamedTuple):
         """Return the distances of keys."""
         return keys
 
-    def tolerance(self, block: slice, keys: Values, precision: float = _PRECISION) -> Values:
-        """Return the errors that keys may have, always below half a bit."""
-        return np.full_like(keys, min(_LESS_THAN_HALF_A_BIT, _ROUNDINGS * precision * self.pair.n_bits))
+    def tolerance(self, block: slice, keys: Values) -> Any:
+        """Return the errors that keys may have: none."""
+        return 0.0
 
-    def forms(self, values: Values) -> dict[str, Values]:
-        """Return the keys for each thing that an engine's distances may be."""
-        return {"Hamming distances": values}
+    def from_distances(self, distances: Values) -> tuple[str, Values]:
+        """Return what an engine's distances should be, and their keys."""
+        return "Hamming distances", distances
 
 
 @dataclass
 class _Engine:
-    """One set of results; for each block of queries, the values of `_PER_QUERY`, and the items' keys."""
+    """One set of results with distances, (n_queries, K); the keys of its items and its values, block by block."""
 
     name: str
-    ids: NDArray
-    distances: NDArray | None
-    source: str
-    values: list[Values] = field(default_factory=list)
+    ids: NDArray[np.int64]
+    distances: Values | None
     keys: list[Values] = field(default_factory=list)
-
-    @property
-    def per_query(self) -> dict[str, Values]:
-        """The values of all queries."""
-        return dict(zip(_PER_QUERY, np.hstack(self.values), strict=True))
+    values: list[dict[str, Values]] = field(default_factory=list)
 
 
 def attribute(
@@ -381,8 +374,9 @@ def attribute(
     vectors : Nearest, optional
         The vectors of queries and database, and the distance. Without codes, these are what the engine searches.
     distances : array_like, str, Path, or mapping of str to these, optional
-        The distances that the engine returned with the results, in the same form: Hamming distances, Euclidean
-        distances or their squares, cosines or cosine distances, inner products. Others are not compared.
+        The distances that the engine returned with the results, in the same form: Hamming distances of codes; or of
+        vectors, what `vectors` names: Euclidean distances, cosine distances (1 minus the cosine), or inner products.
+        Others, such as squares, are of no known kind, and not compared.
     ids : pair, optional
         The ids of queries and of database items in runs of TREC, in the order of the codes or vectors, or their files
         with an id on each line. If None, runs have row numbers.
@@ -418,10 +412,11 @@ def attribute(
     >>> row.rows[0].recall, row.rows[0].lost_to_index, row.faults[0].example
     (0.5, 0.5, 'item 1 at distance 1 was left out, but item 2 at distance 2 was returned')
     """
-    space = _searched(codes, vectors)
+    space = _space(codes, vectors)
     n_queries, n_database = len(space.query), len(space.database)
-    engines = _read(results, distances, ids, (n_queries, n_database))
-    k = _cut(engines, vectors.k if k is None and vectors is not None else k, n_database)
+    wanted = vectors.k if k is None and vectors is not None else k
+    engines = _read(results, distances, ids, wanted, (n_queries, n_database))
+    k = engines[0].ids.shape[1]
     done = stage(progress, "attributing", n_queries) or (lambda _: None)
     size = max(1, min(_MOST_QUERIES, _NUMBERS // (k * space.query.shape[1])))
     for start in range(0, n_queries, size):
@@ -430,16 +425,12 @@ def attribute(
         for engine in engines:
             _measure(engine, block, space, ideal)
         done(block.stop - start)
-    rows, faults, has_both = [], list[Fault](), None not in (codes, vectors)
-    for engine in engines:
-        form, of_engine = _faults(engine, space, exact)
-        rows.append(_row(engine, has_both, form))
-        faults += of_engine
+    per_query, faults = zip(*(_checked(engine, space, exact) for engine in engines), strict=True)
     return Attribution(
-        rows=tuple(rows),
-        faults=tuple(faults),
-        per_query={engine.name: engine.per_query for engine in engines},
-        searched="vector" if codes is None else "code",
+        rows=tuple(lost.mean() for lost in per_query),
+        faults=tuple(itertools.chain(*faults)),
+        per_query={lost.name: lost for lost in per_query},
+        space=space.space,
         neighbours=f"the {k:,} nearest by {_BY[vectors.distance] if vectors else 'code'}",
         k=k,
         n_queries=n_queries,
@@ -447,7 +438,7 @@ def attribute(
     )
 
 
-def _searched(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> _ByCode | _ByVector:
+def _space(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> _ByCode | _ByVector:
     """Return the search of the codes, or else of the vectors."""
     by_vector = None if vectors is None else _ByVector.of(vectors)
     if codes is not None:
@@ -457,46 +448,30 @@ def _searched(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> _ByCode
     return by_vector
 
 
-def _row(engine: _Engine, has_both: bool, form: str | None) -> LostRecall:
-    """Return the means of an engine; without both codes and vectors, only its index can lose recall."""
-    means: dict[str, Any] = {name: mean(values) for name, values in engine.per_query.items()}
-    if not has_both:
-        means |= dict.fromkeys(("lost_to_code", "lost_to_ties", "least_lost_to_ties", "most_lost_to_ties"))
-    return LostRecall(engine.name, **means, distances=form)
-
-
-def _read(results: Any, distances: Any, ids: tuple[Any, Any] | None, sizes: tuple[int, int]) -> list[_Engine]:
-    """Return the results by name, with their distances."""
+def _read(results: Any, distances: Any, ids: tuple[Any, Any] | None, k: Any, sizes: tuple[int, int]) -> list[_Engine]:
+    """Return the results by name with their distances, K columns of each; without K, the largest number of columns."""
     if not isinstance(results, Mapping):
         name = Path(named(results, "results")).stem
-        results, distances = {} if results is None else {name: results}, {name: distances}
+        results, distances = {name: results}, {name: distances}
     if not results:
         raise ProtocolError("results are missing.")
-    distances = {} if distances is None else distances
-    if not isinstance(distances, Mapping) or not distances.keys() <= results.keys():
-        raise ProtocolError(f"distances must be a mapping with the names of results: {', '.join(map(str, results))}.")
+    distances = dict.fromkeys(results) if distances is None else distances
     rows_of = [read_ids(*side) for side in zip(ids or (), ("query", "database"), sizes, strict=False)]
-    return [_engine(name, values, distances.get(name), sizes[0], rows_of) for name, values in results.items()]
+    items = {name: read_results(values, sizes[0], ids=rows_of) for name, values in results.items()}
+    widest = max(of_engine.shape[1] for of_engine in items.values())
+    k = integer(widest if k is None else k, "neighbours", maximum=sizes[1])
+    return [_engine(name, items[name], values, distances.get(name), k) for name, values in results.items()]
 
 
-def _engine(name: str, results: Any, distances: Any, n_queries: int, ids: Sequence[Mapping[str, int]]) -> _Engine:
-    """Return one set of results with its distances, if there are any."""
-    engine = _Engine(name, read_results(results, n_queries, ids=ids), None, named(results, "results"))
-    if distances is not None:
-        engine.distances = read_results(distances, n_queries, "distances")
-        shapes = engine.distances.shape, engine.ids.shape
-        if shapes[0] != shapes[1]:
-            raise ProtocolError(f"{name}: distances of shape {shapes[0]} for results of shape {shapes[1]}.")
-    return engine
-
-
-def _cut(engines: Sequence[_Engine], k: Any, n_database: int) -> int:
-    """Bring all results to K columns, and return K; without one, the largest number of columns."""
-    widest = max(engine.ids.shape[1] for engine in engines)
-    k = integer(widest if k is None else k, "neighbours", maximum=n_database)
-    for engine in engines:
-        engine.ids = _padded(as_integers(engine.ids[:, :k], engine.source), k)
-    return k
+def _engine(name: str, items: NDArray, source: Any, distances: Any, k: int) -> _Engine:
+    """Return K columns of one set of results, and of its distances, if there are any."""
+    ids = _padded(as_integers(items[:, :k], named(source, "results")), k)
+    if distances is None:
+        return _Engine(name, ids, None)
+    returned = read_results(distances, len(items), "distances")
+    if returned.shape != items.shape:
+        raise ProtocolError(f"{name}: distances of shape {returned.shape} for results of shape {items.shape}.")
+    return _Engine(name, ids, _padded(returned[:, :k].astype(np.float64), k))
 
 
 def _padded(array: NDArray, k: int) -> NDArray:
@@ -514,7 +489,7 @@ def _items(ids: NDArray[np.int64], n_database: int) -> tuple[NDArray[np.bool_], 
 
 
 def _measure(engine: _Engine, block: slice, space: _ByCode | _ByVector, ideal: _Exact) -> None:
-    """Add the values of `_PER_QUERY` and the keys of the items for a block of queries."""
+    """Add the keys of the items and the values of `LostRecall` for a block of queries."""
     ids = engine.ids[block]
     is_item, is_repeated = _items(ids, len(space.database))
     keys = np.where(is_item, space.keys(block, np.where(is_item, ids, 0)), np.nan)
@@ -525,8 +500,7 @@ def _measure(engine: _Engine, block: slice, space: _ByCode | _ByVector, ideal: _
     tied, free = is_tied.sum(axis=1), k - ideal.nearer
     exact = (is_nearer.sum(axis=1) + np.minimum(tied, free)) / k
     if ideal.counts is None or ideal.truth is None:
-        nothing = 0 * exact
-        engine.values.append(np.stack([exact, nothing, 1 - exact, nothing, exact, nothing, nothing]))
+        engine.values.append({"recall": exact, "lost_to_index": 1 - exact, "exact": exact})
         return
     rows, kth, n_database = np.arange(len(keys)), ideal.kth[:, 0].astype(np.int64), len(space.database)
     true_pairs = np.repeat(rows, np.diff(ideal.truth.indptr)) * n_database + ideal.truth.indices
@@ -538,59 +512,46 @@ def _measure(engine: _Engine, block: slice, space: _ByCode | _ByVector, ideal: _
     repaired = (ideal.counts.relevant_within[rows, kth] - every_tied + of_ties) / k
     by_code, best, worst = (neighbours_found(ideal.counts, nearest=k, retrieved=k, ties=order) for order in ORDERS)
     recall = is_true.sum(axis=1) / k
-    parts = [1 - by_code, repaired - recall, by_code - repaired]
-    engine.values.append(np.stack([recall, *parts, exact, by_code - best, by_code - worst]))
+    engine.values.append(
+        {"recall": recall, "exact": exact, "lost_to_code": 1 - by_code, "lost_to_index": repaired - recall}
+        | {"lost_to_ties": by_code - repaired, "least_lost_to_ties": by_code - best}
+        | {"most_lost_to_ties": by_code - worst}
+    )
 
 
-def _faults(engine: _Engine, space: _ByCode | _ByVector, claims_exact: bool) -> tuple[str | None, list[Fault]]:
-    """Return what the distances of an engine are, and its faults, one of each kind."""
-    keys, form = np.vstack(engine.keys), None
-    is_item, is_repeated = _items(engine.ids, len(space.database))
-    is_none = engine.ids == -1
-    wrong = {_OUTSIDE: ~is_item & ~is_none, _TWICE: is_repeated, _FEWER: is_none}
+def _checked(engine: _Engine, space: _ByCode | _ByVector, claims_exact: bool) -> tuple[LostRecall, list[Fault]]:
+    """Return the values of all queries, and the faults of an engine, one of each kind."""
+    keys, ids, n_database, faults = np.vstack(engine.keys), engine.ids, len(space.database), list[Fault]()
+    is_item, is_repeated = _items(ids, n_database)
+    form, returned = (None, None) if engine.distances is None else _form(engine.distances, keys, space)
+    values = {name: np.concatenate([of_block[name] for of_block in engine.values]) for name in engine.values[0]}
+
+    def add(kind: str, is_wrong: NDArray[np.bool_], example: Callable[[int, int], str]) -> None:
+        queries = np.flatnonzero(is_wrong.any(axis=1))
+        if queries.size:
+            query = int(queries[0])
+            text = example(query, int(is_wrong[query].argmax()))
+            faults.append(Fault(engine.name, kind, queries.size, query, text))
+
+    def of_distance(query: int, column: int) -> str:
+        right, wrong = space.distance(keys[query, column]), engine.distances[query, column]  # type: ignore[index]
+        return f"item {ids[query, column]} was returned with distance {wrong:.6g}, but is at distance {right:.6g}"
+
+    add("ids out of range", ~is_item & (ids != -1), lambda q, i: f"item {ids[q, i]} of {n_database:,}, counted from 0")
+    add("duplicate items", is_repeated, lambda q, i: f"item {ids[q, i]} twice")
+    add("fewer than K items", ids == -1, lambda q, _: f"{(ids[q] >= 0).sum()} of {ids.shape[1]}")
     if claims_exact:
-        wrong[_LEFT_OUT] = engine.per_query["exact"][:, None] < 1
-    if engine.distances is not None:
-        form, of_distances = _wrong_distances(engine.distances, is_item, keys, space)
-        wrong |= of_distances
-    return form, [_fault(engine, kind, mask, keys, space) for kind, mask in wrong.items() if mask.any()]
+        add("nearer items left out", values["exact"][:, None] < 1, lambda q, _: _left_out(q, ids[q], keys[q], space))
+    if returned is not None:
+        falls = (np.diff(returned, axis=1) < 0) & is_item[:, 1:] & is_item[:, :-1]
+        add("distances not sorted", np.pad(falls, [(0, 0), (1, 0)]), of_distance)
+        differs = ~(np.abs(returned - keys) <= space.tolerance(slice(None), keys))
+        add("impossible distances", is_item & differs, of_distance)
+    return LostRecall(engine.name, **values, distances=form), faults
 
 
-def _wrong_distances(
-    distances: NDArray, is_item: NDArray[np.bool_], keys: Values, space: _ByCode | _ByVector
-) -> tuple[str, dict[str, NDArray[np.bool_]]]:
-    """Return what distances are, and where those of a known form are not sorted or not those of the items."""
-    kind, k = distances.dtype, keys.shape[1]
-    precision = max(_PRECISION, float(np.finfo(kind).eps) if kind.kind == "f" else 0.0)
-    tolerance = space.tolerance(slice(None), keys, precision)
-    form, as_keys = _form(space, _padded(distances[:, :k].astype(np.float64), k), keys, tolerance)
-    if as_keys is None:
-        return form, {}
-    backwards = np.zeros(keys.shape, dtype=bool)
-    backwards[:, 1:] = (as_keys[:, 1:] < as_keys[:, :-1]) & is_item[:, 1:] & is_item[:, :-1]
-    return form, {_UNSORTED: backwards, _IMPOSSIBLE: is_item & ~(np.abs(as_keys - keys) <= tolerance)}
-
-
-def _fault(engine: _Engine, kind: str, wrong: NDArray[np.bool_], keys: Values, space: _ByCode | _ByVector) -> Fault:
-    """Return a fault with its first query as an example; `wrong` are the items at fault, (n_queries, K) or 1 column."""
-    queries = np.flatnonzero(wrong.any(axis=1))
-    query, column = int(queries[0]), int(wrong[queries[0]].argmax())
-    ids, key = engine.ids[query], keys[query, column]
-    item, distance = int(ids[column]), None if np.isnan(key) else float(space.distance(key))
-    if kind == _LEFT_OUT:
-        item, distance, example = _left_out(query, ids, keys[query], space)
-    elif kind in (_UNSORTED, _IMPOSSIBLE) and engine.distances is not None:
-        returned = float(engine.distances[query, column])
-        example = f"item {item} was returned with distance {returned:.6g}, but is at distance {distance:.6g}"
-        distance = returned
-    else:
-        outside, fewer = f"item {item} of {len(space.database):,}, counted from 0", f"{(ids >= 0).sum()} of {len(ids)}"
-        example = {_OUTSIDE: outside, _TWICE: f"item {item} twice", _FEWER: fewer}[kind]
-    return Fault(engine.name, kind, queries.size, query, item, distance, example)
-
-
-def _left_out(row: int, ids: NDArray, keys: Values, space: _ByCode | _ByVector) -> tuple[int, float, str]:
-    """Return the nearest item that a query lacks, its distance, and a comparison with the farthest of its items."""
+def _left_out(row: int, ids: NDArray, keys: Values, space: _ByCode | _ByVector) -> str:
+    """Return the nearest item that a query lacks, and the farthest of its items."""
     every = space.keys(slice(row, row + 1), np.arange(len(space.database))[None])[0]
     every[ids[np.isfinite(keys)]] = np.inf
     item = int(every.argmin())
@@ -598,15 +559,13 @@ def _left_out(row: int, ids: NDArray, keys: Values, space: _ByCode | _ByVector) 
     if np.isfinite(keys).any():
         farthest = np.nanargmax(keys)
         text += f", but item {ids[farthest]} at distance {space.distance(keys[farthest]):.6g} was returned"
-    return item, float(space.distance(every[item])), text
+    return text
 
 
-def _form(space: _ByCode | _ByVector, values: Values, keys: Values, tolerance: Values) -> tuple[str, Values | None]:
-    """Return what the distances of most queries are, and the keys that they stand for."""
-    known = np.isfinite(keys) & np.isfinite(values)
-    queries = known.any(axis=1)
-    best: tuple[float, str, Values | None] = (_SMALLEST_SHARE, _UNKNOWN, None)
-    for name, as_keys in space.forms(values).items() if queries.any() else ():
-        agrees = (np.abs(as_keys - keys) <= tolerance) | ~known
-        best = max(best, (float(agrees[queries].all(axis=1).mean()), name, as_keys), key=lambda one: one[0])
-    return best[1:]
+def _form(distances: Values, keys: Values, space: _ByCode | _ByVector) -> tuple[str, Values | None]:
+    """Return what distances are, and their keys, if those of most queries are the distances of the items."""
+    form, returned = space.from_distances(distances)
+    known = np.isfinite(keys) & np.isfinite(returned)
+    agrees = (np.abs(returned - keys) <= space.tolerance(slice(None), keys)) | ~known
+    is_right = agrees.all(axis=1)[known.any(axis=1)]
+    return (form, returned) if is_right.sum() > _SMALLEST_SHARE * is_right.size else (_UNKNOWN, None)

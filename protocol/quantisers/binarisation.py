@@ -1,17 +1,16 @@
 """Recall lost to binarisation: the share of the nearest items that codes find, re-ranking, and cost."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, need
 from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.conventions import Scoring
 from protocol.evaluation.evaluation import scored
-from protocol.evaluation.ground_truth import Nearest, check_sizes, ground_truth
+from protocol.evaluation.ground_truth import GroundTruth, Nearest, check_sizes, ground_truth
 from protocol.evaluation.output import parts
 from protocol.evaluation.plots import SIDE
 from protocol.evaluation.printed import with_range
@@ -30,13 +29,14 @@ from protocol.quantisers.rescoring import (
     RescoringCurve,
     by_quantiser,
     by_vectors,
-    compared,
-    represented,
 )
 from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import altair as alt
+
+
+_DEFAULT = Rescoring()
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -47,8 +47,6 @@ class Quantisation(Evaluation):
     ----------
     hashed_by : HashedBy or None
         How the codes were computed from the vectors; None if codes were given.
-    constant_bits : int
-        The number of bits that have the same value in all database codes.
     rescoring : tuple of RescoringCurve
         The share of the nearest items after re-ranking by the vectors, and by a quantiser if one is chosen.
     vector_bytes : int
@@ -56,46 +54,32 @@ class Quantisation(Evaluation):
     equal_bytes : EqualBytes or None
         The codes and other representations, compared at equal bytes; None if none was requested.
     ranked_by : mapping of str to str
-        For the codes and each representation that is compared with them, what ranks the items; empty if none is.
+        For the codes and each representation that is compared with them, what ranks the items.
     """
 
     hashed_by: HashedBy | None
-    constant_bits: int
     rescoring: tuple[RescoringCurve, ...]
     vector_bytes: int
-    equal_bytes: EqualBytes | None = None
-    ranked_by: Mapping[str, str] = field(default_factory=dict)
+    equal_bytes: EqualBytes | None
+    ranked_by: Mapping[str, str]
 
-    def plot(self, kind: str = "rescoring") -> "alt.Chart":
-        """Return a figure of `Evaluation.plot`, or one of the share of the nearest items.
-
-        Parameters
-        ----------
-        kind : str
-            ``rescoring``: over the factor c; ``bytes``: of all representations, over the bytes of a vector.
-        """
+    def plot(self, kind: str = "bytes") -> "alt.Chart":
+        """Return a figure of `Evaluation.plot`, or of the share of the nearest items over ``bytes`` of a vector."""
         if kind == "bytes" and self.equal_bytes is not None:
             return _bytes_chart(self.equal_bytes, self.name or "Nearest items found at equal bytes")
-        if kind != "rescoring":
-            return super().plot(kind)
-        return _rescoring_chart(self.rescoring, self.name or "Nearest items found after re-ranking")
+        return super().plot(kind)
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the evaluation and of this class; those that were not requested are left out."""
-        names = ("hashed_by", "constant_bits", "rescoring")
-        content = super().content() | {name: getattr(self, name) for name in names}
+        content = super().content() | {"hashed_by": self.hashed_by, "rescoring": self.rescoring}
         content["cost"] = {"code_bytes": self.codes.database.shape[1], "vector_bytes": self.vector_bytes}
-        if self.ranked_by:
-            content["ranked_by"] = self.ranked_by
+        content["ranked_by"] = self.ranked_by
         return content if self.equal_bytes is None else content | {"equal_bytes": self.equal_bytes}
 
     def parts(self) -> list[str | Table]:
         """Return the parts of an evaluation, with the origin and the cost of the codes, re-ranking and comparison."""
         lines = [] if self.hashed_by is None else [f"codes: {self.hashed_by}"]
-        if self.constant_bits:
-            verb = "bits has" if self.constant_bits == 1 else "bits have"
-            lines.append(f"{self.constant_bits:,} of the {self.n_bits:,} {verb} the same value in the whole database")
-        for ranking in dict.fromkeys(self.ranked_by.values()):
+        for ranking in dict.fromkeys(self.ranked_by.values()) if len(self.ranked_by) > 1 else ():
             names = [name for name, words in self.ranked_by.items() if words == ranking]
             lines.append(f"ranked by {ranking}: {', '.join(names)}")
         tables, n_bytes = list(map(_curve_table, self.rescoring)), self.codes.database.shape[1]
@@ -103,7 +87,6 @@ class Quantisation(Evaluation):
         cells.append(["vector", f"{self.vector_bytes:,}", ""])
         tables.append(Table("cost", "cost of an item:", ["stored", "bytes", "share of the vector"], cells))
         if self.equal_bytes is not None:
-            lines.append(self.equal_bytes.answer)
             tables += map(self.equal_bytes.table, self.equal_bytes.represented[0].shares)
         return parts(self, lines, tables)
 
@@ -112,7 +95,7 @@ def quantisation(
     vectors: Nearest,
     codes: Hashing | tuple[Any, Any] | None = None,
     *,
-    rescoring: Rescoring | None = None,
+    rescoring: Rescoring = _DEFAULT,
     quantisers: Quantisers | Sequence[str] = (),
     metrics: str | Sequence[str] | None = None,
     convention: str = "default",
@@ -128,7 +111,7 @@ def quantisation(
     codes : Hashing or pair, optional
         The hasher that computes the codes from the vectors; or the codes of queries and database, in any form that
         `evaluate` accepts. If None, the signs of the vectors.
-    rescoring : Rescoring, optional
+    rescoring : Rescoring, default=Rescoring()
         The numbers of items that are re-ranked; a quantiser that re-ranks them in addition to the vectors.
     quantisers : Quantisers or sequence of str, default=()
         Other representations of the vectors, such as ``["int8", "pq:m=16"]``, which are compared with the codes at
@@ -154,43 +137,50 @@ def quantisation(
 
     Examples
     --------
+    >>> import numpy as np
     >>> line = np.arange(-4.0, 4.0)[:, None]
     >>> result = quantisation(Nearest(line[:2], line, k=2, distance="euclidean"))
-    >>> result.metrics["neighbours@2"], result.rescoring[0].smallest_factor[2].expected
+    >>> result.metrics["neighbours@2"], result.rescoring[0].smallest_factor[2]
     (0.5, 3)
     """
-    scoring, rescoring = Scoring(metrics, convention), rescoring or Rescoring()
+    scoring = Scoring(metrics, convention)
     quantisers = quantisers if isinstance(quantisers, Quantisers) else Quantisers(tuple(quantisers))
     query, database = vectors.vectors()
     source = _checked(codes or Hashing(), query, database)
     _check_rescoring(rescoring.quantiser, quantisers, source)
-    names = [name for name in (*quantisers.names, rescoring.quantiser) if name is not None]
-    others = {
-        name: represent(quantisers, name, query, database, vectors.distance, progress) for name in dict.fromkeys(names)
-    }
+    names = dict.fromkeys([*quantisers.names, *filter(None, [rescoring.quantiser])])
+    others = {name: represent(quantisers, name, query, database, vectors.distance, progress) for name in names}
     truth = ground_truth(vectors, len(query), len(database), scoring, threads=threads, progress=progress)
     pair, hashed_by = (source, None) if isinstance(source, CodePair) else source.codes(query, database, progress)
     evaluation = scored(pair, truth, scoring, threads=threads, progress=progress)
-    curves = [by_vectors(evaluation.nearest_counts, truth.numbers, rescoring)]
-    if rescoring.quantiser is not None:
-        quantised, relevances = others[rescoring.quantiser], {k: truth.by_number[k] for k in truth.numbers}
-        done = stage(progress, "re-ranking", len(query))
-        curves.append(by_quantiser(pair, quantised, relevances, rescoring, seed=quantisers.seed, progress=done))
     by_code = Representation.of_codes("codes" if hashed_by is None else hashed_by.spec(database.shape[1]), pair)
-    sizes = {by_code.name: (by_code.n_bytes, evaluation.nearest_counts)}
-    for other in map(others.__getitem__, quantisers.names):  # which may have the name of the codes
-        sizes[other.name] = other.n_bytes, other.counts(truth.by_number, threads, progress)
-    rows = [represented(name, *of_name, truth.numbers, rescoring) for name, of_name in sizes.items()]
-    varying = np.bitwise_or.reduce(pair.database, axis=0) ^ np.bitwise_and.reduce(pair.database, axis=0)
+    counted = {by_code.name: (by_code.n_bytes, evaluation.nearest_counts)}
+    for name in quantisers.names:  # which may be the name of the codes
+        counted[name] = others[name].n_bytes, others[name].counts(truth.by_number, threads, progress)
     return Quantisation(
         **{field.name: getattr(evaluation, field.name) for field in fields(Evaluation)},
         hashed_by=hashed_by,
-        constant_bits=pair.n_bits - int(np.bitwise_count(varying).sum()),
-        rescoring=tuple(curves),
+        rescoring=tuple(_curves(evaluation, truth, rescoring, others, quantisers.seed, progress)),
         vector_bytes=database.shape[1] * database.itemsize,
-        equal_bytes=compared(rows, quantisers.n_bytes or -(-database.shape[1] // 8)) if quantisers.names else None,
-        ranked_by={one.name: one.ranked_by for one in (by_code, *others.values())} if others else {},
+        equal_bytes=EqualBytes.of(counted, truth.numbers, rescoring) if quantisers.names else None,
+        ranked_by={each.name: each.ranked_by for each in (by_code, *others.values())},
     )
+
+
+def _curves(
+    evaluation: Evaluation,
+    truth: GroundTruth,
+    rescoring: Rescoring,
+    others: Mapping[str, Representation],
+    seed: int,
+    progress: Progress,
+) -> Iterator[RescoringCurve]:
+    """Yield the curve of re-ranking by the vectors, and by a quantiser if one is chosen."""
+    yield by_vectors(evaluation.nearest_counts, truth.numbers, rescoring)
+    if rescoring.quantiser is not None:
+        relevances = {k: truth.by_number[k] for k in truth.numbers}
+        done = stage(progress, "re-ranking", len(evaluation.codes.query))
+        yield by_quantiser(evaluation.codes, others[rescoring.quantiser], relevances, rescoring, seed, done)
 
 
 def _checked(codes: Hashing | tuple[Any, Any], query: NDArray, database: NDArray) -> Hashing | CodePair:
@@ -218,40 +208,14 @@ def _curve_table(curve: RescoringCurve) -> Table:
     header, smallest = ["c"], [f"smallest c for {curve.target:g}"]
     rows: dict[int, list[str]] = {row.factor: [f"{row.factor:,}"] for row in sorted(curve.rows, key=lambda r: r.factor)}
     values = {(row.neighbours, row.factor): (row.expected, row.worst, row.best) for row in curve.rows}
-    for number, factors in curve.smallest_factor.items():
+    for number, least in curve.smallest_factor.items():
         header += [f"K = {number:,}", "worst to best"]
         for factor, cells in rows.items():
             cells += with_range(*values[number, factor]) if (number, factor) in values else ["", ""]
-        worst, expected, best = ("none" if factor is None else f"{factor:,}" for factor in factors)
-        smallest += [expected, "" if worst == expected == best else f"{worst} to {best}"]
+        smallest += ["none" if least is None else f"{least:,}", ""]
     by = "the vectors" if curve.by == "vectors" else curve.by
     title = f"share of the K nearest items that are found if c x K items are retrieved by code and re-ranked by {by}"
     return Table(f"re-ranking by {curve.by}", f"{title}:", header, [*rows.values(), smallest])
-
-
-def _rescoring_chart(curves: Iterable[RescoringCurve], title: str) -> Any:
-    """Return a chart of the share of the K nearest items after re-ranking over c: a line and a band for each K."""
-    alt = need("altair", "report")
-    points = [
-        {"by": curve.by, "K": row.neighbours, "c": row.factor}
-        | {"worst": row.worst, "share": row.expected, "best": row.best}
-        for curve in curves
-        for row in curve.rows
-    ]
-    base = alt.Chart(alt.Data(values=points), title=title).encode(
-        x=alt.X("c:Q", scale=alt.Scale(type="log", base=2), title="c: c x K items are retrieved by code"),
-        color=alt.Color("K:N", title="K"),
-    )
-    share = alt.Scale(domain=[0, 1])
-    band = base.mark_area(opacity=0.2).encode(
-        y=alt.Y("worst:Q", scale=share, title="share of the K nearest items"), y2="best:Q", detail="by:N"
-    )
-    line = base.mark_line(point=True).encode(
-        y=alt.Y("share:Q", scale=share),
-        strokeDash=alt.StrokeDash("by:N", title="re-ranked by"),
-        tooltip=["by:N", "K:Q", "c:Q", "worst:Q", "share:Q", "best:Q"],
-    )
-    return alt.layer(band, line).properties(width=SIDE, height=SIDE)
 
 
 def _bytes_chart(equal: EqualBytes, title: str) -> Any:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.quantisers._quantiser import Quantiser, Ranges, Ranking
+from protocol.quantisers._quantiser import Quantiser, Ranking
 from protocol.registry import QuantiserRecord, choice
 
 
@@ -43,25 +43,29 @@ class Int8(Quantiser):
     calibration: Annotated[str, choice("symmetric", "minmax", "sentence_transformers")] = "symmetric"
 
     def fit(self, vectors: NDArray[np.float32], distance: Ranking, seed: int) -> Any:
-        """Return the scale, or the range of each dimension."""
+        """Return the scale; or the smallest value of each dimension, and its range, 1 if that is 0."""
         if self.calibration == "symmetric":
             return (np.abs(vectors).max() or np.float32(1)) / np.float32(127)
-        return Ranges.of(vectors)
+        low, high = vectors.min(axis=0), vectors.max(axis=0)
+        return low, np.where(high > low, high - low, np.float32(1))
 
     def encode(self, vectors: NDArray[np.float32], model: Any) -> NDArray[np.int8 | np.uint8]:
         """Return the levels."""
         if self.calibration == "symmetric":
             return np.clip(np.rint(vectors / model), -127, 127).astype(np.int8)
+        low, width = model
         if self.calibration == "minmax":
-            return model.encode(vectors, 255)
-        steps = (vectors - model.low) / (model.width / np.float32(255)) - np.float32(128)
+            share = np.clip((vectors - low) / width, np.float32(0), np.float32(1))
+            return (share * np.float32(255)).astype(np.uint8)
+        steps = (vectors - low) / (width / np.float32(255)) - np.float32(128)
         return np.clip(steps, -128, 127).astype(np.int8)
 
     def decode(self, codes: NDArray, model: Any) -> NDArray[np.floating]:
         """Return the values of levels."""
         if self.calibration == "symmetric":
             return codes * model
+        low, width = model
         if self.calibration == "minmax":
-            return model.decode(codes, 255)
+            return low + (codes + np.float32(0.5)) / np.float32(255) * width
         middles = codes + np.float32(128) + np.sign(codes) * np.float32(0.5)
-        return model.low + middles * (model.width / np.float32(255))
+        return low + middles * (width / np.float32(255))

@@ -209,9 +209,6 @@ class Quantisers:
     names : sequence of str
         Registered quantisers, and hashers that learn from vectors alone, with options in the form ``pq:m=16``. The
         code length of a hasher is an option as well, as in ``itq:n_bits=256``; by default, it is the dimension.
-    n_bytes : int, optional
-        The number of bytes per vector for which the best representation is reported. If None, that of one bit for each
-        dimension.
     seed : int, default=0
         The seed of the quantisers and hashers, and of the sample of the database.
     train : array_like, str or Path, optional
@@ -224,7 +221,6 @@ class Quantisers:
     """
 
     names: Sequence[str] = ()
-    n_bytes: int | None = None
     seed: int = 0
     train: Any = None
 
@@ -232,8 +228,6 @@ class Quantisers:
         for name in self.names:
             self.plugin(name)
         integer(self.seed, "seed", minimum=0)
-        if self.n_bytes is not None:
-            integer(self.n_bytes, "n_bytes")
 
     def plugin(self, name: str) -> Quantiser | Hashing:
         """Return the quantiser, or the hasher, with the options in a name.

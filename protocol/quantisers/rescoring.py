@@ -17,7 +17,7 @@ from protocol.checks import ProtocolError, integer, positive_number
 from protocol.counting import HammingCounts
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.printed import with_range
-from protocol.metrics import mean, neighbours_found
+from protocol.metrics import ORDERS, mean, neighbours_found
 from protocol.quantisers.representations import Representation
 from protocol.scores.tables import Table
 from protocol.truth import pair_distances
@@ -77,14 +77,6 @@ class RescoringRow(NamedTuple):
     best: float
 
 
-class Smallest(NamedTuple):
-    """The smallest factors c that reach the target; None if no factor that was tried does."""
-
-    worst: int | None
-    expected: int | None
-    best: int | None
-
-
 @dataclass(frozen=True)
 class RescoringCurve:
     """The curve of re-ranking by the vectors or by a quantiser.
@@ -96,15 +88,16 @@ class RescoringCurve:
     target : float
     rows : tuple of RescoringRow
         Sorted by K, then by c. Worst, expected and best values over the orders of ties.
-    smallest_factor : dict of int to Smallest
-        For each K. With vectors, the smallest of all integers; with a quantiser, the smallest of the factors in
-        `rows`, because the share may then fall as c grows.
+    smallest_factor : dict of int to int or None
+        For each K, the smallest factor whose expected share reaches the target. With vectors, the smallest of all
+        integers; with a quantiser, the smallest of the factors in `rows`, because the share may then fall as c grows,
+        or None.
     """
 
     by: str
     target: float
     rows: tuple[RescoringRow, ...]
-    smallest_factor: dict[int, Smallest]
+    smallest_factor: dict[int, int | None]
 
 
 def by_vectors(by_number: Mapping[int, HammingCounts], numbers: Sequence[int], options: Rescoring) -> RescoringCurve:
@@ -118,26 +111,26 @@ def by_vectors(by_number: Mapping[int, HammingCounts], numbers: Sequence[int], o
         The numbers K of the curve.
     options : Rescoring
     """
-    rows, smallest = [], {}
+    rows, smallest = [], dict[int, int | None]()
     for number in numbers:
         counts = by_number[number]
         for factor in options.factors(number, counts.n_database):
-            values = (_share(counts, number, factor, ties) for ties in Smallest._fields)
+            values = (_share(counts, number, factor, ties) for ties in ("worst", "expected", "best"))
             rows.append(RescoringRow(number, factor, min(factor * number, counts.n_database), *values))
-        smallest[number] = Smallest(*(_smallest(counts, number, ties, options.target) for ties in Smallest._fields))
+        smallest[number] = _smallest(counts, number, options.target)
     return RescoringCurve("vectors", options.target, tuple(rows), smallest)
 
 
-def _share(counts: HammingCounts, number: int, factor: int, ties: str) -> float:
+def _share(counts: HammingCounts, number: int, factor: int, ties: str = "expected") -> float:
     return mean(neighbours_found(counts, nearest=number, retrieved=factor * number, ties=ties))
 
 
-def _smallest(counts: HammingCounts, number: int, ties: str, target: float) -> int:
+def _smallest(counts: HammingCounts, number: int, target: float) -> int:
     """Return the smallest factor that reaches the target, by bisection: the share never falls as c grows."""
     low, high = 0, -(-counts.n_database // number)  # `high` retrieves the complete database, so it reaches any target
     while high - low > 1:
         middle = (low + high) // 2
-        if _share(counts, number, middle, ties) >= target:
+        if _share(counts, number, middle) >= target:
             high = middle
         else:
             low = middle
@@ -149,7 +142,6 @@ def by_quantiser(
     quantised: Representation,
     relevances: Mapping[int, Relevance],
     options: Rescoring,
-    *,
     seed: int = 0,
     progress: Callable[[int], object] | None = None,
 ) -> RescoringCurve:
@@ -184,9 +176,13 @@ def by_quantiser(
     rows = tuple(
         RescoringRow(k, c, top, *map(mean, of_row)) for ((k, c), top), of_row in zip(tops.items(), shares, strict=True)
     )
-    return RescoringCurve(
-        quantised.name, options.target, rows, {k: _smallest_tried(rows, k, options.target) for k in relevances}
-    )
+    smallest = {k: _smallest_tried(rows, k, options.target) for k in relevances}
+    return RescoringCurve(quantised.name, options.target, rows, smallest)
+
+
+def _smallest_tried(rows: Sequence[RescoringRow], k: int, target: float) -> int | None:
+    """Return the smallest factor of the rows of a K that reaches the target."""
+    return next((row.factor for row in rows if row.neighbours == k and row.expected >= target), None)
 
 
 def _reranked(
@@ -201,15 +197,6 @@ def _reranked(
     again = pair_distances(vector, quantised.items, first, candidates, distance=quantised.distance)
     order = np.lexsort((np.random.default_rng([seed, query]).random(candidates.size), again))
     return candidates[order], again[order]
-
-
-def _smallest_tried(rows: Sequence[RescoringRow], k: int, target: float) -> Smallest:
-    """Return the smallest factors of the rows of a K that reach the target."""
-    reached = (
-        [row.factor for row in rows if row.neighbours == k and getattr(row, ties) >= target]
-        for ties in Smallest._fields
-    )
-    return Smallest(*(min(factors, default=None) for factors in reached))
 
 
 def _returned(
@@ -296,20 +283,31 @@ class EqualBytes:
 
     Parameters
     ----------
-    answer : str
-        The best representation of the requested size, and the smallest one that reaches the target.
     represented : tuple of Represented
         Ascending by size.
     """
 
-    answer: str
     represented: tuple[Represented, ...]
+
+    @classmethod
+    def of(
+        cls,
+        counted: Mapping[str, tuple[int, Mapping[int, HammingCounts]]],
+        numbers: Sequence[int],
+        rescoring: Rescoring,
+    ) -> "EqualBytes":
+        """Return the comparison of representations: for each name, bytes of a vector, and counts for each K and 1."""
+        rows = []
+        for name, (n_bytes, counts) in sorted(counted.items(), key=lambda item: item[1][0]):
+            shares = {k: _share_of(counts, k) for k in numbers}
+            rows.append(Represented(name, n_bytes, shares, by_vectors(counts, numbers, rescoring)))
+        return cls(tuple(rows))
 
     def table(self, k: int) -> Table:
         """Return the table of shares for one K."""
         target, cells = self.represented[0].rescoring.target, []
         for one in self.represented:
-            share, smallest = one.shares[k], one.rescoring.smallest_factor[k].expected
+            share, smallest = one.shares[k], one.rescoring.smallest_factor[k]
             expected, ties = with_range(share.expected, share.worst, share.best)
             expected += "" if math.isnan(share.low) else f" ± {share.high - share.expected:.4f}"
             cells.append([one.name, f"{one.n_bytes:,}", expected, ties, f"{share.first:.4f}", f"{smallest:,}"])
@@ -321,32 +319,9 @@ class EqualBytes:
         return Table(f"equal bytes {k}", title, header, cells)
 
 
-def represented(
-    name: str, n_bytes: int, counts: Mapping[int, HammingCounts], numbers: Sequence[int], rescoring: Rescoring
-) -> Represented:
-    """Return the nearest items that a representation finds, from the counts of its ranking for each K and for 1."""
-    shares = {}
-    for k in numbers:
-        expected, worst, best = (
-            neighbours_found(counts[k], nearest=k, retrieved=k, ties=ties) for ties in ("expected", "worst", "best")
-        )
-        half = _DEVIATIONS * np.std(expected, ddof=1) / expected.size**0.5 if expected.size > 1 else math.nan
-        first = mean(neighbours_found(counts[1], nearest=1, retrieved=k))
-        average = mean(expected)
-        shares[k] = Share(k, average, average - half, average + half, mean(worst), mean(best), first)
-    return Represented(name, n_bytes, shares, by_vectors(counts, numbers, rescoring))
-
-
-def compared(rows: Sequence[Represented], n_bytes: int) -> EqualBytes:
-    """Return a comparison of representations; `n_bytes` is the size for which the best one is stated."""
-    rows = sorted(rows, key=lambda one: one.n_bytes)
-    numbers, target = list(rows[0].shares), rows[0].rescoring.target
-    k, n_bytes = 10 if 10 in numbers else numbers[-1], max(n_bytes, rows[0].n_bytes)
-    best = max((one for one in rows if one.n_bytes <= n_bytes), key=lambda one: one.shares[k].expected)
-    enough = next((one for one in rows if one.shares[k].expected >= target), None)
-    answer = (
-        f"Of all representations with at most {n_bytes:,} bytes, {best.name} ({best.shares[k].expected:.1%}) finds the "
-        f"most of the {k:,} nearest items. The smallest representation that finds at least {target:.0%} of them "
-        f"without re-ranking is {'none' if enough is None else f'{enough.name} ({enough.n_bytes:,} bytes)'}."
-    )
-    return EqualBytes(answer, tuple(rows))
+def _share_of(counts: Mapping[int, HammingCounts], k: int) -> Share:
+    """Return the share of the K nearest items that a ranking finds."""
+    expected, best, worst = (neighbours_found(counts[k], nearest=k, retrieved=k, ties=ties) for ties in ORDERS)
+    half = _DEVIATIONS * np.std(expected, ddof=1) / expected.size**0.5 if expected.size > 1 else math.nan
+    first, average = mean(neighbours_found(counts[1], nearest=1, retrieved=k)), mean(expected)
+    return Share(k, average, average - half, average + half, mean(worst), mean(best), first)

@@ -3,7 +3,6 @@
 from protocol.splits._files import (
     SINGLE_LIST,
     Split,
-    check_classes,
     list_paths,
     load_split,
     official_parts,
@@ -43,7 +42,6 @@ __all__ = [
     "SameAs",
     "Split",
     "SplitProtocol",
-    "check_classes",
     "declaration",
     "list_paths",
     "load_split",

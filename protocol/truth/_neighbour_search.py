@@ -26,8 +26,7 @@ its result would need the same bounds and a second search, and evaluating codes 
 module in float32 took 0.6 of the CPU time and 160 more lines, for bounds on the rounding of the vectors.
 """
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, get_args
@@ -131,14 +130,8 @@ def pair_distances(
         chunk = slice(start, start + size)
         values[chunk] = formula(query[query_rows[chunk]], database[database_rows[chunk]])
 
-    starts = range(0, len(values), size)
-    if threads == 1 or len(starts) < 2:
-        for start in starts:
-            measure(start)
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            for _ in pool.map(measure, starts):
-                pass
+    for _ in in_order(measure, range(0, len(values), size), threads):
+        pass
     return values
 
 
@@ -205,7 +198,7 @@ class Keys:
         squared = np.vecdot(vectors[:, :-1], vectors[:, :-1])
         return _Side(vectors, squared if self._euclidean else np.sqrt(squared), squared)
 
-    def within(self, query: _Side, items: _Side, bound: NDArray[np.float64]) -> "_Found":
+    def within(self, query: _Side, items: _Side, bound: NDArray[np.float64]) -> "_Pairs":
         """Return the pairs of a query and an item in one tile whose keys may be at most the query's bound."""
         tiles, n_items = [], len(items.vectors)
         product = np.empty((min(TILE, len(query.vectors)), n_items))
@@ -216,11 +209,11 @@ class Keys:
             rows, columns = np.divmod(pairs.astype(np.int32), np.int32(n_items))
             low = values.ravel()[pairs] + part.constant[rows]
             size = (np.add if self._euclidean else np.multiply)(part.size[rows], items.size[columns])
-            tiles.append(_Found(rows + first, columns, low, low + (2 * self._error * size + 2 * self._underflow)))
-        return _Found(*map(np.concatenate, zip(*tiles, strict=True)))
+            tiles.append(_Pairs(rows + first, columns, low, low + (2 * self._error * size + 2 * self._underflow)))
+        return _Pairs(*map(np.concatenate, zip(*tiles, strict=True)))
 
 
-class _Found(NamedTuple):
+class _Pairs(NamedTuple):
     """Pairs of a query and an item, by their rows, and the intervals that contain their keys.
 
     If both ends are equal, they are the key of the distance by the formula.
@@ -231,9 +224,9 @@ class _Found(NamedTuple):
     low: NDArray[np.float64]
     high: NDArray[np.float64]
 
-    def where(self, selected: NDArray) -> "_Found":
+    def where(self, selected: NDArray) -> "_Pairs":
         """Return a subset of the pairs, by mask or position."""
-        return _Found(*(column[selected] for column in self))
+        return _Pairs(*(column[selected] for column in self))
 
 
 def neighbours_within(
@@ -274,8 +267,8 @@ def neighbours_within(
 
     Notes
     -----
-    In addition to the input, memory is used for a copy of the queries in float64, two copies of the found pairs, and a
-    few tiles per thread.
+    In addition to the input, memory is used for a copy of the queries in float64, two copies of the pairs, and a few
+    tiles per thread.
 
     Examples
     --------
@@ -291,18 +284,20 @@ def neighbours_within(
     keys = Keys(database, "euclidean")
     queries, bound = keys.queries(query), np.full(len(query), keys.of(radius))
 
-    def search(start: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def search(start: int) -> _Rows:
+        """Return the pairs of the queries and a tile, each as one number: query * n_database + item."""
         tile = database[start : start + TILE]
         pairs = keys.within(queries, keys.items(tile, start), bound)
         borderline = np.flatnonzero(pairs.high >= bound[0])
         distances = pair_distances(query, tile, pairs.rows[borderline], pairs.columns[borderline])
         inside = np.ones(len(pairs.rows), dtype=bool)
         inside[borderline] = distances < radius if strict else distances <= radius
-        return pairs.rows[inside], pairs.columns[inside]
+        return pairs.rows[inside].astype(np.int64) * len(database) + (start + pairs.columns[inside])
 
-    starts = range(0, len(database), TILE)
     with workers(threads) as n_threads:
-        return _compressed(list(in_order(search, starts, n_threads)), starts, len(query))
+        numbers = np.concatenate(list(in_order(search, range(0, len(database), TILE), n_threads)))
+    numbers.sort()
+    return _starts(np.bincount(numbers // len(database), minlength=len(query))), numbers % len(database)
 
 
 @dataclass(frozen=True, eq=False)
@@ -456,18 +451,18 @@ def _nearest(
     """Return the nearest items of up to 4,096 queries in one pass over the database."""
     n_queries, queries, bound = len(query), keys.queries(query), np.full(len(query), np.inf)
 
-    def search(start: int) -> _Found:
+    def search(start: int) -> _Pairs:
         pairs = keys.within(queries, keys.items(database[start : start + TILE], start), bound)
         return pairs._replace(columns=start + pairs.columns.astype(np.int64))
 
-    def measured(pairs: _Found) -> NDArray[np.float64]:
+    def measured(pairs: _Pairs) -> NDArray[np.float64]:
         """Return the distances of pairs; database rows are read in ascending order."""
         order, distances = np.argsort(pairs.columns, kind="stable"), np.empty(len(pairs.rows))
         rows, columns = pairs.rows[order], pairs.columns[order]
         distances[order] = pair_distances(query, database, rows, columns, distance=distance, threads=threads)
         return distances
 
-    def closest(pairs: _Found) -> tuple[_Found, NDArray[np.float64]]:
+    def closest(pairs: _Pairs) -> tuple[_Pairs, NDArray[np.float64]]:
         """Return the pairs that may be as near as the k-th, by row and item, and each query's bound on their keys.
 
         If a query has too many of them, they are decided by the formulas.
@@ -482,12 +477,12 @@ def _nearest(
                 return pairs, bound
             pairs.low[undecided] = pairs.high[undecided] = keys.of(measured(pairs.where(undecided)))
 
-    starts, parts, n_pending = range(0, len(database), TILE), list[_Found](), 0
+    starts, parts, n_pending = range(0, len(database), TILE), list[_Pairs](), 0
     for start, pairs_of_tile in zip(starts, in_order(search, starts, threads), strict=True):
         parts.append(pairs_of_tile)
         n_pending += len(pairs_of_tile.rows)
         if n_pending > max(n_queries * k, len(parts[0].rows)) or start == starts[-1]:
-            pairs, bound = closest(_Found(*map(np.concatenate, zip(*parts, strict=True))))
+            pairs, bound = closest(_Pairs(*map(np.concatenate, zip(*parts, strict=True))))
             parts, n_pending = [pairs], 0
         if progress is not None:
             progress(n_queries * min(TILE, len(database) - start))
@@ -505,23 +500,6 @@ def _starts(counts: NDArray) -> _Rows:
 def _kth(indptr: _Rows, values: NDArray[np.float64], k: int) -> NDArray[np.float64]:
     """Return the k-th smallest value of each row, infinity for rows with fewer than k values: (n_rows,)."""
     return np.array([np.partition(values[a:b], k - 1)[k - 1] if b - a >= k else np.inf for a, b in pairwise(indptr)])
-
-
-def _compressed(
-    tiles: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]], starts: range, n_queries: int
-) -> tuple[_Rows, _Rows]:
-    """Merge the pairs of the database's tiles, each in order, into CSR (indptr, indices)."""
-    indptr = np.zeros(n_queries + 1, dtype=np.int64)
-    for rows, _ in tiles:
-        indptr[1:] += np.bincount(rows, minlength=n_queries)
-    indptr = np.cumsum(indptr)
-    indices, free = np.empty(indptr[-1], dtype=np.int64), indptr[:-1].copy()
-    for start, (rows, columns) in zip(starts, tiles, strict=True):
-        counts = np.bincount(rows, minlength=n_queries)
-        before = np.cumsum(counts) - counts  # pairs of the tile before each query's first
-        indices[(free - before)[rows] + np.arange(rows.size)] = start + columns
-        free += counts
-    return indptr, indices
 
 
 def check_rows(X: NDArray, name: str, first_row: int = 0, *, unit: bool = False) -> None:

@@ -1,7 +1,5 @@
-"""`protocol audit`: its exit status, and the findings as text, JSON and Markdown."""
+"""`protocol audit`: its exit status, and the findings as text and JSON."""
 
-import csv
-import io
 import json
 from pathlib import Path
 
@@ -10,10 +8,7 @@ import pytest
 from split_files import write_list
 
 from protocol import registry
-from protocol.auditing import KIND_OF, write_findings
-from protocol.auditing.checks import audit_splits
-from protocol.auditing.items import Dataset
-from protocol.auditing.runs import read_lists
+from protocol.auditing import KIND_OF
 from protocol.cli import main
 from protocol.provenance import storage
 
@@ -23,7 +18,6 @@ Y = np.arange(400) % 5
 PARTS = registry.get("split", "improved").split(400, Y, sizes=SIZES, seed=0)
 LISTS = ["--query", "query.txt", "--database", "database.txt", "--train", "train.txt"]
 KEYS = ["file", "finding", "severity", "count", "items", "partners", "consequence", "fix", "treatment"]
-COLUMNS = ["file", "finding", "severity", "count", "examples", "consequence", "fix", "treatment"]
 LEAK = ("query-in-database", "error", 2)
 
 
@@ -86,17 +80,6 @@ def test_a_leak_is_an_error_with_the_ids_as_they_were_written(folder, capsys):
     assert IDS[PARTS["query"][0]] in out
     assert f"           How to fix it: {kind.fix}\n" in out
     assert "\n1 error, 0 warnings, 1 informational finding\n" in out
-    assert main(["audit", *LISTS, "--markdown"]) == 1
-    table = capsys.readouterr().out
-    assert table.startswith("### `query.txt database.txt train.txt`\n")
-    (row,) = (line for line in table.splitlines() if line.startswith("| error"))
-    assert [cell.strip() for cell in row.split("|")[1:4]] == ["error", "`query-in-database`", "2"]
-    lists = {name: f"{name}.txt" for name in ("query", "database", "train")}
-    write_findings("audit.csv", audit_splits([read_lists(lists, Dataset())]))  # as the pipeline
-    row, _ = csv.DictReader(io.StringIO(Path("audit.csv").read_text()))
-    assert list(row) == COLUMNS
-    own = {key: str(value) for key, value in found.items() if key in COLUMNS}
-    assert row == own | {"examples": ", ".join(found["items"])}
 
 
 @pytest.mark.parametrize(
@@ -148,33 +131,3 @@ def test_files_of_the_pipeline_need_no_options(folder, capsys):
     Path(paths[0]).write_bytes(content[: len(content) // 2])
     assert main(["audit", paths[0]]) == 2
     assert f"{paths[0]}: changed since it was written: " in capsys.readouterr().err
-
-
-def test_a_split_drawn_with_another_seed_than_recorded_is_found(folder):
-    (path,) = pipeline(folder, seeds=(0,))
-    storage.write(path, PARTS, storage.read_provenance(path) | {"seed": 9})
-    status, (found,) = audited(path)
-    assert (status, found["finding"]) == (1, "not-reproducible")
-    assert found["items"] == ["query", "validation_query", "validation_database", "train", "database"]
-    other = storage.provenance("dataset y", parameters={}, inputs={})
-    storage.write("items.h5", {"ids": np.char.encode(IDS), "class_names": []}, other)
-    assert names(path) == (0, [])  # the split was not drawn from these items
-
-
-# Real lists
-
-
-@pytest.fixture
-def nuswide(shared, tmp_path, monkeypatch):
-    """Return a function that returns the options of two lists; the working directory is empty."""
-    if not (shared / "data" / "nuswide_lists").is_dir():
-        pytest.skip("data/nuswide_lists is not there")
-    monkeypatch.chdir(tmp_path)
-    return shared / "data" / "nuswide_lists"
-
-
-def test_the_lists_of_deephash_are_clean(nuswide, capsys):
-    test, train = (str(nuswide / f"deephash_21/{part}.txt.gz") for part in ("test", "train"))
-    assert names("--query", test, "--database", train) == (0, [])
-    out = " ".join(capsys.readouterr().out.split())
-    assert "query 2,100, database 10,500" in out

@@ -76,10 +76,3 @@ def test_an_error_names_the_file_and_the_line(text, tmp_path, monkeypatch, capsy
     (tmp_path / "first.yaml").write_text("runs: 1\n")
     assert main(["check", "first.yaml", "a.yaml"]) == 2
     assert capsys.readouterr().err.startswith(f"protocol: a.yaml:{line}: {WRONG[text]}")
-
-
-def test_an_error_of_the_command_line_names_the_key(file, capsys):
-    for files in ([], [file]):
-        assert main(["check", *files, "--config", "n_bits=[0]"]) == 2
-        message = "protocol: --config n_bits: n_bits[0] must be an integer from 1 to 4096, got 0."
-        assert capsys.readouterr().err.startswith(message)

@@ -21,10 +21,10 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("program", [[str(SCRIPT)], [sys.executable, "-m", "protocol"]], ids=["script", "module"])
-def test_the_installed_command(program, tmp_path):
-    done = subprocess.run([*program, "--version"], capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == (f"protocol {__version__}\n", "")
+def test_the_installed_command(tmp_path):
+    for program in ([str(SCRIPT)], [sys.executable, "-m", "protocol"]):
+        done = subprocess.run([*program, "--version"], capture_output=True, text=True, check=True)
+        assert (done.stdout, done.stderr) == (f"protocol {__version__}\n", "")
     (tmp_path / "query.txt").write_text("a\nb\n")
     for database, status in (("query.txt", 1), ("none.txt", 2)):
         command = [*program, "audit", "--query", "query.txt", "--database", database]
@@ -38,7 +38,7 @@ def printed(capsys, *arguments):
     return capsys.readouterr().out.rstrip().split("\n")
 
 
-@pytest.mark.parametrize(("width", "height"), [(100, 40), (80, 46)])
+@pytest.mark.parametrize(("width", "height"), [(80, 46)])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_help_fits_on_a_screen_and_the_complete_help_contains_it(command, width, height, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
@@ -62,19 +62,15 @@ def test_list_shows_every_name_with_its_source(capsys):
         assert main(["list", f"{kind}s"]) == 0
         alone = capsys.readouterr().out
         assert alone in everything
-        assert main(["list", f"{kind}s", "--markdown"]) == 0
-        table = capsys.readouterr().out
         names = [line.split()[0] for line in alone.split("\n")[1:] if re.match("  [^ ]", line)]
         assert names == [entry.name for entry in entries]
         for entry in entries:
             assert entry.summary in alone
             assert f"[{entry.source}]" in alone
-            assert all(text in table for text in (entry.name, entry.source))
 
 
-@pytest.mark.parametrize("how", [[], ["--markdown"]])
-def test_list_shows_what_files_a_dataset_needs_and_how_to_get_those_that_are_not_fetched(capsys, how):
-    assert main(["list", "datasets", *how]) == 0
+def test_list_shows_what_files_a_dataset_needs_and_how_to_get_those_that_are_not_fetched(capsys):
+    assert main(["list", "datasets"]) == 0
     out = capsys.readouterr().out
     for file in (file for entry in registry.entries("dataset") for file in entry.files):
         assert file.name in out
@@ -86,7 +82,6 @@ HEAVY = ("sklearn", "pandas", "cv2", "numba", "torch", "scipy", "h5py", "tqdm", 
 CODES = "evaluate --query-codes c.npy --database-codes c.npy --query-labels y.npy --database-labels y.npy"
 LIGHT = [
     (["--help"], (*HEAVY, "protocol.evaluation")),
-    (["evaluate", "--help"], (*HEAVY, "protocol.evaluation")),
     (["list", "splits"], ("jsonschema", "yaml", "sklearn", "torch")),
     (CODES.split(), HEAVY),
 ]
@@ -97,7 +92,7 @@ def test_commands_import_no_library_that_they_do_not_need(arguments, heavy, tmp_
     np.save(tmp_path / "c.npy", np.eye(8, dtype=bool))
     np.save(tmp_path / "y.npy", np.arange(8) % 2)
     code = (
-        "import sys; from protocol.cli import _progress, main; _progress._FIRST = {False: 10**6}\n"
+        "import sys; from protocol.cli import _output, main; _output._FIRST = 10**6\n"
         f"try: main({arguments!r})\n"
         "except SystemExit: pass\n"
         f"print([name for name in {heavy!r} if name in sys.modules])"

@@ -66,21 +66,6 @@ def test_a_hand_computed_case_from_text(folder, capsys):
     assert re.search(r"^precision@r1 +0.6667  none +not affected +items in the ball$", out, re.M)
 
 
-def test_metrics_convention_spread_and_the_values_of_each_query(folder, capsys):
-    metrics = ["--metrics", "mAP@5[retrieved]", "AUPRC[area]"]
-    content = scores(*metrics, "--convention", "hashnet", "--spread", "--per-query", "values.csv")
-    result = evaluate(QUERY, DATABASE, **LABELS, metrics=metrics[1:], convention="hashnet")
-    assert content["metrics"] == result.metrics
-    assert [row["value"] for row in content["spread"]] == [row.value for row in result.spread().rows]
-    with open("values.csv") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["query"] for row in rows] == ["0", "1", "2", "3"]
-    assert rows[0].keys() == {"query", "ranking", "mAP@5[retrieved]"}
-    values = [float(row["mAP@5[retrieved]"] or "nan") for row in rows]
-    np.testing.assert_allclose(values, result.per_query["mAP@5[retrieved]"], rtol=1e-8)
-    assert "values that published conventions report as mAP" in capsys.readouterr().out
-
-
 def examples():
     """Return the commands in the help: the complete ones, and the last of them continued by each line with dots."""
     commands, texts = [], StringIO()

@@ -22,7 +22,7 @@ ODD += ['{"a": {"b": []}}', '{"\\u001b[31m": 1}', "[" * 999 + "]" * 999]
 """Values as JSON, which is also YAML."""
 BROKEN = ["[1", "{", "*a", "{[1]: 2}", "!!timestamp x", "!!map [1]", "!!int x", "!!set [1]", "a: b: c", "\t", "<<: 1"]
 BROKEN += ["'", "%YAML 9\n---\na", "---\na\n---\nb", "{a: 1, a: 2}", "&a [*a]", *ODD]
-FUZZ = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FUZZ = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 NAMES = {"dataset": "digits", "ground_truth": "class_label", "split": "standard"}
 RECORD = storage.provenance("split standard", parameters={"sizes": {"query": 2, "train": 2}}, seed=3, inputs={}) | {
@@ -31,9 +31,6 @@ RECORD = storage.provenance("split standard", parameters={"sizes": {"query": 2, 
 CODES = {"query_labels": [0, 1], "database_labels": [0, 1], "metrics": ["mAP"]}
 SCORES = json.loads(evaluate([[0] * 16, [1] * 16], [[0] * 16, [1] * 16], **CODES).named("codes", **NAMES).to_json())
 SCORES |= {"per_query": {"file": "values.csv", "sha256": "b" * 64}}
-SUMMARY = {name: str(SCORES[name]) for name in (*NAMES, "relevance", "n_bits", "n_queries", "n_database", "ranking")}
-SUMMARY |= {"feature": "gist", "hasher": "itq", "extension": "none", "metric": "mAP", "mean": "0.5", "std": "0.01"}
-SUMMARY |= {"n_runs": "2", "undefined": SCORES["undefined"]["mAP"], "ties": SCORES["ties"]["mAP"]}
 CONFIG = project.SMALL | {"seed": 0, "mirror": None, "extensions": ["none"], "metrics": ["mAP"]}
 CONFIG |= {"hasher_options": {"itq": {"n_iter": 50}}}
 
@@ -109,16 +106,6 @@ def test_an_odd_value_anywhere_ends_in_at_most_one_line(folder, command, content
     place = data.draw(st.sampled_from([(), *places(content)]))
     status = status_of(command(folder, replaced(content, place, data.draw(st.sampled_from(ODD)))))
     assert status != 1 or command in (audit, verify)
-
-
-@FUZZ
-@given(column=st.sampled_from(list(SUMMARY)), odd=st.sampled_from(ODD))
-def test_an_odd_cell_of_a_summary_ends_in_at_most_one_line(folder, column, odd):
-    word = odd.replace('"', "").replace("\\u001b", "\x1b").replace("\\u0000", "\0")
-    cells = (SUMMARY | {column: word}).values()
-    (folder / "summary.csv").write_text("\n".join([",".join(SUMMARY), ",".join(f'"{cell}"' for cell in cells)]))
-    (folder / "good.json").write_text(json.dumps(SCORES))
-    assert status_of(["compare", folder / "summary.csv", folder / "good.json"]) != 1
 
 
 @FUZZ

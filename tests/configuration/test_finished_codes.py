@@ -95,24 +95,6 @@ def test_a_file_has_a_code_for_each_item(here):
     )
 
 
-def test_an_array_inside_a_file(here):
-    for role in ("query", "database"):
-        np.savez(
-            here / f"{role}.npz",
-            **{
-                f"run{run}_{n_bits}": np.zeros((ROWS["improved"][role], n_bits)) for run in (0, 1) for n_bits in (8, 16)
-            },
-        )
-    inside = {"query": "query.npz:run{run}_{n_bits}", "database": "database.npz:run{run}_{n_bits}"}
-    experiment = load({"mine": inside | {"splits": ["improved"]}})
-    job = {"feature": "gist", "sample": "thesis", "run": "0", "hasher": "mine"}
-    assert configuration.Plan(experiment).code_paths(job) == ["query.npz", "database.npz"]
-
-
-def test_splits_of_one_draw_share_their_queries(here):
-    load({"mine": MINE | {"query": "codes/improved/run{run}/query_{n_bits}.npy"}})
-
-
 def test_placeholders_are_needed_only_for_what_differs(here):
     plain = {"query": "codes/improved/run0/query_16.npy", "database": "codes/improved/run0/database_16.npy"}
     load({"mine": plain}, **ONE_RUN)

@@ -10,7 +10,7 @@ from project import SMALL, Results
 from protocol import configuration, registry
 from protocol.checks import ProtocolError
 from protocol.configuration import Plan
-from protocol.provenance.seeds import derive
+from protocol.provenance import derive
 from protocol.shipped import configs
 from protocol.splits import Drawn, SameAs, SplitProtocol
 
@@ -162,14 +162,6 @@ def test_a_sample_depends_on_what_is_declared_apart_from_the_database(monkeypatc
     assert plan.drawing_code(job) == (plan.split(job),)
 
 
-def test_counting():
-    plan, job = planned(count_shards=3, metrics=["mAP"], extension_bits=[1, 8]), {"feature": "gist"}
-    assert plan.extensions(job) == [("none", 0), ("same", 1), ("same", 8), ("different", 1), ("different", 8)]
-    assert plan.extended_hasher(job) == "lsh"
-    assert planned(hashers=["sh", "itq"]).extended_hasher(job) == "sh"
-    assert plan.shards == ["1-of-3", "2-of-3", "3-of-3"]
-
-
 def test_the_leak_study():
     plan, job = shipped("digits_leak"), {"feature": "gist", "run": "2", "hasher": "itq"}
     sizes, n_bits = plan.experiment.config["leak"]["train_per_class"], plan.n_bits(job)
@@ -179,12 +171,3 @@ def test_the_leak_study():
         side: derive(0, "digits", "gist", "itq", n_bits[0], 2, side, sizes[0]) for side in ("a", "b")
     }
     assert plan.leak_seed(job) == derive(0, "digits", "leak", 2)
-
-
-def test_the_report_reads_what_the_experiment_has():
-    plan = planned()
-    assert (plan.selection_table, plan.duplicates, planned(reproduction=False).claims) == ([], [], [])
-    assert plan.options_of_scores == {
-        f"gist {truth} {split}": "" for truth in SMALL["ground_truths"] for split in SMALL["splits"]
-    }
-    assert plan.supervision_of_methods == {"gist lsh": "none", "gist itq": "none"}

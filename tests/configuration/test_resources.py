@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from protocol import configuration
-from protocol.configuration import records, resources
-from protocol.configuration.resources import items, row_bytes
+from protocol.configuration import experiment as plans
+from protocol.configuration import records
 from protocol.features._feature import Feature
 from protocol.shipped import configs
 
@@ -20,14 +20,14 @@ def loaded(name, **options):
 
 def test_the_longer_of_the_vectors_before_and_after_extraction_counts():
     experiment = loaded("cifar10_learned_images")
-    assert row_bytes(experiment, experiment.features["pixels"]) == 3072 * 4
+    assert experiment._row_bytes("pixels") == 3072 * 4
 
 
 def test_a_users_files_are_measured_by_their_header_or_size(tmp_path):
     np.save(tmp_path / "features.npy", np.zeros((70_000, 64), dtype=np.float32))
     np.save(tmp_path / "labels.npy", np.arange(70_000) % 7)
     experiment = loaded("arrays", features=str(tmp_path / "features.npy"), labels=str(tmp_path / "labels.npy"))
-    assert items(experiment) == 70_000
+    assert experiment.n_items == 70_000
 
 
 def test_a_users_folder_is_counted_once_and_extracted_in_parts(tmp_path, monkeypatch):
@@ -36,8 +36,8 @@ def test_a_users_folder_is_counted_once_and_extracted_in_parts(tmp_path, monkeyp
     for number in range(7):
         (tmp_path / "cat" / f"{number}.jpg").write_bytes(b"")
     experiment = loaded("image_folder", folder=str(tmp_path))
-    assert items(experiment) == 7
-    monkeypatch.setattr(resources.datasets, "count_files", lambda folder: pytest.fail("counted again"))
+    assert experiment.n_items == 7
+    monkeypatch.setattr(plans.datasets, "count_files", lambda folder: pytest.fail("counted again"))
     plan = configuration.Plan(experiment)
     assert {plan.n_parts({"extraction": name}) for name in experiment.extractions} == {3}
 

@@ -8,6 +8,7 @@ from page_blocks import script
 import protocol as hp
 from protocol.auditing import KIND_OF
 from protocol.cli.list import properties
+from protocol.configuration.schema import keys
 
 generate = script("generate")
 
@@ -20,6 +21,18 @@ def test_the_stored_pages_are_the_generated_ones(root, monkeypatch):
             assert stored == page(), f"{name}.md: run python docs/generate.py"
 
 
+def test_every_key_of_a_config_file_is_described():
+    def undescribed(declared):
+        if isinstance(declared, dict):
+            below = declared.get("properties", {}).items()
+            yield from (key for key, own in below if "description" not in own and "oneOf" not in own)
+            yield from (key for own in declared.values() for key in undescribed(own))
+        elif isinstance(declared, list):
+            yield from (key for own in declared for key in undescribed(own))
+
+    assert set(undescribed(keys()["properties"])) == {"query", "database"}  # explained by `preprocessing`
+
+
 def test_a_plug_in_of_an_unknown_family_is_in_the_index(monkeypatch):
     monkeypatch.setitem(generate._FAMILIES, "hasher", {"Without labels": ["hashers"]})
     page = generate.pages()["hashers"]()
@@ -29,6 +42,13 @@ def test_a_plug_in_of_an_unknown_family_is_in_the_index(monkeypatch):
 def test_the_public_names_are_those_of_the_page(root):
     page = (root / "docs" / "reference" / "python.md").read_text().partition("## Results")[0]
     assert {"__version__", *re.findall(r"^   (\w+)$", page, re.M)} == set(hp.__all__)
+
+
+@pytest.mark.parametrize("kind", ["dataset", "feature", "ground_truth", "hasher", "split"])
+def test_the_docstring_of_every_plug_in_has_all_its_options(kind):
+    for name in hp.names(kind):
+        for option, (form, _) in generate.documented(kind, name).items():
+            assert form, f"{kind} {name}: {option} is not in the docstring's Parameters"
 
 
 @pytest.mark.parametrize("kind", KIND_OF.values(), ids=lambda kind: kind.name)

@@ -25,17 +25,6 @@ def test_each_word_is_the_mean_of_its_nearest_descriptors():
     np.testing.assert_allclose(bow.encode(raw, {"vocabulary": vocabulary}), expected, rtol=1e-6)
 
 
-def test_the_vocabulary_depends_on_the_seed():
-    raw, bow = noise(60, 4, 128), BagOfWords(n_words=5, n_sample=100)
-    assert not np.array_equal(bow.fit(raw, 1)["vocabulary"], bow.fit(raw, 2)["vocabulary"])
-
-
-def test_rows_have_unit_length():
-    raw, bow = noise(600, 9, 128), BagOfWords(n_words=30, grid=3)
-    model = {"vocabulary": np.random.default_rng(1).uniform(0, 255, (30, 128)).astype(np.float32)}
-    np.testing.assert_allclose(np.linalg.norm(bow.encode(raw, model), axis=1), 1, rtol=1e-6)
-
-
 def test_too_few_distinct_descriptors_are_refused():
     message = r"^bow: 5 words need at least as many distinct training descriptors, got 4 \(40 in total\)\.$"
     with pytest.raises(ProtocolError, match=message):

@@ -5,7 +5,7 @@ from blocks import extract_all, noise
 from protocol.features.sift import Sift
 
 
-@pytest.mark.parametrize("shape", [(8, 8), (32, 32), (100, 70, 3)])
+@pytest.mark.parametrize("shape", [(8, 8), (100, 70, 3)])
 def test_one_descriptor_of_norm_512_per_image_of_any_size(shape):
     X, image = extract_all(Sift(), noise(20, *shape))
     assert (X.shape, X.dtype, image.tolist()) == ((20, 128), np.uint8, list(range(20)))

@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pytest
 
@@ -12,13 +10,8 @@ from protocol.hashers.lsh import LSH
 from protocol.hashers.median import Median
 from protocol.hashers.pcah import PCAH
 from protocol.hashers.sh import SH
-from protocol.hashers.sklsh import SKLSH
 
 X = np.random.default_rng(0).normal(size=(20, 6)).astype(np.float32)
-
-
-def test_repr_shows_parameters_that_are_not_default():
-    assert repr(SKLSH(n_bits=8, gamma=0.5)) == "SKLSH(n_bits=8, seed=0, gamma=0.5)"
 
 
 def test_a_constructor_may_be_written_out_and_is_inherited():
@@ -65,7 +58,7 @@ def test_blocks_join_in_order(monkeypatch):
 
 @pytest.mark.parametrize(
     "same",
-    [lambda X: X.astype(np.float64), np.asfortranarray, np.ndarray.tolist, lambda X: np.repeat(X, 2, axis=0)[::2]],
+    [lambda X: np.asfortranarray(X, dtype=np.float64), lambda X: np.repeat(X, 2, axis=0)[::2]],
 )
 def test_type_and_memory_layout_do_not_matter(same):
     X = np.random.default_rng(0).normal(size=(777, 131)).astype(np.float32)
@@ -74,25 +67,10 @@ def test_type_and_memory_layout_do_not_matter(same):
     np.testing.assert_array_equal(hasher.transform(same(X)), hasher.transform(X))
 
 
-def test_a_model_consists_of_a_text_description_and_plain_arrays():
-    arrays = ITQ(4, seed=2).fit(X).to_arrays()
-    assert set(arrays) == {"model", "mean_", "projection_"}
-    assert json.loads(str(arrays["model"])) == {
-        "hasher": "ITQ",
-        "parameters": {"n_bits": 4, "seed": 2, "n_iter": 50},
-        "n_features": 6,
-        "fit_record": {"directions_without_variance": 0},
-    }
-    assert all(array.dtype.kind in "Uf" for array in arrays.values())
-
-
 def test_lengths_that_are_no_parameter_agree_among_the_arrays():
     arrays = SH(9).fit(X).to_arrays()  # 6 components
     with pytest.raises(ProtocolError, match=r"array 'lowest_': expected float64 of shape \(6,\), got .* \(5,\)"):
         SH.from_arrays(arrays | {"lowest_": arrays["lowest_"][:5]})
-    for component in (-1, 6):
-        with pytest.raises(ProtocolError, match=rf"array 'component_': expected numbers from 0 to 5, got {component} "):
-            SH.from_arrays(arrays | {"component_": np.full(9, component)})
 
 
 def test_packed_codes_equal_those_of_each_model():

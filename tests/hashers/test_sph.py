@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from protocol.checks import ProtocolError
 from protocol.hashers.sph import SpH
 
 
@@ -51,8 +50,3 @@ def test_centres_that_run_away_are_stopped():
     codes = hasher.transform(X)  # a sphere contains one or two complete groups, whatever is rounded
     np.testing.assert_array_equal(codes, np.repeat(codes[::100], 100, axis=0))
     assert set(codes.sum(axis=0)) <= {200, 300}
-
-
-def test_too_few_rows_are_refused():
-    with pytest.raises(ProtocolError, match=r"^X: SpH needs at least 5 training vectors, got 4\.$"):
-        SpH(2).fit(np.arange(4.0)[:, None])

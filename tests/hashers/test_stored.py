@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from protocol import registry
-from protocol.hashers import TrainingSet, packed_codes, trained, write_stored
-from protocol.provenance import reuse, storage
+from protocol.hashers import TrainingSet, packed_codes, train_and_encode
+from protocol.provenance import storage
 
 X = np.random.default_rng(0).normal(size=(60, 12)).astype(np.float32)
 ITQ = registry.get("hasher", "itq")
@@ -19,39 +19,37 @@ def made_of(*lengths, **changed):
     return {n_bits: same | {"seed": 7 + n_bits} | changed for n_bits in lengths}
 
 
-def run(folder, expected):
-    """Train like the rule `model`; return the reused lengths, the trained lengths, and the stored content."""
+def run(folder, expected, *, killed=None):
+    """Train like the rule `model`; return the lengths at which it trained."""
     paths, lengths = (folder / "models.h5", folder / "codes.h5"), []
 
-    def recorded(n_bits, **options):
-        lengths.append(n_bits)
-        return ITQ(n_bits=n_bits, **options)
+    class Recorded(ITQ):
+        def fit(self, X, y=None):
+            if self.n_bits == killed:
+                raise KeyboardInterrupt
+            lengths.append(self.n_bits)
+            return super().fit(X, y)
 
     folder.mkdir(exist_ok=True)
-    earlier = reuse.unchanged(paths, expected)
     for path in paths:
         path.unlink(missing_ok=True)  # as Snakemake does before a job runs again
     blocks = {"query": [X[:5]], "items": [X[:30], X[30:]]}
-    checkpoint = "{}.checkpoint".format
-    stored = trained(recorded, expected, TrainingSet(X), blocks, earlier=earlier, checkpoint=checkpoint)
-    fits = {n_bits: content.fit for n_bits, content in stored.items()}
-    write_stored(*paths, stored, IMAGE, storage.provenance("hasher itq", parameters={}, inputs={}, fits=fits))
-    return sorted(earlier), lengths, stored
+    train_and_encode(paths, Recorded, expected, TrainingSet(X), blocks, IMAGE, options={}, inputs={})
+    return lengths
 
 
 def test_a_new_length_is_trained_alone_and_the_files_equal_a_fresh_run(tmp_path):
     grown, fresh = tmp_path / "grown", tmp_path / "fresh"
-    assert run(grown, made_of(4, 8))[:2] == ([], [4, 8])
-    assert run(grown, made_of(4, 6, 8))[:2] == ([4, 8], [6])
-    assert run(fresh, made_of(4, 6, 8))[:2] == ([], [4, 6, 8])
+    assert run(grown, made_of(4, 8)) == [4, 8]
+    assert run(grown, made_of(4, 6, 8)) == [6]
+    assert run(fresh, made_of(4, 6, 8)) == [4, 6, 8]
     for name in ("models.h5", "codes.h5"):
         assert (grown / name).read_bytes() == (fresh / name).read_bytes()
 
 
 def test_a_removed_length_is_not_in_the_files(tmp_path):
     run(tmp_path, made_of(4, 8))
-    earlier, lengths, stored = run(tmp_path, made_of(8))
-    assert (earlier, lengths, list(stored)) == ([8], [], [8])
+    assert run(tmp_path, made_of(8)) == []
     assert sorted(storage.grouped(storage.read(tmp_path / "codes.h5"))) == ["8", "image"]
 
 
@@ -62,15 +60,30 @@ def test_a_removed_length_is_not_in_the_files(tmp_path):
 )
 def test_anything_else_that_changed_trains_again(tmp_path, changed):
     run(tmp_path, made_of(4, 8))
-    assert run(tmp_path, made_of(4, 8, **changed))[:2] == ([], [4, 8])
+    assert run(tmp_path, made_of(4, 8, **changed)) == [4, 8]
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_job_that_is_killed_continues_with_the_length_that_it_did_not_finish(tmp_path, same):
+    killed, fresh, again = tmp_path / "killed", tmp_path / "fresh", made_of(4, 8, **{} if same else {"code": "new"})
+    with pytest.raises(KeyboardInterrupt):
+        run(killed, made_of(4, 8), killed=8)
+    assert [path.name for path in killed.iterdir()] == ["models.h5.4"]
+    assert run(killed, again) == ([8] if same else [4, 8])
+    run(fresh, again)
+    assert sorted(path.name for path in killed.iterdir()) == sorted(path.name for path in fresh.iterdir())
+    assert (killed / "models.h5").read_bytes() == (fresh / "models.h5").read_bytes()
 
 
 def test_codes_are_those_of_the_models(tmp_path):
-    for n_bits, content in run(tmp_path, made_of(4, 8))[2].items():
-        model = ITQ.from_arrays(content.model)
-        assert content.fit["made_of"]["seed"] == model.seed == 7 + n_bits
+    run(tmp_path, made_of(4, 8))
+    models, codes = (storage.grouped(storage.read(tmp_path / name)) for name in ("models.h5", "codes.h5"))
+    fits = storage.read_provenance(tmp_path / "models.h5")["fits"]
+    for n_bits, arrays in models.items():
+        model = type("Recorded", (ITQ,), {}).from_arrays(arrays)
+        assert fits[n_bits]["made_of"]["seed"] == model.seed == 7 + model.n_bits
         for part, rows in (("query", X[:5]), ("items", X)):
-            np.testing.assert_array_equal(content.codes[part], packed_codes({0: model}, [rows])[0])
+            np.testing.assert_array_equal(codes[n_bits][part], packed_codes({0: model}, [rows])[0])
 
 
 @pytest.mark.parametrize("damage", ["cut", "missing", "altered", "killed between its two files"])
@@ -85,7 +98,7 @@ def test_nothing_is_reused_from_a_damaged_earlier_file(tmp_path, damage, caplog)
     elif damage != "missing":
         path.write_bytes(older if damage.startswith("killed") else older[: len(older) // 2])
     with caplog.at_level("INFO"):
-        assert run(tmp_path, made_of(4, seed=seed))[:2] == ([], [4])
+        assert run(tmp_path, made_of(4, seed=seed)) == [4]
     assert ("can be reused" in caplog.text) == (damage in ("cut", "altered"))
 
 
@@ -101,4 +114,4 @@ def test_the_second_name_takes_no_space_unless_links_are_refused(tmp_path, monke
     monkeypatch.setattr(os, "link", refused)
     run(tmp_path, made_of(4, seed=1))
     assert os.stat(tmp_path / "models.h5").st_nlink == 1
-    assert run(tmp_path, made_of(4, seed=1))[:2] == ([4], [])
+    assert run(tmp_path, made_of(4, seed=1)) == []

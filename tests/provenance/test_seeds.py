@@ -1,6 +1,6 @@
 import hashlib
 
-from protocol.provenance.seeds import derive
+from protocol.provenance import derive
 
 
 def test_the_hash_is_the_stated_one():

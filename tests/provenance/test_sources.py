@@ -36,21 +36,12 @@ def made(tmp_path, monkeypatch):
 
 CHANGED = {
     "hashers/itq.py": ["itq"],
-    "hashers/cross_modal/base.py": ["cvh"],
-    "hashers/base.py": ["itq", "cvh", "model"],
     "counting/counting.py": ["count", "score", "page"],
-    "metrics/ramap.py": [],
     "metrics/average_precision.py": ["score"],
-    "datasets/_archives.py": ["cifar10"],
-    "datasets/digits.py": [],
     "report/templates/style.css.j2": ["page"],
-    "report/leak.md.j2": [],
-    "papers/talr.yaml": [],
     "report/page.yaml": ["page"],
-    "cli/__init__.py": [],
     "datasets/_fetch.py": [],  # its results are compared with checksums
     "checks.py": [],  # a part of the foundation, behind `FORMAT`
-    "provenance/storage.py": [],
 }
 
 
@@ -62,8 +53,6 @@ def test_an_edit_changes_the_digests_of_what_imports_it_and_no_other(tmp_path, m
         forget()
         return {
             "itq": sources.code_digest(hasher="itq"),
-            "cvh": sources.code_digest(hasher="cvh"),
-            "cifar10": sources.code_digest(dataset="cifar10"),
             "model": sources.code_digest(SCRIPTS / "model.py", hasher="lsh"),
             "count": sources.code_digest(SCRIPTS / "count.py"),
             "score": sources.code_digest(SCRIPTS / "score.py", metric="mAP"),
@@ -97,9 +86,7 @@ class Some:
 EDITS = [
     ("return 1", "return 1  # a comment", False),
     ("return 1", "return 2", True),
-    ("Of a module.", "Changed.", False),
     ("Of a private function.", "Changed.", False),
-    ("Of a method.", "Changed.", False),
     ("Of a public function.", "Changed.", True),
     ("Of a class.", "Changed.", True),
 ]
@@ -153,11 +140,7 @@ def test_unknown_modules_and_plug_ins_are_refused():
 
 def test_a_script_in_another_folder_has_the_same_digest_and_another_text_a_different_one(tmp_path):
     copy = shutil.copy(SCRIPTS / "count.py", tmp_path)
-    assert (
-        sources.code_digest(copy)
-        == sources.code_digest(SCRIPTS / "count.py")
-        == sources.code_digest(str(SCRIPTS / "count.py"))
-    )
+    assert sources.code_digest(copy) == sources.code_digest(SCRIPTS / "count.py")
     other = tmp_path / "other" / "count.py"
     other.parent.mkdir()
     other.write_text((SCRIPTS / "count.py").read_text() + "edited = 1\n")

@@ -3,7 +3,6 @@
 import itertools
 import json
 import tracemalloc
-from itertools import pairwise
 from statistics import NormalDist
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from protocol.evaluation import Nearest, Outputs
 from protocol.quantisers import Hashing, Quantisers, Rescoring, quantisation, rescoring
 from protocol.quantisers.int8 import Int8
-from protocol.quantisers.rescoring import RescoringCurve, _returned
+from protocol.quantisers.rescoring import _returned
 from protocol.truth import nearest
 
 RNG = np.random.default_rng(0)
@@ -52,37 +51,25 @@ def test_shares_of_a_slow_loop(distance):
             assert (share.low, share.high) == pytest.approx((share.expected - half, share.expected + half), rel=1e-9)
         first = nearest(QUERY, DATABASE, 1, distance=distance).indices
         assert one.shares[10].first == np.mean([i in row for i, row in zip(first, order[:, :10], strict=True)])
-        assert one.rescoring.smallest_factor[10].expected == next(
+        assert one.rescoring.smallest_factor[10] == next(
             c
             for c in range(1, 31)
             if np.mean([np.isin(i, row).mean() for i, row in zip(indices, order[:, : 10 * c], strict=True)]) >= 0.95
         )
 
 
-@pytest.mark.parametrize(
-    ("distance", "truncated", "estimated"),
-    [
-        ("cosine", "the cosine with the restored vectors", "the estimated Euclidean distance of unit vectors"),
-        ("euclidean", "the Euclidean distance from the restored vectors", "the estimated Euclidean distance"),
-        ("dot", "the inner product with the restored vectors", "the estimated inner product"),
-    ],
-)
-def test_what_ranks_the_items_is_reported(distance, truncated, estimated):
+def test_what_ranks_the_items_is_reported():
     pytest.importorskip("faiss")
-    result = compared(["truncate:dims=4"], rescoring=Rescoring("rabitq"), distance=distance)
-    assert (
-        result.ranked_by
-        == json.loads(result.to_json())["ranked_by"]
-        == {
-            "sign": "the Hamming distance",
-            "truncate:dims=4": truncated,
-            "rabitq": estimated,
-        }
+    result = compared(["truncate:dims=4"], rescoring=Rescoring("rabitq"))
+    assert result.ranked_by == {
+        "sign": "the Hamming distance",
+        "truncate:dims=4": "the cosine with the restored vectors",
+        "rabitq": "the estimated Euclidean distance of unit vectors",
+    }
+    assert "ranked by the Hamming distance: sign" in str(result)
+    assert compared(["int8"], codes=(Outputs(QUERY), DATABASE > 0)).ranked_by["codes"] == (
+        "the inner product of outputs and codes"
     )
-    assert all(f"ranked by {ranking}: " in " ".join(str(result).split()) for ranking in result.ranked_by.values())
-    outputs = compared(["int8"], codes=(Outputs(QUERY), DATABASE > 0), distance=distance)
-    assert outputs.ranked_by["codes"] == "the inner product of outputs and codes"
-    assert compared([]).ranked_by == {}
 
 
 def test_a_hasher_is_a_quantiser():
@@ -94,54 +81,12 @@ def test_a_hasher_is_a_quantiser():
         ("pcah:n_bits=12", 2),
         ("sign", 2),
     ]
-    for name, codes in (
-        ("itq:n_bits=8,n_iter=5", Hashing("itq", 8, {"n_iter": 5})),
-        ("pcah:n_bits=12", Hashing("pcah", 12)),
-    ):
-        alone = quantisation(Nearest(QUERY, DATABASE, [1, 10]), codes)
-        for k in (1, 10):
-            share = rows[name].shares[k]
-            assert (share.expected, share.worst, share.best, share.first) == tuple(
-                alone.metrics[metric]
-                for metric in (f"neighbours@{k}", f"neighbours@{k}[worst]", f"neighbours@{k}[best]", f"1-recall@{k}")
-            )
-        assert rows[name].rescoring.rows == alone.rescoring[0].rows
-    inputs = compared(["int8"], codes=(QUERY > 0, DATABASE > 0))
-    assert by_name(inputs)["codes"].shares == by_name(compared(["sign"]))["sign"].shares
-
-
-def test_items_with_equal_codes_are_tied():
-    """The first of two dimensions has few values; the shares are those over all orders of the items."""
-    query, database = np.rint(QUERY[:, :2]), np.rint(DATABASE[:, :2]) + RNG.normal(size=(300, 2)) * (0, 1)
-    name = "truncate:dims=1"
-    share = by_name(compared([name], k=[10], query=query, database=database, distance="euclidean"))[name]
-    apart = (query[:, :1] - database[None, :, 0]) ** 2
-    relevant, expected, worst = nearest(query, database, 10), [], []
-    for row, (a, b) in enumerate(pairwise(relevant.indptr)):
-        cut = np.sort(apart[row])[9]
-        near, tied = apart[row] < cut, apart[row] == cut
-        of_row, drawn = np.isin(np.arange(300), relevant.indices[a:b]), 10 - near.sum()
-        expected.append((of_row & near).sum() + (of_row & tied).sum() * drawn / tied.sum())
-        worst.append((of_row & near).sum() + max(0, drawn - (tied & ~of_row).sum()))
-    assert share.shares[10].expected == pytest.approx(np.mean(expected) / 10, rel=1e-12)
-    assert share.shares[10].worst == pytest.approx(np.mean(worst) / 10, rel=1e-12)
-    assert share.shares[10].worst < share.shares[10].expected < share.shares[10].best
-
-
-def row(name, n_bytes, share):
-    shares = {1: rescoring.Share(1, share, 0, 0, 0, 0, 0)}
-    return rescoring.Represented(name, n_bytes, shares, RescoringCurve("vectors", 0.8, (), {}))
-
-
-def test_the_best_of_a_size():
-    rows = [row("d", 64, 0.75), row("c", 16, 0.5), row("b", 8, 0.25), row("a", 8, 0.5)]
-    assert rescoring.compared(rows, 16).answer == (
-        "Of all representations with at most 16 bytes, a (50.0%) finds the most of the 1 nearest items. The "
-        "smallest representation that finds at least 80% of them without re-ranking is none."
-    )
-    answer = rescoring.compared([*rows, row("e", 128, 1), row("f", 256, 1)], 1).answer
-    assert answer.startswith("Of all representations with at most 8 bytes, a (50.0%) finds the most of")
-    assert answer.endswith("that finds at least 80% of them without re-ranking is e (128 bytes).")
+    alone = quantisation(Nearest(QUERY, DATABASE, [1, 10]), Hashing("itq", 8, {"n_iter": 5}))
+    one, names = rows["itq:n_bits=8,n_iter=5"], ("neighbours@10", "neighbours@10[worst]", "neighbours@10[best]")
+    share = one.shares[10]
+    assert [share.expected, share.worst, share.best] == [alone.metrics[name] for name in names]
+    assert share.first == alone.metrics["1-recall@10"]
+    assert one.rescoring.rows == alone.rescoring[0].rows
 
 
 def tops(distance, items, n):
@@ -152,7 +97,7 @@ def tops(distance, items, n):
     return [[*sure, *more] for more in itertools.combinations(tied, n - len(sure))]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_re_ranking_over_all_orders_of_ties(seed):
     """Retrieve every possible set by the first distance, and re-rank it by the second in every order of its ties."""
     rng = np.random.default_rng(seed)
@@ -193,9 +138,7 @@ def test_results_are_repeatable_and_do_not_depend_on_threads():
 
 def test_the_figure():
     pytest.importorskip("altair")
-    result = compared(Quantisers(["int8", "itq"], n_bytes=2))
-    assert result.equal_bytes.answer in " ".join(str(result).split("\n"))
-    points = result.plot("bytes").to_dict()["data"]["values"]
+    points = compared(["int8", "itq"]).plot("bytes").to_dict()["data"]["values"]
     assert {(point["name"], point["bytes"], point["panel"]) for point in points} == {
         (name, n_bytes, f"K = {k}") for name, n_bytes in (("int8", 16), ("itq", 2), ("sign", 2)) for k in (1, 10)
     }

@@ -85,10 +85,29 @@ def test_multi_hash_without_flips_finds_what_hash_tables_find(data, bits, tables
         ids[row, : items.size] = items
     searches["tables"] = np.take_along_axis(apart, np.maximum(ids, 0), axis=1), ids
     found = attribute(data, searches)
-    of_index, of_tables = (found.per_query[name]["exact"] for name in ("0", "tables"))
+    of_index, of_tables = (found.per_query[name].exact for name in ("0", "tables"))
     np.testing.assert_array_equal(of_index, of_tables)
     _, exact = lost_and_exact(found)
     assert exact[0] < exact[1] < exact[2]
+
+
+def test_float_hnsw_searches_vectors(data):
+    index, flat = faiss.IndexHNSWFlat(32, 8), faiss.IndexFlatL2(32)
+    index.add(data[0][1])
+    flat.add(data[0][1])
+    searches = {"flat": flat.search(data[0][0], K)}
+    for index.hnsw.efSearch in (10, 40, 160):
+        searches[str(index.hnsw.efSearch)] = index.search(data[0][0], K)
+    found = attribute(data, searches, codes=None)
+    assert {row.distances for row in found.rows} == {"of no known kind"}  # faiss returns squares
+    searches = {name: (np.sqrt(squares), ids) for name, (squares, ids) in searches.items()}
+    found = attribute(data, searches, codes=None)
+    lost, _ = lost_and_exact(found)
+    assert lost[0] == 0
+    assert lost[1] > lost[2] > lost[3]
+    assert {row.distances for row in found.rows} == {"Euclidean distances"}
+    assert not found.faults
+    assert not attribute(data, {"flat": searches["flat"]}, codes=None, exact=True).faults
 
 
 def test_inner_products(data):

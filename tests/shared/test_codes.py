@@ -35,6 +35,7 @@ def test_words_have_the_same_bits(plain):
     words = codes.words(codes.pack(plain))
     value = [sum(int(bit) << j for j, bit in enumerate(row)) for row in plain]
     assert [sum(int(word) << (64 * i) for i, word in enumerate(row)) for row in words] == value
+    np.testing.assert_array_equal(codes.from_words(words, plain.shape[1]), codes.pack(plain))
 
 
 @pytest.mark.parametrize(("extension", "s"), [("none", 1), ("same", 0), ("different", -1)])
@@ -65,7 +66,7 @@ def test_check_refuses_bits_beyond_the_last_and_another_width():
 
 
 @pytest.mark.parametrize("split", ["", "improved"])
-@pytest.mark.parametrize("n_shards", [1, 3, 7])
+@pytest.mark.parametrize("n_shards", [1, 7])
 def test_the_shards_of_a_split_are_its_database(monkeypatch, split, n_shards):
     """Several items per image, in any order, and images that are not in the database."""
     monkeypatch.setattr(codes, "_BLOCK", 4)
@@ -87,9 +88,3 @@ def test_the_shards_of_a_split_are_its_database(monkeypatch, split, n_shards):
             parts[n_bits].append(pair["database"])
     for n_bits, pair in complete.items():
         np.testing.assert_array_equal(np.concatenate(parts[n_bits]), pair["database"])
-
-
-@pytest.mark.parametrize("n_bits", [5, 64, 70])
-def test_words_and_back(n_bits):
-    packed = codes.pack(np.random.default_rng(1).random((9, n_bits)) < 0.5)
-    np.testing.assert_array_equal(codes.from_words(codes.words(packed), n_bits), packed)

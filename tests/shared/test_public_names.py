@@ -54,9 +54,5 @@ def test_the_names():
 
 
 def test_another_name_is_an_attribute_error():
-    with pytest.raises(
-        AttributeError, match=r"^module 'protocol' has no attribute 'evalute'\. Did you mean 'evaluate'\?$"
-    ):
+    with pytest.raises(AttributeError, match=r"has no attribute 'evalute'\. Public names: __version__, .*evaluate"):
         hp.evalute  # noqa: B018
-    with pytest.raises(AttributeError, match=r"has no attribute 'nonsense'\. Public names: __version__, .*evaluate"):
-        hp.nonsense  # noqa: B018

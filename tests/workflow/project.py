@@ -30,7 +30,7 @@ from snakemake.settings.types import (
 from snakemake.workflow import Workflow
 
 from protocol import codes, load_split
-from protocol.provenance import origins, storage
+from protocol.provenance import checksums, storage
 
 ROOT = Path(__file__).parents[2]
 
@@ -138,7 +138,7 @@ def run_job(job, config: dict, scripts: Path) -> None:
     main = runpy.run_path(str(scripts / Path(job.rule.script).name))["main"]
     own = SimpleNamespace(rule=job.rule.name, config=config, **{name: getattr(job, name) for name in names})
     main(own)
-    origins.record(own)
+    checksums.record_origin(own)
     if job.benchmark:
         seconds = time.perf_counter() - start
         Path(job.benchmark).write_text(f"s\tmax_rss\tcpu_time\n{seconds}\t100\t{seconds}\n")

@@ -12,8 +12,7 @@ from protocol import codes, registry
 from protocol.datasets.nuswide import CONCEPTS, IMAGES, LABELS, TAGS, WORDS
 from protocol.features import Preprocessing
 from protocol.hashers import TrainingSet
-from protocol.provenance import storage
-from protocol.provenance.seeds import derive
+from protocol.provenance import derive, storage
 
 N, N_WORDS, N_TAGS = 500, 500, 5_018
 DIRECTIONS = ["image_to_text", "text_to_image"]

@@ -39,7 +39,7 @@ def test_a_score_equals_that_of_the_steps_without_the_pipeline(digits):
     from protocol.counting import count
     from protocol.features import Preprocessing, extracted
     from protocol.metrics import evaluate, mean
-    from protocol.provenance.seeds import derive
+    from protocol.provenance import derive
     from protocol.truth.relevance import LabelRelevance
 
     folder = digits.folder / "results/digits_leak"

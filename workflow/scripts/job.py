@@ -10,8 +10,8 @@ from typing import Any
 
 import protocol
 from protocol.checks import ProtocolError
-from protocol.cli._progress import lines
-from protocol.provenance import origins
+from protocol.cli._output import lines
+from protocol.provenance import checksums
 from protocol.registry import folders
 
 
@@ -35,7 +35,7 @@ def run(main: Callable[[Any], None], job: Any) -> None:
     try:
         with lines(name):
             _in_one_directory(main, job)
-        origins.record(job)
+        checksums.record_origin(job)
         for path in job.output:
             logging.info("wrote %s, %s bytes", path, f"{Path(path).stat().st_size:,}")
     except ProtocolError as error:

@@ -4,8 +4,8 @@ import numpy as np
 
 from protocol import registry
 from protocol.features import prepared
-from protocol.hashers import TrainingSet, checkpoints, supervision, trained, write_stored
-from protocol.provenance import reuse, storage
+from protocol.hashers import TrainingSet, supervision, train_and_encode
+from protocol.provenance import storage
 
 SOURCES = ("features", "sample", "preprocessing", "supervision")
 
@@ -20,22 +20,12 @@ def main(job):
     for n_bits, seed in p.seeds.items():
         made_of[n_bits] = common | {"seed": seed, "options": options | selected.get(str(n_bits), {})}
     feature, hasher = registry.get("feature", p.feature["plugin"])(**p.feature["options"]), registry.get("hasher", name)
-    rows, reusable = storage.read(job.input.sample, ["train", "query"]), reuse.unchanged(job.output, made_of)
-    of_items = prepared(feature, p.feature["steps"], job.input.features, job.input.preprocessing)
-    with of_items as items, checkpoints(job.output.models) as checkpoint:
-        truth = inputs.get("supervision")
+    rows, truth = storage.read(job.input.sample, ["train", "query"]), inputs.get("supervision")
+    with prepared(feature, p.feature["steps"], job.input.features, job.input.preprocessing) as items:
         y = supervision(storage.read(truth)) if truth else items.pairs(rows["train"])
         training, image = TrainingSet(items.vectors("train", rows["train"]), y), items.images("database")
         blocks = {"query": items.blocks("query", rows["query"]), "items": items.blocks("database", np.unique(image))}
-        stored = trained(hasher, made_of, training, blocks, earlier=reusable, checkpoint=checkpoint)
-    provenance = storage.provenance(
-        f"hasher {name}",
-        parameters={"n_bits": list(stored), **options},
-        inputs=inputs,
-        fits={n_bits: model.fit for n_bits, model in stored.items()},
-        fitted_on=storage.array_digest(training.X),
-    )
-    write_stored(*job.output, stored, image, provenance)
+        train_and_encode(job.output, hasher, made_of, training, blocks, image, options=options, inputs=inputs)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ def main(job):
             for one in comparison.equal_bytes.represented:
                 key = (p.dataset, wc.feature, split, wc.run, one.name, one.n_bytes)
                 for k, share in one.shares.items():
-                    c = one.rescoring.smallest_factor[k].expected
+                    c = one.rescoring.smallest_factor[k]
                     rows.append((*key, k, share.expected, share.worst, share.best, share.first, c))
     write_csv(job.output.quantisers, COLUMNS, rows, checksum=True)
 

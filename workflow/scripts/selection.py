@@ -3,8 +3,8 @@
 from protocol import registry
 from protocol.features import prepared
 from protocol.hashers import TrainingSet, supervision
-from protocol.hashers.selection import Validation, points, search, selection_provenance
-from protocol.provenance import reuse, storage
+from protocol.hashers.selection import Validation, select
+from protocol.provenance import storage
 from protocol.truth import Items
 from protocol.truth.relevance import relevance_from_arrays
 
@@ -14,31 +14,25 @@ SEARCHED = ("code", "hasher", "grid", "criterion", "ground_truth", "ground_truth
 
 def main(job):
     """Write the score of every grid point and the chosen options. The test queries and database are not read."""
-    p, inputs, grid = job.params, dict(job.input.items()), points(job.params.grid)
+    p, inputs, items = job.params, dict(job.input.items()), []
     read = {name: storage.read_provenance(path)["digest"] for name, path in inputs.items()}
     common = {"libraries": storage.versions(), "inputs": read} | {name: getattr(p, name) for name in SEARCHED}
     made_of = {n_bits: common | {"seed": seed} for n_bits, seed in p.model_seeds.items()}
-    reusable, parts = reuse.unchanged([job.output.selection], made_of), storage.read(job.input.sample, PARTITIONS)
-    feature, items = registry.get("feature", p.feature["plugin"])(**p.feature["options"]), {}
-    hasher, y = registry.get("hasher", p.hasher["plugin"]), storage.read(job.input.labels).get("labels")
+    y, parts = storage.read(job.input.labels).get("labels"), storage.read(job.input.sample, PARTITIONS)
+    feature, options = registry.get("feature", p.feature["plugin"])(**p.feature["options"]), p.hasher["options"]
     with prepared(feature, p.feature["steps"], job.input.features, job.input.preprocessing) as vectors:
         for name, images in parts.items():
-            items[name] = Items(vectors.vectors(name, images), None if y is None else vectors.per_item(images, y))
+            items.append(Items(vectors.vectors(name, images), None if y is None else vectors.per_item(images, y)))
         among = inputs.get("supervision")
         learned_from = supervision(storage.read(among)) if among else vectors.pairs(parts["train"])
-    build, (query, database, train) = registry.get("ground_truth", p.ground_truth["plugin"]), items.values()
-    truth = build(query, database, train, seed=p.ground_truth_seed, **p.ground_truth["options"])
-    relevance = relevance_from_arrays(truth, len(database.X))
-    validation = Validation(query.X, database.X, relevance, p.criterion["metric"], p.criterion["undefined"])
-    seeds, training = {n: p.model_seeds[n] for n in made_of if n not in reusable}, TrainingSet(train.X, learned_from)
-    scores = {n_bits: earlier.arrays()[0]["scores"] for n_bits, earlier in reusable.items()}
-    scores |= search(hasher, grid, training, validation, seeds=seeds, options=p.hasher["options"])
-    combination = {"dataset": p.dataset, **dict(job.wildcards.items()), "run": int(job.wildcards.run), **p.criterion}
-    about = {"combination": combination, "options": p.hasher["options"], "inputs": inputs}
-    record = selection_provenance(hasher, grid, scores, made_of, **about)
-    record["read"] = {name: storage.array_digest(part.X) for name, part in items.items()}
-    storage.write(job.output.selection, {f"{n_bits}/scores": scores[n_bits] for n_bits in sorted(scores)}, record)
-    reuse.keep(job.output.selection)
+    (query, database, train), build = items, registry.get("ground_truth", p.ground_truth["plugin"])
+    truth = build(*items, seed=p.ground_truth_seed, **p.ground_truth["options"])
+    relevance, criterion = relevance_from_arrays(truth, len(database.X)), p.criterion
+    validation = Validation(query.X, database.X, relevance, criterion["metric"], criterion["undefined"])
+    training, hasher = TrainingSet(train.X, learned_from), registry.get("hasher", p.hasher["plugin"])
+    about = {"dataset": p.dataset, **dict(job.wildcards.items()), "run": int(job.wildcards.run), **criterion}
+    shared = {"options": options, "combination": about, "inputs": inputs}
+    select(job.output.selection, hasher, p.grid, made_of, training, validation, **shared)
 
 
 if __name__ == "__main__":

@@ -2,15 +2,8 @@
 
 import abc
 import contextlib
-import hashlib
-import inspect
-import io
-import json
-import logging
-import secrets
 from collections.abc import Iterator, Mapping
 from math import ceil, prod
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -18,18 +11,15 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, need
 from protocol.hashers.base import Hasher
-from protocol.hashers.training import Progress, progress
+from protocol.hashers.training import progress
 from protocol.hashers.training_set import TrainingSet
-from protocol.provenance import sources, storage
 from protocol.registry import Count, NotNegative, Positive, at_least, choice
 
 if TYPE_CHECKING:
     from torch import Tensor
     from torch.nn import Module
-    from torch.optim import Optimizer
-    from torch.optim.lr_scheduler import LRScheduler
 else:  # for the annotations of hashers, without an import of PyTorch
-    Tensor = Module = Optimizer = LRScheduler = Any
+    Tensor = Module = Any
 
 FACTS: Mapping[str, Any] = {"bits_within_features": False, "random": True, "extra": "learned"}
 """What holds for every network, for its registration."""
@@ -40,7 +30,6 @@ NO_PRETRAINING = (
     "inputs, which are then divided by their root mean square. "
 )
 PRECISIONS = ("float32", "bfloat16")
-_log = logging.getLogger(__name__)
 
 
 class NetworkHasher(Hasher):
@@ -48,7 +37,7 @@ class NetworkHasher(Hasher):
 
     A subclass implements ``_loss(outputs, labels, rows, epoch)``. To replace the networks of the option `network`, it
     implements ``_network(n_features, n_bits)``, which returns any `torch.nn.Module` from rows (n, n_features) to
-    outputs (n, n_bits). It may also override `_prepare`, `_initialise`, `_optimiser` and `_scheduler`.
+    outputs (n, n_bits). What a loss requires from the whole training set is computed by ``_prepare(training, rng)``.
     These methods import PyTorch themselves, so that hashers can be listed without it.
 
     Parameters
@@ -68,8 +57,6 @@ class NetworkHasher(Hasher):
         Learning rate of Adam in the first epoch.
     weight_decay : float, default 5e-5
         Multiple of the parameters that is added to the gradient; may be 0.
-    patience : int or None, default None
-        Number of epochs without a decrease of the mean loss after which training stops; None: it never stops early.
     precision : {"float32", "bfloat16"}, default "float32"
         Number format of products and convolutions in training (PyTorch's autocast). Parameters, loss and optimiser are
         always float32, and so is encoding. On a CPU with AMX, "bfloat16" halves the time of an epoch of convolutions.
@@ -84,7 +71,7 @@ class NetworkHasher(Hasher):
     network_ : torch.nn.Module
         The trained network, on the CPU. A model file stores its ``state_dict``, array by array.
     fit_record_ : dict
-        The number of ``epochs``, the mean ``loss`` of the first and the last epoch, the ``device``, and the version of
+        The mean ``loss`` of the first and the last epoch, the number of ``epochs``, the ``device``, and the version of
         PyTorch, ``torch``.
 
     Notes
@@ -94,13 +81,10 @@ class NetworkHasher(Hasher):
 
     On a CPU, the same seed gives the same bytes for any number of cores, because training uses one thread. If there is
     a GPU, it is used for training, without this guarantee; codes are always computed on the CPU.
-    A fit with a `checkpoint` saves its state in that file after every epoch. A later fit with the same rows, labels,
-    parameters and code resumes from it, with the same result.
     """
 
     learned = {"mean_": ("float32", "d"), "scale_": ("float32", 1)}
     supervision = "labels"
-    checkpoints = True
     decay: ClassVar[tuple[float, int]] = (1.0, 1)
     """The factor of the learning rate, and the number of equal periods of epochs between which it is applied."""
     hash_layer_deviation: ClassVar[float | None] = None
@@ -112,7 +96,6 @@ class NetworkHasher(Hasher):
     batch_size: Annotated[int, at_least(3)] = 128
     learning_rate: Positive = 1e-3
     weight_decay: NotNegative = 5e-5
-    patience: Count | None = None
     precision: Annotated[str, choice(*PRECISIONS)] = "float32"
 
     @abc.abstractmethod
@@ -157,19 +140,6 @@ class NetworkHasher(Hasher):
                 elif name.endswith("bias"):
                     parameter.zero_()
 
-    def _optimiser(self, parameters: Iterator[Tensor]) -> Optimizer:
-        """Return the optimiser of the network's parameters."""
-        import torch
-
-        return torch.optim.Adam(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
-
-    def _scheduler(self, optimiser: Optimizer) -> LRScheduler:
-        """Return the scheduler of the learning rate, which makes one step after every epoch."""
-        from torch.optim.lr_scheduler import LambdaLR
-
-        factor, periods = self.decay
-        return LambdaLR(optimiser, lambda epoch: factor ** (epoch * periods // self.epochs))
-
     def check_features(self, n_features: int) -> None:
         """Raise ProtocolError if the network does not accept rows of `n_features`."""
         expected = 3 * SIDE * SIDE
@@ -179,64 +149,59 @@ class NetworkHasher(Hasher):
                 f"from the feature `pixels`, got {n_features:,}. Use 'mlp' or 'linear' for other features."
             )
 
-    def _fit(
-        self, training: TrainingSet, rng: np.random.Generator, checkpoint: str | Path | None = None
-    ) -> dict[str, Any]:
+    def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
         torch = need("torch", "learned")
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        described = self._provenance(training) if checkpoint else {}
-        n_steps = ceil(len(training.X) / self.batch_size)
         with _reproducible(device):
             self._prepare(training, rng)
             network = self._module(training.X.shape[1])
             self._initialise(network, rng)
-            run = _Run(self, network.to(device), training, device)
-            if checkpoint:
-                run.load(checkpoint, described)
-            with progress(f"{type(self).__name__}, {self.n_bits} bits", self.epochs * n_steps, run.losses) as steps:
-                while not self._finished(epochs := _means(run.losses, n_steps)):
-                    run.epoch(len(epochs), n_steps, steps)
-                    if checkpoint:
-                        run.save(checkpoint, described)
+            losses = self._train(network.to(device), training, device)
         self.network_ = network.cpu().eval()
         self.mean_, scale = training.mean, np.float32(training.scale)
         if type(self)._network is NetworkHasher._network:  # divide the weights of its linear first layer
             next(self.network_.parameters()).detach().numpy()[...] /= scale
             scale = np.float32(1)
         self.scale_ = np.array([scale])
-        loss = [epochs[0], epochs[-1]]
-        return {"epochs": len(epochs), "loss": loss, "device": device, "torch": str(torch.__version__)}
+        loss = [losses[0], losses[-1]]
+        return {"epochs": len(losses), "loss": loss, "device": device, "torch": str(torch.__version__)}
+
+    def _train(self, network: Module, training: TrainingSet, device: str) -> list[float]:
+        """Train a network, and return the mean loss of every epoch."""
+        import torch
+
+        factor, periods = self.decay
+        optimiser = torch.optim.Adam(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda i: factor ** (i * periods // self.epochs))
+        y, n_steps, losses = training.labels, ceil(len(training.X) / self.batch_size), list[float]()
+        every_label = torch.from_numpy(y if y.ndim == 2 else y.astype(np.int64))
+        with progress(f"{type(self).__name__}, {self.n_bits} bits", self.epochs * n_steps) as steps:
+            for epoch in range(self.epochs):
+                rng = np.random.default_rng([self.seed, epoch])
+                order = rng.permutation(len(training.X))
+                torch.manual_seed(int(rng.integers(2**63)))
+                network.train()
+                for rows in np.array_split(order, n_steps):
+                    batch = torch.from_numpy((training.X[rows] - training.mean) / np.float32(training.scale))
+                    index = torch.from_numpy(rows)
+                    with torch.autocast(device, torch.bfloat16, enabled=self.precision == "bfloat16"):
+                        outputs = network(batch.to(device))
+                    labels = every_label[index].to(device)
+                    loss = self._loss(outputs.float(), labels, index.to(device), epoch)
+                    optimiser.zero_grad()
+                    loss.backward()
+                    optimiser.step()
+                    steps.step(loss.item())
+                schedule.step()
+                losses.append(float(np.mean(steps.values[-n_steps:])))
+        return losses
 
     def _module(self, n_features: int) -> Module:
         """Return an untrained network, with a fixed seed of PyTorch's generator."""
         import torch
 
         torch.manual_seed(int(np.random.default_rng(self.seed).integers(2**63)))
-        network = self._network(n_features, int(self.n_bits))
-        if not isinstance(network, torch.nn.Module):
-            raise ProtocolError(
-                f"{type(self).__name__}._network: expected a torch.nn.Module, got {type(network).__name__}."
-            )
-        return network
-
-    def _finished(self, losses: list[float]) -> bool:
-        """Return whether training ends after epochs with these mean losses."""
-        waited = len(losses) - 1 - int(np.argmin(losses)) if losses else 0
-        return len(losses) == self.epochs or (self.patience is not None and waited >= self.patience)
-
-    def _provenance(self, training: TrainingSet) -> dict[str, Any]:
-        """Return everything on which the result of a training depends, as it is stored in JSON."""
-        import torch
-
-        described = {
-            "hasher": type(self).__name__,
-            "parameters": self.get_params(),
-            "rows": storage.array_digest(training.X),
-            "labels": storage.array_digest(training.labels),
-            "code": _code_of(type(self)),
-            "torch": str(torch.__version__),
-        }
-        return json.loads(json.dumps(described, default=np.generic.item))
+        return self._network(n_features, int(self.n_bits))
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
         import torch
@@ -261,101 +226,10 @@ class NetworkHasher(Hasher):
             setattr(self, name, checked[name])
 
 
-class _Run:
-    """One training: a network, its optimiser and its scheduler, and the loss of every step so far."""
-
-    def __init__(self, hasher: NetworkHasher, network: Module, training: TrainingSet, device: str) -> None:
-        import torch
-
-        self._hasher, self._network, self._training, self._device = hasher, network, training, device
-        labels = training.labels
-        self._labels = torch.from_numpy(labels if labels.ndim == 2 else labels.astype(np.int64))
-        self._optimiser = hasher._optimiser(network.parameters())
-        self._scheduler = hasher._scheduler(self._optimiser)
-        self._parts: tuple[Any, ...] = (network, self._optimiser, self._scheduler)
-        self.losses: list[float] = []
-
-    def epoch(self, epoch: int, n_steps: int, steps: Progress) -> None:
-        """Train on every row once."""
-        import torch
-
-        rng = np.random.default_rng([self._hasher.seed, epoch])
-        order = rng.permutation(len(self._training.X))
-        torch.manual_seed(int(rng.integers(2**63)))  # so that dropout is the same after a resume
-        self._network.train()
-        for rows in np.array_split(order, n_steps):
-            steps.step(self._step(rows, epoch))
-        self._scheduler.step()
-        self.losses = steps.values
-
-    def _step(self, rows: NDArray[np.int64], epoch: int) -> float:
-        import torch
-
-        X, index = self._training.X[rows], torch.from_numpy(rows)
-        batch = torch.from_numpy((X - self._training.mean) / np.float32(self._training.scale))
-        with torch.autocast(self._device, torch.bfloat16, enabled=self._hasher.precision == "bfloat16"):
-            outputs = self._network(batch.to(self._device))
-        self._expect("_network", outputs, (len(rows), self._hasher.n_bits))
-        labels = self._labels[index].to(self._device)
-        loss = self._hasher._loss(outputs.float(), labels, index.to(self._device), epoch)
-        self._expect("_loss", loss, ())
-        self._optimiser.zero_grad()
-        loss.backward()
-        self._optimiser.step()
-        return loss.item()
-
-    def _expect(self, method: str, output: Any, shape: tuple[int, ...]) -> None:
-        if getattr(output, "shape", None) != shape:
-            got = f"shape {tuple(output.shape)}" if hasattr(output, "shape") else type(output).__name__
-            raise ProtocolError(
-                f"{type(self._hasher).__name__}.{method}: expected a tensor of shape {shape}, got {got}."
-            )
-
-    def save(self, path: str | Path, described: dict[str, Any]) -> None:
-        """Write everything on which later epochs depend: the states of network, optimiser and scheduler, as bytes."""
-        import torch
-
-        state = io.BytesIO()
-        torch.save([part.state_dict() for part in self._parts], state)
-        arrays = {"losses": np.array(self.losses), "state": np.frombuffer(state.getvalue(), dtype=np.uint8)}
-        storage.write(path, arrays, storage.provenance("checkpoint", parameters=described, inputs={}))
-
-    def load(self, path: str | Path, described: dict[str, Any]) -> None:
-        """Resume from a file if it belongs to the same training; otherwise, or if it is damaged, ignore it."""
-        import torch
-
-        if not Path(path).exists():
-            return
-        try:
-            if storage.read_provenance(path)["parameters"] != described:
-                raise ProtocolError(f"{path}: the checkpoint belongs to another training.")
-            arrays = storage.read(path)
-        except ProtocolError as error:
-            _log.info("checkpoint ignored: %s", error)
-            return
-        self.losses = arrays["losses"].tolist()
-        states = torch.load(io.BytesIO(arrays["state"].tobytes()), map_location="cpu", weights_only=True)
-        for part, state in zip(self._parts, states, strict=True):
-            part.load_state_dict(state)
-        _log.info("%s: resuming after %d steps", path, len(self.losses))
-
-
 def _arrays_of(network: Module) -> dict[str, NDArray]:
     """Return the parameters and buffers of a network as C-contiguous arrays, by the names in a model file."""
     state = network.state_dict()
     return {f"network_/{name}": tensor.cpu().contiguous().numpy() for name, tensor in state.items()}
-
-
-def _code_of(hasher: type) -> str:
-    """Return a digest of the modules of a class and its bases, and of the source of classes outside this package."""
-    modules = {base.__module__ for base in hasher.__mro__}
-    ours = sorted(module for module in modules if module.startswith("protocol."))
-    others = [base for base in hasher.__mro__ if base.__module__ not in {*ours, "abc", "builtins"}]
-    try:
-        text = "".join(inspect.getsource(base) for base in others)
-    except (OSError, TypeError):  # without the source we can't know whether the code is the same
-        text = secrets.token_hex()
-    return sources.code_digest(*ours) + (hashlib.sha256(text.encode()).hexdigest()[:16] if text else "")
 
 
 @contextlib.contextmanager
@@ -369,7 +243,7 @@ def _reproducible(device: str) -> Iterator[None]:
 
     threads, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     memory: Any = torch.utils.deterministic  # a type checker does not see its property
-    filled = memory.fill_uninitialized_memory
+    fills = memory.fill_uninitialized_memory
     devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else ()
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(device == "cpu")
@@ -380,12 +254,7 @@ def _reproducible(device: str) -> Iterator[None]:
     finally:
         torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(strict)
-        memory.fill_uninitialized_memory = filled
-
-
-def _means(losses: list[float], n_steps: int) -> list[float]:
-    """Return the mean loss of each epoch of `n_steps` steps."""
-    return [float(np.mean(losses[start : start + n_steps])) for start in range(0, len(losses), n_steps)]
+        memory.fill_uninitialized_memory = fills
 
 
 SIDE = 32
