@@ -1,10 +1,12 @@
 """Remove misplaced items from a split, and write it in its original format."""
 
+import csv
 import dataclasses
+import gzip
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,19 @@ from protocol.auditing.findings import Finding, ordered, summary
 from protocol.auditing.items import Split, lists_from
 from protocol.auditing.runs import Run, split_of
 from protocol.checks import ProtocolError
-from protocol.inputs.arrays import ARRAYS, is_file, items_from, path_and_key
+from protocol.inputs.arrays import ARRAYS, is_file, items_from, npz_keys, path_and_key, read_stored
+from protocol.inputs.fields import rows_of_text
+from protocol.inputs.text import raw_lines
+from protocol.provenance import storage
 from protocol.provenance.storage import check_writable, explained
-from protocol.splits import SINGLE_LIST, sole_key, write_items, write_subset
+from protocol.scores import tables
 
+_FIXED = "entries were removed from this split (protocol audit --write-fixed)"
 WARNINGS = ("near-duplicate", "known-near-duplicate")
 """Warnings that are fixed by default, like errors. Others are inherent in a protocol and are fixed only on request."""
 
+SINGLE_LIST = ""
+"""The key for a file that contains a single list."""
 Keep = dict[str, NDArray[np.bool_]]
 """By partition, a mask of the entries to keep."""
 Removed = Counter[tuple[str, str]]
@@ -162,3 +170,74 @@ def sentence_about(name: str, keep: Keep, removed: Removed, remaining: Sequence[
         f"{name}: {f'removed {removals}' if removals else 'nothing to remove'}. Sizes: {', '.join(sizes)}{incomparable}"
         f". Audited again: {summary({name: remaining})}{why}{', '.join(kinds)}."
     )
+
+
+# Files without some of their entries
+
+
+def write_subset(target: str | Path, source: str | Path, keep: Mapping[str, NDArray[np.bool_]]) -> None:
+    """Write a copy of a list, or of a complete split, without some of its entries.
+
+    Lines of text are copied unchanged, with their order, labels, line ends and header. Arrays keep their dtype. Arrays
+    and partitions without remaining entries are omitted.
+
+    Parameters
+    ----------
+    target : str or Path
+        With the extension of `source`.
+    source : str or Path
+        A file for `protocol.splits.read_list` or `read_parts`.
+    keep : mapping of str to ndarray of bool
+        The entries to keep, in the order of the file: by array (``.npz``, ``.h5``), by partition (a complete split as
+        ``.csv``), or under `SINGLE_LIST` for a file with a single list.
+
+    Raises
+    ------
+    ProtocolError
+        If the source can't be read, or the target can't be written.
+    """
+    target, source = Path(target), Path(source)
+    if source.suffix.lower() in ARRAYS:
+        arrays = {key: read_stored(f"{source}:{key}" if key else source)[mask] for key, mask in keep.items()}
+        _write_arrays(target, {key: array for key, array in arrays.items() if len(array)})
+        return
+    with storage.replacing(target) as temporary, open(temporary, "wb") as plain:
+        # The compressed bytes do not depend on the time or the name of the temporary file.
+        is_packed = target.suffix.lower() == ".gz"
+        with gzip.GzipFile("", "wb", fileobj=plain, mtime=0) if is_packed else plain as file:
+            file.writelines(_remaining_lines(source, keep))
+
+
+def write_items(target: Path, items: NDArray) -> None:
+    """Write a new list of a partition: row numbers as ``.npy``, or ids, one on each line, as ``.csv``."""
+    if items.dtype.kind in "iu":
+        _write_arrays(target, {SINGLE_LIST: items})
+        return
+    with storage.replacing(target) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([["id"], *([tables.safe(name)] for name in items.tolist())])
+
+
+def sole_key(source: Path) -> str:
+    """Return the name of the only array of an ``.npz`` file, or `SINGLE_LIST` for other files."""
+    return npz_keys(source)[0] if source.suffix.lower() == ".npz" else SINGLE_LIST
+
+
+def _write_arrays(target: Path, arrays: Mapping[str, NDArray]) -> None:
+    if target.suffix.lower() not in (".npy", ".npz"):
+        arrays = {key or "items": array for key, array in arrays.items()}
+        storage.write(target, arrays, storage.provenance("split", parameters={}, inputs={}, notes=[_FIXED]))
+        return
+    with storage.replacing(target) as temporary, open(temporary, "wb") as stream:
+        if target.suffix.lower() == ".npy":
+            np.save(stream, next(iter(arrays.values())))
+        else:
+            np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
+
+
+def _remaining_lines(source: Path, keep: Mapping[str, NDArray[np.bool_]]) -> Iterator[bytes]:
+    """Yield the lines to keep, as bytes."""
+    all_lines = raw_lines(source, "a list of items")
+    is_kept = {key: iter(mask.tolist()) for key, mask in keep.items()}
+    for numbers, fields in rows_of_text(source):
+        if not fields or next(is_kept[SINGLE_LIST if SINGLE_LIST in keep else fields[0]]):
+            yield from all_lines[numbers.start - 1 : numbers.stop - 1]

@@ -1,7 +1,6 @@
 """Split protocols: how a dataset is divided into queries, database, training and validation sets."""
 
 from protocol.splits._files import (
-    SINGLE_LIST,
     Split,
     check_classes,
     list_paths,
@@ -12,15 +11,13 @@ from protocol.splits._files import (
     read_lists,
     read_parts,
     rows_of,
-    sole_key,
-    write_items,
-    write_subset,
 )
 from protocol.splits._protocol import (
     DRAWN,
     PARTITIONS,
     VALIDATION,
     Drawn,
+    Items,
     Listed,
     Official,
     Rest,
@@ -34,9 +31,9 @@ from protocol.splits._protocol import (
 __all__ = [
     "DRAWN",
     "PARTITIONS",
-    "SINGLE_LIST",
     "VALIDATION",
     "Drawn",
+    "Items",
     "Listed",
     "Official",
     "Rest",
@@ -55,7 +52,4 @@ __all__ = [
     "rows_of",
     "sample_of",
     "sampling_split",
-    "sole_key",
-    "write_items",
-    "write_subset",
 ]
