@@ -82,10 +82,6 @@ class Downloads:
         """Return the path of the file. It contains the checksum, so that experiments may use different versions."""
         return self.folder / self.dataset / (self.sha256(file) or "recorded") / file.name
 
-    def provenance(self, file: File) -> Path:
-        """Return the path of the record of the file's source."""
-        return self.path(file).with_name(f"{file.name}.json")
-
     @property
     def lock(self) -> Path:
         """The lock file, which contains the recorded checksums."""
@@ -131,7 +127,8 @@ def fetch(file: File, downloads: Downloads) -> dict[str, Any]:
         If no source delivered the expected bytes; the message names each source with its problem, and explains how to
         add the file by hand. If the file can't be written.
     """
-    target, record = downloads.path(file), downloads.provenance(file)
+    target = downloads.path(file)
+    record = target.with_name(f"{file.name}.json")
     expected = downloads.sha256(file) or downloads.recorded(file)
     is_complete = target.exists() and record.exists() and checksum_path(record).exists()
     if is_complete and expected is not None and file_sha256(target) == expected:
@@ -173,7 +170,7 @@ def _first_good(file: File, downloads: Downloads, expected: str | None) -> tuple
             with replacing(target) as temporary:
                 with _Bounded(temporary, "wb") as output:
                     output.most = size or _MOST_BYTES
-                    _transfer(source, output, known=expected is not None or size is not None)
+                    _transfer(source, output)
                 sha256 = _checked_sha256(temporary, size, expected)
             return shown, sha256
         except _RefusedError as error:
@@ -204,11 +201,8 @@ class _Bounded(io.FileIO):
         return super().write(block)
 
 
-def _transfer(source: str, output: _Bounded, *, known: bool) -> None:
-    """Write the bytes of a path or URL to a file; raise _RefusedError, without credentials, if they can't be read.
-
-    `known` is whether the size or the checksum is known, by which a truncated file would be noticed.
-    """
+def _transfer(source: str, output: _Bounded) -> None:
+    """Write the bytes of a path or URL to a file; raise _RefusedError, without credentials, if they can't be read."""
     from pooch import FTPDownloader, HTTPDownloader  # type: ignore[import-untyped]
 
     options = {"chunk_size": 1 << 16, "progressbar": sys.stderr.isatty(), "timeout": _TIMEOUT}
@@ -220,15 +214,9 @@ def _transfer(source: str, output: _Bounded, *, known: bool) -> None:
             FTPDownloader(**options)(source, output, None)
         else:
             headers = {"Accept-Encoding": "identity", "User-Agent": "hashing-protocol"}
-            hooks = {} if known else {"response": _require_end}
-            HTTPDownloader(headers=headers, hooks=hooks, **options)(source, output, None)
+            HTTPDownloader(headers=headers, **options)(source, output, None)
     except (OSError, EOFError, ftplib.Error, ValueError) as error:  # requests' errors are OSErrors
         raise _RefusedError(_reason(error)) from error
-
-
-def _require_end(response: Any, **_: Any) -> None:
-    if not {"content-length", "transfer-encoding", "location"} & {name.lower() for name in response.headers}:
-        raise _RefusedError("the server does not send the size of the file, so a truncated file would go unnoticed")
 
 
 def _reason(error: BaseException) -> str:
@@ -245,14 +233,13 @@ def _reason(error: BaseException) -> str:
 def _instruction(file: File, downloads: Downloads, expected: str | None) -> str:
     """Return how to get the file by hand, where to put it, and how to accept another version."""
     how = file.by_hand or f"get it from {' or '.join(file.urls)}"
-    if downloads.sha256(file) != file.sha256:
-        how = "find the file with the checksum given by mirror_sha256"
     is_folder = downloads.mirror and "://" not in downloads.mirror
     where = f"{downloads.mirror if is_folder else 'FOLDER'}/{downloads.dataset}/{file.name}"
     option = "" if is_folder else " and run with --config mirror=FOLDER"
-    other = " To accept another version from the mirror, give its sha256 as mirror_sha256." if downloads.mirror else ""
-    if expected is not None and downloads.sha256(file) is None:
-        other = f" To accept another version, delete the line of {downloads.dataset}/{file.name} in {downloads.lock}."
+    other = "give its sha256 as mirror_sha256"
+    if downloads.sha256(file) is None:
+        other = f"delete the line of {downloads.dataset}/{file.name} in {downloads.lock}"
+    other = f" To accept another version, {other}." if expected else ""
     return f"To add it by hand: {how}, and put it at {where}{option}.{other}"
 
 
