@@ -58,26 +58,28 @@ def image_rows(paths: Sequence[Path], image_size: int) -> LazyRows:
 
 def check_images(paths: Sequence[Path]) -> None:
     """Raise ProtocolError, which names the first files that do not begin and end like images of a known format."""
-    problems = [problem for path in paths if (problem := _problem(path))]
+    problems = [(path, problem) for path in paths if (problem := _problem(path))]
     if problems:
-        more = f"; and {len(problems) - _MOST_NAMES:,} more" if len(problems) > _MOST_NAMES else ""
+        folder = os.path.commonpath([path.parent for path in paths])
+        files = [f"{path.relative_to(folder).as_posix()} ({problem})" for path, problem in problems[:_MOST_NAMES]]
+        more = [f"and {len(problems) - _MOST_NAMES:,} more"] * (len(problems) > _MOST_NAMES)
         raise ProtocolError(
-            f"{counted(len(problems), 'file')} can't be used: {'; '.join(problems[:_MOST_NAMES])}{more}. Supported are "
+            f"{folder}: {counted(len(problems), 'image')} can't be used: {'; '.join(files + more)}. Supported are "
             f"{', '.join(sorted(EXTENSIONS))}. Convert or remove the others."
         )
 
 
 def _problem(path: Path) -> str:
-    """Return the file and why it can't be used as an image; empty if it can."""
+    """Return why a file can't be used as an image; empty if it can."""
     if path.suffix.lower() in OTHER_EXTENSIONS:
-        return f"{path}: {path.suffix[1:].upper()} files are not supported"
+        return f"{path.suffix[1:].upper()} files are not supported"
     try:
         if not path.is_file() or not looks_complete(path):
             read_image(path)
     except ProtocolError as error:
-        return str(error).rstrip(".")
+        return str(error).removeprefix(f"{path}: ").rstrip(".")
     except OSError as error:
-        return f"{path}: can't be read ({error.strerror})"
+        return f"can't be read ({error.strerror})"
     return ""
 
 

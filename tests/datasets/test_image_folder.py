@@ -91,9 +91,9 @@ def test_all_files_that_are_not_images_are_in_one_message(folder):
     for name in ("y.gif", "z.gif"):
         (folder / "cat" / name).write_bytes(b"GIF89a")
     for part in (
-        "6 files can't be used: ",
-        "cat/0.jpg: the file is empty; ",
-        "cat/y.gif: GIF files are not supported; ",
+        "images/cat: 6 images can't be used: ",
+        "0.jpg (the file is empty); ",
+        "y.gif (GIF files are not supported); ",
     ):
         refused(part, load, {}, folder=str(folder))
     refused("and 1 more. Supported are .bmp, .jpeg, .jpg, ", load, {}, folder=str(folder))
@@ -117,7 +117,7 @@ def test_links_to_folders_are_followed_but_cycles_are_refused(folder, tmp_path):
             "images: the image y.png is in no subfolder. Move it to that of its class.",
         ),
         ([os.fsdecode(b"\xff.png")], r"images: the file name '\udcff.png' is not UTF-8. Rename the file."),
-        (["cat/y.HEIC"], "cat/y.HEIC: HEIC files are not supported. Supported are .bmp, .jpeg, .jpg, "),
+        (["cat/y.HEIC"], "y.HEIC (HEIC files are not supported). Supported are .bmp, .jpeg, .jpg, "),
     ],
 )
 def test_paths_other_than_folders_of_images_are_refused(folder, files, message):
@@ -146,4 +146,4 @@ def test_the_size_is_a_statistic_and_the_number_is_not_known(folder):
 def test_a_pipe_among_the_images_is_named(folder):
     write(folder / "cat" / "x.png", picture())
     os.mkfifo(folder / "cat" / "y.png")
-    refused("cat/y.png: a non-regular file, not an image.", load, {}, folder=str(folder), image_size=8)
+    refused("y.png (a non-regular file, not an image)", load, {}, folder=str(folder), image_size=8)
