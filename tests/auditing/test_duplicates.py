@@ -47,8 +47,7 @@ def pictures(n, seed=0):
 
 @pytest.mark.parametrize(("k", "same"), [(1, False), (5, False), (5, True), (90, True), (1000, False)])
 def test_best_matches_equal_those_of_a_full_sort_for_any_number_of_threads(k, same, monkeypatch):
-    monkeypatch.setattr(duplicates, "_QUERIES", 7)
-    monkeypatch.setattr(duplicates, "_ITEMS", 64)
+    monkeypatch.setattr(duplicates, "_PRODUCTS", 1400)
     rng = np.random.default_rng(k)
     database = rng.integers(-3, 4, (200, 6)).astype(np.float32)  # with ties
     query = database if same else rng.integers(-3, 4, (40, 6)).astype(np.float32)
