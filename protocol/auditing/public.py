@@ -82,10 +82,6 @@ class Audit:
         """
         return texts.text(self.findings, self.about, why=why)
 
-    def to_markdown(self) -> str:
-        """Return the findings as GitHub Markdown, with a table for each split."""
-        return texts.markdown(self.findings, self.about)
-
     def to_json(self) -> str:
         """Return the findings as a JSON list of objects."""
         return json.dumps(texts.records(self.findings), indent=2, ensure_ascii=False)

@@ -72,8 +72,6 @@ def test_arrays_files_and_the_command_have_the_same_findings(folder, case, capsy
     assert main(["audit", *arguments, "--json", "found.json"]) == 1
     assert capsys.readouterr().out == f"{from_files!r}\n"
     assert json.loads(Path("found.json").read_text()) == json.loads(from_files.to_json())
-    assert main(["audit", *arguments, "--markdown"]) == 1
-    assert capsys.readouterr().out == f"{from_files.to_markdown()}\n"
 
 
 def test_complete_splits_are_mappings_or_files(folder):

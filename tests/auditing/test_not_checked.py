@@ -20,7 +20,6 @@ def test_findings_are_first_and_the_number_of_missing_checks_is_last():
         f"{len(checks)} checks need more data:",
         *(f"  {check}" for check in checks),
     ]
-    assert found.to_markdown().splitlines()[2].startswith("| severity |")
     several = audit({"query": [0], "database": [0, 1]}, {"query": [1], "database": [0, 2]})
     assert several.to_text().count("more data") == 1
 
