@@ -96,7 +96,8 @@ class Audit:
         Parameters
         ----------
         folder : str or Path
-            New or empty. Each list or complete split is written in its own format; arrays become files.
+            New or empty. Texts keep their lines; arrays of row numbers become ``.npy``, or ``.npz`` for a complete
+            split, and arrays of ids ``.csv``.
         also : sequence of str
             Warnings to fix, such as ``train-in-database``, in addition to errors and near-duplicates.
 
@@ -129,8 +130,8 @@ class Audit:
         if any(one.name == "pair-split" for one in findings):
             raise ProtocolError(f"{run.file}: pair-split can't be fixed by removing items. Move one item of each pair.")
         logs = {file: (of, self.about[file]) for file, of in self.findings.items() if file != run.file}
-        targets, removed = fixing.targets_of(run), fixing.Removed()
-        name = " ".join(str(Path(folder, target)) for target, *_ in targets)
+        files, removed = fixing.files_of(run), fixing.Removed()
+        name = " ".join(str(Path(folder, file)) for file in dict.fromkeys(files.values()))
         keep = {part: np.ones(len(entries), dtype=bool) for part, entries in run.split.entries.items()}
         while True:  # removing items may cause other findings
             more = fixing.remove(run.split, findings, also, keep)
@@ -139,7 +140,7 @@ class Audit:
             findings = audited.findings[name]
             if not more:
                 break
-        fixing.write(Path(folder), run, keep, targets)
+        fixing.write(Path(folder), run, keep, files)
         return Fixed(audited, removed.total(), fixing.sentence_about(name, keep, removed, findings))
 
     def __repr__(self) -> str:
