@@ -1,11 +1,9 @@
 """What is known about the items of a dataset: copies under other ids, groups, modalities, and judged pairs.
 
-Copies have identical content, or features within a distance. Groups are those of a file, or derived from the ids by
-a regular expression of the user.
+Copies have identical content, or features within a distance.
 """
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,8 +21,6 @@ from protocol.inputs.text import lines
 from protocol.provenance import storage
 from protocol.truth import neighbours_within
 
-PATTERN = "re:"
-"""The beginning of a value of ``--groups`` that is a regular expression."""
 _HEADER = ("id", "item", "image", "file", "filename", "path", "row")
 
 _BLOCK_BYTES = 32 << 20
@@ -220,8 +216,7 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
     ----------
     values : str or Path
         A file with lines ``id,group`` (or ``row,group`` if the lists contain row numbers), with or without a header. An
-        empty string means no group. ``"re:PATTERN"`` is a regular expression that is searched for in the ids; its one
-        group is the group of the item.
+        empty string means no group.
     dataset : Dataset
     n_listed : int
         The largest item number of the split plus one.
@@ -231,15 +226,14 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
     ProtocolError
         If the groups can't be read or do not match the items.
     """
-    if isinstance(values, str) and values.startswith(PATTERN):
-        return _by_pattern(values, dataset)
     name, n_items = _file("groups", values), dataset.n_rows(n_listed)
     rows = [row for _, row in read_rows(Path(name), "lines `id,group`")]
     if len(rows[0]) != 2:
         raise ProtocolError(f"{name}: expected lines `id,group`, got {','.join(rows[0])[:80]!r}.")
     has_header = rows[0][0].lower() in _HEADER
     items, groups = np.array(rows).T[:, int(has_header) :].tolist()
-    of_rows, names = _encoded(groups)
+    code_of = {"": -1}  # -1 for no group, then in order of first occurrence
+    of_rows = np.array([code_of.setdefault(group, len(code_of) - 1) for group in groups])
     numbers = numbers_of(items, dataset, n_items, name)
     listed = np.flatnonzero(numbers >= 0)
     codes = np.full(n_items if dataset.ids is None else len(dataset.ids), -1, dtype=np.int64)
@@ -249,37 +243,13 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
         raise ProtocolError(f"{name}: {items[different[0]]!r} is in two groups.")
     if not (codes >= 0).any():
         raise ProtocolError(f"{name}: no item of the split has a group.")
-    return Groups(codes, names, name)
+    return Groups(codes, list(code_of)[1:], name)
 
 
 def _file(name: str, value: Any) -> str:
     if not is_file(value):
         raise ProtocolError(f"{name}: expected a file, got {type(value).__name__}.")
     return str(value)
-
-
-def _encoded(values: Iterable[str]) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the group number of each value, -1 for empty ones, and the groups' names in order of first occurrence."""
-    numbers = {"": -1}
-    codes = [numbers.setdefault(value, len(numbers) - 1) for value in values]
-    return np.array(codes, dtype=np.int64), list(numbers)[1:]
-
-
-def _by_pattern(pattern: str, dataset: Dataset) -> Groups:
-    """Return groups derived from the ids by a regular expression of the user."""
-    try:
-        expression = re.compile(pattern.removeprefix(PATTERN))
-    except re.error as error:
-        raise ProtocolError(f"groups: {pattern!r} is not a regular expression ({error}).") from error
-    if expression.groups != 1:
-        raise ProtocolError(f"groups: {pattern!r} needs one group in parentheses, and others written as (?:...).")
-    if dataset.ids is None:
-        raise ProtocolError("groups: a regular expression needs ids (file names), but the lists contain row numbers.")
-    matches = map(expression.search, map(str, dataset.ids.tolist()))
-    codes, names = _encoded(match[1] or "" if match else "" for match in matches)
-    if not names:
-        raise ProtocolError(f"groups: {pattern!r} matches none of the ids (the first: {str(dataset.ids[0])[:80]!r}).")
-    return Groups(codes, names, pattern)
 
 
 # Modalities
@@ -400,9 +370,8 @@ class Evidence:
         the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very similar).
         For splits of the pipeline on these datasets, the shipped pairs are the default. Without ids, row numbers are
         assumed to count CIFAR's training images, then its test images.
-    groups : path or ``"re:PATTERN"``, optional
-        The group of each item (a video, patient, scene or product): a table with lines ``id,group``, or a regular
-        expression for the ids. See `groups_from`.
+    groups : path, optional
+        The group of each item (a video, patient, scene or product): a table with lines ``id,group``.
     query_codes : path, array_like or `protocol.Codes`, optional
         The codes of the queries of one split, in the order of its list; labels are required as well.
     database_codes : path, array_like or `protocol.Codes`, optional

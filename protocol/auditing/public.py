@@ -19,7 +19,7 @@ from protocol.auditing.checks.codes import audit_codes, audit_relevance
 from protocol.auditing.checks.declared import sizes_from
 from protocol.auditing.checks.identification import against_from, audit_against
 from protocol.auditing.checks.training_log import audit_training_log, read_logs, reported_score
-from protocol.auditing.evidence import PATTERN, Evidence
+from protocol.auditing.evidence import Evidence
 from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding
 from protocol.auditing.items import Dataset, known_dataset
 from protocol.auditing.runs import Run, read_lists, read_runs
@@ -311,7 +311,7 @@ def _check_paths(values: Sequence[tuple[str, Any]]) -> None:
     """Raise ProtocolError if a path among the arguments is invalid; `values` has their roles."""
     for role, path in values:
         try:
-            if is_file(path) and not (role == "groups" and str(path).startswith(PATTERN)):
+            if is_file(path):
                 os.stat(path)
         except (OSError, ValueError) as error:  # ValueError: a null character
             if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:
