@@ -17,7 +17,7 @@ from protocol.auditing import fixing
 from protocol.auditing.checks import about, audit_splits
 from protocol.auditing.checks.codes import audit_codes, audit_relevance
 from protocol.auditing.checks.declared import sizes_from
-from protocol.auditing.checks.identification import against_from, audit_against
+from protocol.auditing.checks.difference import against_from, audit_against
 from protocol.auditing.checks.training_log import audit_training_log, read_logs, reported_score
 from protocol.auditing.evidence import Evidence
 from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol.auditing import Split
-from protocol.auditing.checks.identification import difference
+from protocol.auditing.checks.difference import difference
 from protocol.auditing.items import Dataset
 from protocol.checks import ProtocolError
 from protocol.splits import PARTITIONS
