@@ -57,25 +57,35 @@ def audit_against(run: Run) -> tuple[list[Finding], list[str]]:
         return [], []
     if isinstance(against, str):
         match = compare(run.split, against)
-        listed = {f"The split differs from the protocol {against} in these respects": match.differences}
+        listed: Mapping[str, Sequence[str]] = {
+            f"The split differs from the protocol {against} in these respects": match.differences
+        }
         about = f"Compared with {against}: this split {match.sentence()}."
     else:
         there, other = against
         compared = difference(run.split, other, here=run.file, there=there)
-        listed = {
-            f"These items are in {_named(a)} here, and in {_named(b)} in {there}": items
-            for (a, b), items in compared.moved.items()
-        }
-        same = f"These partitions have the same items as in {there}, but in another order or with other duplicates"
-        alone = f"These partitions are not compared, because they exist only in the split or only in {there}"
-        listed[same] = compared.reordered
-        listed[alone] = tuple(f"{part} (only {side})" for part, side in compared.alone.items())
+        listed = _listed(compared, there)
         sizes = [f"{part} {a:,} here, {b:,} there, {both:,} in both" for part, (a, b, both) in compared.sizes.items()]
         about = f"Compared with {there} by {compared.by}: {'; '.join(sizes)}."
-    findings = [
-        findings_of("split-difference", "information", len(one), one, what=what) for what, one in listed.items()
-    ]
-    return list(itertools.chain.from_iterable(findings)), [about]
+    findings = list[Finding]()
+    for what, items in listed.items():
+        findings += findings_of("split-difference", "information", len(items), items, what=what)
+    return findings, [about]
+
+
+def _listed(compared: "Difference", there: str) -> dict[str, Sequence[str]]:
+    """Return what differs in words, each with the items or the partitions that it concerns."""
+    moved = {
+        f"These items are in {_named(a)} here, and in {_named(b)} in {there}": items
+        for (a, b), items in compared.moved.items()
+    }
+    same = f"These partitions have the same items as in {there}, but in another order or with other duplicates"
+    alone = f"These partitions are not compared, because they exist only in the split or only in {there}"
+    return {
+        **moved,
+        same: compared.reordered,
+        alone: [f"{part} (only {side})" for part, side in compared.alone.items()],
+    }
 
 
 def _named(parts: Sequence[str]) -> str:
@@ -139,9 +149,8 @@ def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") 
     table = np.array([[np.isin(items, side.get(part, ())) for part in PARTITIONS] for side in sides])
     exists = table.any(axis=2)
     in_a, in_b = table[:, exists.all(axis=0)]
-    parts, alone = (
-        list(itertools.compress(PARTITIONS, which)) for which in (exists.all(axis=0), exists[0] ^ exists[1])
-    )
+    n_sides = dict(zip(PARTITIONS, exists.sum(axis=0).tolist(), strict=True))
+    parts, alone = ([part for part in PARTITIONS if n_sides[part] == n] for n in (2, 1))
     same = itertools.compress(parts, (in_a == in_b).all(axis=1))
     counts = zip(in_a.sum(axis=1).tolist(), in_b.sum(axis=1).tolist(), (in_a & in_b).sum(axis=1).tolist(), strict=True)
     return Difference(
