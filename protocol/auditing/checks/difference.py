@@ -143,7 +143,7 @@ def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") 
     ('database',) ('query',) ('2',)
     ('database',) () ('4',)
     """
-    sides, names = _in_common_numbers(a, b, here, there)
+    by, sides, names = _in_common_numbers(a, b, here, there)
     items = np.unique(np.concatenate([np.empty(0, np.int64), *(rows for side in sides for rows in side.values())]))
     # Whether each side has each item in each partition.
     table = np.array([[np.isin(items, side.get(part, ())) for part in PARTITIONS] for side in sides])
@@ -154,7 +154,7 @@ def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") 
     same = itertools.compress(parts, (in_a == in_b).all(axis=1))
     counts = zip(in_a.sum(axis=1).tolist(), in_b.sum(axis=1).tolist(), (in_a & in_b).sum(axis=1).tolist(), strict=True)
     return Difference(
-        by="row numbers" if names is None else "ids",
+        by=by,
         sizes=dict(zip(parts, counts, strict=True)),
         moved=_moved(parts, in_a, in_b, items if names is None else np.array(names)[items]),
         reordered=tuple(part for part in same if not np.array_equal(sides[0][part], sides[1][part])),
@@ -177,15 +177,15 @@ def _moved(
 
 def _in_common_numbers(
     a: Split, b: Split, here: str, there: str
-) -> tuple[list[Mapping[str, NDArray[np.int64]]], list[str] | None]:
-    """Return the entries of both splits as common item numbers, and the items' names; None for row numbers."""
+) -> tuple[str, list[Mapping[str, NDArray[np.int64]]], list[str] | None]:
+    """Return how items are matched, the entries of both splits as common numbers, and the names of ids."""
     if a.dataset.ids is not None and b.dataset.ids is not None:
         (_, rows), names = common_numbers([a.dataset.ids, b.dataset.ids])
-        return [a.entries, {part: rows[items] for part, items in b.entries.items()}], names
+        return "ids", [a.entries, {part: rows[items] for part, items in b.entries.items()}], names
     for split, name, other in ((a, here, there), (b, there, here)):
         if split.dataset.ids is not None and split.dataset.n_items is None:
             raise ProtocolError(
                 f"against: {name} contains ids and {other} row numbers. Give the ids of the dataset in the order of "
                 "its rows (ids)."
             )
-    return [a.entries, b.entries], None
+    return "row numbers", [a.entries, b.entries], None
