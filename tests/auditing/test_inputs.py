@@ -25,7 +25,6 @@ DATASETS = {
     "ids": Dataset(ids=IDS),
     "known ids": Dataset(n_items=N, ids=IDS),
     "formulas": Dataset(ids=np.array(["=a", "-b"])),
-    "parts": Dataset(official={"test": np.array([5, 4]), "train": np.array([9, 8, 7])}),
     "CIFAR-10 ids": Dataset(ids=np.array(["data_batch_1/00005"])),
     "cifar10": Dataset(n_items=60_000, name="cifar10"),
 }

@@ -47,16 +47,13 @@ def test_every_shipped_pair_is_of_a_test_and_a_training_image(name):
     assert "Barz" in known.source
 
 
-def test_row_numbers_ids_and_official_parts_name_the_same_images():
+def test_row_numbers_and_ids_name_the_same_images():
     plain = known_pairs_for("cifar10", Dataset(n_items=60_000)).pairs
     by_id = known_pairs_for("cifar10", Dataset(n_items=60_000, ids=IDS)).pairs
     order = np.random.default_rng(0).permutation(60_000)
     shuffled = Dataset(n_items=60_000, ids=IDS[order])
-    official = {name: np.argsort(order)[rows] for name, rows in OFFICIAL.items()}
     np.testing.assert_array_equal(by_id, plain)
     np.testing.assert_array_equal(order[known_pairs_for("cifar10", shuffled).pairs], plain)
-    by_part = known_pairs_for("cifar10", Dataset(n_items=60_000, official=official))
-    np.testing.assert_array_equal(order[by_part.pairs], plain)
     few = known_pairs_for("cifar10", Dataset(ids=IDS[[TRAIN, 5, QUERY]]))
     assert few.pairs.tolist() == [[2, 0]]
     cifar100 = np.array([f"train/{row:05d}" for row in range(50_000)] + [f"test/{row:05d}" for row in range(10_000)])

@@ -36,7 +36,6 @@ _PAIR = ("query", "database")
 _TEST = 50_000
 """The row of the first test image in CIFAR-10 and CIFAR-100: `protocol.datasets` puts the training images first."""
 _SIZE = 60_000
-_PARTS = {"train": np.arange(_TEST), "test": np.arange(_TEST, _SIZE)}
 _LARGEST = 2**62
 _ASSUMED = f"row numbers are assumed to count the {_TEST:,} training images, then the {_SIZE - _TEST:,} test images"
 
@@ -168,15 +167,8 @@ def _shipped(name: str, dataset: Dataset, n_listed: int) -> KnownPairs:
     if dataset.name in SHIPPED and dataset.name != name:
         raise ProtocolError(f"known_pairs: {name!r} does not fit the dataset of the split, {dataset.name!r}.")
     items, judgement = _judged(*_cells(_table(name), "a table of judged pairs"), _table(name), _CIFAIR)
-    sides = np.array(items).astype(np.int64).reshape(-1, 2)
-    is_official = {"test", "train"} <= set(dataset.official)
-    parts = dataset.official if is_official else _PARTS
-    for part, images in zip(("test", "train"), sides.T, strict=True):
-        if images.max() >= len(parts[part]):
-            raise ProtocolError(f"{name}: there is no {part} image {images.max():,} in this dataset.")
-    pairs = np.stack([parts["test"][sides[:, 0]], parts["train"][sides[:, 1]]], axis=1)
-    pairs = pairs if is_official else _cifar_numbers(dataset, name, n_listed)[pairs]
-    assumed = "" if dataset.ids is not None or is_official else _ASSUMED
+    sides = np.array(items).astype(np.int64).reshape(-1, 2) + np.array([_TEST, 0])
+    pairs, assumed = _cifar_numbers(dataset, name, n_listed)[sides], "" if dataset.ids is not None else _ASSUMED
     limits = "only pairs of an official test and an official training image were judged"
     known = KnownPairs("ciFAIR (Barz and Denzler 2020)", pairs, judgement, limits, assumed=assumed)
     return _listed(known, dataset, f"test image {items[0]}")
