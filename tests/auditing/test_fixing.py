@@ -119,7 +119,7 @@ def test_nothing_is_written_unless_everything_can_be_written(folder, monkeypatch
 ITEMS = st.lists(st.integers(0, 12), min_size=1, max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data(), named=st.booleans())
 def test_random_lists_are_clean_after_fixing(tmp_path_factory, data, named):
     folder = tmp_path_factory.mktemp("fix")

@@ -37,16 +37,15 @@ def sentence_about(audited):
 
 
 def test_a_group_in_the_training_set_is_an_error_and_one_in_the_database_a_warning():
-    audited = audit(**LISTS, groups=GROUPS)
+    audited = audit(**LISTS, groups=[*GROUPS[:4], "", *GROUPS[5:]])
     assert splits_of(audited) == EXPECTED
-    assert sentence_about(audited).endswith("groups.csv): 5 groups of 10 items.")
+    without = "groups.csv): 5 groups of 9 items; 1 of 10 items without a group, so not checked."
+    assert sentence_about(audited).endswith(without)
     finding = found(audited)[0]
     assert finding.consequence.startswith(
         "The query partition has 1 item of these groups and the train partition has 1 item, so items that belong "
         "together are in both (groups: "
     )
-    assert finding.fix
-    assert "Soomro" in finding.treatment
 
 
 PAIRS = [
@@ -67,7 +66,7 @@ def slow_divided(parts, codes, a, b):
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_the_findings_match_naive_loops(data):
     n_items = 12
@@ -85,11 +84,6 @@ def test_the_findings_match_naive_loops(data):
             sizes = [Counter(codes[item] for item in parts[part]) for part in (a, b)]
             assert one.items == tuple(f"{code} ({a} {sizes[0][code]}, {b} {sizes[1][code]})" for code in expected)
     assert next(made, None) is None
-
-
-def test_items_without_a_group_are_counted():
-    sentence = sentence_about(audit(**LISTS, groups=["a", "", "", "a", "d", "d", "b", "b", "e", "e"]))
-    assert sentence.endswith("): 4 groups of 8 items; 2 of 10 items without a group, so not checked.")
 
 
 def test_ucf101_is_clean_by_design_and_a_leak_is_found(shared, tmp_path):
