@@ -91,15 +91,6 @@ def test_the_statistics_of_published_datasets_are_known_and_checked(name, monkey
     refused(f"n: expected {published['n']}, got 4; ", datasets.load, name, {}, options)
 
 
-def test_labels_per_item_are_compared_to_two_decimals_and_classes_may_have_different_sizes():
-    labels = np.zeros((8, 2), bool)
-    labels[:, 0], labels[:7, 1] = True, True  # 15 labels of 8 items: 1.875
-    data = Data(np.array(list("abcdefgh")), labels, ("sky", "sea"), vectors={"bow": np.zeros((8, 1), np.uint8)})
-    check_statistics("toy", data, {"labels_per_item": 1.88})
-    refused("labels_per_item: expected 1.87, got 1.875", check_statistics, "toy", data, {"labels_per_item": 1.87})
-    refused("per_class: expected 1, got [7, 8]", check_statistics, "toy", data, {"per_class": 1})
-
-
 @pytest.fixture
 def own(monkeypatch):
     """A dataset whose options name a file and a folder of the user's."""

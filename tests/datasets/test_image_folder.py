@@ -141,9 +141,3 @@ def test_the_size_is_a_statistic_and_the_number_is_not_known(folder):
     assert datasets.statistics("image_folder", options) == {"image_shape": (9, 9, 3)}
     (folder / "cat" / "y.png").unlink()
     assert datasets.load("image_folder", {}, options).images.shape == (1, 9, 9, 3)
-
-
-def test_a_pipe_among_the_images_is_named(folder):
-    write(folder / "cat" / "x.png", picture())
-    os.mkfifo(folder / "cat" / "y.png")
-    refused("y.png (a non-regular file, not an image)", load, {}, folder=str(folder), image_size=8)
