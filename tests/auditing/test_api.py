@@ -1,7 +1,6 @@
 """`protocol.audit`: arrays, files and the command have the same findings."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from protocol.auditing.findings import KEYS
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.provenance import storage
+from protocol.splits import load_split
 
 SIZES = {"query": 20, "validation_query": 10, "validation_database": 30, "train": 40}
 IDS = np.array([f"image/{row:03d}.png" for row in range(400)])
@@ -86,14 +86,6 @@ def test_complete_splits_are_mappings_or_files(folder):
     assert list(audit("split.npz", "split.npz").findings) == ["split.npz"]
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """The attributes of the result of `load_split`."""
-
-    path: Path
-    items: Path | None
-
-
 def test_a_loaded_split_is_audited_with_the_provenance_of_its_file(tmp_path):
     known = {"ids": np.char.encode(IDS), "labels": Y, "class_names": [b"a", b"b", b"c", b"d", b"e"]}
     items, file = tmp_path / "elsewhere" / "items.h5", tmp_path / "splits.h5"
@@ -101,14 +93,14 @@ def test_a_loaded_split_is_audited_with_the_provenance_of_its_file(tmp_path):
     parameters = {"sizes": SIZES, "lists": {}, "run": 0}
     made = storage.provenance("split improved", parameters=parameters, inputs={"labels": items}, seed=0)
     storage.write(file, LEAKING, made)
-    audited = audit(Loaded(file, items))
+    audited = audit(load_split(file, items))
     assert list(audited.findings) == [str(file)]
     assert [name for name, *_ in briefly(audited)] == ["query-in-database", "size-mismatch", "not-reproducible"]
     assert found(audited)[0].examples == tuple(IDS[PARTS["query"][:2]])
     (sentences,) = audited.about.values()
     assert sentences[0].endswith("; protocol improved")
-    assert briefly(audit(Loaded(file, None))) == briefly(audit(file))
-    by_row = audit(Loaded(file, items), labels=Y)
+    assert briefly(audit(load_split(file))) == briefly(audit(file))
+    by_row = audit(load_split(file, items), labels=Y)
     assert found(by_row)[0].examples == tuple(map(str, PARTS["query"][:2]))
 
 
