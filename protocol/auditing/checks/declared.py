@@ -13,7 +13,7 @@ from protocol.auditing.runs import Run
 from protocol.checks import ProtocolError, integer, need, one_of
 from protocol.inputs.validation import n_classes
 from protocol.provenance.storage import array_digest
-from protocol.splits import PARTITIONS, Drawn, SplitProtocol
+from protocol.splits import PARTITIONS, Drawn, Rest, SplitProtocol
 
 _UNLIKELY = 1e-9
 
@@ -233,8 +233,19 @@ def _in_one_numbering(runs: Sequence[Run]) -> list[dict[str, NDArray[np.int64]]]
 
 
 def _n_items(runs: Sequence[Run]) -> int | None:
-    """Return the number of items from which runs are drawn; None if it is not known."""
-    return runs[0].split.dataset.n_items or runs[0].protocol.n_items
+    """Return the number of items from which runs are drawn; None if it is not known.
+
+    If the database is the rest of the dataset and all partitions that it leaves out are known, every item is listed.
+    """
+    protocol, splits = runs[0].protocol, _in_one_numbering(runs)
+    if splits is None:
+        return None
+    if known := runs[0].split.dataset.n_items or protocol.n_items:
+        return known
+    is_rest, required = isinstance(protocol.partitions["database"], Rest), ("database", *protocol.database_without)
+    if not is_rest or not all(len(parts[part]) for parts in splits for part in required):
+        return None
+    return len(np.unique(np.concatenate([items for parts in splits for items in parts.values()])))
 
 
 def _expects(run: Run, part: str) -> bool:
