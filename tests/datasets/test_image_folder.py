@@ -52,15 +52,6 @@ def test_subfolders_are_classes_in_the_order_of_their_names(folder):
     assert data.notes == ()
 
 
-def test_grey_and_transparent_images_become_three_channels(folder):
-    grey, colour = picture((12, 12)), picture((12, 12, 3))
-    write(folder / "a" / "grey.png", grey)
-    write(folder / "a" / "alpha.png", np.dstack([colour[..., ::-1], np.full((12, 12), 9, np.uint8)]))
-    alpha, of_grey = load({}, folder=str(folder), image_size=12).images[:]
-    np.testing.assert_array_equal(alpha, colour)
-    np.testing.assert_array_equal(of_grey, np.repeat(grey[..., None], 3, axis=2))
-
-
 def test_other_and_hidden_files_and_folders_are_skipped(folder):
     for name in ("a/x.png", ".git/x.png", "a/.ipynb_checkpoints/x.png", "a/._x.png"):
         write(folder / name, picture())
