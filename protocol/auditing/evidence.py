@@ -4,6 +4,7 @@ Copies have identical content, or features within a distance.
 """
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,6 @@ from protocol.auditing.known_pairs import KnownPairs, known_pairs_for
 from protocol.checks import ProtocolError, counted, number
 from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.inputs.arrays import is_file, named, numbers_from
-from protocol.inputs.text import lines
 from protocol.provenance import storage
 from protocol.truth import neighbours_within
 
@@ -226,10 +226,8 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
     ProtocolError
         If the groups can't be read or do not match the items.
     """
-    name, n_items = _file("groups", values), dataset.n_rows(n_listed)
-    rows = [row for _, row in read_rows(Path(name), "lines `id,group`")]
-    if len(rows[0]) != 2:
-        raise ProtocolError(f"{name}: expected lines `id,group`, got {','.join(rows[0])[:80]!r}.")
+    name, rows = _rows_of_two("groups", values, "id,group")
+    n_items = dataset.n_rows(n_listed)
     has_header = rows[0][0].lower() in _HEADER
     items, groups = np.array(rows).T[:, int(has_header) :].tolist()
     code_of = {"": -1}  # -1 for no group, then in order of first occurrence
@@ -246,10 +244,14 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
     return Groups(codes, list(code_of)[1:], name)
 
 
-def _file(name: str, value: Any) -> str:
+def _rows_of_two(role: str, value: Any, form: str) -> tuple[str, list[list[str]]]:
+    """Return the name of a table and its rows, each with two fields."""
     if not is_file(value):
-        raise ProtocolError(f"{name}: expected a file, got {type(value).__name__}.")
-    return str(value)
+        raise ProtocolError(f"{role}: expected a file, got {type(value).__name__}.")
+    rows = [row for _, row in read_rows(Path(value), f"lines `{form}`")]
+    if len(rows[0]) != 2:
+        raise ProtocolError(f"{value}: expected lines `{form}`, got {','.join(rows[0])[:80]!r}.")
+    return str(value), rows
 
 
 # Modalities
@@ -261,7 +263,7 @@ def modalities_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray[np.
     Parameters
     ----------
     values : str or Path
-        A file with two ids or row numbers per line, separated by blanks or a comma.
+        A table with two ids or row numbers per line.
     dataset : Dataset
     n_listed : int
         The largest item number of a split plus one.
@@ -276,17 +278,11 @@ def modalities_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray[np.
     ProtocolError
         If the file can't be read, a line is not a pair, or no pair belongs to the dataset.
     """
-    name, expected = _file("pairs", values), "row numbers" if dataset.ids is None else "ids"
-    items: list[str] = []
-    for line_number, line in enumerate(lines(Path(name), f"two {expected} per line"), start=1):
-        pair = line.replace(",", " ").split()
-        if len(pair) != 2:
-            raise ProtocolError(f"{name}: line {line_number}: expected two {expected}, got {line.rstrip()[:80]!r}.")
-        items += pair
-    numbers = numbers_of(items, dataset, dataset.n_rows(n_listed), name).reshape(-1, 2)
+    name, rows = _rows_of_two("pairs", values, "id,id")
+    numbers = numbers_of(list(itertools.chain(*rows)), dataset, dataset.n_rows(n_listed), name).reshape(-1, 2)
     known = numbers[(numbers >= 0).all(axis=1)]
-    if not len(numbers) or (dataset.ids is not None and not len(known)):
-        raise ProtocolError(f"{name}: no pair consists of listed {expected}.")
+    if dataset.ids is not None and not len(known):
+        raise ProtocolError(f"{name}: no pair consists of listed ids.")
     return known
 
 
@@ -363,8 +359,7 @@ class Evidence:
     distance : float, optional
         The maximum Euclidean distance in the features between copies; by default 0.
     pairs : path, optional
-        The ids or row numbers of the two modalities of each item, which must be in the same partitions; one pair per
-        line.
+        A table with the ids or row numbers of the two modalities of each item, which must be in the same partitions.
     known_pairs : str or path, optional
         Manually judged pairs of (near-)duplicates: ``cifar10`` or ``cifar100`` for the shipped ones, a CSV file with
         the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very similar).

@@ -24,7 +24,7 @@ from protocol.inputs.arrays import is_file, items_from, named
 from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS
 from protocol.inputs.labels import labels_from
 from protocol.inputs.lists import Listing, read_listings
-from protocol.inputs.text import lines
+from protocol.inputs.text import lines, unsafe
 
 REPEATED = 0.01
 """The largest share of repeated names in a list whose names identify files: enough for chance, too few for folders that
@@ -327,6 +327,13 @@ def read_rows(path: Path, what: str) -> list[tuple[int, list[str]]]:
                 f"{','.join(row)[:80]!r}."
             )
     return rows
+
+
+def read_table(path: Path, what: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+    """Return the columns of a table with a header, in lower case, and the line and the cells of each row."""
+    (_, header), *rows = read_rows(path, what)
+    names = [unsafe(name).lower() for name in header]
+    return names, [(line, dict(zip(names, map(unsafe, fields), strict=True))) for line, fields in rows]
 
 
 def numbers_of(items: Sequence[str], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:
