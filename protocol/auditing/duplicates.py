@@ -467,17 +467,17 @@ def proposed(pairs: Columns, most: int, *, same: bool) -> Columns:
         pairs = {name: np.tile(values, 2) for name, values in pairs.items()} | dict(zip(_SIDES, both, strict=True))
     pairs = _taken(pairs, np.argsort(-pairs["score"], kind="stable"))
     pairs = _distinct(pairs, pairs["query"], pairs["database"])
-    pairs, starts, sizes, place = _by_query(pairs)
+    pairs, starts, sizes, position = _by_query(pairs)
     is_near = pairs["score"] >= np.repeat(pairs["score"][starts], sizes) - GAP
-    pairs = _taken(pairs, is_near & (place <= FURTHER))
+    pairs = _taken(pairs, is_near & (position <= FURTHER))
     if same:
         low, high = np.sort([pairs["query"], pairs["database"]], axis=0)
         pairs = _distinct(pairs, low, high)  # by ascending queries, so that of a pair in both orders the first stays
-    pairs, starts, sizes, place = _by_query(pairs)
+    pairs, starts, sizes, position = _by_query(pairs)
     rank = np.empty(len(starts), dtype=np.int64)
     rank[np.argsort(-pairs["score"][starts], kind="stable")] = np.arange(1, len(starts) + 1)
     first = {name: pairs[name] for name in (*_SIDES, "score")}
-    pairs = {**first, "rank": np.repeat(rank, sizes), "choice": place + 1, **pairs}
+    pairs = {**first, "rank": np.repeat(rank, sizes), "choice": position + 1, **pairs}
     pairs = _taken(pairs, pairs["rank"] <= most)
     return _taken(pairs, np.lexsort((pairs["choice"], pairs["rank"])))
 
@@ -489,11 +489,13 @@ def _taken(pairs: Columns, selected: NDArray) -> Columns:
 
 def _distinct(pairs: Columns, a: NDArray[np.int64], b: NDArray[np.int64]) -> Columns:
     """Return the first pair with each combination of two numbers, in the order of these."""
-    return _taken(pairs, np.unique(np.stack([a, b], axis=1), axis=0, return_index=True)[1])
+    order = np.lexsort((b, a))
+    is_first = (np.diff(a[order], prepend=-1) != 0) | (np.diff(b[order], prepend=-1) != 0)
+    return _taken(pairs, order[is_first])
 
 
 def _by_query(pairs: Columns) -> tuple[Columns, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return pairs by query and score; where each query starts, its number of pairs, and each pair's place, from 0."""
+    """Return pairs by query and score; where each query starts, its number of pairs, and their positions from 0."""
     pairs = _taken(pairs, np.lexsort((pairs["database"], -pairs["score"], pairs["query"])))
     _, starts, sizes = np.unique(pairs["query"], return_index=True, return_counts=True)
     return pairs, starts, sizes, np.arange(len(pairs["query"])) - np.repeat(starts, sizes)

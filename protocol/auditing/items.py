@@ -200,24 +200,24 @@ def _matches(paths: list[tuple[str, ...]], other_paths: list[tuple[str, ...]]) -
 
 def check_numbers(lists: Iterable[tuple[str, NDArray[np.str_]]]) -> None:
     """Raise ProtocolError if all ids in named lists are numbers, and one number is written in two notations."""
-    forms: dict[Decimal, tuple[str, str]] = {}
-    two_forms = ""
-    for name, ids in lists:
-        for item in ids.tolist():
-            try:
-                number = Decimal(item)
-            except InvalidOperation:
-                return
-            if not number.is_finite():
-                return
-            first, other = forms.setdefault(number, (item, name))
-            if first != item and not two_forms:
-                two_forms = (
-                    f"{name}: {item!r} and {first!r} in {other} are the same number, so an overlap would not be found. "
-                    "Write row numbers in all lists as plain digits."
-                )
-    if two_forms:
-        raise ProtocolError(two_forms)
+    items = [(item, name) for name, ids in lists for item in ids.tolist()]
+    if not all(_is_number(item) for item, _ in items):
+        return
+    first: dict[Decimal, tuple[str, str]] = {}
+    for item, name in items:
+        form, other = first.setdefault(Decimal(item), (item, name))
+        if form != item:
+            raise ProtocolError(
+                f"{name}: {item!r} and {form!r} in {other} are the same number, so an overlap would not be found. "
+                "Write row numbers in all lists as plain digits."
+            )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return Decimal(text).is_finite()
+    except InvalidOperation:
+        return False
 
 
 def common_numbers(ids: Iterable[NDArray]) -> tuple[list[NDArray[np.int64]], list[str]]:
