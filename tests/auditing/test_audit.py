@@ -1,7 +1,6 @@
 """Each kind of finding is caused by a split without other findings, and each protocol has a clean split."""
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol import registry
-from protocol.auditing import KIND_OF, Audit, Split
+from protocol.auditing import KIND_OF, Split
 from protocol.auditing import evidence as evidence_module
-from protocol.auditing.checks import about, audit_split, audit_splits
+from protocol.auditing.checks import audit_split, audit_splits
 from protocol.auditing.checks.codes import audit_relevance, audit_truth
 from protocol.auditing.evidence import EqualContent, WithinDistance, first_equal
 from protocol.auditing.experiment import LEARNING, audit_fit, audit_learned, audit_libraries
@@ -346,19 +345,3 @@ def test_every_kind_is_covered_by_a_test_above_and_has_texts():
     assert {kind.name for kind in KIND_OF.values()} == set(FAULTS) | set(others.split())
     for kind in KIND_OF.values():
         assert all(words.endswith(".") for words in (kind.summary, kind.consequence, kind.treatment))
-
-
-def test_errors_are_counted_and_the_checks_that_were_not_possible_are_named():
-    assert Audit(audit_splits([FAULTS["duplicate-id"][1], STANDARD]), {}).n_errors == 1
-    sizes, not_checked = about(changed(IMPROVED, known=Dataset()))
-    assert sizes.startswith("query 50, validation_query 30")
-    assert sizes.endswith("; protocol improved")
-    for word in ("near-duplicate", "unused-items", "not-reproducible", "runs-not-independent", "labels"):
-        assert word in not_checked
-    known = {"copies": {"x": WithinDistance(None, 1)}, "modalities": 0, "judged": 0, "groups": 0}
-    run = dataclasses.replace(with_known(clean("improved"), **known, against="improved"), items=Path("items.h5"))
-    _, not_checked = about(run, [run, run], has_log=True, of_codes=["constant-bits (needs more database items)"])
-    assert not_checked == (
-        "Not checked: constant-bits (needs more database items); "
-        "preprocessing-leak, selection-leak, truth-leak, mixed-libraries (need the pipeline's target audit)"
-    )
