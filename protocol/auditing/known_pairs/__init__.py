@@ -135,14 +135,13 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
         values = dataset.name
     if values is None:
         return None
-    if not is_file(values):
-        raise ProtocolError(f"known_pairs: expected {' or '.join(SHIPPED)}, or a file, got {type(values).__name__}.")
-    if values in SHIPPED:
+    if isinstance(values, str) and values in SHIPPED:
         return _shipped(values, dataset, n_listed)
+    if not is_file(values) or not (Path(values).suffix or Path(values).is_file()):
+        raise ProtocolError(
+            f"known_pairs: expected {' or '.join(SHIPPED)}, or the path of a file, got {str(values)[:80]!r}."
+        )
     path = Path(values)
-    if not (path.suffix or path.is_file()):
-        shipped = " or ".join(SHIPPED)
-        raise ProtocolError(f"known_pairs: expected {shipped}, or the path of a file, got {str(values)[:80]!r}.")
     items, judgement = _judged(*read_table(path, "a table of judged pairs"), path, (*_PAIR, "judgement"))
     n_items = _LARGEST if dataset.n_items is None else dataset.n_items  # row numbers may be outside the split
     pairs = numbers_of(items, dataset, n_items, str(path)).reshape(-1, 2)
