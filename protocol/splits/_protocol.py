@@ -219,6 +219,10 @@ class SplitProtocol:
                 raise ProtocolError(f"made for a dataset with {expected:,} {unit}; this one has {actual:,}.")
         if official is not None:
             self._check_official(official)
+        self._check_items(sizes, n_items)
+
+    def _check_items(self, sizes: Mapping[str, int], n_items: int | None) -> None:
+        """Raise ProtocolError if there are fewer items than the split draws, or none is left for the database."""
         drawn, derived = self._of(Drawn), {**self._of(Rest), **self._of(SameAs)}
         taken = {name: size for name, size in sizes.items() if name not in derived}
         n_taken = sum(size for name, size in taken.items() if name in drawn or self._is_apart(name))

@@ -144,7 +144,7 @@ def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") 
     ('database',) () ('4',)
     """
     by, sides, names = _in_common_numbers(a, b, here, there)
-    items = np.unique(np.concatenate([np.empty(0, np.int64), *(rows for side in sides for rows in side.values())]))
+    items = np.unique(np.concatenate([*sides[0].values(), *sides[1].values()]))
     # Whether each side has each item in each partition.
     table = np.array([[np.isin(items, side.get(part, ())) for part in PARTITIONS] for side in sides])
     exists = table.any(axis=2)
