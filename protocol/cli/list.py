@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
-from protocol.checks import one_of
+from protocol.checks import listed, one_of
 from protocol.cli._output import show
 from protocol.registry import folders
 from protocol.scores import tables
@@ -174,8 +174,7 @@ def _partition(part: str, split: "SplitProtocol") -> str:
             return f"the items in your own file{'' if items.required else ' (optional)'}"
         case SameAs():
             return f"the same items as in the partition {items.part!r}"
-    others = ", ".join(split.database_without).replace("_", " ") or "no partition"
-    return "all items except those of " + re.sub(", ([^,]*)$", r" and \1", others)
+    return f"all items except those of {listed(split.database_without).replace('_', ' ') or 'no partition'}"
 
 
 def _words(value: Any) -> str:

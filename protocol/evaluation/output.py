@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes, metrics, registry
-from protocol.checks import ProtocolError, integer, one_of
+from protocol.checks import ProtocolError, integer, one_of, rounded
 from protocol.evaluation.conventions import find
-from protocol.evaluation.printed import Printed, json_text, shown, with_range
+from protocol.evaluation.printed import Printed, json_text, with_range
 from protocol.evaluation.result import Evaluation
 from protocol.inputs.labels import brief
 from protocol.provenance import VERSION
@@ -238,7 +238,7 @@ def _table(evaluation: Evaluation) -> Table:
         n = evaluation.n_undefined[name]
         undefined = f"{n:,}, {_COUNTED[rules.undefined(name)]}" if n else "none"
         ties = re.split("[,:.]| over ", record.ties)[0].lower()  # "expected value", "relevant items first", "none"
-        cells.append((name, shown(mean), undefined, ties, record.denominator))
+        cells.append((name, rounded(mean), undefined, ties, record.denominator))
     return Table("metrics", title, ("metric", "mean", "undefined values", "ties", "denominator"), cells)
 
 
@@ -278,11 +278,11 @@ class Trec(Printed):
         """Return the table of mAP by order of ties; the title gives the files and the effect of trec_eval's order."""
         title = f"TREC files {self.run} and {self.qrels}: {self.depth:,} items per query"
         if not math.isnan(self.moved):
-            means = f"from {shown(self.expected)} to {shown(self.by_document_id)}"
+            means = f"from {rounded(self.expected)} to {rounded(self.by_document_id)}"
             title += f"; trec_eval's tie-breaking moves {self.metric} {means} ({self.moved:+.2g})"
         cells = [
-            ("expected over ties", shown(self.expected)),
-            ("ties by document id, as trec_eval orders them", shown(self.by_document_id)),
+            ("expected over ties", rounded(self.expected)),
+            ("ties by document id, as trec_eval orders them", rounded(self.by_document_id)),
         ]
         return [Table("trec", f"{title}:", (self.metric, "mean"), cells)]
 

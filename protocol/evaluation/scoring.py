@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import metrics
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, rounded
 from protocol.counting import HammingCounts, asymmetric_counts, count, count_in_shards, count_leave_one_out
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.conventions import CONVENTIONS, Convention, find, is_defined
 from protocol.evaluation.ground_truth import GroundTruth
-from protocol.evaluation.printed import Printed, shown
+from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
 from protocol.scores.tables import Table
 
@@ -104,7 +104,7 @@ class Spread(Printed):
     def parts(self) -> list[str | Table]:
         """Return the table of all variants of mAP, with the conventions that report them as mAP."""
         cells = [
-            (row.metric, shown(row.value), _TREATMENT[row.undefined], ", ".join(row.conventions)) for row in self.rows
+            (row.metric, rounded(row.value), _TREATMENT[row.undefined], ", ".join(row.conventions)) for row in self.rows
         ]
         values = [row.value for row in self.rows if row.conventions and not math.isnan(row.value)]
         ends = f"from {min(values):.4f} to {max(values):.4f}"

@@ -117,7 +117,7 @@ def test_json_has_null_for_undefined_means_and_the_spread_if_requested(tmp_path)
     assert {"value": None, "metric": name, "undefined": ["drop"], "conventions": ["hashnet", "mihash"]} in content[
         "spread"
     ]
-    assert re.search(r"^mAP@1000\[retrieved\] +none +1, left out ", str(undefined), re.M)
+    assert re.search(r"^mAP@1000\[retrieved\] +undefined +1, left out ", str(undefined), re.M)
 
 
 def test_per_query_values(tmp_path):

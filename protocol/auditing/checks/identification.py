@@ -16,7 +16,7 @@ from protocol.auditing.checks.declared import class_counts, has_several
 from protocol.auditing.findings import Finding, findings_of
 from protocol.auditing.items import Dataset, Split, common_numbers
 from protocol.auditing.runs import Run, read_runs
-from protocol.checks import ProtocolError, one_of
+from protocol.checks import ProtocolError, listed, one_of
 from protocol.inputs.arrays import is_file
 from protocol.splits import PARTITIONS, Drawn, Official, Rest, SplitProtocol
 
@@ -136,7 +136,7 @@ class Match:
     def by(self) -> str:
         """The compared properties, as a part of a sentence."""
         compared = {one.by for one in self.comparisons}
-        return _joined(kind for kind in _KINDS if kind in compared)
+        return listed(kind for kind in _KINDS if kind in compared)
 
     def sentence(self) -> str:
         """Return a description of this match, as a part of a sentence."""
@@ -144,8 +144,8 @@ class Match:
             return f"matches {self.name} in {self.by}"
         text = f"resembles {self.name} in {self.by}"
         if self.open:
-            text += f" (which does not fix the size of {_joined(map(_the, self.open))})"
-        return f"{text}, but {_joined(self.differences)}" if self.differences else text
+            text += f" (which does not fix the size of {listed(map(_the, self.open))})"
+        return f"{text}, but {listed(self.differences)}" if self.differences else text
 
 
 @dataclass(frozen=True)
@@ -357,11 +357,6 @@ def _the(part: str) -> str:
     return {"train": "the training set", "database": "the database"}.get(
         part, f"the {part.replace('_', ' ')} partition"
     )
-
-
-def _joined(parts: Iterable[str]) -> str:
-    *most, last = [*parts] or [""]
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 # Comparison with a protocol or with another split
