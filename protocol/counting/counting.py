@@ -138,6 +138,26 @@ def count(
     }
 
 
+def largest_buckets(
+    query_codes: NDArray[np.uint8], n_bits: int, buckets: Buckets, retrieved: NDArray[np.int64], *, threads: int = 1
+) -> NDArray[np.int64]:
+    """Return the size of the largest bucket of a database within each radius, (n_queries, n_bits + 1).
+
+    `retrieved` are the numbers of items at each distance, of the same shape.
+    """
+    queries, repeated = codes.words(query_codes), buckets.repeated_words
+    algorithm = Words if repeated.size and _numba_is_installed() else Plain
+    counter = algorithm(queries, repeated, n_bits, {})
+    largest = np.empty_like(retrieved)
+
+    def work(block: slice) -> int:
+        largest[block] = counter.largest_buckets(block, buckets, retrieved[block])
+        return block.stop - block.start
+
+    _in_blocks(work, len(queries), counter.block_size, threads, None)
+    return largest
+
+
 def _count_block(
     counter: Plain,
     relevances: Mapping[str, Relevance],
