@@ -316,7 +316,7 @@ class _Labels:
             return self, "classes"
         if max(n_words) <= 1:
             return self, "class"
-        if set("".join(values)) <= {"0", "1"} or all(map(_are_flags, map(set, map(chain.from_iterable, self.words)))):
+        if set("".join(values)) <= {"0", "1"} or any(map(_is_matrix, self.words)):
             return self, "columns"
         if are_python:
             return self, "class" if max(n_fields) == 1 else "classes"
@@ -365,6 +365,10 @@ class _Labels:
 def _are_flags(values: set[str]) -> bool:
     """Return whether fields are only 0 and 1, or only -1 and +1."""
     return all(map(is_number, values)) and any(set(map(float, values)) <= pair for pair in ({0.0, 1.0}, {-1.0, 1.0}))
+
+
+def _is_matrix(rows: Fields) -> bool:
+    return len(rows[0]) > 1 and _are_flags(set(chain.from_iterable(rows)))
 
 
 def _n_classes(n: int) -> str:
