@@ -63,6 +63,19 @@ def listed(words: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def abridged(names: Iterable[Any], most: int = 5) -> str:
+    """Return names as one line of text: only the first ones if there are many, "none" if there are none.
+
+    Examples
+    --------
+    >>> abridged(range(7)), abridged(["cat"]), abridged([])
+    ('0, 1, 2, 3, 4 and 2 more', 'cat', 'none')
+    """
+    words = [word if word.isprintable() else ascii(word) for word in map(str, names)]
+    more = f" and {len(words) - most:,} more" if len(words) > most else ""
+    return ", ".join(words[:most]) + more or "none"
+
+
 def rounded(score: float) -> str:
     """Return a score as text: four decimals, or three significant digits if it is tiny.
 

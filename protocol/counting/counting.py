@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 from protocol import codes
 from protocol.checks import install_hint, integer, warn_once
 from protocol.counting import _compiled
-from protocol.counting._buckets import Buckets
 from protocol.counting._compiled import BitPlanes, Words
-from protocol.counting._plain import Plain
+from protocol.counting._plain import Buckets, Plain
 from protocol.counting._shell import MOST_BITS, Shell
 from protocol.counting.counts import HammingCounts
 from protocol.truth.relevance import LabelRelevance, Relevance, check_relevance

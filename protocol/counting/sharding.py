@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.checks import ProtocolError, counted, integer
-from protocol.counting._buckets import Buckets
+from protocol.counting._plain import Buckets
 from protocol.counting.counting import count, largest_buckets
 from protocol.counting.counts import HammingCounts
 from protocol.truth.relevance import Relevance, check_relevance

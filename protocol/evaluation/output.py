@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes, metrics, registry
-from protocol.checks import ProtocolError, integer, one_of, rounded
+from protocol.checks import ProtocolError, abridged, integer, one_of, rounded
 from protocol.evaluation.conventions import find
 from protocol.evaluation.printed import Printed, json_text, with_range
 from protocol.evaluation.result import Evaluation
-from protocol.inputs.labels import brief
 from protocol.provenance import VERSION
 from protocol.provenance.storage import check_writable, file_sha256, replacing
 from protocol.scores import tables
@@ -199,7 +198,7 @@ def _about_items(evaluation: Evaluation) -> str:
     n = evaluation.queries_without_relevant
     facts = [f"{n:,} of {evaluation.n_queries:,} queries {'has' if n == 1 else 'have'} no relevant item"]
     if evaluation.labels_not_in_database is not None:
-        facts.append(f"query labels absent from the database: {brief(evaluation.labels_not_in_database, _FEW)}")
+        facts.append(f"query labels absent from the database: {abridged(evaluation.labels_not_in_database, _FEW)}")
     else:
         lowest, highest = evaluation.levels
         levels = f"level {lowest}" if lowest == highest else f"levels {lowest} to {highest} (larger is more relevant)"

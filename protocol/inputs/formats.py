@@ -16,7 +16,7 @@ import re
 import shlex
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -25,7 +25,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, need, one_of
+from protocol.checks import ProtocolError, abridged, need, one_of
 from protocol.inputs import text
 from protocol.inputs.validation import is_integer
 
@@ -153,7 +153,7 @@ def read_csr(file: str | Path) -> Any:
             if not set(archive.files) >= _SPARSE:
                 raise ProtocolError(
                     f"{path}: not a sparse matrix of scipy.sparse.save_npz. The file contains: "
-                    f"{_listed(archive.files)}."
+                    f"{abridged(sorted(archive.files), _MOST_KEYS)}."
                 )
             text.check_array(path, sum(member.file_size for member in archive.zip.infolist()))
         rows = sparse.load_npz(path)
@@ -198,7 +198,7 @@ def _values(dataset: Any, path: Path) -> NDArray:
 
 
 def _variable(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArray:
-    """Return a variable or a field of a struct, ``result.codes``, of any version of MATLAB, as the type it has there.
+    """Return a variable of any version of MATLAB, as the type it has there. The fields of structs are not read.
 
     Version 7.3 stores columns first. Text and cell arrays of text become strings, without blanks at their ends.
     """
@@ -206,15 +206,10 @@ def _variable(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArr
     warnings.simplefilter("error", np.exceptions.ComplexWarning)  # mat_dtype would make complex numbers real
     if io.matlab.matfile_version(path)[0] == 2:  # version 7.3, which is HDF5
         return _variable_of_hdf5(path, key, files)
-    shapes = {name: (shape, kind) for name, shape, kind in io.whosmat(path)}
-    arrays = [name for name, (_, kind) in shapes.items() if kind != "struct"]
-    structs = shapes.keys() - arrays if key not in arrays else ()  # no limit: up to version 7, the format has one
-    fields = _fields(io.loadmat(path, variable_names=list(structs), mat_dtype=True))
-    name = _key_among([*arrays, *fields], key, path)
-    if name in arrays:
-        text.check_array(path, _DOUBLE * prod(shapes[name][0]))
-        fields = io.loadmat(path, variable_names=name, mat_dtype=True)
-    value = fields[name]
+    shapes = {name: shape for name, shape, kind in io.whosmat(path) if kind != "struct"}
+    name = _key_among(list(shapes), key, path)
+    text.check_array(path, _DOUBLE * prod(shapes[name]))
+    value = io.loadmat(path, variable_names=name, mat_dtype=True)[name]
     if hasattr(value, "toarray"):
         return np.asarray(value.toarray())
     if value.dtype == object:
@@ -229,7 +224,7 @@ def _texts_of_cells(cells: NDArray, name: str) -> NDArray[np.str_]:
 
 
 def _variable_of_hdf5(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArray:
-    dataset = _dataset(path, key and key.replace(".", "/"), files)
+    dataset = _dataset(path, key, files)
     kind = dataset.attrs.get("MATLAB_class", b"")
     if kind in (b"char", b"cell"):
         raise ProtocolError(f"{path}: {dataset.name} is text of version 7.3. Save it with -v7.")
@@ -237,33 +232,16 @@ def _variable_of_hdf5(path: Path, key: str | None, files: contextlib.ExitStack) 
     return array.astype(bool) if kind == b"logical" else array
 
 
-def _fields(variables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return variables and the fields of structs by name, such as ``result.codes``, those of structs in them too."""
-    fields: dict[str, Any] = {}
-    for name, value in variables.items():
-        if getattr(value, "size", 0) == 1 and value.dtype.names:
-            fields |= _fields({field: value[field].item() for field in value.dtype.names}, f"{prefix}{name}.")
-        elif not name.startswith("__"):
-            fields[prefix + name] = value
-    return fields
-
-
 def _key_among(keys: Sequence[str], key: str | None, path: Path) -> str:
     """Return the key of the array to read: the requested one, or the only one."""
     if key is None and len(keys) == 1:
         return keys[0]
+    content = f"The file contains: {abridged(sorted(keys), _MOST_KEYS)}."
     if key is None:
-        raise ProtocolError(f"{path}: name one of its arrays as {path.name}:KEY. The file contains: {_listed(keys)}.")
+        raise ProtocolError(f"{path}: name one of its arrays as {path.name}:KEY. {content}")
     if key not in keys:
-        raise ProtocolError(f"{path}: no array {key!r}. The file contains: {_listed(keys)}.")
+        raise ProtocolError(f"{path}: no array {key!r}. {content}")
     return key
-
-
-def _listed(keys: Iterable[str]) -> str:
-    """Return the first keys on one line, even if they contain unusual characters."""
-    ordered = [key if key.isprintable() else ascii(key) for key in sorted(keys)]
-    more = len(ordered) - _MOST_KEYS
-    return ", ".join(ordered[:_MOST_KEYS]) + (f" and {more} more" if more > 0 else "") or "nothing"
 
 
 # TEXMEX and big-ann-benchmarks

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from protocol import codes
-from protocol.counting import _buckets, _compiled, count, counting
-from protocol.counting._buckets import Buckets
+from protocol.counting import _compiled, _plain, count, counting
 from protocol.counting._compiled import BitPlanes, Words
-from protocol.counting._plain import Plain
+from protocol.counting._plain import Buckets, Plain
 from protocol.counting._shell import Shell
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
@@ -201,7 +200,7 @@ def test_blocks_of_queries(monkeypatch, algorithm, n_bits, names):
 @pytest.mark.parametrize("collide", [False, True])
 def test_buckets_do_not_depend_on_the_hashes(monkeypatch, n_words, collide):
     if collide:
-        monkeypatch.setattr(_buckets, "hashes", lambda words: words.sum(axis=1) % np.uint64(4))
+        monkeypatch.setattr(_plain, "hashes", lambda words: words.sum(axis=1) % np.uint64(4))
     rng = np.random.default_rng(n_words)
     words = rng.integers(0, 3, (200, n_words)).astype(np.uint64)
     buckets = Buckets.of(words)
@@ -214,5 +213,5 @@ def test_buckets_do_not_depend_on_the_hashes(monkeypatch, n_words, collide):
 
 def test_equal_codes_have_equal_hashes():
     words = np.arange(6, dtype=np.uint64).reshape(2, 3)[[0, 1, 0]]
-    first, other, again = _buckets.hashes(words).tolist()
+    first, other, again = _plain.hashes(words).tolist()
     assert first == again != other
