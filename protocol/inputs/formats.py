@@ -198,7 +198,7 @@ def _values(dataset: Any, path: Path) -> NDArray:
 
 
 def _variable(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArray:
-    """Return a variable of any version of MATLAB, as the type it has there. The fields of structs are not read.
+    """Return a variable or a field of a struct, ``result.codes``, of any version of MATLAB, as the type it has there.
 
     Version 7.3 stores columns first. Text and cell arrays of text become strings, without blanks at their ends.
     """
@@ -206,10 +206,15 @@ def _variable(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArr
     warnings.simplefilter("error", np.exceptions.ComplexWarning)  # mat_dtype would make complex numbers real
     if io.matlab.matfile_version(path)[0] == 2:  # version 7.3, which is HDF5
         return _variable_of_hdf5(path, key, files)
-    shapes = {name: shape for name, shape, kind in io.whosmat(path) if kind != "struct"}
-    name = _key_among(list(shapes), key, path)
-    text.check_array(path, _DOUBLE * prod(shapes[name]))
-    value = io.loadmat(path, variable_names=name, mat_dtype=True)[name]
+    shapes = {name: (shape, kind) for name, shape, kind in io.whosmat(path)}
+    arrays = [name for name, (_, kind) in shapes.items() if kind != "struct"]
+    structs = shapes.keys() - arrays if key not in arrays else ()  # no limit: up to version 7, the format has one
+    fields = _fields(io.loadmat(path, variable_names=list(structs), mat_dtype=True))
+    name = _key_among([*arrays, *fields], key, path)
+    if name in arrays:
+        text.check_array(path, _DOUBLE * prod(shapes[name][0]))
+        fields = io.loadmat(path, variable_names=name, mat_dtype=True)
+    value = fields[name]
     if hasattr(value, "toarray"):
         return np.asarray(value.toarray())
     if value.dtype == object:
@@ -224,12 +229,23 @@ def _texts_of_cells(cells: NDArray, name: str) -> NDArray[np.str_]:
 
 
 def _variable_of_hdf5(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArray:
-    dataset = _dataset(path, key, files)
+    dataset = _dataset(path, key and key.replace(".", "/"), files)
     kind = dataset.attrs.get("MATLAB_class", b"")
     if kind in (b"char", b"cell"):
         raise ProtocolError(f"{path}: {dataset.name} is text of version 7.3. Save it with -v7.")
     array = np.asarray(dataset[()]).T
     return array.astype(bool) if kind == b"logical" else array
+
+
+def _fields(variables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return variables and the fields of structs by name, such as ``result.codes``, those of structs in them too."""
+    fields: dict[str, Any] = {}
+    for name, value in variables.items():
+        if getattr(value, "size", 0) == 1 and value.dtype.names:
+            fields |= _fields({field: value[field].item() for field in value.dtype.names}, f"{prefix}{name}.")
+        elif not name.startswith("__"):
+            fields[prefix + name] = value
+    return fields
 
 
 def _key_among(keys: Sequence[str], key: str | None, path: Path) -> str:

@@ -174,6 +174,11 @@ def test_random_tables_are_read_as_they_were_written(tmp_path):
                 assert names == several
 
 
+def test_a_row_and_a_column_of_matlab_are_row_numbers(tmp_path):
+    savemat(tmp_path / "a.mat", {"row": [[4.0, 0, 2]], "column": [[4.0], [0], [2]]})
+    assert [read_list(f"{tmp_path}/a.mat:{key}")[0].tolist() for key in ("row", "column")] == [[4, 0, 2]] * 2
+
+
 REFUSED = [
     (np.eye(3), r"q\.npy: expected row numbers or ids, shape \(n,\), got shape \(3, 3\)\.$"),
     (np.array([False, True]), r"q\.npy: expected row numbers or ids \(str\), got dtype bool\."),
