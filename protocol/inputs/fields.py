@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -63,10 +64,15 @@ class Table:
     is_python: bool = False
     form: str = ""
 
-    @property
+    @cached_property
     def words(self) -> Fields:
         """The fields of each row, or the words of each line."""
         return [row[0].split() for row in self.rows] if self.by_blanks else self.rows
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a row is too short for an id and labels."""
+        return min(map(len, self.words)) == 1
 
 
 def read_source(
@@ -151,17 +157,15 @@ def _table_of_text(path: Path, key: str | None, form: str, n_items: int | None) 
     """Return the rows of a text, or one of its columns; the key is the name of the column or of a form."""
     rows, _, lines = _rows(path)
     rows = list(filter(None, rows))
-    if not rows:
-        raise ProtocolError(f"{path}: the list is empty. Write one item per line.")
-    is_form = key in FORMS and key not in rows[0]
-    header = rows[0] if (key and not is_form) or _is_header(rows, n_items) else []
+    column = None if key in FORMS and key not in rows[0] else key
+    header = rows[0] if column or _is_header(rows, n_items) else []
     rows, lines = rows[bool(header) :], lines[bool(header) :]
     if not rows:
         raise ProtocolError(f"{path}: only a header, and no items. Write one item per line.")
-    if key and not is_form:
-        return Table(f"{path}:{key}", _column(rows, header, key, path), is_python=True, form=form)
-    rows = [[line] for line in lines] or rows
-    return Table(f"{path}:{key}" if key else str(path), rows, header, bool(lines), form=key or form)
+    name = f"{path}:{key}" if key else str(path)
+    if column:
+        return Table(name, _column(rows, header, column, path), is_python=True, form=form)
+    return Table(name, [[line] for line in lines] or rows, header, bool(lines), form=key or form)
 
 
 def _column(rows: Fields, header: Sequence[str], name: str, path: Path) -> Fields:
@@ -185,7 +189,7 @@ def rows_of_text(path: Path) -> Iterator[tuple[range, list[str]]]:
     """
     rows, ends, _ = _rows(path)
     items, last = list(filter(None, rows)), 0
-    header = items[0] if items and _is_header(items) else None
+    header = items[0] if _is_header(items) else None
     for end, fields in zip(ends, rows, strict=True):
         yield range(last + 1, end + 1), [] if fields is header else fields
         last = end
@@ -198,6 +202,8 @@ def _rows(path: Path) -> tuple[Fields, Sequence[int], list[str]]:
     """
     lines = text.lines(path, "a list of items")
     items, rows, ends = list(filter(None, map(str.strip, lines))), Fields(), list[int]()
+    if not items:
+        raise ProtocolError(f"{path}: the list is empty. Write one item per line.")
     if mark := _delimiter(path, items):
         reader = csv.reader(lines, delimiter=mark, strict=True)
         try:
@@ -221,7 +227,7 @@ def _rows(path: Path) -> tuple[Fields, Sequence[int], list[str]]:
 def _delimiter(path: Path, lines: Sequence[str]) -> str | None:
     """Return what separates the fields of every line; None for blanks, or if nothing does."""
     kind = next((suffix.lower() for suffix in reversed(path.suffixes) if suffix.lower() != ".gz"), "")
-    if kind == ".tsv" or (lines and all("\t" in line for line in lines)):
+    if kind == ".tsv" or all("\t" in line for line in lines):
         return "\t"
     return next((mark for mark in ",;" if _divides(mark, lines)), "," if kind == ".csv" else None)
 
@@ -229,7 +235,7 @@ def _delimiter(path: Path, lines: Sequence[str]) -> str | None:
 def _divides(mark: str, lines: Sequence[str]) -> bool:
     """Return whether a mark divides every line into as many fields, and is not a part of the ids."""
     try:
-        rows = list(csv.reader(lines, delimiter=mark, strict=True)) if lines and mark in lines[0] else [[]]
+        rows = list(csv.reader(lines, delimiter=mark, strict=True)) if mark in lines[0] else [[]]
     except csv.Error:
         return mark == ","
     if len(set(map(len, rows))) != 1 or len(rows[0]) < 2:

@@ -57,7 +57,7 @@ _IN_WORDS = MappingProxyType(
         "classes": "several classes",
     }
 )
-_FIRST, _OTHERS = itemgetter(0), itemgetter(slice(1, None))
+_FIRST, _LAST, _OTHERS = itemgetter(0), itemgetter(-1), itemgetter(slice(1, None))
 _log = logging.getLogger("protocol.inputs")
 
 
@@ -167,28 +167,41 @@ def _of_numbers(array: NDArray, name: str, has_ids: bool) -> Listing:
     return Listing(name, None, array, "labels" if array.ndim == 1 else f"labels of shape {array.shape}")
 
 
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of a table: their ids, None if they have none, and the fields of their labels."""
+
+    table: Table
+    ids: Sequence[str] | None
+    fields: Fields
+
+    @property
+    def has_labels(self) -> bool:
+        return self.table.form != "id" and any(map(any, self.fields))
+
+    @property
+    def are_single(self) -> bool:
+        """Whether no row has several fields."""
+        return max(map(len, self.fields)) <= 1
+
+    def listing(self, form: str, labels: NDArray | None, classes: tuple[str, ...]) -> Listing:
+        words = " and ".join(filter(None, ["" if self.ids is None else "id", form]))
+        header = f" (header {','.join(self.table.header)[:60]!r})" if self.table.header else ""
+        names = None if self.ids is None else text.string_array(self.ids, self.table.name)
+        return Listing(self.table.name, names, labels, f"{words}{header}", classes)
+
+
 def _of_tables(tables: Mapping[str, Table], has_ids: bool) -> dict[str, Listing]:
     """Return the listings of tables, whose form is decided by all of them together."""
-    known = set[str]() if has_ids else set().union(*map(_labels_alone, tables.values()))
-    divided = {role: _divided(table, has_ids, known) for role, table in tables.items()}
-    labelled = [role for role, (_, part) in divided.items() if tables[role].form != "id" and any(map(any, part))]
-    prefix = "id-" if any(map(_FIRST, divided.values())) else ""
-    labels = _Labels([tables[role] for role in labelled], [divided[role][1] for role in labelled], prefix)
-    form, arrays, classes = labels.read() if labelled else ("", [], ())
+    short = [] if has_ids else [table.words for table in tables.values() if table.is_short]
+    known = set(chain.from_iterable(chain.from_iterable(short)))
+    parts = {role: _divided(table, has_ids, known) for role, table in tables.items()}
+    labelled = {role: part for role, part in parts.items() if part.has_labels}
+    form, arrays, classes = _Labels(list(labelled.values())).read() if labelled else ("", [], ())
     by_role = dict(zip(labelled, arrays, strict=False))  # no arrays of placeholders
     return {
-        role: _listing(table, divided[role][0], form if role in labelled else "", by_role.get(role), classes)
-        for role, table in tables.items()
+        role: part.listing(form if role in labelled else "", by_role.get(role), classes) for role, part in parts.items()
     }
-
-
-def _listing(
-    table: Table, ids: Sequence[str] | None, form: str, labels: NDArray | None, classes: tuple[str, ...]
-) -> Listing:
-    words = " and ".join(filter(None, ["" if ids is None else "id", form]))
-    header = f" (header {','.join(table.header)[:60]!r})" if table.header else ""
-    names = None if ids is None else text.string_array(ids, table.name)
-    return Listing(table.name, names, labels, f"{words}{header}", classes)
 
 
 def _undecided(table: Table, row: Sequence[str], first: str, second: str) -> ProtocolError:
@@ -200,67 +213,58 @@ def _undecided(table: Table, row: Sequence[str], first: str, second: str) -> Pro
 # Ids
 
 
-def _labels_alone(table: Table) -> set[str]:
-    """Return the labels of a table of which a row is too short for an id and labels; otherwise nothing."""
-    return set(chain.from_iterable(table.words)) if min(map(len, table.words)) == 1 else set()
-
-
-def _divided(table: Table, has_ids: bool, known: set[str]) -> tuple[Sequence[str] | None, Fields]:
-    """Return the id of each row, None if it has none, and the fields of its labels; see `_begins_with_ids`."""
+def _divided(table: Table, has_ids: bool, known: set[str]) -> _Rows:
+    """Return the rows of a table; `known` are the labels of tables without ids."""
     if not (table.form.startswith("id") if table.form else has_ids or _begins_with_ids(table, known)):
-        return None, [list(map(str.strip, row)) for row in table.rows]
+        return _Rows(table, None, [list(map(str.strip, row)) for row in table.rows])
     if table.by_blanks:
         return _divided_by_blanks(table)
-    return list(map(_FIRST, table.rows)), list(map(_OTHERS, table.rows))
+    return _Rows(table, list(map(_FIRST, table.rows)), list(map(_OTHERS, table.rows)))
 
 
-def _divided_by_blanks(table: Table) -> tuple[Sequence[str], Fields]:
-    lines = list(map(_FIRST, table.rows))
+def _divided_by_blanks(table: Table) -> _Rows:
+    lines, may_be_id = list(map(_FIRST, table.rows)), table.form in ("", "id")
     for pattern in (*_WITH_BLANKS, _ONE_ID if table.form == "id" else _FIRST_WORD):
-        matches = list(filter(None, map(pattern.fullmatch, lines)))
-        tails = [match[2].strip() for match in matches]
-        if len(tails) == len(lines) and (any(tails) or table.form in ("", "id")):
+        pairs = [match.groups() for match in map(pattern.fullmatch, lines) if match]
+        if len(pairs) == len(lines) and (may_be_id or any(map(_LAST, pairs))):
             break
-    ids = [match[1] for match in matches]
-    if pattern is _FIRST_WORD and any(tails) and not table.form:
-        _check_first_words(table, ids, tails)
-    return ids, [list(filter(None, [tail])) for tail in tails]
+    ids, tails = zip(*pairs, strict=True)
+    if pattern is _FIRST_WORD and not table.form and any(tails) and not _are_certain(ids, tails):
+        raise _undecided(table, [min(lines, key=lambda line: line in ids)], "id", "id-class")
+    return _Rows(table, ids, [[tail.strip()] for tail in tails])
 
 
 def _begins_with_ids(table: Table, known: set[str]) -> bool:
     """Return whether each row of a table begins with an id; `known` are the labels of tables without ids."""
-    rows, ids = table.words, set(map(_FIRST, table.words))
-    are_distinct, are_names = len(ids) == len(rows), all(map(names_file, ids))
-    if _labels_alone(table):
-        if are_names and are_distinct and max(map(len, rows)) == 1 and not table.is_python:
-            name = rows[0][0][:80]
+    firsts, others = map(_FIRST, table.words), list(map(_OTHERS, table.words))
+    ids, n_items = set(firsts), len(table.rows)
+    are_files = all(map(names_file, ids))
+    if table.is_short:
+        if are_files and len(ids) == n_items and not any(others) and not table.is_python:
+            name = table.words[0][0][:80]
             raise ProtocolError(f"{table.name}: ids without labels, the first {name!r}. Add a label to each line.")
         return False
-    is_named = bool(table.header) and table.header[0].lower() in ID_COLUMNS
-    end_in_lines = table.by_blanks and all(map(_WITH_BLANKS[0].match, map(_FIRST, table.rows)))
-    if is_named or are_names or end_in_lines:
+    if are_files or not ID_COLUMNS.isdisjoint(map(str.lower, table.header[:1])) or _end_in_lines(table):
         return True
-    labels = known.union(*map(_OTHERS, rows))
+    labels = known.union(*others)
     is_label = not labels.isdisjoint(ids) and not all(map(is_number, labels | ids))
-    if is_label or not are_distinct or _are_flags(labels | ids):
+    if is_label or len(ids) < n_items or _are_flags(labels | ids):
         return False
-    if min(map(len, map(set, zip(*map(_OTHERS, rows), strict=False)))) == len(rows):
-        raise _undecided(table, rows[0], "id-class", "classes")
+    if min(map(len, map(set, zip(*others, strict=False)))) == n_items:
+        raise _undecided(table, table.words[0], "id-class", "classes")
     return True
 
 
-def _check_first_words(table: Table, ids: Sequence[str], tails: Sequence[str]) -> None:
-    """Raise ProtocolError unless the first words of lines can only be ids, and the others labels."""
-    if not all(tails):
-        number, example = tails.index("") + 1, next(row[0] for row, tail in zip(table.rows, tails, strict=True) if tail)
-        raise ProtocolError(
-            f"{table.name}: item {number}, {ids[number - 1][:80]!r}, has no labels, unlike {example[:80]!r}. "
-            f"If that is an id, write {table.name}:id."
-        )
+def _end_in_lines(table: Table) -> bool:
+    """Return whether every line contains a word that ends like the name of a file."""
+    return table.by_blanks and all(map(_WITH_BLANKS[0].match, map(_FIRST, table.rows)))
+
+
+def _are_certain(ids: Sequence[str], tails: Sequence[str]) -> bool:
+    """Return whether the first words of lines can only be ids, and the others labels."""
     words = set(chain.from_iterable(map(str.split, tails)))
     are_files = all(map(names_file, ids)) and not any(map(names_file, words))
-    if len(set(ids)) < len(ids) or not (are_files or all(map(is_number, words))):
-        raise _undecided(table, table.rows[0], "id", "id-class")
+    return all(tails) and len(set(ids)) == len(ids) and (are_files or all(map(is_number, words)))
 
 
 # Labels
@@ -268,40 +272,33 @@ def _check_first_words(table: Table, ids: Sequence[str], tails: Sequence[str]) -
 
 @dataclass(frozen=True, eq=False)
 class _Labels:
-    """The labels of tables that are read together: `parts` has the fields of each row of each table.
+    """The labels of tables that are read together."""
 
-    `prefix` is "id-" if labels follow ids.
-    """
-
-    tables: Sequence[Table]
-    parts: list[Fields]
-    prefix: str
+    parts: list[_Rows]
 
     @cached_property
-    def mark(self) -> str:
-        """The first pattern in `_MARKS` that divides a field; commas and blanks divide only the sole fields of rows."""
-        fields = set(chain.from_iterable(chain.from_iterable(self.parts)))
-        single = set(chain.from_iterable(row for part in self.parts if max(map(len, part)) == 1 for row in part))
-        for mark, values in zip(_MARKS, (fields, single, single), strict=True):
-            if any(map(re.compile(mark).search, values)):
+    def mark(self) -> str | None:
+        """The first of `_MARKS` that divides a field, None if none does; commas and blanks divide sole fields only."""
+        single = [part.fields for part in self.parts if part.are_single]
+        for mark, parts in zip(_MARKS, ([part.fields for part in self.parts], single, single), strict=True):
+            fields = set(chain.from_iterable(chain.from_iterable(parts)))
+            if any(map(re.compile(mark).search, fields)):
                 return mark
-        return _MARKS[0]
+        return None
 
     @cached_property
     def words(self) -> list[Fields]:
         """The labels of each row of each table, if all that `mark` divides are labels of their own."""
-        split = re.compile(self.mark).split
+        split = str.split if self.mark == _MARKS[2] else re.compile(rf"\s*{self.mark}\s*").split
+        divided = [self.mark == _MARKS[0] or (part.are_single and self.mark is not None) for part in self.parts]
         return [
-            [
-                [label.strip() for field in row for label in (split(field) if divides else [field]) if label.strip()]
-                for row in part
-            ]
-            for part, divides in ((part, self.mark == _MARKS[0] or max(map(len, part)) == 1) for part in self.parts)
+            [list(filter(None, chain.from_iterable(map(split, row)) if is_divided else row)) for row in part.fields]
+            for part, is_divided in zip(self.parts, divided, strict=True)
         ]
 
     def read(self) -> tuple[str, list[NDArray], tuple[str, ...]]:
         """Return the form of labels in words, the labels of each table, and the names of their columns."""
-        forms = {table.form.removeprefix("id-") for table in self.tables} - {""}
+        forms = {part.table.form.removeprefix("id-") for part in self.parts} - {""}
         if len(forms) > 1:
             raise ProtocolError(f"lists: {' and '.join(sorted(forms))} differ. Choose one form for all lists.")
         labels, form = (self, forms.pop()) if forms else self._form()
@@ -309,27 +306,26 @@ class _Labels:
 
     def _form(self) -> tuple["_Labels", str]:
         """Return the fields that are labels, and their form: "class", "classes" or "columns"."""
-        rows, words = list(chain.from_iterable(self.parts)), list(chain.from_iterable(self.words))
-        values, n_words = set(chain.from_iterable(words)), set(map(len, words))
-        n_fields, are_python = set(map(len, rows)), all(table.is_python for table in self.tables)
-        if any(map(re.compile(_MARKS[0]).search, chain.from_iterable(rows))):
+        rows, words = list(chain.from_iterable(part.fields for part in self.parts)), list(chain(*self.words))
+        n_fields, n_words = set(map(len, rows)), set(map(len, words))
+        if self.mark == _MARKS[0]:
             return self, "classes"
         if max(n_words) <= 1:
             return self, "class"
-        if set("".join(values)) <= {"0", "1"} or any(map(_is_matrix, self.words)):
+        if set("".join(chain.from_iterable(words))) <= {"0", "1"} or any(map(_is_matrix, self.words)):
             return self, "columns"
-        if are_python:
-            return self, "class" if max(n_fields) == 1 else "classes"
-        if any(len(row) == 1 < len(labels) for row, labels in zip(rows, words, strict=True)):
-            are_numbers = len(n_words) > 1 and all(map(is_number, values))
-            return self, "classes" if are_numbers or self._are_several(words, max(n_fields) > 1) else "class"
-        return (self, "classes") if len(n_fields) > 1 else self._form_of_table(rows)
+        are_certain = all(part.table.is_python for part in self.parts)
+        if self.mark is not None and not are_certain:
+            return self, "classes" if self._are_several(words, max(n_fields) > 1) else "class"
+        if len(n_fields) > 1 or are_certain:
+            return self, "classes" if max(n_fields) > 1 else "class"
+        return self._form_of_table(rows)
 
     def _are_several(self, rows: Fields, are_fields: bool) -> bool:
         """Return whether the words of rows are labels of their own, rather than parts of a name.
 
-        They are if each word of a row with several words also occurs in another row, alone or with other words; they
-        are parts of a name if none does, and no other row has several fields.
+        They are if each word of a row with several words also occurs in another row, alone or with other words, or if
+        rows have more or fewer numbers. They are parts of a name if none does, and no row has several fields.
 
         Raises
         ------
@@ -337,29 +333,33 @@ class _Labels:
             If some do and some do not.
         """
         n_rows = Counter(chain.from_iterable(set(map(frozenset, rows))))
+        if len(set(map(len, rows))) > 1 and all(map(is_number, n_rows)):
+            return True
         several = [row for row in rows if len(row) > 1]
         occurs_again = {n_rows[word] > 1 for word in chain.from_iterable(several)} | ({True} if are_fields else set())
         if len(occurs_again) > 1:
-            raise _undecided(self.tables[0], min(several), f"{self.prefix}class", f"{self.prefix}classes")
+            raise _undecided(self.parts[0].table, min(several), f"{self._prefix}class", f"{self._prefix}classes")
         return occurs_again == {True}
 
     def _form_of_table(self, rows: Fields) -> tuple["_Labels", str]:
         """Return the labels in rows with as many fields, and their form; unlike ids, labels occur more than once."""
-        name, header, columns = self.tables[0].name, self.tables[0].header, list(map(set, zip(*rows, strict=True)))
+        table, columns = self.parts[0].table, list(map(set, zip(*rows, strict=True)))
+        name, header = table.name, table.header
         if not header and set.intersection(*columns) and not all(map(is_number, set.union(*columns))):
             return self, "classes"
         if not header:
-            forms = f"{name}:{self.prefix}class or :{self.prefix}classes"
-            raise ProtocolError(
-                f"{name}: {' '.join(rows[0])[:80]!r} may be one class, several classes or different columns. Write "
-                f"{forms}, or add a header and name the column as F.csv:COLUMN."
-            )
+            raise _undecided(table, rows[0], f"{self._prefix}class", f"{self._prefix}classes")
         names = [column.strip().lower() for column in header[-len(columns) :]]
         labels = [number for number, column in enumerate(names) if column in LABEL_COLUMNS]
         if len(labels) != 1:
             listed = ", ".join(header)[:200]
             raise ProtocolError(f"{name}: its columns are {listed}. Name the column of the labels as {name}:COLUMN.")
-        return replace(self, parts=[[[row[labels[0]]] for row in part] for part in self.parts]), "class"
+        parts = [replace(part, fields=[[row[labels[0]]] for row in part.fields]) for part in self.parts]
+        return _Labels(parts), "class"
+
+    @property
+    def _prefix(self) -> str:
+        return "id-" if any(part.ids is not None for part in self.parts) else ""
 
 
 def _are_flags(values: set[str]) -> bool:
@@ -377,10 +377,11 @@ def _n_classes(n: int) -> str:
 
 def _columns(labels: _Labels) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return a matrix of the columns of each table."""
-    matrices = [_matrix(part, table.name) for table, part in zip(labels.tables, labels.words, strict=True)]
+    names = [part.table.name for part in labels.parts]
+    matrices = list(map(_matrix, labels.words, names))
     widths = " and ".join(map(str, sorted({matrix.shape[1] for matrix in matrices})))
     flags = "-1 or +1" if any((matrix < 0).any() for matrix in matrices) else "0 or 1"
-    checked = [class_labels(m, len(m), table.name) for m, table in zip(matrices, labels.tables, strict=True)]
+    checked = [class_labels(matrix, len(matrix), name) for matrix, name in zip(matrices, names, strict=True)]
     return f"{flags} for each of {widths} classes", checked, ()
 
 
@@ -402,15 +403,15 @@ def _matrix(rows: Fields, name: str) -> NDArray:
 
 def _class(labels: _Labels) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return a class for each item: a number or a name, which may have been divided into words."""
-    names = [[" ".join(" ".join(row).split()) for row in part] for part in labels.parts]
-    for table, part in zip(labels.tables, names, strict=True):
-        if "" in part:
-            raise ProtocolError(f"{table.name}: item {part.index('') + 1} has no label, but other items have.")
+    names = [[" ".join(" ".join(row).split()) for row in part.fields] for part in labels.parts]
+    for part, of_part in zip(labels.parts, names, strict=True):
+        if "" in of_part:
+            raise ProtocolError(f"{part.table.name}: item {of_part.index('') + 1} has no label, but other items have.")
     distinct = set(chain.from_iterable(names))
-    if labels.prefix and len(distinct) == 1 and sum(map(len, names)) > 1:
+    if len(distinct) == 1 and sum(map(len, names)) > 1 and all(part.ids is not None for part in labels.parts):
         return f"the placeholder {next(iter(distinct))!r} instead of a class", [], ()
     convert = _numbers if all(map(is_number, distinct)) else text.string_array
-    arrays = [convert(part, table.name) for table, part in zip(labels.tables, names, strict=True)]
+    arrays = [convert(of_part, part.table.name) for part, of_part in zip(labels.parts, names, strict=True)]
     return f"one of {_n_classes(len(distinct))}", arrays, ()
 
 
