@@ -312,7 +312,7 @@ class _Labels:
             return self, "classes"
         if max(n_words) <= 1:
             return self, "class"
-        if set("".join(chain.from_iterable(words))) <= {"0", "1"} or any(map(_is_matrix, self.words)):
+        if any(map(_is_matrix, [words, *self.words])):
             return self, "columns"
         are_certain = all(part.table.is_python for part in self.parts)
         if self.mark is not None and not are_certain:
@@ -368,7 +368,9 @@ def _are_flags(values: set[str]) -> bool:
 
 
 def _is_matrix(rows: Fields) -> bool:
-    return len(rows[0]) > 1 and _are_flags(set(chain.from_iterable(rows)))
+    """Return whether rows have several flags; of different lengths, or 10 for 1 and 0, they are refused later."""
+    values = set(chain.from_iterable(rows))
+    return max(map(len, rows)) > 1 and (set("".join(values)) <= {"0", "1"} or _are_flags(values))
 
 
 def _n_classes(n: int) -> str:
