@@ -53,8 +53,7 @@ def count(
     n_bits: int,
     relevances: Mapping[str, Relevance],
     *,
-    bucket_sizes: bool = True,
-    largest_bucket: bool = True,
+    buckets: bool = True,
     index_order: bool = False,
     calls: int = 1,
     threads: int = 1,
@@ -64,7 +63,7 @@ def count(
 
     .. math:: n_{q,d} = |\{x : d_H(q, x) = d\}|, \quad n^{v}_{q,d} = |\{x : d_H(q, x) = d,\ \mathrm{level}_q(x) = v\}|
 
-    Also find the largest bucket of the database within each radius. A bucket is the set of items with the same code.
+    Also find the buckets of the database. A bucket is the set of items with the same code.
 
     Parameters
     ----------
@@ -75,10 +74,8 @@ def count(
     n_bits : int
     relevances : mapping of str to Relevance
         Ground truths by name. The distances are computed once for all of them.
-    bucket_sizes : bool, default=True
-        Whether to find the sizes of all buckets, which requires sorting the codes.
-    largest_bucket : bool, default=True
-        Whether to find the largest bucket within each radius.
+    buckets : bool, default=True
+        Whether to find the sizes of all buckets, and the largest one within each radius. The codes are sorted for it.
     index_order : bool, default=False
         Whether to compute the precisions with ties in database order.
     calls : int, default=1
@@ -120,13 +117,13 @@ def count(
     by_label = {name: relevance for name, relevance in relevances.items() if isinstance(relevance, LabelRelevance)}
     algorithm = _choose(len(queries) * len(items), n_bits, by_label, index_order, calls)
     counter = algorithm(queries, items, n_bits, by_label)
-    buckets = Buckets.of(items) if bucket_sizes or largest_bucket else None
-    work = partial(_of_block, counter, relevances, buckets if largest_bucket else None, index_order)
+    of_database = Buckets.of(items) if buckets else None
+    work = partial(_of_block, counter, relevances, of_database, index_order)
     blocks = _in_blocks(work, len(queries), counter.block_size, threads, progress)
     arrays = {key: np.concatenate([block[key] for block in blocks]) for key in blocks[0]}
     shared = {name: array for (name, truth), array in arrays.items() if truth is None}
-    if buckets is not None and bucket_sizes:
-        shared["bucket_sizes"] = buckets.sizes
+    if of_database is not None:
+        shared["bucket_sizes"] = of_database.sizes
     by_truth: dict[str, HammingCounts] = {}
     for name, relevance in relevances.items():
         of_truth = {array: values for (array, truth), values in arrays.items() if truth == name}

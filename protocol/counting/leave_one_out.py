@@ -65,9 +65,8 @@ def count_leave_one_out(
     (array([1, 1, 0]), array([1, 0, 0]), array([1, 1, 0]))
     """
     check_same_number(len(query_codes), len(database_codes))
-    of_buckets = {"bucket_sizes": False, "largest_bucket": False}
     counts = count_in_shards(
-        query_codes, database_codes, n_bits, relevances, threads=threads, progress=progress, **of_buckets
+        query_codes, database_codes, n_bits, relevances, buckets=False, threads=threads, progress=progress
     )
     rows = np.arange(len(query_codes))
     own_distance = np.bitwise_count(query_codes ^ database_codes).sum(axis=1, dtype=np.int64)

@@ -8,6 +8,7 @@ distances of all previous items.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +35,7 @@ def count_in_shards(
     relevances: Mapping[str, Relevance],
     *,
     shard_items: int = SHARD_ITEMS,
-    bucket_sizes: bool = True,
-    largest_bucket: bool = True,
+    buckets: bool = True,
     calls: int = 1,
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
@@ -51,11 +51,9 @@ def count_in_shards(
     relevances : mapping of str to Relevance
     shard_items : int, default=SHARD_ITEMS
         The largest number of items in a shard. The results do not depend on it.
-    bucket_sizes : bool, default=True
-        Whether to return the array of this name. If there are several shards, all codes are sorted in memory for it.
-    largest_bucket : bool, default=True
-        Whether to return the array of this name. If there are several shards, this also requires sorting, and the
-        distances of all codes that several items share.
+    buckets : bool, default=True
+        Whether to find the buckets. If there are several shards, all codes are sorted in memory for it, and compared
+        with those that several items share.
     calls : int, default=1
         How many such calls the process will make, as for `count`.
     threads : int, default=1
@@ -86,30 +84,28 @@ def count_in_shards(
     n_queries, n_database = len(query_codes), len(database_codes)
     counted = partial(count, query_codes, n_bits=n_bits, threads=threads)
     if n_database <= integer(shard_items, "shard_items"):
-        of_buckets = {"bucket_sizes": bucket_sizes, "largest_bucket": largest_bucket}
-        return counted(database_codes, relevances=relevances, calls=calls, progress=progress, **of_buckets)
+        return counted(database_codes, relevances=relevances, buckets=buckets, calls=calls, progress=progress)
     for name, relevance in relevances.items():
         check_relevance(relevance, n_queries, n_database, name)
     shards = list(_shards(n_database, shard_items))
-    buckets = _buckets(database_codes, n_bits, shards) if bucket_sizes or largest_bucket else None
+    of_database = _buckets(database_codes, n_bits, shards) if buckets else None
     total: dict[str, HammingCounts] = {}
     for items in shards:
         of_shard = counted(
             np.asarray(database_codes[items]),
             relevances={name: relevance.part(items.start, items.stop) for name, relevance in relevances.items()},
             calls=calls * len(shards),
-            bucket_sizes=False,
-            largest_bucket=False,
+            buckets=False,
         )
         total = {name: total[name] + counts for name, counts in of_shard.items()} if total else of_shard
         if progress is not None:
             progress(n_queries * items.stop // n_database - n_queries * items.start // n_database)
-    sizes = buckets.sizes if buckets is not None and bucket_sizes else None
-    largest = None
-    if buckets is not None and largest_bucket:
+    arrays: dict[str, Any] = {}
+    if of_database is not None:
         retrieved = next(iter(total.values())).retrieved
-        largest = largest_buckets(query_codes, n_bits, buckets, retrieved, threads=threads)
-    return {name: replace(counts, bucket_sizes=sizes, largest_bucket=largest) for name, counts in total.items()}
+        arrays["bucket_sizes"] = of_database.sizes
+        arrays["largest_bucket"] = largest_buckets(query_codes, n_bits, of_database, retrieved, threads=threads)
+    return {name: replace(counts, **arrays) for name, counts in total.items()}
 
 
 def shard(n_items: int, number: int, n_shards: int) -> slice:

@@ -440,16 +440,15 @@ def _listed(lists: Any, expected: tuple[int, int], name: str) -> Rows:
     rows = [numbers_from(row, name) for row in lists]
     if len(rows) != expected[0]:
         raise ProtocolError(f"{name}: {counted(len(rows), 'list')} of neighbours for {expected[0]:,} queries.")
-    are_positions = {row.dtype.kind for row in rows if row.size} <= {"i", "u"}
-    is_matrix = {row.shape for row in rows} == {expected[1:]}
-    if is_matrix and are_positions:
+    forms, of_matrix = {(row.shape, row.dtype.kind if row.size else "i") for row in rows}, expected[1:]
+    if forms <= {(of_matrix, "i"), (of_matrix, "u")}:
         raise ProtocolError(
             f"{name}: integers of shape (n_queries, n_database) = {expected} may be a matrix or lists of database "
             "positions. Pass relevance.astype(bool) or scipy.sparse.csr_array(relevance) for a matrix."
         )
-    if is_matrix and {row.dtype.kind for row in rows} == {"b"}:
+    if forms == {(of_matrix, "b")}:
         rows = list(map(np.flatnonzero, rows))
-    elif not are_positions or {row.ndim for row in rows} != {1}:
+    elif any(len(shape) != 1 or kind not in "iu" for shape, kind in forms):
         raise ProtocolError(
             f"{name}: values must be database positions (integers), or Boolean in a matrix (n_queries, n_database) = "
             f"{expected}."

@@ -133,23 +133,26 @@ def write_csv(evaluation: Evaluation, kind: str, path: str | Path) -> None:
     ProtocolError
         If the ranking has no radius.
     """
-    rows: Sequence[int]
-    columns: dict[str, NDArray[np.float64]]
-    if one_of(kind, KINDS, "kind") == "per_query":
-        index, rows = "query", range(evaluation.n_queries)
-        columns = {name: values for name, values in evaluation.per_query.items() if values.size == len(rows)}
-    elif kind == "top_k_curves":
-        k, precision, recall = evaluation.top_k
-        index, rows, columns = "k", k.tolist(), {"precision": precision, "recall": recall}
-    elif not evaluation.pr_curves:
-        raise ProtocolError(f"pr_curves needs the Hamming radius: the {evaluation.ranking} ranking has none.")
-    else:
-        index, rows, curves = "radius", range(evaluation.n_bits + 1), evaluation.pr_curves.items()
-        columns = {f"{name}[{average}]": array for average, curve in curves for name, array in curve._asdict().items()}
+    index, rows, columns = _columns(evaluation, one_of(kind, KINDS, "kind"))
     values = np.stack(list(columns.values()), axis=1) if columns else np.empty((len(rows), 0))
     cells = (["" if math.isnan(value) else DIGITS % value for value in row] for row in values.tolist())
     lines = ([row, evaluation.ranking, *line] for row, line in zip(rows, cells, strict=True))
     tables.write_csv(path, (index, "ranking", *columns), lines)
+
+
+def _columns(evaluation: Evaluation, kind: str) -> tuple[str, Sequence[int], dict[str, NDArray[np.float64]]]:
+    """Return the name and the values of the first column, and the other columns by name."""
+    if kind == "per_query":
+        n_queries, values = evaluation.n_queries, evaluation.per_query.items()
+        return "query", range(n_queries), {name: array for name, array in values if array.size == n_queries}
+    if kind == "top_k_curves":
+        k, precision, recall = evaluation.top_k
+        return "k", k.tolist(), {"precision": precision, "recall": recall}
+    if not evaluation.pr_curves:
+        raise ProtocolError(f"pr_curves needs the Hamming radius: the {evaluation.ranking} ranking has none.")
+    curves = [(average, curve._asdict()) for average, curve in evaluation.pr_curves.items()]
+    columns = {f"{name}[{average}]": array for average, curve in curves for name, array in curve.items()}
+    return "radius", range(evaluation.n_bits + 1), columns
 
 
 def parts(evaluation: Evaluation, lines: Sequence[str] = (), more: Sequence[Table] = ()) -> list[str | Table]:

@@ -59,7 +59,7 @@ def counted(
         counter = partial(count_leave_one_out, index_order=index_order)
     else:  # precisions with ties in database order can't be added up over shards
         counter = partial(count, index_order=True) if index_order else count_in_shards
-        counter = partial(counter, bucket_sizes="bucket_sizes" in needed, largest_bucket="largest_bucket" in needed)
+        counter = partial(counter, buckets=not needed.keys().isdisjoint(("bucket_sizes", "largest_bucket")))
     relevances = {str(number): relevance for number, relevance in truth.by_number.items()}
     done = stage(progress, "counting", len(codes.query))
     counts = counter(*codes[:3], relevances, threads=threads, progress=done)
