@@ -135,7 +135,7 @@ def test_the_command_line_scores_codes_with_numpy_alone(core, files, tmp_path, m
     inputs = {name: str(files / file) for name, file in INPUTS.items()}
     found, buckets = evaluation.evaluate(**inputs), evaluation.bucket_search(**inputs, tables=["16x4"])
     found.write_json(tmp_path / "expected.json", found.spread(), buckets)
-    found.write_csv("per_query", tmp_path / "expected.csv")
+    found.write_per_query(tmp_path / "expected.csv")
     means, expected = (json.loads((tmp_path / name).read_text()) for name in ("means.json", "expected.json"))
     spreads = [[row.pop("value") for row in one["spread"]] for one in (means, expected)]
     assert [means.pop(key)["file"] for key in ("per_query", "pr_curves")] == ["values.csv", "curves.csv"]

@@ -234,8 +234,19 @@ class Evaluation(Scores, Printed):
 
         output.write_json(self, path, *others, **files)
 
-    def write_csv(self, kind: str, path: str | Path) -> None:
-        """Write the values of the queries or a curve as CSV, see `protocol.evaluation.output.write_csv`."""
+    def write_per_query(self, path: str | Path) -> None:
+        """Write the values of each query as CSV, see `protocol.evaluation.output.write_csv`."""
+        self._write_csv("per_query", path)
+
+    def write_pr_curves(self, path: str | Path) -> None:
+        """Write precision and recall by radius as CSV, see `protocol.evaluation.output.write_csv`."""
+        self._write_csv("pr_curves", path)
+
+    def write_top_k_curves(self, path: str | Path) -> None:
+        """Write precision and recall by K as CSV, see `protocol.evaluation.output.write_csv`."""
+        self._write_csv("top_k_curves", path)
+
+    def _write_csv(self, kind: str, path: str | Path) -> None:
         from protocol.evaluation import output
 
         output.write_csv(self, kind, path)
