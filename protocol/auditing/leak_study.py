@@ -142,7 +142,7 @@ def rankings(
             codes.pack(models[trained].transform(database[ranked])),
             bits.shape[1],
             truths[ranked],
-            largest_bucket=False,
+            buckets=False,
             calls=calls * len(RANKINGS),
         )
         for truth, counts in counted.items():

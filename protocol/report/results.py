@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, listed
 from protocol.provenance import storage
 from protocol.provenance.checksums import verified
 from protocol.report.examples import middle
-from protocol.report.figure import listed
 from protocol.scores.metadata import UNSUPERVISED, supervision_of
 from protocol.scores.summary import SETTING, at, shared_of
 from protocol.scores.tables import read_table

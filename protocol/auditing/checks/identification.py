@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.auditing.checks.declared import class_counts, has_several
 from protocol.auditing.items import Split
+from protocol.checks import listed
 from protocol.splits import PARTITIONS, Drawn, Official, Rest, SplitProtocol
 
 _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
@@ -131,7 +132,7 @@ class Match:
     def by(self) -> str:
         """The compared properties, as a part of a sentence."""
         compared = {one.by for one in self.comparisons}
-        return _joined(kind for kind in _KINDS if kind in compared)
+        return listed(kind for kind in _KINDS if kind in compared)
 
     def sentence(self) -> str:
         """Return a description of this match, as a part of a sentence."""
@@ -139,8 +140,8 @@ class Match:
             return f"matches {self.name} in {self.by}"
         text = f"resembles {self.name} in {self.by}"
         if self.open:
-            text += f" (which does not fix the size of {_joined(map(_the, self.open))})"
-        return f"{text}, but {_joined(self.differences)}" if self.differences else text
+            text += f" (which does not fix the size of {listed(map(_the, self.open))})"
+        return f"{text}, but {listed(self.differences)}" if self.differences else text
 
 
 @dataclass(frozen=True)
@@ -352,8 +353,3 @@ def _the(part: str) -> str:
     return {"train": "the training set", "database": "the database"}.get(
         part, f"the {part.replace('_', ' ')} partition"
     )
-
-
-def _joined(parts: Iterable[str]) -> str:
-    *most, last = [*parts] or [""]
-    return f"{', '.join(most)} and {last}" if most else last
