@@ -204,7 +204,9 @@ def scores_of_feature(
         hasher = registry.get("hasher", described["plugin"])
         for (size, n_bits), of_side in seeds["models"][name].items():
             models = {
-                side: hasher(n_bits=n_bits, seed=seed, **described["options"]).fit(TrainingSet(X[side][f"inside/{size}"]))
+                side: hasher(n_bits=n_bits, seed=seed, **described["options"]).fit(
+                    TrainingSet(X[side][f"inside/{size}"])
+                )
                 for side, seed in of_side.items()
             }
             calls = len(hashers) * len(seeds["models"][name])
