@@ -8,8 +8,6 @@ from project import Results
 
 from protocol.provenance import storage
 
-TABLES = ("leak.csv", "leak_summary.csv", "leak.md", "leak.svg")
-
 
 @pytest.fixture(scope="module")
 def config(root):
@@ -61,13 +59,18 @@ def test_a_score_equals_that_of_the_steps_without_the_pipeline(digits, config):
     assert row["a_on_b"] == pytest.approx(expected, abs=1e-9)
 
 
+def test_another_run_repeats_no_earlier_one(digits, config):
+    assert digits.planned(config, "leak") == {}
+    assert digits.planned(config | {"runs": 5}, "leak") == {"leak": 1, "leak_run": 1}
+
+
 @pytest.mark.ci
-def test_snakemake_makes_the_same_bytes_and_repeats_no_run(digits, project, config):
-    project.write(config)
-    assert project.run("leak").returncode == 0
-    for name in TABLES:
-        one, two = ((made.folder / "results/digits_leak" / name).read_bytes() for made in (project, digits))
-        assert one == two, name
-    assert project.jobs("leak") == {}
-    project.write(config | {"runs": 5}, "five.yaml")
-    assert project.jobs("leak", config="five.yaml") == {"leak": 1, "leak_run": 1}
+def test_snakemake_makes_the_same_numbers_for_a_part(digits, project, config):
+    project.write(config | {"runs": 2, "hashers": ["lsh"], "n_bits": [8]})
+    done = project.run("leak")
+    assert done.returncode == 0, done.stdout + done.stderr
+    part, whole = (
+        (made.folder / "results/digits_leak/leak.csv").read_text().splitlines() for made in (project, digits)
+    )
+    assert len(part) == 1 + 2 * 2 * 2  # runs, sizes, ground truths
+    assert set(part) <= set(whole)

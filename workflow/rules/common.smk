@@ -130,6 +130,15 @@ def mb(files):
     return sum(os.path.getsize(file) for file in files if os.path.exists(file)) // 2**20
 
 
+def mb_of_truth(wildcards, input):
+    """Return the memory in MB of a job that builds ground truths, as measured; class labels need no vectors."""
+    plugins = {truth["plugin"] for truth in PLAN.ground_truths(wildcards).values()}
+    local = EXPERIMENT.features[wildcards.feature].has_several_items
+    if plugins == {"class_label"} and not local:
+        return 500 + 2 * mb([input.labels, *input.splits])
+    return 500 + mb(input)
+
+
 def user_files(paths):
     """Return files of the user as inputs: local ones, even if the results are in an object store.
 

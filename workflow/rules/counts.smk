@@ -42,7 +42,9 @@ rule count:
     conda:
         "../../envs/protocol.yaml"
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * (1000 + 10 * mb(input)),
+        # The counts of shards are only added up.
+        mem_mb=lambda wildcards, input, attempt: attempt
+        * (1000 + 10 * mb(input.shards or input)),
         runtime=lambda wildcards, input, attempt: attempt * (30 + 8 * mb(input)),
     params:
         split_runs=PLAN.split_runs,

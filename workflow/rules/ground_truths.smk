@@ -14,7 +14,7 @@ rule ground_truth:
     conda:
         "../../envs/protocol.yaml"
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * (500 + mb(input)),
+        mem_mb=lambda wildcards, input, attempt: attempt * mb_of_truth(wildcards, input),
     params:
         feature=PLAN.feature,
         splits=names_of_splits,
