@@ -11,7 +11,8 @@ from protocol.provenance import storage
 
 @pytest.fixture(scope="module")
 def config(root):
-    return yaml.safe_load((root / "results" / "reference" / "leak" / "digits_leak.yaml").read_text())
+    text = (root / "results" / "reference" / "leak" / "digits_leak.yaml").read_text()
+    return yaml.safe_load(text) | {"runs": 2}
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def digits(tmp_path_factory, config):
 
 def test_every_combination_has_four_scores(digits, config):
     table = pd.read_csv(digits.folder / "results/digits_leak/leak.csv")
-    assert len(table) == 4 * 2 * 2 * 2 * 2  # runs, hashers, lengths, sizes, ground truths
+    assert len(table) == 2 * 2 * 2 * 2 * 2  # runs, hashers, lengths, sizes, ground truths
     gain = (table["a_on_a"] - table["a_on_b"] + table["b_on_b"] - table["b_on_a"]) / 2
     assert np.abs(table["leak"] - gain).max() < 1e-9
     assert table["leak"].std() > 0
@@ -61,12 +62,12 @@ def test_a_score_equals_that_of_the_steps_without_the_pipeline(digits, config):
 
 def test_another_run_repeats_no_earlier_one(digits, config):
     assert digits.planned(config, "leak") == {}
-    assert digits.planned(config | {"runs": 5}, "leak") == {"leak": 1, "leak_run": 1}
+    assert digits.planned(config | {"runs": 3}, "leak") == {"leak": 1, "leak_run": 1}
 
 
 @pytest.mark.ci
 def test_snakemake_makes_the_same_numbers_for_a_part(digits, project, config):
-    project.write(config | {"runs": 2, "hashers": ["lsh"], "n_bits": [8]})
+    project.write(config | {"hashers": ["lsh"], "n_bits": [8]})
     done = project.run("leak")
     assert done.returncode == 0, done.stdout + done.stderr
     part, whole = (

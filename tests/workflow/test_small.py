@@ -26,6 +26,13 @@ def test_it_makes_the_same_bytes_as_the_stages_in_one_process(small, elsewhere):
         assert (elsewhere.folder / table).read_bytes() == (small.folder / table).read_bytes(), table
 
 
+def test_a_run_does_not_depend_on_other_combinations(small, tiny):
+    ours, all_rows = ((made.folder / RESULTS / "metrics.csv").read_text().splitlines() for made in (small, tiny))
+    of_lsh = {line for line in ours if ",lsh," in line}
+    assert len(of_lsh) == 2 * 3 * 2 * len(SMALL["metrics"])  # lengths, extensions, ground truths
+    assert of_lsh <= set(all_rows)
+
+
 def test_the_claims_are_checked_against_the_experiment(small):
     """A copy of the project has no stored results."""
     entries = {entry["id"]: entry for entry in json.loads((small.folder / RESULTS / "claims.json").read_text())}

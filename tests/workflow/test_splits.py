@@ -20,13 +20,13 @@ def lists(folder, seed):
     return parts
 
 
-def test_own_lists_run_to_the_report_and_an_edited_list_is_rerun(tmp_path):
+def test_own_lists_are_used_and_an_edited_list_is_rerun(tmp_path):
     made = Results(tmp_path)
     parts = lists(tmp_path, 1)
     files = {name: f"{name}.txt" for name in parts}
     config = {key: value for key, value in SMALL.items() if key != "split_sizes"}
     config |= {"splits": ["from_lists"], "split_options": {"from_lists": files}, "hashers": ["lsh"], "n_bits": [8]}
-    results = made.stages(config, "all").folder / "results" / "small"
+    results = made.stages(config, "models", "audit").folder / "results" / "small"
     for run in (0, 1):
         found = storage.read(results / "splits" / "from_lists" / f"run{run}" / "splits.h5")
         for name, rows in parts.items():
@@ -35,7 +35,7 @@ def test_own_lists_run_to_the_report_and_an_edited_list_is_rerun(tmp_path):
     assert (results / "audit.csv").read_text().count("error") == 0
     codes = [storage.read(results / f"gist/from_lists/run{run}/lsh/codes.h5")["8/query"] for run in (0, 1)]
     assert (codes[0] != codes[1]).any()  # the same items, another model
-    assert made.planned(config, "all") == {}
+    assert made.planned(config, "models", "audit") == {}
     lists(tmp_path, 2)
-    jobs = made.planned(config, "all")
+    jobs = made.planned(config, "models")
     assert (jobs["sample"], jobs["split"]) == (2, 2)
