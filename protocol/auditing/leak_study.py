@@ -189,17 +189,19 @@ def scores_of_feature(
     tuple
         The hasher and the columns after it in `COLUMNS`.
     """
-    X = {side: {part: items.vectors(part, rows) for part, rows in parts.items()} for side, parts in sides.items()}
-    database, truths = {side: X[side]["database"] for side in sides}, {}
+    X, truths = {}, {}
     for side, parts in sides.items():
-        of_parts = {part: Items(X[side][part], items.per_item(parts[part], y)) for part in PARTS}
+        X[side] = {part: items.vectors(part, rows) for part, rows in parts.items()}
+        n_database = len(X[side]["database"])
+        options = {part: Items(X[side][part], items.per_item(parts[part], y)) for part in PARTS}
+        options["seed"] = seeds["ground_truth"]
         truths[side] = {
             name: relevance_from_arrays(
-                registry.get("ground_truth", rule["plugin"])(**of_parts, seed=seeds["ground_truth"], **rule["options"]),
-                len(database[side]),
+                registry.get("ground_truth", rule["plugin"])(**options, **rule["options"]), n_database
             )
             for name, rule in ground_truths.items()
         }
+    database = {side: of_side["database"] for side, of_side in X.items()}
     for name, described in hashers.items():
         hasher = registry.get("hasher", described["plugin"])
         for (size, n_bits), of_side in seeds["models"][name].items():

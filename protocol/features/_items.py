@@ -387,7 +387,8 @@ def fit_preprocessing(
     raw : ndarray
         The raw descriptors on which it was fitted, of all modalities, next to each other.
     """
-    arrays, raws = {}, []
+    arrays: dict[str, NDArray] = {}
+    raws = []
     for prefix, modality in feature.modalities.items():
         with extracted(features, prefix) as items:
             raws.append(items.raw(images)[:])
