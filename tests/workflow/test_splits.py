@@ -37,5 +37,5 @@ def test_own_lists_are_used_and_an_edited_list_is_rerun(tmp_path):
     assert (codes[0] != codes[1]).any()  # the same items, another model
     assert made.planned(config, "models", "audit") == {}
     lists(tmp_path, 2)
-    jobs = made.planned(config, "models")
+    jobs = made.planned(config, "models", "audit")
     assert (jobs["sample"], jobs["split"]) == (2, 2)
