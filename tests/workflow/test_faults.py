@@ -10,7 +10,6 @@ import pytest
 from kills import Victim, kill_and_resume
 from project import ELSEWHERE, SHORT
 
-pytestmark = pytest.mark.ci
 RESULTS = "results/small"
 TABLES = ("metrics.csv", "summary.csv", "audit.csv")
 TARGETS = ("metrics", "audit")  # which write the tables that are compared
@@ -68,6 +67,7 @@ def test_a_full_disk_is_one_clear_error_and_the_run_resumes_with_more_space(smal
         assert same_tables(project, small)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", ["file", "read-only"])
 def test_results_that_can_not_be_written_stop_before_any_job(project, kind):
     with contextlib.ExitStack() as mounted:
@@ -82,6 +82,7 @@ def test_results_that_can_not_be_written_stop_before_any_job(project, kind):
     assert "Select jobs" not in done.stderr
 
 
+@pytest.mark.ci
 def test_a_second_run_is_refused_and_the_first_continues(project):
     project.write(SHORT)
     command = project.command("splits", "--cores", "1", "--configfile", "small.yaml")
