@@ -51,6 +51,44 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
+def listed(words: Iterable[str]) -> str:
+    """Return words as a list in a sentence.
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    *first, last = [*words] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def abridged(names: Iterable[Any], most: int = 5) -> str:
+    """Return names as one line of text: only the first ones if there are many, "none" if there are none.
+
+    Examples
+    --------
+    >>> abridged(range(7)), abridged(["cat"]), abridged([])
+    ('0, 1, 2, 3, 4 and 2 more', 'cat', 'none')
+    """
+    words = [word if word.isprintable() else ascii(word) for word in map(str, names)]
+    more = f" and {len(words) - most:,} more" if len(words) > most else ""
+    return ", ".join(words[:most]) + more or "none"
+
+
+def rounded(score: float) -> str:
+    """Return a score as text: four decimals, or three significant digits if it is tiny.
+
+    Examples
+    --------
+    >>> rounded(0.61234), rounded(0.00001234), rounded(float("nan")), rounded(0.0)
+    ('0.6123', '1.23e-05', 'undefined', '0.0000')
+    """
+    if math.isnan(score):
+        return "undefined"
+    return f"{score:.3g}" if 0 < abs(score) < 0.001 else f"{score:.4f}"
+
+
 def printable(text: str, *, keep: str = "") -> str:
     r"""Return text with control characters escaped, because names in a file may contain terminal control sequences.
 

@@ -29,9 +29,8 @@ CANDIDATES = 10
 """Number of images that are verified for each query, and for its mirror image."""
 MIRROR = 1.3
 """Factor on 1 - score for mirrored pairs, because mirroring doubles the opportunities for chance matches."""
-_QUERIES, _ITEMS = 256, 1 << 15  # per matrix product, whose result has 32 MB
+_PRODUCTS = 1 << 23  # per matrix product, whose result has 32 MB
 _VERIFIED = 64  # queries per block of the verification
-_ROWS = 1 << 13  # vectors that are converted at a time
 _SLACK = 1e-3  # error bound of the float32 cosines that preselect pairs
 _CONTENT = "content.h5"  # with the images of a dataset of the pipeline; the names of its items are in items.h5
 _LONGEST = 128  # pixels, of the longer side of an image on the sheet
@@ -41,6 +40,7 @@ GAP = 0.05
 """Maximum difference between the score of the first match and those of the other matches."""
 _SHOWN = 10
 _T = TypeVar("_T")
+_SIDES = ("query", "database")
 Columns = dict[str, NDArray[Any]]
 """Pairs of items, as arrays by the name of their column."""
 
@@ -88,7 +88,7 @@ class Proposals:
         cells: dict[str, list[Any]] = {}
         for name, values in self.columns.items():
             ids = {"query": self.query_ids, "database": self.database_ids}.get(name)
-            if name in ("query", "database"):
+            if name in _SIDES:
                 cells[name] = list(map(str, (values if ids is None else ids[values]).tolist()))
             else:
                 cells[name] = (np.round(values, 6) if values.dtype.kind == "f" else values.astype(int)).tolist()
@@ -320,12 +320,8 @@ def _similar_vectors(
 
 def _unit(X: NDArray) -> NDArray[np.float32]:
     """Return the rows, none of which is zero, scaled to unit length."""
-    unit = np.empty(X.shape, dtype=np.float32)
-    for start in range(0, len(X), _ROWS):
-        block = X[start : start + _ROWS].astype(np.float64)
-        block /= np.abs(block).max(axis=1, keepdims=True)  # squares of numbers below 1e-162 would underflow
-        unit[start : start + _ROWS] = block / np.sqrt(np.einsum("ij,ij->i", block, block))[:, None]
-    return unit
+    scaled = X / np.abs(X).max(axis=1, keepdims=True)  # squares of numbers below 1e-162 would underflow
+    return (scaled / np.linalg.norm(scaled, axis=1, keepdims=True)).astype(np.float32)
 
 
 def best_matches(
@@ -359,7 +355,7 @@ def best_matches(
     Notes
     -----
     `protocol.truth.nearest` returns all items that tie with the k-th, so a thousand blank images would yield a
-    million pairs. This search keeps only k of them. It needs 40 MB per thread.
+    million pairs. This search keeps only k of them. It needs 100 MB per thread.
 
     Examples
     --------
@@ -367,26 +363,18 @@ def best_matches(
     >>> best_matches(line, line, 2, same=True)[0].tolist()
     [[2, 1], [0, 2], [0, 1]]
     """
-    k = min(k, len(database) - same)
+    k, size = min(k, len(database) - same), max(1, _PRODUCTS // len(database))
 
     def search(start: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        block = query[start : start + _QUERIES]
-        rows = np.empty((len(block), 0), dtype=np.int64)
-        products = np.empty((len(block), 0), dtype=np.float32)
-        for first in range(0, len(database), _ITEMS):
-            values = block @ database[first : first + _ITEMS].T
-            if same:
-                columns_of_self = start + np.arange(len(block)) - first
-                inside = (columns_of_self >= 0) & (columns_of_self < values.shape[1])
-                values[np.flatnonzero(inside), columns_of_self[inside]] = -np.inf
-            columns = np.argpartition(values, -min(k, values.shape[1]), axis=1)[:, -k:]
-            rows = np.concatenate([rows, columns + first], axis=1)
-            products = np.concatenate([products, np.take_along_axis(values, columns, axis=1)], axis=1)
-            order = np.lexsort((rows, -products), axis=1)[:, :k]
-            rows, products = np.take_along_axis(rows, order, axis=1), np.take_along_axis(products, order, axis=1)
-        return rows, products
+        values = query[start : start + size] @ database.T
+        if same:
+            np.fill_diagonal(values[:, start:], -np.inf)
+        rows = np.argpartition(values, -k, axis=1)[:, -k:]
+        products = np.take_along_axis(values, rows, axis=1)
+        order = np.lexsort((rows, -products), axis=1)
+        return np.take_along_axis(rows, order, axis=1), np.take_along_axis(products, order, axis=1)
 
-    rows, products = zip(*in_blocks(search, range(0, len(query), _QUERIES), threads, done), strict=True)
+    rows, products = zip(*in_blocks(search, range(0, len(query), size), threads, done), strict=True)
     return np.concatenate(rows), np.concatenate(products)
 
 
@@ -475,27 +463,21 @@ def proposed(pairs: Columns, most: int, *, same: bool) -> Columns:
     row number, provided that the other one is among its partners. Ties are ordered by row number.
     """
     if same:
-        low, high = np.sort([pairs["query"], pairs["database"]], axis=0)
-        pairs = {**pairs, "query": low, "database": high}
-    pairs = _taken(pairs, np.lexsort((-pairs["score"], pairs["database"], pairs["query"])))
-    is_first = (np.diff(pairs["query"], prepend=-1) != 0) | (np.diff(pairs["database"], prepend=-1) != 0)
-    pairs = _taken(pairs, is_first)
-    query, database, score = pairs["query"], pairs["database"], pairs["score"]
+        both = np.append(pairs["query"], pairs["database"]), np.append(pairs["database"], pairs["query"])
+        pairs = {name: np.tile(values, 2) for name, values in pairs.items()} | dict(zip(_SIDES, both, strict=True))
+    pairs = _taken(pairs, np.argsort(-pairs["score"], kind="stable"))
+    pairs = _distinct(pairs, pairs["query"], pairs["database"])
+    pairs, starts, sizes, position = _by_query(pairs)
+    is_near = pairs["score"] >= np.repeat(pairs["score"][starts], sizes) - GAP
+    pairs = _taken(pairs, is_near & (position <= FURTHER))
     if same:
-        both = _among_best(np.append(query, database), np.append(database, query), np.tile(score, 2))
-        of_low, of_high = both.reshape(2, -1)
-        pairs |= {"query": np.where(of_low, query, database), "database": np.where(of_low, database, query)}
-        pairs = _taken(pairs, of_low | of_high)
-    else:
-        pairs = _taken(pairs, _among_best(query, database, score))
-    pairs = _taken(pairs, np.lexsort((pairs["database"], -pairs["score"], pairs["query"])))
-    query, database, score = pairs["query"], pairs["database"], pairs["score"]
-    starts, sizes = _groups(query)
+        low, high = np.sort([pairs["query"], pairs["database"]], axis=0)
+        pairs = _distinct(pairs, low, high)  # by ascending queries, so that of a pair in both orders the first stays
+    pairs, starts, sizes, position = _by_query(pairs)
     rank = np.empty(len(starts), dtype=np.int64)
-    rank[np.lexsort((query[starts], -score[starts]))] = np.arange(1, len(starts) + 1)
-    choice = np.arange(len(query)) - np.repeat(starts, sizes) + 1
-    first = {"query": query, "database": database, "score": score, "rank": np.repeat(rank, sizes), "choice": choice}
-    pairs = {**first, **pairs}
+    rank[np.argsort(-pairs["score"][starts], kind="stable")] = np.arange(1, len(starts) + 1)
+    first = {name: pairs[name] for name in (*_SIDES, "score")}
+    pairs = {**first, "rank": np.repeat(rank, sizes), "choice": position + 1, **pairs}
     pairs = _taken(pairs, pairs["rank"] <= most)
     return _taken(pairs, np.lexsort((pairs["choice"], pairs["rank"])))
 
@@ -505,18 +487,15 @@ def _taken(pairs: Columns, selected: NDArray) -> Columns:
     return {name: values[selected] for name, values in pairs.items()}
 
 
-def _among_best(items: NDArray[np.int64], partners: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return a mask of the best partner of each item and of the next `FURTHER` that score at most `GAP` below it."""
-    order = np.lexsort((partners, -score, items))
-    starts, sizes = _groups(items[order])
-    position = np.arange(len(order)) - np.repeat(starts, sizes)
-    near = score[order] >= np.repeat(score[order][starts], sizes) - GAP
-    is_best = np.empty(len(order), dtype=np.bool_)
-    is_best[order] = near & (position <= FURTHER)
-    return is_best
+def _distinct(pairs: Columns, a: NDArray[np.int64], b: NDArray[np.int64]) -> Columns:
+    """Return the first pair with each combination of two numbers, in the order of these."""
+    order = np.lexsort((b, a))
+    is_first = (np.diff(a[order], prepend=-1) != 0) | (np.diff(b[order], prepend=-1) != 0)
+    return _taken(pairs, order[is_first])
 
 
-def _groups(ascending: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the start and the size of each group of equal numbers."""
-    starts = np.flatnonzero(np.diff(ascending, prepend=-1))
-    return starts, np.diff(np.append(starts, len(ascending)))
+def _by_query(pairs: Columns) -> tuple[Columns, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return pairs by query and score; where each query starts, its number of pairs, and their positions from 0."""
+    pairs = _taken(pairs, np.lexsort((pairs["database"], -pairs["score"], pairs["query"])))
+    _, starts, sizes = np.unique(pairs["query"], return_index=True, return_counts=True)
+    return pairs, starts, sizes, np.arange(len(pairs["query"])) - np.repeat(starts, sizes)

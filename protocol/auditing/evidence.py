@@ -1,11 +1,10 @@
 """What is known about the items of a dataset: copies under other ids, groups, modalities, and judged pairs.
 
-Copies have identical content, or features within a distance. Groups are those of a file, or derived from the ids by
-a regular expression of the user.
+Copies have identical content, or features within a distance.
 """
 
 import hashlib
-import re
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,12 +18,9 @@ from protocol.auditing.known_pairs import KnownPairs, known_pairs_for
 from protocol.checks import ProtocolError, counted, number
 from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.inputs.arrays import is_file, named, numbers_from
-from protocol.inputs.text import lines
 from protocol.provenance import storage
 from protocol.truth import neighbours_within
 
-PATTERN = "re:"
-"""The beginning of a value of ``--groups`` that is a regular expression."""
 _HEADER = ("id", "item", "image", "file", "filename", "path", "row")
 
 _BLOCK_BYTES = 32 << 20
@@ -220,8 +216,7 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
     ----------
     values : str or Path
         A file with lines ``id,group`` (or ``row,group`` if the lists contain row numbers), with or without a header. An
-        empty string means no group. ``"re:PATTERN"`` is a regular expression that is searched for in the ids; its one
-        group is the group of the item.
+        empty string means no group.
     dataset : Dataset
     n_listed : int
         The largest item number of the split plus one.
@@ -231,15 +226,12 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
     ProtocolError
         If the groups can't be read or do not match the items.
     """
-    if isinstance(values, str) and values.startswith(PATTERN):
-        return _by_pattern(values, dataset)
-    name, n_items = _file("groups", values), dataset.n_rows(n_listed)
-    rows = [row for _, row in read_rows(Path(name), "lines `id,group`")]
-    if len(rows[0]) != 2:
-        raise ProtocolError(f"{name}: expected lines `id,group`, got {','.join(rows[0])[:80]!r}.")
+    name, rows = _rows_of_two("groups", values, "id,group")
+    n_items = dataset.n_rows(n_listed)
     has_header = rows[0][0].lower() in _HEADER
     items, groups = np.array(rows).T[:, int(has_header) :].tolist()
-    of_rows, names = _encoded(groups)
+    code_of = {"": -1}  # -1 for no group, then in order of first occurrence
+    of_rows = np.array([code_of.setdefault(group, len(code_of) - 1) for group in groups])
     numbers = numbers_of(items, dataset, n_items, name)
     listed = np.flatnonzero(numbers >= 0)
     codes = np.full(n_items if dataset.ids is None else len(dataset.ids), -1, dtype=np.int64)
@@ -249,37 +241,17 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
         raise ProtocolError(f"{name}: {items[different[0]]!r} is in two groups.")
     if not (codes >= 0).any():
         raise ProtocolError(f"{name}: no item of the split has a group.")
-    return Groups(codes, names, name)
+    return Groups(codes, list(code_of)[1:], name)
 
 
-def _file(name: str, value: Any) -> str:
+def _rows_of_two(role: str, value: Any, form: str) -> tuple[str, list[list[str]]]:
+    """Return the name of a table and its rows, each with two fields."""
     if not is_file(value):
-        raise ProtocolError(f"{name}: expected a file, got {type(value).__name__}.")
-    return str(value)
-
-
-def _encoded(values: Iterable[str]) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the group number of each value, -1 for empty ones, and the groups' names in order of first occurrence."""
-    numbers = {"": -1}
-    codes = [numbers.setdefault(value, len(numbers) - 1) for value in values]
-    return np.array(codes, dtype=np.int64), list(numbers)[1:]
-
-
-def _by_pattern(pattern: str, dataset: Dataset) -> Groups:
-    """Return groups derived from the ids by a regular expression of the user."""
-    try:
-        expression = re.compile(pattern.removeprefix(PATTERN))
-    except re.error as error:
-        raise ProtocolError(f"groups: {pattern!r} is not a regular expression ({error}).") from error
-    if expression.groups != 1:
-        raise ProtocolError(f"groups: {pattern!r} needs one group in parentheses, and others written as (?:...).")
-    if dataset.ids is None:
-        raise ProtocolError("groups: a regular expression needs ids (file names), but the lists contain row numbers.")
-    matches = map(expression.search, map(str, dataset.ids.tolist()))
-    codes, names = _encoded(match[1] or "" if match else "" for match in matches)
-    if not names:
-        raise ProtocolError(f"groups: {pattern!r} matches none of the ids (the first: {str(dataset.ids[0])[:80]!r}).")
-    return Groups(codes, names, pattern)
+        raise ProtocolError(f"{role}: expected a file, got {type(value).__name__}.")
+    rows = [row for _, row in read_rows(Path(value), f"lines `{form}`")]
+    if len(rows[0]) != 2:
+        raise ProtocolError(f"{value}: expected lines `{form}`, got {','.join(rows[0])[:80]!r}.")
+    return str(value), rows
 
 
 # Modalities
@@ -291,7 +263,7 @@ def modalities_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray[np.
     Parameters
     ----------
     values : str or Path
-        A file with two ids or row numbers per line, separated by blanks or a comma.
+        A table with two ids or row numbers per line.
     dataset : Dataset
     n_listed : int
         The largest item number of a split plus one.
@@ -306,17 +278,11 @@ def modalities_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray[np.
     ProtocolError
         If the file can't be read, a line is not a pair, or no pair belongs to the dataset.
     """
-    name, expected = _file("pairs", values), "row numbers" if dataset.ids is None else "ids"
-    items: list[str] = []
-    for line_number, line in enumerate(lines(Path(name), f"two {expected} per line"), start=1):
-        pair = line.replace(",", " ").split()
-        if len(pair) != 2:
-            raise ProtocolError(f"{name}: line {line_number}: expected two {expected}, got {line.rstrip()[:80]!r}.")
-        items += pair
-    numbers = numbers_of(items, dataset, dataset.n_rows(n_listed), name).reshape(-1, 2)
+    name, rows = _rows_of_two("pairs", values, "id,id")
+    numbers = numbers_of(list(itertools.chain(*rows)), dataset, dataset.n_rows(n_listed), name).reshape(-1, 2)
     known = numbers[(numbers >= 0).all(axis=1)]
-    if not len(numbers) or (dataset.ids is not None and not len(known)):
-        raise ProtocolError(f"{name}: no pair consists of listed {expected}.")
+    if dataset.ids is not None and not len(known):
+        raise ProtocolError(f"{name}: no pair consists of listed ids.")
     return known
 
 
@@ -393,16 +359,14 @@ class Evidence:
     distance : float, optional
         The maximum Euclidean distance in the features between copies; by default 0.
     pairs : path, optional
-        The ids or row numbers of the two modalities of each item, which must be in the same partitions; one pair per
-        line.
+        A table with the ids or row numbers of the two modalities of each item, which must be in the same partitions.
     known_pairs : str or path, optional
         Manually judged pairs of (near-)duplicates: ``cifar10`` or ``cifar100`` for the shipped ones, a CSV file with
         the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very similar).
         For splits of the pipeline on these datasets, the shipped pairs are the default. Without ids, row numbers are
         assumed to count CIFAR's training images, then its test images.
-    groups : path or ``"re:PATTERN"``, optional
-        The group of each item (a video, patient, scene or product): a table with lines ``id,group``, or a regular
-        expression for the ids. See `groups_from`.
+    groups : path, optional
+        The group of each item (a video, patient, scene or product): a table with lines ``id,group``.
     query_codes : path, array_like or `protocol.Codes`, optional
         The codes of the queries of one split, in the order of its list; labels are required as well.
     database_codes : path, array_like or `protocol.Codes`, optional

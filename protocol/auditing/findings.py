@@ -1,4 +1,4 @@
-"""A finding (its severity and the affected items), all kinds of findings, and findings as text, Markdown, JSON and CSV.
+"""A finding (its severity and the affected items), all kinds of findings, and findings as text, JSON and CSV.
 
 The texts of the kinds are in ``findings.toml``.
 """
@@ -163,7 +163,6 @@ COLUMNS = ("file", "finding", "severity", "count", "examples", "consequence", "f
 """Columns of the CSV file."""
 KEYS = ("file", "finding", "severity", "count", "items", "partners", "consequence", "fix", "treatment")
 """Keys of a JSON object, which lists all items."""
-_HEADER = ("severity", "finding", "count", "examples", "consequence", "how to fix it", "in the papers")
 _WIDTH = 100
 _ORDER = {name: position for position, name in enumerate(KIND_OF)}
 _Sentences = Mapping[str, Sequence[str]]
@@ -231,21 +230,6 @@ def _needs(about: _Sentences, why: bool) -> list[str]:
         return [f"{first} --why lists them (in Python, `about`)"] if files else []
     checks = [f"  {check}{'' if len(of) == len(about) else ': ' + ', '.join(of)}" for check, of in files.items()]
     return [first, *checks] if checks else []
-
-
-def markdown(findings: Mapping[str, Sequence[Finding]], about: _Sentences) -> str:
-    """Return findings for a pull request: a table for each file, and the totals; parameters as for `text`."""
-    parts = []
-    for file, in_file in findings.items():
-        parts.append(f"### `{printable(file)}`\n")
-        rows = [
-            (one.severity, f"`{one.name}`", f"{one.count:,}", _examples(one), one.consequence, one.fix, one.treatment)
-            for _, one in ordered({file: in_file})
-        ]
-        parts += [tables.markdown(_HEADER, rows, numbers=["count"]), ""] if rows else []
-        lines = (*about.get(file, ()), _verdict(in_file, about.get(file, ())))
-        parts += [f"{printable(line)}\n" for line in lines if line]
-    return "\n".join([*parts, summary(findings)])
 
 
 def _verdict(findings: Sequence[Finding], about: Sequence[str]) -> str:

@@ -1,6 +1,8 @@
 """Remove misplaced items from a split, and write it in its original format."""
 
+import csv
 import dataclasses
+import gzip
 import os
 import tempfile
 from collections import Counter
@@ -15,19 +17,21 @@ from protocol.auditing.findings import Finding, ordered, summary
 from protocol.auditing.items import Split, lists_from
 from protocol.auditing.runs import Run, split_of
 from protocol.checks import ProtocolError
-from protocol.inputs.arrays import ARRAYS, is_file, items_from, path_and_key
+from protocol.inputs.arrays import ARRAYS, is_file, path_and_key
+from protocol.inputs.fields import rows_of_text
+from protocol.inputs.text import raw_lines
 from protocol.provenance.storage import check_writable, explained
-from protocol.splits import SINGLE_LIST, sole_key, write_items, write_subset
+from protocol.scores import tables
+from protocol.splits import read_parts
 
 WARNINGS = ("near-duplicate", "known-near-duplicate")
 """Warnings that are fixed by default, like errors. Others are inherent in a protocol and are fixed only on request."""
 
+_SINGLE = ""  # the key of the entries of a file that contains a single list
 Keep = dict[str, NDArray[np.bool_]]
 """By partition, a mask of the entries to keep."""
 Removed = Counter[tuple[str, str]]
 """The number of removed entries by partition and by finding."""
-Target = tuple[str, Any, dict[str, str]]
-"""The name of a file to write, the original file or array, and its partitions by the key in the original's name."""
 
 
 def check_folder(folder: str | Path) -> None:
@@ -65,83 +69,95 @@ def reduced(run: Run, keep: Keep, name: str) -> Run:
     return dataclasses.replace(run, file=name, split=Split(parts, split.dataset, flags), seed=None, known=known)
 
 
-def targets_of(run: Run) -> list[Target]:
-    """Return the files to write, with their original names if these are distinct, otherwise after their partitions."""
+def files_of(run: Run) -> dict[str, str]:
+    """Return the name of the file to write for each partition; lists whose files have equal names get other ones."""
     parts = [part for part, entries in run.split.entries.items() if len(entries)]
     if is_file(run.source):
-        return [(Path(run.source).name, run.source, {part: part for part in parts})]
-    sources = _sources(run.source, parts)
-    names = [_name(source, keys) for source, keys in sources]
-    counts = Counter(map(str.lower, names))
-    return [
-        (name if counts[name.lower()] == 1 else f"{'-'.join(keys.values())}-{name}", source, keys)
-        for name, (source, keys) in zip(names, sources, strict=True)
-    ]
+        path = Path(run.source)
+        return dict.fromkeys(parts, path.name if _is_text(path) else f"{path.stem}.npz")
+    names = {part: _file_of(part, run.source[part]) for part in parts}
+    counts = Counter(map(str.lower, names.values()))
+    return {part: name if counts[name.lower()] == 1 else f"{part}-{name}" for part, name in names.items()}
 
 
-def _sources(lists: Mapping[str, Any], parts: Sequence[str]) -> list[tuple[Any, dict[str, str]]]:
-    """Return each file and array among the lists of a split, with its partitions by key."""
-    sources: dict[Any, tuple[Any, dict[str, str]]] = {}
-    for part in parts:
-        source, key = path_and_key(lists[part]) if is_file(lists[part]) else (lists[part], None)
-        name, key = source if is_file(source) else part, key or SINGLE_LIST
-        if key in sources.get(name, ("", {}))[1]:  # a file that is given twice becomes two
-            name = part
-        sources.setdefault(name, (source, {}))[1][key] = part
-    return list(sources.values())
+def _is_text(source: Any) -> bool:
+    return is_file(source) and Path(path_and_key(source)[0]).suffix.lower() not in ARRAYS
 
 
-def _name(source: Any, keys: Mapping[str, str]) -> str:
-    """Return the name of a file, or that of the file to which an array is written."""
-    if is_file(source):
-        return Path(source).name
-    return keys[SINGLE_LIST] + (".npy" if items_from(source, "items").dtype.kind in "iu" else ".csv")
+def _file_of(part: str, source: Any) -> str:
+    """Return the name of a text file, or that of the file to which an array is written."""
+    if _is_text(source):
+        return Path(path_and_key(source)[0]).name
+    return part + (".npy" if _items(part, source).dtype.kind in "iu" else ".csv")
 
 
-def write(folder: Path, run: Run, keep: Keep, targets: Sequence[Target]) -> None:
+def _items(part: str, source: Any) -> NDArray:
+    return lists_from({part: source}, log=False)[part].items
+
+
+def write(folder: Path, run: Run, keep: Keep, files: Mapping[str, str]) -> None:
     """Write the files of a split; the folder has all of them or, after an error, none."""
     folder = Path(os.path.realpath(folder))
+    remaining = {part: file for part, file in files.items() if keep[part].any()}
     with explained(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
-            files = Path(temporary, folder.name)
-            files.mkdir()
-            for name, source, parts in targets:
-                masks = {key: keep[part] for key, part in parts.items()}
-                if any(mask.any() for mask in masks.values()):
-                    _write(files / name, source, masks, is_complete=is_file(run.source))
-            if not is_file(run.source):
-                _check_lists(files, run, keep, targets)
-            os.replace(files, folder)  # fails unless the folder is still new or empty
+            path = Path(temporary, folder.name)
+            path.mkdir()
+            if is_file(run.source):
+                _write_split(path / next(iter(files.values())), run.source, {part: keep[part] for part in files})
+            else:
+                for part, file in remaining.items():
+                    _write_list(path / file, part, run.source[part], keep[part])
+                _check_lists(path, run, keep, remaining)
+            os.replace(path, folder)  # fails unless the folder is still new or empty
 
 
-def _write(path: Path, source: Any, masks: Keep, *, is_complete: bool) -> None:
-    """Write the entries to keep of a file or an array; `is_complete` if the file is a complete split."""
-    if not is_file(source):
-        write_items(path, items_from(source, "items")[masks[SINGLE_LIST]])
+def _write_split(path: Path, source: str | Path, keep: Keep) -> None:
+    """Write a complete split: the remaining lines of a table, or the row numbers of each partition."""
+    if _is_text(source):
+        _write_lines(path, source, keep)
         return
-    if not is_complete:  # the key of a text is its form or a column
-        are_arrays = Path(source).suffix.lower() in ARRAYS
-        masks = {key or sole_key(source) if are_arrays else SINGLE_LIST: mask for key, mask in masks.items()}
-    write_subset(path, source, masks)
+    parts = read_parts(source)
+    np.savez_compressed(path, **{part: parts[part][mask] for part, mask in keep.items() if mask.any()})  # type: ignore[arg-type]
 
 
-def _check_lists(folder: Path, run: Run, keep: Keep, targets: Sequence[Target]) -> None:
+def _write_list(path: Path, part: str, source: Any, mask: NDArray[np.bool_]) -> None:
+    """Write a list: the remaining lines of a text; row numbers as ``.npy``; or ids, one on each line, as ``.csv``."""
+    if _is_text(source):
+        _write_lines(path, path_and_key(source)[0], {_SINGLE: mask})
+    elif path.suffix == ".npy":
+        np.save(path, _items(part, source)[mask])
+    else:
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            names = _items(part, source)[mask].tolist()
+            csv.writer(file, lineterminator="\n").writerows([["id"], *([tables.safe(name)] for name in names)])
+
+
+def _write_lines(path: Path, source: str | Path, keep: Keep) -> None:
+    """Copy the remaining lines of a list or a split unchanged, with their order, labels, line ends and header."""
+    all_lines, is_kept = raw_lines(Path(source), "a list of items"), {key: iter(mask) for key, mask in keep.items()}
+    is_packed = path.suffix.lower() == ".gz"
+    with gzip.GzipFile(path, "wb", mtime=0) if is_packed else open(path, "wb") as file:
+        for numbers, fields in rows_of_text(Path(source)):
+            if not fields or next(is_kept[_SINGLE if _SINGLE in keep else fields[0]]):
+                file.writelines(all_lines[numbers.start - 1 : numbers.stop - 1])
+
+
+def _check_lists(folder: Path, run: Run, keep: Keep, files: Mapping[str, str]) -> None:
     """Read the written lists again, and compare the items and labels with those that were audited."""
-    written = {
-        part: f"{folder / name}:{key}" if key else str(folder / name)
-        for name, _, parts in targets
-        for key, part in parts.items()
-        if keep[part].any()
-    }
+    written = {}
+    for part, file in files.items():
+        form = path_and_key(run.source[part])[1] if _is_text(run.source[part]) else None
+        written[part] = f"{folder / file}:{form}" if form else str(folder / file)
     again = split_of(lists_from(written, log=False), run.split.dataset)
-    for part in written:
-        labels, flags = again.flags.get(part), run.split.flags.get(part)
+    for part, file in files.items():
+        labels, flags = again.flags.get(part), run.split.flags.get(part) if _is_text(run.source[part]) else None
         has_labels = flags is None or (labels is not None and np.array_equal(labels, flags[keep[part]]))
         if not (has_labels and np.array_equal(again.entries[part], run.split.entries[part][keep[part]])):
             raise ProtocolError(
-                f"{Path(written[part]).name}: the format of this {part} list is ambiguous without the removed "
-                "lines. Save the list as .csv with the header `id`."
+                f"{file}: the format of this {part} list is ambiguous without the removed lines. Save the list as .csv "
+                "with the header `id`."
             )
 
 

@@ -24,7 +24,7 @@ from protocol.inputs.arrays import is_file, items_from, named
 from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS
 from protocol.inputs.labels import labels_from
 from protocol.inputs.lists import Listing, read_listings
-from protocol.inputs.text import lines
+from protocol.inputs.text import lines, unsafe
 
 REPEATED = 0.01
 """The largest share of repeated names in a list whose names identify files: enough for chance, too few for folders that
@@ -200,24 +200,24 @@ def _matches(paths: list[tuple[str, ...]], other_paths: list[tuple[str, ...]]) -
 
 def check_numbers(lists: Iterable[tuple[str, NDArray[np.str_]]]) -> None:
     """Raise ProtocolError if all ids in named lists are numbers, and one number is written in two notations."""
-    forms: dict[Decimal, tuple[str, str]] = {}
-    two_forms = ""
-    for name, ids in lists:
-        for item in ids.tolist():
-            try:
-                number = Decimal(item)
-            except InvalidOperation:
-                return
-            if not number.is_finite():
-                return
-            first, other = forms.setdefault(number, (item, name))
-            if first != item and not two_forms:
-                two_forms = (
-                    f"{name}: {item!r} and {first!r} in {other} are the same number, so an overlap would not be found. "
-                    "Write row numbers in all lists as plain digits."
-                )
-    if two_forms:
-        raise ProtocolError(two_forms)
+    items = [(item, name) for name, ids in lists for item in ids.tolist()]
+    if not all(_is_number(item) for item, _ in items):
+        return
+    first: dict[Decimal, tuple[str, str]] = {}
+    for item, name in items:
+        form, other = first.setdefault(Decimal(item), (item, name))
+        if form != item:
+            raise ProtocolError(
+                f"{name}: {item!r} and {form!r} in {other} are the same number, so an overlap would not be found. "
+                "Write row numbers in all lists as plain digits."
+            )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return Decimal(text).is_finite()
+    except InvalidOperation:
+        return False
 
 
 def common_numbers(ids: Iterable[NDArray]) -> tuple[list[NDArray[np.int64]], list[str]]:
@@ -327,6 +327,13 @@ def read_rows(path: Path, what: str) -> list[tuple[int, list[str]]]:
                 f"{','.join(row)[:80]!r}."
             )
     return rows
+
+
+def read_table(path: Path, what: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+    """Return the columns of a table with a header, in lower case, and the line and the cells of each row."""
+    (_, header), *rows = read_rows(path, what)
+    names = [unsafe(name).lower() for name in header]
+    return names, [(line, dict(zip(names, map(unsafe, fields), strict=True))) for line, fields in rows]
 
 
 def numbers_of(items: Sequence[str], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:

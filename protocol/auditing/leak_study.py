@@ -11,23 +11,27 @@ model was trained. It is zero for a hasher that learns nothing, because its two 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import codes
+from protocol import codes, registry
 from protocol.checks import ProtocolError
 from protocol.counting import count
+from protocol.features import Prepared
+from protocol.hashers import TrainingSet
 from protocol.inputs.validation import class_labels
 from protocol.metrics import evaluate, mean
 from protocol.scores.tables import DIGITS, write_csv
-from protocol.truth.relevance import Relevance
+from protocol.truth import Items
+from protocol.truth.relevance import Relevance, relevance_from_arrays
 
-__all__ = ["COLUMNS", "RANKINGS", "SIDES", "halves", "rankings", "write_scores"]
+__all__ = ["COLUMNS", "RANKINGS", "SIDES", "halves", "rankings", "scores_of_feature", "write_scores"]
 SIDES = ("a", "b")
+PARTS = ("query", "database", "train")
 RANKINGS = tuple((trained, ranked) for trained in SIDES for ranked in SIDES)
 """All pairs of the database in which the model is trained and the database that is ranked."""
 COLUMNS = (
@@ -142,13 +146,75 @@ def rankings(
             codes.pack(models[trained].transform(database[ranked])),
             bits.shape[1],
             truths[ranked],
-            largest_bucket=False,
+            buckets=False,
             calls=calls * len(RANKINGS),
         )
         for truth, counts in counted.items():
             values = evaluate(counts, [metric], undefined=undefined)[metric]
             scores.setdefault(truth, {})[trained, ranked] = mean(values)
     return scores
+
+
+def scores_of_feature(
+    items: Prepared,
+    sides: Mapping[str, Mapping[str, NDArray[np.int64]]],
+    y: NDArray,
+    *,
+    ground_truths: Mapping[str, Mapping[str, Any]],
+    hashers: Mapping[str, Mapping[str, Any]],
+    seeds: Mapping[str, Any],
+    undefined: str,
+) -> Iterator[tuple[Any, ...]]:
+    """Train every hasher inside both databases of a run, and yield the rows of its table.
+
+    Parameters
+    ----------
+    items : Prepared
+        The vectors of the feature, whose preprocessing was fitted on the items outside.
+    sides : mapping
+        As `halves` returns them.
+    y : ndarray of int, shape (n_images,)
+        Class labels.
+    ground_truths, hashers : mapping of str to mapping
+        For each name, the ``plugin`` and its ``options``.
+    seeds : mapping
+        ``ground_truth``; and ``models``, which has for each hasher, by training size and code length, those of its two
+        models by side. With one seed for both sides, a control would produce the same model twice, and its leak would
+        always be zero.
+    undefined : str
+        How undefined values count, as in `protocol.metrics.evaluate`.
+
+    Yields
+    ------
+    tuple
+        The hasher and the columns after it in `COLUMNS`.
+    """
+    X, truths = {}, {}
+    for side, parts in sides.items():
+        X[side] = {part: items.vectors(part, rows) for part, rows in parts.items()}
+        n_database = len(X[side]["database"])
+        options = {part: Items(X[side][part], items.per_item(parts[part], y)) for part in PARTS}
+        options["seed"] = seeds["ground_truth"]
+        truths[side] = {
+            name: relevance_from_arrays(
+                registry.get("ground_truth", rule["plugin"])(**options, **rule["options"]), n_database
+            )
+            for name, rule in ground_truths.items()
+        }
+    database = {side: of_side["database"] for side, of_side in X.items()}
+    for name, described in hashers.items():
+        hasher = registry.get("hasher", described["plugin"])
+        for (size, n_bits), of_side in seeds["models"][name].items():
+            models = {
+                side: hasher(n_bits=n_bits, seed=seed, **described["options"]).fit(
+                    TrainingSet(X[side][f"inside/{size}"])
+                )
+                for side, seed in of_side.items()
+            }
+            calls = len(hashers) * len(seeds["models"][name])
+            scores = rankings(models, X["a"]["query"], database, truths, undefined=undefined, calls=calls)
+            for truth, four in scores.items():
+                yield name, n_bits, size, len(X["a"][f"inside/{size}"]), truth, *four.values()
 
 
 def write_scores(path: str | Path, rows: Iterable[Sequence[Any]]) -> None:

@@ -17,9 +17,9 @@ from protocol.auditing import fixing
 from protocol.auditing.checks import about, audit_splits
 from protocol.auditing.checks.codes import audit_codes, audit_relevance
 from protocol.auditing.checks.declared import sizes_from
-from protocol.auditing.checks.identification import against_from, audit_against
+from protocol.auditing.checks.difference import against_from, audit_against
 from protocol.auditing.checks.training_log import audit_training_log, read_logs, reported_score
-from protocol.auditing.evidence import PATTERN, Evidence
+from protocol.auditing.evidence import Evidence
 from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding
 from protocol.auditing.items import Dataset, known_dataset
 from protocol.auditing.runs import Run, read_lists, read_runs
@@ -82,10 +82,6 @@ class Audit:
         """
         return texts.text(self.findings, self.about, why=why)
 
-    def to_markdown(self) -> str:
-        """Return the findings as GitHub Markdown, with a table for each split."""
-        return texts.markdown(self.findings, self.about)
-
     def to_json(self) -> str:
         """Return the findings as a JSON list of objects."""
         return json.dumps(texts.records(self.findings), indent=2, ensure_ascii=False)
@@ -100,7 +96,8 @@ class Audit:
         Parameters
         ----------
         folder : str or Path
-            New or empty. Each list or complete split is written in its own format; arrays become files.
+            New or empty. Texts keep their lines; arrays of row numbers become ``.npy``, or ``.npz`` for a complete
+            split, and arrays of ids ``.csv``.
         also : sequence of str
             Warnings to fix, such as ``train-in-database``, in addition to errors and near-duplicates.
 
@@ -133,8 +130,8 @@ class Audit:
         if any(one.name == "pair-split" for one in findings):
             raise ProtocolError(f"{run.file}: pair-split can't be fixed by removing items. Move one item of each pair.")
         logs = {file: (of, self.about[file]) for file, of in self.findings.items() if file != run.file}
-        targets, removed = fixing.targets_of(run), fixing.Removed()
-        name = " ".join(str(Path(folder, target)) for target, *_ in targets)
+        files, removed = fixing.files_of(run), fixing.Removed()
+        name = " ".join(str(Path(folder, file)) for file in dict.fromkeys(files.values()))
         keep = {part: np.ones(len(entries), dtype=bool) for part, entries in run.split.entries.items()}
         while True:  # removing items may cause other findings
             more = fixing.remove(run.split, findings, also, keep)
@@ -143,7 +140,7 @@ class Audit:
             findings = audited.findings[name]
             if not more:
                 break
-        fixing.write(Path(folder), run, keep, targets)
+        fixing.write(Path(folder), run, keep, files)
         return Fixed(audited, removed.total(), fixing.sentence_about(name, keep, removed, findings))
 
     def __repr__(self) -> str:
@@ -314,7 +311,7 @@ def _check_paths(values: Sequence[tuple[str, Any]]) -> None:
     """Raise ProtocolError if a path among the arguments is invalid; `values` has their roles."""
     for role, path in values:
         try:
-            if is_file(path) and not (role == "groups" and str(path).startswith(PATTERN)):
+            if is_file(path):
                 os.stat(path)
         except (OSError, ValueError) as error:  # ValueError: a null character
             if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:

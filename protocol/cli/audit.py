@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
         write(arguments.json, f"{audited.to_json()}\n")
     if arguments.write_affected:
         write(arguments.write_affected, _affected(audited))
-    show(audited.to_markdown() if arguments.markdown else audited.to_text(why=arguments.why))
+    show(audited.to_text(why=arguments.why))
     if arguments.write_fixed:
         show(f"\n{audited.write_fixed(arguments.write_fixed, also=arguments.fix_also)}")
     return int(arguments.fail_on != "never" and audited.fails(arguments.fail_on))

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from protocol.checks import ProtocolError, counted, one_of
+from protocol.checks import ProtocolError, counted, listed, one_of
 from protocol.comparison.reading import Score
-from protocol.report.figure import listed
 from protocol.scores.metadata import PROTOCOL
 
 OF_METRIC = ("undefined", "ties")

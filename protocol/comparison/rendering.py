@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from protocol.checks import counted, need, printable
+from protocol.checks import counted, listed, need, printable
 from protocol.comparison.differences import PLURAL, UNCORRECTED, UNTESTED, ComparedTable, Difference, sign_of
 from protocol.comparison.matching import OF_METRIC
 from protocol.comparison.reading import RUN, Score, Values
-from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, decimals, listed, series_scales, spread
+from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, decimals, series_scales, spread
 from protocol.scores.metadata import NONE_EXCLUDED, PROTOCOL
 from protocol.scores.statistics import (
     CONFIDENCE,

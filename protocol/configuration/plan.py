@@ -12,6 +12,7 @@ from typing import Any
 
 from protocol import registry
 from protocol.auditing import SHIPPED
+from protocol.auditing.leak_study import SIDES
 from protocol.checks import ProtocolError
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.inputs.arrays import path_of
@@ -255,7 +256,9 @@ class Plan:
         return _described(self.experiment.ground_truths[self.criterion(wildcards)["ground_truth"]])
 
     def extensions(self, wildcards: Wildcards) -> list[tuple[str, int]]:
-        """Return the extensions of the codes to score, with their numbers of bits."""
+        """Return the extensions of the codes to score, with their numbers of bits; none without near-duplicates."""
+        if dict(wildcards.items()).get("scores") == "duplicates":
+            return [("none", 0)]
         sizes = self.experiment.config["extension_bits"]
         return [(name, s) for name in self._feature(wildcards).extensions for s in ([0] if name == "none" else sizes)]
 
@@ -312,16 +315,35 @@ class Plan:
         """Return the seed of the databases of the leak study."""
         return self._seed("leak", int(wildcards["run"]))
 
-    def leak_model_seeds(self, wildcards: Wildcards) -> dict[tuple[int | str, int], dict[str, int]]:
-        """Return a seed for each side, by training size and code length.
-
-        With one seed for both sides, a control would produce the same model twice, and its leak would always be zero.
-        """
-        names, run = (wildcards["feature"], wildcards["hasher"]), int(wildcards["run"])
+    def leak_seeds(self, wildcards: Wildcards) -> dict[str, dict[str, Any]]:
+        """Return the seeds of the leak study by feature, as `protocol.auditing.leak_study` describes them."""
+        run, sizes = int(wildcards["run"]), self.experiment.config["leak"]["train_per_class"]
         return {
-            (size, n_bits): {side: self._seed(*names, n_bits, run, side, size) for side in ("a", "b")}
-            for size in self.experiment.config["leak"]["train_per_class"]
-            for n_bits in self.n_bits(wildcards)
+            name: {
+                "preprocessing": self._seed("preprocess", name, run),
+                "ground_truth": self._seed("groundtruth", name, run),
+                "models": {
+                    hasher: {
+                        (size, n_bits): {side: self._seed(name, hasher, n_bits, run, side, size) for side in SIDES}
+                        for size in sizes
+                        for n_bits in self.experiment.features[name].n_bits
+                    }
+                    for hasher in feature["hashers"]
+                },
+            }
+            for name, feature in self.leak_features(wildcards).items()
+        }
+
+    def leak_features(self, wildcards: Wildcards) -> dict[str, dict[str, Any]]:
+        """Return the features of a run of the leak study, with their ground truths and trained hashers."""
+        rows = [row for row in self.rows({"run": wildcards["run"]}) if not row["finished"]]
+        return {
+            name: self.feature({"feature": name})
+            | {
+                "ground_truths": self.ground_truths({"feature": name}),
+                "hashers": {row["hasher"]: self.hasher(row) for row in rows if row["feature"] == name},
+            }
+            for name in dict.fromkeys(row["feature"] for row in rows)
         }
 
     # Parameters of the whole experiment

@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
-from protocol.counting._buckets import Buckets
-from protocol.counting._plain import Plain
+from protocol.counting._plain import Buckets, Plain
 from protocol.truth.relevance import LabelRelevance, Relevance
 
 LONGEST = 64

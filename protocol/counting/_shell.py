@@ -5,8 +5,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.counting._buckets import Buckets
-from protocol.counting._plain import Plain
+from protocol.counting._plain import Buckets, Plain
 from protocol.truth.relevance import LabelRelevance
 
 MOST_BITS = 16

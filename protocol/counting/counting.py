@@ -19,6 +19,7 @@ import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +27,13 @@ from numpy.typing import NDArray
 from protocol import codes
 from protocol.checks import install_hint, integer, warn_once
 from protocol.counting import _compiled
-from protocol.counting._buckets import Buckets
 from protocol.counting._compiled import BitPlanes, Words
-from protocol.counting._plain import Plain
+from protocol.counting._plain import Buckets, Plain
 from protocol.counting._shell import MOST_BITS, Shell
 from protocol.counting.counts import HammingCounts
 from protocol.truth.relevance import LabelRelevance, Relevance, check_relevance
 
+Result = TypeVar("Result")
 _KERNELS = "protocol.counting._kernels"
 """The module of the compiled code. Loading it takes most of `_COMPILED_START`."""
 
@@ -52,8 +53,7 @@ def count(
     n_bits: int,
     relevances: Mapping[str, Relevance],
     *,
-    bucket_sizes: bool = True,
-    largest_bucket: bool = True,
+    buckets: bool = True,
     index_order: bool = False,
     calls: int = 1,
     threads: int = 1,
@@ -63,7 +63,7 @@ def count(
 
     .. math:: n_{q,d} = |\{x : d_H(q, x) = d\}|, \quad n^{v}_{q,d} = |\{x : d_H(q, x) = d,\ \mathrm{level}_q(x) = v\}|
 
-    Also find the largest bucket of the database within each radius. A bucket is the set of items with the same code.
+    Also find the buckets of the database. A bucket is the set of items with the same code.
 
     Parameters
     ----------
@@ -74,10 +74,8 @@ def count(
     n_bits : int
     relevances : mapping of str to Relevance
         Ground truths by name. The distances are computed once for all of them.
-    bucket_sizes : bool, default=True
-        Whether to find the sizes of all buckets, which requires sorting the codes.
-    largest_bucket : bool, default=True
-        Whether to find the largest bucket within each radius.
+    buckets : bool, default=True
+        Whether to find the sizes of all buckets, and the largest one within each radius. The codes are sorted for it.
     index_order : bool, default=False
         Whether to compute the precisions with ties in database order.
     calls : int, default=1
@@ -119,45 +117,52 @@ def count(
     by_label = {name: relevance for name, relevance in relevances.items() if isinstance(relevance, LabelRelevance)}
     algorithm = _choose(len(queries) * len(items), n_bits, by_label, index_order, calls)
     counter = algorithm(queries, items, n_bits, by_label)
-    buckets = Buckets.of(items) if bucket_sizes or largest_bucket else None
-    shape = (len(queries), n_bits + 1)
-    shared: dict[str, NDArray] = {"retrieved": np.empty(shape, dtype=np.int64)}
-    if largest_bucket:
-        shared["largest_bucket"] = np.empty(shape, dtype=np.int64)
-    by_truth: dict[str, dict[str, NDArray]] = {}
+    of_database = Buckets.of(items) if buckets else None
+    work = partial(_of_block, counter, relevances, of_database, index_order)
+    blocks = _in_blocks(work, len(queries), counter.block_size, threads, progress)
+    arrays = {key: np.concatenate([block[key] for block in blocks]) for key in blocks[0]}
+    shared = {name: array for (name, truth), array in arrays.items() if truth is None}
+    if of_database is not None:
+        shared["bucket_sizes"] = of_database.sizes
+    by_truth: dict[str, HammingCounts] = {}
     for name, relevance in relevances.items():
-        by_truth[name] = {"at_level": np.empty((shape[0], relevance.levels.size, shape[1]), dtype=np.int64)}
+        of_truth = {array: values for (array, truth), values in arrays.items() if truth == name}
+        by_truth[name] = HammingCounts(**shared, **of_truth, levels=relevance.levels)
+    return by_truth
+
+
+def _of_block(
+    counter: Plain, relevances: Mapping[str, Relevance], buckets: Buckets | None, index_order: bool, block: slice
+) -> dict[tuple[str, str | None], NDArray]:
+    """Return the arrays of a block of queries, by their names and the ground truth, None for all of them."""
+    retrieved, at_levels = counter.count(block)
+    arrays: dict[tuple[str, str | None], NDArray] = {("retrieved", None): retrieved}
+    if buckets is not None:
+        arrays["largest_bucket", None] = counter.largest_buckets(block, buckets, retrieved)
+    for name, relevance in relevances.items():
+        at_level = at_levels[name] if name in at_levels else counter.at_levels(relevance, block)
+        arrays["at_level", name] = at_level
         if index_order:
-            by_truth[name] |= {"index_precisions": np.empty(shape), "index_top": np.empty((shape[0], 3))}
-    work = partial(_count_block, counter, relevances, buckets, shared, by_truth)
-    _in_blocks(work, len(queries), counter.block_size, threads, progress)
-    sizes = None if buckets is None or not bucket_sizes else buckets.sizes
-    return {
-        name: HammingCounts(**shared, **arrays, levels=relevances[name].levels, bucket_sizes=sizes)
-        for name, arrays in by_truth.items()
-    }
+            in_order = counter.in_database_order(relevance, block, retrieved, at_level.sum(axis=1))
+            arrays["index_precisions", name], arrays["index_top", name] = in_order
+    return arrays
 
 
-def _count_block(
-    counter: Plain,
-    relevances: Mapping[str, Relevance],
-    buckets: Buckets | None,
-    shared: Mapping[str, NDArray],
-    by_truth: Mapping[str, Mapping[str, NDArray]],
-    block: slice,
-) -> int:
-    """Fill the rows of a block of queries in all arrays; return the number of queries."""
-    retrieved, by_label = counter.count(block)
-    shared["retrieved"][block] = retrieved
-    if "largest_bucket" in shared and buckets is not None:
-        shared["largest_bucket"][block] = counter.largest_buckets(block, buckets, retrieved)
-    for name, arrays in by_truth.items():
-        at_level = by_label[name] if name in by_label else counter.at_levels(relevances[name], block)
-        arrays["at_level"][block] = at_level
-        if "index_top" in arrays:
-            in_order = counter.in_database_order(relevances[name], block, retrieved, at_level.sum(axis=1))
-            arrays["index_precisions"][block], arrays["index_top"][block] = in_order
-    return block.stop - block.start
+def largest_buckets(
+    query_codes: NDArray[np.uint8], n_bits: int, buckets: Buckets, retrieved: NDArray[np.int64], *, threads: int = 1
+) -> NDArray[np.int64]:
+    """Return the size of the largest bucket of a database within each radius, (n_queries, n_bits + 1).
+
+    `retrieved` are the numbers of items at each distance, of the same shape.
+    """
+    repeated = buckets.repeated_words
+    algorithm = Words if repeated.size and _numba_is_installed() else Plain
+    counter = algorithm(codes.words(query_codes), repeated, n_bits, {})
+
+    def work(block: slice) -> NDArray[np.int64]:
+        return counter.largest_buckets(block, buckets, retrieved[block])
+
+    return np.concatenate(_in_blocks(work, len(query_codes), counter.block_size, threads, None))
 
 
 def _choose(
@@ -195,17 +200,19 @@ def _numba_is_installed() -> bool:
 
 
 def _in_blocks(
-    work: Callable[[slice], int],
+    work: Callable[[slice], Result],
     n_queries: int,
     block_size: int,
     threads: int,
     progress: Callable[[int], object] | None,
-) -> None:
+) -> list[Result]:
     """Process all queries in blocks of equal size, with the same number of blocks for every thread."""
-    n_blocks = threads * -(-n_queries // (block_size * threads))
+    n_blocks, results = threads * -(-n_queries // (block_size * threads)), []
     edges = [n_queries * block // n_blocks for block in range(n_blocks + 1)]
     blocks = [slice(start, stop) for start, stop in itertools.pairwise(edges) if start < stop]
     with ThreadPoolExecutor(threads) as pool:
-        for done in pool.map(work, blocks):
+        for block, result in zip(blocks, pool.map(work, blocks), strict=True):
+            results.append(result)
             if progress is not None:
-                progress(done)
+                progress(block.stop - block.start)
+    return results

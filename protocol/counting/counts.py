@@ -15,7 +15,7 @@ Counts = NDArray[np.int64]
 Value = TypeVar("Value")
 _ORIGINS = {
     "bucket_sizes": "`count` returns it for a complete database, but it can't be added up over parts",
-    "largest_bucket": "request it with count(..., largest_bucket=True)",
+    "largest_bucket": "request it with count(..., buckets=True)",
     "index_precisions": "request it with count(..., index_order=True)",
     "index_top": "request it with count(..., index_order=True)",
 }

@@ -18,8 +18,6 @@ from protocol.counting.counts import HammingCounts
 from protocol.counting.sharding import count_in_shards
 from protocol.truth.relevance import LabelRelevance, Relevance
 
-_PAIRS = 1 << 20  # pairs of codes that are compared at once
-
 
 def count_leave_one_out(
     query_codes: NDArray[np.uint8],
@@ -27,7 +25,6 @@ def count_leave_one_out(
     n_bits: int,
     relevances: Mapping[str, Relevance],
     *,
-    largest_bucket: bool = False,
     index_order: bool = False,
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
@@ -42,8 +39,6 @@ def count_leave_one_out(
     n_bits : int
     relevances : mapping of str to Relevance
         Ground truths by name, with or without each query's own item.
-    largest_bucket : bool, default=False
-        Whether to find the largest bucket within each radius.
     index_order : bool, default=False
         Whether to compute the precisions with ties in database order, which takes a sort for each query.
     threads : int, default=1
@@ -54,8 +49,8 @@ def count_leave_one_out(
     Returns
     -------
     dict of str to HammingCounts
-        The counts for each ground truth, each row of n - 1 items. They have no `bucket_sizes`, because each query
-        leaves out an item of another bucket.
+        The counts for each ground truth, each row of n - 1 items. They lack the arrays of the buckets, because each
+        query leaves out an item of another bucket.
 
     Raises
     ------
@@ -71,29 +66,16 @@ def count_leave_one_out(
     """
     check_same_number(len(query_codes), len(database_codes))
     counts = count_in_shards(
-        query_codes,
-        database_codes,
-        n_bits,
-        relevances,
-        bucket_sizes=False,
-        largest_bucket=largest_bucket,
-        threads=threads,
-        progress=progress,
+        query_codes, database_codes, n_bits, relevances, buckets=False, threads=threads, progress=progress
     )
-    rows, own_distance = (
-        np.arange(len(query_codes)),
-        np.bitwise_count(query_codes ^ database_codes).sum(axis=1, dtype=np.int64),
-    )
-    largest = None
+    rows = np.arange(len(query_codes))
+    own_distance = np.bitwise_count(query_codes ^ database_codes).sum(axis=1, dtype=np.int64)
     for name, relevance in relevances.items():
         of_all, levels = counts[name], own_levels(relevance)
         retrieved, at_level, relevant = of_all.retrieved.copy(), of_all.at_level.copy(), np.flatnonzero(levels)
         retrieved[rows, own_distance] -= 1
         at_level[relevant, np.searchsorted(of_all.levels, levels[relevant]), own_distance[relevant]] -= 1
-        if largest_bucket and largest is None:
-            of_query = of_all.requested("largest_bucket"), retrieved.cumsum(axis=1)
-            largest = _largest_buckets(*of_query, query_codes, database_codes, own_distance)
-        counts[name] = replace(of_all, retrieved=retrieved, at_level=at_level, largest_bucket=largest)
+        counts[name] = replace(of_all, retrieved=retrieved, at_level=at_level)
         if index_order:
             in_order = _in_database_order(query_codes, database_codes, relevance, counts[name].relevant, threads)
             counts[name] = replace(counts[name], index_precisions=in_order[0], index_top=in_order[1])
@@ -125,35 +107,6 @@ def own_levels(relevance: Relevance) -> NDArray[np.int64]:
         positions, of_row = relevance.row(row)
         levels[row] = of_row[positions == row].sum()
     return levels
-
-
-def _largest_buckets(
-    largest: NDArray[np.int64],
-    within: NDArray[np.int64],
-    query: NDArray[np.uint8],
-    database: NDArray[np.uint8],
-    own_distance: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Return the size of the largest bucket within each radius after each query's own item has left its bucket.
-
-    It shrinks by one where that bucket, of b items, was the only largest one: where no other bucket of b items is in
-    the ball. `largest` are the sizes with the item, `within` the numbers of items without it, and `own` its distances.
-    """
-    distinct, bucket, sizes = np.unique(database, axis=0, return_inverse=True, return_counts=True)
-    bucket = bucket.reshape(-1)
-    size, beyond = sizes[bucket], largest.shape[1]
-    nearest = np.full(len(query), beyond)  # distance of the nearest other bucket of as many items
-    for n_items in np.unique(sizes[sizes > 1]).tolist():
-        equal, members = np.flatnonzero(sizes == n_items), np.flatnonzero(size == n_items)
-        step = max(1, _PAIRS // equal.size)
-        for block in (members[start : start + step] for start in range(0, members.size, step)):
-            distances = codes.hamming_distance(query[block], distinct[equal])
-            distances[bucket[block][:, None] == equal] = beyond
-            nearest[block] = distances.min(axis=1)
-    radii = np.arange(beyond)
-    is_only_largest = (largest == size[:, None]) & (own_distance[:, None] <= radii) & (nearest[:, None] > radii)
-    # Buckets of one item: the other items in the ball have buckets of one item as well.
-    return np.where(is_only_largest, np.maximum(size[:, None] - 1, within > 0), largest)
 
 
 def _in_database_order(

@@ -3,7 +3,6 @@
 from protocol.datasets._dataset import (
     Data,
     LazyRows,
-    blocks,
     check_statistics,
     count_files,
     file_state,
@@ -21,7 +20,6 @@ __all__ = [
     "Downloads",
     "File",
     "LazyRows",
-    "blocks",
     "check_statistics",
     "count_files",
     "fetch",

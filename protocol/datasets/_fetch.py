@@ -32,21 +32,21 @@ class File:
     ----------
     name : str
         The official file name, and the key of the file in the loader's `paths`.
-    urls : tuple of str
+    urls : tuple of str, default=()
         Addresses (http, https or ftp), in the order in which they are tried; () for a file that may not be
         redistributed and must be put into the mirror by hand.
-    sha256 : str or None
+    sha256 : str or None, default=None
         Official checksum, 64 hexadecimal digits; None if there is none.
-    size : int or None
+    size : int or None, default=None
         Size in bytes; None if it is not known.
     by_hand : str, default=""
         How to get the file by hand, if opening one of `urls` is not enough.
     """
 
     name: str
-    urls: tuple[str, ...]
-    sha256: str | None
-    size: int | None
+    urls: tuple[str, ...] = ()
+    sha256: str | None = None
+    size: int | None = None
     by_hand: str = ""
 
 
@@ -173,7 +173,7 @@ def _first_good(file: File, downloads: Downloads, expected: str | None) -> tuple
             with replacing(target) as temporary:
                 with _Bounded(temporary, "wb") as output:
                     output.most = size or _MOST_BYTES
-                    _transfer(source, output, known=expected is not None or size is not None)
+                    _transfer(source, output)
                 sha256 = _checked_sha256(temporary, size, expected)
             return shown, sha256
         except _RefusedError as error:
@@ -204,11 +204,8 @@ class _Bounded(io.FileIO):
         return super().write(block)
 
 
-def _transfer(source: str, output: _Bounded, *, known: bool) -> None:
-    """Write the bytes of a path or URL to a file; raise _RefusedError, without credentials, if they can't be read.
-
-    `known` is whether the size or the checksum is known, by which a truncated file would be noticed.
-    """
+def _transfer(source: str, output: _Bounded) -> None:
+    """Write the bytes of a path or URL to a file; raise _RefusedError, without credentials, if they can't be read."""
     from pooch import FTPDownloader, HTTPDownloader  # type: ignore[import-untyped]
 
     options = {"chunk_size": 1 << 16, "progressbar": sys.stderr.isatty(), "timeout": _TIMEOUT}
@@ -220,15 +217,9 @@ def _transfer(source: str, output: _Bounded, *, known: bool) -> None:
             FTPDownloader(**options)(source, output, None)
         else:
             headers = {"Accept-Encoding": "identity", "User-Agent": "hashing-protocol"}
-            hooks = {} if known else {"response": _require_end}
-            HTTPDownloader(headers=headers, hooks=hooks, **options)(source, output, None)
+            HTTPDownloader(headers=headers, **options)(source, output, None)
     except (OSError, EOFError, ftplib.Error, ValueError) as error:  # requests' errors are OSErrors
         raise _RefusedError(_reason(error)) from error
-
-
-def _require_end(response: Any, **_: Any) -> None:
-    if not {"content-length", "transfer-encoding", "location"} & {name.lower() for name in response.headers}:
-        raise _RefusedError("the server does not send the size of the file, so a truncated file would go unnoticed")
 
 
 def _reason(error: BaseException) -> str:
@@ -245,14 +236,13 @@ def _reason(error: BaseException) -> str:
 def _instruction(file: File, downloads: Downloads, expected: str | None) -> str:
     """Return how to get the file by hand, where to put it, and how to accept another version."""
     how = file.by_hand or f"get it from {' or '.join(file.urls)}"
-    if downloads.sha256(file) != file.sha256:
-        how = "find the file with the checksum given by mirror_sha256"
     is_folder = downloads.mirror and "://" not in downloads.mirror
     where = f"{downloads.mirror if is_folder else 'FOLDER'}/{downloads.dataset}/{file.name}"
     option = "" if is_folder else " and run with --config mirror=FOLDER"
-    other = " To accept another version from the mirror, give its sha256 as mirror_sha256." if downloads.mirror else ""
-    if expected is not None and downloads.sha256(file) is None:
-        other = f" To accept another version, delete the line of {downloads.dataset}/{file.name} in {downloads.lock}."
+    other = "give its sha256 as mirror_sha256"
+    if downloads.sha256(file) is None:
+        other = f"delete the line of {downloads.dataset}/{file.name} in {downloads.lock}"
+    other = f" To accept another version, {other}." if expected else ""
     return f"To add it by hand: {how}, and put it at {where}{option}.{other}"
 
 

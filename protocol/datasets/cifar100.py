@@ -33,14 +33,7 @@ def _statistics(labels: str) -> dict[str, Any]:
     printed="CIFAR-100",
     source="Krizhevsky 2009, Learning Multiple Layers of Features from Tiny Images, chapter 3; "
     "https://www.cs.toronto.edu/~kriz/cifar.html",
-    files=(
-        File(
-            name=ARCHIVE,
-            urls=("https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz",),
-            sha256=None,
-            size=168_513_733,
-        ),
-    ),
+    files=(File(ARCHIVE, ("https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz",), size=168_513_733),),
     statistics=_statistics,
 )
 def load(paths: Mapping[str, Path], *, labels: str = "fine") -> Data:
@@ -69,13 +62,10 @@ def load(paths: Mapping[str, Path], *, labels: str = "fine") -> Data:
     levels = LABELS[one_of(labels, tuple(LABELS), "labels")]
     names = {f"{level}_label_names.txt": number for level, number in CLASSES.items()}
     records = read_archive(Path(paths[ARCHIVE]), ("train", "test"), names)
-    columns = [list(CLASSES).index(level) for level in levels]
-    classes = tuple(name for column in columns for name in records.names[column])
-    of_levels = records.labels[:, columns]
-    if len(levels) == 1:
-        result_labels = of_levels[:, 0]
-    else:
-        result_labels = np.hstack(
-            [np.eye(CLASSES[level], dtype=bool)[codes] for level, codes in zip(levels, of_levels.T, strict=True)]
-        )
-    return Data(records.ids, result_labels, classes, records.images, partitions=records.rows)
+    codes = dict(zip(CLASSES, records.labels.T, strict=True))
+    class_names = dict(zip(CLASSES, records.names, strict=True))
+    y = codes[levels[0]]
+    if len(levels) > 1:
+        y = np.hstack([np.eye(CLASSES[level], dtype=bool)[codes[level]] for level in levels])
+    classes = tuple(name for level in levels for name in class_names[level])
+    return Data(records.ids, y, classes, records.images, partitions=records.rows)

@@ -15,7 +15,7 @@ from protocol.datasets._dataset import listings
 from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS, looks_complete, read_image, square
 from protocol.registry import DatasetRecord
 
-_MOST_NAMES = 10
+_MOST_NAMES = 5
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """In a name, bytes that are not UTF-8."""
 
@@ -43,60 +43,38 @@ def image_rows(paths: Sequence[Path], image_size: int) -> LazyRows:
     Raises
     ------
     ProtocolError
-        If `image_size` is less than 1; or, when rows are read, if a file is not a complete image. The message lists
-        all such files from this row on.
+        If `image_size` is less than 1; or, when rows are read, if a file is not a complete image.
     """
     shape = squares_of(image_size)
 
     def read(start: int, stop: int) -> NDArray[np.uint8]:
         images = np.empty((stop - start, *shape), dtype=np.uint8)
         for image, path in zip(images, paths[start:stop], strict=True):
-            try:
-                image[...] = square(read_image(path), image_size)
-            except ProtocolError:
-                check_images(paths[start:], thorough=True)
-                raise
+            image[...] = square(read_image(path), image_size)
         return images
 
     return LazyRows((len(paths), *shape), np.uint8, read)
 
 
-def check_images(paths: Sequence[Path], *, thorough: bool = False) -> None:
-    """Raise ProtocolError with all files that are not images, by their kind.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-    thorough : bool, default=False
-        Whether to decode all images, instead of only those that do not begin and end like a JPEG or PNG image.
-    """
-    kinds: dict[str, list[Path]] = {}
-    for path in paths:
-        if problem := _problem(path, thorough):
-            kinds.setdefault(problem, []).append(path)
-    if not kinds:
-        return
-    known = f"Supported are {', '.join(sorted(EXTENSIONS))}. " if "not supported" in " ".join(kinds) else ""
-    n_bad = sum(map(len, kinds.values()))
-    if n_bad == 1:
-        ((problem, (path,)),) = kinds.items()
-        raise ProtocolError(f"{path}: {problem}. {known}Convert or remove it.")
-    folder = os.path.commonpath([path.parent for path in paths])
-    parts = []
-    for problem, bad in kinds.items():
-        names = ", ".join(path.relative_to(folder).as_posix() for path in bad[:_MOST_NAMES])
-        more = f" and {len(bad) - _MOST_NAMES:,} more" if len(bad) > _MOST_NAMES else ""
-        parts.append(f"{names}{more} ({problem})")
-    raise ProtocolError(f"{folder}: {n_bad:,} images can't be used: {'; '.join(parts)}. {known}Convert or remove them.")
+def check_images(paths: Sequence[Path]) -> None:
+    """Raise ProtocolError, which names the first files that do not begin and end like images of a known format."""
+    problems = [(path, problem) for path in paths if (problem := _problem(path))]
+    if problems:
+        folder = os.path.commonpath([path.parent for path in paths])
+        files = [f"{path.relative_to(folder).as_posix()} ({problem})" for path, problem in problems[:_MOST_NAMES]]
+        more = [f"and {len(problems) - _MOST_NAMES:,} more"] * (len(problems) > _MOST_NAMES)
+        raise ProtocolError(
+            f"{folder}: {counted(len(problems), 'image')} can't be used: {'; '.join(files + more)}. Supported are "
+            f"{', '.join(sorted(EXTENSIONS))}. Convert or remove the others."
+        )
 
 
-def _problem(path: Path, thorough: bool) -> str:
+def _problem(path: Path) -> str:
     """Return why a file can't be used as an image; empty if it can."""
-    suffix = path.suffix.lower()
-    if suffix in OTHER_EXTENSIONS:
-        return f"{suffix[1:].upper()} files are not supported"
+    if path.suffix.lower() in OTHER_EXTENSIONS:
+        return f"{path.suffix[1:].upper()} files are not supported"
     try:
-        if thorough or not path.is_file() or not looks_complete(path):
+        if not path.is_file() or not looks_complete(path):
             read_image(path)
     except ProtocolError as error:
         return str(error).removeprefix(f"{path}: ").rstrip(".")

@@ -1,7 +1,7 @@
 """ImageNet-100: the 100 classes of ImageNet in HashNet's lists; the images remain in the user's folder."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, File
-from protocol.datasets.image_folder import image_rows, squares_of
+from protocol.datasets.image_folder import check_images, image_rows, squares_of
 from protocol.inputs.text import lines
 from protocol.registry import DatasetRecord
 
@@ -45,17 +45,6 @@ def _class_names(images: Mapping[str, int]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _paths(folder: str, images: Collection[str]) -> list[Path]:
-    """Return the paths of images; raise ProtocolError if any is missing."""
-    missing = [image for image in images if not Path(folder, image).is_file()]
-    if missing:
-        raise ProtocolError(
-            f"{folder}: {len(missing):,} of the {len(images):,} images in the lists "
-            f"{'is' if len(missing) == 1 else 'are'} missing; the first is {missing[0]}."
-        )
-    return [Path(folder, image) for image in images]
-
-
 def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
     return {
         "n": 133_503,
@@ -70,7 +59,7 @@ def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
     printed="ImageNet-100",
     source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1, and its lists; images: "
     "Russakovsky et al. 2015, ImageNet Large Scale Visual Recognition Challenge, https://image-net.org",
-    files=tuple(File(f"{part}.txt", (f"{_SITE}{part}.txt",), None, None) for part in PARTS),
+    files=tuple(File(f"{part}.txt", (f"{_SITE}{part}.txt",)) for part in PARTS),
     statistics=_statistics,
     user_folders=("folder",),
     required=("folder",),
@@ -105,11 +94,12 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
         raise ProtocolError("dataset_options of 'imagenet100': folder is missing. Add {folder: PATH}.")
     lists = {part: _read_list(Path(paths[f"{part}.txt"])) for part in PARTS}
     images = {image: label for part in PARTS for image, label in lists[part].items()}
-    rows = {image: row for row, image in enumerate(images)}
+    rows, files = {image: row for row, image in enumerate(images)}, [Path(folder, image) for image in images]
+    check_images(files)
     return Data(
         np.array(list(images)),
         np.array(list(images.values())),
         _class_names(images),
-        image_rows(_paths(folder, images), image_size),
+        image_rows(files, image_size),
         partitions={part: np.array([rows[image] for image in lists[part]]) for part in PARTS},
     )

@@ -17,14 +17,7 @@ FILE = "LabelMe_gist.mat"
     printed="LabelMe",
     source="Torralba, Fergus, Weiss, Small Codes and Large Image Databases for Recognition, CVPR 2008; "
     "http://www.cs.toronto.edu/~norouzi/research/mlh/",
-    files=(
-        File(
-            name=FILE,
-            urls=("http://www.cs.toronto.edu/~norouzi/research/mlh/data/LabelMe_gist.mat",),
-            sha256=None,
-            size=None,
-        ),
-    ),
+    files=(File(FILE, ("http://www.cs.toronto.edu/~norouzi/research/mlh/data/LabelMe_gist.mat",)),),
     statistics={
         "n": 22_019,
         "dimensions": {"gist": 512},
@@ -62,7 +55,6 @@ def load(paths: Mapping[str, Path]) -> Data:
     return Data(
         np.array([f"labelme-{row:05d}" for row in range(len(gist))]),
         vectors={"gist": gist},
-        partitions={
-            part: as_integers(rows, f"{path}: ndx{part}") - 1 for part, rows in parts.items()
-        },  # MATLAB counts from 1
+        # MATLAB counts from 1.
+        partitions={part: as_integers(rows, f"{path}: ndx{part}") - 1 for part, rows in parts.items()},
     )

@@ -81,12 +81,9 @@ def _tags(path: Path, photos: list[str], keep: NDArray[np.int64]) -> LazyRows:
     source="Chua et al. 2009, NUS-WIDE: A Real-World Web Image Database from National University of Singapore; "
     f"{_SITE}NUS-WIDE.html",
     files=(
-        *(File(name, (f"{_SITE}{name}",), None, None) for name in (LABELS, IMAGES, CONCEPTS, TAGS)),
+        *(File(name, (f"{_SITE}{name}",)) for name in (LABELS, IMAGES, CONCEPTS, TAGS)),
         File(
-            name=WORDS,
-            urls=(),
-            sha256=None,
-            size=None,
+            WORDS,
             by_hand="extract it from the .rar archive of low-level features, "
             f"NUS_WID_Low_Level_Features.rar on {_SITE}NUS-WIDE.html",
         ),

@@ -32,14 +32,7 @@ def _bytes(stream: IO[bytes], name: str) -> Iterator[NDArray[np.uint8]]:
     printed="SIFT1M",
     source="Jegou, Douze, Schmid, Product Quantization for Nearest Neighbor Search, TPAMI 2011, section V; "
     "http://corpus-texmex.irisa.fr/",
-    files=(
-        File(
-            name=ARCHIVE,
-            urls=("ftp://ftp.irisa.fr/local/texmex/corpus/sift.tar.gz",),
-            sha256=None,
-            size=None,
-        ),
-    ),
+    files=(File(ARCHIVE, ("ftp://ftp.irisa.fr/local/texmex/corpus/sift.tar.gz",)),),
     statistics={
         "n": 1_110_000,
         "dimensions": {"sift": 128},

@@ -46,9 +46,7 @@ def _read_list(path: Path) -> tuple[list[str], list[int]]:
     printed="Wiki",
     source="Rasiwasia et al. 2010, A New Approach to Cross-Modal Multimedia Retrieval, section 4.1; "
     "http://www.svcl.ucsd.edu/projects/crossmodal/",
-    files=tuple(
-        File(name=name, urls=(), sha256=None, size=None, by_hand=_BY_HAND) for name in (FEATURES, *LISTS.values())
-    ),
+    files=tuple(File(name, by_hand=_BY_HAND) for name in (FEATURES, *LISTS.values())),
     statistics={
         "n": 2_866,
         "classes": 10,

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from protocol import counting, metrics
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, rounded
 from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.conventions import find
 from protocol.evaluation.ground_truth import Truth, ground_truth, only_truth
-from protocol.evaluation.printed import Printed, shown
+from protocol.evaluation.printed import Printed
 from protocol.scores.tables import Table
 from protocol.truth.relevance import Relevance
 
@@ -59,7 +59,7 @@ class BucketSearches(Printed):
 
     def parts(self) -> list[str | Table]:
         """Return the table of the scores."""
-        cells = [(tables, *map(shown, values.values())) for tables, values in self.scores.items()]
+        cells = [(tables, *map(rounded, values.values())) for tables, values in self.scores.items()]
         title = "bucket search, union of L tables of K bits (KxL), all queries pooled"
         return [Table("bucket search", f"{title}:", ("tables", *_METRICS), cells)]
 

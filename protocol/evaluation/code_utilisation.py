@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes as binary
-from protocol.checks import counted
+from protocol.checks import abridged, counted
 from protocol.counting import LabelRelevance, Relevance
 from protocol.evaluation.code_pairs import CodePair
-from protocol.inputs.labels import brief
 
 ONE_CODE = 0.99
 """Share of items with the one code of their class. Measured: ADSH 0.9968 to 1, digits at most 0.969, CSQ 0.342."""
@@ -109,7 +108,7 @@ class CodeUtilisation:
         return f"The {self.n_items:,} database items have {codes} with an entropy of {self.entropy:.2f} bits{of_labels}"
 
     def _about_bits(self) -> str:
-        is_one, bits = len(self.constant_bits) == 1, brief(self.constant_bits)
+        is_one, bits = len(self.constant_bits) == 1, abridged(self.constant_bits)
         subject = f"Bit {bits} has" if is_one else f"{len(self.constant_bits)} bits ({bits}) have"
         return (
             f"{subject} the same value in all database items (counted from 0), so a ranking does not depend on "

@@ -150,7 +150,8 @@ class Scoring:
         return names
 
     def _is_defined(self, metric: str, ranking: str) -> bool:
-        of_buckets = registry.METRICS.entry(metric).defined_on == "buckets"
+        record = registry.METRICS.entry(metric)
+        of_buckets = record.defined_on == "buckets" or record.needs == "largest_bucket"
         return is_defined(metric, ranking) and not (of_buckets and self.leave_one_out)
 
     def _check_supported(self, metric: str, n_bits: int, ranking: str) -> None:
@@ -158,7 +159,7 @@ class Scoring:
             needed = _NEEDS[registry.METRICS.entry(metric).defined_on]
             raise ProtocolError(f"metric {metric!r} needs {needed}, which the {ranking} ranking does not have.")
         if not self._is_defined(metric, ranking):
-            raise ProtocolError(f"metric {metric!r} describes the complete database, so not with leave_one_out.")
+            raise ProtocolError(f"metric {metric!r} needs the buckets of the complete database, not leave_one_out.")
         radius = metrics.keywords(metric).get("radius", 0)
         if radius > n_bits:
             raise ProtocolError(f"metric {metric!r}: the radius {radius:g} exceeds the code length, {n_bits} bits.")

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import metrics
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, rounded
 from protocol.evaluation.conventions import find
-from protocol.evaluation.printed import Printed, shown
+from protocol.evaluation.printed import Printed
 from protocol.evaluation.result import Evaluation
 from protocol.evaluation.scoring import n_undefined, undefined_queries
 from protocol.inputs.arrays import as_integers, as_numpy, is_file, named, path_of, read_array
@@ -216,8 +216,8 @@ class WithoutQueries(Printed):
         for name, mean in self.evaluation.metrics.items():
             without = self.metrics[name]
             difference = without - mean
-            moved = "none" if math.isnan(difference) else f"{difference:+.2g}" if difference else "0"
-            cells.append((name, shown(mean), shown(without), moved))
+            moved = "undefined" if math.isnan(difference) else f"{difference:+.2g}" if difference else "0"
+            cells.append((name, rounded(mean), rounded(without), moved))
         n = self.evaluation.n_queries
         title = f"without {self.n_excluded:,} of {n:,} queries (SHA-256 {self.sha256[:12]})"
         return [Table("without queries", f"{title}:", ("metric", "all queries", "without them", "difference"), cells)]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType, SimpleNamespace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +15,11 @@ from protocol.counting.leave_one_out import check_same_number, own_levels
 from protocol.evaluation.conventions import Scoring
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_from, read_array, read_lists
-from protocol.inputs.formats import read_csr
+from protocol.inputs.formats import TEXT, read_csr
 from protocol.inputs.judgments import judged_pairs
 from protocol.inputs.labels import label_pair
 from protocol.inputs.validation import is_integer
+from protocol.inputs.validation import rows as row_numbers
 from protocol.metrics import keywords
 from protocol.truth import DISTANCES, Distance, Neighbours, nearest
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, Relevance
@@ -311,9 +312,10 @@ def _judged(truth: Judgments, sizes: tuple[int, int]) -> Relevance:
     """Return relevance from judgments; those of a level below 1 are omitted."""
     pairs = judged_pairs(truth.judgments, truth.query_ids, truth.database_ids, sizes=sizes)
     queries, items, levels = pairs[:, pairs[2] > 0]
-    order, ends = np.argsort(queries, kind="stable"), np.cumsum(np.bincount(queries, minlength=sizes[0]))
-    rows = SimpleNamespace(indptr=np.append(0, ends), indices=items[order], data=levels[order], shape=sizes)
-    return _sparse(rows, sizes, named(truth.judgments, "relevance"))
+    ends, order = np.cumsum(np.bincount(queries, minlength=sizes[0])), np.argsort(queries, kind="stable")
+    return _neighbours(
+        Rows(np.append(0, ends), items[order], levels[order]), sizes, named(truth.judgments, "relevance")
+    )
 
 
 def check_dimension(vectors: NDArray, n_features: int, name: str) -> None:
@@ -341,12 +343,7 @@ def _nearest_items(
     numbers = truth.numbers(len(database) - leave_one_out, scoring.of_nearest)
     relevant = truth.relevant or max(truth.numbers(len(database) - leave_one_out))
     k, done = max(relevant, *numbers) + leave_one_out, stage(progress, "searching", len(query) * len(database))
-    try:
-        neighbours = nearest(query, database, k, distance=truth.distance, threads=threads, progress=done)
-    except ProtocolError as error:
-        side, _, rest = str(error).partition(" ")
-        sides = {"query": named(truth.query, "query vectors"), "database": named(truth.database, "database vectors")}
-        raise ProtocolError(f"{sides[side]}: {rest}" if side in sides else str(error)) from error
+    neighbours = nearest(query, database, k, distance=truth.distance, threads=threads, progress=done)
     if leave_one_out:
         neighbours = _of_others(neighbours)
     every = sorted({1, relevant, *numbers})
@@ -376,6 +373,24 @@ def _check_lists(metric: str, relevance: Relevance, leave_one_out: bool) -> None
         raise ProtocolError(f"metric {metric!r} needs vectors, or lists of the {number:,} nearest items, not {got}.")
 
 
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Relevant items in compressed sparse rows: ``indices[indptr[i] : indptr[i + 1]]`` are those of query i.
+
+    Parameters
+    ----------
+    indptr : ndarray of int, shape (n_queries + 1,)
+    indices : ndarray of int, shape (n_pairs,)
+        Database positions, in any order.
+    levels : ndarray, shape (n_pairs,)
+        The relevance levels.
+    """
+
+    indptr: NDArray
+    indices: NDArray
+    levels: NDArray
+
+
 def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
     """Return relevance from lists of neighbours or from a matrix.
 
@@ -398,80 +413,77 @@ def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
     name, expected = named(values, "relevance"), (n_queries, n_database)
     if hasattr(values, "row") and hasattr(values, "n_queries"):
         return values
+    rows = _read(values, name)
+    if not hasattr(rows, "indptr"):
+        return _neighbours(_listed(rows, expected, name), expected, name)
+    if tuple(rows.shape) != expected:
+        raise ProtocolError(f"{name}: expected shape (n_queries, n_database) = {expected}, got {rows.shape}.")
+    return _neighbours(Rows(rows.indptr, rows.indices, rows.data), expected, name)
+
+
+def _read(values: Any, name: str) -> Any:
+    """Return relevance as compressed sparse rows of SciPy, an array, or an iterable of arrays."""
     if is_file(values):
         suffix = Path(values).suffix.lower()
-        read = read_csr if suffix == ".npz" else read_lists if suffix in (".txt", ".csv", ".tsv") else read_array
-        values = read(values)
-    elif hasattr(values, "tocsr"):
-        values = values.tocsr()
-    elif any(hasattr(values, method) for method in ("__array__", "__dlpack__", "detach", "toarray")):
-        values = as_numpy(values, name)
-    return _sparse(values, expected, name) if hasattr(values, "indptr") else _listed(values, expected, name)
+        read = read_csr if suffix == ".npz" else read_lists if suffix in TEXT else read_array
+        return read(values)
+    if hasattr(values, "tocsr"):
+        return values.tocsr()
+    is_array = any(hasattr(values, method) for method in ("__array__", "__dlpack__", "detach", "toarray"))
+    return as_numpy(values, name) if is_array else values
 
 
-def _listed(lists: Any, expected: tuple[int, int], name: str) -> Relevance:
-    """Return relevance from one list of database positions, or one row of a Boolean matrix, per query."""
+def _listed(lists: Any, expected: tuple[int, int], name: str) -> Rows:
+    """Return one list of database positions, or one row of a Boolean matrix, per query."""
     if not isinstance(lists, Iterable):
         raise ProtocolError(f"{name}: expected a list of neighbours for each query, got {type(lists).__name__}.")
     rows = [numbers_from(row, name) for row in lists]
     if len(rows) != expected[0]:
         raise ProtocolError(f"{name}: {counted(len(rows), 'list')} of neighbours for {expected[0]:,} queries.")
-    if all(row.shape == (expected[1],) for row in rows):
-        rows = _matrix(rows, expected, name)
-    if any(row.ndim != 1 or (row.size and row.dtype.kind not in "iu") for row in rows):
+    forms, of_matrix = {(row.shape, row.dtype.kind if row.size else "i") for row in rows}, expected[1:]
+    if forms <= {(of_matrix, "i"), (of_matrix, "u")}:
+        raise ProtocolError(
+            f"{name}: integers of shape (n_queries, n_database) = {expected} may be a matrix or lists of database "
+            "positions. Pass relevance.astype(bool) or scipy.sparse.csr_array(relevance) for a matrix."
+        )
+    if forms == {(of_matrix, "b")}:
+        rows = list(map(np.flatnonzero, rows))
+    elif any(len(shape) != 1 or kind not in "iu" for shape, kind in forms):
         raise ProtocolError(
             f"{name}: values must be database positions (integers), or Boolean in a matrix (n_queries, n_database) = "
             f"{expected}."
         )
     indices = np.concatenate(rows).astype(np.int64)
-    return _neighbours(np.cumsum([0, *map(len, rows)]), indices, None, expected, name)
+    return Rows(np.cumsum([0, *map(len, rows)]), indices, np.ones(len(indices), dtype=np.int64))
 
 
-def _matrix(rows: list[NDArray], expected: tuple[int, int], name: str) -> list[NDArray]:
-    """Return the positions in the rows of a Boolean matrix; raise ProtocolError if they may be lists of positions."""
-    kinds = {row.dtype.kind for row in rows}
-    if kinds <= {"i", "u"}:
-        raise ProtocolError(
-            f"{name}: integers of shape (n_queries, n_database) = {expected} may be a matrix or lists of database "
-            "positions. Pass relevance.astype(bool) or scipy.sparse.csr_array(relevance) for a matrix."
-        )
-    return list(map(np.flatnonzero, rows)) if kinds == {"b"} else rows
-
-
-def _sparse(rows: Any, expected: tuple[int, int], name: str) -> Relevance:
-    """Return relevance from compressed sparse rows, whose values are the relevance levels."""
-    if tuple(rows.shape) != expected:
-        raise ProtocolError(f"{name}: expected shape (n_queries, n_database) = {expected}, got {tuple(rows.shape)}.")
-    data = getattr(rows, "data", None)
-    if data is None:
-        return _neighbours(rows.indptr, rows.indices, None, expected, name)
-    is_numeric = data.shape == rows.indices.shape and data.dtype.kind in "biuf"
-    if not is_numeric or not is_integer(data).all() or data.max(initial=1) > _MOST_LEVELS or data.min(initial=1) < 1:
-        got = f" from {data.min():.6g} to {data.max():.6g}" if is_numeric and data.size else ""
-        raise ProtocolError(
-            f"{name}: the levels of {rows.indices.size:,} pairs must be integers from 1 to {_MOST_LEVELS}, larger for "
-            f"more relevant items, got {data.size:,} values of {data.dtype}{got}."
-        )
-    return _neighbours(rows.indptr, rows.indices, data.astype(np.int64), expected, name)
-
-
-def _neighbours(
-    indptr: NDArray, indices: NDArray, levels: NDArray | None, expected: tuple[int, int], name: str
-) -> Relevance:
-    """Return relevance from lists in any order, for example nearest first."""
-    if not indices.size:
+def _neighbours(rows: Rows, expected: tuple[int, int], name: str) -> Relevance:
+    """Return relevance from the items of each query in any order, for example nearest first."""
+    indptr, levels, n_pairs = rows.indptr.astype(np.int64), rows.levels, rows.indices.size
+    if not n_pairs:
         raise ProtocolError(f"{name}: no query has a relevant item.")
-    if indptr.size != expected[0] + 1:
-        raise ProtocolError(f"{name}: indptr must have n_queries + 1 = {expected[0] + 1:,} entries, got {indptr.size}.")
-    try:
-        ends = indptr.astype(np.int64)
-        lengths = ends[1:] - ends[:-1]
-        if lengths.min() >= 0 and lengths.sum() == indices.size:
-            order = np.lexsort((indices, np.repeat(np.arange(lengths.size), lengths)))
-            indices, levels = indices[order], None if levels is None else levels[order]
-        relevance = NeighbourRelevance(indptr, indices, expected[1], levels)
-    except ProtocolError as error:
-        raise ProtocolError(f"{name}: {error}") from error
-    if indices.size == expected[0] * expected[1] and relevance.levels.size == 1:
+    lengths = np.diff(indptr)
+    if lengths.size != expected[0] or lengths.min() < 0 or indptr[0] != 0 or indptr[-1] != n_pairs:
+        raise ProtocolError(f"{name}: indptr must ascend from 0 to {n_pairs:,} in {expected[0] + 1:,} entries.")
+    if (
+        levels.dtype.kind not in "biuf"
+        or not is_integer(levels).all()
+        or levels.min() < 1
+        or levels.max() > _MOST_LEVELS
+    ):
+        got = f" from {levels.min():.6g} to {levels.max():.6g}" if levels.dtype.kind in "biuf" else ""
+        raise ProtocolError(
+            f"{name}: the levels of {n_pairs:,} pairs must be integers from 1 to {_MOST_LEVELS}, larger for more "
+            f"relevant items, got {levels.dtype}{got}."
+        )
+    items = row_numbers(rows.indices, expected[1], name)
+    query_of_pair = np.repeat(np.arange(lengths.size), lengths)
+    order = np.lexsort((items, query_of_pair))
+    items = items[order]
+    twice = np.flatnonzero((np.diff(items) == 0) & (np.diff(query_of_pair) == 0))
+    if twice.size:
+        raise ProtocolError(f"{name}: query {query_of_pair[twice[0]]:,} has item {items[twice[0]]:,} twice.")
+    relevance = NeighbourRelevance(indptr, items, expected[1], levels[order].astype(np.int64))
+    if n_pairs == expected[0] * expected[1] and relevance.levels.size == 1:
         raise ProtocolError(f"{name}: all {expected[1]:,} database items are relevant to every query.")
     return relevance

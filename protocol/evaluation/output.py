@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes, metrics, registry
-from protocol.checks import ProtocolError, integer, one_of
+from protocol.checks import ProtocolError, abridged, integer, one_of, rounded
 from protocol.evaluation.conventions import find
-from protocol.evaluation.printed import Printed, json_text, shown, with_range
+from protocol.evaluation.printed import Printed, json_text, with_range
 from protocol.evaluation.result import Evaluation
-from protocol.inputs.labels import brief
 from protocol.provenance import VERSION
 from protocol.provenance.storage import check_writable, file_sha256, replacing
 from protocol.scores import tables
@@ -134,23 +133,26 @@ def write_csv(evaluation: Evaluation, kind: str, path: str | Path) -> None:
     ProtocolError
         If the ranking has no radius.
     """
-    rows: Sequence[int]
-    columns: dict[str, NDArray[np.float64]]
-    if one_of(kind, KINDS, "kind") == "per_query":
-        index, rows = "query", range(evaluation.n_queries)
-        columns = {name: values for name, values in evaluation.per_query.items() if values.size == len(rows)}
-    elif kind == "top_k_curves":
-        k, precision, recall = evaluation.top_k
-        index, rows, columns = "k", k.tolist(), {"precision": precision, "recall": recall}
-    elif not evaluation.pr_curves:
-        raise ProtocolError(f"pr_curves needs the Hamming radius: the {evaluation.ranking} ranking has none.")
-    else:
-        index, rows, curves = "radius", range(evaluation.n_bits + 1), evaluation.pr_curves.items()
-        columns = {f"{name}[{average}]": array for average, curve in curves for name, array in curve._asdict().items()}
+    index, rows, columns = _columns(evaluation, one_of(kind, KINDS, "kind"))
     values = np.stack(list(columns.values()), axis=1) if columns else np.empty((len(rows), 0))
     cells = (["" if math.isnan(value) else DIGITS % value for value in row] for row in values.tolist())
     lines = ([row, evaluation.ranking, *line] for row, line in zip(rows, cells, strict=True))
     tables.write_csv(path, (index, "ranking", *columns), lines)
+
+
+def _columns(evaluation: Evaluation, kind: str) -> tuple[str, Sequence[int], dict[str, NDArray[np.float64]]]:
+    """Return the name and the values of the first column, and the other columns by name."""
+    if kind == "per_query":
+        n_queries, values = evaluation.n_queries, evaluation.per_query.items()
+        return "query", range(n_queries), {name: array for name, array in values if array.size == n_queries}
+    if kind == "top_k_curves":
+        k, precision, recall = evaluation.top_k
+        return "k", k.tolist(), {"precision": precision, "recall": recall}
+    if not evaluation.pr_curves:
+        raise ProtocolError(f"pr_curves needs the Hamming radius: the {evaluation.ranking} ranking has none.")
+    curves = [(average, curve._asdict()) for average, curve in evaluation.pr_curves.items()]
+    columns = {f"{name}[{average}]": array for average, curve in curves for name, array in curve.items()}
+    return "radius", range(evaluation.n_bits + 1), columns
 
 
 def parts(evaluation: Evaluation, lines: Sequence[str] = (), more: Sequence[Table] = ()) -> list[str | Table]:
@@ -199,7 +201,7 @@ def _about_items(evaluation: Evaluation) -> str:
     n = evaluation.queries_without_relevant
     facts = [f"{n:,} of {evaluation.n_queries:,} queries {'has' if n == 1 else 'have'} no relevant item"]
     if evaluation.labels_not_in_database is not None:
-        facts.append(f"query labels absent from the database: {brief(evaluation.labels_not_in_database, _FEW)}")
+        facts.append(f"query labels absent from the database: {abridged(evaluation.labels_not_in_database, _FEW)}")
     else:
         lowest, highest = evaluation.levels
         levels = f"level {lowest}" if lowest == highest else f"levels {lowest} to {highest} (larger is more relevant)"
@@ -238,7 +240,7 @@ def _table(evaluation: Evaluation) -> Table:
         n = evaluation.n_undefined[name]
         undefined = f"{n:,}, {_COUNTED[rules.undefined(name)]}" if n else "none"
         ties = re.split("[,:.]| over ", record.ties)[0].lower()  # "expected value", "relevant items first", "none"
-        cells.append((name, shown(mean), undefined, ties, record.denominator))
+        cells.append((name, rounded(mean), undefined, ties, record.denominator))
     return Table("metrics", title, ("metric", "mean", "undefined values", "ties", "denominator"), cells)
 
 
@@ -278,11 +280,11 @@ class Trec(Printed):
         """Return the table of mAP by order of ties; the title gives the files and the effect of trec_eval's order."""
         title = f"TREC files {self.run} and {self.qrels}: {self.depth:,} items per query"
         if not math.isnan(self.moved):
-            means = f"from {shown(self.expected)} to {shown(self.by_document_id)}"
+            means = f"from {rounded(self.expected)} to {rounded(self.by_document_id)}"
             title += f"; trec_eval's tie-breaking moves {self.metric} {means} ({self.moved:+.2g})"
         cells = [
-            ("expected over ties", shown(self.expected)),
-            ("ties by document id, as trec_eval orders them", shown(self.by_document_id)),
+            ("expected over ties", rounded(self.expected)),
+            ("ties by document id, as trec_eval orders them", rounded(self.by_document_id)),
         ]
         return [Table("trec", f"{title}:", (self.metric, "mean"), cells)]
 

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from protocol.checks import ProtocolError, need, one_of
-from protocol.evaluation.printed import shown
+from protocol.checks import ProtocolError, need, one_of, rounded
 from protocol.evaluation.result import Evaluation
 from protocol.metrics import PRCurve, TopKCurve
 from protocol.scores.metadata import method_name
@@ -58,7 +57,7 @@ def plot(evaluation: Evaluation, kind: str) -> Any:
     """Return a figure of an evaluation, see `Evaluation.plot`."""
     one_of(kind, TITLES, "plot")
     name, mean = next(iter(evaluation.metrics.items()))
-    method = method_name(evaluation.name or f"{name} {shown(mean)}", evaluation.ranking)
+    method = method_name(evaluation.name or f"{name} {rounded(mean)}", evaluation.ranking)
     if kind != "precision-recall":
         return _chart(kind, method, evaluation.top_k)
     if not evaluation.pr_curves:

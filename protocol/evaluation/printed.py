@@ -11,8 +11,6 @@ import numpy as np
 from protocol.checks import printable
 from protocol.scores.tables import Table, filled
 
-_SMALL = 0.001
-
 
 class Printed(ABC):
     """A result that is printed as paragraphs and tables, and written as JSON."""
@@ -26,10 +24,10 @@ class Printed(ABC):
         """Return the fields of the JSON object."""
 
     def __repr__(self) -> str:
-        shown = (
+        texts = (
             "\n".join(map(filled, part.split("\n"))) if isinstance(part, str) else part.text() for part in self.parts()
         )
-        return printable("\n\n".join(shown), keep="\n")
+        return printable("\n\n".join(texts), keep="\n")
 
     def to_json(self) -> str:
         """Return the result as JSON, the text that ``--json`` writes."""
@@ -60,13 +58,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return list(map(_plain, value))
     return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def shown(mean: float) -> str:
-    """Return a mean with four decimals, or three significant digits if it is tiny, as RAMAP of long codes."""
-    if math.isnan(mean):
-        return "none"
-    return f"{mean:.3g}" if 0 < mean < _SMALL else f"{mean:.4f}"
 
 
 def with_range(expected: float, worst: float, best: float) -> list[str]:

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import metrics
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, rounded
 from protocol.counting import HammingCounts, asymmetric_counts, count, count_in_shards, count_leave_one_out
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.conventions import CONVENTIONS, Convention, find, is_defined
 from protocol.evaluation.ground_truth import GroundTruth
-from protocol.evaluation.printed import Printed, shown
+from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
 from protocol.scores.tables import Table
 
@@ -59,11 +59,10 @@ def counted(
         counter = partial(count_leave_one_out, index_order=index_order)
     else:  # precisions with ties in database order can't be added up over shards
         counter = partial(count, index_order=True) if index_order else count_in_shards
-        counter = partial(counter, bucket_sizes="bucket_sizes" in needed)
+        counter = partial(counter, buckets=not needed.keys().isdisjoint(("bucket_sizes", "largest_bucket")))
     relevances = {str(number): relevance for number, relevance in truth.by_number.items()}
     done = stage(progress, "counting", len(codes.query))
-    largest = "largest_bucket" in needed
-    counts = counter(*codes[:3], relevances, largest_bucket=largest, threads=threads, progress=done)
+    counts = counter(*codes[:3], relevances, threads=threads, progress=done)
     return {number: [counts[str(number)]] for number in truth.by_number}
 
 
@@ -104,7 +103,7 @@ class Spread(Printed):
     def parts(self) -> list[str | Table]:
         """Return the table of all variants of mAP, with the conventions that report them as mAP."""
         cells = [
-            (row.metric, shown(row.value), _TREATMENT[row.undefined], ", ".join(row.conventions)) for row in self.rows
+            (row.metric, rounded(row.value), _TREATMENT[row.undefined], ", ".join(row.conventions)) for row in self.rows
         ]
         values = [row.value for row in self.rows if row.conventions and not math.isnan(row.value)]
         ends = f"from {min(values):.4f} to {max(values):.4f}"

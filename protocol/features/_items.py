@@ -6,6 +6,7 @@ Preprocessing after extraction, unit length and centring, is learned only from t
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -16,6 +17,7 @@ from protocol.checks import ProtocolError
 from protocol.features._feature import Feature, Sliceable
 from protocol.inputs.validation import matrix, rows
 from protocol.provenance import storage
+from protocol.truth import Items
 
 CENTRING = ("centre", "grand_mean")
 BLOCK = 4096
@@ -340,12 +342,56 @@ class Prepared:
         """Return the value of the image of each item, as in `Extracted.per_item`."""
         return self._main[1].per_item(images, values)
 
+    def items(self, partition: str, images: NDArray[np.int64], labels: NDArray | None) -> Items:
+        """Return the items of a partition's images for a ground truth; `labels` are those of all images, if any.
+
+        The vectors are computed when they are first read, which must happen while the files are open.
+        """
+        of_items = None if labels is None else self.per_item(images, labels)
+        return Items(partial(self.vectors, partition, images), of_items)
+
+
+def fit_preprocessing(
+    feature: Feature, steps: Mapping[str, Sequence[str]], features: str | Path, images: NDArray[np.int64], *, seed: int
+) -> tuple[dict[str, NDArray], NDArray]:
+    """Fit the preprocessing of every modality of a feature on some images.
+
+    Parameters
+    ----------
+    feature : Feature
+    steps : mapping of str to sequence of {"l2", "centre", "grand_mean"}
+        The preprocessing of each of the feature's modalities, by their keys.
+    features : path
+        The file of the features.
+    images : ndarray of int64
+        The training images.
+    seed : int
+
+    Returns
+    -------
+    arrays : dict of ndarray
+        What each modality learned, by its key and the names of `Preprocessing.to_arrays`.
+    raw : ndarray
+        The raw descriptors on which it was fitted, of all modalities, next to each other.
+    """
+    arrays: dict[str, NDArray] = {}
+    raws = []
+    for prefix, modality in feature.modalities.items():
+        with extracted(features, prefix) as items:
+            raws.append(items.raw(images)[:])
+        fitted = Preprocessing.fit(modality, raws[-1], steps[prefix], seed)
+        arrays |= {f"{prefix}{name}": array for name, array in fitted.to_arrays().items()}
+    return arrays, np.hstack(raws)
+
 
 @contextlib.contextmanager
 def prepared(
-    feature: Feature, steps: Mapping[str, Sequence[str]], features: str | Path, preprocessing: str | Path
+    feature: Feature,
+    steps: Mapping[str, Sequence[str]],
+    features: str | Path,
+    preprocessing: str | Path | Mapping[str, NDArray],
 ) -> Iterator[Prepared]:
-    """Open prepared vectors, given the files of the extracted descriptors and of the fitted preprocessing.
+    """Open prepared vectors, given the file of the extracted descriptors and the fitted preprocessing.
 
     Parameters
     ----------
@@ -354,15 +400,17 @@ def prepared(
         The preprocessing of each of the feature's modalities, by their keys.
     features : path
         The file of the features, which remains open until the block ends.
-    preprocessing : path
-        The file of the fitted preprocessing.
+    preprocessing : path, or mapping of str to ndarray
+        The file of the fitted preprocessing, or its arrays, as `fit_preprocessing` returns them.
 
     Raises
     ------
     ProtocolError
         If a file is missing or was altered after writing, or the preprocessing is for another feature or other steps.
     """
-    learned, prepared_by_prefix = storage.read(preprocessing), {}
+    learned, prepared_by_prefix = preprocessing, {}
+    if not isinstance(learned, Mapping):
+        learned = storage.read(learned)
     with contextlib.ExitStack() as files:
         for prefix, modality in feature.modalities.items():
             arrays = {name.removeprefix(prefix): array for name, array in learned.items() if name.startswith(prefix)}

@@ -7,8 +7,9 @@ A source is text (also ``.gz``), ``.csv``, ``.tsv`` or ``.json``, an array of st
 import csv
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,23 +21,25 @@ from protocol.checks import ProtocolError
 from protocol.inputs import text
 from protocol.inputs.arrays import ARRAYS, FORMS, as_numpy, is_file, path_and_key, read_stored
 
-MARKS = ",;"
-"""Characters that may separate fields, besides blanks and tabs."""
 LABEL_COLUMNS = frozenset(["category", "class", "class_name", "classes", "label", "labels", "tag", "tags", "target"])
 """Usual names of columns of labels."""
-ID_COLUMNS = frozenset(["file", "filename", "id", "ids", "image", "image_id", "img", "index", "item", "name", "path"])
-"""Usual names of columns of ids."""
+ID_COLUMNS = frozenset(
+    ["file", "filename", "id", "ids", "image", "image_id", "img", "index", "item", "name", "partition", "path"]
+)
+"""Usual names of columns of ids, and the first column of a complete split."""
 EXTENSION = r"\.[A-Za-z][A-Za-z0-9]{1,4}"
 """Pattern of the end of a file's name."""
 _FILE = re.compile(rf"[/\\]|{EXTENSION}$")
-_HEADER = ("id", "partition")
+_END_OF_ID = re.compile(rf"{EXTENSION}(?!\S)|\S\s+[01]\s*$")
 _LABELS_AFTER_MARKS = re.compile(r".[,;][01](?:[,;][01])*$")
-_FLAG_AFTER_BLANK = re.compile(r"\S\s+[01]\s*$")
 _WORD = re.compile(r"[^\W\d]+(?: [^\W\d]+)*")
+_HEADER = ("id", "partition")  # those that this package writes
 _NESTED = frozenset([list, tuple, set, frozenset])
+Fields = list[list[str]]
+"""The fields of each row."""
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Table:
     """The rows of a source, each with its fields.
 
@@ -44,9 +47,10 @@ class Table:
     ----------
     name : str
     rows : list of list of str
-    lines : list of str
-        The line of each row, if only blanks separate its fields, which may belong to a field as well; otherwise empty.
+        The fields of each row; its line, if only blanks separate the fields, which may belong to a field as well.
     header : list of str
+    by_blanks : bool
+        Whether the rows are lines.
     is_python : bool
         Whether a row is an object in memory, whose fields are certain.
     form : str
@@ -54,20 +58,26 @@ class Table:
     """
 
     name: str
-    rows: list[list[str]]
-    lines: list[str] = field(default_factory=list)
-    header: list[str] = field(default_factory=list)
+    rows: Fields
+    header: Sequence[str] = ()
+    by_blanks: bool = False
     is_python: bool = False
     form: str = ""
 
-    def drop_header(self) -> None:
-        """Move the first row to the header; raise ProtocolError if no other row is left."""
-        self.header, self.rows, self.lines = self.rows[0], self.rows[1:], self.lines[1:]
-        if not self.rows:
-            raise ProtocolError(f"{self.name}: only a header, and no items. Write one item per line.")
+    @cached_property
+    def words(self) -> Fields:
+        """The fields of each row, or the words of each line."""
+        return [row[0].split() for row in self.rows] if self.by_blanks else self.rows
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a row is too short for an id and labels."""
+        return min(map(len, self.words)) == 1
 
 
-def read_source(values: Any, name: str, *, has_ids: bool, form: str = "") -> Table | NDArray:
+def read_source(
+    values: Any, name: str, *, has_ids: bool, form: str = "", n_items: int | None = None
+) -> Table | NDArray:
     """Return the table of a source of text, or an array of numbers.
 
     Parameters
@@ -80,6 +90,8 @@ def read_source(values: Any, name: str, *, has_ids: bool, form: str = "") -> Tab
         Whether strings are ids, which must be valid UTF-8; in labels, other bytes become escapes.
     form : str, optional
         The form of a file that names none.
+    n_items : int, optional
+        The number of items if it is known, which tells whether the first line is a header.
 
     Raises
     ------
@@ -88,9 +100,12 @@ def read_source(values: Any, name: str, *, has_ids: bool, form: str = "") -> Tab
     """
     if is_file(values):
         path, key = path_and_key(values)
-        if path.suffix.lower() not in (*ARRAYS, ".json"):
-            return _table_of_text(path, key, form)
-        values = _json(path) if path.suffix.lower() == ".json" else read_stored(values)
+        if path.suffix.lower() == ".json":
+            values, form = _json(path), key or form
+        elif path.suffix.lower() in ARRAYS:
+            values = read_stored(values)
+        else:
+            return _table_of_text(path, key, form, n_items)
     rows = _nested_rows(values)
     if rows is None:
         array = as_numpy(values, name)
@@ -100,7 +115,7 @@ def read_source(values: Any, name: str, *, has_ids: bool, form: str = "") -> Tab
     return Table(name, rows, is_python=True, form=form)
 
 
-def _nested_rows(values: Any) -> list[list[str]] | None:
+def _nested_rows(values: Any) -> Fields | None:
     """Return a list of lists of labels as rows of text; None if it is not one, or is a matrix of numbers."""
     if not isinstance(values, (list, tuple)) or not values or not set(map(type, values)) <= _NESTED:
         return None
@@ -112,7 +127,7 @@ def _nested_rows(values: Any) -> list[list[str]] | None:
     return [list(map(str, row)) for row in rows]
 
 
-def _rows_of_strings(array: NDArray, name: str, has_ids: bool) -> list[list[str]]:
+def _rows_of_strings(array: NDArray, name: str, has_ids: bool) -> Fields:
     if array.dtype.kind == "S":
         try:
             array = np.char.decode(array, "utf-8", "strict" if has_ids else "backslashreplace")
@@ -121,7 +136,7 @@ def _rows_of_strings(array: NDArray, name: str, has_ids: bool) -> list[list[str]
     array = array.ravel() if array.ndim == 2 and 1 in array.shape else array
     if array.ndim not in (1, 2):
         raise ProtocolError(f"{name}: strings of shape {array.shape}, but a list has one row for each item.")
-    rows: list[list[str]] = array.reshape(len(array), -1).tolist()
+    rows: Fields = array.reshape(len(array), -1).tolist()
     return rows
 
 
@@ -138,24 +153,28 @@ def _json(path: Path) -> Any:
     return values
 
 
-def _table_of_text(path: Path, key: str | None, form: str) -> Table:
+def _table_of_text(path: Path, key: str | None, form: str, n_items: int | None) -> Table:
     """Return the rows of a text, or one of its columns; the key is the name of the column or of a form."""
     rows, _, lines = _rows(path)
-    table = Table(str(path), list(filter(None, rows)), lines, form=form)
-    if not table.rows:
-        raise ProtocolError(f"{path}: the list is empty. Write one item per line.")
-    if key is None:
-        return table
-    if key in FORMS and key not in table.rows[0]:
-        table.name, table.form = f"{path}:{key}", key
-        return table
-    table.drop_header()
-    if key not in table.header:
-        raise ProtocolError(f"{path}: no column {key!r}. Its columns are {', '.join(table.header)[:200]}.")
-    column = table.header.index(key)
-    if min(map(len, table.rows)) <= column:
-        raise ProtocolError(f"{path}: a line without a field for the column {key!r}.")
-    return Table(f"{path}:{key}", [[row[column]] for row in table.rows], is_python=True, form=form)
+    rows = list(filter(None, rows))
+    column = None if key in FORMS and key not in rows[0] else key
+    header = rows[0] if column or _is_header(rows, n_items) else []
+    rows, lines = rows[bool(header) :], lines[bool(header) :]
+    if not rows:
+        raise ProtocolError(f"{path}: only a header, and no items. Write one item per line.")
+    name = f"{path}:{key}" if key else str(path)
+    if column:
+        return Table(name, _column(rows, header, column, path), is_python=True, form=form)
+    return Table(name, [[line] for line in lines] or rows, header, bool(lines), form=key or form)
+
+
+def _column(rows: Fields, header: Sequence[str], name: str, path: Path) -> Fields:
+    if name not in header:
+        raise ProtocolError(f"{path}: no column {name!r}. Its columns are {', '.join(header)[:200]}.")
+    column = header.index(name)
+    if min(map(len, rows)) <= column:
+        raise ProtocolError(f"{path}: a line without a field for the column {name!r}.")
+    return [[row[column]] for row in rows]
 
 
 def rows_of_text(path: Path) -> Iterator[tuple[range, list[str]]]:
@@ -168,83 +187,73 @@ def rows_of_text(path: Path) -> Iterator[tuple[range, list[str]]]:
     ProtocolError
         As for `protocol.inputs.text.lines`; or if a quotation mark is not closed.
     """
-    rows, ends, lines = _rows(path)
+    rows, ends, _ = _rows(path)
     items, last = list(filter(None, rows)), 0
-    header = items[0] if items and _is_header(Table(str(path), items, lines)) else None
+    header = items[0] if _is_header(items) else None
     for end, fields in zip(ends, rows, strict=True):
         yield range(last + 1, end + 1), [] if fields is header else fields
         last = end
 
 
-def _rows(path: Path) -> tuple[list[list[str]], Sequence[int], list[str]]:
-    """Return the fields of each row, the number of its last line, and the filled lines if blanks separate the fields.
+def _rows(path: Path) -> tuple[Fields, Sequence[int], list[str]]:
+    """Return the fields of each row, the number of its last line, and the lines of items that blanks divide.
 
-    A blank row has no fields. Fields between marks may be quoted.
+    A blank row has no fields. Fields between commas, semicolons or tabs may be quoted; there are then no such lines.
     """
     lines = text.lines(path, "a list of items")
-    filled = list(filter(None, map(str.strip, lines)))
-    rows, ends = list[list[str]](), list[int]()
-    if mark := _delimiter(path, filled):
+    items, rows, ends = list(filter(None, map(str.strip, lines))), Fields(), list[int]()
+    if not items:
+        raise ProtocolError(f"{path}: the list is empty. Write one item per line.")
+    if mark := _delimiter(path, items):
         reader = csv.reader(lines, delimiter=mark, strict=True)
         try:
             for fields in reader:
-                is_filled = "".join(fields).strip()
-                rows.append([text.unsafe(fields[0]), *map(str.strip, fields[1:])] if is_filled else [])
+                is_blank = not "".join(fields).strip()
+                rows.append([] if is_blank else [text.unsafe(fields[0]), *map(str.strip, fields[1:])])
                 ends.append(reader.line_num)
         except csv.Error as error:
             raise ProtocolError(f"{path}: can't be read as lines with commas ({error}).") from error
         return rows, ends, []
-    for number, line in enumerate(lines, start=1):
-        rows.append(line.split())
-        if len(rows[-1]) == 1 and _LABELS_AFTER_MARKS.search(rows[-1][0]):
+    rows = list(map(str.split, lines))
+    for number, row in enumerate(rows, start=1):
+        if len(row) == 1 and _LABELS_AFTER_MARKS.search(row[0]):
             raise ProtocolError(
-                f"{path}: line {number}: {rows[-1][0]!r} has labels after commas or semicolons, unlike another line. "
+                f"{path}: line {number}: {row[0]!r} has labels after commas or semicolons, unlike another line. "
                 "Write all lines in the same form."
             )
-    return rows, range(1, len(rows) + 1), filled
+    return rows, range(1, len(rows) + 1), items
 
 
 def _delimiter(path: Path, lines: Sequence[str]) -> str | None:
     """Return what separates the fields of every line; None for blanks, or if nothing does."""
     kind = next((suffix.lower() for suffix in reversed(path.suffixes) if suffix.lower() != ".gz"), "")
-    if kind == ".tsv" or (lines and all("\t" in line for line in lines)):
+    if kind == ".tsv" or all("\t" in line for line in lines):
         return "\t"
-    marks = [mark for mark in MARKS if lines and mark in lines[0] and _divides(mark, lines)]
-    return next(iter(marks), "," if kind == ".csv" else None)
+    return next((mark for mark in ",;" if _divides(mark, lines)), "," if kind == ".csv" else None)
 
 
 def _divides(mark: str, lines: Sequence[str]) -> bool:
     """Return whether a mark divides every line into as many fields, and is not a part of the ids."""
     try:
-        rows = list(csv.reader(lines, delimiter=mark, strict=True))
+        rows = list(csv.reader(lines, delimiter=mark, strict=True)) if mark in lines[0] else [[]]
     except csv.Error:
         return mark == ","
     if len(set(map(len, rows))) != 1 or len(rows[0]) < 2:
         return False
-    if all(_FLAG_AFTER_BLANK.search(row[-1]) for row in rows):
-        return False  # labels after blanks: the mark is a part of the id
-    return not (all(has_extension(row[-1].strip()) for row in rows) and not any(has_extension(row[0]) for row in rows))
+    return has_extension(rows[0][0]) or not all(_END_OF_ID.search(row[-1]) for row in rows)
 
 
-def drop_headers(tables: Mapping[str, Table], sizes: Mapping[str, int]) -> None:
-    """Move the headers of tables out of their rows; `sizes` are the known numbers of items."""
-    for role, table in tables.items():
-        if not table.header and _is_header(table, sizes.get(role)):
-            table.drop_header()
-
-
-def _is_header(table: Table, size: int | None = None) -> bool:
+def _is_header(rows: Sequence[Sequence[str]], n_items: int | None = None) -> bool:
     """Return whether the first row has the names of the columns, because its fields fit no other row's form."""
-    first, rest = table.rows[0], table.rows[1:]
+    first, rest = rows[0], rows[1:]
     name = first[0].strip().lower()
-    if not table.is_python and not table.lines and name in _HEADER:
-        return True
-    if table.is_python or not rest or not _WORD.fullmatch(first[0].strip().replace("_", " ")):
+    if not _WORD.fullmatch(name):
         return False
-    if size in (len(rest), len(rest) + 1):
-        return len(rest) == size
-    is_usual = name in LABEL_COLUMNS | ID_COLUMNS and len(first) == len(rest[0])
-    return (is_usual and name not in {row[0].strip().lower() for row in rest}) or _has_another_form(first, rest)
+    if n_items in (len(rest), len(rows)):
+        return n_items == len(rest)
+    if name in LABEL_COLUMNS | ID_COLUMNS and (not rest or len(first) == len(rest[0])):
+        return name in _HEADER or name not in {row[0].strip().lower() for row in rest}
+    return bool(rest) and _has_another_form(first, rest)
 
 
 def _has_another_form(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
@@ -253,8 +262,8 @@ def _has_another_form(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bo
         return False
     if all(any(map(names_file, row)) for row in rest):
         return len(rest) > 1
-    columns = range(1, min(map(len, [first, *rest])))
-    return any(not is_number(first[c]) and all(is_number(row[c]) for row in rest) for c in columns)
+    columns = zip(first, *rest, strict=False)
+    return any(not is_number(name) and all(map(is_number, values)) for name, *values in list(columns)[1:])
 
 
 def has_extension(word: str) -> bool:

@@ -16,7 +16,7 @@ import re
 import shlex
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -25,7 +25,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, need, one_of
+from protocol.checks import ProtocolError, abridged, need, one_of
 from protocol.inputs import text
 from protocol.inputs.validation import is_integer
 
@@ -153,7 +153,7 @@ def read_csr(file: str | Path) -> Any:
             if not set(archive.files) >= _SPARSE:
                 raise ProtocolError(
                     f"{path}: not a sparse matrix of scipy.sparse.save_npz. The file contains: "
-                    f"{_listed(archive.files)}."
+                    f"{abridged(sorted(archive.files), _MOST_KEYS)}."
                 )
             text.check_array(path, sum(member.file_size for member in archive.zip.infolist()))
         rows = sparse.load_npz(path)
@@ -252,18 +252,12 @@ def _key_among(keys: Sequence[str], key: str | None, path: Path) -> str:
     """Return the key of the array to read: the requested one, or the only one."""
     if key is None and len(keys) == 1:
         return keys[0]
+    content = f"The file contains: {abridged(sorted(keys), _MOST_KEYS)}."
     if key is None:
-        raise ProtocolError(f"{path}: name one of its arrays as {path.name}:KEY. The file contains: {_listed(keys)}.")
+        raise ProtocolError(f"{path}: name one of its arrays as {path.name}:KEY. {content}")
     if key not in keys:
-        raise ProtocolError(f"{path}: no array {key!r}. The file contains: {_listed(keys)}.")
+        raise ProtocolError(f"{path}: no array {key!r}. {content}")
     return key
-
-
-def _listed(keys: Iterable[str]) -> str:
-    """Return the first keys on one line, even if they contain unusual characters."""
-    ordered = [key if key.isprintable() else ascii(key) for key in sorted(keys)]
-    more = len(ordered) - _MOST_KEYS
-    return ", ".join(ordered[:_MOST_KEYS]) + (f" and {more} more" if more > 0 else "") or "nothing"
 
 
 # TEXMEX and big-ann-benchmarks

@@ -1,14 +1,14 @@
 """Class labels of queries and database: integers, strings, categories, matrices, or lists (`protocol.inputs.lists`)."""
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, counted
+from protocol.checks import ProtocolError, abridged, counted
 from protocol.inputs.arrays import as_integers, named
 from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.validation import class_labels
@@ -73,7 +73,7 @@ def label_pair(
     known = set(used[1])
     lacking = tuple(label for label in used[0] if label not in known)
     if len(lacking) == len(used[0]):
-        labels = f"{brief(used[0])} for the queries, {brief(used[1])} for the database"
+        labels = f"{abridged(used[0])} for the queries, {abridged(used[1])} for the database"
         raise ProtocolError(f"labels: queries and database share no label: {labels}.")
     if sides[0].dtype.kind == "U":
         _, numbers = np.unique(np.concatenate(sides), return_inverse=True)
@@ -88,19 +88,6 @@ def _used(labels: NDArray, classes: Sequence[str]) -> list[Any]:
         return [classes[column] for column in columns] if classes else columns
     blocks = (np.unique(labels[start : start + _BLOCK]) for start in range(0, len(labels), _BLOCK))
     return functools.reduce(np.union1d, blocks).tolist()
-
-
-def brief(labels: Iterable[int | str], most: int = 5) -> str:
-    """Return labels as one line of text: only the first ones if there are many, "none" if there are none.
-
-    Examples
-    --------
-    >>> brief(range(7)), brief(["cat"]), brief([])
-    ('0, 1, 2, 3, 4 and 2 more', 'cat', 'none')
-    """
-    names = [name if name.isprintable() else ascii(name) for name in map(str, labels)]
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more or "none"
 
 
 def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDArray | None = None) -> Labelled:

@@ -2,17 +2,24 @@
 
 A line, or an element of an array or of a JSON list, has an id, labels, or both. Labels are one class (a number or a
 name), several classes, or a column for each class with 0 and 1 or -1 and +1. The fields of a line are separated by
-tabs, commas, semicolons or blanks. Which of these forms a file has is decided by its whole content, and by that of all
-files that are read together. A file that can be read in two ways is refused; ``F:FORM``, with one of `FORMS`, chooses.
+tabs, commas, semicolons or blanks. A form is read if the content of all files that are read together excludes every
+other form; otherwise, the file is refused, and ``F:FORM``, with one of `FORMS`, chooses:
+
+- The first field is an id if a list of ids is expected, if a header calls it one, if every first field names a file, or
+  if it is never repeated, unlike others. It is a label if a line has no other field, or if it is also another field.
+- An id may contain blanks if it ends like the name of a file, or before fields of 0 and 1. It ends at the first blank
+  if it names a file, or if all other words are numbers.
+- Labels are columns if all are 0 and 1, or -1 and +1. They are several classes if they are separated by ``;`` or ``|``
+  or differ in number, or if every word also occurs in another line. They are one class if no word does.
 """
 
 import logging
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, repeat
+from itertools import chain
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
@@ -27,9 +34,8 @@ from protocol.inputs.fields import (
     EXTENSION,
     ID_COLUMNS,
     LABEL_COLUMNS,
+    Fields,
     Table,
-    drop_headers,
-    has_extension,
     is_number,
     names_file,
     read_source,
@@ -37,9 +43,10 @@ from protocol.inputs.fields import (
 from protocol.inputs.validation import array_of, class_labels
 
 _FEW_LABELS = 1 << 22  # the classes of larger arrays, which may be mapped from a file, are not counted
-_AFTER_EXTENSION = re.compile(rf"^(.*{EXTENSION})(?!\S)(.*)$", re.MULTILINE)
-_FLAGS = re.compile(r"^(\S.*?)((?:[^\S\n]+[01])+)$", re.MULTILINE)
-_MARKS = (r"[;|]", r",", r"\s+")
+_WITH_BLANKS = (re.compile(rf"(.*{EXTENSION})(?!\S)(.*)"), re.compile(r"(\S.*?)((?:\s+[01])+)"))
+"""The forms of a line whose id may contain blanks."""
+_ONE_ID, _FIRST_WORD = re.compile(r"(.*)()"), re.compile(r"(\S+)\s*(.*)")
+_MARKS = (r"[;|]", ",", r"\s")
 """What divides several labels in one field."""
 _IN_WORDS = MappingProxyType(
     {
@@ -50,7 +57,7 @@ _IN_WORDS = MappingProxyType(
         "classes": "several classes",
     }
 )
-_ID, _FIELDS = itemgetter(0), itemgetter(slice(1, None))
+_FIRST, _LAST, _OTHERS = itemgetter(0), itemgetter(-1), itemgetter(slice(1, None))
 _log = logging.getLogger("protocol.inputs")
 
 
@@ -138,19 +145,19 @@ def read_listings(
     database: 2 items, several of 3 classes [[1, 0, 1], [0, 1, 0]]
     """
     contents = {
-        role: read_source(values, named(values, role), has_ids=has_ids, form=form) for role, values in sources.items()
+        role: read_source(values, named(values, role), has_ids=has_ids, form=form, n_items=(sizes or {}).get(role))
+        for role, values in sources.items()
     }
-    tables = {role: content for role, content in contents.items() if isinstance(content, Table)}
-    listings = _listings(tables, has_ids, sizes or {})
+    listings = _of_tables({role: table for role, table in contents.items() if isinstance(table, Table)}, has_ids)
     for role, content in contents.items():
         if not isinstance(content, Table):
-            listings[role] = _listing_of_numbers(content, named(sources[role], role), has_ids)
+            listings[role] = _of_numbers(content, named(sources[role], role), has_ids)
         if log and is_file(sources[role]):
             _log.info("%s", printable(str(listings[role])))
     return {role: listings[role] for role in sources}
 
 
-def _listing_of_numbers(array: NDArray, name: str, has_ids: bool) -> Listing:
+def _of_numbers(array: NDArray, name: str, has_ids: bool) -> Listing:
     """Return an array as row numbers, or as labels."""
     if has_ids:
         array = array.ravel() if array.ndim == 2 and 1 in array.shape else array
@@ -160,145 +167,104 @@ def _listing_of_numbers(array: NDArray, name: str, has_ids: bool) -> Listing:
     return Listing(name, None, array, "labels" if array.ndim == 1 else f"labels of shape {array.shape}")
 
 
-def _listings(tables: Mapping[str, Table], has_ids: bool, sizes: Mapping[str, int]) -> dict[str, Listing]:
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of a table: their ids, None if they have none, and the fields of their labels."""
+
+    table: Table
+    ids: Sequence[str] | None
+    fields: Fields
+
+    @property
+    def has_labels(self) -> bool:
+        return self.table.form != "id" and any(map(any, self.fields))
+
+    @property
+    def are_single(self) -> bool:
+        """Whether no row has several fields."""
+        return max(map(len, self.fields)) <= 1
+
+    def listing(self, form: str, labels: NDArray | None, classes: tuple[str, ...]) -> Listing:
+        words = " and ".join(filter(None, ["" if self.ids is None else "id", form]))
+        header = f" (header {','.join(self.table.header)[:60]!r})" if self.table.header else ""
+        names = None if self.ids is None else text.string_array(self.ids, self.table.name)
+        return Listing(self.table.name, names, labels, f"{words}{header}", classes)
+
+
+def _of_tables(tables: Mapping[str, Table], has_ids: bool) -> dict[str, Listing]:
     """Return the listings of tables, whose form is decided by all of them together."""
-    drop_headers(tables, sizes)
-    with_ids = _with_ids(tables, has_ids)
-    divided = {role: _divided(table, role in with_ids, tables) for role, table in tables.items()}
-    parts = {role: part for role, (_, part) in divided.items() if tables[role].form != "id" and any(map(any, part))}
-    by_blanks = any(table.lines for table in tables.values())
-    labels = _Labels([*map(tables.__getitem__, parts)], [*parts.values()], "id-" if with_ids else "", by_blanks)
-    form, arrays, classes = labels.read() if parts else ("", [], ())
-    by_role = dict(zip(parts, arrays, strict=False))  # no arrays of placeholders
+    short = [] if has_ids else [table.words for table in tables.values() if table.is_short]
+    known = set(chain.from_iterable(chain.from_iterable(short)))
+    parts = {role: _divided(table, has_ids, known) for role, table in tables.items()}
+    labelled = {role: part for role, part in parts.items() if part.has_labels}
+    form, arrays, classes = _Labels(list(labelled.values())).read() if labelled else ("", [], ())
+    by_role = dict(zip(labelled, arrays, strict=False))  # no arrays of placeholders
     return {
-        role: _listing(table, divided[role][0], form if role in parts else "", by_role.get(role), classes)
-        for role, table in tables.items()
+        role: part.listing(form if role in labelled else "", by_role.get(role), classes) for role, part in parts.items()
     }
 
 
-def _listing(
-    table: Table, ids: Sequence[str] | None, form: str, labels: NDArray | None, classes: tuple[str, ...]
-) -> Listing:
-    words = " and ".join(filter(None, ["" if ids is None else "id", form]))
-    header = f" (header {','.join(table.header)[:60]!r})" if table.header else ""
-    names = None if ids is None else text.string_array(ids, table.name)
-    return Listing(table.name, names, labels, f"{words}{header}", classes)
-
-
-def _ambiguous(table: Table, row: Sequence[str], one: str, other: str) -> ProtocolError:
-    """Return the error for a line that can be read in two of the forms `FORMS`."""
-    name, line = table.name, " ".join(row)
-    return ProtocolError(
-        f"{name}: {line[:80]!r} may be {_IN_WORDS[one]} or {_IN_WORDS[other]}. Write {name}:{one} or {name}:{other}."
-    )
+def _undecided(table: Table, row: Sequence[str], first: str, second: str) -> ProtocolError:
+    """Return the error for a row that may have two of the forms `FORMS`."""
+    name, forms = table.name, f"{_IN_WORDS[first]} or {_IN_WORDS[second]}"
+    return ProtocolError(f"{name}: {' '.join(row)[:80]!r} may be {forms}. Write {name}:{first} or {name}:{second}.")
 
 
 # Ids
 
 
-def _with_ids(tables: Mapping[str, Table], has_ids: bool) -> set[str]:
-    """Return the tables whose lines begin with an id; raise ProtocolError if nothing decides it."""
-    begin = {role: _begins_with_ids(table, has_ids) for role, table in tables.items()}
-    undecided = [tables[role] for role, begins in begin.items() if begins is None]
-    alone = [tables[role] for role, begins in begin.items() if begins is False and not tables[role].form]
-    others_begin = bool(undecided) and _first_fields_are_ids(undecided, alone)
-    return {role for role, begins in begin.items() if (others_begin if begins is None else begins)}
+def _divided(table: Table, has_ids: bool, known: set[str]) -> _Rows:
+    """Return the rows of a table; `known` are the labels of tables without ids."""
+    if not (table.form.startswith("id") if table.form else has_ids or _begins_with_ids(table, known)):
+        return _Rows(table, None, [list(map(str.strip, row)) for row in table.rows])
+    if table.by_blanks:
+        return _divided_by_blanks(table)
+    return _Rows(table, list(map(_FIRST, table.rows)), list(map(_OTHERS, table.rows)))
 
 
-def _begins_with_ids(table: Table, has_ids: bool) -> bool | None:
-    """Return whether each line of a table begins with an id; None if only a comparison of its fields can tell."""
-    if has_ids or table.form:
-        return not table.form or table.form.startswith("id")
-    if _has_labels_alone(table):
+def _divided_by_blanks(table: Table) -> _Rows:
+    lines, may_be_id = list(map(_FIRST, table.rows)), table.form in ("", "id")
+    for pattern in (*_WITH_BLANKS, _ONE_ID if table.form == "id" else _FIRST_WORD):
+        pairs = [match.groups() for match in map(pattern.fullmatch, lines) if match]
+        if len(pairs) == len(lines) and (may_be_id or any(map(_LAST, pairs))):
+            break
+    ids, tails = zip(*pairs, strict=True)
+    if pattern is _FIRST_WORD and not table.form and any(tails) and not _are_certain(ids, tails):
+        raise _undecided(table, [min(lines, key=lambda line: line in ids)], "id", "id-class")
+    return _Rows(table, ids, [[tail.strip()] for tail in tails])
+
+
+def _begins_with_ids(table: Table, known: set[str]) -> bool:
+    """Return whether each row of a table begins with an id; `known` are the labels of tables without ids."""
+    firsts, others = map(_FIRST, table.words), list(map(_OTHERS, table.words))
+    ids, n_items = set(firsts), len(table.rows)
+    are_files = all(map(names_file, ids))
+    if table.is_short:
+        if are_files and len(ids) == n_items and not any(others) and not table.is_python:
+            name = table.words[0][0][:80]
+            raise ProtocolError(f"{table.name}: ids without labels, the first {name!r}. Add a label to each line.")
         return False
-    is_named = len(table.header) > 1 and table.header[0].lower() in ID_COLUMNS
-    return True if is_named or all(map(_is_name_of_file, table.rows, table.lines or repeat(""))) else None
-
-
-def _is_name_of_file(row: Sequence[str], line: str) -> bool:
-    """Return whether the first field names a file; its words may be divided by blanks if there is a line."""
-    return names_file(row[0]) or (line != "" and any(map(has_extension, row)))
-
-
-def _has_labels_alone(table: Table) -> bool:
-    """Return whether a line is too short for an id and labels; raise ProtocolError if lines are only names of files."""
-    if min(map(len, table.rows)) > 1:
+    if are_files or not ID_COLUMNS.isdisjoint(map(str.lower, table.header[:1])) or _end_in_lines(table):
+        return True
+    labels = known.union(*others)
+    is_label = not labels.isdisjoint(ids) and not all(map(is_number, labels | ids))
+    if is_label or len(ids) < n_items or _are_flags(labels | ids):
         return False
-    are_names = not table.is_python and all(map(names_file, map(_ID, table.rows)))
-    if are_names and len(set(map(tuple, table.rows))) == len(table.rows):
-        name = table.rows[0][0][:80]
-        raise ProtocolError(f"{table.name}: ids without labels, the first {name!r}. Add a label to each line.")
+    if min(map(len, map(set, zip(*others, strict=False)))) == n_items:
+        raise _undecided(table, table.words[0], "id-class", "classes")
     return True
 
 
-def _first_fields_are_ids(tables: Sequence[Table], alone: Sequence[Table]) -> bool:
-    """Return whether the first fields are ids: all different, while the others are not.
-
-    No id is a label in one of the tables that have labels `alone`.
-
-    Raises
-    ------
-    ProtocolError
-        If nothing decides it.
-    """
-    rows = list(chain.from_iterable(table.rows for table in tables))
-    ids, tails = set(map(_ID, rows)), list(map(_FIELDS, rows))
-    labels = set(chain(*tails, *chain.from_iterable(table.rows for table in alone)))
-    is_id_a_label = bool(labels & ids) and not all(map(is_number, ids | labels))
-    if is_id_a_label or _are_flags(ids | labels) or any(map(_has_repeated_ids, tables)):
-        return False
-    are_distinct = len(ids) == len(rows) or all(table.rows == tables[0].rows for table in tables)
-    if are_distinct and min(map(len, map(set, zip(*tails, strict=False)))) < len(rows):
-        return True
-    if len(set(map(len, rows))) > 1 or alone:
-        return False
-    raise _ambiguous(tables[0], rows[0], "id-class", "classes")
+def _end_in_lines(table: Table) -> bool:
+    """Return whether every line contains a word that ends like the name of a file."""
+    return table.by_blanks and all(map(_WITH_BLANKS[0].match, map(_FIRST, table.rows)))
 
 
-def _has_repeated_ids(table: Table) -> bool:
-    return len(set(map(_ID, table.rows))) < len(table.rows)
-
-
-def _divided(table: Table, has_id: bool, tables: Mapping[str, Table]) -> tuple[Sequence[str] | None, list[list[str]]]:
-    """Return the id of each line, None if it has none, and the fields of its labels."""
-    if not has_id:
-        has_marks = any(map(re.compile("[,;|]").search, table.lines))  # otherwise, blanks divide labels
-        return None, [[line] for line in table.lines] if has_marks else [[*map(str.strip, row)] for row in table.rows]
-    if table.lines and (ids_and_fields := _with_blanks_in_ids(table)):
-        return ids_and_fields
-    if table.lines and not table.form:
-        _check_first_words(table, tables)
-    return list(map(_ID, table.rows)), list(map(_FIELDS, table.rows))
-
-
-def _with_blanks_in_ids(table: Table) -> tuple[list[str], list[list[str]]] | None:
-    """Return the id of each line, which may contain blanks, and its other words; None if no pattern fits all lines."""
-    for pattern in (_AFTER_EXTENSION, _FLAGS):
-        lines = pattern.findall("\n".join(table.lines))
-        fields = [tail.split() for _, tail in lines]
-        if len(lines) == len(table.rows) and (any(fields) or table.form in ("", "id")):
-            return list(map(_ID, lines)), fields
-    if table.form == "id" or max(map(len, table.rows)) == 1:
-        return table.lines, [[] for _ in table.rows]
-    return None
-
-
-def _check_first_words(table: Table, tables: Mapping[str, Table]) -> None:
-    """Raise ProtocolError unless the first words of lines can only be ids, and the others labels."""
-    rows = table.rows
-    short = next((number for number, row in enumerate(rows, start=1) if len(row) == 1), None)
-    if short is not None:
-        odd = max(rows, key=lambda row: len(row) > 1)
-        raise ProtocolError(
-            f"{table.name}: item {short}, {rows[short - 1][0][:80]!r}, has no labels, unlike {' '.join(odd)[:80]!r}. "
-            f"If that is an id, write {table.name}:id."
-        )
-    tails = [tuple(row[1:]) for row in chain.from_iterable(other.rows for other in tables.values())]
-    words, ids = set(chain.from_iterable(tails)), list(map(_ID, rows))
-    are_labels = len(set(tails)) < len(tails) or all(map(names_file, ids))
-    are_ids = are_labels and len(set(ids)) == len(ids) and not any(map(names_file, words))
-    if not are_ids and not all(map(is_number, words)):
-        raise _ambiguous(table, rows[0], "id", "id-class")
+def _are_certain(ids: Sequence[str], tails: Sequence[str]) -> bool:
+    """Return whether the first words of lines can only be ids, and the others labels."""
+    words = set(chain.from_iterable(map(str.split, tails)))
+    are_files = all(map(names_file, ids)) and not any(map(names_file, words))
+    return all(tails) and len(set(ids)) == len(ids) and (are_files or all(map(is_number, words)))
 
 
 # Labels
@@ -306,113 +272,105 @@ def _check_first_words(table: Table, tables: Mapping[str, Table]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Labels:
-    """The labels of tables that are read together: `parts` has the fields of each line of each table.
+    """The labels of tables that are read together."""
 
-    `prefix` is "id-" if the labels follow ids, `by_blanks` whether blanks separate the fields of any table.
-    """
-
-    tables: Sequence[Table]
-    parts: list[list[list[str]]]
-    prefix: str
-    by_blanks: bool
-
-    @cached_property
-    def rows(self) -> list[list[str]]:
-        """The fields of all lines."""
-        return list(chain.from_iterable(self.parts))
-
-    @cached_property
-    def values(self) -> set[str]:
-        """The distinct fields."""
-        return set(chain.from_iterable(self.rows))
+    parts: list[_Rows]
 
     @cached_property
     def mark(self) -> str | None:
-        """The first pattern in `_MARKS` that occurs in a field."""
-        return next((mark for mark in _MARKS if any(map(re.compile(mark).search, self.values))), None)
+        """The first of `_MARKS` that divides a field, None if none does; commas and blanks divide sole fields only."""
+        single = [part.fields for part in self.parts if part.are_single]
+        for mark, parts in zip(_MARKS, ([part.fields for part in self.parts], single, single), strict=True):
+            fields = set(chain.from_iterable(chain.from_iterable(parts)))
+            if any(map(re.compile(mark).search, fields)):
+                return mark
+        return None
+
+    @cached_property
+    def words(self) -> list[Fields]:
+        """The labels of each row of each table, if all that `mark` divides are labels of their own."""
+        split = str.split if self.mark == _MARKS[2] else re.compile(rf"\s*{self.mark}\s*").split
+        divided = [self.mark == _MARKS[0] or (part.are_single and self.mark is not None) for part in self.parts]
+        return [
+            [list(filter(None, chain.from_iterable(map(split, row)) if is_divided else row)) for row in part.fields]
+            for part, is_divided in zip(self.parts, divided, strict=True)
+        ]
 
     def read(self) -> tuple[str, list[NDArray], tuple[str, ...]]:
         """Return the form of labels in words, the labels of each table, and the names of their columns."""
-        forms = {table.form.removeprefix("id-") for table in self.tables} - {""}
+        forms = {part.table.form.removeprefix("id-") for part in self.parts} - {""}
         if len(forms) > 1:
             raise ProtocolError(f"lists: {' and '.join(sorted(forms))} differ. Choose one form for all lists.")
         labels, form = (self, forms.pop()) if forms else self._form()
-        return _READERS[form](labels)
+        return {"class": _class, "classes": _classes, "columns": _columns}[form](labels)
 
     def _form(self) -> tuple["_Labels", str]:
         """Return the fields that are labels, and their form: "class", "classes" or "columns"."""
-        widths = set(map(len, self.rows))
-        if max(widths) > 1 and (any(map(_is_matrix, self.parts)) or set("".join(self.values)) <= {"0", "1"}):
-            return self, "columns"
+        rows, words = list(chain.from_iterable(part.fields for part in self.parts)), list(chain(*self.words))
+        n_fields, n_words = set(map(len, rows)), set(map(len, words))
         if self.mark == _MARKS[0]:
             return self, "classes"
-        if max(widths) == 1 or not self._are_fields_certain:
-            return self, "classes" if self._are_several(self._lines_of_words()) else "class"
-        return (self, "classes") if len(widths) > 1 else self._form_of_table()
+        if max(n_words) <= 1:
+            return self, "class"
+        if any(map(_is_matrix, [words, *self.words])):
+            return self, "columns"
+        are_certain = all(part.table.is_python for part in self.parts)
+        if self.mark is not None and not are_certain:
+            return self, "classes" if self._are_several(words, max(n_fields) > 1) else "class"
+        if len(n_fields) > 1 or are_certain:
+            return self, "classes" if max(n_fields) > 1 else "class"
+        return self._form_of_table(rows)
 
-    @property
-    def _are_fields_certain(self) -> bool:
-        """Whether the fields are labels, rather than words that blanks divide."""
-        return not self.by_blanks or all(map(is_number, self.values))
+    def _are_several(self, rows: Fields, are_fields: bool) -> bool:
+        """Return whether the words of rows are labels of their own, rather than parts of a name.
 
-    def _lines_of_words(self) -> set[tuple[str, ...]]:
-        """Return the words of each line that may be labels of their own."""
-        if max(map(len, self.rows)) > 1:
-            return set(map(tuple, self.rows))
-        if self.mark is None or all(table.is_python for table in self.tables):
-            return set()
-        return {tuple(re.split(rf"{self.mark}\s*", value)) for value in self.values}
-
-    def _are_several(self, lines: set[tuple[str, ...]]) -> bool:
-        """Return whether words are labels of their own, rather than parts of a name.
-
-        They are if each word of a line with several words also occurs in another line, alone or with other words; they
-        are parts of a name if none does.
+        They are if each word of a row with several words also occurs in another row, alone or with other words, or if
+        rows have more or fewer numbers. They are parts of a name if none does, and no row has several fields.
 
         Raises
         ------
         ProtocolError
             If some do and some do not.
         """
-        occurrences: dict[str, set[frozenset[str]]] = defaultdict(set)
-        for line in lines:
-            for word in line:
-                occurrences[word].add(frozenset(line))
-        several = [line for line in lines if len(line) > 1]
-        is_free = {len(occurrences[word]) > 1 for word in chain.from_iterable(several)}
-        if len(is_free) > 1:
-            raise _ambiguous(self.tables[0], min(several), f"{self.prefix}class", f"{self.prefix}classes")
-        return is_free == {True}
+        n_rows = Counter(chain.from_iterable(set(map(frozenset, rows))))
+        if len(set(map(len, rows))) > 1 and all(map(is_number, n_rows)):
+            return True
+        several = [row for row in rows if len(row) > 1]
+        occurs_again = {n_rows[word] > 1 for word in chain.from_iterable(several)} | ({True} if are_fields else set())
+        if len(occurs_again) > 1:
+            raise _undecided(self.parts[0].table, min(several), f"{self._prefix}class", f"{self._prefix}classes")
+        return occurs_again == {True}
 
-    def _form_of_table(self) -> tuple["_Labels", str]:
+    def _form_of_table(self, rows: Fields) -> tuple["_Labels", str]:
         """Return the labels in rows with as many fields, and their form; unlike ids, labels occur more than once."""
-        table, columns = self.tables[0], list(zip(*self.rows, strict=True))
-        if all(other.is_python for other in self.tables):
+        table, columns = self.parts[0].table, list(map(set, zip(*rows, strict=True)))
+        name, header = table.name, table.header
+        if not header and set.intersection(*columns) and not all(map(is_number, set.union(*columns))):
             return self, "classes"
-        if not table.header and set.intersection(*map(set, columns)) and not all(map(is_number, self.values)):
-            return self, "classes"
-        if not table.header:
-            row, prefix = " ".join(self.rows[0])[:80], f"{table.name}:{self.prefix}"
-            raise ProtocolError(
-                f"{table.name}: {row!r} may be one class, several classes or different columns. Write {prefix}class or "
-                f":{self.prefix}classes, or add a header and name the column as F.csv:COLUMN."
-            )
-        header = table.header[-len(columns) :]
-        labels = [column for column, name in enumerate(header) if name.strip().lower() in LABEL_COLUMNS]
+        if not header:
+            raise _undecided(table, rows[0], f"{self._prefix}class", f"{self._prefix}classes")
+        names = [column.strip().lower() for column in header[-len(columns) :]]
+        labels = [number for number, column in enumerate(names) if column in LABEL_COLUMNS]
         if len(labels) != 1:
-            names, name = ", ".join(table.header)[:200], table.name
-            raise ProtocolError(f"{name}: its columns are {names}. Name the column of the labels as {name}:COLUMN.")
-        parts = [[[row[labels[0]]] for row in part] for part in self.parts]
-        return replace(self, parts=parts), "class"
+            listed = ", ".join(header)[:200]
+            raise ProtocolError(f"{name}: its columns are {listed}. Name the column of the labels as {name}:COLUMN.")
+        parts = [replace(part, fields=[[row[labels[0]]] for row in part.fields]) for part in self.parts]
+        return _Labels(parts), "class"
 
-
-def _is_matrix(rows: Sequence[Sequence[str]]) -> bool:
-    return len(rows[0]) > 1 and _are_flags(set(chain.from_iterable(rows)))
+    @property
+    def _prefix(self) -> str:
+        return "id-" if any(part.ids is not None for part in self.parts) else ""
 
 
 def _are_flags(values: set[str]) -> bool:
     """Return whether fields are only 0 and 1, or only -1 and +1."""
     return all(map(is_number, values)) and any(set(map(float, values)) <= pair for pair in ({0.0, 1.0}, {-1.0, 1.0}))
+
+
+def _is_matrix(rows: Fields) -> bool:
+    """Return whether rows have several flags; of different lengths, or 10 for 1 and 0, they are refused later."""
+    values = set(chain.from_iterable(rows))
+    return max(map(len, rows)) > 1 and (set("".join(values)) <= {"0", "1"} or _are_flags(values))
 
 
 def _n_classes(n: int) -> str:
@@ -421,14 +379,15 @@ def _n_classes(n: int) -> str:
 
 def _columns(labels: _Labels) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return a matrix of the columns of each table."""
-    matrices = [_matrix(part, table.name) for table, part in zip(labels.tables, labels.parts, strict=True)]
+    names = [part.table.name for part in labels.parts]
+    matrices = list(map(_matrix, labels.words, names))
     widths = " and ".join(map(str, sorted({matrix.shape[1] for matrix in matrices})))
     flags = "-1 or +1" if any((matrix < 0).any() for matrix in matrices) else "0 or 1"
-    checked = [class_labels(m, len(m), table.name) for m, table in zip(matrices, labels.tables, strict=True)]
+    checked = [class_labels(matrix, len(matrix), name) for matrix, name in zip(matrices, names, strict=True)]
     return f"{flags} for each of {widths} classes", checked, ()
 
 
-def _matrix(rows: Sequence[Sequence[str]], name: str) -> NDArray:
+def _matrix(rows: Fields, name: str) -> NDArray:
     """Return the numbers in the fields of columns."""
     for number, row in enumerate(rows, start=1):
         if len(row) != len(rows[0]):
@@ -436,31 +395,25 @@ def _matrix(rows: Sequence[Sequence[str]], name: str) -> NDArray:
                 f"{name}: item {number} has {counted(len(row), 'label')}, 0 or 1, but the first item has "
                 f"{len(rows[0]):,}."
             )
-    fields = list(chain.from_iterable(rows))
-    digits = "".join(fields)
-    if len(digits) == len(fields) and set(digits) <= {"0", "1"}:
-        numbers: NDArray = np.frombuffer(digits.encode(), dtype=np.uint8) - ord("0")
-    else:
-        try:
-            numbers = np.array(fields, dtype=np.float64)
-        except ValueError as error:
-            raise ProtocolError(f"{name}: the columns must be 0 and 1, or -1 and +1 ({error}).") from error
-        numbers = as_integers(numbers, name)
-    return numbers.reshape(len(rows), -1)
+    fields = "".join(chain.from_iterable(rows))
+    if len(fields) == len(rows) * len(rows[0]) and set(fields) <= {"0", "1"}:
+        return (np.frombuffer(fields.encode(), dtype=np.uint8) - ord("0")).reshape(len(rows), -1)
+    if not all(map(is_number, chain.from_iterable(rows))):
+        raise ProtocolError(f"{name}: the columns must be 0 and 1, or -1 and +1.")
+    return as_integers(np.array(rows, dtype=np.float64), name)
 
 
 def _class(labels: _Labels) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return a class for each item: a number or a name, which may have been divided into words."""
-    names = [list(map(" ".join, part)) for part in labels.parts]
-    for table, part in zip(labels.tables, names, strict=True):
-        missing = next((number for number, value in enumerate(part, start=1) if not value.strip()), None)
-        if missing is not None:
-            raise ProtocolError(f"{table.name}: item {missing} has no label, but other items have.")
+    names = [[" ".join(" ".join(row).split()) for row in part.fields] for part in labels.parts]
+    for part, of_part in zip(labels.parts, names, strict=True):
+        if "" in of_part:
+            raise ProtocolError(f"{part.table.name}: item {of_part.index('') + 1} has no label, but other items have.")
     distinct = set(chain.from_iterable(names))
-    if labels.prefix and len(distinct) == 1 and len(labels.rows) > 1:
+    if len(distinct) == 1 and sum(map(len, names)) > 1 and all(part.ids is not None for part in labels.parts):
         return f"the placeholder {next(iter(distinct))!r} instead of a class", [], ()
     convert = _numbers if all(map(is_number, distinct)) else text.string_array
-    arrays = [convert(part, table.name) for table, part in zip(labels.tables, names, strict=True)]
+    arrays = [convert(of_part, part.table.name) for part, of_part in zip(labels.parts, names, strict=True)]
     return f"one of {_n_classes(len(distinct))}", arrays, ()
 
 
@@ -474,24 +427,12 @@ def _numbers(values: Sequence[str], name: str) -> NDArray:
 
 def _classes(labels: _Labels) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return a column for each label that occurs in any table."""
-    mark = re.compile(labels.mark or "$^")
-
-    def names_of(row: Iterable[str]) -> list[str]:
-        return list(filter(None, map(str.strip, chain.from_iterable(map(mark.split, row)))))
-
-    parts = [list(map(names_of, part)) for part in labels.parts]
-    distinct = set(chain.from_iterable(chain.from_iterable(parts)))
+    distinct = set(chain.from_iterable(chain.from_iterable(labels.words)))
     order: Callable[[str], Any] = int if all(value.isascii() and value.isdecimal() for value in distinct) else str
     columns = {value: number for number, value in enumerate(sorted(distinct, key=order))}
     matrices = []
-    for part in parts:
+    for part in labels.words:
         matrices.append(np.zeros((len(part), len(columns)), dtype=np.bool_))
         items = np.repeat(np.arange(len(part)), list(map(len, part)))
         matrices[-1][items, list(map(columns.__getitem__, chain.from_iterable(part)))] = True
     return f"several of {_n_classes(len(columns))}", matrices, tuple(columns)
-
-
-_READERS: Mapping[str, Callable[[_Labels], tuple[str, list[NDArray], tuple[str, ...]]]] = MappingProxyType(
-    {"class": _class, "classes": _classes, "columns": _columns}
-)
-"""The reader of each form of labels."""

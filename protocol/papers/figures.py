@@ -34,13 +34,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from protocol import registry
-from protocol.checks import ProtocolError, counted, need
+from protocol.checks import ProtocolError, counted, listed, need
 from protocol.papers.claims import printed
 from protocol.papers.comparisons import Results, having
 from protocol.provenance import storage
 from protocol.provenance.checksums import verify
 from protocol.report.drawing import file_name
-from protocol.report.figure import ABSENT, Figure, cells, listed, vega
+from protocol.report.figure import ABSENT, Figure, cells, vega
 from protocol.scores.summary import at
 from protocol.scores.tables import Table
 from protocol.styles import COLOURS, MARKERS

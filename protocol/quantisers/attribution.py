@@ -296,7 +296,7 @@ class _ByCode(NamedTuple):
         relevance: Relevance = LabelRelevance(0 * rows, np.ones(len(database), dtype=np.int64))
         if truth is not None:
             relevance = NeighbourRelevance(truth.indptr, truth.indices, len(database))
-        counter = partial(count_in_shards, bucket_sizes=False, largest_bucket=False, threads=threads)
+        counter = partial(count_in_shards, buckets=False, threads=threads)
         counts = counter(queries[block], database, n_bits, {"": relevance})[""]
         kth = (counts.retrieved_within >= k).argmax(axis=1)
         tied = counts.retrieved[rows, kth]

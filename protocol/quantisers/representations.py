@@ -297,7 +297,7 @@ class Representation(NamedTuple):
                 self.query, self.items, relevances, distance=self.distance, threads=threads, progress=done
             )
         named = {str(k): relevance for k, relevance in relevances.items()}
-        counts = count(*self.codes[:3], named, bucket_sizes=False, largest_bucket=False, threads=threads, progress=done)
+        counts = count(*self.codes[:3], named, buckets=False, threads=threads, progress=done)
         return {int(k): of_number for k, of_number in counts.items()}
 
 

@@ -124,7 +124,7 @@ def convention_rows(
     `calls` is as in `protocol.counting.count`.
     """
     packed = (pair["query"], pair["database"], n_bits)
-    counts = count(*packed, truths, index_order=True, bucket_sizes=False, largest_bucket=False, calls=calls)
+    counts = count(*packed, truths, index_order=True, buckets=False, calls=calls)
     for truth, labelled in counts.items():
         remaining = np.delete(np.arange(labelled.n_queries), np.asarray(without, dtype=np.int64))
         for row in spread_of([labelled.of_queries(remaining)]):

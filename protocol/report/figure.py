@@ -31,7 +31,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from protocol.checks import counted, need
+from protocol.checks import counted, listed, need, rounded
 from protocol.scores.summary import at
 from protocol.scores.tables import Table
 from protocol.styles import KEY, styles
@@ -166,19 +166,6 @@ class Section:
     folded: bool = False
 
 
-def number(value: float) -> str:
-    """Return a score as text: four decimals, or three significant digits if it is tiny.
-
-    Examples
-    --------
-    >>> number(0.61234), number(0.00001234), number(float("nan")), number(0.0)
-    ('0.6123', '1.23e-05', 'undefined', '0.0000')
-    """
-    if np.isnan(value):
-        return "undefined"
-    return f"{value:.3g}" if 0 < abs(value) < _SMALL else f"{value:.4f}"
-
-
 def decimals(deviations: Iterable[float]) -> int:
     """Return how many decimals show two digits of the median standard deviation: 2 to 4, or 4 if there is none.
 
@@ -202,7 +189,7 @@ def spread(mean: float, std: float, digits: int | None = None) -> str:
     ('0.1694 ± 0.0010', '0.169 ± < 0.001', '0.00012 ± 1e-05', '0.5000')
     """
     if np.isnan(mean) or abs(mean) < _SMALL:
-        return number(mean) + ("" if np.isnan(std) or np.isnan(mean) else f" ± {number(std)}")
+        return rounded(mean) + ("" if np.isnan(std) or np.isnan(mean) else f" ± {rounded(std)}")
     digits = decimals([std]) if digits is None else digits
     shown, least = f"{std:.{digits}f}", f"{10.0**-digits:.{digits}f}"
     shown = f"< {least}" if std > 0 and float(shown) == 0 else shown
@@ -224,18 +211,6 @@ def between(values: Collection[int]) -> str:
 def cells(mask: "pd.DataFrame", n_labels: int = 1) -> frozenset[tuple[int, int]]:
     """Return the rows and columns of a table, whose first columns are labels, at which a data frame is true."""
     return frozenset((int(down), int(across) + n_labels) for down, across in np.argwhere(mask.to_numpy()))
-
-
-def listed(words: Sequence[str]) -> str:
-    """Return words as a list in a sentence.
-
-    Examples
-    --------
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    *first, last = words
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def replaced(value: Any, text: Callable[[str], Any], mapping: Callable[[Mapping], Mapping] = lambda part: part) -> Any:
@@ -385,7 +360,7 @@ def _template(source: str) -> Any:
     import jinja2
 
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined)  # noqa: S701 - the page escapes every text
-    filters = {"between": between, "counted": counted, "listed": listed, "number": number, "spread": spread}
+    filters = {"between": between, "counted": counted, "listed": listed, "number": rounded, "spread": spread}
     environment.filters |= filters | {"as": format}
     return environment.from_string(source)
 

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from protocol.checks import listed
 from protocol.report.drawing import pictures
-from protocol.report.figure import listed, vega
+from protocol.report.figure import vega
 from protocol.scores.statistics import POWER, TWO_RUNS, detectable_effect, holm, mean_of, shown_interval
 from protocol.scores.tables import read_table
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from protocol.checks import listed
 from protocol.provenance import storage
 from protocol.provenance.checksums import verified
 from protocol.report.examples import middle
-from protocol.report.figure import listed
 from protocol.scores.metadata import UNSUPERVISED, supervision_of
 from protocol.scores.summary import SETTING, at, shared_of
 from protocol.scores.tables import read_table

@@ -1,7 +1,6 @@
 """Split protocols: how a dataset is divided into queries, database, training and validation sets."""
 
 from protocol.splits._files import (
-    SINGLE_LIST,
     Split,
     list_paths,
     load_split,
@@ -11,15 +10,13 @@ from protocol.splits._files import (
     read_lists,
     read_parts,
     rows_of,
-    sole_key,
-    write_items,
-    write_subset,
 )
 from protocol.splits._protocol import (
     DRAWN,
     PARTITIONS,
     VALIDATION,
     Drawn,
+    Items,
     Listed,
     Official,
     Rest,
@@ -33,9 +30,9 @@ from protocol.splits._protocol import (
 __all__ = [
     "DRAWN",
     "PARTITIONS",
-    "SINGLE_LIST",
     "VALIDATION",
     "Drawn",
+    "Items",
     "Listed",
     "Official",
     "Rest",
@@ -53,7 +50,4 @@ __all__ = [
     "rows_of",
     "sample_of",
     "sampling_split",
-    "sole_key",
-    "write_items",
-    "write_subset",
 ]

@@ -1,13 +1,11 @@
-"""Read and write splits: one file for a complete split, or one list for each partition, as published splits do.
+"""Read splits: one file for a complete split, or one list for each partition, as published splits do.
 
 A complete split is an HDF5 file as the pipeline writes it, an ``.npz`` file (both contain row numbers, by partition),
 or a ``.csv`` file with a line ``partition,id`` for each item. A list contains one partition, in one of the forms of
 `protocol.inputs.lists`.
 """
 
-import csv
-import gzip
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,17 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, one_of
-from protocol.inputs.arrays import ARRAYS, as_integers, npz_keys, path_of, read_array, read_stored
+from protocol.inputs.arrays import as_integers, npz_keys, path_of, read_array
 from protocol.inputs.fields import rows_of_text
 from protocol.inputs.lists import Listing, read_listings
-from protocol.inputs.text import check_regular, raw_lines, string_array, unsafe
+from protocol.inputs.text import check_regular, string_array, unsafe
 from protocol.inputs.validation import rows
 from protocol.provenance import storage
-from protocol.scores import tables
 from protocol.splits._protocol import PARTITIONS, SplitProtocol
 
 Rows = NDArray[np.int64]
-_FIXED = "entries were removed from this split (protocol audit --write-fixed)"
 
 
 def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict[str, Path]:
@@ -223,78 +219,6 @@ def _table(path: Path) -> dict[str, NDArray[np.str_]]:
     if not items:
         raise ProtocolError(f"{path}: no items. Write one line `partition,id` per item.")
     return {name: string_array(ids, f"{path}: {name}") for name, ids in items.items()}
-
-
-SINGLE_LIST = ""
-"""The key for a file that contains a single list."""
-
-
-def write_subset(target: str | Path, source: str | Path, keep: Mapping[str, NDArray[np.bool_]]) -> None:
-    """Write a copy of a list, or of a complete split, without some of its entries.
-
-    Lines of text are copied unchanged, with their order, labels, line ends and header. Arrays keep their dtype. Arrays
-    and partitions without remaining entries are omitted.
-
-    Parameters
-    ----------
-    target : str or Path
-        With the extension of `source`.
-    source : str or Path
-        A file for `protocol.splits.read_list` or `read_parts`.
-    keep : mapping of str to ndarray of bool
-        The entries to keep, in the order of the file: by array (``.npz``, ``.h5``), by partition (a complete split as
-        ``.csv``), or under `SINGLE_LIST` for a file with a single list.
-
-    Raises
-    ------
-    ProtocolError
-        If the source can't be read, or the target can't be written.
-    """
-    target, source = Path(target), Path(source)
-    if source.suffix.lower() in ARRAYS:
-        arrays = {key: read_stored(f"{source}:{key}" if key else source)[mask] for key, mask in keep.items()}
-        _write_arrays(target, {key: array for key, array in arrays.items() if len(array)})
-        return
-    with storage.replacing(target) as temporary, open(temporary, "wb") as plain:
-        # The compressed bytes do not depend on the time or the name of the temporary file.
-        is_packed = target.suffix.lower() == ".gz"
-        with gzip.GzipFile("", "wb", fileobj=plain, mtime=0) if is_packed else plain as file:
-            file.writelines(_remaining_lines(source, keep))
-
-
-def write_items(target: Path, items: NDArray) -> None:
-    """Write a new list of a partition: row numbers as ``.npy``, or ids, one on each line, as ``.csv``."""
-    if items.dtype.kind in "iu":
-        _write_arrays(target, {SINGLE_LIST: items})
-        return
-    with storage.replacing(target) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([["id"], *([tables.safe(name)] for name in items.tolist())])
-
-
-def sole_key(source: Path) -> str:
-    """Return the name of the only array of an ``.npz`` file, or `SINGLE_LIST` for other files."""
-    return npz_keys(source)[0] if source.suffix.lower() == ".npz" else SINGLE_LIST
-
-
-def _write_arrays(target: Path, arrays: Mapping[str, NDArray]) -> None:
-    if target.suffix.lower() not in (".npy", ".npz"):
-        arrays = {key or "items": array for key, array in arrays.items()}
-        storage.write(target, arrays, storage.provenance("split", parameters={}, inputs={}, notes=[_FIXED]))
-        return
-    with storage.replacing(target) as temporary, open(temporary, "wb") as stream:
-        if target.suffix.lower() == ".npy":
-            np.save(stream, next(iter(arrays.values())))
-        else:
-            np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
-
-
-def _remaining_lines(source: Path, keep: Mapping[str, NDArray[np.bool_]]) -> Iterator[bytes]:
-    """Yield the lines to keep, as bytes."""
-    all_lines = raw_lines(source, "a list of items")
-    is_kept = {key: iter(mask.tolist()) for key, mask in keep.items()}
-    for numbers, fields in rows_of_text(source):
-        if not fields or next(is_kept[SINGLE_LIST if SINGLE_LIST in keep else fields[0]]):
-            yield from all_lines[numbers.start - 1 : numbers.stop - 1]
 
 
 # Splits of the pipeline

@@ -1,23 +1,22 @@
 """Declarations of split protocols, and the algorithm that draws all of them."""
 
+import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.checks import ProtocolError, counted, need
+from protocol.checks import ProtocolError, counted
 from protocol.inputs.validation import class_labels, n_classes
 
 VALIDATION = ("validation_query", "validation_database")
 DRAWN = ("query", *VALIDATION, "train")
 PARTITIONS = (*DRAWN, "database")
 _NO_ROWS = np.empty(0, dtype=np.int64)
-_NONE: Mapping = MappingProxyType({})
 _Part = TypeVar("_Part")
 
 
@@ -68,6 +67,28 @@ class SameAs:
 
 
 Partition = Drawn | Official | Listed | Rest | SameAs
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """The items of a dataset, which a protocol divides.
+
+    Parameters
+    ----------
+    n : int
+        Their number.
+    labels : ndarray of int, shape (n,), or of bool, shape (n, n_classes), or None
+        Class labels; only classes that occur are counted.
+    official : mapping of str to ndarray of int64
+        Row numbers of the dataset's official splits, by name.
+    lists : mapping of str to ndarray of int64
+        Row numbers of the `listed` partitions, by partition.
+    """
+
+    n: int
+    labels: NDArray | None = None
+    official: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    lists: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -172,7 +193,6 @@ class SplitProtocol:
         n_items: int | None,
         n_classes: int | None = None,
         official: Mapping[str, int] | None = None,
-        needed: Sequence[str] = PARTITIONS,
     ) -> None:
         """Raise ProtocolError, in one line, if the protocol can't be drawn from a dataset.
 
@@ -186,14 +206,12 @@ class SplitProtocol:
             Number of classes of the dataset; None if unknown, or without labels.
         official : mapping of str to int, or None
             The sizes of the dataset's official splits; None if unknown.
-        needed : sequence of str
-            The partitions that must not be empty; default: all.
 
         Raises
         ------
         ProtocolError
             If a size is missing or below 1, the dataset is not the one for which the protocol is declared or lacks one
-            of its parts, there are fewer items than the split draws, or a partition would be empty.
+            of its parts, there are fewer items than the split draws, or the database would be empty.
         """
         sizes = self.sizes(open_sizes, n_items=n_items, n_classes=n_classes)
         for unit, expected, actual in (("items", self.n_items, n_items), ("classes", self.n_classes, n_classes)):
@@ -201,8 +219,19 @@ class SplitProtocol:
                 raise ProtocolError(f"made for a dataset with {expected:,} {unit}; this one has {actual:,}.")
         if official is not None:
             self._check_official(official)
-        if n_items is not None:
-            self._check_items(sizes, n_items, needed)
+        self._check_items(sizes, n_items)
+
+    def _check_items(self, sizes: Mapping[str, int], n_items: int | None) -> None:
+        """Raise ProtocolError if there are fewer items than the split draws, or none is left for the database."""
+        drawn, derived = self._of(Drawn), {**self._of(Rest), **self._of(SameAs)}
+        taken = {name: size for name, size in sizes.items() if name not in derived}
+        n_taken = sum(size for name, size in taken.items() if name in drawn or self._is_apart(name))
+        if n_items is not None and n_taken > n_items:
+            raise ProtocolError(
+                f"{sum(taken.values()):,} items are needed ({_sum(taken)}), but the dataset has {n_items:,}."
+            )
+        if "database" in self._of(Rest) and sizes.get("database", 1) < 1:
+            raise ProtocolError(f"the database would be empty: {_sum(taken)} use all {n_items:,} items.")
 
     def _check_official(self, official: Mapping[str, int]) -> None:
         """Raise ProtocolError if the dataset lacks an official split, or it has another size."""
@@ -214,29 +243,12 @@ class SplitProtocol:
                     f"{names}."
                 )
 
-    def _check_items(self, sizes: Mapping[str, int], n_items: int, needed: Sequence[str]) -> None:
-        """Raise ProtocolError if there are fewer items than the split draws, or none is left for a partition."""
-        derived = {**self._of(Rest), **self._of(SameAs)}
-        taken = {name: sizes[name] for name in self.partitions if name in sizes.keys() - derived}
-        drawn, parts = self._of(Drawn).keys() & taken, " + ".join(f"{name} {size:,}" for name, size in taken.items())
-        disjoint = [
-            size for name, size in taken.items() if name in drawn or not all(self.overlaps(name, d) for d in drawn)
-        ]
-        if sum(disjoint) > n_items:
-            raise ProtocolError(f"{sum(taken.values()):,} items are needed ({parts}), but the dataset has {n_items:,}.")
-        empty = next((name for name in self._of(Rest) if name in needed and sizes.get(name, 1) < 1), None)
-        if empty:
-            raise ProtocolError(f"the {empty} would be empty: {parts} use all {n_items:,} items.")
+    def _is_apart(self, name: str) -> bool:
+        """Return whether some drawn partition must not share items with this one."""
+        return not all(self.overlaps(name, drawn) for drawn in self.balanced)
 
     def split(
-        self,
-        n_items: int,
-        y: NDArray | None,
-        *,
-        seed: int,
-        sizes: Mapping[str, int] = _NONE,
-        official: Mapping[str, NDArray[np.int64]] = _NONE,
-        lists: Mapping[str, NDArray[np.int64]] = _NONE,
+        self, n_items: int, y: NDArray | None, *, seed: int, sizes: Mapping[str, int] | None = None, **known: Any
     ) -> dict[str, NDArray[np.int64]]:
         """Return one run: the partitions that `drawn` returns, and the database.
 
@@ -244,15 +256,13 @@ class SplitProtocol:
         ----------
         n_items : int
         y : ndarray of int, shape (n_items,), or of bool, shape (n_items, n_classes), or None
-            Class labels; only classes that occur are counted.
+            Class labels.
         seed : int
             Seed of this run, by which alone runs differ.
-        sizes : mapping
+        sizes : mapping, optional
             Sizes of the `open` partitions, as for `sizes`.
-        official : mapping of str to ndarray of int64
-            Row numbers of the dataset's official splits, by name.
-        lists : mapping of str to ndarray of int64
-            Row numbers of the `listed` partitions, by partition.
+        **known : mapping of str to ndarray of int64
+            The row numbers of `official` splits and of `lists`, as for `Items`.
 
         Returns
         -------
@@ -262,58 +272,52 @@ class SplitProtocol:
         Raises
         ------
         ProtocolError
-            As for `check`; or if a class has fewer items than are drawn for it, official splits share items although
-            they must be disjoint, or a list is missing.
+            As for `check`; or if a class has too few items that were not drawn for another one, official splits share
+            items although they must be disjoint, or a list is missing.
         """
-        parts = self.drawn(n_items, y, seed=seed, sizes=sizes, official=official, lists=lists, needed=PARTITIONS)
-        return parts | {"database": self.database(parts, n_items, official=official, lists=lists)}
+        items = Items(n_items, y, **known)
+        parts = self.drawn(items, seed=seed, sizes=sizes)
+        return parts | {"database": self.database(parts, items)}
 
-    def drawn(
-        self,
-        n_items: int,
-        y: NDArray | None,
-        *,
-        seed: int,
-        sizes: Mapping[str, int] = _NONE,
-        official: Mapping[str, NDArray[np.int64]] = _NONE,
-        lists: Mapping[str, NDArray[np.int64]] = _NONE,
-        needed: Sequence[str] = DRAWN,
-    ) -> dict[str, NDArray[np.int64]]:
+    def drawn(self, items: Items, *, seed: int, sizes: Mapping[str, int] | None = None) -> dict[str, NDArray[np.int64]]:
         """Return the partitions of one run except the database; parameters and errors as for `split` and `check`.
 
         Protocols with the same `sample` return the same partitions, even if one leaves no item for its database.
         """
-        classes = None if y is None else class_labels(y, n_items)
-        official_sizes = {name: len(rows) for name, rows in official.items()}
-        self.check(sizes, n_items=n_items, n_classes=n_classes(classes), official=official_sizes, needed=needed)
-        parts = self._fixed(official, lists)
-        taken = [rows for name, rows in parts.items() if not all(self.overlaps(name, other) for other in self.balanced)]
-        pool = _without(n_items, taken)
+        classes = None if items.labels is None else class_labels(items.labels, items.n)
+        official = {name: len(rows) for name, rows in items.official.items()}
+        without_database = {name: part for name, part in self.partitions.items() if not isinstance(part, Rest)}
+        sampled = dataclasses.replace(self, partitions=without_database)
+        sampled.check(sizes or {}, n_items=items.n, n_classes=n_classes(classes), official=official)
+        parts = self._fixed(items)
+        pool = _without(items.n, [rows for name, rows in parts.items() if self._is_apart(name)])
         if self.balanced:
-            parts |= self._drawn(pool, None if classes is None else classes[pool], sizes, np.random.default_rng(seed))
+            rng = np.random.default_rng(seed)
+            parts |= self._drawn(pool, None if classes is None else classes[pool], sizes or {}, rng)
         return {name: np.sort(parts.get(name, _NO_ROWS)) for name in DRAWN}
 
-    def database(
-        self,
-        parts: Mapping[str, NDArray[np.int64]],
-        n_items: int,
-        *,
-        official: Mapping[str, NDArray[np.int64]] = _NONE,
-        lists: Mapping[str, NDArray[np.int64]] = _NONE,
-    ) -> NDArray[np.int64]:
-        """Return the row numbers of the database, ascending, given the other partitions (see `drawn`)."""
+    def database(self, parts: Mapping[str, NDArray[np.int64]], items: Items) -> NDArray[np.int64]:
+        """Return the row numbers of the database, ascending, given the other partitions (see `drawn`).
+
+        Raises
+        ------
+        ProtocolError
+            If it would be empty, or as for `split`.
+        """
         declared = self.partitions.get("database")
-        if isinstance(declared, Rest):
-            return _without(n_items, [parts[name] for name in DRAWN if not self.overlaps(name, "database")])
         if isinstance(declared, SameAs):
             return parts[declared.part].copy()
-        return np.sort(self._fixed(official, lists).get("database", _NO_ROWS))
+        if not isinstance(declared, Rest):
+            return np.sort(self._fixed(items).get("database", _NO_ROWS))
+        rows = _without(items.n, [parts[name] for name in DRAWN if not self.overlaps(name, "database")])
+        if not rows.size:
+            sizes = _sum({name: len(part) for name, part in parts.items() if len(part)})
+            raise ProtocolError(f"the database would be empty: {sizes} use all {items.n:,} items.")
+        return rows
 
-    def _fixed(
-        self, official: Mapping[str, NDArray[np.int64]], lists: Mapping[str, NDArray[np.int64]]
-    ) -> dict[str, NDArray[np.int64]]:
+    def _fixed(self, items: Items) -> dict[str, NDArray[np.int64]]:
         """Return the partitions that are official splits or lists; official ones that must be disjoint are checked."""
-        parts = {name: official[part.part] for name, part in self._of(Official).items()}
+        parts = {name: items.official[part.part] for name, part in self._of(Official).items()}
         for a, b in itertools.combinations(parts, 2):
             shared = parts[a][np.isin(parts[a], parts[b])]
             if shared.size and not self.overlaps(a, b):
@@ -322,9 +326,9 @@ class SplitProtocol:
                     f"{shared[0]}."
                 )
         for name, part in self.listed.items():
-            if part.required and name not in lists:
+            if part.required and name not in items.lists:
                 raise ProtocolError(f"the list for {name} is missing.")
-        return parts | {name: lists[name] for name in self.listed if name in lists}
+        return parts | {name: items.lists[name] for name in self.listed if name in items.lists}
 
     def _drawn(
         self, pool: NDArray[np.int64], classes: NDArray | None, open_sizes: Mapping[str, int], rng: np.random.Generator
@@ -353,6 +357,10 @@ def _size(part: Partition, open_sizes: int, n_classes: int | None) -> int | None
     if isinstance(part, Drawn) and part.per_class and n_classes is not None:
         return part.per_class * n_classes
     return part.size if isinstance(part, Drawn | Official) else None
+
+
+def _sum(sizes: Mapping[str, int]) -> str:
+    return " + ".join(f"{name} {size:,}" for name, size in sizes.items())
 
 
 def _without(n_items: int, parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -418,8 +426,7 @@ def drawn_of_each_class(classes: NDArray, number: int, rng: np.random.Generator)
 
     One class after another takes items that no earlier class has taken: the first ones, or, if items have several
     labels, a random choice. With one order of the items for all classes, the first items would go to the first of their
-    classes, and later classes would get items with few labels. If this choice leaves too few items for a later class
-    although another choice would not, the items are assigned again, by a maximum flow from classes to items.
+    classes, and later classes would get items with few labels.
 
     Parameters
     ----------
@@ -437,40 +444,18 @@ def drawn_of_each_class(classes: NDArray, number: int, rng: np.random.Generator)
     Raises
     ------
     ProtocolError
-        If there is no such choice.
+        If fewer items are left for a class.
     """
     members = classes if classes.ndim == 2 else classes[:, None] == np.unique(classes)
     free = np.ones(len(members), dtype=bool)
     drawn = np.empty((members.shape[1], number), dtype=np.int64)
     for column in range(members.shape[1]):
         items = np.flatnonzero(members[:, column] & free)
-        items = (rng.permutation(items) if classes.ndim == 2 else items)[:number]
         if len(items) < number:
-            return _drawn_by_flow(members, number)
-        free[items] = False
-        drawn[column] = items
+            raise ProtocolError(
+                f"{counted(number, 'item')} of each class can't be drawn: class {column} of {members.shape[1]} has "
+                f"{int(members[:, column].sum()):,}, of which {len(items):,} are not drawn for another class."
+            )
+        drawn[column] = (rng.permutation(items) if classes.ndim == 2 else items)[:number]
+        free[drawn[column]] = False
     return drawn
-
-
-def _drawn_by_flow(members: NDArray[np.bool_], number: int) -> NDArray[np.int64]:
-    """Return the result of `drawn_of_each_class` by a maximum flow, which finds a choice whenever there is one."""
-    sparse, maximum_flow = need("scipy.sparse", "scipy"), need("scipy.sparse.csgraph", "scipy").maximum_flow
-    n_items, n_classes = members.shape
-    item, column = np.nonzero(members)
-    # Edges: the source to each class (capacity `number`), each class to its items (1), each item to the sink (1).
-    source, sink = n_classes + n_items, n_classes + n_items + 1
-    start = np.concatenate([np.full(n_classes, source), column, n_classes + np.arange(n_items)])
-    end = np.concatenate([np.arange(n_classes), n_classes + item, np.full(n_items, sink)])
-    capacity = np.ones(len(start), dtype=np.int32)
-    capacity[:n_classes] = number
-    graph = sparse.csr_array((capacity, (start, end)), shape=(sink + 1, sink + 1))
-    flow = maximum_flow(graph, source, sink)
-    used = flow.flow[:n_classes, n_classes:source].toarray() > 0
-    n_drawn = used.sum(axis=1)
-    if flow.flow_value < n_classes * number:
-        short = int(n_drawn.argmin())
-        raise ProtocolError(
-            f"{counted(number, 'item')} of each class can't be drawn without drawing one twice: class {short} of "
-            f"{n_classes}, which has {counted(int(members[:, short].sum()), 'item')}, gets only {n_drawn[short]:,}."
-        )
-    return np.nonzero(used)[1].reshape(n_classes, number)

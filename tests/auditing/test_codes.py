@@ -73,7 +73,7 @@ def test_codes_of_training_items_are_compared_with_those_of_others(codes, words)
         assert by_name["training-codes-differ"].count == 200
 
 
-@pytest.mark.parametrize("hasher", ["itq", "classifier", "ksh", "sdh"])
+@pytest.mark.parametrize("hasher", ["itq", "sdh"])
 def test_hashers_treat_training_items_of_the_digits_alike(hasher):
     X, y = load_digits(return_X_y=True)
     X = (X - X[100:600].mean(axis=0)).astype(np.float32) / 16
@@ -81,7 +81,7 @@ def test_hashers_treat_training_items_of_the_digits_alike(hasher):
     assert found(codes, query=np.arange(100), database=np.arange(100, 1797), train=np.arange(100, 600), labels=y) == {}
 
 
-@pytest.mark.parametrize("n_training", [0, 35, 485, 500])
+@pytest.mark.parametrize("n_training", [0, 35, 485])
 def test_few_training_items_or_others_lead_to_no_conclusion(n_training):
     train = DATABASE[:n_training]
     codes = np.where(np.isin(np.arange(520), train)[:, None], CLASS_CODES, NOISY)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol.auditing import Split
-from protocol.auditing.checks.identification import difference
+from protocol.auditing.checks.difference import difference
 from protocol.auditing.items import Dataset
 from protocol.checks import ProtocolError
 from protocol.splits import PARTITIONS
@@ -78,7 +78,7 @@ def test_a_split_is_compared_with_files_and_mappings_alike(tmp_path):
         assert not audited.n_errors
     assert "in database here, and in no partition in the other split." in " ".join(audited.to_text().split())
     sentence = "by row numbers: query 2 here, 2 there, 1 in both; train 2 here, 2 there, 2 in both; database 4 here"
-    assert f"Compared with the other split {sentence}" in audited.to_markdown()
+    assert f"Compared with the other split {sentence}" in audited.about["split"][-1]
     # Lists without a training set are compared in the other partitions.
     audited = audit(query=HERE["query"], database=HERE["database"], against=tmp_path / "b.npz")
     assert named(audited, "split-difference")[-1] == ("train (only there)",)

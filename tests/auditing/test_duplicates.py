@@ -45,10 +45,9 @@ def pictures(n, seed=0):
     return np.clip(128 + 400 * smooth, 0, 255).astype(np.uint8)
 
 
-@pytest.mark.parametrize(("k", "same"), [(1, False), (5, False), (5, True), (90, True), (1000, False)])
+@pytest.mark.parametrize(("k", "same"), [(1, False), (5, True), (1000, False)])
 def test_best_matches_equal_those_of_a_full_sort_for_any_number_of_threads(k, same, monkeypatch):
-    monkeypatch.setattr(duplicates, "_QUERIES", 7)
-    monkeypatch.setattr(duplicates, "_ITEMS", 64)
+    monkeypatch.setattr(duplicates, "_PRODUCTS", 1400)
     rng = np.random.default_rng(k)
     database = rng.integers(-3, 4, (200, 6)).astype(np.float32)  # with ties
     query = database if same else rng.integers(-3, 4, (40, 6)).astype(np.float32)
@@ -62,13 +61,12 @@ def test_best_matches_equal_those_of_a_full_sort_for_any_number_of_threads(k, sa
     np.testing.assert_equal(duplicates.best_matches(query, database, k, same=same, threads=2), (rows, products))
 
 
-class TestDescriptors:
-    def test_local_contrast_matches_the_filter_of_scipy(self):
-        small = small_images(pictures(3), n_channels=3)
-        planes = small.astype(np.float64)
-        detail = planes - ndimage.gaussian_filter(planes, (0, 0, 2, 2), mode="nearest")
-        energy = ndimage.gaussian_filter((detail**2).mean(axis=1, keepdims=True), (0, 0, 2, 2), mode="nearest")
-        np.testing.assert_allclose(local_contrast(small), detail / (np.sqrt(energy) + 4), atol=1e-4)
+def test_local_contrast_matches_the_filter_of_scipy():
+    small = small_images(pictures(3), n_channels=3)
+    planes = small.astype(np.float64)
+    detail = planes - ndimage.gaussian_filter(planes, (0, 0, 2, 2), mode="nearest")
+    energy = ndimage.gaussian_filter((detail**2).mean(axis=1, keepdims=True), (0, 0, 2, 2), mode="nearest")
+    np.testing.assert_allclose(local_contrast(small), detail / (np.sqrt(energy) + 4), atol=1e-4)
 
 
 def slow_correlation(image, other):
@@ -144,7 +142,7 @@ def test_judged_pairs_and_distorted_copies_of_cifar10_are_found_among_others(sha
     found = find_duplicates(test[queries], database, threads=2)
     first = found.columns["choice"] == 1
     assert (found.columns["database"][first] == place[found.columns["query"][first]]).mean() >= 0.9
-    shares = recalls(database, np.arange(len(distinct), len(database), 90), MEASURED["least_score"])
+    shares = recalls(database, np.arange(len(distinct), len(database), 130), MEASURED["least_score"])
     assert all(shares[name] >= MEASURED["distortions"][name] - 0.08 for name in shares), shares
 
 
@@ -171,20 +169,19 @@ def sets():
 EXPECTED = {("0", "3"), ("2", "5"), ("3", "7")}
 
 
-@pytest.mark.parametrize("sign", ["", "=", "'="])
-def test_judged_pairs_match_those_of_the_audit(sets, tmp_path, monkeypatch, capsys, sign):
+def test_judged_pairs_match_those_of_the_audit(sets, tmp_path, monkeypatch, capsys):
     """Go from images to the queries that an evaluation excludes, with the ids of the user's lists."""
     monkeypatch.chdir(tmp_path)
     for part, images in zip(("query", "database"), sets, strict=True):
         np.save(f"{part}.npy", images)
-        (tmp_path / f"{part}.txt").write_text("".join(f"{sign}{part}/{row}.png\n" for row in range(len(images))))
+        (tmp_path / f"{part}.txt").write_text("".join(f"={part}/{row}.png\n" for row in range(len(images))))
     images, lists = (["--query", f"query.{kind}", "--database", f"database.{kind}"] for kind in ("npy", "txt"))
     ids = ["--query-ids", "query.txt", "--database-ids", "database.txt"]
     assert main(["find-duplicates", *images, *ids, "--csv", "pairs.csv", "--most", "4"]) == 0
     with open("pairs.csv", newline="") as file:
         pairs = [(row["query"], row["database"]) for row in csv.DictReader(file)]
-    mark = f"'{sign}" if sign else ""  # so that a spreadsheet shows the name instead of evaluating it
-    right = [(f"{mark}query/{query}.png", f"{mark}database/{item}.png") for query, item in sorted(EXPECTED)]
+    # The apostrophe makes a spreadsheet show the name instead of evaluating it.
+    right = [(f"'=query/{query}.png", f"'=database/{item}.png") for query, item in sorted(EXPECTED)]
     assert set(right) <= set(pairs)
     judged = [f"{query},{item},{1 if (query, item) in right else 3}\n" for query, item in pairs]
     (tmp_path / "judged.csv").write_text("".join(["query,database,judgement\n", *judged]))
@@ -255,18 +252,15 @@ class TestCommand:
         assert "pairwise within x.npy (400 vectors)\n" in capsys.readouterr().out
         assert (files / "x.csv").read_text().startswith("query,database,score,rank,choice\n")
 
-    @pytest.mark.parametrize("option", ["--csv", "--sheet"])
-    @pytest.mark.parametrize("output", ["folder/a0.png", "link.png"])
-    def test_an_image_of_a_folder_is_never_replaced(self, files, sets, option, output, capsys):
+    def test_an_image_of_a_folder_is_never_replaced(self, files, sets, capsys):
         (files / "folder").mkdir()
         for number, image in enumerate(sets[0]):
             assert cv2.imwrite(f"folder/a{number}.png", image)
         (files / "link.png").symlink_to("folder/a0.png")
         before = (files / "folder" / "a0.png").read_bytes()
-        for sides in (["--query", "folder"], ["--query", "q.npy", "--database", "folder"]):
-            assert main(["find-duplicates", *sides, option, output]) == 2
-            message = f"{option}: {output} is also an input and would be overwritten. Choose another file.\n"
-            assert capsys.readouterr().err.endswith(message)
+        for option in ("--csv=folder/a0.png", "--sheet=link.png"):
+            assert main(["find-duplicates", "--query", "q.npy", "--database", "folder", option]) == 2
+            assert "is also an input and would be overwritten. Choose another file." in capsys.readouterr().err
         assert (files / "folder" / "a0.png").read_bytes() == before
         for _ in range(2):  # another file of the folder may be replaced
             assert main(["find-duplicates", "--query", "folder", "--csv", "folder/pairs.csv"]) == 0
@@ -274,10 +268,8 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (["--query", "d.npy", "--csv", "d.npy"], "--csv: d.npy is also an input"),
             (["--query", "d.npy", "--vectors", "--sheet", "s.html"], "--sheet can't be combined with --vectors."),
             (["--query", "content.h5", "--csv", "items.h5"], "--csv: items.h5 is also an input"),
-            (["--query", "d.npy", "--vectors"], "d.npy: expected a non-empty 2-D array (n, d), got shape"),
         ],
     )
     def test_errors_are_one_line(self, files, options, message, capsys):

@@ -55,8 +55,7 @@ WRONG = {
     "": "the file is empty. It should contain a table of pairs or items.",
     "0\n2\n": "needs the columns query,database, as `protocol find-duplicates --csv` writes them, or the column id; "
     "its header is '0'. (Positions would mean different queries in every run.)",
-    "id\nz\n": "'z' is not an item of the dataset, whose ids are like 'a'.",
-    "id\na\nz\n": "'z' is not an item of the dataset",
+    "id\na\nz\n": "'z' is not an item of the dataset, whose ids are like 'a'.",
     "id\n6\n": "row number 6 is outside the 6 items of the dataset.",
     "id\na\nd\nf\n": "excludes all 3 queries.",
 }

@@ -3,7 +3,6 @@
 import gzip
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
 from audited import audit
@@ -44,32 +43,23 @@ def test_text_keeps_its_lines_except_the_removed_ones(folder, capsys):
     assert sorted(path.name for path in Path().iterdir()) == ["d.txt", "fixed", "q.txt", "t.csv", "v.txt.gz"]
 
 
-def test_arrays_keep_their_files_keys_and_types(folder):
+def test_arrays_become_a_list_of_row_numbers_for_each_partition(folder):
     np.save("q.npy", np.array([1, 2], dtype=np.uint8))
     np.savez("lists.npz", base=np.array([9.0, 1.0, 3.0]), learn=np.array([4, 2]), other=np.zeros(3))
-    with h5py.File("lists.h5", "w") as file:
-        file["a/query"], file["base"] = [1, 2], np.array([2, 3, 4], dtype=np.uint16)
-    with h5py.File("learn.hdf5", "w") as file:
-        file["only"] = [5, 1]
     fixed = audit(query="q.npy", database="lists.npz:base", train="lists.npz:learn").write_fixed("fixed")
     assert (fixed.n_removed, fixed.audit.n_errors) == (2, 0)
-    assert sorted(path.name for path in Path("fixed").iterdir()) == ["lists.npz", "q.npy"]
-    with np.load("fixed/lists.npz") as arrays:
-        assert {key: own.tolist() for key, own in arrays.items()} == {"base": [9.0, 3.0], "learn": [4]}
-    assert np.load("fixed/q.npy").dtype == np.uint8
-    audit(query="lists.h5:a/query", database="lists.h5:base", train="learn.hdf5").write_fixed("hdf5")
-    names = ("lists.h5:a/query", "lists.h5:base", "learn.hdf5")
-    assert [read_list(f"hdf5/{name}")[0].tolist() for name in names] == [[1, 2], [3, 4], [5]]
+    written = {path.name: np.load(path).tolist() for path in Path("fixed").iterdir()}
+    assert written == {"query.npy": [1, 2], "database.npy": [9, 3], "train.npy": [4]}
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".npz", ".h5"])
-def test_complete_splits_keep_their_format(folder, suffix):
+def test_complete_splits_stay_complete(folder, suffix):
     ids = np.array([f"i{row}" for row in range(10)])
     parts = {"query": np.array([1, 2]), "train": np.array([2, 3]), "database": np.array([2, 3, 4, 5])}
     write_split(f"split{suffix}", parts, ids)
     fixed = audit(f"split{suffix}").write_fixed("fixed")
     assert fixed.n_removed == 2
-    name = f"fixed/split{suffix}"
+    name = f"fixed/split{'.csv' if suffix == '.csv' else '.npz'}"
     written = {part: [int(str(item).lstrip("i")) for item in items] for part, items in read_parts(name).items()}
     assert written == {"query": [1, 2], "train": [3], "database": [3, 4, 5]}
     assert audit(name).n_errors == 0
@@ -129,7 +119,7 @@ def test_nothing_is_written_unless_everything_can_be_written(folder, monkeypatch
 ITEMS = st.lists(st.integers(0, 12), min_size=1, max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data(), named=st.booleans())
 def test_random_lists_are_clean_after_fixing(tmp_path_factory, data, named):
     folder = tmp_path_factory.mktemp("fix")

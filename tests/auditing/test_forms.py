@@ -54,10 +54,7 @@ def test_names_that_repeat_within_a_list_say_nothing_and_are_listed_as_not_compa
         made = audit(query=query, database=database)
         assert words in str(made.about)
         assert [one.name for one in next(iter(made.findings.values()))] == []
-    for folder in (["cat/1.jpg"], ["train/cat/7.jpg", "a.jpg"]):
-        assert words not in str(audit(query=folder, database=["b/x.jpg", "c/y.jpg"]).about)
-    names = [f"{number}.jpg" for number in range(500)]  # no folders: names are ids
-    assert words not in str(audit(query=[*names, "0.png"], database=["x.jpg"]).about)
+    assert words not in str(audit(query=["train/cat/7.jpg", "a.jpg"], database=["b/x.jpg", "c/y.jpg"]).about)
 
 
 def test_one_name_that_repeats_by_chance_does_not_end_the_comparison():

@@ -1,12 +1,10 @@
-"""Random bytes in any option: the audit exits with at most one line of error, and shared items are never clean."""
+"""Lists with shared items, in any form, are never clean, and an audit exits with at most one line of error."""
 
 import contextlib
 import io
 import unicodedata
 from pathlib import Path
 
-import numpy as np
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -36,37 +34,6 @@ def run(arguments):
     return status, out.getvalue()
 
 
-# Odd files in every option
-
-WORDS = st.sampled_from([*NAMES, "0", "1", "-1", "1e9", "nan", "9" * 30, "id", "partition", "query", "train", "\ufeff"])
-MARKS = st.sampled_from([" ", ",", ";", "\t", "\n", "\r\n", "\r", '"', "\x00", "\n\n"])
-LOG = st.sampled_from(["map", "epoch", "0.7", "NaN", "{", "}", "[", '"map": ', "query,database,judgement\n", "3"])
-ODD_TEXT = st.lists(st.one_of(WORDS, MARKS, LOG), max_size=30).map(lambda parts: "".join(parts).encode())
-ODD_BYTES = st.one_of(st.binary(max_size=60), ODD_TEXT)
-SUFFIXES = st.sampled_from([".txt", ".csv", ".csv.gz", ".npy", ".npz", ".h5", ".json", ".jsonl", ".odd"])
-OPTIONS = "split query database train validation-query validation-database ids labels features pairs groups"
-OPTIONS += " known-pairs training-log"
-
-
-@pytest.mark.parametrize("option", OPTIONS.split())
-@settings(FUZZ, max_examples=15)
-@given(suffix=SUFFIXES, content=ODD_BYTES, by_row=st.booleans())
-def test_an_odd_file_in_any_option_ends_with_a_status(tmp_path_factory, option, suffix, content, by_row):
-    folder = tmp_path_factory.getbasetemp() / "fuzz"
-    folder.mkdir(exist_ok=True)
-    np.save(folder / "query.npy", [0, 1])
-    np.save(folder / "database.npy", [2, 3, 4])
-    (folder / "query.txt").write_text("a.jpg\nb.jpg\n")
-    (folder / "database.txt").write_text("c.jpg\nd.jpg\n")
-    given_ = {part: folder / f"{part}{'.npy' if by_row else '.txt'}" for part in ("query", "database")}
-    given_[option] = folder / f"odd{suffix}"
-    given_[option].write_bytes(content)
-    run([given_["split"]] if option == "split" else [f"--{name}={path}" for name, path in given_.items()])
-
-
-# Never a wrong "clean"
-
-
 VARIED = {
     "upper": str.upper,
     "here": "./{}".format,
@@ -88,7 +55,7 @@ FORMS = st.lists(st.sampled_from(list(VARIED)), max_size=2, unique=True)
 ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 
 
-@settings(FUZZ, max_examples=80)
+@settings(FUZZ, max_examples=50)
 @given(data=st.data(), suffix=st.sampled_from([".txt", ".csv"]), protocol=st.sampled_from([None, "improved"]))
 def test_lists_with_shared_items_are_never_clean(tmp_path_factory, data, suffix, protocol):
     folder = tmp_path_factory.mktemp("oracle")

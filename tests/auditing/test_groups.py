@@ -1,4 +1,4 @@
-"""Groups divided between partitions are found, with groups from files, arrays, mappings and patterns."""
+"""Groups divided between partitions are found, with groups from files."""
 
 import itertools
 from collections import Counter
@@ -37,16 +37,15 @@ def sentence_about(audited):
 
 
 def test_a_group_in_the_training_set_is_an_error_and_one_in_the_database_a_warning():
-    audited = audit(**LISTS, groups=GROUPS)
+    audited = audit(**LISTS, groups=[*GROUPS[:4], "", *GROUPS[5:]])
     assert splits_of(audited) == EXPECTED
-    assert sentence_about(audited).endswith("groups.csv): 5 groups of 10 items.")
+    without = "groups.csv): 5 groups of 9 items; 1 of 10 items without a group, so not checked."
+    assert sentence_about(audited).endswith(without)
     finding = found(audited)[0]
     assert finding.consequence.startswith(
         "The query partition has 1 item of these groups and the train partition has 1 item, so items that belong "
         "together are in both (groups: "
     )
-    assert finding.fix
-    assert "Soomro" in finding.treatment
 
 
 PAIRS = [
@@ -67,7 +66,7 @@ def slow_divided(parts, codes, a, b):
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_the_findings_match_naive_loops(data):
     n_items = 12
@@ -87,21 +86,18 @@ def test_the_findings_match_naive_loops(data):
     assert next(made, None) is None
 
 
-def test_items_without_a_group_are_counted():
-    sentence = sentence_about(audit(**LISTS, groups=["a", "", "", "a", "d", "d", "b", "b", "e", "e"]))
-    assert sentence.endswith("): 4 groups of 8 items; 2 of 10 items without a group, so not checked.")
-
-
-UCF101 = r"re:v_(.*_g\d+)_c\d+"
-
-
-def test_ucf101_is_clean_by_design_and_a_leak_is_found(shared):
+def test_ucf101_is_clean_by_design_and_a_leak_is_found(shared, tmp_path):
     folder = shared / "data" / "published_codes" / "ucf101"
     query, database = (np.load(folder / f"{part}_path.npy") for part in ("test", "database"))
-    audited = audit(query=query, database=database, train=database, groups=UCF101)
+    groups = tmp_path / "groups.csv"
+    names = np.concatenate([query, database]).tolist()
+    groups.write_text(
+        "".join(f"{name},{name.rpartition('/')[2].removeprefix('v_').rpartition('_c')[0]}\n" for name in names)
+    )
+    audited = audit(query=query, database=database, train=database, groups=groups)
     assert splits_of(audited) == []
     assert "2,525 groups of 13,320 items" in sentence_about(audited)
     moved = np.flatnonzero(np.char.find(query, "v_YoYo_g07_c03") >= 0)
     leaking = np.append(database, query[moved])
-    audited = audit(query=np.delete(query, moved), database=leaking, train=leaking, groups=UCF101)
+    audited = audit(query=np.delete(query, moved), database=leaking, train=leaking, groups=groups)
     assert splits_of(audited) == [("error", 1, ("YoYo_g07 (query 3, train 1)",))]

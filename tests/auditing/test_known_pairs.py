@@ -47,16 +47,13 @@ def test_every_shipped_pair_is_of_a_test_and_a_training_image(name):
     assert "Barz" in known.source
 
 
-def test_row_numbers_ids_and_official_parts_name_the_same_images():
+def test_row_numbers_and_ids_name_the_same_images():
     plain = known_pairs_for("cifar10", Dataset(n_items=60_000)).pairs
     by_id = known_pairs_for("cifar10", Dataset(n_items=60_000, ids=IDS)).pairs
     order = np.random.default_rng(0).permutation(60_000)
     shuffled = Dataset(n_items=60_000, ids=IDS[order])
-    official = {name: np.argsort(order)[rows] for name, rows in OFFICIAL.items()}
     np.testing.assert_array_equal(by_id, plain)
     np.testing.assert_array_equal(order[known_pairs_for("cifar10", shuffled).pairs], plain)
-    by_part = known_pairs_for("cifar10", Dataset(n_items=60_000, official=official))
-    np.testing.assert_array_equal(order[by_part.pairs], plain)
     few = known_pairs_for("cifar10", Dataset(ids=IDS[[TRAIN, 5, QUERY]]))
     assert few.pairs.tolist() == [[2, 0]]
     cifar100 = np.array([f"train/{row:05d}" for row in range(50_000)] + [f"test/{row:05d}" for row in range(10_000)])
@@ -67,7 +64,7 @@ def test_row_numbers_ids_and_official_parts_name_the_same_images():
 
 def test_the_closest_pair_of_each_query_matches_a_naive_loop():
     rng = np.random.default_rng(1)
-    for _ in range(50):
+    for _ in range(20):
         pairs, judgement = rng.integers(0, 30, (40, 2)), rng.integers(0, 3, 40)
         parts = {part: rng.choice(30, 10, replace=False) for part in ("query", "database", "train")}
         known, split = KnownPairs("x", pairs, judgement), Split(parts, Dataset())
@@ -121,18 +118,6 @@ def test_an_exact_copy_in_the_training_set_is_an_error(tmp_path, judgement, seve
     (tmp_path / "a.csv").write_text(f"query,database,judgement\n1,2,{judgement}\n")
     found = findings({"query": [1], "database": [2], "train": [2]}, tmp_path / "a.csv")
     assert [one.severity for one in found] == severities
-
-
-ASSUMED = "row numbers are assumed to count the 50,000 training images, then the 10,000 test images"
-
-
-def test_the_audit_reports_the_meaning_of_row_numbers_and_the_number_of_pairs_in_the_split():
-    found = audit(query=np.arange(50_000, 60_000), database=np.arange(50_000), known_pairs="cifar10")
-    (about,) = found.about.values()
-    assert (
-        f"Judged pairs (ciFAIR (Barz and Denzler 2020)): {ASSUMED}; 286 of 286 pairs have both items in this split."
-        in about
-    )
 
 
 @pytest.fixture

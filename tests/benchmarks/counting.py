@@ -70,7 +70,7 @@ class Case:
 
 def ours(case: Case, **options: Any) -> None:
     truth = {"class": LabelRelevance(case.query_labels, case.database_labels)}
-    count(case.query, case.database, case.n_bits, truth, largest_bucket=False, **options)
+    count(case.query, case.database, case.n_bits, truth, buckets=False, **options)
 
 
 def faiss_search(case: Case, k: int) -> None:
@@ -114,7 +114,7 @@ def by_length(lengths: Sequence[int], turns: int) -> None:
             for n_bits in lengths:
                 fewer = max(100, min(n_queries, n_queries * 64 // n_bits))
                 case = Case(fewer, n_database, n_bits)
-                once = functools.partial(ours, case, bucket_sizes=False, calls=1000)
+                once = functools.partial(ours, case, buckets=False, calls=1000)
                 running = {"ours": once, "index": functools.partial(once, index_order=True)}
                 few = case.first(max(4, fewer // 8))
                 for name, options in {"C": (), "C, long vectors": ("-mprefer-vector-width=512",)}.items():

@@ -86,17 +86,6 @@ def test_folds_are_found_without_labels(case, capsys):
     assert "runs-not-independent, for runs that are not identical (needs ids or labels of the whole dataset)" in text
 
 
-@pytest.mark.parametrize("n_codes", range(1, 12))
-def test_fewer_codes_than_classes_are_collapsed(n_codes):
-    """Case 27: the queries and the database have the same ten classes, with twenty items of each in the database."""
-    labels = np.arange(220) % 10
-    codes = (np.arange(220) // 10 % n_codes)[:, None] >> np.arange(4) & 1
-    sides = {"query_codes": codes[:20], "database_codes": codes[20:]}
-    evidence = hp.Evidence(**sides)
-    made, _ = findings(query=np.arange(20), database=np.arange(20, 220), labels=labels, evidence=evidence)
-    assert ("collapsed-codes" in [name for name, *_ in made]) == (n_codes < 10)
-
-
 @pytest.mark.parametrize("depth", [1, 20])
 def test_the_message_about_a_long_path_is_short(depth, capsys):
     """Case 28: a path of 5,000 characters, as one name and as many."""

@@ -20,6 +20,35 @@ def findings(**lists):
     return {finding.name: finding.count for finding in found}
 
 
+def scored(case, query, database, query_labels, database_labels, expected):
+    files = query, database, query_labels, database_labels
+    name = " ".join(str(getattr(file, "values", file)) for file in files)
+    return pytest.param(*files, expected, marks=pytest.mark.case(case), id=name)
+
+
+SIGNED = [Codes(file, 20, "big-128") for file in ("q.npy", "d.npy")]
+FORMS = ("bits.txt", "hex.txt", "bits_and_label.tsv", Codes("int64.npy", 16))
+FILES = ("matrix.npy", "semicolon.txt", "bar.txt", "blank.txt", "comma.txt")
+SCORES = [
+    scored("02-list-file-as-labels", *["codes.npy"] * 2, *["list.txt"] * 2, 0.9722),
+    scored("02-list-file-as-labels", *["codes.npy"] * 2, *["multi.txt"] * 2, 0.9615),
+    *(scored("03-several-labels-on-a-line", "q.npy", "d.npy", f"q_{file}", f"d_{file}", 0.8194) for file in FILES),
+    scored("04-signed-packed-codes", *SIGNED, "ql.npy", "dl.npy", 0.9384),
+    *(scored("11-codes-as-text-or-one-integer", *[form] * 2, *["labels.npy"] * 2, None) for form in FORMS),
+    scored("11-codes-as-text-or-one-integer", *["bits.npy"] * 2, *["bits_and_label.tsv"] * 2, None),
+    scored("14-labels-of-minus-one-and-one", "q.npy", "d.npy", "ql.npy", "dl.npy", 0.8194),
+]
+
+
+@pytest.mark.usefixtures("case")
+@pytest.mark.parametrize(("query", "database", "query_labels", "database_labels", "expected"), SCORES)
+def test_codes_and_labels_of_every_form_have_the_value_of_the_case(
+    query, database, query_labels, database_labels, expected
+):
+    expected = expected or mean_ap("bits.npy", "bits.npy", "labels.npy", "labels.npy")
+    assert mean_ap(query, database, query_labels, database_labels) == pytest.approx(expected, abs=5e-5)
+
+
 @pytest.mark.case("01-class-number-lists")
 @pytest.mark.usefixtures("case")
 @pytest.mark.parametrize("name", ["two_{}.txt", "ten_{}.txt", "zero_{}.txt", "name_{}.csv"])
@@ -30,31 +59,12 @@ def test_a_single_column_is_one_class_for_each_item(name):
     assert "class-missing" not in found or found["class-missing"] == 1
 
 
-@pytest.mark.case("02-list-file-as-labels")
-@pytest.mark.usefixtures("case")
-@pytest.mark.parametrize(("labels", "expected"), [("list.txt", 0.9722), ("multi.txt", 0.9615)])
-def test_the_labels_of_a_list_are_its_labels(labels, expected):
-    assert mean_ap("codes.npy", "codes.npy", labels, labels) == pytest.approx(expected, abs=5e-5)
-
-
-@pytest.mark.case("03-several-labels-on-a-line")
-@pytest.mark.usefixtures("case")
-@pytest.mark.parametrize("mark", ["semicolon", "bar", "blank", "comma"])
-def test_several_labels_on_a_line_are_several_labels(mark):
-    value = mean_ap("q.npy", "d.npy", f"q_{mark}.txt", f"d_{mark}.txt")
-    assert value == pytest.approx(mean_ap("q.npy", "d.npy", "q_matrix.npy", "d_matrix.npy"), abs=1e-15)
-    assert value == pytest.approx(0.8194, abs=5e-5)
-    assert value == mean_ap("q.npy", "d.npy", [["owl"], ["fox", "elk"]], [["owl", "elk"], ["fox"], ["fox"], ["owl"]])
-
-
 @pytest.mark.case("04-signed-packed-codes")
 @pytest.mark.usefixtures("case")
 def test_the_advice_for_signed_packed_codes_leads_to_their_value():
     with pytest.raises(ProtocolError, match='pass n_bits, and bit_order="big-128"') as error:
         mean_ap("q.npy", "d.npy", "ql.npy", "dl.npy")
     assert "binarize" not in str(error.value)
-    sides = [Codes(side, 20, "big-128") for side in ("q.npy", "d.npy")]
-    assert mean_ap(*sides, "ql.npy", "dl.npy") == pytest.approx(0.9384, abs=5e-5)
 
 
 @pytest.mark.case("08-header-read-as-an-item")
@@ -91,26 +101,11 @@ def test_items_in_columns_are_transposed_by_an_apostrophe():
         mean_ap("codes.mat:Bq'", "codes.mat:Bd'", "labels.mat:Lq", "dl.npy")
 
 
-@pytest.mark.case("11-codes-as-text-or-one-integer")
-@pytest.mark.usefixtures("case")
-@pytest.mark.parametrize("codes", ["bits.txt", "hex.txt", "bits_and_label.tsv", Codes("int64.npy", 16)])
-def test_codes_as_text_or_integers_are_their_bits(codes):
-    expected = mean_ap("bits.npy", "bits.npy", "labels.npy", "labels.npy")
-    assert mean_ap(codes, codes, "labels.npy", "labels.npy") == expected
-    assert mean_ap(codes, codes, "bits_and_label.tsv", "bits_and_label.tsv") == expected
-
-
 @pytest.mark.case("12-blanks-in-names")
 @pytest.mark.usefixtures("case")
 @pytest.mark.parametrize("name", ["{}.txt", "{}_tab.txt", "{}_names.txt"])
 def test_names_may_contain_blanks(name):
     assert not findings(query=name.format("query"), database=name.format("database"))
-
-
-@pytest.mark.case("14-labels-of-minus-one-and-one")
-@pytest.mark.usefixtures("case")
-def test_plus_one_has_the_label():
-    assert mean_ap("q.npy", "d.npy", "ql.npy", "dl.npy") == pytest.approx(0.8194, abs=5e-5)
 
 
 @pytest.mark.case("23-text-labels")

@@ -47,9 +47,8 @@ def test_constant_and_undefined_answers_are_described(case):
 
 
 @pytest.mark.case("20-diagnose-denominator")
-@pytest.mark.parametrize("cutoff", [20, 50, 100])
-def test_the_smaller_of_k_and_the_relevant_items_is_told_from_all_of_them(case, cutoff, capsys):
+def test_the_smaller_of_k_and_the_relevant_items_is_told_from_all_of_them(case, capsys):
     ap_min = runpy.run_path(str(case / "evaluator.py"))["ap_min"]
     capsys.readouterr()  # the script prints its own diagnosis
-    diagnosis = diagnose(lambda *sides: ap_min(*sides, K=cutoff), cutoff=cutoff)
-    assert diagnosis.matches == [INDEX.but(f"mAP@{cutoff}", denominator="min")]
+    diagnosis = diagnose(lambda *sides: ap_min(*sides, K=50), cutoff=50)
+    assert diagnosis.matches == [INDEX.but("mAP@50", denominator="min")]

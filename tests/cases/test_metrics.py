@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import protocol as hp
-from protocol.cli import main
 
 
 def scored(metrics, **options):
@@ -31,15 +30,3 @@ def test_map_within_a_hamming_radius(case):
     )
     left_out = scored(["mAP@r2[database-order]"], convention="mihash")
     assert left_out["mAP@r2[database-order]"] == pytest.approx(0.835986, abs=5e-7)
-
-
-@pytest.mark.case("16-missing-metrics")
-def test_the_command_of_the_case(case, capsys):
-    files = "--query-codes q.npy --database-codes d.npy --query-labels ql.npy --database-labels dl.npy"
-    right = {"MRR[database-order]": "0.8840", "mAP@r2[database-order]": "0.8221", "mAP@r2": "0.8381"}
-    names = ["MRR", "R-precision", "mAP@R", "hit@10", *right]
-    assert main(["evaluate", *files.split(), "--metrics", *names]) == 0
-    rows = {
-        line.split()[0]: line.split()[1] for line in capsys.readouterr().out.splitlines() if "[" in line or "@" in line
-    }
-    assert rows.items() >= right.items()

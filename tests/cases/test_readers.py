@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
-import h5py
 import numpy as np
 import pytest
 from scipy import io as scipy_io
@@ -15,7 +14,6 @@ import protocol as hp
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.inputs.arrays import read_array
-from protocol.splits import read_list
 
 
 @pytest.mark.case("10-items-in-columns")
@@ -69,14 +67,6 @@ def test_the_message_for_a_pytorch_file_converts_it(case, monkeypatch, name, wri
     np.testing.assert_array_equal(read_array(written), codes)
 
 
-@pytest.mark.case("18-torch-files")
-def test_the_real_tensors_are_converted(case):
-    pytest.importorskip("torch")
-    for name, written in (("codes.pt", "codes.npy"), ("both.pth:codes", "both_codes.npy")):
-        exec(conversion(name)[0], {})
-        assert read_array(written).shape == (6, 4)
-
-
 BAD = (
     "photos: 3 images can't be used: empty.jpg (the file is empty); float32.tif (the image is float32, expected 8 or "
     "16 bits); still.gif (GIF files are not supported). "
@@ -99,13 +89,3 @@ def test_all_files_that_are_not_images_are_in_one_message(case, capsys, command)
     error = capsys.readouterr().err
     assert error.startswith(f"protocol: {BAD}")
     assert error.count("\n") == 1
-
-
-@pytest.mark.parametrize("shape", [(1, 3), (3, 1)])
-def test_rows_and_columns_of_matlab_and_strings_of_hdf5_are_lists(tmp_path, shape):
-    rows, ids = np.array([4.0, 0, 2]).reshape(shape), np.array(["a", "b"], dtype=object)
-    scipy_io.savemat(tmp_path / "a.mat", {"rows": rows, "ids": ids})
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file["ids"] = ["a", "b"]
-    assert read_list(f"{tmp_path}/a.mat:rows")[0].tolist() == [4, 0, 2]
-    assert read_list(f"{tmp_path}/a.mat:ids")[0].tolist() == read_list(tmp_path / "a.h5")[0].tolist() == ["a", "b"]

@@ -163,11 +163,15 @@ def test_a_sample_depends_on_what_is_declared_apart_from_the_database(monkeypatc
 
 
 def test_the_leak_study():
-    plan, job = shipped("digits_leak"), {"feature": "gist", "run": "2", "hasher": "itq"}
-    sizes, n_bits = plan.experiment.config["leak"]["train_per_class"], plan.n_bits(job)
-    seeds = plan.leak_model_seeds(job)
-    assert list(seeds) == [(size, bits) for size in sizes for bits in n_bits]
-    assert seeds[sizes[0], n_bits[0]] == {
+    plan, job = shipped("digits_leak"), {"run": "2"}
+    (feature,) = plan.leak_features(job).values()
+    assert [*feature["hashers"]] == ["lsh", "itq"]
+    sizes, n_bits = plan.experiment.config["leak"]["train_per_class"], plan.experiment.features["gist"].n_bits
+    seeds = plan.leak_seeds(job)["gist"]
+    assert seeds["ground_truth"] == plan.ground_truth_seed(job | {"feature": "gist"})
+    assert seeds["preprocessing"] == plan.preprocessing_seed(job | {"feature": "gist"})
+    assert list(seeds["models"]["itq"]) == [(size, bits) for size in sizes for bits in n_bits]
+    assert seeds["models"]["itq"][sizes[0], n_bits[0]] == {
         side: derive(0, "digits", "gist", "itq", n_bits[0], 2, side, sizes[0]) for side in ("a", "b")
     }
     assert plan.leak_seed(job) == derive(0, "digits", "leak", 2)

@@ -54,8 +54,8 @@ def test_every_protocol(name, find):
 class Overlapping(SplitProtocol):
     """A protocol whose database contains the queries that it declares to exclude."""
 
-    def database(self, parts, n_items, **given):
-        return np.arange(n_items)
+    def database(self, parts, items):
+        return np.arange(items.n)
 
 
 def test_a_wrong_protocol_is_rejected():

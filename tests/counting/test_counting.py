@@ -9,7 +9,6 @@ from protocol.checks import ProtocolError
 from protocol.counting import _compiled, count
 from protocol.counting._compiled import BitPlanes, Words
 from protocol.counting._plain import Plain
-from protocol.counting._shell import transform
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 QUERY = codes.pack([[0, 0, 0], [1, 1, 1]])
@@ -66,17 +65,13 @@ def test_refusals(query, database, n_bits, truth, message):
 
 
 def test_only_requested_arrays_are_computed():
-    plain = count(QUERY, DATABASE, 3, {"t": LABELS}, largest_bucket=False)["t"]
+    plain = count(QUERY, DATABASE, 3, {"t": LABELS}, buckets=False)["t"]
     assert plain.largest_bucket is None
     assert (plain.index_precisions, plain.index_top) == (None, None)
     # The ranking of the first query is 0 | 1 2 | 4 | 3, with items 0 and 1 relevant; of the second 3 | 4 | 1 2 | 0.
     ordered = count(QUERY, DATABASE, 3, {"t": LABELS}, index_order=True)["t"]
     np.testing.assert_allclose(ordered.index_precisions.sum(axis=1), [2, 1 + 2 / 4])
     np.testing.assert_allclose(ordered.index_top, [[1, 2, 2], [1, 1, 1]])
-
-
-def test_the_largest_of_a_ball_by_transforming_sizes():
-    assert transform(np.array([3, 0, 0, 1]), np.maximum).tolist() == [[3, 0, 0, 1], [0, 3, 3, 0], [1, 0, 0, 3]]
 
 
 def test_counting_loads_numba_only_for_large_work():

@@ -12,7 +12,7 @@ from protocol.datasets._archives import members
 from protocol.inputs import text
 
 FILES = {"top/a.txt": b"one " * 1000, "top/b/c.bin": bytes(range(256)) * 40, "top/d.txt": b"not asked for"}
-KINDS = ["x.tar", "x.tar.gz", "x.tgz", "x.zip"]
+KINDS = ["x.tar.gz", "x.zip"]
 
 
 def write(path, files=FILES, *, stored=False):
@@ -22,9 +22,7 @@ def write(path, files=FILES, *, stored=False):
             for name, content in files.items():
                 archive.writestr(*((name, content) if isinstance(content, bytes) else (content, "/etc/passwd")))
         return path
-    with tarfile.open(
-        path, "w" if path.suffix == ".tar" else "w:gz", **({"compresslevel": 0} if stored else {})
-    ) as tar:
+    with tarfile.open(path, "w:gz", compresslevel=0 if stored else 9) as tar:
         for name, content in files.items():
             member = tarfile.TarInfo(name) if isinstance(content, bytes) else content
             member.size = len(content) if isinstance(content, bytes) else 0
@@ -58,17 +56,16 @@ def test_members_have_the_requested_names_and_sizes(tmp_path, kind):
 def test_a_truncated_archive_or_another_file_is_refused(tmp_path, kind):
     path = write(tmp_path / kind)
     content = path.read_bytes()
-    ends = {10, len(content) // 3} | ({len(content) - 20, len(content) - 1} if kind != "x.tar" else set())
-    for damaged in (b"<html>Not found</html>" * 100, *(content[:end] for end in ends)):
+    for damaged in (b"<html>Not found</html>" * 100, *(content[:end] for end in (10, len(content) // 3, -20, -1))):
         path.write_bytes(damaged)
         assert "archive is truncated or damaged (" in refusal(path), len(damaged)
     path.unlink()
     assert refusal(path) == f"{path}: no such file."
 
 
-@pytest.mark.parametrize("kind", ["x.tar.gz", "x.zip"])
-@pytest.mark.parametrize("name", ["top/a.txt", "top/b/c.bin"])
-def test_a_flipped_bit_is_noticed_even_if_a_member_is_not_read_completely(tmp_path, kind, name):
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_flipped_bit_is_noticed_even_if_a_member_is_not_read_completely(tmp_path, kind):
+    name = "top/b/c.bin"
     path = write(tmp_path / kind, stored=True)  # stored without compression, so only a checksum detects the change
     content = bytearray(path.read_bytes())
     content[content.index(FILES[name]) + len(FILES[name]) - 10] ^= 1
@@ -77,43 +74,13 @@ def test_a_flipped_bit_is_noticed_even_if_a_member_is_not_read_completely(tmp_pa
     assert "truncated or damaged" in refusal(path, only=1)
 
 
-def special(kind):
-    """Return a member that is a link or a folder."""
-    member = tarfile.TarInfo("a.txt")
-    member.type, member.linkname = kind, "/etc/passwd"
-    return member
-
-
-@pytest.mark.parametrize(
-    ("archive", "files"),
-    [
-        ("x.tar", {"": special(tarfile.SYMTYPE)}),
-        ("x.tar", {"": special(tarfile.DIRTYPE)}),
-        ("x.zip", {"one/a.txt": b"1", "two/a.txt": b"2"}),
-    ],
-)
-def test_a_member_that_is_no_file_or_not_the_only_one_is_refused(tmp_path, archive, files):
-    assert "is not a regular file, a second a.txt, or too large." in refusal(
-        write(tmp_path / archive, files), ["a.txt"]
-    )
-
-
-def test_the_total_size_of_members_is_limited(tmp_path, monkeypatch):
+def test_a_member_that_is_no_file_or_not_the_only_one_or_too_large_is_refused(tmp_path, monkeypatch):
+    link = tarfile.TarInfo("a.txt")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    message = "is not a regular file, a second a.txt, or too large."
+    assert message in refusal(write(tmp_path / "x.tar.gz", {"": link}), ["a.txt"])
+    assert message in refusal(write(tmp_path / "x.zip", {"one/a.txt": b"1", "two/a.txt": b"2"}), ["a.txt"])
     monkeypatch.setattr(text, "ARRAY_BYTES", 5000)
-    path = write(tmp_path / "x.zip")
+    path = write(tmp_path / "y.zip")
     assert read(path, ["a.txt"])
     assert "too large" in refusal(path)
-
-
-def test_a_zip_with_a_wrong_size_yields_no_more_than_declared(tmp_path):
-    path = write(tmp_path / "x.zip", {"a.txt": b"y" * 100_000})
-    content = path.read_bytes().replace((100_000).to_bytes(4, "little"), (10).to_bytes(4, "little"))
-    path.write_bytes(content)
-    assert "truncated or damaged" in refusal(path, ["a.txt"])
-
-
-@pytest.mark.parametrize("error", [KeyError("mine"), ProtocolError("mine")])
-def test_an_error_of_the_block_itself_is_not_converted(tmp_path, error):
-    path = write(tmp_path / "x.zip")
-    with pytest.raises(type(error), match="mine"), members(path, ["a.txt"]):
-        raise error

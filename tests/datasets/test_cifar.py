@@ -65,9 +65,9 @@ def test_records_are_planes_and_batches_keep_their_order_whatever_the_archive_s(
     assert data.images[4, 5, 6].tolist() == [5 * 32 + 6, 2, 255]
 
 
-@pytest.mark.parametrize(("options", "names"), [({}, FINE), ({"labels": "coarse"}, COARSE)])
-def test_forty_records_with_either_kind_of_label(archive, options, names):
-    data = cifar100.load(archive("cifar100"), **options)
+@pytest.mark.parametrize(("labels", "names"), [("fine", FINE), ("coarse", COARSE)])
+def test_forty_records_with_either_kind_of_label(archive, labels, names):
+    data = cifar100.load(archive("cifar100"), labels=labels)
     assert data.images.shape == (40, 32, 32, 3)
     assert data.labels.tolist() == [number % len(names) for number in range(40)]
     assert data.class_names == tuple(names)
@@ -102,9 +102,7 @@ def test_other_labels_are_refused_before_anything_is_read():
         ),
         ("cifar10", "test_batch.bin", record(4, 10), "record 0: expected a label from 0 to 9, got 10"),
         ("cifar10", "batches.meta.txt", "\n".join(NAMES[:9]).encode(), "9 class names for 10 classes"),
-        ("cifar100", "train.bin", b"", "expected one or more records of 3,074 bytes, got 0 bytes"),
         ("cifar100", "train.bin", two_labels(0) + record(1, 20, 1), "record 1: expected a label from 0 to 19, got 20"),
-        ("cifar100", "train.bin", record(2, 0, 100), "record 0: expected a label from 0 to 99, got 100"),
     ],
 )
 def test_a_wrong_file_is_named(archive, name, file, content, message):

@@ -18,7 +18,6 @@ WRONG = [
     ({"images": PIXELS / 2}, "got shape (3, 4, 4) of float64"),
     ({"images": None}, "The dataset contains no images or vectors."),
     ({"ids": IDS[:0]}, "ids: expected one string per item, shape (n,) with n >= 1, got <U1 of shape (0,)"),
-    ({"ids": np.arange(3)}, "ids: expected one string per item, shape (n,) with n >= 1, got int64 of shape (3,)"),
     ({"ids": np.array(["a", "b", "a"])}, "ids: 'a' is the id of more than one item."),
     ({"labels": np.array([0, 1])}, "labels: 2 labels for 3 items"),
     ({"labels": np.array([0, 1, 2])}, "labels: expected int64 (n,) from 0 to 1, the indices of the class names"),
@@ -40,7 +39,6 @@ def test_inconsistent_data_are_refused(changed, message):
 
 def test_data_may_have_several_labels_or_none_and_vectors_without_images():
     assert Data(IDS, images=PIXELS).labels is None
-    assert Data(IDS, np.ones((3, 2), bool), ("cat", "dog"), images=PIXELS).labels.sum() == 6
     vectors = np.ones((3, 5), np.float32)
     assert list(Data(IDS, vectors={"gist": vectors}).arrays) == ["vectors/gist"]
     assert list(Data(IDS, images=PIXELS, vectors={"gist": vectors}).arrays) == ["images", "vectors/gist"]
@@ -68,18 +66,17 @@ FACTS = {  # the right and another value
 RIGHT = {fact: right for fact, (right, _) in FACTS.items()}
 
 
-@pytest.mark.parametrize(("fact", "right", "other"), [(fact, *values) for fact, values in FACTS.items()])
-def test_a_different_statistic_is_reported_with_both_values(fact, right, other):
+def test_a_different_statistic_is_reported_with_both_values():
     check_statistics("toy", TOY, RIGHT)
     check_statistics("toy", TOY, {})
-    message = f"dataset 'toy' differs from its published description: {fact}: expected {other}, got {right}. Check"
-    refused(message, check_statistics, "toy", TOY, RIGHT | {fact: other})
+    for fact, (right, other) in FACTS.items():
+        message = f"dataset 'toy' differs from its published description: {fact}: expected {other}, got {right}. Check"
+        refused(message, check_statistics, "toy", TOY, RIGHT | {fact: other})
 
 
 PUBLISHED = {
     "cifar10": ({}, {"n": 60_000, "per_class": 6_000}),
     "cifar100 both": ({"labels": "both"}, {"n": 60_000, "per_class": [600, 3000]}),
-    "imagenet100": ({"folder": ".", "image_size": 9}, {"n": 133_503, "image_shape": (9, 9, 3)}),
     "nuswide": ({"concepts": 81}, {"n": 269_648, "dimensions": {"bow": 500, "tags": 5_018}, "labels_per_item": 1.87}),
     "sift1m": ({}, {"n": 1_110_000, "dimensions": {"sift": 128}}),
 }
@@ -92,15 +89,6 @@ def test_the_statistics_of_published_datasets_are_known_and_checked(name, monkey
     assert datasets.statistics(name, options).items() >= published.items()
     monkeypatch.setattr(registry, "get", lambda kind, name: lambda paths, **options: TOY)
     refused(f"n: expected {published['n']}, got 4; ", datasets.load, name, {}, options)
-
-
-def test_labels_per_item_are_compared_to_two_decimals_and_classes_may_have_different_sizes():
-    labels = np.zeros((8, 2), bool)
-    labels[:, 0], labels[:7, 1] = True, True  # 15 labels of 8 items: 1.875
-    data = Data(np.array(list("abcdefgh")), labels, ("sky", "sea"), vectors={"bow": np.zeros((8, 1), np.uint8)})
-    check_statistics("toy", data, {"labels_per_item": 1.88})
-    refused("labels_per_item: expected 1.87, got 1.875", check_statistics, "toy", data, {"labels_per_item": 1.87})
-    refused("per_class: expected 1, got [7, 8]", check_statistics, "toy", data, {"per_class": 1})
 
 
 @pytest.fixture
@@ -145,12 +133,11 @@ def test_the_state_of_a_folder_follows_names_and_states_of_files(tmp_path):
     assert len(set(states)) == len(states)
 
 
-def test_the_files_below_a_folder_are_counted_up_to_a_limit(tmp_path):
+def test_the_files_below_a_folder_are_counted(tmp_path):
     for name in ("a/1.png", "a/2.png", "b/c/3.png", "4.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"")
     (tmp_path / "b" / "loop").symlink_to(tmp_path)
     assert datasets.count_files(tmp_path) == 4
-    assert datasets.count_files(tmp_path, at_most=2) == 2
     with pytest.raises(ProtocolError, match=r"nowhere: the folder can't be read: No such file or directory\.$"):
         datasets.folder_state(tmp_path / "nowhere")

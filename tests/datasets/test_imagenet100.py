@@ -57,10 +57,14 @@ def test_lists_select_the_images_and_the_training_set_is_a_part_of_the_database(
     assert data.images.shape == (4, 16, 16, 3)
 
 
-def test_missing_images_are_counted_and_the_first_is_named(written, folder):
+def test_missing_images_are_counted_and_named(written, folder):
     (folder / DATABASE[1]).unlink()
-    missing = "1 of the 4 images in the lists is missing; the first is image/n01440764_20.JPEG."
-    refused(missing, load, written(), folder=str(folder))
+    refused(
+        "1 image can't be used: image/n01440764_20.JPEG (can't be read as an image (No such file",
+        load,
+        written(),
+        folder=str(folder),
+    )
     refused("folder is missing. Add {folder: PATH}", load, written())
 
 

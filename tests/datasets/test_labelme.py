@@ -19,14 +19,10 @@ VARIABLES = {
 }
 
 
-def version_5(path, variables, *, compress=False):
+def version_5(path, variables):
     # Like the real file, also a cell array, a struct, text and an image, which are not read.
     others = {"names": np.array(["sky", "tree"], dtype=object), "param": {"size": 32}, "note": "text"}
-    scipy.io.savemat(path, variables | others, do_compression=compress)
-
-
-def compressed(path, variables):
-    version_5(path, variables, compress=True)
+    scipy.io.savemat(path, variables | others, do_compression=True)
 
 
 def version_73(path, variables):
@@ -39,7 +35,7 @@ def version_73(path, variables):
         file.write(header.ljust(128))
 
 
-WRITERS = [version_5, compressed, version_73]
+WRITERS = [version_5, version_73]
 
 
 def written(folder, writer, **changed):
@@ -68,15 +64,13 @@ def test_the_matrix_of_distances_is_never_decompressed(tmp_path, writer, monkeyp
         arrays.read_array(f"{paths[FILE]}:DistLM")
 
 
-@pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"gist": None}, f"{FILE}: no array 'gist'. The file contains: "),
         ({"ndxtest": np.array([[1.5, 2.0]])}, "ndxtest: expected integers, got 1.5"),
         ({"ndxtest": np.array([[0.0, 2.0]])}, "partition 'test': expected row numbers from 0 to 21, got -1 to 1"),
-        ({"ndxtrain": np.array([[4.0, 23.0]])}, "partition 'train': expected row numbers from 0 to 21, got 3 to 22"),
     ],
 )
-def test_a_wrong_file_is_one_line(tmp_path, writer, changed, message):
-    refused(message, load, written(tmp_path, writer, **changed))
+def test_a_wrong_file_is_one_line(tmp_path, changed, message):
+    refused(message, load, written(tmp_path, version_5, **changed))

@@ -48,10 +48,8 @@ def test_twenty_vectors_base_then_learn_then_query(archive, n_bytes, monkeypatch
     [
         ({"learn": records(np.full((2, DIMENSION), 0.5))}, "sift_learn.fvecs: expected integers"),
         ({"learn": records(np.full((2, DIMENSION), 256.0))}, "integers from 0 to 255, got 256.0"),
-        ({"base": records(np.full((2, DIMENSION), -1.0))}, "got -1.0"),
         ({"base": records(np.full((2, DIMENSION), np.nan))}, "got nan"),
         ({"query": records(vectors("query"))[:-1]}, "sift_query.fvecs: the last record, 2, has 35 of 36 bytes."),
-        ({"query": b""}, "sift_query.fvecs: 0 bytes, too few for the dimension, which takes 4."),
         (
             {"query": records(np.ones((2, 3)))},
             "sift.tar.gz: the dimensions of its files differ: {'base': 8, 'learn': 8, 'query': 3}.",

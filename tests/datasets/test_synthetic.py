@@ -39,11 +39,6 @@ def test_clusters_have_equal_sizes_and_lie_around_their_centres():
     assert len(np.unique(vectors, axis=0)) == 10_000
 
 
-def test_without_spread_every_vector_is_its_centre():
-    data = load({}, **OPTIONS | {"spread": 0.0})
-    assert len(np.unique(data.vectors["features"][:], axis=0)) == 7
-
-
 def test_seeds_differ_and_the_same_seed_does_not():
     first, again, other = (load({}, **OPTIONS | {"seed": seed}) for seed in (0, 0, 1))
     np.testing.assert_array_equal(first.vectors["features"][:], again.vectors["features"][:])

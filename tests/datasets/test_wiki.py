@@ -6,7 +6,6 @@ import scipy.io
 from official_archives import REFUSED, refused
 
 from protocol import datasets
-from protocol.checks import ProtocolError
 from protocol.datasets.wiki import CATEGORIES, FEATURES, LISTS, load
 
 RNG = np.random.default_rng(0)
@@ -48,13 +47,6 @@ def test_training_pairs_come_first_then_test_pairs(written):
 @pytest.mark.parametrize(("test", "message"), REFUSED["wiki"])
 def test_a_wrong_list_is_named_by_line(written, test, message):
     refused(message, load, written(test=test))
-
-
-def test_a_missing_variable_is_named(written):
-    with pytest.raises(
-        ProtocolError, match=r"raw_features\.mat: no array 'T_te'\. The file contains: I_te, I_tr, T_tr\.$"
-    ):
-        load(written({name: values for name, values in VARIABLES.items() if name != "T_te"}))
 
 
 def test_the_real_files(shared):

@@ -55,7 +55,7 @@ class _Handler(BaseHTTPRequestHandler):
 def running() -> Iterator[WebServer]:
     """Run a server until the block ends."""
     with WebServer() as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=[0.01])
         thread.start()
         try:
             yield server

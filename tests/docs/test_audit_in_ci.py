@@ -22,17 +22,17 @@ def shell(tmp_path, monkeypatch):
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m protocol "$@"\n')
     program.chmod(0o755)
-    path, summary = f"{program.parent}:{os.environ['PATH']}", str(tmp_path / "summary.md")
-    variables = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT), "GITHUB_STEP_SUMMARY": summary}
+    variables = os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     monkeypatch.chdir(tmp_path)
     PAGE[0].printed({})
     return lambda command: subprocess.run(["bash", "-ec", command], env=variables, capture_output=True, text=True)
 
 
-def test_the_job_fails_with_a_summary_and_all_findings(shell, tmp_path):
+def test_the_job_fails_with_all_findings_in_its_log_and_file(shell, tmp_path):
     step = next(step["run"] for step in WORKFLOW["jobs"]["audit"]["steps"] if "audit" in step.get("run", ""))
-    assert shell(step).returncode == 1
-    assert "| error | `query-in-database` | 1 | c.jpg |" in (tmp_path / "summary.md").read_text()
+    done = shell(step)
+    assert done.returncode == 1
+    assert "  error    query-in-database: 1\n           c.jpg\n" in done.stdout
     findings = json.loads((tmp_path / "findings.json").read_text())
     assert [one["items"] for one in findings] == [["c.jpg"], ["d.jpg", "e.jpg"]]
 

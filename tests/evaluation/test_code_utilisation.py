@@ -47,13 +47,6 @@ def test_one_in_a_hundred_items_may_be_an_exception(wrong, follows):
     assert utilisation.follows_labels == follows
 
 
-def test_exceptions_are_not_rounded_away():
-    query, database, query_labels, labels = one_code_per_class(2000)
-    database[0] = [0, 1]
-    text = utilisation_of(query, database, query_labels, labels).sentences()["one-code-per-class"]
-    assert text.startswith("99.9 % of the 4,000 database items")
-
-
 @pytest.mark.parametrize("case", ["classes share a code", "a class has two codes", "few items per class", "one class"])
 def test_other_codes_do_not_follow_the_labels(case):
     query, database, query_labels, labels = one_code_per_class(9 if case == "few items per class" else 10)
@@ -94,7 +87,7 @@ def test_collapsed_codes():
     assert "The 50 database items have 1 distinct code with an entropy of 0.00 bits." in " ".join(str(relevant).split())
 
 
-@pytest.mark.parametrize("n_codes", range(1, 13))
+@pytest.mark.parametrize("n_codes", [1, 9, 10, 12])
 def test_fewer_codes_than_classes_are_collapsed_whatever_their_entropy(n_codes):
     """Ten classes of twenty items; the codes are numbered, so each item has one of `n_codes` different ones."""
     labels, number = np.arange(200) % 10, np.arange(200) // 10 % n_codes
@@ -151,7 +144,7 @@ def test_the_published_codes_of_csq_do_not(shared):
     assert utilisation.sentences() == {}
 
 
-HASHERS = "itq lsh sh pca_rr pcah sklsh dsh sign classifier ksh sdh grh bre talr_ap"
+HASHERS = "itq lsh classifier ksh sdh"
 
 
 @pytest.mark.parametrize("hasher", HASHERS.split())

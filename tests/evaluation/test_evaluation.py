@@ -8,10 +8,9 @@ from encoded import evaluated
 from scipy import sparse
 
 from protocol import codes, metrics
-from protocol.checks import ProtocolError
 from protocol.counting import count
 from protocol.evaluation import CONVENTIONS, evaluate
-from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
+from protocol.truth.relevance import LabelRelevance
 
 RNG = np.random.default_rng(0)
 QUERY, DATABASE = RNG.random((20, 12)) < 0.5, RNG.random((50, 12)) < 0.5
@@ -131,13 +130,3 @@ def test_the_interpretation_of_relevance_is_printed():
         f": 50 items per query, levels {HAMMING.min() + 1} to {HAMMING.max() + 1} (larger is more relevant); "
         "every item is relevant to every query"
     )
-
-
-NOTHING = [[[]] * 20, np.zeros((20, 50), bool), NeighbourRelevance(np.zeros(21, dtype=int), [], n_database=50)]
-
-
-@pytest.mark.parametrize("relevance", NOTHING, ids=["lists", "matrix", "neighbours"])
-@pytest.mark.parametrize("ranking", ["hamming", "asymmetric"])
-def test_relevance_without_a_relevant_item_is_refused_for_every_ranking(relevance, ranking):
-    with pytest.raises(ProtocolError, match="relevance: no query has a relevant item"):
-        evaluated(QUERY - 0.3, DATABASE, relevance=relevance, ranking=ranking, binarize="sign")

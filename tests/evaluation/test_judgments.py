@@ -52,14 +52,6 @@ def test_items_of_a_run_are_relevant(files):
     assert relevance("run") == [{3: 1}, {0: 1}, {}]
 
 
-def test_the_command_reads_judgments(files, capsys):
-    codes = ["evaluate", "--query-codes", "q.npy", "--database-codes", "d.npy", "--relevance", "qrels.txt"]
-    main([*codes, "--query-ids", "q.txt", "--database-ids", "d.txt", "--metrics", "mAP"])
-    printed = capsys.readouterr().out
-    assert printed == f"{hp.evaluate(*CODES, truth=hp.Judgments('qrels.txt', 'q.txt', 'd.txt'), metrics=['mAP'])}\n"
-    assert "graded neighbours" in printed
-
-
 def test_a_record_names_the_judgments_and_can_be_verified(files, capsys):
     ids = ["--relevance", "qrels.txt", "--query-ids", "q.txt", "--database-ids", "d.txt"]
     codes = ["--query-codes", "q.npy", "--database-codes", "d.npy"]

@@ -1,6 +1,5 @@
 """The ranking of an evaluation: requested by name, named in every result, refused where it has no radius."""
 
-import csv
 import json
 
 import numpy as np
@@ -10,7 +9,6 @@ from encoded import evaluated
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.cli import main
 from protocol.counting import asymmetric
 from protocol.evaluation import Outputs, bucket_search, evaluate
 
@@ -65,14 +63,6 @@ def test_queries_of_minus_and_plus_one_give_every_number_of_the_hamming_ranking(
         }
 
 
-def test_a_convention_is_without_its_metrics_of_the_radius():
-    assert list(asymmetric_scores(convention="hashnet").metrics) == [
-        "mAP",
-        "mAP@1000[retrieved]",
-        "mAP@5000[retrieved]",
-    ]
-
-
 def test_every_result_names_the_ranking(tmp_path):
     names = {"hamming": "Hamming", "asymmetric": "asymmetric"}
     for ranking, shown in names.items():
@@ -113,18 +103,3 @@ def test_what_needs_distances_is_refused(tmp_path):
             call()
         assert str(error.value).startswith(message)
     assert not list(tmp_path.iterdir())
-
-
-def test_the_command(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    np.savez("real.npz", q=QUERY, d=DATABASE)
-    for side, of_side in LABELS.items():
-        np.save(f"{side}.npy", of_side)
-    codes = ["evaluate", "--query-codes", "real.npz:q", "--database-codes", "real.npz:d", "--binarize", "sign"]
-    command = [*codes, "--query-labels", "query_labels.npy", "--database-labels", "database_labels.npy"]
-    command += ["--ranking", "asymmetric"]
-    assert main([*command, "--per-query", "v.csv", "--json", "m.json", "--top-k-curves", "t.csv"]) == 0
-    assert "; asymmetric ranking; convention default " in " ".join(capsys.readouterr().out.split())
-    assert json.loads((tmp_path / "m.json").read_text())["metrics"] == asymmetric_scores().metrics
-    with open("v.csv") as file:
-        assert [row["ranking"] for row in csv.DictReader(file)] == ["asymmetric"] * 12

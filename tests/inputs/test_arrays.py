@@ -212,7 +212,7 @@ def test_anything_but_an_array_of_numbers_is_refused(tmp_path):
     refused(tmp_path / "lists.txt", "can't be read as lists of database positions", read_lists)
 
 
-@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr", "dia"])
+@pytest.mark.parametrize("kind", ["csr", "coo"])
 def test_sparse_matrices_of_any_format(tmp_path, kind):
     dense = np.array([[0, 2, 0], [1, 0, 1]], dtype=np.uint8)
     sparse.save_npz(tmp_path / "a.npz", sparse.coo_array(dense).asformat(kind))
@@ -249,13 +249,11 @@ def test_doubles_that_matlab_stores_as_bytes_stay_doubles(tmp_path):
     np.testing.assert_array_equal(read_array(path), ARRAY)
 
 
-def test_sparse_and_old_variables_of_matlab(tmp_path):
+def test_sparse_variables_of_matlab(tmp_path):
     scipy_io.savemat(tmp_path / "a.mat", {"s": sparse.csc_matrix((10**6, 10**6))})
     refused(f"{tmp_path}/a.mat:s", "takes 7.45e\\+03 GiB uncompressed, more than 4 GiB")
     scipy_io.savemat(tmp_path / "a.mat", {"s": sparse.csc_matrix(ARRAY)})
     np.testing.assert_array_equal(read_array(tmp_path / "a.mat"), ARRAY)
-    scipy_io.savemat(tmp_path / "4.mat", {"B": ARRAY.astype(float)}, format="4")
-    np.testing.assert_array_equal(read_array(tmp_path / "4.mat"), ARRAY)
 
 
 def test_strings_of_every_format_are_the_same(tmp_path):
@@ -304,13 +302,6 @@ def test_integers_in_text_are_exact(first, tmp_path):
     assert read_array(file).ravel().tolist() == numbers
     file.write_text(f"{first}\n1e300\n", encoding="utf-8")
     assert read_array(file).ravel().tolist() == [float(first), 1e300]
-
-
-def test_entries_in_several_parts_are_added_and_rows_need_not_be_sorted(tmp_path):
-    np.savez(tmp_path / "a.npz", indptr=[0, 3, 4], indices=[2, 0, 2], data=[1.0, 5.0, 2.0], shape=(2, 3), format=b"csr")
-    refused(tmp_path / "a.npz", r"can't be read as a sparse matrix \(Last value of index pointer")
-    np.savez(tmp_path / "a.npz", indptr=[0, 3, 3], indices=[2, 0, 2], data=[1.0, 5.0, 2.0], shape=(2, 3), format=b"csr")
-    assert read_array(tmp_path / "a.npz").tolist() == [[5.0, 0.0, 3.0], [0.0, 0.0, 0.0]]
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,8 @@
 
 import contextlib
 import os
-import struct
 import subprocess
 import sys
-import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 import cv2
@@ -96,27 +94,14 @@ def test_nothing_is_printed_about_a_damaged_file(tmp_path, extension, capfd):
 def test_stderr_works_after_images_are_read_in_several_threads(tmp_path, capfd):
     (tmp_path / "a.png").write_bytes(encoded(".png"))
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(read_image, [tmp_path / "a.png"] * 500))
+        list(pool.map(read_image, [tmp_path / "a.png"] * 100))
     os.write(2, b"stderr works again")
     assert capfd.readouterr().err == "stderr works again"
 
 
-def one_bit_png(path, size):
-    """Write a black image of `size` x `size` pixels with one bit each, which takes some kilobytes."""
-
-    def chunk(kind, content):
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
-
-    packer = zlib.compressobj(9)
-    row = bytes(1 + -(-size // 8))
-    rows = b"".join(packer.compress(row) for _ in range(size)) + packer.flush()
-    header = struct.pack(">IIBBBBB", size, size, 1, 0, 0, 0, 0)
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b""))
-
-
 def test_an_image_of_too_many_pixels_is_refused(tmp_path):
     """In a process of its own, because OpenCV reads its limit when it is imported."""
-    one_bit_png(tmp_path / "a.png", 9_000)
+    cv2.imwrite(str(tmp_path / "a.png"), np.zeros((7_100, 7_100), dtype=np.uint8))
     code = f"from protocol.inputs.images import read_image; read_image({str(tmp_path / 'a.png')!r})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     message = "a.png: the image has more than 50,000,000 pixels. Reduce it."

@@ -1,6 +1,7 @@
 """The grammar of lists and labels: the content decides the form, everywhere alike, and two readings are refused."""
 
 import logging
+from itertools import chain
 from pathlib import Path
 
 import h5py
@@ -158,20 +159,18 @@ def test_random_tables_are_read_as_they_were_written(tmp_path):
         file.write_text("".join(mark.join([name, *row]) + "\n" for name, row in zip(ids, fields, strict=True)))
         listing = read_listings({"list": file}, has_ids=True)["list"]
         assert listing.ids.tolist() == ids, file.read_text()
-        match kind:
-            case "number":
-                assert listing.labels.tolist() == y.tolist()
-            case "name":
-                assert [name[-1] for name in listing.labels.tolist()] == y.astype(str).tolist()
-            case "columns":
-                np.testing.assert_array_equal(listing.labels, matrix)
-            case _:
-                names = (
-                    [[name] for name in listing.labels.tolist()]
-                    if not listing.classes
-                    else [[listing.classes[c] for c in np.flatnonzero(row)] for row in listing.labels]
-                )
-                assert names == several
+        labels = listing.labels.tolist()
+        if kind == "several":
+            names = np.array(listing.classes)
+            labels = [names[row].tolist() for row in labels] if listing.classes else [[name] for name in labels]
+        assert labels == {"number": y.tolist(), "name": [*chain(*fields)], "columns": matrix.tolist()}.get(
+            kind, several
+        )
+
+
+def test_a_row_and_a_column_of_matlab_are_row_numbers(tmp_path):
+    savemat(tmp_path / "a.mat", {"row": [[4.0, 0, 2]], "column": [[4.0], [0], [2]]})
+    assert [read_list(f"{tmp_path}/a.mat:{key}")[0].tolist() for key in ("row", "column")] == [[4, 0, 2]] * 2
 
 
 REFUSED = [

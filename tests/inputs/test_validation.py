@@ -9,7 +9,7 @@ from encoded import refusals
 from protocol.checks import ProtocolError
 from protocol.inputs import arrays, validation
 from protocol.inputs.arrays import items_from, matrix_from, numbers_from
-from protocol.inputs.validation import array_of, check_images, class_labels, matrix
+from protocol.inputs.validation import array_of
 
 
 @pytest.mark.parametrize(("change", "message"), refusals("inputs/refusals.yaml"))
@@ -19,15 +19,6 @@ def test_refusals(change, message):
     with pytest.raises(ProtocolError) as refused:
         check(values, **change)
     assert str(refused.value) == message
-
-
-def test_accepted_arrays():
-    X = np.ones((2, 3), dtype=np.float32)
-    assert matrix(X) is X
-    assert class_labels([[0, 1], [1, 1]], 2).dtype == bool
-    assert class_labels([3, 1], 2).tolist() == [3, 1]
-    for shape in ((2, 3, 4), (2, 3, 4, 3)):
-        check_images(np.zeros(shape, np.uint8), n_items=2)
 
 
 def test_a_list_of_vectors_is_not_copied_into_python_objects():

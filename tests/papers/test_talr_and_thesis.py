@@ -100,7 +100,7 @@ def test_the_numbers_of_a_query():
         rng = np.random.default_rng(0)
         query, database = codes.pack(rng.random((4, n_bits)) < 0.5), codes.pack(rng.random((n_items, n_bits)) < 0.5)
         relevance = LabelRelevance(np.ones((4, n_levels), dtype=bool), rng.random((n_items, n_levels)) < 0.5)
-        counts = count(query, database, n_bits, {"class": relevance}, largest_bucket=False)["class"]
+        counts = count(query, database, n_bits, {"class": relevance}, buckets=False)["class"]
         numbers = (counts.retrieved.size + counts.at_level.size) // len(query)
         values.setdefault(f"{n_bits} bits, {n_levels} levels", []).append(numbers)
     agrees("S3-21-counts", values)

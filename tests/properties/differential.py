@@ -1,16 +1,11 @@
 """Compare `evaluate` with definitions in plain Python on random cases.
 
-For hours: python tests/properties/differential.py --seed 1000 --hours 2
-
 Cases vary in the dtype and size of labels, in the form and packing of codes, in ties, in cutoffs at and next to the end
 of a group of ties, in queries without relevant items, and in the ranking (Hamming or asymmetric).
 """
 
-import argparse
 import itertools
 import math
-import sys
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -168,23 +163,3 @@ def check(seed):
     undefined = {name: sum(values[name] is None for values in by_query) for name in names}
     assert {name: found.n_undefined.get(name, 0) for name in names} == undefined, f"seed {seed}: undefined"
     return len(names) * n_queries
-
-
-def main():
-    """Check the cases of successive seeds until the time is over; print what was compared."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=0, help="the first seed (0)")
-    parser.add_argument("--hours", type=float, default=1, help="the time (1)")
-    arguments = parser.parse_args()
-    start, n_values = time.monotonic(), 0
-    for seed in itertools.count(arguments.seed):
-        n_values += check(seed)
-        if time.monotonic() - start > 3600 * arguments.hours:
-            sys.stdout.write(
-                f"{n_values:,} values of the cases {arguments.seed:,} to {seed:,} agree with the definitions\n"
-            )
-            return
-
-
-if __name__ == "__main__":
-    main()

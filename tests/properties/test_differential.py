@@ -1,7 +1,4 @@
-"""`evaluate` against the definitions in plain Python, for as many cases as fit into some seconds."""
-
-import itertools
-import time
+"""`evaluate` against the definitions in plain Python."""
 
 import numpy as np
 import pytest
@@ -10,13 +7,9 @@ from differential import check
 from protocol import Outputs, evaluate
 from protocol.checks import ProtocolError
 
-SECONDS = 20
-
 
 def test_scores_are_those_of_the_definitions():
-    end = time.monotonic() + SECONDS
-    for seed in itertools.takewhile(lambda seed: seed < 30 or time.monotonic() < end, itertools.count()):
-        assert check(seed)
+    assert all(map(check, range(100)))
 
 
 @pytest.mark.parametrize("place", ["outputs", "codes", "labels"])

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from protocol import codes
-from protocol.counting import _buckets, _compiled, count, counting
-from protocol.counting._buckets import Buckets
+from protocol.counting import _compiled, _plain, count, counting
 from protocol.counting._compiled import BitPlanes, Words
-from protocol.counting._plain import Plain
+from protocol.counting._plain import Buckets, Plain
 from protocol.counting._shell import Shell
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
@@ -53,11 +52,10 @@ def check(query, database, n_bits, truths, **options):
                 np.testing.assert_allclose(found.index_precisions[q], precisions, rtol=1e-12)
                 np.testing.assert_allclose(found.index_top[q], top, rtol=1e-12)
         assert set(np.unique(level_of)) - {0} <= set(found.levels.tolist())
-        if options.get("largest_bucket", True):
+        if options.get("buckets", True):
             for radius in range(n_bits + 1):
                 largest = np.where(to_each <= radius, sizes, 0).max(axis=1)
                 np.testing.assert_array_equal(found.largest_bucket[:, radius], largest)
-        if options.get("bucket_sizes", True):
             assert found.bucket_sizes.tolist() == sorted(sizes.tolist(), reverse=True)
         else:
             assert found.bucket_sizes is None
@@ -116,12 +114,12 @@ def test_several_truths_at_once(algorithm, n_bits):
 @pytest.mark.usefixtures("forced")
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("of_item", [0, 1], ids=["all relevant", "none relevant"])
-@pytest.mark.parametrize("bucket_sizes", [False, True])
-def test_extreme_truths(algorithm, of_item, bucket_sizes):
+@pytest.mark.parametrize("buckets", [False, True])
+def test_extreme_truths(algorithm, of_item, buckets):
     rng = np.random.default_rng(0)
     query, database = random_codes(rng, 3, 10, 3), random_codes(rng, 20, 10, 9)
     classes = of_classes(np.zeros(3, int), np.full(20, of_item))
-    check(query, database, 10, {"class": classes}, bucket_sizes=bucket_sizes)
+    check(query, database, 10, {"class": classes}, buckets=buckets)
 
 
 @pytest.mark.usefixtures("forced")
@@ -174,7 +172,7 @@ def test_borders_of_vectors_and_tiles(algorithm, n_bits, names, n_items):
         "labels": of_labels(np.eye(5, dtype=bool) | (rng.random((5, 5)) < 0.3), shared),
     }
     truths = {name: truths[name] for name in names}
-    check(query, database, n_bits, truths, largest_bucket=False)
+    check(query, database, n_bits, truths, buckets=False)
 
 
 @pytest.mark.usefixtures("forced")
@@ -199,7 +197,7 @@ def test_blocks_of_queries(monkeypatch, algorithm, n_bits, names):
 @pytest.mark.parametrize("collide", [False, True])
 def test_buckets_do_not_depend_on_the_hashes(monkeypatch, n_words, collide):
     if collide:
-        monkeypatch.setattr(_buckets, "hashes", lambda words: words.sum(axis=1) % np.uint64(4))
+        monkeypatch.setattr(_plain, "hashes", lambda words: words.sum(axis=1) % np.uint64(4))
     rng = np.random.default_rng(n_words)
     words = rng.integers(0, 3, (200, n_words)).astype(np.uint64)
     buckets = Buckets.of(words)

@@ -17,22 +17,24 @@ def tiny(made_once) -> Results:
 
 @pytest.fixture(scope="session")
 def small(made_once) -> Project:
-    """A copy of the project in which Snakemake ran the small experiment; tests may read it, not change it."""
+    """A copy of the project in which Snakemake ran `ELSEWHERE`; tests may read it, not change it."""
 
     def fill(folder):
-        done = Project(folder).run("all", "paper")
+        project = Project(folder)
+        project.write(ELSEWHERE)
+        done = project.run("all", "paper")
         assert done.returncode == 0, done.stdout + done.stderr
 
     return Project(made_once("small", fill))
 
 
 @pytest.fixture
-def ran(small, project) -> Project:
-    """A copy of `small` that a test may change."""
-    return small.copy_to(project)
+def ran(tiny, project) -> Project:
+    """A copy of the project with the results of `tiny` that a test may change."""
+    return tiny.copy_to(project)
 
 
 @pytest.fixture(scope="session")
 def elsewhere(tmp_path_factory) -> Results:
-    """The results of `ELSEWHERE`, for comparison with tables from elsewhere."""
+    """The results of `ELSEWHERE`, made in this process, for comparison with tables from elsewhere."""
     return Results(tmp_path_factory.mktemp("elsewhere")).stages(ELSEWHERE, "all")

@@ -15,39 +15,34 @@ from project import Project
 from protocol.provenance import storage
 
 WHOM = ("the parent", "the group", "one job")
+STARTED, ENDED = re.compile(r"^Job (\d+): ", re.M), re.compile(r"^Finished jobid: (\d+)", re.M)
 
 
 class Victim:
     """An experiment that is run in several legs, each of which may be killed."""
 
-    def __init__(self, project: Project, config: str, cores: int = 2) -> None:
-        self.project, self.results = project, project.folder / "results"
-        self._command = project.command("--cores", str(cores), "--rerun-incomplete", "--configfile", config)
-        self._log = project.folder / "legs.log"
+    def __init__(self, project: Project, config: str) -> None:
+        self.project, self._log = project, project.folder / "legs.log"
+        self._log.touch()
+        self._command = project.command("--cores", "2", "--rerun-incomplete", "--configfile", config)
         self._groups: list[int] = []
 
     def files(self) -> list[Path]:
         """Return the files that have their final name."""
-        return [path for path in self.results.rglob("*.h5") if not path.name.startswith(".")]
+        return [path for path in (self.project.folder / "results").rglob("*.h5") if not path.name.startswith(".")]
 
     def jobs_started(self) -> int:
         """Return how many jobs all legs together have started, without target rules, which print no message."""
-        return len(re.findall(r"^Job \d+: ", self._log.read_text(), re.M))
+        return len(STARTED.findall(self._log.read_text()))
 
-    def kill(self, whom: str, *, after: int, lines: int, rng: np.random.Generator) -> int | None:
-        """Run until `after` files exist and the log has so many further lines; return how many jobs were running.
+    def kill(self, whom: str, *, after: int, rng: np.random.Generator) -> int | None:
+        """Run until `after` files exist and a moment longer; kill, and return how many jobs were running.
 
         Return None if the run ended before.
         """
-        running = self._start()
-        while len(self.files()) < after and running.poll() is None:
-            time.sleep(0.1)
-        lines += self._n_lines()
-        while self._n_lines() < lines and running.poll() is None:
-            time.sleep(0.005)
-        jobs = self._jobs(running)
-        while whom == "one job" and not jobs and running.poll() is None:
-            time.sleep(0.005)
+        before, running, jobs = len(self._log.read_text()), self._start(), []
+        while running.poll() is None and (len(self.files()) < after or not jobs):
+            time.sleep(rng.uniform(0.01, 0.2))
             jobs = self._jobs(running)
         if running.poll() is not None:
             return None
@@ -59,7 +54,8 @@ class Victim:
             with contextlib.suppress(psutil.NoSuchProcess):
                 jobs[rng.integers(len(jobs))].kill()
         running.wait()
-        return self._in_flight()
+        leg = self._log.read_text()[before:]
+        return len({*STARTED.findall(leg)} - {*ENDED.findall(leg)})
 
     def resume(self) -> int:
         """Run to the end and return the exit status; no started process keeps running."""
@@ -69,53 +65,35 @@ class Victim:
                 os.killpg(group, signal.SIGKILL)
         return status
 
-    def _n_lines(self) -> int:
-        return self._log.read_bytes().count(b"\n")
-
-    def _in_flight(self) -> int:
-        """Return how many jobs the last leg had started and not finished, according to its output."""
-        leg = self._log.read_text()[self._leg_began :]
-        return len(set(re.findall(r"^Job (\d+): ", leg, re.M)) - set(re.findall(r"^Finished jobid: (\d+)", leg, re.M)))
-
     def _start(self) -> subprocess.Popen:
-        self._unlock()
-        self._leg_began = len(self._log.read_text()) if self._log.exists() else 0
+        options = {"cwd": self.project.folder, "env": self.project.environment()}
+        if any(self.project.folder.glob(".snakemake/locks/*")):
+            subprocess.run([*self._command, "--unlock"], check=True, capture_output=True, **options)
         with open(self._log, "a") as log:
-            environment = self.project.environment()
-            started = subprocess.Popen(
-                self._command, cwd=self.project.folder, env=environment, stdout=log, stderr=log, start_new_session=True
-            )
+            started = subprocess.Popen(self._command, stdout=log, stderr=log, start_new_session=True, **options)
         self._groups.append(started.pid)
         return started
 
-    def _unlock(self) -> None:
-        if any(self.project.folder.glob(".snakemake/locks/*")):
-            command = [*self._command, "--unlock"]
-            subprocess.run(
-                command, cwd=self.project.folder, env=self.project.environment(), check=True, capture_output=True
-            )
-
     def _jobs(self, running: subprocess.Popen) -> list[psutil.Process]:
         """Return the running scripts."""
-        found = []
+        jobs = []
         with contextlib.suppress(psutil.NoSuchProcess):
             for process in psutil.Process(running.pid).children(recursive=True):
                 with contextlib.suppress(psutil.NoSuchProcess):
                     if "python" in Path(process.exe()).name and ".snakemake/scripts" in " ".join(process.cmdline()):
-                        found.append(process)
-        return found
+                        jobs.append(process)
+        return jobs
 
 
 def kill_and_resume(victim: Victim, *, kills: int, seed: int, n_files: int) -> list[int]:
     """Kill a run `kills` times at seeded random moments, then let it end; every file must be complete after every kill.
 
     Return how many jobs each kill ended; there are fewer kills if the run ends before. A complete run leaves `n_files`
-    files (.h5): the moments are drawn over them, up to 20 lines of the log past each.
+    files (.h5), over which the moments are drawn.
     """
     rng, in_flight = np.random.default_rng(seed), []
     for number, moment in enumerate(np.sort(rng.integers(0, n_files, kills))):
-        whom = WHOM[number % len(WHOM)]
-        ended = victim.kill(whom, after=moment, lines=int(rng.integers(0, 20)), rng=rng)
+        ended = victim.kill(WHOM[number % len(WHOM)], after=moment, rng=rng)
         if ended is None:
             break
         in_flight.append(ended)

@@ -50,8 +50,9 @@ SMALL = {
     "extension_bits": [1],
     "metrics": ["mAP", "mAP@10[retrieved]", "precision@r2", "recall@r2", "RAMAP@r2", "mLGAP@r2", "AUPRC[area]"],
 }
-# On a cluster, or with a bucket, every job takes seconds to start: one split and one run are enough there.
-ELSEWHERE = SMALL | {"splits": ["improved"], "runs": 1}
+SHORT = SMALL | {"splits": ["improved"], "runs": 1}
+# Every job that Snakemake starts takes seconds: one split and one run are enough where it does.
+ELSEWHERE = SHORT | {"hashers": ["lsh", "sklsh"], "hasher_grids": {"sklsh": {"gamma": [0.01, 3]}}}
 
 
 def copied(source: Path, folder: Path, *parts: str) -> Path:
@@ -66,7 +67,7 @@ def copied(source: Path, folder: Path, *parts: str) -> Path:
 def planned(folder: Path, config: dict, *targets: str) -> Iterator[Workflow]:
     """Yield Snakemake's plan of some targets, made in this process, in a folder where the block runs."""
     file = folder / ".snakemake" / "planned.yaml"
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(yaml.safe_dump(config))
     # Snakemake starts and ends its event loop in another thread, because the browser's may run in this one.
     with (
@@ -117,7 +118,8 @@ class Results:
         """Run the jobs of some targets in this process: Snakemake plans them, and `main` of each script is called.
 
         No job starts a process and imports its libraries again, so this takes a fraction of the time of `Project.run`.
-        Snakemake records them as its own, but does not verify or resume anything, and there are no logs.
+        Snakemake records them as its own, but does not verify or resume anything, and there are no logs. As Snakemake
+        does, an output is deleted before its job runs.
         """
         with planned(self.folder, config, *targets) as workflow, ThreadPoolExecutor(1) as thread:
             workflow.execution_settings = ExecutionSettings()
@@ -133,6 +135,8 @@ def run_job(job, config: dict, scripts: Path) -> None:
     """Call `main` of a planned job's script, and write its benchmark file, which the report reads."""
     for path in [*job.output, *job.log, *filter(None, [job.benchmark])]:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
+    for path in job.output:
+        shutil.rmtree(path) if Path(path).is_dir() else Path(path).unlink(missing_ok=True)
     names = ("input", "output", "params", "wildcards", "log", "threads", "resources")
     start = time.perf_counter()
     main = runpy.run_path(str(scripts / Path(job.rule.script).name))["main"]

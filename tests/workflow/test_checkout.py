@@ -3,12 +3,10 @@
 import subprocess
 
 import pytest
-from project import ROOT, SMALL, Project, copied
+from project import ROOT, SHORT, Project, copied
 
 pytestmark = pytest.mark.ci
 BROKEN = "the checkout's own code ran"
-# One split protocol and one run are enough to see which code a job imports.
-SHORT = SMALL | {"splits": ["improved"], "runs": 1}
 
 
 @pytest.fixture

@@ -154,7 +154,7 @@ def wiki(tmp_path_factory, root, shared):
     project = Results(tmp_path_factory.mktemp("wiki"))
     full = yaml.safe_load((root / "workflow" / "config" / "wiki_cross.yaml").read_text())
     part = {"runs": 1, "splits": ["improved", "wiki_official"], "n_bits": [16], "mirror": str(shared / "data")}
-    project.stages(full | part, "all")
+    project.stages(full | part, "metrics")
     return project.folder / "results" / "wiki_cross"
 
 

@@ -8,12 +8,11 @@ from project import Results
 
 from protocol.provenance import storage
 
-TABLES = ("leak.csv", "leak_summary.csv", "leak.md", "leak.svg")
-
 
 @pytest.fixture(scope="module")
 def config(root):
-    return yaml.safe_load((root / "results" / "reference" / "leak" / "digits_leak.yaml").read_text())
+    text = (root / "results" / "reference" / "leak" / "digits_leak.yaml").read_text()
+    return yaml.safe_load(text) | {"runs": 2}
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +24,7 @@ def digits(tmp_path_factory, config):
 
 def test_every_combination_has_four_scores(digits, config):
     table = pd.read_csv(digits.folder / "results/digits_leak/leak.csv")
-    assert len(table) == 4 * 2 * 2 * 2 * 2  # runs, hashers, lengths, sizes, ground truths
+    assert len(table) == 2 * 2 * 2 * 2 * 2  # runs, hashers, lengths, sizes, ground truths
     gain = (table["a_on_a"] - table["a_on_b"] + table["b_on_b"] - table["b_on_a"]) / 2
     assert np.abs(table["leak"] - gain).max() < 1e-9
     assert table["leak"].std() > 0
@@ -33,9 +32,10 @@ def test_every_combination_has_four_scores(digits, config):
     assert table[["a_on_a", "a_on_b", "b_on_a", "b_on_b"]].nunique().min() > len(table) / 2
 
 
-def test_a_score_equals_that_of_the_steps_without_the_pipeline(digits):
+def test_a_score_equals_that_of_the_steps_without_the_pipeline(digits, config):
     """ITQ trained inside a at 20 a class and 16 bits, ranking b, in run 1."""
     from protocol import codes, registry
+    from protocol.auditing.leak_study import halves
     from protocol.counting import count
     from protocol.features import Preprocessing, extracted
     from protocol.metrics import evaluate, mean
@@ -43,8 +43,9 @@ def test_a_score_equals_that_of_the_steps_without_the_pipeline(digits):
     from protocol.truth.relevance import LabelRelevance
 
     folder = digits.folder / "results/digits_leak"
-    a, b = (storage.read(folder / f"leak/run1/splits_{side}.h5") for side in "ab")
     y = storage.read(digits.data / "items.h5")["labels"]
+    sizes = {name: size for name, size in config["leak"].items() if name != "controls"}
+    a, b = halves(y, **sizes, seed=derive(0, "digits", "leak", 1)).values()
     with extracted(digits.data / "gist/features.h5") as items:
         raw = items.X[:]
     fitted = Preprocessing.fit(registry.get("feature", "gist")(), raw[a["train"]], ["centre"], seed=0)
@@ -59,14 +60,18 @@ def test_a_score_equals_that_of_the_steps_without_the_pipeline(digits):
     assert row["a_on_b"] == pytest.approx(expected, abs=1e-9)
 
 
+def test_another_run_repeats_no_earlier_one(digits, config):
+    assert digits.planned(config, "leak") == {}
+    assert digits.planned(config | {"runs": 3}, "leak") == {"leak": 1, "leak_run": 1}
+
+
 @pytest.mark.ci
-def test_snakemake_makes_the_same_bytes_and_repeats_no_run(digits, project, config):
-    project.write(config)
-    assert project.run("leak").returncode == 0
-    for name in TABLES:
-        one, two = ((made.folder / "results/digits_leak" / name).read_bytes() for made in (project, digits))
-        assert one == two, name
-    assert project.jobs("leak") == {}
-    project.write(config | {"runs": 5}, "five.yaml")
-    jobs = project.jobs("leak", config="five.yaml")
-    assert jobs == {"leak": 1, "leak_split": 1, "leak_preprocessing": 1, "leak_ground_truth": 1, "leak_score": 2}
+def test_snakemake_makes_the_same_numbers_for_a_part(digits, project, config):
+    project.write(config | {"hashers": ["lsh"], "n_bits": [8]})
+    done = project.run("leak")
+    assert done.returncode == 0, done.stdout + done.stderr
+    part, whole = (
+        (made.folder / "results/digits_leak/leak.csv").read_text().splitlines() for made in (project, digits)
+    )
+    assert len(part) == 1 + 2 * 2 * 2  # runs, sizes, ground truths
+    assert set(part) <= set(whole)

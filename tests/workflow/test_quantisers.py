@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from project import ELSEWHERE, Results
+from project import SHORT, Results
 
 import protocol as hp
 from protocol.provenance import storage
 
 NEAREST = [{"name": f"nearest_{k}", "base": "nearest_neighbours", "options": {"n_neighbours": k}} for k in (5, 20)]
-CONFIG = ELSEWHERE | {
+CONFIG = SHORT | {
     "features": {"pixels": {"options": {"image_size": 8}, "preprocessing": ["centre"]}},
     "ground_truths": NEAREST,
     "splits": ["standard", "improved"],

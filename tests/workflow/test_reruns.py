@@ -6,10 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from project import ROOT, SMALL
+from project import ELSEWHERE, METHODS, SHORT, SMALL, Results, export, planned
+
+from protocol.configuration import records
 
 pytestmark = pytest.mark.ci
-AFTER_ITQ = {"model": 2, "count": 1, "score": 1, "metrics": 1, "claims": 1, "examples": 2, "report": 1, "all": 1}
+RESULTS = "results/small"
+SCORED = {"score": 2, "metrics": 1}
+TRAINED = {"sample": 2, "preprocessing": 2, "model": 4, "models": 1}
 
 
 def append(path: Path, text: str) -> None:
@@ -17,49 +21,71 @@ def append(path: Path, text: str) -> None:
         file.write(text)
 
 
-def test_only_changes_run_again(ran):
+@pytest.fixture(scope="module")
+def results(tiny, tmp_path_factory) -> Results:
+    """A copy of `tiny`, with its codes in files of a user, in which jobs are planned."""
+    copy = tiny.copy_to(Results(tmp_path_factory.mktemp("planned")))
+    export(copy)
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("changes", "target", "jobs"),
+    [
+        ({}, "all", {}),
+        ({"mirror": "/", "offline": True}, "all", {}),
+        ({"runs": 3}, "splits", {"sample": 1, "split": 2, "splits": 1}),
+        ({"seed": 1}, "models", TRAINED),
+        ({"seed": 1}, "splits", {"sample": 2, "split": 4, "splits": 1}),
+        ({"experiment": "other"}, "models", TRAINED),  # neither its dataset nor its feature
+        ({"extension_bits": [1, 3]}, "metrics", SCORED),
+        ({"codes": METHODS}, "metrics", {"finished_codes": 4, "count": 2} | SCORED),
+        ({"n_bits": [8, 12, 16, 32]}, "metrics", {"model": 4, "count": 2} | SCORED),
+    ],
+)
+def test_a_changed_configuration_repeats_only_what_depends_on_it(results, changes, target, jobs):
+    assert results.planned(SMALL | changes, target) == jobs
+
+
+def test_another_split_of_the_same_draw_trains_nothing(elsewhere):
+    both = ELSEWHERE | {"splits": ["improved", "standard"]}
+    assert elsewhere.planned(both, "metrics") == {"split": 1, "ground_truth": 1, "count": 2} | SCORED
+
+
+def test_what_is_run_again_after_an_edit(ran):
     (ran.folder / "profiles").symlink_to("workflow/profiles")  # the default profile sets what triggers a rerun
     package = ran.folder / "protocol"
     for script in (ran.folder / "workflow" / "scripts").glob("*.py"):
         script.touch()
     append(package / "provenance" / "storage.py", "# a comment\n")
-    assert ran.jobs() == {}
-    append(package / "report" / "drawing.py", "edited = 1\n")
-    assert ran.jobs("report") == {"report": 1}
-    assert ran.jobs("metrics") == {}
-    ran.write(SMALL | {"seed": 1})
-    assert ran.jobs("splits") == {"sample": 2, "split": 4, "splits": 1}
-    ran.write(SMALL)
-    assert ran.jobs("metrics") == {}
-    itq = (package / "hashers" / "itq.py").read_text()
+    append(package / "metrics" / "ndcg.py", "edited = 1\n")  # only the report has its record
+    assert ran.jobs("report") == {"claims": 1, "report": 1}  # a copy of the project has no tables for the claims
+    append(package / "metrics" / "ramap.py", "edited = 1\n")
+    assert ran.jobs("metrics") == SCORED
     append(package / "hashers" / "itq.py", "edited = 1\n")
-    assert ran.jobs() == AFTER_ITQ
-    (package / "hashers" / "itq.py").write_text(itq)
-    assert ran.jobs("metrics") == {}
-    append(package / "metrics" / "ndcg.py", "edited = 1\n")  # `examples` does not compute it
-    assert ran.jobs("report") == {"report": 1}
+    assert ran.jobs("counts") == {"model": 2, "count": 1, "counts": 1}
+    split = package / "splits" / "improved.py"
+    split.write_text(split.read_text().replace("may_overlap={}", 'may_overlap={"database": ("train",)}'))
+    assert ran.jobs("ground_truths") == {"split": 2, "ground_truth": 2, "ground_truths": 1}
 
 
-def test_another_database_of_a_split_trains_nothing(ran):
-    split = ran.folder / "protocol" / "splits" / "improved.py"
-    text = split.read_text()
-    split.write_text(text.replace("may_overlap={}", 'may_overlap={"database": ("train",)}'))
-    assert ran.jobs("metrics") == {"split": 2, "ground_truth": 2, "count": 2, "score": 2, "metrics": 1}
-    split.write_text(text.replace("may_overlap={}", 'may_overlap={"query": ("train",)}'))
-    done = ran.run("splits", "-n")
-    assert done.returncode == 1
-    assert "Splits 'improved' and 'standard' share the sampled split 'thesis', but declare different partitions" in (
-        done.stdout + done.stderr
-    )
+def test_another_code_length_trains_only_that_length(results, tmp_path, caplog):
+    lengths = SMALL | {"n_bits": [8, 12, 16, 32]}
+    caplog.set_level("INFO")
+    with_more = results.copy_to(Results(tmp_path / "more")).stages(lengths, "metrics")
+    lines = [record.getMessage() for record in caplog.records]
+    reused = [line.partition("run: ")[2] for line in lines if "reused from an earlier run" in line]
+    assert reused.count("8, 16") == 4
+    assert [line.split()[-2] for line in lines if "training at " in line] == ["12", "32"] * 4
+    fresh = Results(tmp_path / "fresh").stages(lengths, "metrics")
+    files = sorted(path.relative_to(fresh.folder) for path in (fresh.folder / RESULTS / "gist").rglob("*.h5"))
+    assert len(files) == 2 * (2 + 2 * 2) + 2  # of each run: preprocessing, ground truth, models and codes; counts
+    for path in (*files, f"{RESULTS}/metrics.csv", f"{RESULTS}/summary.csv"):
+        assert (with_more.folder / path).read_bytes() == (fresh.folder / path).read_bytes(), path
 
 
-def test_other_extensions_recount_nothing(ran):
-    ran.write(SMALL | {"extension_bits": [1, 3]})
-    assert ran.jobs("metrics") == {"score": 2, "metrics": 1}
-
-
-def test_an_older_copy_of_a_file_of_the_user_is_noticed(project):
-    own = project.folder / "own"
+def test_an_older_copy_of_a_file_of_the_user_is_noticed(tmp_path):
+    own, made = tmp_path / "own", Results(tmp_path)
     own.mkdir()
     rng = np.random.default_rng(0)
     for name in ("first", "second"):
@@ -67,19 +93,16 @@ def test_an_older_copy_of_a_file_of_the_user_is_noticed(project):
     np.save(own / "labels.npy", np.arange(800) % 5)
     shutil.copy2(own / "first.npy", own / "features.npy")
     options = {"features": "own/features.npy", "labels": "own/labels.npy"}
-    project.write(
-        {name: value for name, value in SMALL.items() if name != "reproduction"}
-        | {"dataset": "arrays", "dataset_options": options, "features": {"precomputed": {}}}
-    )
-    assert project.run("dataset").returncode == 0
-    assert project.jobs("dataset") == {}
+    config = {name: value for name, value in SMALL.items() if name != "reproduction"}
+    config |= {"dataset": "arrays", "dataset_options": options, "features": {"precomputed": {}}}
+    assert made.stages(config, "dataset").planned(config, "dataset") == {}
     for path in own.iterdir():
         os.utime(path)  # their bytes are the same
     shutil.move(shutil.copy(own / "features.npy", own / "copy.npy"), own / "features.npy")
-    assert project.jobs("dataset") == {}
+    assert made.planned(config, "dataset") == {}
     os.utime(own / "second.npy", (1, 1))
     shutil.copy2(own / "second.npy", own / "features.npy")  # as `rsync -t` does
-    assert project.jobs("dataset") == {"dataset": 1}
+    assert made.planned(config, "dataset") == {"dataset": 1}
 
 
 def refused(done) -> list[str]:
@@ -90,37 +113,40 @@ def refused(done) -> list[str]:
     return [line for line in printed if line.startswith(("results/", "... and"))]
 
 
+def refusal(results: Results, config: dict, *targets: str) -> list[str]:
+    """Return the lines with which the pipeline would refuse existing results."""
+    with planned(results.folder, config, *targets) as workflow:
+        return records.refusal(workflow, "small")
+
+
 def test_results_without_a_record_are_refused_until_they_are_accepted(ran):
-    ran.write(SMALL | {"seed": 1}, "seed1.yaml")
-    assert ran.jobs("all", "paper") == {}
     copied = shutil.copytree(ran.folder / ".snakemake", ran.folder / "copied")
     shutil.rmtree(ran.folder / ".snakemake")
-    for arguments, config in ((("paper",), "small.yaml"), (("all", "-n"), "seed1.yaml"), (("all",), "small.yaml")):
-        *files, more = refused(ran.run(*arguments, config=config))
+    for config, target in ((SMALL, "paper"), (SMALL | {"seed": 1}, "all")):
+        *files, more, _ = refusal(ran, config, target)
         assert len(files) == 10
         assert all(file.endswith(": Snakemake has no record of how it was made.") for file in files)
         assert int(more.split()[2]) > 10
-    assert ran.jobs("dataset", "--forceall") == {"dataset": 1}
-    table = ran.folder / "results" / "small" / "metrics.csv"
+    assert len(refused(ran.run("all"))) == 11  # although there is nothing to be done
+    table = ran.folder / RESULTS / "metrics.csv"
     content = table.read_bytes()
     table.unlink()
     assert len(refused(ran.run("all"))) == 11
     assert not table.exists()
     table.write_bytes(content)
     shutil.copytree(copied, ran.folder / ".snakemake", dirs_exist_ok=True)
-    assert not {"metrics", "score"} & ran.jobs("all", "paper").keys()
+    assert refusal(ran, SMALL, "all", "paper") == []
 
 
 def test_what_reads_results_compares_their_seeds_options_and_code(ran):
     ran.write(SMALL | {"seed": 1}, "seed1.yaml")
     accept = ("all", "paper", "--touch", "--forceall")
-    forced = ("report", "--forcerun", "report")
     shutil.rmtree(ran.folder / ".snakemake")
     assert ran.run(*accept, config="seed1.yaml").returncode == 0
-    assert ran.jobs("all", config="seed1.yaml") == {}  # as the user said
-    page = ran.folder / "results" / "small" / "report.html"
+    assert ran.jobs("metrics", config="seed1.yaml") == {}  # as the user said
+    page = ran.folder / RESULTS / "report.html"
     content = page.read_bytes()
-    files = refused(ran.run(*forced, config="seed1.yaml"))
+    files = refused(ran.run("report", "--forcerun", "report", config="seed1.yaml"))
     assert "results/small/metrics.csv: made with other seeds than those of the experiment." in files
     assert page.read_bytes() == content
     append(ran.folder / "protocol" / "hashers" / "itq.py", "edited = 1\n")
@@ -128,37 +154,14 @@ def test_what_reads_results_compares_their_seeds_options_and_code(ran):
     assert ran.run(*accept).returncode == 0
     files = refused(ran.run("claims", "--forcerun", "claims", "-n"))
     assert files == ["results/small/summary.csv: made with other options and code than those of the experiment."]
-    ran.write(SMALL)
-    shutil.copy(ROOT / "protocol" / "hashers" / "itq.py", ran.folder / "protocol" / "hashers" / "itq.py")
-    assert ran.run(*accept).returncode == 0
-    assert ran.jobs(*forced) == {"report": 1}
 
 
 def test_one_file_is_accepted_by_its_name(project):
-    config = SMALL | {"splits": ["improved"], "runs": 1}
-    project.write(config)
-    assert project.stages(config, "splits").jobs("splits") == {}
+    project.write(SHORT)
+    assert project.stages(SHORT, "splits").jobs("splits") == {}
     shutil.rmtree(project.folder / ".snakemake")
-    assert len(refused(project.run("splits", "-n"))) == 4
-    items = "results/datasets/digits/items.h5"
-    assert project.run(items, "--touch", "--force").returncode == 0
-    assert project.jobs("dataset") == {}
-    assert project.jobs("splits") == {"sample": 1, "split": 1, "splits": 1}  # which are older than the accepted file
-
-
-def test_results_in_a_store_without_a_record_are_refused(project):
-    plugin = project.folder / "snakemake_storage_plugin_folder"  # found in the working directory
-    plugin.mkdir()
-    shutil.copy(Path(__file__).with_name("storage_plugin.py"), plugin / "__init__.py")
-    project.write(SMALL | {"splits": ["improved"], "runs": 1})
-    prefix = f"folder://{project.folder}/store"
-    options = ("splits", "--default-storage-provider", "folder", "--default-storage-prefix", prefix)
-    done = project.run(*options)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert not list((project.folder / "results").rglob("*.h5"))
-    assert project.jobs(*options) == {}
-    shutil.rmtree(project.folder / ".snakemake")
-    done = project.run(*options, "-n")
-    assert refused(done) == []  # the files are named as in the store
-    line = f"{prefix}/results/small/splits/improved/run0/splits.h5: Snakemake has no record of how it was made."
-    assert line in (done.stdout + done.stderr).splitlines()
+    *files, _ = refusal(project, SHORT, "splits")
+    assert len(files) == 4
+    assert project.run("results/datasets/digits/items.h5", "--touch", "--force").returncode == 0
+    # The others are older than the accepted file.
+    assert project.planned(SHORT, "splits") == {"sample": 1, "split": 1, "splits": 1}

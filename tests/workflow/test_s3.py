@@ -1,6 +1,8 @@
 """Results in an S3-compatible store on a local server, which equal those in a folder."""
 
 import importlib.util
+import re
+import shutil
 import subprocess
 
 import pytest
@@ -40,15 +42,16 @@ def test_the_tables_are_in_the_bucket_with_the_bytes_of_a_local_run(elsewhere, p
     project.write(ELSEWHERE)
     arguments = ["--workflow-profile", "workflow/profiles/s3", "--default-storage-prefix", "s3://bucket/folder"]
     arguments += ["--storage-s3-endpoint-url", store.meta.endpoint_url, "--configfile", "small.yaml", "--", "metrics"]
-    done = subprocess.run(
-        project.command(*arguments),
-        cwd=project.folder,
-        env=project.environment() | {f"SNAKEMAKE_STORAGE_S3_{name.upper()}": value for name, value in KEYS.items()},
-        capture_output=True,
-        text=True,
-    )
+    environment = {f"SNAKEMAKE_STORAGE_S3_{name.upper()}": value for name, value in KEYS.items()}
+    options = {"cwd": project.folder, "env": project.environment() | environment, "capture_output": True, "text": True}
+    done = subprocess.run(project.command(*arguments), **options)
     assert done.returncode == 0, done.stdout + done.stderr
     assert not any(path.is_file() for path in (project.folder / "results").rglob("*"))
     for name in ("metrics.csv", "summary.csv"):
         stored = store.get_object(Bucket="bucket", Key=f"folder/results/small/{name}")["Body"].read()
         assert stored == (elsewhere.folder / "results" / "small" / name).read_bytes(), name
+    shutil.rmtree(project.folder / ".snakemake")
+    done = subprocess.run(project.command(*arguments, "-n"), **options)
+    assert done.returncode == 1
+    problem = r"^s3://bucket/folder/results/\S+: Snakemake has no record of how it was made\.$"
+    assert re.search(problem, done.stdout + done.stderr, re.M)

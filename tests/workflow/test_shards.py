@@ -1,24 +1,24 @@
 """Counting in shards: separate jobs with the same results as one job."""
 
 import pytest
-from project import ELSEWHERE, Results
+from project import SHORT, Results
 
 from protocol.provenance import storage
 
 N = 4
 METRICS = ["mAP", "mAP@10[retrieved]", "nDCG", "precision@r2", "AUPRC[area]"]
-SHORT = ELSEWHERE | {"features": {"pixels": {}}, "hashers": ["lsh"], "extensions": ["none", "same"], "metrics": METRICS}
+ONCE = SHORT | {"features": {"pixels": {}}, "hashers": ["lsh"], "extensions": ["none", "same"], "metrics": METRICS}
 TABLES = ("metrics.csv", "summary.csv", "runs.csv")
 
 
-SHARDS = SHORT | {"experiment": "shards", "count_shards": N}
+SHARDS = ONCE | {"experiment": "shards", "count_shards": N}
 
 
 @pytest.fixture(scope="module")
 def sharded(tmp_path_factory):
     """A folder in which one experiment was counted at once, and the same one in shards."""
     made = Results(tmp_path_factory.mktemp("sharded"))
-    for config in (SHORT, SHARDS):
+    for config in (ONCE, SHARDS):
         made.stages(config, "metrics")
     return made
 

@@ -1,11 +1,6 @@
 """Splits in the pipeline: lists of the user, and protocols without validation partitions."""
 
-import shlex
-import subprocess
-
 import numpy as np
-import page_blocks
-import pytest
 from project import SMALL, Results
 from split_files import write_list
 
@@ -25,13 +20,13 @@ def lists(folder, seed):
     return parts
 
 
-def test_own_lists_run_to_the_report_and_an_edited_list_is_rerun(tmp_path):
+def test_own_lists_are_used_and_an_edited_list_is_rerun(tmp_path):
     made = Results(tmp_path)
     parts = lists(tmp_path, 1)
     files = {name: f"{name}.txt" for name in parts}
     config = {key: value for key, value in SMALL.items() if key != "split_sizes"}
     config |= {"splits": ["from_lists"], "split_options": {"from_lists": files}, "hashers": ["lsh"], "n_bits": [8]}
-    results = made.stages(config, "all").folder / "results" / "small"
+    results = made.stages(config, "models", "audit").folder / "results" / "small"
     for run in (0, 1):
         found = storage.read(results / "splits" / "from_lists" / f"run{run}" / "splits.h5")
         for name, rows in parts.items():
@@ -40,35 +35,7 @@ def test_own_lists_run_to_the_report_and_an_edited_list_is_rerun(tmp_path):
     assert (results / "audit.csv").read_text().count("error") == 0
     codes = [storage.read(results / f"gist/from_lists/run{run}/lsh/codes.h5")["8/query"] for run in (0, 1)]
     assert (codes[0] != codes[1]).any()  # the same items, another model
-    assert made.planned(config, "all") == {}
+    assert made.planned(config, "models", "audit") == {}
     lists(tmp_path, 2)
-    jobs = made.planned(config, "all")
+    jobs = made.planned(config, "models", "audit")
     assert (jobs["sample"], jobs["split"]) == (2, 2)
-
-
-@pytest.mark.ci
-def test_the_lesson_runs_in_its_folder_up_to_the_report(project, root, monkeypatch):
-    page = root / "docs" / "tutorials" / "audit-the-split-of-a-repository.md"
-    start, *of_page = page_blocks.blocks(page.read_text())
-    assert start.text == "mkdir lesson && cd lesson\n"
-    lesson = project.folder / "lesson"
-    lesson.mkdir()
-    monkeypatch.chdir(lesson)
-    monkeypatch.setenv("COLUMNS", "100")
-    namespace = {"__name__": "protocol.example"}
-    for block in of_page:
-        if block.runs:
-            assert block.shows(block.printed(namespace)), block.text
-        elif block.language == "yaml":
-            (lesson / block.text.splitlines()[0].removeprefix("# ")).write_text(block.text)
-        else:
-            command = shlex.split(block.text)
-            assert command[0] == "snakemake"
-            environment = project.environment()
-            done = subprocess.run(
-                project.command(*command[1:]), cwd=lesson, env=environment, capture_output=True, text=True
-            )
-            assert done.returncode == 0, done.stdout + done.stderr
-    found = storage.read(lesson / "results/digits_lists/splits/from_lists/run0/splits.h5")
-    np.testing.assert_array_equal(found["database"], np.load("database.npy"))
-    assert "test.npy" in (lesson / "results/digits_lists/report.html").read_text()

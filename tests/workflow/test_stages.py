@@ -59,23 +59,6 @@ def test_the_items_of_every_run_are_those_of_its_split(tiny):
         assert sizes.loc[row.ground_truth, row.split].tolist() == expected
 
 
-def test_identities_of_the_extension_codes_hold_on_the_run(tiny):
-    table = pd.read_csv(tiny.folder / RESULTS / "metrics.csv").drop(columns=["dataset", "extension_bits"])
-    index = [name for name in table if name not in ("extension", "value")]
-    wide = table.pivot_table(index=index, columns="extension", values="value").reset_index()
-    mean_ap = wide[wide["metric"].str.startswith("mAP")]
-    assert len(mean_ap) == 64
-    assert (mean_ap["none"] - mean_ap["same"]).abs().max() < 1e-9
-    assert (mean_ap["none"] - mean_ap["different"]).abs().max() < 1e-9
-    at_radius = wide[wide["metric"].str.contains("^(?:precision|recall)@")]
-    assert (at_radius["none"] - at_radius["same"]).abs().max() < 1e-9
-    assert (at_radius["none"] - at_radius["different"]).abs().max() > 1e-3
-    aware = wide[wide["metric"] == "RAMAP@r2"]
-    assert (aware["none"] >= aware["same"]).all()
-    assert (aware["same"] >= aware["different"]).all()
-    assert (aware["none"] > aware["same"]).any()
-
-
 def test_every_file_has_a_provenance_record_with_its_inputs_seed_and_versions(tiny):
     folder, cell = tiny.folder / RESULTS, tiny.folder / RESULTS / "gist" / "thesis" / "run1"
     paths = {"features": tiny.data / "gist" / "features.h5", "sample": folder / "samples" / "thesis" / "run1.h5"}
@@ -148,13 +131,6 @@ def test_everything_is_fitted_on_the_training_set_alone(tiny):
     np.testing.assert_allclose(truth["improved/epsilon_ball/radius"], ball["radius"], rtol=1e-6)
 
 
-def test_a_run_does_not_depend_on_other_combinations(tiny, tmp_path):
-    part = {"runs": 1, "hashers": ["itq"], "n_bits": [16], "splits": ["improved"], "extensions": ["none"]}
-    ours = set(read(Results(tmp_path).stages(SMALL | part, "metrics")).decode().splitlines())
-    assert len(ours) == 1 + 2 * len(SMALL["metrics"])
-    assert ours <= set(read(tiny).decode().splitlines())
-
-
 @pytest.mark.parametrize(
     ("target", "rules"),
     [
@@ -172,18 +148,19 @@ def test_every_stage_can_be_run_alone(tmp_path, target, rules):
     assert set(Results(tmp_path).planned(SMALL, target)) == rules | {target}
 
 
-def test_the_audit_finds_a_fit_on_other_rows(tmp_path):
-    results = Results(tmp_path)
+def test_the_audit_finds_a_fit_on_other_rows(tiny, tmp_path):
+    results = tiny.copy_to(Results(tmp_path))
     results.scripts = shutil.copytree(results.scripts, tmp_path / "scripts")
     script = results.scripts / "preprocessing.py"
-    leaking = script.read_text().replace("items.raw(train)[:]", "items.X[:]")
+    leaking = script.read_text().replace('["train"])["train"]', '["query"])["query"]')
     assert leaking != script.read_text()
     script.write_text(leaking)
-    findings = pd.read_csv(
-        results.stages(SMALL | {"runs": 1, "splits": ["improved"]}, "audit").folder / RESULTS / "audit.csv"
-    )
-    assert "preprocessing-leak" in set(findings["finding"])
-    assert set(findings["severity"]) == {"error"}
+    fitted = tmp_path / RESULTS / "gist/thesis/run0/preprocessing.h5"
+    for path in (fitted, tmp_path / RESULTS / "audit.csv"):
+        path.unlink()
+    findings = pd.read_csv(results.stages(SMALL, "audit").folder / RESULTS / "audit.csv")
+    (row,) = findings[findings["finding"] == "preprocessing-leak"].to_dict("records")
+    assert (row["file"], row["severity"]) == (str(fitted.relative_to(tmp_path)), "error")
 
 
 # Altered files
@@ -232,7 +209,7 @@ def test_an_altered_file_is_refused_in_one_line_and_made_again_after_it_is_delet
         assert message.endswith(f" snakemake --force {RESULTS}/{name}, with the --configfile of its experiment.")
         (results / name).write_bytes(content)
     for name in (SCORES, CODES, *TABLES, *(f"{table}.sha256" for table in TABLES)):
-        (results / name).unlink()
+        (results / name).unlink(missing_ok=True)  # a job that failed deleted its own
     ours.stages(SMALL, "all")
     for name in (*TABLES, SCORES, CODES, "claims.json"):
         assert read(ours, name) == read(tiny, name), name

@@ -11,13 +11,14 @@ rule audit:
         selections=PLAN.selections,
         supervision=PLAN.supervisions,
     output:
-        audit=report(
-            "<results>/audit.csv",
-            caption="../report/audit.rst",
-            category="Tables",
-            labels={"table": "findings of the audit"},
+        **sealed(
+            audit=report(
+                "<results>/audit.csv",
+                caption="../report/audit.rst",
+                category="Tables",
+                labels={"table": "findings of the audit"},
+            )
         ),
-        checksums=checksums("<results>/audit.csv"),
     log:
         "<logs>/audit.log",
     benchmark:
@@ -26,7 +27,5 @@ rule audit:
         "../../envs/protocol.yaml"
     params:
         code=code("audit.py", feature=PLAN.plugins["feature"], split=EXPERIMENT.splits),
-    message:
-        "audit: every split of the experiment"
     script:
         "../scripts/audit.py"

@@ -35,6 +35,7 @@ except ModuleNotFoundError as error:
         "The package is not installed in Snakemake's environment: pip install "
         f"'hashing-protocol[pipeline] @ git+https://{origin.host}/{origin.repo}@{origin.ref}'"
     )
+from protocol.auditing import known_pairs_sha256
 from protocol.checks import ProtocolError
 from protocol.configuration import records
 from protocol.datasets import Downloads
@@ -70,6 +71,11 @@ pathvars:
 
 wildcard_constraints:
     **PLAN.wildcards,
+    sha256="[0-9a-f]{64}|recorded",
+    part="[0-9]+",
+    shard="[0-9]+-of-[0-9]+",
+    scores="scores|duplicates",
+    excluded="excluded|near_duplicates",
 
 
 each, METRICS = PLAN.each, tuple(CONFIG["metrics"])
@@ -109,18 +115,28 @@ def code(script, **plugins):
     return digest
 
 
-def checksums(*tables):
-    """Return the checksum files of CSV and JSON files, which the rules that write and read them declare.
+def sealed(**tables):
+    """Return CSV and JSON files together with their checksum files, which the rules that write and read them declare.
 
     An edited table is refused, what it was made with stands in the second line, and an object store has declared files
     only. An HDF5 file contains both itself.
     """
-    return [f"{table}.sha256" for table in tables]
+    files = [[table] if isinstance(table, str) else table for table in tables.values()]
+    return tables | {"checksums": [f"{file}.sha256" for file in sum(files, [])]}
 
 
 def mb(files):
     """Return the size in MB of those files that exist already: a job of a group may read what the group writes."""
     return sum(os.path.getsize(file) for file in files if os.path.exists(file)) // 2**20
+
+
+def mb_of_truth(wildcards, input):
+    """Return the memory in MB of a job that builds ground truths, as measured; class labels need no vectors."""
+    plugins = {truth["plugin"] for truth in PLAN.ground_truths(wildcards).values()}
+    local = EXPERIMENT.features[wildcards.feature].has_several_items
+    if plugins == {"class_label"} and not local:
+        return 500 + 2 * mb([input.labels, *input.splits])
+    return 500 + mb(input)
 
 
 def user_files(paths):
@@ -134,14 +150,24 @@ def user_files(paths):
     ]
 
 
-def features(wildcards):
-    """Return the file of an extracted feature."""
-    return PLAN.file("<data>/{extraction}/features.h5", wildcards)
+def one(pattern):
+    """Return a function that returns the one file of a pattern that a job's wildcards determine."""
+    return functools.partial(PLAN.file, pattern)
 
 
-def splits(wildcards):
-    """Return the splits that agree with the wildcards: those of a sampled split, or of a feature."""
-    return each("<results>/splits/{split}/run{run}/splits.h5", wildcards)
+def every(pattern):
+    """Return a function that returns every file of a pattern that agrees with a job's wildcards."""
+    return functools.partial(each, pattern)
+
+
+def of_each_split(pattern):
+    """Return a function that returns the file of a pattern for every split and run, in the order of `split_runs`."""
+    return functools.partial(PLAN.each_row, pattern)
+
+
+features = one("<data>/{extraction}/features.h5")
+splits = every("<results>/splits/{split}/run{run}/splits.h5")
+names_of_splits = every("{split}")
 
 
 def supervision(wildcards):
@@ -178,9 +204,23 @@ def code_files(wildcards):
     return user_files(PLAN.code_paths(wildcards))
 
 
-def of_each_split(pattern):
-    """Return a function that returns the file of a pattern for every split and run, in the order of `split_runs`."""
-    return lambda wildcards: PLAN.each_row(pattern, wildcards)
+def near_duplicates(wildcards):
+    """Return the digest of the dataset's judged pairs; None for a table without them."""
+    is_theirs = wildcards.excluded == "near_duplicates"
+    return known_pairs_sha256(DATASET) if is_theirs else None
+
+
+def excluded(wildcards):
+    """Return the table of the queries that scores do not contain, if there is one."""
+    of_duplicates = wildcards.scores == "duplicates"
+    return sealed(
+        excluded=["<results>/near_duplicates.csv"] if of_duplicates else EXCLUDED
+    )
+
+
+def leak_features(wildcards):
+    """Return the file of each feature of a run of the leak study."""
+    return [features({"feature": name}) for name in PLAN.leak_features(wildcards)]
 
 
 def shards(wildcards):

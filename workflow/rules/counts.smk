@@ -14,16 +14,12 @@ rule count_shard:
         "<logs>/{feature}/{sample}/run{run}/{hasher}/shards/{shard}.log",
     benchmark:
         "<benchmarks>/{feature}/{sample}/run{run}/{hasher}/shards/{shard}/count_shard.tsv"
-    wildcard_constraints:
-        shard="[0-9]+-of-[0-9]+",
     conda:
         "../../envs/protocol.yaml"
     params:
-        splits=lambda wildcards: each("{split}", wildcards),
+        splits=names_of_splits,
         n_shards=CONFIG["count_shards"],
         code=code("count_shard.py"),
-    message:
-        "counts: {wildcards.hasher} on {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}, shard {wildcards.shard}"
     script:
         "../scripts/count_shard.py"
 
@@ -46,21 +42,14 @@ rule count:
     conda:
         "../../envs/protocol.yaml"
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * (1000 + 10 * mb(input)),
+        # The counts of shards are only added up.
+        mem_mb=lambda wildcards, input, attempt: attempt
+        * (1000 + 10 * mb(input.shards or input)),
         runtime=lambda wildcards, input, attempt: attempt * (30 + 8 * mb(input)),
     params:
         split_runs=PLAN.split_runs,
         index_order=in_database_order(CONFIG["metrics"]),
         n_shards=CONFIG["count_shards"],
         code=code("count.py"),
-    message:
-        "counts: {wildcards.hasher} on {wildcards.feature}"
     script:
         "../scripts/count.py"
-
-
-rule counts:
-    """Count the distances for all hashers of the experiment."""
-    input:
-        each("<results>/{feature}/counts/{hasher}.h5"),
-    localrule: True

@@ -14,8 +14,6 @@ rule feature:
     params:
         feature=PLAN.extraction,
         code=code("feature.py", feature=PLAN.extraction),
-    message:
-        "features: {wildcards.extraction}"
     script:
         "../scripts/feature.py"
 
@@ -29,20 +27,9 @@ use rule feature as feature_part with:
         "<data>/{extraction}/logs/part{part}.log",
     benchmark:
         "<data>/{extraction}/benchmarks/part{part}.tsv"
-    wildcard_constraints:
-        part="[0-9]+",
     cache: False
     params:
         n_parts=PLAN.n_parts,
-    message:
-        "features: {wildcards.extraction}, part {wildcards.part} of {params.n_parts}"
-
-
-rule features:
-    """Extract all features of the experiment."""
-    input:
-        each("<data>/{extraction}/features.h5"),
-    localrule: True
 
 
 rule preprocessing:
@@ -64,7 +51,5 @@ rule preprocessing:
         feature=PLAN.feature,
         seed=PLAN.preprocessing_seed,
         code=code("preprocessing.py", feature=PLAN.feature),
-    message:
-        "preprocessing: {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"
     script:
         "../scripts/preprocessing.py"

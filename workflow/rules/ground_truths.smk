@@ -14,26 +14,17 @@ rule ground_truth:
     conda:
         "../../envs/protocol.yaml"
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * (500 + mb(input)),
+        mem_mb=lambda wildcards, input, attempt: attempt * mb_of_truth(wildcards, input),
     params:
         feature=PLAN.feature,
-        splits=lambda wildcards: each("{split}", wildcards),
+        splits=names_of_splits,
         ground_truths=PLAN.ground_truths,
         seed=PLAN.ground_truth_seed,
         code=code(
             "ground_truth.py", feature=PLAN.feature, ground_truth=PLAN.ground_truths
         ),
-    message:
-        "ground truth: {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"
     script:
         "../scripts/ground_truth.py"
-
-
-rule ground_truths:
-    """Build all ground truths of the experiment."""
-    input:
-        each("<results>/{feature}/{sample}/run{run}/ground_truth.h5"),
-    localrule: True
 
 
 # The seed is that of the ground truth with which codes are scored, so that the radii are the same. The job that trains
@@ -60,7 +51,5 @@ rule supervision:
         ground_truth=PLAN.supervising,
         seed=PLAN.ground_truth_seed,
         code=code("supervision.py", feature=PLAN.feature, ground_truth=PLAN.supervising),
-    message:
-        "supervision: {wildcards.supervision} of {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"
     script:
         "../scripts/supervision.py"

@@ -1,49 +1,41 @@
-from protocol.auditing import known_pairs_sha256
-
 EXCLUDED = ["<results>/excluded.csv"] if PLAN.exclusion_file else []
 SCORES = each("<results>/{feature}/scores/{hasher}.csv")
 WITHOUT = each("<results>/{feature}/duplicates/{hasher}.csv") if PLAN.duplicates else []
 
 
 rule excluded:
-    """List the queries that the key `exclude_queries` excludes from the scores of every split and run."""
+    """List the queries of every split and run that no score contains: those of the user's file, or near-duplicates."""
     input:
         labels="<data>/items.h5",
         splits=each("<results>/splits/{split}/run{run}/splits.h5"),
         file=user_files(PLAN.exclusion_file),
     output:
-        excluded="<results>/excluded.csv",
-        checksums=checksums("<results>/excluded.csv"),
+        **sealed(excluded="<results>/{excluded}.csv"),
     log:
-        "<logs>/excluded.log",
-    benchmark:
-        "<benchmarks>/excluded.tsv"
+        "<logs>/{excluded}.log",
     conda:
         "../../envs/protocol.yaml"
     params:
         split_runs=PLAN.split_runs,
         states=records.states(PLAN.exclusion_file),
-        near_duplicates=None,
+        near_duplicates=near_duplicates,
         code=code("excluded.py"),
-    message:
-        "table: {output.excluded}"
     script:
         "../scripts/excluded.py"
 
 
+# `duplicates` has every metric without the queries that have a near-duplicate in the database or the training set.
 rule score:
     """Compute every metric of one hasher, over all runs and splits of a feature."""
     input:
+        unpack(excluded),
         counts="<results>/{feature}/counts/{hasher}.h5",
-        excluded=EXCLUDED,
-        checksums=checksums(*EXCLUDED),
     output:
-        scores="<results>/{feature}/scores/{hasher}.csv",
-        checksums=checksums("<results>/{feature}/scores/{hasher}.csv"),
+        **sealed(scores="<results>/{feature}/{scores}/{hasher}.csv"),
     log:
-        "<logs>/{feature}/scores/{hasher}.log",
+        "<logs>/{feature}/{scores}/{hasher}.log",
     benchmark:
-        "<benchmarks>/{feature}/{hasher}/score.tsv"
+        "<benchmarks>/{feature}/{scores}/{hasher}.tsv"
     conda:
         "../../envs/protocol.yaml"
     resources:
@@ -54,8 +46,6 @@ rule score:
         metrics=CONFIG["metrics"],
         undefined=CONFIG["undefined"],
         code=code("score.py", metric=METRICS),
-    message:
-        "scores: {wildcards.hasher} on {wildcards.feature}"
     script:
         "../scripts/score.py"
 
@@ -63,30 +53,23 @@ rule score:
 rule metrics:
     """Gather the scores, their means over the runs, the runs, the options selected, and the effect of near-duplicates."""
     input:
-        scores=SCORES,
-        without=WITHOUT,
-        excluded=EXCLUDED,
-        checksums=checksums(*SCORES, *WITHOUT, *EXCLUDED),
+        **sealed(scores=SCORES, without=WITHOUT, excluded=EXCLUDED),
         selections=PLAN.selections,
     output:
-        metrics="<results>/metrics.csv",
-        runs="<results>/runs.csv",
-        summary=report(
-            "<results>/summary.csv",
-            caption="../report/summary.rst",
-            category="Tables",
-            labels={"table": "every metric, mean over the runs"},
-        ),
-        selection=PLAN.selection_table,
-        duplicates=PLAN.duplicates,
-        checksums=checksums(
-            *(f"<results>/{name}.csv" for name in ("metrics", "runs", "summary")),
-            *(PLAN.selection_table + PLAN.duplicates),
+        **sealed(
+            metrics="<results>/metrics.csv",
+            runs="<results>/runs.csv",
+            summary=report(
+                "<results>/summary.csv",
+                caption="../report/summary.rst",
+                category="Tables",
+                labels={"table": "every metric, mean over the runs"},
+            ),
+            selection=PLAN.selection_table,
+            duplicates=PLAN.duplicates,
         ),
     log:
         "<logs>/metrics.log",
-    benchmark:
-        "<benchmarks>/metrics.tsv"
     conda:
         "../../envs/protocol.yaml"
     params:
@@ -94,12 +77,5 @@ rule metrics:
         options=PLAN.options_of_scores,
         supervision=PLAN.supervision_of_methods,
         code=code("metrics.py", metric=METRICS),
-    message:
-        "tables: {output.metrics}, {output.summary} and {output.runs}"
     script:
         "../scripts/metrics.py"
-
-
-if PLAN.duplicates:
-
-    include: "duplicates.smk"

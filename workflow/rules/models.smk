@@ -33,19 +33,8 @@ rule selection:
             ground_truth=PLAN.selecting,
             metric=CONFIG["selection"]["metric"],
         ),
-    message:
-        "selection: {wildcards.hasher} on {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"
     script:
         "../scripts/selection.py"
-
-
-if PLAN.selections:
-
-    rule selections:
-        """Choose the options of all hashers that have a grid."""
-        input:
-            PLAN.selections,
-        localrule: True
 
 
 # The job reuses models of its previous output that would not change, so that after a code length is added, only that
@@ -77,8 +66,6 @@ rule model:
         hasher=PLAN.hasher,
         seeds=PLAN.model_seeds,
         code=code("model.py", feature=PLAN.feature, hasher=PLAN.hasher),
-    message:
-        "model: {wildcards.hasher} on {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"
     script:
         "../scripts/model.py"
 
@@ -104,14 +91,5 @@ rule finished_codes:
         states=lambda wildcards: records.states(PLAN.code_paths(wildcards)),
         options=PLAN.code_options,
         code=code("finished_codes.py"),
-    message:
-        "finished codes: {wildcards.hasher} on {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"
     script:
         "../scripts/finished_codes.py"
-
-
-rule models:
-    """Train all hashers of the experiment and encode the items; read the finished codes."""
-    input:
-        each("<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5"),
-    localrule: True

@@ -8,8 +8,7 @@ rule quantised:
         preprocessing="<results>/{feature}/{sample}/run{run}/preprocessing.h5",
         splits=splits,
     output:
-        quantisers="<results>/{feature}/{sample}/run{run}/quantisers.csv",
-        checksums=checksums("<results>/{feature}/{sample}/run{run}/quantisers.csv"),
+        **sealed(quantisers="<results>/{feature}/{sample}/run{run}/quantisers.csv"),
     log:
         "<logs>/{feature}/{sample}/run{run}/quantisers.log",
     benchmark:
@@ -21,13 +20,11 @@ rule quantised:
     params:
         dataset=DATASET,
         feature=PLAN.feature,
-        splits=lambda wildcards: each("{split}", wildcards),
+        splits=names_of_splits,
         ground_truths=PLAN.ground_truths,
         quantisers=CONFIG["quantisers"],
         seed=PLAN.ground_truth_seed,
         code=code("quantised.py", feature=PLAN.feature, **PLAN.quantisers),
-    message:
-        "quantisers: {wildcards.feature}, sample {wildcards.sample}, run {wildcards.run}"
     script:
         "../scripts/quantised.py"
 
@@ -35,20 +32,14 @@ rule quantised:
 rule quantisers:
     """Gather the shares of the nearest items that quantisers find into quantisers.csv."""
     input:
-        tables=QUANTISED,
-        checksums=checksums(*QUANTISED),
+        **sealed(tables=QUANTISED),
     output:
-        quantisers="<results>/quantisers.csv",
-        checksums=checksums("<results>/quantisers.csv"),
+        **sealed(quantisers="<results>/quantisers.csv"),
     log:
         "<logs>/quantisers.log",
-    benchmark:
-        "<benchmarks>/quantisers.tsv"
     conda:
         "../../envs/protocol.yaml"
     params:
         code=code("quantisers.py"),
-    message:
-        "quantisers: {output.quantisers}"
     script:
         "../scripts/quantisers.py"

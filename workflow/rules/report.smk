@@ -30,21 +30,13 @@ ALL_EXAMPLES = [file for pattern in EXAMPLES.values() for file in each(pattern)]
 rule examples:
     """Compute the numbers that the figures of one feature and split show beyond the summary."""
     input:
-        counts=lambda wildcards: each(
-            "<results>/{feature}/counts/{hasher}.h5", wildcards
-        ),
-        codes=lambda wildcards: each(
-            "<results>/{feature}/{sample}/run0/{hasher}/codes.h5", wildcards
-        ),
-        ground_truth=lambda wildcards: PLAN.file(
-            "<results>/{feature}/{sample}/run0/ground_truth.h5", wildcards
-        ),
+        **sealed(excluded=EXCLUDED),
+        counts=every("<results>/{feature}/counts/{hasher}.h5"),
+        codes=every("<results>/{feature}/{sample}/run0/{hasher}/codes.h5"),
+        ground_truth=one("<results>/{feature}/{sample}/run0/ground_truth.h5"),
         splits="<results>/splits/{split}/run0/splits.h5",
-        excluded=EXCLUDED,
-        checksums=checksums(*EXCLUDED),
     output:
-        **EXAMPLES,
-        checksums=checksums(*EXAMPLES.values()),
+        **sealed(**EXAMPLES),
     log:
         "<logs>/{feature}/examples/{split}.log",
     benchmark:
@@ -60,8 +52,6 @@ rule examples:
         extended=PLAN.extended_hasher,
         undefined=CONFIG["undefined"],
         code=code("examples.py", metric=EXAMPLE_METRICS),
-    message:
-        "figures: {wildcards.feature}, {wildcards.split} split"
     script:
         "../scripts/examples.py"
 
@@ -69,26 +59,20 @@ rule examples:
 rule claims:
     """Check the claims of the papers against the experiment, or else against the stored reference results."""
     input:
-        summary="<results>/summary.csv",
-        checksums=checksums("<results>/summary.csv"),
+        **sealed(summary="<results>/summary.csv"),
         reference=[
             source(path)
             for path in REFERENCE
             if not CHECKOUT.is_dir() or (CHECKOUT / path).exists()
         ],
     output:
-        claims="<results>/claims.json",
-        checksums=checksums("<results>/claims.json"),
+        **sealed(claims="<results>/claims.json"),
     log:
         "<logs>/claims.log",
-    benchmark:
-        "<benchmarks>/claims.tsv"
     conda:
         "../../envs/protocol.yaml"
     params:
         code=code("claims.py"),
-    message:
-        "claims: {output.claims}"
     script:
         "../scripts/claims.py"
 
@@ -96,24 +80,22 @@ rule claims:
 rule report:
     """Write the report: one HTML page that opens offline."""
     input:
+        **sealed(
+            metrics="<results>/metrics.csv",
+            summary="<results>/summary.csv",
+            audit="<results>/audit.csv",
+            claims=PLAN.claims,
+            selection=PLAN.selection_table,
+            duplicates=PLAN.duplicates,
+            examples=ALL_EXAMPLES,
+        ),
         content="<data>/content.h5",
         labels="<data>/items.h5",
-        metrics="<results>/metrics.csv",
-        summary="<results>/summary.csv",
-        audit="<results>/audit.csv",
-        claims=PLAN.claims,
-        selection=PLAN.selection_table,
-        duplicates=PLAN.duplicates,
         splits=each("<results>/splits/{split}/run0/splits.h5"),
         published=[source(path) for path in PUBLISHED],
-        examples=ALL_EXAMPLES,
         provenance=PLAN.provenance,
         models=PLAN.each_trained(
             "<results>/{feature}/{sample}/run{run}/{hasher}/models.h5"
-        ),
-        checksums=checksums(
-            *(f"<results>/{name}.csv" for name in ("metrics", "summary", "audit")),
-            *(PLAN.claims + PLAN.selection_table + PLAN.duplicates + ALL_EXAMPLES),
         ),
     output:
         report=report(
@@ -124,15 +106,11 @@ rule report:
         ),
     log:
         "<logs>/report.log",
-    benchmark:
-        "<benchmarks>/report.tsv"
     conda:
         "../../envs/protocol.yaml"
     params:
         config={key: CONFIG[key] for key in CONFIG if key not in NOT_REPORTED},
         code=code("report.py", **PLAN.plugins),
-    message:
-        "report: {output.report}"
     script:
         "../scripts/report.py"
 
@@ -140,11 +118,10 @@ rule report:
 rule paper:
     """Write figures and tables for a paper: PDF, SVG, PNG and CSV; LaTeX and Markdown."""
     input:
-        metrics="<results>/metrics.csv",
-        runs="<results>/runs.csv",
-        examples=ALL_EXAMPLES,
-        checksums=checksums(
-            "<results>/metrics.csv", "<results>/runs.csv", *ALL_EXAMPLES
+        **sealed(
+            metrics="<results>/metrics.csv",
+            runs="<results>/runs.csv",
+            examples=ALL_EXAMPLES,
         ),
     output:
         figures=report(
@@ -157,8 +134,6 @@ rule paper:
         tables=directory("<results>/tables"),
     log:
         "<logs>/paper.log",
-    benchmark:
-        "<benchmarks>/paper.tsv"
     conda:
         "../../envs/protocol.yaml"
     params:
@@ -167,7 +142,5 @@ rule paper:
             for key in ("dataset", "names", "undefined", "paper", *SUPERVISION_KEYS)
         },
         code=code("paper.py", metric=tuple(CONFIG["paper"]["metrics"])),
-    message:
-        "figures and tables for a paper: {output.figures}, {output.tables}"
     script:
         "../scripts/paper.py"

@@ -22,8 +22,6 @@ rule sample:
         states=states_of_lists,
         seed=PLAN.sample_seed,
         code=code("sample.py", split=PLAN.drawing_code),
-    message:
-        "sample: {wildcards.sample}, run {wildcards.run}"
     script:
         "../scripts/sample.py"
 
@@ -32,9 +30,7 @@ rule split:
     """Add the database of one split protocol to a sampled split."""
     input:
         labels="<data>/items.h5",
-        sample=lambda wildcards: PLAN.file(
-            "<results>/samples/{sample}/run{run}.h5", wildcards
-        ),
+        sample=one("<results>/samples/{sample}/run{run}.h5"),
         lists=split_lists,
     output:
         splits="<results>/splits/{split}/run{run}/splits.h5",
@@ -50,14 +46,5 @@ rule split:
         lists=PLAN.split_options,
         states=states_of_lists,
         code=code("split.py", split=PLAN.split),
-    message:
-        "splits: {wildcards.split}, run {wildcards.run}"
     script:
         "../scripts/split.py"
-
-
-rule splits:
-    """Make all splits of the experiment."""
-    input:
-        each("<results>/splits/{split}/run{run}/splits.h5"),
-    localrule: True

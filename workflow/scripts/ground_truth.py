@@ -1,11 +1,8 @@
 """Build the ground truths of one run, for the database of every split protocol of a sampled split."""
 
-from functools import partial
-
 from protocol import registry
 from protocol.features import prepared
 from protocol.provenance import storage
-from protocol.truth import Items
 
 
 def main(job):
@@ -14,10 +11,8 @@ def main(job):
     feature = registry.get("feature", p.feature["plugin"])(**p.feature["options"])
     with prepared(feature, p.feature["steps"], job.input.features, job.input.preprocessing) as vectors:
         for split, path in zip(p.splits, job.input.splits, strict=True):
-            items = {
-                name: Items(partial(vectors.vectors, name, images), None if y is None else vectors.per_item(images, y))
-                for name, images in storage.read(path, ["query", "database", "train"]).items()
-            }
+            parts = storage.read(path, ["query", "database", "train"])
+            items = {name: vectors.items(name, images, y) for name, images in parts.items()}
             for truth, variant in p.ground_truths.items():
                 built = registry.get("ground_truth", variant["plugin"])(**items, seed=p.seed, **variant["options"])
                 arrays |= {f"{split}/{truth}/{name}": array for name, array in built.items()}

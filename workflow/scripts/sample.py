@@ -3,7 +3,7 @@
 from protocol import registry
 from protocol.inputs.validation import n_classes
 from protocol.provenance import storage
-from protocol.splits import official_parts, read_lists, sampling_split
+from protocol.splits import Items, official_parts, read_lists, sampling_split
 
 
 def main(job):
@@ -12,14 +12,9 @@ def main(job):
     files = {name: file for name, file in job.params.lists.items() if file is not None}
     with storage.opened(job.input.labels) as items:
         y = items["labels"][:] if "labels" in items else None
-        parts = protocol.drawn(
-            len(items["ids"]),
-            y,
-            seed=job.params.seed,
-            sizes=job.params.sizes,
-            official=official_parts(items),
-            lists=read_lists(files, items["ids"], n_classes=n_classes(y)),
-        )
+        lists = read_lists(files, items["ids"], n_classes=n_classes(y))
+        known = Items(len(items["ids"]), y, official_parts(items), lists)
+    parts = protocol.drawn(known, seed=job.params.seed, sizes=job.params.sizes)
     provenance = storage.provenance(
         f"sampled split {job.wildcards.sample}",
         parameters={"sizes": dict(job.params.sizes), "run": int(job.wildcards.run)},

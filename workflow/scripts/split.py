@@ -3,7 +3,7 @@
 from protocol import registry
 from protocol.inputs.validation import n_classes
 from protocol.provenance import storage
-from protocol.splits import list_paths, official_parts, read_lists
+from protocol.splits import Items, list_paths, official_parts, read_lists
 
 
 def main(job):
@@ -13,16 +13,12 @@ def main(job):
     files = {name: file for name, file in job.params.lists.items() if file is not None}
     with storage.opened(job.input.labels) as items:
         labels = items["labels"][:] if files and "labels" in items else None
-        parts["database"] = protocol.database(
-            parts,
-            len(items["ids"]),
-            official=official_parts(items),
-            lists=read_lists(files, items["ids"], n_classes=n_classes(labels)),
-        )
-    lists = {name: storage.file_sha256(path) for name, path in list_paths(protocol, files).items()}
+        lists = read_lists(files, items["ids"], n_classes=n_classes(labels))
+        parts["database"] = protocol.database(parts, Items(len(items["ids"]), labels, official_parts(items), lists))
+    digests = {name: storage.file_sha256(path) for name, path in list_paths(protocol, files).items()}
     provenance = storage.provenance(
         f"split {job.wildcards.split}",
-        parameters=drawn["parameters"] | {"lists": lists},
+        parameters=drawn["parameters"] | {"lists": digests},
         inputs={"labels": job.input.labels, "sample": job.input.sample},
         seed=drawn["seed"],
     )

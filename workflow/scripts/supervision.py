@@ -3,7 +3,7 @@
 from protocol import registry
 from protocol.features import prepared
 from protocol.provenance import storage
-from protocol.truth import Items, write_among
+from protocol.truth import write_among
 
 
 def main(job):
@@ -12,14 +12,15 @@ def main(job):
     feature = registry.get("feature", p.feature["plugin"])(**p.feature["options"])
     images = storage.read(job.input.sample, ["train"])["train"]
     with prepared(feature, p.feature["steps"], job.input.features, job.input.preprocessing) as vectors:
-        train = Items(vectors.vectors("train", images), None if y is None else vectors.per_item(images, y))
+        train = vectors.items("train", images, y)
+        fitted_on = storage.array_digest(train.X)
     name, options = p.ground_truth["plugin"], p.ground_truth["options"]
     provenance = storage.provenance(
         f"supervision {job.wildcards.supervision}",
         parameters={"ground_truth": name, **options},
         inputs=dict(job.input.items()),
         seed=p.seed,
-        fitted_on=storage.array_digest(train.X),
+        fitted_on=fitted_on,
         fitted_on_labels=None if y is None else storage.array_digest(train.labels),
     )
     truth = registry.get("ground_truth", name)

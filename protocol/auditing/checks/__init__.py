@@ -1,7 +1,6 @@
 """The checks of splits: all that are applicable, and a list of those that are not possible."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from protocol.auditing.checks import declared, overlaps
 from protocol.auditing.checks.identification import identify
@@ -63,8 +62,6 @@ def _not_checked(run: Run, runs: Sequence[Run], has_log: bool, of_codes: Sequenc
     split, dataset, known, between_runs = run.split, run.split.dataset, run.known, declared.runs_not_compared(runs)
     kinds_of_copies = {copies.is_equal for copies in known.copies.values()}
     complete = dataset.n_items is not None and overlaps.is_complete(split, run.protocol)
-    experiment = [path for folder in Path(run.file).parents if run.items and (path := folder / "audit.csv").is_file()]
-    fits = f"see {experiment[0]}" if experiment else "need the pipeline's target audit"
     missing = {
         **_not_checked_in_parts(run),
         "equal-file-names (needs names that do not repeat within a list)": overlaps.names_not_compared(split),
@@ -79,7 +76,7 @@ def _not_checked(run: Run, runs: Sequence[Run], has_log: bool, of_codes: Sequenc
         "not-reproducible (needs a seed, and the dataset that was divided)": None in (run.seed, dataset.n_items),
         between_runs: bool(between_runs),
         "split-difference (needs a split or protocol to compare with)": known.against is None,
-        f"preprocessing-leak, selection-leak, truth-leak, mixed-libraries ({fits})": True,
+        "preprocessing-leak, selection-leak, truth-leak, mixed-libraries (need the pipeline's target audit)": True,
     }
     return [check for check, is_missing in missing.items() if is_missing]
 

@@ -25,17 +25,12 @@ def audit_sizes(run: Run) -> list[Finding]:
     a size is expected.
     """
     split, expected = run.split, run.known.sizes
-    declared = {part: size for part, size in declared_sizes(run).items() if part not in expected}
-    sizes = {"declared": declared, "expected": expected}
-    wrong = [
-        (source, f"{part} {len(split[part]):,} ({source} {size:,})")
-        for source, of_source in sizes.items()
-        for part, size in of_source.items()
-        if len(split[part]) != size
-    ]
-    names = {"declared": f"declared by {run.name}", "expected": "expected"}
-    which = " or ".join(dict.fromkeys(names[source] for source, _ in wrong))
-    return findings_of("size-mismatch", "error", len(wrong), [text for _, text in wrong], which=which)
+    sizes = {part: (size, f"declared by {run.name}") for part, size in declared_sizes(run).items()}
+    sizes |= {part: (size, "expected") for part, size in expected.items()}
+    wrong = {part: source for part, (size, source) in sizes.items() if len(split[part]) != size}
+    texts = [f"{part} {len(split[part]):,} ({wrong[part].split()[0]} {sizes[part][0]:,})" for part in wrong]
+    which = " or ".join(dict.fromkeys(wrong.values()))
+    return findings_of("size-mismatch", "error", len(wrong), texts, which=which)
 
 
 def declared_sizes(run: Run) -> dict[str, int]:
@@ -103,9 +98,7 @@ def audit_classes(run: Run) -> list[Finding]:
                 f"{_class_name(dataset, label)}: {count:,} (expected {least}{minimum:,})"
                 for label, count, minimum in zip(classes[few], n_items[few], expected[few], strict=True)
             ]
-            findings += findings_of(
-                "class-imbalance", severity, len(shortages), shortages, part=name, why=why, counts=_tallied(n_items)
-            )
+            findings += findings_of("class-imbalance", severity, len(shortages), shortages, part=name, why=why)
         if name not in protocol.balanced or has_several(split):  # otherwise, the counts differ by at most one
             optional = (n_items == 0) & (expected == 0)
             findings += _of_classes("class-missing", "warning", dataset, classes[optional], part=name, why="")
@@ -155,20 +148,6 @@ def _exhausted(split: Split, protocol: SplitProtocol, classes: NDArray[np.int64]
     for name in protocol.balanced:
         remaining[split[name]] = False
     return ~np.isin(classes, y[remaining])
-
-
-def _tallied(n_items: NDArray[np.int64]) -> str:
-    """Return the number of classes by their number of items, in words.
-
-    Examples
-    --------
-    >>> _tallied(np.array([100, 97, 100, 103]))
-    '97 items in 1 class, 100 in 2, 103 in 1'
-    """
-    counts, classes = np.unique(n_items, return_counts=True)
-    parts = [f"{count:,} in {number:,}" for count, number in zip(counts, classes, strict=True)]
-    parts[0] = f"{counts[0]:,} items in {classes[0]:,} class{'' if classes[0] == 1 else 'es'}"
-    return ", ".join(parts)
 
 
 def _of_classes(name: str, severity: str, dataset: Dataset, classes: NDArray[np.int64], **words: Any) -> list[Finding]:
@@ -263,10 +242,8 @@ def _n_items(runs: Sequence[Run]) -> int | None:
         return None
     if known := runs[0].split.dataset.n_items or protocol.n_items:
         return known
-    required = ("database", *protocol.database_without)
-    if not isinstance(protocol.partitions["database"], Rest) or not all(
-        len(p[part]) for p in splits for part in required
-    ):
+    is_rest, required = isinstance(protocol.partitions["database"], Rest), ("database", *protocol.database_without)
+    if not is_rest or not all(len(parts[part]) for parts in splits for part in required):
         return None
     return len(np.unique(np.concatenate([items for parts in splits for items in parts.values()])))
 
@@ -274,11 +251,9 @@ def _n_items(runs: Sequence[Run]) -> int | None:
 def _expects(run: Run, part: str) -> bool:
     """Return whether it is known how many items independent runs share, and not only the least expected number."""
     dataset, declared = run.split.dataset, run.protocol.partitions[part]
-    if dataset.y is None or dataset.labelled is not None:
-        return (
-            dataset.y is None and dataset.digest is not None
-        )  # a dataset of the pipeline without labels has no classes
-    return dataset.y.ndim == 1 or not declared.per_class  # type: ignore[union-attr]
+    if dataset.y is None:
+        return dataset.digest is not None  # a dataset of the pipeline without labels has no classes
+    return dataset.labelled is None and (dataset.y.ndim == 1 or not getattr(declared, "per_class", None))
 
 
 def _against_chance(runs: Sequence[Run], part: str, drawn: Sequence[NDArray[np.int64]]) -> list[Finding]:

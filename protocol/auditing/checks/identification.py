@@ -1,23 +1,19 @@
-"""Identify the protocol or published lists that a split matches or resembles, and compare two splits item by item."""
+"""Identify the protocol or published lists that a split matches or resembles."""
 
 import hashlib
-import itertools
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.auditing.checks.declared import class_counts, has_several
-from protocol.auditing.findings import Finding, findings_of
-from protocol.auditing.items import Dataset, Split, common_numbers
-from protocol.auditing.runs import Run, read_runs
-from protocol.checks import ProtocolError, one_of
-from protocol.inputs.arrays import is_file
+from protocol.auditing.items import Split
+from protocol.checks import listed
 from protocol.splits import PARTITIONS, Drawn, Official, Rest, SplitProtocol
 
 _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
@@ -136,7 +132,7 @@ class Match:
     def by(self) -> str:
         """The compared properties, as a part of a sentence."""
         compared = {one.by for one in self.comparisons}
-        return _joined(kind for kind in _KINDS if kind in compared)
+        return listed(kind for kind in _KINDS if kind in compared)
 
     def sentence(self) -> str:
         """Return a description of this match, as a part of a sentence."""
@@ -144,8 +140,8 @@ class Match:
             return f"matches {self.name} in {self.by}"
         text = f"resembles {self.name} in {self.by}"
         if self.open:
-            text += f" (which does not fix the size of {_joined(map(_the, self.open))})"
-        return f"{text}, but {_joined(self.differences)}" if self.differences else text
+            text += f" (which does not fix the size of {listed(map(_the, self.open))})"
+        return f"{text}, but {listed(self.differences)}" if self.differences else text
 
 
 @dataclass(frozen=True)
@@ -357,178 +353,3 @@ def _the(part: str) -> str:
     return {"train": "the training set", "database": "the database"}.get(
         part, f"the {part.replace('_', ' ')} partition"
     )
-
-
-def _joined(parts: Iterable[str]) -> str:
-    *most, last = [*parts] or [""]
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-# Comparison with a protocol or with another split
-
-
-def against_from(against: Any, dataset: Dataset) -> str | tuple[str, Split] | None:
-    """Return the name of a protocol, or another split and its name; None for None.
-
-    Parameters
-    ----------
-    against : str, path, result of `load_split`, mapping or None
-        The name of a declared protocol, or a complete split as for `audit`.
-    dataset : Dataset
-        The known properties of the dataset.
-
-    Raises
-    ------
-    ProtocolError
-        If `against` is none of these or can't be read.
-    """
-    if against is None or (isinstance(against, str) and against in registry.names("split")):
-        return against
-    if isinstance(against, str) and not Path(against).suffix and not Path(against).exists():
-        one_of(against, registry.names("split"), "split", listing="protocol list splits")
-    if not (is_file(against) or isinstance(against, Mapping) or isinstance(getattr(against, "path", None), Path)):
-        raise ProtocolError(
-            f"against: expected the name of a protocol, a file or a mapping of partition names to lists, got "
-            f"{type(against).__name__}."
-        )
-    run = read_runs([against], dataset)[0]
-    return run.file if is_file(against) else "the other split", run.split
-
-
-def audit_against(run: Run) -> tuple[list[Finding], list[str]]:
-    """Return the differences of a split from a protocol, or from another split, and sentences about the comparison.
-
-    There is one finding for a protocol; for a split, there is one for each move between partitions, one for the order,
-    and one for partitions that only one side has.
-    """
-    against = run.known.against
-    if against is None:
-        return [], []
-    if isinstance(against, str):
-        match = compare(run.split, against)
-        lines = match.differences
-        what = f"The split differs from the protocol {against} in these respects"
-        findings = findings_of("split-difference", "information", len(lines), lines, what=what)
-        return findings, [f"Compared with {against}: this split {match.sentence()}."]
-    there, other = against
-    compared = difference(run.split, other, here=run.file, there=there)
-    listed: list[tuple[str, Sequence[str]]] = [
-        (f"These items are in {_named(a)} here, and in {_named(b)} in {there}", items)
-        for (a, b), items in compared.moved.items()
-    ]
-    same = f"These partitions have the same items as in {there}, but in another order or with other duplicates"
-    alone = f"These partitions are not compared, because they exist only in the split or only in {there}"
-    listed += [(same, compared.reordered), (alone, [f"{part} (only {side})" for part, side in compared.alone.items()])]
-    sizes = [f"{part} {a:,} here, {b:,} there, {both:,} in both" for part, (a, b, both) in compared.sizes.items()]
-    about = f"Compared with {there} by {compared.by}: {'; '.join(sizes)}."
-    return [
-        one
-        for what, items in listed
-        for one in findings_of("split-difference", "information", len(items), items, what=what)
-    ], [about]
-
-
-class Difference(NamedTuple):
-    """The differences between two splits of the same items.
-
-    Parameters
-    ----------
-    by : {"ids", "row numbers"}
-        How items were matched.
-    sizes : dict of str to (int, int, int)
-        By partition, its number of items here, there, and in both.
-    moved : dict of (tuple of str, tuple of str) to tuple of str
-        The items in different partitions, by their partitions here and there.
-    reordered : tuple of str
-        The partitions with the same items in another order, or with other duplicates.
-    alone : dict of str to str
-        The partitions that only one side has, and that side, ``"here"`` or ``"there"``; these are not compared.
-    """
-
-    by: str
-    sizes: dict[str, tuple[int, int, int]]
-    moved: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]
-    reordered: tuple[str, ...]
-    alone: dict[str, str]
-
-
-def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") -> Difference:
-    """Return the differences between two splits, item by item.
-
-    Items are matched by their ids; by row numbers if neither split has ids, or one has the ids of the whole dataset in
-    the order of its rows.
-
-    Parameters
-    ----------
-    a, b : Split
-    here, there : str
-        Their names.
-
-    Raises
-    ------
-    ProtocolError
-        If one split has ids and the other row numbers, and the order of the ids is not known.
-
-    Examples
-    --------
-    >>> one = Split({"query": np.array([0, 1]), "database": np.array([2, 3, 4])}, Dataset())
-    >>> two = Split({"query": np.array([0, 2]), "database": np.array([1, 3])}, Dataset())
-    >>> for (before, after), items in difference(one, two).moved.items():
-    ...     print(before, after, items)
-    ('query',) ('database',) ('1',)
-    ('database',) ('query',) ('2',)
-    ('database',) () ('4',)
-    """
-    entries_a, entries_b, names = _common_numbers(a, b, here, there)
-    parts = [part for part in PARTITIONS if part in entries_a.keys() & entries_b.keys()]
-    alone = entries_a.keys() ^ entries_b.keys()
-    items = np.unique(np.concatenate([np.empty(0, np.int64), *entries_a.values(), *entries_b.values()]))
-    masks = [[np.isin(items, side[part]) for part in parts] for side in (entries_a, entries_b)]
-    in_a, in_b = np.array(masks, dtype=np.bool_).reshape(2, len(parts), len(items))
-    same = itertools.compress(parts, (in_a == in_b).all(axis=1))
-    return Difference(
-        by="row numbers" if names is None else "ids",
-        sizes={
-            part: (int(x.sum()), int(y.sum()), int((x & y).sum())) for part, x, y in zip(parts, in_a, in_b, strict=True)
-        },
-        moved=_moved(parts, in_a, in_b, items if names is None else np.array(names)[items]),
-        reordered=tuple(part for part in same if not np.array_equal(entries_a[part], entries_b[part])),
-        alone={part: "here" if part in entries_a else "there" for part in PARTITIONS if part in alone},
-    )
-
-
-def _moved(
-    parts: Sequence[str], in_a: NDArray[np.bool_], in_b: NDArray[np.bool_], names: NDArray
-) -> dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]:
-    """Return the names of the items in different partitions, by their partitions here and there."""
-    differ = np.flatnonzero((in_a != in_b).any(axis=0))
-    patterns, pattern_of = np.unique(np.concatenate([in_a, in_b])[:, differ], axis=1, return_inverse=True)
-    moved = {}
-    for number in range(patterns.shape[1])[::-1]:
-        before, after = (tuple(itertools.compress(parts, side)) for side in np.split(patterns[:, number], 2))
-        moved[before, after] = tuple(map(str, names[differ[pattern_of == number]].tolist()))
-    return moved
-
-
-def _common_numbers(
-    a: Split, b: Split, here: str, there: str
-) -> tuple[dict[str, NDArray[np.int64]], dict[str, NDArray[np.int64]], list[str] | None]:
-    """Return the entries of both splits as common item numbers, and the items' names; None for row numbers.
-
-    Empty partitions are omitted.
-    """
-    entries_a, entries_b = ({part: items for part, items in split.entries.items() if len(items)} for split in (a, b))
-    if a.dataset.ids is None or b.dataset.ids is None:
-        for split, name, other in ((a, here, there), (b, there, here)):
-            if split.dataset.ids is not None and split.dataset.n_items is None:
-                raise ProtocolError(
-                    f"against: {name} contains ids and {other} row numbers. Give the ids of the dataset in the order "
-                    "of its rows (ids)."
-                )
-        return entries_a, entries_b, None
-    (_, rows), names = common_numbers([a.dataset.ids, b.dataset.ids])
-    return entries_a, {part: rows[items] for part, items in entries_b.items()}, names
-
-
-def _named(parts: Sequence[str]) -> str:
-    return " and ".join(parts) or "no partition"

@@ -6,7 +6,6 @@ the test scores may also be in the column ``map`` or ``test_map``, and the epoch
 the order of their lines, and an epoch that is lower than the previous one begins another run.
 """
 
-import csv
 import json
 import math
 import re
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from protocol.auditing.findings import NOT_CHECKED, Finding, findings_of
+from protocol.auditing.items import read_table
 from protocol.checks import ProtocolError, counted
 from protocol.inputs.arrays import is_file
 from protocol.inputs.text import lines
@@ -217,7 +217,7 @@ def _rows(path: Path, pattern: str | None) -> Iterator[_Row]:
     if pattern is not None:
         return _matching_lines(path, pattern)
     if name.endswith(".csv"):
-        return _table(path)
+        return iter(read_table(path, "a training log")[1])
     if name.endswith((".json", ".jsonl")):
         return _json_lines(path)
     raise ProtocolError(f"{path}: printed text needs a regular expression for its evaluations, such as {EXAMPLE}")
@@ -237,17 +237,6 @@ def _matching_lines(path: Path, pattern: str) -> Iterator[_Row]:
     if not rows:
         raise ProtocolError(f"{path}: no line matches the pattern {pattern!r}.")
     yield from rows
-
-
-def _table(path: Path) -> Iterator[_Row]:
-    reader = csv.DictReader(lines(path, "a training log"))
-    try:
-        for row in reader:
-            if None in row:
-                raise ProtocolError(f"{path}: line {reader.line_num}: more fields than the header has.")
-            yield reader.line_num, row
-    except csv.Error as error:
-        raise ProtocolError(f"{path}: can't be read as a table ({error}).") from error
 
 
 def _json_lines(path: Path) -> Iterator[_Row]:

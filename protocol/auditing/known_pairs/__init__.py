@@ -22,10 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.items import Dataset, Split, numbers_by_id, numbers_of, read_rows
+from protocol.auditing.items import Dataset, Split, numbers_by_id, numbers_of, read_table
 from protocol.checks import ProtocolError, counted, one_of
 from protocol.inputs.arrays import is_file
-from protocol.inputs.text import unsafe
 from protocol.provenance.storage import file_sha256
 
 PACKAGE_DATA = "*.csv"
@@ -36,7 +35,6 @@ _PAIR = ("query", "database")
 _TEST = 50_000
 """The row of the first test image in CIFAR-10 and CIFAR-100: `protocol.datasets` puts the training images first."""
 _SIZE = 60_000
-_PARTS = {"train": np.arange(_TEST), "test": np.arange(_TEST, _SIZE)}
 _LARGEST = 2**62
 _ASSUMED = f"row numbers are assumed to count the {_TEST:,} training images, then the {_SIZE - _TEST:,} test images"
 
@@ -137,15 +135,14 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
         values = dataset.name
     if values is None:
         return None
-    if not is_file(values):
-        raise ProtocolError(f"known_pairs: expected {' or '.join(SHIPPED)}, or a file, got {type(values).__name__}.")
-    if values in SHIPPED:
+    if isinstance(values, str) and values in SHIPPED:
         return _shipped(values, dataset, n_listed)
+    if not is_file(values) or not (Path(values).suffix or Path(values).is_file()):
+        raise ProtocolError(
+            f"known_pairs: expected {' or '.join(SHIPPED)}, or the path of a file, got {str(values)[:80]!r}."
+        )
     path = Path(values)
-    if not (path.suffix or path.is_file()):
-        shipped = " or ".join(SHIPPED)
-        raise ProtocolError(f"known_pairs: expected {shipped}, or the path of a file, got {str(values)[:80]!r}.")
-    items, judgement = _judged(*_cells(path, "a table of judged pairs"), path, (*_PAIR, "judgement"))
+    items, judgement = _judged(*read_table(path, "a table of judged pairs"), path, (*_PAIR, "judgement"))
     n_items = _LARGEST if dataset.n_items is None else dataset.n_items  # row numbers may be outside the split
     pairs = numbers_of(items, dataset, n_items, str(path)).reshape(-1, 2)
     return _listed(KnownPairs(str(path), pairs, judgement), dataset, items[0])
@@ -167,16 +164,9 @@ def _shipped(name: str, dataset: Dataset, n_listed: int) -> KnownPairs:
     """Return the pairs of an official test and an official training image that are shipped for the dataset `name`."""
     if dataset.name in SHIPPED and dataset.name != name:
         raise ProtocolError(f"known_pairs: {name!r} does not fit the dataset of the split, {dataset.name!r}.")
-    items, judgement = _judged(*_cells(_table(name), "a table of judged pairs"), _table(name), _CIFAIR)
-    sides = np.array(items).astype(np.int64).reshape(-1, 2)
-    is_official = {"test", "train"} <= set(dataset.official)
-    parts = dataset.official if is_official else _PARTS
-    for part, images in zip(("test", "train"), sides.T, strict=True):
-        if images.max() >= len(parts[part]):
-            raise ProtocolError(f"{name}: there is no {part} image {images.max():,} in this dataset.")
-    pairs = np.stack([parts["test"][sides[:, 0]], parts["train"][sides[:, 1]]], axis=1)
-    pairs = pairs if is_official else _cifar_numbers(dataset, name, n_listed)[pairs]
-    assumed = "" if dataset.ids is not None or is_official else _ASSUMED
+    items, judgement = _judged(*read_table(_table(name), "a table of judged pairs"), _table(name), _CIFAIR)
+    sides = np.array(items).astype(np.int64).reshape(-1, 2) + np.array([_TEST, 0])
+    pairs, assumed = _cifar_numbers(dataset, name, n_listed)[sides], "" if dataset.ids is not None else _ASSUMED
     limits = "only pairs of an official test and an official training image were judged"
     known = KnownPairs("ciFAIR (Barz and Denzler 2020)", pairs, judgement, limits, assumed=assumed)
     return _listed(known, dataset, f"test image {items[0]}")
@@ -225,13 +215,6 @@ def _judged(
         raise ProtocolError(f"{path}: no judged pairs.")
     items = [row[column] for _, row in judged for column in columns[:2]]
     return items, np.array([judgement for judgement, _ in judged], dtype=np.int64)
-
-
-def _cells(path: Path, what: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """Return the columns of a table in lower case, and the line and the cells of each row."""
-    (_, header), *rows = read_rows(path, what)
-    names = [unsafe(name).lower() for name in header]
-    return names, [(line, dict(zip(names, map(unsafe, fields), strict=True))) for line, fields in rows]
 
 
 def _judgement(text: str, path: Path, line: int) -> int:
@@ -303,7 +286,7 @@ def read_excluded(path: str | Path) -> Excluded:
         If it can't be read, or has neither the columns ``query`` and ``database`` nor ``id``.
     """
     path = Path(path)
-    header, rows = _cells(path, "a table of pairs or items")
+    header, rows = read_table(path, "a table of pairs or items")
     columns = _PAIR if set(_PAIR) <= set(header) else ("id",)
     if not set(columns) <= set(header):
         raise ProtocolError(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from protocol.report.figure import PAGE, Figure, Section, listed, series_scales
+from protocol.checks import listed
+from protocol.report.figure import PAGE, Figure, Section, series_scales
 from protocol.report.results import Results, Selection
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at

@@ -111,7 +111,7 @@ def ranked(by_level):
     positions = np.flatnonzero(levels)
     truth = NeighbourRelevance([0, positions.size], positions, len(levels), levels[positions])
     packed = codes.pack(np.zeros((1, n_bits), dtype=bool)), codes.pack(database)
-    values = evaluate(count(*packed, n_bits, {"": truth}, largest_bucket=False)[""], ["mAP", "nDCG"])
+    values = evaluate(count(*packed, n_bits, {"": truth}, buckets=False)[""], ["mAP", "nDCG"])
     total = by_level.sum(axis=1)[None].astype(float)
     relevant = by_level[:, 1:].sum(axis=1)[None].astype(float)
     best = sum((2.0**level - 1) / np.log2(rank + 2) for rank, level in enumerate(sorted(levels)[::-1]))
