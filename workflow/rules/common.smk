@@ -12,9 +12,7 @@ from snakemake.io import sourcecache_entry
 # The folder of the project, even if another workflow imports this one; a URL if it is imported from git.
 CHECKOUT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
 if set("{}") & set(str(CHECKOUT)):  # Snakemake takes them for wildcards
-    raise WorkflowError(
-        f"{CHECKOUT}: Snakemake can't run in a folder with braces in its path. Rename the folder."
-    )
+    raise WorkflowError(f"{CHECKOUT}: Snakemake can't run in a folder with braces in its path. Rename the folder.")
 # Every job imports the package of this checkout, even if another one is installed. Without a checkout, it imports the
 # installed package.
 if (CHECKOUT / "protocol").is_dir():
@@ -45,9 +43,7 @@ from protocol.provenance.storage import check_writable
 try:
     IS_MODULE = not workflow.modifier.is_main_snakefile()
     FILES_OF_CONFIG = [] if IS_MODULE else workflow.configfiles
-    EXPERIMENT = configuration.load(
-        config, from_file=IS_MODULE or bool(FILES_OF_CONFIG), files=FILES_OF_CONFIG
-    )
+    EXPERIMENT = configuration.load(config, from_file=IS_MODULE or bool(FILES_OF_CONFIG), files=FILES_OF_CONFIG)
     configuration.check_installed(EXPERIMENT)
     PLAN, CONFIG = configuration.Plan(EXPERIMENT), EXPERIMENT.config
     config.update(CONFIG)  # scripts receive the checked configuration
@@ -89,9 +85,7 @@ def source(path):
 # Every script imports this one, and a script from git sees only fetched files.
 source("workflow/scripts/job.py")
 # The functions below call it for the same files and plug-ins again and again.
-code_digest = functools.cache(
-    lambda script, plugins: sources.code_digest(script, **dict(plugins))
-)
+code_digest = functools.cache(lambda script, plugins: sources.code_digest(script, **dict(plugins)))
 
 
 def code(script, **plugins):
@@ -144,10 +138,7 @@ def user_files(paths):
 
     Their contents are compared (`records.states`), not their times.
     """
-    return [
-        ancient(local(str(path).replace("{", "{{").replace("}", "}}")))
-        for path in paths
-    ]
+    return [ancient(local(str(path).replace("{", "{{").replace("}", "}}"))) for path in paths]
 
 
 def one(pattern):
@@ -213,9 +204,7 @@ def near_duplicates(wildcards):
 def excluded(wildcards):
     """Return the table of the queries that scores do not contain, if there is one."""
     of_duplicates = wildcards.scores == "duplicates"
-    return sealed(
-        excluded=["<results>/near_duplicates.csv"] if of_duplicates else EXCLUDED
-    )
+    return sealed(excluded=["<results>/near_duplicates.csv"] if of_duplicates else EXCLUDED)
 
 
 def leak_features(wildcards):

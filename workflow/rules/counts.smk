@@ -29,9 +29,7 @@ rule count:
     input:
         shards=shards,
         codes=of_each_split("<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5"),
-        ground_truths=of_each_split(
-            "<results>/{feature}/{sample}/run{run}/ground_truth.h5"
-        ),
+        ground_truths=of_each_split("<results>/{feature}/{sample}/run{run}/ground_truth.h5"),
         splits=of_each_split("<results>/splits/{split}/run{run}/splits.h5"),
     output:
         counts="<results>/{feature}/counts/{hasher}.h5",
@@ -43,8 +41,7 @@ rule count:
         "../../envs/protocol.yaml"
     resources:
         # The counts of shards are only added up.
-        mem_mb=lambda wildcards, input, attempt: attempt
-        * (1000 + 10 * mb(input.shards or input)),
+        mem_mb=lambda wildcards, input, attempt: attempt * (1000 + 10 * mb(input.shards or input)),
         runtime=lambda wildcards, input, attempt: attempt * (30 + 8 * mb(input)),
     params:
         split_runs=PLAN.split_runs,

@@ -20,9 +20,7 @@ rule ground_truth:
         splits=names_of_splits,
         ground_truths=PLAN.ground_truths,
         seed=PLAN.ground_truth_seed,
-        code=code(
-            "ground_truth.py", feature=PLAN.feature, ground_truth=PLAN.ground_truths
-        ),
+        code=code("ground_truth.py", feature=PLAN.feature, ground_truth=PLAN.ground_truths),
     script:
         "../scripts/ground_truth.py"
 

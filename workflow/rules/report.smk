@@ -60,11 +60,7 @@ rule claims:
     """Check the claims of the papers against the experiment, or else against the stored reference results."""
     input:
         **sealed(summary="<results>/summary.csv"),
-        reference=[
-            source(path)
-            for path in REFERENCE
-            if not CHECKOUT.is_dir() or (CHECKOUT / path).exists()
-        ],
+        reference=[source(path) for path in REFERENCE if not CHECKOUT.is_dir() or (CHECKOUT / path).exists()],
     output:
         **sealed(claims="<results>/claims.json"),
     log:
@@ -94,9 +90,7 @@ rule report:
         splits=each("<results>/splits/{split}/run0/splits.h5"),
         published=[source(path) for path in PUBLISHED],
         provenance=PLAN.provenance,
-        models=PLAN.each_trained(
-            "<results>/{feature}/{sample}/run{run}/{hasher}/models.h5"
-        ),
+        models=PLAN.each_trained("<results>/{feature}/{sample}/run{run}/{hasher}/models.h5"),
     output:
         report=report(
             "<results>/report.html",
@@ -137,10 +131,7 @@ rule paper:
     conda:
         "../../envs/protocol.yaml"
     params:
-        config={
-            key: CONFIG[key]
-            for key in ("dataset", "names", "undefined", "paper", *SUPERVISION_KEYS)
-        },
+        config={key: CONFIG[key] for key in ("dataset", "names", "undefined", "paper", *SUPERVISION_KEYS)},
         code=code("paper.py", metric=tuple(CONFIG["paper"]["metrics"])),
     script:
         "../scripts/paper.py"
