@@ -23,6 +23,7 @@ Row = dict[str, Any]
 
 _COLUMNS = {
     "conventions": ("ground_truth", "n_bits", "metric", "undefined", "reported_as_map_by", "value"),
+    "buckets": ("n_bits", "rank", "items", "n_buckets"),
     "histogram": ("n_bits", "code", "items"),
     "retrieved": ("ground_truth", "n_bits", "query", "rank", "item", "distance", "at_distance", "relevant"),
     "lookups": ("n_bits", "radius", "codes", "milliseconds"),
@@ -40,6 +41,7 @@ LARGEST_CUTOFF, CUTOFFS, BALL = 1000, 21, 2
 SHOWN_QUERIES, SHOWN_ITEMS = 5, 12
 LONGEST_HISTOGRAM = 12  # bits, as in the figures of mLGAP, which gives 4,096 codes
 _MOST_RADIUS = 10
+_RANKS = 60
 _OF_EXTENSIONS = ("RAMAP", "precision")
 METRICS = (*(f"{metric}@rR" for metric in _OF_EXTENSIONS), *SPREAD)
 """All registered metrics that the tables contain; the others are not computed here."""
@@ -134,6 +136,19 @@ def convention_rows(
             yield dict(zip(_COLUMNS["conventions"], values, strict=True))
 
 
+def bucket_sizes(database: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the number of items with each code, in descending order."""
+    _, sizes = np.unique(codes.words(database), axis=0, return_counts=True)
+    return np.sort(sizes)[::-1]
+
+
+def bucket_rows(sizes: NDArray[np.integer], n_bits: int) -> Iterator[Row]:
+    """Yield bucket sizes, in descending order, at logarithmically spaced ranks."""
+    ranks = np.unique(np.geomspace(1, sizes.size, _RANKS).round().astype(np.int64))
+    for rank in ranks.tolist():
+        yield {"n_bits": n_bits, "rank": rank, "items": int(sizes[rank - 1]), "n_buckets": sizes.size}
+
+
 def histogram_rows(database: NDArray[np.uint8], n_bits: int) -> Iterator[Row]:
     """Yield the number of items with each code in use; nothing for codes longer than `LONGEST_HISTOGRAM`."""
     if n_bits <= LONGEST_HISTOGRAM:
@@ -185,7 +200,7 @@ def of_run(
     *,
     without: Sequence[int] = (),
 ) -> "dict[str, pd.DataFrame]":
-    """Return the tables of one run: ``conventions``, ``histogram``, ``retrieved`` and ``lookups``.
+    """Return the tables of one run: ``conventions``, ``buckets``, ``histogram``, ``retrieved`` and ``lookups``.
 
     Parameters
     ----------
@@ -207,7 +222,10 @@ def of_run(
     for hasher, by_length in codes_of.items():
         for n_bits in sorted(set(lengths) & set(by_length)):
             pair = by_length[n_bits]
-            tables = {"lookups": lookup_rows(pair, n_bits)}
+            tables = {
+                "buckets": bucket_rows(bucket_sizes(pair["database"]), n_bits),
+                "lookups": lookup_rows(pair, n_bits),
+            }
             if n_bits == min(lengths):
                 tables["histogram"] = histogram_rows(pair["database"], n_bits)
             if n_bits == middle(lengths):

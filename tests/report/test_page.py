@@ -24,6 +24,7 @@ FIGURES = {
 }
 # Drawn, but hidden until the reader opens them.
 FOLDED = {"one-number"}
+APPENDIX = {"bucket-sizes", "lookup-times"}
 UNFOLD = "for (const box of document.querySelectorAll('details')) box.open = true"
 
 
@@ -233,7 +234,7 @@ def test_every_section_has_something_to_show(results, bare, undrawn):
             assert section.figures or section.tables or section.template, section.name
     names = [section.name for section in opened_first(results)]
     assert len(names) == len(set(names)) == len(ORDER) - 3  # no options searched, claims, judged pairs
-    expected = ["answer", "curves", "conventions", "partitions", "meanings", "provenance"]
+    expected = ["answer", "curves", "conventions", "partitions", "meanings", "appendix", "provenance"]
     assert [section.name for section in opened_first(bare)] == expected
     assert "\N{PLUS-MINUS SIGN} nan" not in page(bare)
     assert not of(bare, "answer").tables[1:]
@@ -298,7 +299,7 @@ def test_every_figure_is_drawn_in_both_themes_and_on_a_phone(browser, path, them
         for action in ("0", UNFOLD):
             tab.evaluate(action)
             tab.wait_for_function(ALL_DRAWN)
-            assert {name for name, marks in tab.evaluate(DRAWN).items() if marks > 2} == FIGURES | FOLDED
+            assert {name for name, marks in tab.evaluate(DRAWN).items() if marks > 2} == FIGURES | FOLDED | APPENDIX
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
         assert min(tab.evaluate(size.format("width"))) > min(width, 800) / 2
         assert min(tab.evaluate(size.format("height"))) > 50
@@ -385,7 +386,7 @@ def test_everything_on_the_page_describes_the_selection(browser, partial):
                 for figure in part.figures:
                     assert {figure.shows, *figure.sentences.values()} & set(texts), (selection, figure.name)
             figures = {figure.name: figure for part in shown for figure in part.figures}
-            for name in ("by-length", "pr-curves", "precision-at-n", "empty-balls"):
+            for name in ("by-length", "pr-curves", "precision-at-n", "empty-balls", "bucket-sizes"):
                 scale = figures[name].static["layer"][0]["encoding"]["color"]["scale"]
                 assert legends[name] == scale["domain"], (name, selection)
             others = {text for page in pages if page is not shown for part in page for text in part.text}

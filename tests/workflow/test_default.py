@@ -101,6 +101,7 @@ def test_the_report_answers_first_and_is_short(default, browser):
         names = tab.evaluate("[...document.querySelectorAll('main > section')].map((section) => section.id)")
         answer = tab.locator("#answer .answer:visible").inner_text()
         assert "pixel values" not in tab.locator("main").inner_text()
+        assert not tab.locator("#bucket-sizes .chart").is_visible()
         assert len(re.findall(rb"/Type\s*/Page\b", tab.pdf(format="A4"))) <= 8
         assert wrong == []
     assert names[0] == "answer"

@@ -17,7 +17,7 @@ REFERENCE_TABLES = [
 REFERENCE = [f"results/reference/{table}.csv" for table in REFERENCE_TABLES]
 # Times differ from run to run, so they are stored with the benchmarks.
 TABLES = [
-    *("radii", "curves", "conventions", "histogram", "retrieved"),
+    *("radii", "curves", "conventions", "buckets", "histogram", "retrieved"),
     "lookups",
 ]
 EXAMPLES = {

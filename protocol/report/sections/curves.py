@@ -1,4 +1,4 @@
-"""Precision and recall by cutoff, radius and code length, redundant bits, and empty balls (RAMAP, figures 5 and 6).
+"""Precision and recall by cutoff, radius and code length, redundant bits, and lookups (RAMAP, figures 5 and 7).
 
 Recall lost to binarisation has the nearest neighbours by the original vectors as the ground truth.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocol.checks import counted
 from protocol.evaluation.plots import LEAST_RECALL
-from protocol.report.examples import BALL
+from protocol.report.examples import BALL, LOOKUP_ITEMS, LOOKUP_QUERIES
 from protocol.report.figure import PAGE, Figure, Section, series_scales
 from protocol.report.results import Results, Selection, nearest_truths
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
@@ -117,14 +117,42 @@ def _pr_curve(results: Results, selection: Selection) -> Figure:
     return _figure("pr-curves", results, selection, rows, selection.combination, best=best, least=LEAST_RECALL)
 
 
-def _empty(results: Results, selection: Selection) -> Figure:
-    """Return the share of the queries with an empty ball, which does not depend on the ground truth."""
+def _of_codes(
+    selection: Selection, rows: "pd.DataFrame", *columns: str
+) -> "tuple[pd.DataFrame, dict[str, Any], pd.DataFrame]":
+    """Return some columns of rows, the selection without its ground truth, and the selected rows.
+
+    Neither balls nor buckets depend on the ground truth.
+    """
     choices = {column: value for column, value in selection.combination.items() if column != "ground_truth"}
-    radii = at(results.table["radii"], metric="empty", extension="none", ground_truth=selection.ground_truth)
-    rows = radii[[*choices, "hasher", "radius", "value"]]
-    here = at(rows, **choices, radius=BALL)
+    rows = rows[[*choices, "hasher", *columns]]
+    return rows, choices, at(rows, **choices)
+
+
+def _empty(results: Results, selection: Selection) -> Figure:
+    radii = at(results.table["radii"], metric="empty", extension="none", ground_truth=selection.setting["ground_truth"])
+    rows, choices, here = _of_codes(selection, radii, "radius", "value")
+    here = at(here, radius=BALL)
     most, fewest = here.loc[here["value"].idxmax()], here.loc[here["value"].idxmin()]
     return _figure("empty-balls", results, selection, rows, choices, radius=BALL, most=most, fewest=fewest)
+
+
+def _sizes(results: Results, selection: Selection) -> Figure:
+    rows, choices, here = _of_codes(selection, results.table["buckets"], "rank", "items", "n_buckets")
+    here = here.drop_duplicates("hasher")
+    fullest = here.loc[here["items"].idxmax()]
+    return _figure(
+        "bucket-sizes", results, selection, rows, choices, n_buckets=list(here["n_buckets"]), fullest=fullest
+    )
+
+
+def _times(results: Results, selection: Selection) -> Figure:
+    rows, choices, here = _of_codes(selection, results.table["lookups"], "radius", "codes", "milliseconds")
+    mean = here.groupby("radius")[["codes", "milliseconds"]].mean()
+    values = {"radius": mean.index.max(), "first": mean.iloc[0], "last": mean.iloc[-1]}
+    return _figure(
+        "lookup-times", results, selection, rows, choices, n_queries=LOOKUP_QUERIES, n_items=LOOKUP_ITEMS, **values
+    )
 
 
 @functools.lru_cache(maxsize=1)
@@ -159,6 +187,12 @@ def extensions_section(results: Results, selection: Selection) -> Section | None
         setting=PAGE.text("extended", results=results, selection=selection, **codes),
     )
     return PAGE.section("extensions", [PAGE.text("extensions")], [figure])
+
+
+def appendix_section(results: Results, selection: Selection) -> Section:
+    """Return the bucket sizes, the time of an inverted index."""
+    figures = [_sizes(results, selection), _times(results, selection)]
+    return PAGE.section("appendix", [PAGE.text("appendix")], figures)
 
 
 def binarisation_section(results: Results, selection: Selection) -> Section | None:
