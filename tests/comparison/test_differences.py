@@ -6,7 +6,10 @@ import pytest
 from scipy import stats
 
 from protocol.comparison import compare
+from protocol.comparison.differences import compared_table
+from protocol.comparison.reading import Score, Values
 from protocol.comparison.rendering import with_figures
+from protocol.scores.metadata import PROTOCOL
 from protocol.scores.statistics import CORRECTED, NO_TEST, ONE_DATASET, TWO_RUNS, shared_variance
 
 RNG = np.random.default_rng(5)
@@ -129,6 +132,21 @@ def test_lower_is_better_for_metrics_declared_so(experiment):
     )
     (row,) = rows_of(compare(*files))
     assert (row["reference"], row["method"]) == ("lsh, gist", "itq, gist")  # the values of B are smaller
+
+
+def score_of(method, values):
+    fields = dict.fromkeys(PROTOCOL)
+    facts = ("file", method, "hamming", fields, 16, "mAP", values.mean(), np.nan, None, None, None, None)
+    return Score(*facts, Values("query", np.array(["digest"]), values))
+
+
+def test_false_positives_among_equal_methods_are_as_rare_as_the_level():
+    rng, false = np.random.default_rng(0), 0
+    for _ in range(60):
+        values = rng.normal(size=(12, 40))
+        scores = [score_of(str(number), of_method) for number, of_method in enumerate(values)]
+        false += min(one.p for one in compared_table("", "mAP", scores).comparisons) < 0.05
+    assert false <= 6  # 3 of 60 on average; with the correction for eleven comparisons there are 11
 
 
 LSH, SH = {"hasher": "lsh", "values": B}, {"hasher": "sh", "values": C}

@@ -292,6 +292,22 @@ def test_the_chances_of_a_divided_tie_are_those_of_scipy():
     assert len({*map(tuple, numbers)}) == len(numbers)
 
 
+@pytest.mark.parametrize("cutoff", [1, 4, 10, None])
+def test_ndcg_is_that_of_scikit_learn(cutoff):
+    from sklearn.metrics import ndcg_score
+
+    rng = np.random.default_rng(1)
+    query, database = codes.pack(rng.random((20, 6)) < 0.5), codes.pack(rng.random((90, 6)) < 0.5)
+    of_query, of_database = rng.random((20, 4)) < 0.5, rng.random((90, 4)) < 0.3
+    counts = count(query, database, 6, {"t": LabelRelevance(of_query, of_database)})["t"]
+    gains = 2.0 ** (of_query.astype(int) @ of_database.T.astype(int)) - 1
+    distances = codes.hamming_distance(query, database)
+    values = ndcg(counts, cutoff=cutoff)
+    for q in range(20):
+        theirs = ndcg_score(gains[q : q + 1], -distances[q : q + 1], k=cutoff, ignore_ties=False)
+        assert values[q] == pytest.approx(theirs, abs=1e-12)
+
+
 @pytest.fixture(params=[25, 35], ids=["fewer items than codes", "more items than codes"])
 def small(request):
     """Codes of 5 bits, with their labels; queries far from everything included."""
@@ -397,6 +413,17 @@ def test_precision_recall_curve(small, undefined):
         for curve, below in ((macro.precision, 1), (macro.recall, 2)):
             reference = expected([ball[0] / ball[below] if ball[below] else None for ball in here], undefined)
             assert curve[radius] == pytest.approx(reference, nan_ok=True)
+
+
+def test_how_codes_are_spread(small):
+    counts, _, database, _, _ = small
+    pairs = list(itertools.combinations(map(bytes, database), 2))
+    shares = [np.mean([(item == other).all() for item in database]) for other in np.unique(database, axis=0)]
+    values = evaluate(counts, ["entropy", "collision", "largest_bucket", "utilisation"])
+    assert values["utilisation"].tolist() == [len(shares) / min(32, len(database))]
+    assert values["entropy"].item() == pytest.approx(-sum(share * math.log2(share) for share in shares), rel=1e-13)
+    assert values["collision"].item() == pytest.approx(sum(a == b for a, b in pairs) / len(pairs), rel=1e-13)
+    assert values["largest_bucket"].item() == pytest.approx(max(shares), rel=1e-13)
 
 
 @pytest.mark.parametrize("undefined", ["zero", "drop"])
