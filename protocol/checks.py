@@ -23,7 +23,6 @@ _EXTRAS = {
     "pooch": "pipeline",
     "scipy": "scipy",
     "sklearn": "pipeline",
-    "tabulate": "report",
     "threadpoolctl": "pipeline",
     "torch": "learned",
     "tqdm": "pipeline",

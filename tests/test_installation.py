@@ -151,7 +151,7 @@ def test_commands_that_need_no_extra(core, files, command):
     ("command", "extra"),
     [
         (" ".join(["evaluate", *OPTIONS]).replace("query.npy", "query.h5"), "hdf5"),
-        ("compare a.csv b.csv", "report"),
+        ("compare a.csv b.csv --html c.html", "report"),
         ("check", "pipeline"),
     ],
     ids=lambda value: value.split()[0],

@@ -16,7 +16,7 @@ K, D, SEED = 10, 32, 7
 RNG = np.random.default_rng(1)
 CENTRES = RNG.normal(size=(20, D))
 QUERY, DATABASE = (
-    (CENTRES[RNG.integers(0, 20, n)] + 0.8 * RNG.normal(size=(n, D))).astype(np.float32) for n in (150, 4000)
+    (CENTRES[RNG.integers(0, 20, n)] + 0.8 * RNG.normal(size=(n, D))).astype(np.float32) for n in (100, 2000)
 )
 
 

