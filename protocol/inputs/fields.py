@@ -105,7 +105,7 @@ def read_source(
         elif path.suffix.lower() in ARRAYS:
             values = read_stored(values)
         else:
-            return _table_of_text(path, key, form, n_items)
+            return _table_of_text(path, key, name, form, n_items)
     rows = _nested_rows(values)
     if rows is None:
         array = as_numpy(values, name)
@@ -153,7 +153,7 @@ def _json(path: Path) -> Any:
     return values
 
 
-def _table_of_text(path: Path, key: str | None, form: str, n_items: int | None) -> Table:
+def _table_of_text(path: Path, key: str | None, name: str, form: str, n_items: int | None) -> Table:
     """Return the rows of a text, or one of its columns; the key is the name of the column or of a form."""
     rows, _, lines = _rows(path)
     rows = list(filter(None, rows))
@@ -162,7 +162,6 @@ def _table_of_text(path: Path, key: str | None, form: str, n_items: int | None) 
     rows, lines = rows[bool(header) :], lines[bool(header) :]
     if not rows:
         raise ProtocolError(f"{path}: only a header, and no items. Write one item per line.")
-    name = f"{path}:{key}" if key else str(path)
     if column:
         return Table(name, _column(rows, header, column, path), is_python=True, form=form)
     return Table(name, [[line] for line in lines] or rows, header, bool(lines), form=key or form)

@@ -48,6 +48,8 @@ _WITH_BLANKS = (re.compile(rf"(.*{EXTENSION})(?!\S)(.*)"), re.compile(r"(\S.*?)(
 _ONE_ID, _FIRST_WORD = re.compile(r"(.*)()"), re.compile(r"(\S+)\s*(.*)")
 _MARKS = (r"[;|]", ",", r"\s")
 """What divides several labels in one field."""
+_FORM_OF = MappingProxyType({False: "class", True: "classes"})
+"""The form of labels by whether an item has several."""
 _IN_WORDS = MappingProxyType(
     {
         "id": "an id",
@@ -316,9 +318,9 @@ class _Labels:
             return self, "columns"
         are_certain = all(part.table.is_python for part in self.parts)
         if self.mark is not None and not are_certain:
-            return self, "classes" if self._are_several(words, max(n_fields) > 1) else "class"
+            return self, _FORM_OF[self._are_several(words, max(n_fields) > 1)]
         if len(n_fields) > 1 or are_certain:
-            return self, "classes" if max(n_fields) > 1 else "class"
+            return self, _FORM_OF[max(n_fields) > 1]
         return self._form_of_table(rows)
 
     def _are_several(self, rows: Fields, are_fields: bool) -> bool:
