@@ -356,7 +356,7 @@ def _write_queries(
 
     A query without relevant items has a judgement of level 0 and the value 0 if `judge_all`; otherwise none, and NaN.
     """
-    pair, tag = evaluation.codes, re.sub(r"\s+", "_", (evaluation.name or "").strip()) or "protocol"
+    pair, tag = evaluation.codes, re.sub(r"\s+", "_", evaluation.name or "protocol")
     words, ids, precisions = codes.words(pair.database), np.array(_ids("d", 7, len(pair.database))), []
     for row, (name, code) in enumerate(zip(_ids("q", 6, len(pair.query)), codes.words(pair.query), strict=True)):
         distances = np.bitwise_count(words ^ code).sum(axis=1, dtype=np.int64)
