@@ -12,6 +12,7 @@ from scipy import sparse
 
 from protocol import codes
 from protocol.checks import ProtocolError
+from protocol.evaluation import Nearest, evaluate
 from protocol.evaluation.code_pairs import Codes, finished_codes, read_codes
 from protocol.truth.relevance import NeighbourRelevance
 
@@ -305,3 +306,14 @@ def test_finished_codes_have_the_form_that_counting_reads(tmp_path):
         ProtocolError, match=r"^codes.mine: database codes: 2 rows for 3 row numbers of `database` in splits"
     ):
         finished_codes({3: BITS | {"database": BITS["query"]}}, PARTS, name="codes.mine")
+
+
+def test_an_error_about_vectors_names_their_file(tmp_path):
+    np.save(tmp_path / "wrong.npy", np.full((6, 2), np.nan))
+    for query, database, message in (
+        (tmp_path / "wrong.npy", QUERY[:, :2], r"wrong\.npy: query row 0: expected finite numbers, got nan"),
+        (QUERY[:, :2], tmp_path / "wrong.npy", r"wrong\.npy: database row 0: expected finite numbers, got nan"),
+        (np.full((6, 2), np.nan), QUERY[:, :2], r"^query row 0: expected finite numbers, got nan"),
+    ):
+        with pytest.raises(ProtocolError, match=message):
+            evaluate(QUERY > 0, QUERY > 0, truth=Nearest(query, database, k=2))
