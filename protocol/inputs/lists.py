@@ -1,6 +1,6 @@
 """Read lists of items and labels: one grammar for every command and function that takes them.
 
-A line, or an element of an array or of a JSON list, has an id, labels, or both. Labels are one class (a number or a
+A line, or an element of an array or of a Python list, has an id, labels, or both. Labels are one class (a number or a
 name), several classes, or a column for each class with 0 and 1 or -1 and +1. The fields of a line are separated by
 tabs, commas, semicolons or blanks. A form is read if the content of all files that are read together excludes every
 other form; otherwise, the file is refused, and ``F:FORM``, with one of `FORMS`, chooses:
@@ -118,7 +118,7 @@ def read_listings(
     Parameters
     ----------
     sources : mapping of str to path or array_like
-        By role: text (also ``.gz``), ``.csv``, ``.tsv`` or ``.json``, ``F.csv:COLUMN`` for one column, an array of
+        By role: text (also ``.gz``), ``.csv`` or ``.tsv``, ``F.csv:COLUMN`` for one column, an array of
         strings or integers as ``.npy``, ``.npz:key``, ``.mat:variable`` or ``.h5:dataset``, or a value in memory.
     has_ids : bool
         Whether each line begins with an id, as in the list of a partition; an array of integers then contains row
