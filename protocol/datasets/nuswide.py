@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, File, LazyRows
 from protocol.datasets._archives import members
-from protocol.inputs.arrays import read_integers
+from protocol.inputs.formats import reading
 from protocol.registry import DatasetRecord
 
 LABELS, IMAGES, CONCEPTS, TAGS = "Groundtruth.zip", "ImageList.zip", "ConceptsList.zip", "NUS_WID_Tags.zip"
@@ -131,7 +131,8 @@ def load(paths: Mapping[str, Path], *, concepts: int = N_CONCEPTS) -> Data:
     # The sort is stable: among equally frequent concepts, the first in the list is selected.
     most_frequent = np.sort(np.argsort(-labels.sum(axis=0), kind="stable")[:concepts])
     keep = np.flatnonzero(labels[:, most_frequent].any(axis=1) | (concepts == N_CONCEPTS))
-    words = read_integers(paths[WORDS], np.int16)
+    with reading(paths[WORDS], "text with int16 integers"):
+        words = np.loadtxt(paths[WORDS], dtype=np.int16, comments=None, ndmin=2)
     if len(words) != len(names):
         raise ProtocolError(f"{paths[WORDS]}: {len(words):,} lines for {len(names):,} images.")
     photos = [name.rpartition("/")[2].rpartition("_")[2].partition(".")[0] for name in names]

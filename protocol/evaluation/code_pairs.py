@@ -1,8 +1,10 @@
 """Codes of queries and database in the forms that users have, checked and packed as in `protocol.codes`."""
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,8 +13,18 @@ from numpy.typing import NDArray
 
 from protocol import checks, codes
 from protocol.checks import ProtocolError
-from protocol.inputs.arrays import is_file, matrix_from, named, numbers_from
-from protocol.inputs.code_strings import bits_of_integers, bits_of_strings
+from protocol.inputs import text
+from protocol.inputs.arrays import (
+    as_numpy,
+    is_file,
+    is_text_array,
+    map_array,
+    matrix_from,
+    named,
+    numbers_from,
+    path_of,
+    read_stored,
+)
 from protocol.inputs.validation import is_integer
 from protocol.provenance.storage import array_digest
 
@@ -20,6 +32,9 @@ BIT_ORDERS = ("little", "big", "big-128")
 BINARIZE = ("sign", "median")
 _SURE = 64
 """If at least this many bytes are all 0 or 255, they are a mask and not packed codes."""
+_BITS, _HEX, _MARK = re.compile("[01]{2,}"), re.compile("(?:0[xX])?[0-9a-fA-F]{2,}"), re.compile(r"[\s,;]+")
+_NOT_DECIMAL = re.compile("^0[xX]|[a-fA-F]|^0.")
+_IN_COLUMNS = re.compile(f"^[01]{{5,}}$|{_NOT_DECIMAL.pattern}")  # a code in front of other columns
 _ROLES = ("query codes", "database codes")
 _ENCODING = ("n_bits", "bit_order", "binarize")
 
@@ -33,7 +48,8 @@ class Codes:
     values : array_like, str or Path
         The codes or their file: bits (n, n_bits) as 0 and 1, -1 and +1, or bool, of any numeric dtype; strings (n,) of
         0 and 1 or of hexadecimal digits; packed integers 0..255 (n, ceil(n_bits / 8)) or one integer for each item
-        (n,), which require `n_bits`; or, with `binarize`, real values (n, n_bits).
+        (n,), which require `n_bits`; or, with `binarize`, real values (n, n_bits). The first bit of strings and of
+        integers has the highest weight. Text may have more columns after strings, such as labels.
     n_bits : int, optional
         The code length; the number of columns if None.
     bit_order : {"little", "big", "big-128"}, default="little"
@@ -144,9 +160,8 @@ def read_codes(query: Any, database: Any) -> CodePair:
     if is_real or sides[1].binarize is not None:
         pair = _from_outputs(*sides, is_real)
     else:
-        written = _written(sides, _ROLES)
-        (of_query, n_bits), (of_database, database_bits) = map(_packed, written, _ROLES)
-        _check_lengths([(len(of_query), n_bits), (len(of_database), database_bits)], written)
+        (of_query, n_bits), (of_database, database_bits) = map(_packed, sides, _ROLES)
+        _check_lengths([(len(of_query), n_bits), (len(of_database), database_bits)], sides)
         pair = CodePair(of_query, of_database, n_bits)
     return pair._replace(files=files)
 
@@ -187,7 +202,7 @@ def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.ui
     """
     side = replace(encoding, values=values)
     if side.binarize is None:
-        return _packed(_written((side,), (role,))[0], role)
+        return _packed(side, role)
     outputs = _real_values(side, role)
     return codes.pack(outputs > 0), outputs.shape[1]
 
@@ -219,21 +234,80 @@ def _real_values(side: Codes, role: str) -> NDArray:
     return array
 
 
-def _written(sides: Sequence[Codes], roles: Sequence[str]) -> list[Codes]:
-    """Return codes that are strings as bits, and others unchanged."""
-    pairs = [(side.values, role) for side, role in zip(sides, roles, strict=True)]
-    bits = bits_of_strings(pairs, sides[0].n_bits)
-    return [replace(side, values=of) for side, of in zip(sides, bits, strict=True)]
+def _numbers(values: Any, n_bits: int | None, name: str) -> NDArray:
+    """Return the numbers of codes; strings have a column for each bit."""
+    if is_file(values) and is_text_array(path_of(values)):
+        bits = _bits_of_text(path_of(values), n_bits)
+        return map_array(values) if bits is None else bits
+    array = read_stored(values) if is_file(values) else as_numpy(values, name)
+    if array.dtype.kind not in "US":
+        return numbers_from(array, name)
+    array = np.char.decode(array, "ascii", "replace") if array.dtype.kind == "S" else array
+    bits = _bits_of_strings(array.ravel().tolist(), n_bits, name) if array.size in array.shape else None
+    if bits is None:
+        raise ProtocolError(f"{name}: expected numbers, or one string of 0 and 1 for each item, got {array.dtype}.")
+    return bits
+
+
+def _bits_of_text(path: Path, n_bits: int | None) -> NDArray[np.bool_] | None:
+    """Return the bits of the strings that lines begin with; None for numbers."""
+    rows = [_MARK.split(line.strip(), 1) for line in text.lines(path, "codes") if line.strip()]
+    words, are_alone = [row[0] for row in rows], all(len(row) == 1 for row in rows)
+    if not are_alone and not any(map(_IN_COLUMNS.search, words)):
+        return None  # numbers from 0 to 255, for example
+    return _bits_of_strings(words, n_bits, str(path))
+
+
+def _bits_of_strings(words: Sequence[str], n_bits: int | None, name: str) -> NDArray[np.bool_] | None:
+    """Return the bits of strings of 0 and 1 or hexadecimal digits, (n, n_bits); None for others."""
+    if not all(map(_BITS.fullmatch, words)):
+        words = _of_hexadecimal(words, n_bits, name)
+    if not words:
+        return None
+    odd = next((word for word in words if len(word) != len(words[0])), None)
+    if odd is not None:
+        raise ProtocolError(f"{name}: codes of different lengths, such as {words[0][:80]!r} and {odd[:80]!r}.")
+    return np.frombuffer("".join(words).encode("ascii"), dtype=np.uint8).reshape(len(words), -1) == ord("1")
+
+
+def _of_hexadecimal(words: Sequence[str], n_bits: int | None, name: str) -> list[str]:
+    """Return hexadecimal strings as strings of 0 and 1; none if they are decimal numbers or anything else."""
+    if not all(map(_HEX.fullmatch, words)):
+        return []
+    if any(map(_NOT_DECIMAL.search, words)):
+        words = [word.lower().removeprefix("0x") for word in words]
+        return [f"{int(word, 16):0{4 * len(word)}b}" for word in words]
+    if {4 * len(word) for word in words} == {n_bits}:
+        raise ProtocolError(
+            f"{name}: {words[0]!r} may be a decimal or a hexadecimal number. Write 0x before hexadecimal codes, or "
+            "save decimal ones as .npy."
+        )
+    return []
+
+
+def _bits_of_integers(array: NDArray, n_bits: int | None, name: str) -> NDArray[np.bool_]:
+    """Return the bits of one integer for each item, (n, n_bits); with 64 bits, the first one may be the sign."""
+    if array.dtype.kind == "i" and n_bits == 64:
+        array = array.astype(np.int64).view(np.uint64)
+    least = max(1, int(array.max()).bit_length())
+    if n_bits is None:
+        raise ProtocolError(f"{name}: one integer for each item needs n_bits as well, at least {least}.")
+    if array.min() < 0 or least > n_bits:
+        raise ProtocolError(f"{name}: integers from {array.min()} to {array.max()} are not codes of {n_bits} bits.")
+    weights = np.arange(n_bits - 1, -1, -1, dtype=np.uint64)
+    return ((array.astype(np.uint64)[:, None] >> weights) & np.uint64(1)).astype(bool)
 
 
 def _packed(side: Codes, role: str) -> tuple[NDArray[np.uint8], int]:
     """Return codes in packed form, and the code length."""
     n_bits, name = side.n_bits, named(side.values, role)
-    array = numbers_from(side.values, role)
+    array = _numbers(side.values, n_bits, name)
     if array.dtype.kind == "f" and is_integer(array).all():
         array = array.astype(np.int64)  # integers of MATLAB
-    if _is_one_integer_per_item(array, n_bits):
-        return codes.pack(bits_of_integers(array.ravel(), n_bits, name)), int(n_bits or 0)
+    is_column = array.ndim == 2 and array.shape[1] == 1 and (n_bits or 0) > 8  # up to 8 bits, bytes or single bits
+    if array.dtype.kind in "iu" and array.size and (array.ndim == 1 or is_column):
+        bits = _bits_of_integers(array.ravel(), n_bits, name)
+        return codes.pack(bits), bits.shape[1]
     array = matrix_from(array, name, "n_bits")
     if n_bits is not None and _is_packed(array, n_bits, side.bit_order):
         return _bytes(array, n_bits, name, side.bit_order), n_bits
@@ -250,12 +324,6 @@ def _check_columns(array: NDArray, n_bits: int | None, name: str, bit_order: str
             f"{name}: {checks.counted(array.shape[1], 'column')} of {array.dtype}, but n_bits={n_bits} needs "
             f"{checks.counted(n_bits, 'column')} of bits, or {-(-n_bits // 8)} of packed integers."
         )
-
-
-def _is_one_integer_per_item(array: NDArray, n_bits: int | None) -> bool:
-    """Return whether each item is one integer; a column of codes of at most 8 bits may be packed bytes or bits."""
-    is_column = array.ndim == 2 and array.shape[1] == 1 and n_bits is not None and n_bits > 8
-    return array.dtype.kind in "iu" and array.size > 0 and (array.ndim == 1 or is_column)
 
 
 def _check_finite(array: NDArray, name: str) -> None:

@@ -343,7 +343,11 @@ def _nearest_items(
     numbers = truth.numbers(len(database) - leave_one_out, scoring.of_nearest)
     relevant = truth.relevant or max(truth.numbers(len(database) - leave_one_out))
     k, done = max(relevant, *numbers) + leave_one_out, stage(progress, "searching", len(query) * len(database))
-    neighbours = nearest(query, database, k, distance=truth.distance, threads=threads, progress=done)
+    try:
+        neighbours = nearest(query, database, k, distance=truth.distance, threads=threads, progress=done)
+    except ProtocolError as error:  # it begins with the side, whose file is not known there
+        values = {"query": truth.query, "database": truth.database}.get(str(error).partition(" ")[0])
+        raise ProtocolError(f"{values}: {error}" if is_file(values) else str(error)) from error
     if leave_one_out:
         neighbours = _of_others(neighbours)
     every = sorted({1, relevant, *numbers})
@@ -429,14 +433,15 @@ def _read(values: Any, name: str) -> Any:
         return read(values)
     if hasattr(values, "tocsr"):
         return values.tocsr()
-    is_array = any(hasattr(values, method) for method in ("__array__", "__dlpack__", "detach", "toarray"))
-    return as_numpy(values, name) if is_array else values
+    if any(hasattr(values, method) for method in ("__array__", "__dlpack__", "detach", "toarray")):
+        return as_numpy(values, name)
+    if not isinstance(values, Iterable):
+        raise ProtocolError(f"{name}: expected a list of neighbours for each query, got {type(values).__name__}.")
+    return values
 
 
 def _listed(lists: Any, expected: tuple[int, int], name: str) -> Rows:
     """Return one list of database positions, or one row of a Boolean matrix, per query."""
-    if not isinstance(lists, Iterable):
-        raise ProtocolError(f"{name}: expected a list of neighbours for each query, got {type(lists).__name__}.")
     rows = [numbers_from(row, name) for row in lists]
     if len(rows) != expected[0]:
         raise ProtocolError(f"{name}: {counted(len(rows), 'list')} of neighbours for {expected[0]:,} queries.")

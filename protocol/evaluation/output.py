@@ -4,10 +4,10 @@ import itertools
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -330,17 +330,14 @@ def write_trec(evaluation: Evaluation, folder: str | Path, depth: int | None = N
         integer(depth, "trec_depth")
     check_writable(folder)
     undefined, depth = find(evaluation.convention).undefined("mAP"), min(depth or _DEPTH, counts.n_database)
-    files, precisions = [Path(folder) / name for name in ("run", "qrels")], np.full(counts.n_queries, np.nan)
+    files = [Path(folder) / name for name in ("run", "qrels")]
     with (
         replacing(files[0]) as to_run,
         replacing(files[1]) as to_qrels,
         open(to_run, "w", encoding="utf-8") as run,
         open(to_qrels, "w", encoding="utf-8") as qrels,
     ):
-        for row, query in enumerate(_trec_queries(evaluation, depth)):
-            run.writelines(query.run)
-            qrels.writelines(query.judgments(empty=undefined == "zero"))
-            precisions[row] = query.average_precision
+        precisions = _write_queries(evaluation, run, qrels, depth, judge_all=undefined == "zero")
     metric = "mAP" if depth == counts.n_database else f"mAP@{depth}[all]"
     return Trec(
         run=str(files[0]),
@@ -348,48 +345,34 @@ def write_trec(evaluation: Evaluation, folder: str | Path, depth: int | None = N
         depth=depth,
         metric=metric,
         expected=metrics.mean(metrics.evaluate(counts, [metric], undefined=undefined)[metric]),
-        by_document_id=metrics.mean(np.nan_to_num(precisions) if undefined == "zero" else precisions),
+        by_document_id=metrics.mean(precisions),
     )
 
 
-class _TrecQuery(NamedTuple):
-    """A query of TREC files: the lines of its run, and its items in the order of the database with their levels."""
+def _write_queries(
+    evaluation: Evaluation, run: IO[str], qrels: IO[str], depth: int, *, judge_all: bool
+) -> NDArray[np.float64]:
+    """Write the lines of each query, and return the average precision of its run.
 
-    name: str
-    run: list[str]
-    items: NDArray[np.str_]
-    levels: NDArray[np.int64]
-    ranked: NDArray[np.int64]
-    """The levels of the items of the run."""
-
-    def judgments(self, *, empty: bool) -> Iterator[str]:
-        """Yield the lines of qrels; with `empty`, a query without relevant items has one of level 0."""
-        relevant = np.flatnonzero(self.levels)
-        for item in relevant if relevant.size or not empty else range(1):
-            yield f"{self.name} 0 {self.items[item]} {self.levels[item]}\n"
-
-    @property
-    def average_precision(self) -> float:
-        """The average precision of the run; NaN without relevant items."""
-        ranks, n_relevant = np.flatnonzero(self.ranked) + 1, np.count_nonzero(self.levels)
-        return float((np.arange(1, ranks.size + 1) / ranks).sum() / n_relevant) if n_relevant else math.nan
-
-
-def _trec_queries(evaluation: Evaluation, depth: int) -> Iterator[_TrecQuery]:
-    """Yield the queries of TREC files, with the first `depth` items in trec_eval's order of ties."""
-    pair, tag = evaluation.codes, re.sub(r"\s+", "_", (evaluation.name or "").strip()) or "protocol"
-    words, ids = codes.words(pair.database), np.array(_ids("d", 7, len(pair.database)))
+    A query without relevant items has a judgement of level 0 and the value 0 if `judge_all`; otherwise none, and NaN.
+    """
+    pair, tag = evaluation.codes, re.sub(r"\s+", "_", evaluation.name or "protocol")
+    words, ids, precisions = codes.words(pair.database), np.array(_ids("d", 7, len(pair.database))), []
     for row, (name, code) in enumerate(zip(_ids("q", 6, len(pair.query)), codes.words(pair.query), strict=True)):
-        distances = np.bitwise_count(words ^ code).sum(axis=1, dtype=np.uint16)
+        distances = np.bitwise_count(words ^ code).sum(axis=1, dtype=np.int64)
         items, levels = ids, np.zeros(len(words), dtype=np.int64)
         positions, of_relevant = evaluation.truth.relevance.row(row)
         levels[positions] = of_relevant
         if evaluation.leave_one_out:
             distances, levels, items = (np.delete(array, row) for array in (distances, levels, ids))
         order = len(items) - 1 - np.argsort(distances[::-1], kind="stable")[:depth]
-        ranking = zip(items[order], (pair.n_bits - distances[order].astype(np.int64)).tolist(), strict=True)
-        run = [f"{name} Q0 {item} {rank} {score} {tag}\n" for rank, (item, score) in enumerate(ranking, start=1)]
-        yield _TrecQuery(name, run, items, levels, levels[order])
+        ranking = zip(items[order], (pair.n_bits - distances[order]).tolist(), strict=True)
+        run.writelines(f"{name} Q0 {item} {rank} {score} {tag}\n" for rank, (item, score) in enumerate(ranking, 1))
+        relevant, ranks = np.flatnonzero(levels), np.flatnonzero(levels[order]) + 1
+        judged = relevant if relevant.size or not judge_all else [0]
+        qrels.writelines(f"{name} 0 {items[item]} {levels[item]}\n" for item in judged)
+        precisions.append((np.arange(1, ranks.size + 1) / ranks).sum() / (len(judged) or math.nan))
+    return np.array(precisions)
 
 
 def _ids(letter: str, width: int, n: int) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.inputs import formats, text
@@ -190,25 +190,6 @@ def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
     if not lists:
         raise ProtocolError(f"{file}: the file is empty. It needs a line of database positions for every query.")
     return lists
-
-
-def read_integers(file: str | Path, dtype: DTypeLike) -> NDArray:
-    """Read a matrix of integers, separated by blanks, from a text file with any extension.
-
-    Parameters
-    ----------
-    file : str or Path
-    dtype : integer dtype
-        The dtype of the result, which is also used while reading.
-
-    Raises
-    ------
-    ProtocolError
-        If the file does not exist, or contains anything but integers in the range of `dtype`.
-    """
-    path = Path(file)
-    with formats.reading(path, f"text with {np.dtype(dtype)} integers"):
-        return np.loadtxt(path, dtype=dtype, comments=None, ndmin=2)
 
 
 # Values in memory, or the names of files

@@ -1,11 +1,10 @@
 """Read a source of items into a table: what separates the fields of a line, and whether the first one is a header.
 
-A source is text (also ``.gz``), ``.csv``, ``.tsv`` or ``.json``, an array of strings in a file, or lists in memory.
+A source is text (also ``.gz``), ``.csv`` or ``.tsv``, an array of strings in a file, or lists in memory.
 `protocol.inputs.lists` interprets the fields as ids and labels.
 """
 
 import csv
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -101,11 +100,10 @@ def read_source(
     if is_file(values):
         path, key = path_and_key(values)
         if path.suffix.lower() == ".json":
-            values, form = _json(path), key or form
-        elif path.suffix.lower() in ARRAYS:
-            values = read_stored(values)
-        else:
-            return _table_of_text(path, key, form, n_items)
+            raise ProtocolError(f"{path}: JSON is not read as a list. Write one item per line, or a .csv file.")
+        if path.suffix.lower() not in ARRAYS:
+            return _table_of_text(path, key, name, form, n_items)
+        values = read_stored(values)
     rows = _nested_rows(values)
     if rows is None:
         array = as_numpy(values, name)
@@ -140,20 +138,7 @@ def _rows_of_strings(array: NDArray, name: str, has_ids: bool) -> Fields:
     return rows
 
 
-def _json(path: Path) -> Any:
-    """Return the value of a JSON file: a list, or an object of labels by id as a list of rows."""
-    try:
-        values = json.loads("".join(text.lines(path, "a JSON list")))
-    except (ValueError, RecursionError) as error:
-        raise ProtocolError(f"{path}: not valid JSON ({' '.join(str(error).split())}).") from error
-    if isinstance(values, dict):
-        return [[key, *(value if isinstance(value, list) else [value])] for key, value in values.items()]
-    if not isinstance(values, list) or not values:
-        raise ProtocolError(f"{path}: expected a list of items, or an object of labels by id.")
-    return values
-
-
-def _table_of_text(path: Path, key: str | None, form: str, n_items: int | None) -> Table:
+def _table_of_text(path: Path, key: str | None, name: str, form: str, n_items: int | None) -> Table:
     """Return the rows of a text, or one of its columns; the key is the name of the column or of a form."""
     rows, _, lines = _rows(path)
     rows = list(filter(None, rows))
@@ -162,7 +147,6 @@ def _table_of_text(path: Path, key: str | None, form: str, n_items: int | None) 
     rows, lines = rows[bool(header) :], lines[bool(header) :]
     if not rows:
         raise ProtocolError(f"{path}: only a header, and no items. Write one item per line.")
-    name = f"{path}:{key}" if key else str(path)
     if column:
         return Table(name, _column(rows, header, column, path), is_python=True, form=form)
     return Table(name, [[line] for line in lines] or rows, header, bool(lines), form=key or form)

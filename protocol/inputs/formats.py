@@ -338,24 +338,16 @@ def _vectors(records: NDArray, name: str, at: int = 0) -> NDArray:
 
 
 def _big_ann(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
-    with open(path, "rb") as stream:
-        start = stream.read(_HEADER_BYTES)
-    if len(start) < _HEADER_BYTES:
-        raise ProtocolError(f"{path}: {len(start)} bytes, too few for the header of {_HEADER_BYTES} bytes.")
-    n, d = np.frombuffer(start, "<u4").tolist()
-    return Opened((n, d), lambda: _after_header(path, n, d))
-
-
-def _after_header(path: Path, n: int, d: int) -> NDArray:
-    """Return the vectors in a file; of neighbours followed by distances, the neighbours."""
     suffix, size = path.suffix.lower(), path.stat().st_size
-    dtype = np.dtype(BIG_ANN[suffix])
+    if size < _HEADER_BYTES:
+        raise ProtocolError(f"{path}: {size} bytes, too few for the header of {_HEADER_BYTES} bytes.")
+    (n, d), dtype = np.fromfile(path, "<u4", count=2).tolist(), np.dtype(BIG_ANN[suffix])
     n_bytes = _HEADER_BYTES + n * d * dtype.itemsize
-    if size != n_bytes and not (suffix == ".ibin" and size == n_bytes + 4 * n * d):
+    if size != n_bytes and not (suffix == ".ibin" and size == n_bytes + 4 * n * d):  # distances of neighbours follow
         raise ProtocolError(f"{path}: {size:,} bytes, but {n:,} vectors of {d:,} {dtype.name} take {n_bytes:,}.")
     if not n * d:
-        return np.empty((n, d), dtype)  # an empty file can't be mapped
-    return np.asarray(np.memmap(path, dtype, mode="r", offset=_HEADER_BYTES, shape=(n, d)))
+        return Opened((n, d), lambda: np.empty((n, d), dtype))  # an empty file can't be mapped
+    return Opened((n, d), lambda: np.asarray(np.memmap(path, dtype, "r", _HEADER_BYTES, (n, d))))
 
 
 # PyTorch and others

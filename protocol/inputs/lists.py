@@ -1,6 +1,6 @@
 """Read lists of items and labels: one grammar for every command and function that takes them.
 
-A line, or an element of an array or of a JSON list, has an id, labels, or both. Labels are one class (a number or a
+A line, or an element of an array or of a Python list, has an id, labels, or both. Labels are one class (a number or a
 name), several classes, or a column for each class with 0 and 1 or -1 and +1. The fields of a line are separated by
 tabs, commas, semicolons or blanks. A form is read if the content of all files that are read together excludes every
 other form; otherwise, the file is refused, and ``F:FORM``, with one of `FORMS`, chooses:
@@ -48,6 +48,8 @@ _WITH_BLANKS = (re.compile(rf"(.*{EXTENSION})(?!\S)(.*)"), re.compile(r"(\S.*?)(
 _ONE_ID, _FIRST_WORD = re.compile(r"(.*)()"), re.compile(r"(\S+)\s*(.*)")
 _MARKS = (r"[;|]", ",", r"\s")
 """What divides several labels in one field."""
+_FORM_OF = MappingProxyType({False: "class", True: "classes"})
+"""The form of labels by whether an item has several."""
 _IN_WORDS = MappingProxyType(
     {
         "id": "an id",
@@ -116,7 +118,7 @@ def read_listings(
     Parameters
     ----------
     sources : mapping of str to path or array_like
-        By role: text (also ``.gz``), ``.csv``, ``.tsv`` or ``.json``, ``F.csv:COLUMN`` for one column, an array of
+        By role: text (also ``.gz``), ``.csv`` or ``.tsv``, ``F.csv:COLUMN`` for one column, an array of
         strings or integers as ``.npy``, ``.npz:key``, ``.mat:variable`` or ``.h5:dataset``, or a value in memory.
     has_ids : bool
         Whether each line begins with an id, as in the list of a partition; an array of integers then contains row
@@ -316,9 +318,9 @@ class _Labels:
             return self, "columns"
         are_certain = all(part.table.is_python for part in self.parts)
         if self.mark is not None and not are_certain:
-            return self, "classes" if self._are_several(words, max(n_fields) > 1) else "class"
+            return self, _FORM_OF[self._are_several(words, max(n_fields) > 1)]
         if len(n_fields) > 1 or are_certain:
-            return self, "classes" if max(n_fields) > 1 else "class"
+            return self, _FORM_OF[max(n_fields) > 1]
         return self._form_of_table(rows)
 
     def _are_several(self, rows: Fields, are_fields: bool) -> bool:

@@ -1,5 +1,6 @@
 """All forms of codes, labels and relevance from libraries and tools, and the inputs that are refused."""
 
+import re
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -11,6 +12,7 @@ from scipy import sparse
 
 from protocol import codes
 from protocol.checks import ProtocolError
+from protocol.evaluation import Nearest, evaluate
 from protocol.evaluation.code_pairs import Codes, finished_codes, read_codes
 from protocol.truth.relevance import NeighbourRelevance
 
@@ -96,6 +98,64 @@ def test_packed_codes(bit_order):
         assert means(*map(form, sides), n_bits=16, bit_order=bit_order) == means()
     few = np.array([[255], [0]], dtype=np.uint8)  # these two bytes alone may be a mask only if there are many
     assert read_codes(Codes(few, 8), few).query.tolist() == few.tolist()
+
+
+WORDS = ["".join(map(str, row)) for row in (DATABASE > 0).astype(int).tolist()]
+NUMBERS = np.array([int(word, 2) for word in WORDS])
+HEX = [f"{number:04x}" for number in NUMBERS]
+
+
+@pytest.mark.parametrize("words", [WORDS, HEX, [f"0x{word.upper()}" for word in HEX]], ids=["bits", "hex", "0x"])
+def test_strings_are_codes_with_the_first_bit_first(tmp_path, words):
+    (tmp_path / "codes.txt").write_text("\n".join(words))
+    (tmp_path / "codes_and_labels.csv").write_text("".join(f"{word}, owl\n" for word in words))
+    np.save(tmp_path / "codes.npy", words)
+    for values in (*tmp_path.iterdir(), words, np.array(words, dtype="S")):
+        pair = read_codes(Codes(values), DATABASE > 0)
+        assert pair.n_bits == 16
+        np.testing.assert_array_equal(pair.query, pair.database)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint16, float])
+def test_one_integer_for_each_item(tmp_path, dtype):
+    (tmp_path / "codes.txt").write_text("\n".join(map(str, NUMBERS)))
+    for values in (tmp_path / "codes.txt", NUMBERS.astype(dtype), NUMBERS.astype(dtype)[:, None]):
+        pair = read_codes(Codes(values, 16), DATABASE > 0)
+        np.testing.assert_array_equal(pair.query, pair.database)
+    wide = np.array([1, -1, -(2**63)])
+    assert read_codes(Codes(wide, 64), wide.astype(np.uint64)).query[:, [0, 7]].tolist() == [
+        [0, 128],
+        [255, 255],
+        [1, 0],
+    ]
+
+
+SIGNED = packed(DATABASE, "big-128")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (Codes(["0101", "0111"], 12), "4 columns of bool, but n_bits=12 needs 12 columns of bits"),
+        (["0101", "011"], "codes of different lengths, such as '0101' and '011'."),
+        (["owl", "elk"], "expected numbers, or one string of 0 and 1 for each item, got <U3."),
+        ([["01", "11"], ["10", "00"]], "expected numbers, or one string of 0 and 1 for each item, got <U2."),
+        (Codes(["1234", "5678"], 16), "'1234' may be a decimal or a hexadecimal number. Write 0x before hexadecimal"),
+        ([1234, 5678], "one integer for each item needs n_bits as well, at least 13."),
+        (Codes([300, 7], 8), "integers from 7 to 300 are not codes of 8 bits."),
+        (Codes([-3, 7], 8), "integers from -3 to 7 are not codes of 8 bits."),
+        (SIGNED, 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted'),
+        (SIGNED.astype(float), 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted'),
+        (packed(DATABASE, "little"), "Packed codes need n_bits; "),
+        (packed(DATABASE, "little").astype(float), "Packed codes need n_bits; "),
+        ([[1000, -4], [5, 6]], 'If they are real-valued outputs, pass binarize="sign" or'),
+        ([[0.5, -4], [5, 6]], 'got values from -4 to 6. If they are real-valued outputs, pass binarize="sign" or'),
+    ],
+)
+def test_a_refusal_leads_to_the_right_reading(values, message):
+    with pytest.raises(ProtocolError, match=re.escape(message)) as error:
+        read_codes(values, values)
+    assert ("binarize" in str(error.value)) == ("real" in message)
 
 
 @pytest.mark.parametrize("bit_order", ["little", "big"])
@@ -246,3 +306,14 @@ def test_finished_codes_have_the_form_that_counting_reads(tmp_path):
         ProtocolError, match=r"^codes.mine: database codes: 2 rows for 3 row numbers of `database` in splits"
     ):
         finished_codes({3: BITS | {"database": BITS["query"]}}, PARTS, name="codes.mine")
+
+
+def test_an_error_about_vectors_names_their_file(tmp_path):
+    np.save(tmp_path / "wrong.npy", np.full((6, 2), np.nan))
+    for query, database, message in (
+        (tmp_path / "wrong.npy", QUERY[:, :2], r"wrong\.npy: query row 0: expected finite numbers, got nan"),
+        (QUERY[:, :2], tmp_path / "wrong.npy", r"wrong\.npy: database row 0: expected finite numbers, got nan"),
+        (np.full((6, 2), np.nan), QUERY[:, :2], r"^query row 0: expected finite numbers, got nan"),
+    ):
+        with pytest.raises(ProtocolError, match=message):
+            evaluate(QUERY > 0, QUERY > 0, truth=Nearest(query, database, k=2))

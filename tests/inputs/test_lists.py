@@ -53,7 +53,6 @@ IDS, CLASSES = ["a.png", "b.png", "c.png"], ["owl", "fox", "owl"]
 FORMS_OF_IDS = {
     "text": lambda file: file.with_suffix(".txt").write_text("\n".join(IDS)),
     "csv": lambda file: file.with_suffix(".csv").write_text("\n".join(["image", *IDS])),
-    "json": lambda file: file.with_suffix(".json").write_text(str(IDS).replace("'", '"')),
     "npy": lambda file: np.save(file.with_suffix(".npy"), IDS),
     "npy of bytes": lambda file: np.save(file.with_suffix(".npy"), np.array(IDS, dtype="S")),
     "row of MATLAB": lambda file: savemat(file.with_suffix(".mat"), {"x": np.array([IDS], dtype=object)}),
@@ -76,7 +75,6 @@ LABELS = {
     "with_ids.csv": "id,label\na.png,owl\nb.png,fox\nc.png,owl\n",
     "blanks.txt": "a.png owl\nb.png fox\nc.png owl\n",
     "other_order.tsv": "c.png\towl\na.png\towl\nb.png\tfox\n",
-    "object.json": '{"b.png": "fox", "a.png": "owl", "c.png": "owl"}',
 }
 
 
@@ -92,7 +90,7 @@ def test_labels_are_the_same_for_the_dataset_the_audit_and_the_evaluation(tmp_pa
     assert [data.class_names[label] for label in data.labels] == CLASSES
     known = labels_from(tmp_path / name, "labels", 3, ids=np.array(IDS))
     assert [known.class_names[label] for label in known.labels] == CLASSES
-    if not {"other_order.tsv", "object.json"} & {name}:
+    if name != "other_order.tsv":
         query, database, lacking = label_pair(tmp_path / name, CLASSES, 3, 3)
         assert (query.tolist(), lacking) == (database.tolist(), ())
 
