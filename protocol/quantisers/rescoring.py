@@ -16,10 +16,8 @@ from protocol import codes
 from protocol.checks import ProtocolError, integer, positive_number
 from protocol.counting import HammingCounts
 from protocol.evaluation.code_pairs import CodePair
-from protocol.evaluation.printed import with_range
 from protocol.metrics import ORDERS, mean, neighbours_found
 from protocol.quantisers.representations import Representation
-from protocol.scores.tables import Table
 from protocol.truth import pair_distances
 from protocol.truth.relevance import Relevance
 
@@ -277,46 +275,15 @@ class Represented:
     rescoring: RescoringCurve
 
 
-@dataclass(frozen=True)
-class EqualBytes:
-    """Representations of the same vectors, compared at equal bytes.
-
-    Parameters
-    ----------
-    represented : tuple of Represented
-        Ascending by size.
-    """
-
-    represented: tuple[Represented, ...]
-
-    @classmethod
-    def of(
-        cls,
-        counted: Mapping[str, tuple[int, Mapping[int, HammingCounts]]],
-        numbers: Sequence[int],
-        rescoring: Rescoring,
-    ) -> "EqualBytes":
-        """Return the comparison of representations: for each name, bytes of a vector, and counts for each K and 1."""
-        rows = []
-        for name, (n_bytes, counts) in sorted(counted.items(), key=lambda item: item[1][0]):
-            shares = {k: _share_of(counts, k) for k in numbers}
-            rows.append(Represented(name, n_bytes, shares, by_vectors(counts, numbers, rescoring)))
-        return cls(tuple(rows))
-
-    def table(self, k: int) -> Table:
-        """Return the table of shares for one K."""
-        target, cells = self.represented[0].rescoring.target, []
-        for one in self.represented:
-            share, smallest = one.shares[k], one.rescoring.smallest_factor[k]
-            expected, ties = with_range(share.expected, share.worst, share.best)
-            expected += "" if math.isnan(share.low) else f" ± {share.high - share.expected:.4f}"
-            cells.append([one.name, f"{one.n_bytes:,}", expected, ties, f"{share.first:.4f}", f"{smallest:,}"])
-        header = ["representation", "bytes", "neighbours@K", "worst to best", "1-recall@K", f"c for {target:g}"]
-        title = (
-            f"K = {k:,}: share of the K nearest items among the first K, with the 95% interval over queries; c is the "
-            f"smallest with which re-ranking c x K items by the vectors finds {target:g}:"
-        )
-        return Table(f"equal bytes {k}", title, header, cells)
+def compared(
+    counted: Mapping[str, tuple[int, Mapping[int, HammingCounts]]], numbers: Sequence[int], rescoring: Rescoring
+) -> tuple[Represented, ...]:
+    """Return representations, ascending by size: for each name, bytes of a vector, and counts for each K and 1."""
+    rows = []
+    for name, (n_bytes, counts) in sorted(counted.items(), key=lambda item: item[1][0]):
+        shares = {k: _share_of(counts, k) for k in numbers}
+        rows.append(Represented(name, n_bytes, shares, by_vectors(counts, numbers, rescoring)))
+    return tuple(rows)
 
 
 def _share_of(counts: Mapping[int, HammingCounts], k: int) -> Share:

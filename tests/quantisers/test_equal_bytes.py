@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from protocol.evaluation import Nearest, Outputs
-from protocol.quantisers import Hashing, Quantisers, Rescoring, quantisation, rescoring
+from protocol.quantisers import Rescoring, quantisation, rescoring
 from protocol.quantisers.int8 import Int8
 from protocol.quantisers.rescoring import _returned
 from protocol.truth import nearest
@@ -22,12 +22,12 @@ QUERY, DATABASE = (
 UNIT = tuple(side / np.linalg.norm(side.astype(np.float64), axis=1, keepdims=True) for side in (QUERY, DATABASE))
 
 
-def compared(names, *, codes=None, k=(1, 10), distance="cosine", query=QUERY, database=DATABASE, **options):
+def compared(names, *, codes="sign", k=(1, 10), distance="cosine", query=QUERY, database=DATABASE, **options):
     return quantisation(Nearest(query, database, list(k), distance), codes, quantisers=names, **options)
 
 
 def by_name(result):
-    return {one.name: one for one in result.equal_bytes.represented}
+    return {one.name: one for one in result.equal_bytes}
 
 
 @pytest.mark.parametrize("distance", ["cosine", "euclidean", "dot"])
@@ -74,14 +74,14 @@ def test_what_ranks_the_items_is_reported():
 
 def test_a_hasher_is_a_quantiser():
     """Its shares are those of the codes themselves, counted by Hamming distance."""
-    result = compared(["itq:n_bits=8,n_iter=5", "sign"], codes=Hashing("pcah", 12))
+    result = compared(["itq:n_bits=8,n_iter=5", "sign"], codes="pcah:n_bits=12")
     rows = by_name(result)
-    assert [(one.name, one.n_bytes) for one in result.equal_bytes.represented] == [
+    assert [(one.name, one.n_bytes) for one in result.equal_bytes] == [
         ("itq:n_bits=8,n_iter=5", 1),
         ("pcah:n_bits=12", 2),
         ("sign", 2),
     ]
-    alone = quantisation(Nearest(QUERY, DATABASE, [1, 10]), Hashing("itq", 8, {"n_iter": 5}))
+    alone = quantisation(Nearest(QUERY, DATABASE, [1, 10]), "itq:n_bits=8,n_iter=5")
     one, names = rows["itq:n_bits=8,n_iter=5"], ("neighbours@10", "neighbours@10[worst]", "neighbours@10[best]")
     share = one.shares[10]
     assert [share.expected, share.worst, share.best] == [alone.metrics[name] for name in names]
@@ -128,11 +128,11 @@ def test_a_quantiser_without_loss_re_ranks_as_the_vectors_do():
 
 
 def test_results_are_repeatable_and_do_not_depend_on_threads():
-    names = Quantisers(["int8:calibration=minmax", "lsh:n_bits=24"], seed=3)
-    plain = compared(names, rescoring=Rescoring("int8")).to_json()
-    assert compared(names, rescoring=Rescoring("int8"), threads=2).to_json() == plain
+    names, options = ["int8:calibration=minmax", "lsh:n_bits=24"], {"rescoring": Rescoring("int8"), "seed": 3}
+    plain = compared(names, **options).to_json()
+    assert compared(names, **options, threads=2).to_json() == plain
     content = json.loads(plain)
-    assert content["equal_bytes"]["represented"][0]["shares"]["10"].keys() == set(rescoring.Share._fields)
+    assert content["equal_bytes"][0]["shares"]["10"].keys() == set(rescoring.Share._fields)
     assert "equal_bytes" not in json.loads(compared([]).to_json())
 
 
