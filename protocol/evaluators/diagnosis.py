@@ -30,6 +30,8 @@ _MOST = 10
 """So many evaluations that cases can't tell apart are named."""
 _RANDOM = ("ties", "random")
 _FLIPPED = 0.3
+_ITEMS = 60
+"""The size of most databases, at least three times the cutoff."""
 _QUERIES = 150
 """So many that a random order of ties changes means by little."""
 _OF_SOME_QUERIES = frozenset({("undefined", "left-out"), ("undefined", "one"), ("mean", "classes")})
@@ -79,7 +81,7 @@ def small_cases(cutoff: int | None = None) -> list[SmallCase]:
     ['no ties', 'ties']
     """
     rng = np.random.default_rng(0)
-    n_items = 60 if cutoff is None else max(60, 3 * integer(cutoff, "cutoff"))
+    n_items = max(_ITEMS, 3 * (1 if cutoff is None else integer(cutoff, "cutoff")))
     # Query q and item d differ in q + 4 d bits: no ties, also if the sides are exchanged. The bits are alternately from
     # the eight bytes, so that no byte is complete. The cutoff is not the size of this database, or one less.
     order, n_near = np.arange(64).reshape(8, 8).T.ravel(), 15 if cutoff in (12, 13) else 13
@@ -293,7 +295,7 @@ class Diagnosis(Printed):
 
 def _diagnosed(answers: Mapping[int, float | str], cutoff: int | None) -> Diagnosis:
     """Return the diagnosis of the answers to all cases."""
-    known = _known(cutoff)
+    known = _known(None if cutoff in CUTOFFS and 3 * cutoff <= _ITEMS else cutoff)
     numbers = np.array([math.nan if isinstance(answer, str) else answer for answer in answers.values()])
     numbers[~np.isfinite(numbers)] = np.nan
     ways, differs = _compared(known, numbers)
