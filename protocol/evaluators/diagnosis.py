@@ -142,6 +142,8 @@ class _Known(NamedTuple):
 @lru_cache(maxsize=4)
 def _known(cutoff: int | None) -> _Known:
     """Return what all evaluations give; one that differs only in other cases gives what the plain one does."""
+    if cutoff in CUTOFFS and 3 * cutoff <= _ITEMS:  # which is tried in any case
+        return _known(None)
     cases = small_cases(cutoff)
     n_items = len(cases[-1].database_codes)
     cutoffs = {size for size in CUTOFFS if size < n_items} | {cutoff or 1}
@@ -295,7 +297,7 @@ class Diagnosis(Printed):
 
 def _diagnosed(answers: Mapping[int, float | str], cutoff: int | None) -> Diagnosis:
     """Return the diagnosis of the answers to all cases."""
-    known = _known(None if cutoff in CUTOFFS and 3 * cutoff <= _ITEMS else cutoff)
+    known = _known(cutoff)
     numbers = np.array([math.nan if isinstance(answer, str) else answer for answer in answers.values()])
     numbers[~np.isfinite(numbers)] = np.nan
     ways, differs = _compared(known, numbers)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from numpy.typing import NDArray
+
 from protocol.checks import ProtocolError, integer, need
 from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.conventions import Scoring
@@ -77,7 +79,8 @@ class Quantisation(Evaluation):
         cells.append(["vector", f"{self.vector_bytes:,}", ""])
         tables.append(Table("cost", "cost of an item:", ["stored", "bytes", "share of the vector"], cells))
         if self.equal_bytes:
-            tables += (_bytes_table(self.equal_bytes, k) for k in self.equal_bytes[0].shares)
+            target = self.rescoring[0].target
+            tables += (_bytes_table(self.equal_bytes, k, target) for k in self.equal_bytes[0].shares)
         return parts(self, lines, tables)
 
 
@@ -144,21 +147,13 @@ def quantisation(
     scoring = Scoring(metrics, convention)
     integer(seed, "seed", minimum=0)
     query, database = vectors.vectors()
-    _check(codes, rescoring.quantiser, database.shape[1])
-    given = None if isinstance(codes, str) else read_codes(*codes)
-    if given is not None:
-        check_sizes(given.sizes, query, database)
-        if rescoring.quantiser is not None and given.ranking != "hamming":
-            raise ProtocolError(f"rescore needs Hamming distances, which the {given.ranking} ranking does not have.")
+    given = _checked(codes, rescoring.quantiser, query, database)
     training = training_rows(train, database, seed)
     encode = partial(represent, query=query, database=database, distance=vectors.distance, training=training)
     names = dict.fromkeys([*quantisers, *filter(None, [rescoring.quantiser])])
     others = {name: encode(name, seed=seed, progress=progress) for name in names}
     truth = ground_truth(vectors, len(query), len(database), scoring, threads=threads, progress=progress)
-    if given is not None:
-        by_code = Representation.of_codes("codes", given)
-    else:
-        by_code = others.get(str(codes)) or encode(str(codes), seed=seed, progress=progress)
+    by_code = given or others.get(str(codes)) or encode(str(codes), seed=seed, progress=progress)
     pair = cast("CodePair", by_code.codes)
     evaluation = scored(pair, truth, scoring, threads=threads, progress=progress)
     counted = {by_code.name: (by_code.n_bytes, evaluation.nearest_counts)}
@@ -175,17 +170,27 @@ def quantisation(
         and f"{codes}, {evaluation.n_bits} bits, seed {seed}, fitted on {by_code.fitted_on}",
         rescoring=tuple(curves),
         vector_bytes=database.shape[1] * database.itemsize,
-        equal_bytes=compared(counted, truth.numbers, rescoring) if quantisers else (),
+        equal_bytes=compared(counted, truth.numbers, rescoring.target) if quantisers else (),
         ranked_by={each.name: each.ranked_by for each in (by_code, *others.values())},
     )
 
 
-def _check(codes: Any, quantiser: str | None, dimension: int) -> None:
-    """Raise ProtocolError unless a hasher computes the codes, and a quantiser can rank what they retrieve again."""
-    if isinstance(codes, str) and isinstance(plugin_of(codes, dimension), Quantiser):
-        raise ProtocolError(f"codes: {codes!r} is a quantiser, but a hasher computes codes.")
+def _checked(codes: Any, quantiser: str | None, query: NDArray, database: NDArray) -> Representation | None:
+    """Return the representation by codes that were given, or None if a hasher computes them.
+
+    Raises ProtocolError unless the codes fit the vectors, and a quantiser can rank what they retrieve again.
+    """
     if quantiser is not None and not isinstance(plugin_of(quantiser), Quantiser):
         raise ProtocolError(f"rescore: {quantiser!r} is a hasher, but items are re-ranked by a quantiser.")
+    if isinstance(codes, str):
+        if isinstance(plugin_of(codes, database.shape[1]), Quantiser):
+            raise ProtocolError(f"codes: {codes!r} is a quantiser, but a hasher computes codes.")
+        return None
+    pair = read_codes(*codes)
+    check_sizes(pair.sizes, query, database)
+    if quantiser is not None and pair.ranking != "hamming":
+        raise ProtocolError(f"rescore needs Hamming distances, which the {pair.ranking} ranking does not have.")
+    return Representation.of_codes("codes", pair)
 
 
 def _curve_table(curve: RescoringCurve) -> Table:
@@ -203,14 +208,14 @@ def _curve_table(curve: RescoringCurve) -> Table:
     return Table(f"re-ranking by {curve.by}", f"{title}:", header, [*rows.values(), smallest])
 
 
-def _bytes_table(represented: Sequence[Represented], k: int) -> Table:
+def _bytes_table(represented: Sequence[Represented], k: int, target: float) -> Table:
     """Return the table of the shares that representations find for one K."""
-    target, cells = represented[0].rescoring.target, []
+    cells = []
     for each in represented:
-        share, smallest = each.shares[k], each.rescoring.smallest_factor[k]
+        share = each.shares[k]
         expected, ties = with_range(share.expected, share.worst, share.best)
         expected += "" if math.isnan(share.low) else f" ± {share.high - share.expected:.4f}"
-        cells.append([each.name, f"{each.n_bytes:,}", expected, ties, f"{share.first:.4f}", f"{smallest:,}"])
+        cells.append([each.name, f"{each.n_bytes:,}", expected, ties, f"{share.first:.4f}", f"{share.factor:,}"])
     header = ["representation", "bytes", "neighbours@K", "worst to best", "1-recall@K", f"c for {target:g}"]
     title = (
         f"K = {k:,}: share of the K nearest items among the first K, with the 95% interval over queries; c is the "

@@ -241,7 +241,7 @@ class Share(NamedTuple):
 
     ``low`` and ``high`` are the ends of the 95 % confidence interval of the expected value over queries (normal
     approximation; NaN for a single query), ``worst`` and ``best`` the values for the orders of ties. ``first`` is
-    1-recall@K.
+    1-recall@K, and ``factor`` the smallest c with which re-ranking c x K items by the vectors reaches the target.
     """
 
     neighbours: int
@@ -251,6 +251,7 @@ class Share(NamedTuple):
     worst: float
     best: float
     first: float
+    factor: int
 
 
 @dataclass(frozen=True)
@@ -265,30 +266,28 @@ class Represented:
         Bytes of a vector.
     shares : dict of int to Share
         By K.
-    rescoring : RescoringCurve
-        The curve of re-ranking by the vectors.
     """
 
     name: str
     n_bytes: int
     shares: dict[int, Share]
-    rescoring: RescoringCurve
 
 
 def compared(
-    counted: Mapping[str, tuple[int, Mapping[int, HammingCounts]]], numbers: Sequence[int], rescoring: Rescoring
+    counted: Mapping[str, tuple[int, Mapping[int, HammingCounts]]], numbers: Sequence[int], target: float
 ) -> tuple[Represented, ...]:
     """Return representations, ascending by size: for each name, bytes of a vector, and counts for each K and 1."""
-    rows = []
-    for name, (n_bytes, counts) in sorted(counted.items(), key=lambda item: item[1][0]):
-        shares = {k: _share_of(counts, k) for k in numbers}
-        rows.append(Represented(name, n_bytes, shares, by_vectors(counts, numbers, rescoring)))
-    return tuple(rows)
+    by_size = sorted(counted.items(), key=lambda item: item[1][0])
+    return tuple(
+        Represented(name, n_bytes, {k: _share_of(counts, k, target) for k in numbers})
+        for name, (n_bytes, counts) in by_size
+    )
 
 
-def _share_of(counts: Mapping[int, HammingCounts], k: int) -> Share:
+def _share_of(counts: Mapping[int, HammingCounts], k: int, target: float) -> Share:
     """Return the share of the K nearest items that a ranking finds."""
     expected, best, worst = (neighbours_found(counts[k], nearest=k, retrieved=k, ties=ties) for ties in ORDERS)
     half = _DEVIATIONS * np.std(expected, ddof=1) / expected.size**0.5 if expected.size > 1 else math.nan
     first, average = mean(neighbours_found(counts[1], nearest=1, retrieved=k)), mean(expected)
-    return Share(k, average, average - half, average + half, mean(worst), mean(best), first)
+    factor = _smallest(counts[k], k, target)
+    return Share(k, average, average - half, average + half, mean(worst), mean(best), first, factor)

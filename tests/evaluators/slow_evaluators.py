@@ -173,7 +173,6 @@ def precisions(ranked, top, variant):
     """Return the terms of the sum that is divided by the number of relevant items."""
     hits = [rank for rank in range(1, len(ranked) + 1) if ranked[rank - 1]]
     points = [(Fraction(number, rank), number, rank) for number, rank in enumerate(hits, 1)]
-    largest = [max(p for p, *_ in points[i:]) for i in range(len(points))]
     shown = [point for point in points if point[2] <= top]
     match variant:
         case "next-rank":
@@ -183,9 +182,9 @@ def precisions(ranked, top, variant):
         case "trapezoid":
             return [(p + (Fraction(number - 1, rank - 1) if rank > 1 else 1)) / 2 for p, number, rank in shown]
         case "interpolated":
-            return largest
+            return [max(p for p, *_ in points[i:]) for i in range(len(points))]
         case "eleven-points":
-            best = []
+            best, largest = [], precisions(ranked, top, "interpolated")
             for tenth in range(11):
                 reached = [p for p, (_, n, _) in zip(largest, points, strict=True) if 10 * n >= tenth * len(hits)]
                 best.append(max(reached))

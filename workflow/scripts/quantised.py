@@ -30,8 +30,7 @@ def main(job):
             for one in quantisation(near, **options).equal_bytes:
                 key = (p.dataset, wc.feature, split, wc.run, one.name, one.n_bytes)
                 for k, share in one.shares.items():
-                    c = one.rescoring.smallest_factor[k]
-                    rows.append((*key, k, share.expected, share.worst, share.best, share.first, c))
+                    rows.append((*key, k, share.expected, share.worst, share.best, share.first, share.factor))
     write_csv(job.output.quantisers, COLUMNS, rows, checksum=True)
 
 
