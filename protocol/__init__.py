@@ -18,9 +18,8 @@ explain
     Find the evaluation that gives a reported score.
 verify
     Check a stored result by computing it again from the codes.
-quantisation, Hashing, Rescoring, Quantisers
-    Measure the recall lost to binarisation; the hasher that computes the codes, the re-ranking, and other compressed
-    representations to compare with them.
+quantisation, Rescoring
+    Measure the recall lost to binarisation and to other compressed representations; the re-ranking.
 attribute
     Divide lost recall among the code, the index and ties, and find results of a search engine that can't be right.
 bucket_search
@@ -58,8 +57,6 @@ if TYPE_CHECKING:
     from protocol.evaluation import evaluate as evaluate
     from protocol.evaluators import diagnose as diagnose
     from protocol.evaluators import explain as explain
-    from protocol.quantisers import Hashing as Hashing
-    from protocol.quantisers import Quantisers as Quantisers
     from protocol.quantisers import Rescoring as Rescoring
     from protocol.quantisers import attribute as attribute
     from protocol.quantisers import quantisation as quantisation
@@ -76,7 +73,7 @@ _NAMES = {
     "comparison": "compare",
     "evaluation": "Codes Evaluator Judgments Labels Nearest Outputs Relevant bucket_search evaluate",
     "evaluators": "diagnose explain",
-    "quantisers": "Hashing Quantisers Rescoring attribute quantisation",
+    "quantisers": "Rescoring attribute quantisation",
     "registry": "get names",
     "splits": "load_split",
     "verification": "verify",

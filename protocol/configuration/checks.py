@@ -14,7 +14,7 @@ from protocol.configuration.schema import at
 from protocol.datasets import redacted
 from protocol.hashers.selection import points
 from protocol.metrics import keywords, needs
-from protocol.quantisers import Quantisers
+from protocol.quantisers import plugin_of
 from protocol.splits import VALIDATION, list_paths
 
 
@@ -95,7 +95,8 @@ def _check_quantisers(experiment: Experiment) -> None:
     """Refuse unknown quantisers, and a feature without nearest neighbours that they could find."""
     if "quantisers" not in experiment.config:
         return
-    Quantisers(tuple(experiment.config["quantisers"]))
+    for name in experiment.config["quantisers"]:
+        plugin_of(name)
     for feature in experiment.features.values():
         if all(experiment.ground_truths[name].plugin != "nearest_neighbours" for name in feature.ground_truths):
             raise ProtocolError(f"quantisers: feature {feature.name!r} needs the ground truth nearest_neighbours.")

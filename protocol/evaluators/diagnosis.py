@@ -30,6 +30,8 @@ _MOST = 10
 """So many evaluations that cases can't tell apart are named."""
 _RANDOM = ("ties", "random")
 _FLIPPED = 0.3
+_ITEMS = 60
+"""The size of most databases, at least three times the cutoff."""
 _QUERIES = 150
 """So many that a random order of ties changes means by little."""
 _OF_SOME_QUERIES = frozenset({("undefined", "left-out"), ("undefined", "one"), ("mean", "classes")})
@@ -79,7 +81,7 @@ def small_cases(cutoff: int | None = None) -> list[SmallCase]:
     ['no ties', 'ties']
     """
     rng = np.random.default_rng(0)
-    n_items = 60 if cutoff is None else max(60, 3 * integer(cutoff, "cutoff"))
+    n_items = max(_ITEMS, 3 * (1 if cutoff is None else integer(cutoff, "cutoff")))
     # Query q and item d differ in q + 4 d bits: no ties, also if the sides are exchanged. The bits are alternately from
     # the eight bytes, so that no byte is complete. The cutoff is not the size of this database, or one less.
     order, n_near = np.arange(64).reshape(8, 8).T.ravel(), 15 if cutoff in (12, 13) else 13
@@ -140,6 +142,8 @@ class _Known(NamedTuple):
 @lru_cache(maxsize=4)
 def _known(cutoff: int | None) -> _Known:
     """Return what all evaluations give; one that differs only in other cases gives what the plain one does."""
+    if cutoff in CUTOFFS and 3 * cutoff <= _ITEMS:  # which is tried in any case
+        return _known(None)
     cases = small_cases(cutoff)
     n_items = len(cases[-1].database_codes)
     cutoffs = {size for size in CUTOFFS if size < n_items} | {cutoff or 1}

@@ -230,12 +230,16 @@ def _of_counts(
 ) -> Iterator[tuple[Way, NDArray[np.float64]]]:
     """Yield the value of each query, 0 and NaN if undefined, with ties in expectation or in the best or worst order."""
     complete, names = _metrics(cutoffs[:-1], radii, part, counts.n_database)
-    values = [metrics.evaluate(counts, names | complete, undefined=undefined) for undefined in ("zero", "drop")]
+    drop = metrics.evaluate(counts, names | complete, undefined="drop")
+    zero = {name: np.nan_to_num(values) for name, values in drop.items()}
+    # Only these have other values as well: a mean over some of the orders of ties, or a curve without some points.
+    others = [name for name in names if name.endswith("[retrieved]") or name.startswith("AUPRC[")]
+    zero |= metrics.evaluate(counts, others, undefined="zero")
     for name, way in (names | complete).items():
-        yield way, np.array([of_empty[name] for of_empty in values])
+        yield way, np.array([zero[name], drop[name]])
     for name, way in complete.items():
         for denominator, total in denominators.items():
-            ratio = _ratio(values[0][name] * counts.n_relevant, total)
+            ratio = _ratio(zero[name] * counts.n_relevant, total)
             yield way.but(denominator=denominator), np.array([np.nan_to_num(ratio), ratio])
     precisions = _ratio(counts.relevant_within, counts.retrieved_within)
     grouped = _ratio(np.nansum(counts.relevant * precisions, axis=1), counts.n_relevant)

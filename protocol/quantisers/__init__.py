@@ -3,17 +3,16 @@
 from protocol.quantisers._quantiser import Quantiser, Ranking
 from protocol.quantisers.attribution import Attribution, attribute
 from protocol.quantisers.binarisation import Quantisation, quantisation
-from protocol.quantisers.representations import Hashing, Quantisers
+from protocol.quantisers.representations import plugin_of
 from protocol.quantisers.rescoring import Rescoring
 
 __all__ = [
     "Attribution",
-    "Hashing",
     "Quantisation",
     "Quantiser",
-    "Quantisers",
     "Ranking",
     "Rescoring",
     "attribute",
+    "plugin_of",
     "quantisation",
 ]

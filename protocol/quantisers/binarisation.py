@@ -1,35 +1,26 @@
 """Recall lost to binarisation: the share of the nearest items that codes find, re-ranking, and cost."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, need
+from protocol.checks import ProtocolError, integer, need
 from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.conventions import Scoring
 from protocol.evaluation.evaluation import scored
-from protocol.evaluation.ground_truth import GroundTruth, Nearest, check_sizes, ground_truth
+from protocol.evaluation.ground_truth import Nearest, check_sizes, ground_truth
 from protocol.evaluation.output import parts
 from protocol.evaluation.plots import SIDE
 from protocol.evaluation.printed import with_range
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.result import Evaluation
-from protocol.quantisers.representations import (
-    HashedBy,
-    Hashing,
-    Quantisers,
-    Representation,
-    represent,
-)
-from protocol.quantisers.rescoring import (
-    EqualBytes,
-    Rescoring,
-    RescoringCurve,
-    by_quantiser,
-    by_vectors,
-)
+from protocol.quantisers._quantiser import Quantiser
+from protocol.quantisers.representations import Representation, plugin_of, represent, training_rows
+from protocol.quantisers.rescoring import Represented, Rescoring, RescoringCurve, by_quantiser, by_vectors, compared
 from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
@@ -45,27 +36,28 @@ class Quantisation(Evaluation):
 
     Parameters
     ----------
-    hashed_by : HashedBy or None
-        How the codes were computed from the vectors; None if codes were given.
+    hashed_by : str or None
+        The hasher that computed the codes, with options, its seed, and the vectors on which it was fitted; None if
+        codes were given.
     rescoring : tuple of RescoringCurve
         The share of the nearest items after re-ranking by the vectors, and by a quantiser if one is chosen.
     vector_bytes : int
         Bytes of a vector in its stored dtype.
-    equal_bytes : EqualBytes or None
-        The codes and other representations, compared at equal bytes; None if none was requested.
+    equal_bytes : tuple of Represented
+        The codes and other representations, ascending by size; empty if no other was requested.
     ranked_by : mapping of str to str
         For the codes and each representation that is compared with them, what ranks the items.
     """
 
-    hashed_by: HashedBy | None
+    hashed_by: str | None
     rescoring: tuple[RescoringCurve, ...]
     vector_bytes: int
-    equal_bytes: EqualBytes | None
+    equal_bytes: tuple[Represented, ...]
     ranked_by: Mapping[str, str]
 
     def plot(self, kind: str = "bytes") -> "alt.Chart":
         """Return a figure of `Evaluation.plot`, or of the share of the nearest items over ``bytes`` of a vector."""
-        if kind == "bytes" and self.equal_bytes is not None:
+        if kind == "bytes" and self.equal_bytes:
             return _bytes_chart(self.equal_bytes, self.name or "Nearest items found at equal bytes")
         return super().plot(kind)
 
@@ -74,7 +66,7 @@ class Quantisation(Evaluation):
         content = super().content() | {"hashed_by": self.hashed_by, "rescoring": self.rescoring}
         content["cost"] = {"code_bytes": self.codes.database.shape[1], "vector_bytes": self.vector_bytes}
         content["ranked_by"] = self.ranked_by
-        return content if self.equal_bytes is None else content | {"equal_bytes": self.equal_bytes}
+        return content | {"equal_bytes": self.equal_bytes} if self.equal_bytes else content
 
     def parts(self) -> list[str | Table]:
         """Return the parts of an evaluation, with the origin and the cost of the codes, re-ranking and comparison."""
@@ -86,17 +78,20 @@ class Quantisation(Evaluation):
         cells = [["code", f"{n_bytes:,}", f"1/{self.vector_bytes / n_bytes:.4g}"]]
         cells.append(["vector", f"{self.vector_bytes:,}", ""])
         tables.append(Table("cost", "cost of an item:", ["stored", "bytes", "share of the vector"], cells))
-        if self.equal_bytes is not None:
-            tables += map(self.equal_bytes.table, self.equal_bytes.represented[0].shares)
+        if self.equal_bytes:
+            target = self.rescoring[0].target
+            tables += (_bytes_table(self.equal_bytes, k, target) for k in self.equal_bytes[0].shares)
         return parts(self, lines, tables)
 
 
 def quantisation(
     vectors: Nearest,
-    codes: Hashing | tuple[Any, Any] | None = None,
+    codes: str | tuple[Any, Any] = "sign",
     *,
     rescoring: Rescoring = _DEFAULT,
-    quantisers: Quantisers | Sequence[str] = (),
+    quantisers: Sequence[str] = (),
+    seed: int = 0,
+    train: Any = None,
     metrics: str | Sequence[str] | None = None,
     convention: str = "default",
     threads: int = 1,
@@ -108,14 +103,20 @@ def quantisation(
     ----------
     vectors : Nearest
         The vectors of queries and database, the distance, and the numbers K of nearest items.
-    codes : Hashing or pair, optional
-        The hasher that computes the codes from the vectors; or the codes of queries and database, in any form that
-        `evaluate` accepts. If None, the signs of the vectors.
+    codes : str or pair, default="sign"
+        The hasher that computes the codes from the vectors, with options, as in ``itq:n_bits=32``; or the codes of
+        queries and database, in any form that `evaluate` accepts. ``sign`` has one bit for each dimension, 1 if the
+        value is above 0.
     rescoring : Rescoring, default=Rescoring()
         The numbers of items that are re-ranked; a quantiser that re-ranks them in addition to the vectors.
-    quantisers : Quantisers or sequence of str, default=()
-        Other representations of the vectors, such as ``["int8", "pq:m=16"]``, which are compared with the codes at
-        equal bytes; the seed and the training vectors of all quantisers.
+    quantisers : sequence of str, default=()
+        Other representations of the vectors that are compared with the codes at equal bytes, such as ``["int8",
+        "pq:m=16"]``: registered quantisers, and hashers that learn from vectors alone.
+    seed : int, default=0
+        The seed of the hasher, of the quantisers, and of the sample of the database.
+    train : array_like, str or Path, optional
+        The vectors (n, d) on which the hasher and the quantisers are fitted. If None, the database, or a sample of
+        10,000 of its rows if it has more.
     metrics : str or sequence of str, optional
         Registered metrics, as for `evaluate`. Items up to the distance of the K-th nearest one are relevant, see
         `Nearest`.
@@ -144,63 +145,52 @@ def quantisation(
     (0.5, 3)
     """
     scoring = Scoring(metrics, convention)
-    quantisers = quantisers if isinstance(quantisers, Quantisers) else Quantisers(tuple(quantisers))
+    integer(seed, "seed", minimum=0)
     query, database = vectors.vectors()
-    source = _checked(codes or Hashing(), query, database)
-    _check_rescoring(rescoring.quantiser, quantisers, source)
-    names = dict.fromkeys([*quantisers.names, *filter(None, [rescoring.quantiser])])
-    others = {name: represent(quantisers, name, query, database, vectors.distance, progress) for name in names}
+    given = _checked(codes, rescoring.quantiser, query, database)
+    training = training_rows(train, database, seed)
+    encode = partial(represent, query=query, database=database, distance=vectors.distance, training=training)
+    names = dict.fromkeys([*quantisers, *filter(None, [rescoring.quantiser])])
+    others = {name: encode(name, seed=seed, progress=progress) for name in names}
     truth = ground_truth(vectors, len(query), len(database), scoring, threads=threads, progress=progress)
-    pair, hashed_by = (source, None) if isinstance(source, CodePair) else source.codes(query, database, progress)
+    by_code = given or others.get(str(codes)) or encode(str(codes), seed=seed, progress=progress)
+    pair = cast("CodePair", by_code.codes)
     evaluation = scored(pair, truth, scoring, threads=threads, progress=progress)
-    by_code = Representation.of_codes("codes" if hashed_by is None else hashed_by.spec(database.shape[1]), pair)
     counted = {by_code.name: (by_code.n_bytes, evaluation.nearest_counts)}
-    for name in quantisers.names:  # which may be the name of the codes
+    for name in quantisers:  # which may be the name of the codes
         counted[name] = others[name].n_bytes, others[name].counts(truth.by_number, threads, progress)
+    curves = [by_vectors(evaluation.nearest_counts, truth.numbers, rescoring)]
+    if rescoring.quantiser is not None:
+        relevances = {k: truth.by_number[k] for k in truth.numbers}
+        done = stage(progress, "re-ranking", len(query))
+        curves.append(by_quantiser(pair, others[rescoring.quantiser], relevances, rescoring, seed, done))
     return Quantisation(
         **{field.name: getattr(evaluation, field.name) for field in fields(Evaluation)},
-        hashed_by=hashed_by,
-        rescoring=tuple(_curves(evaluation, truth, rescoring, others, quantisers.seed, progress)),
+        hashed_by=by_code.fitted_on
+        and f"{codes}, {evaluation.n_bits} bits, seed {seed}, fitted on {by_code.fitted_on}",
+        rescoring=tuple(curves),
         vector_bytes=database.shape[1] * database.itemsize,
-        equal_bytes=EqualBytes.of(counted, truth.numbers, rescoring) if quantisers.names else None,
+        equal_bytes=compared(counted, truth.numbers, rescoring.target) if quantisers else (),
         ranked_by={each.name: each.ranked_by for each in (by_code, *others.values())},
     )
 
 
-def _curves(
-    evaluation: Evaluation,
-    truth: GroundTruth,
-    rescoring: Rescoring,
-    others: Mapping[str, Representation],
-    seed: int,
-    progress: Progress,
-) -> Iterator[RescoringCurve]:
-    """Yield the curve of re-ranking by the vectors, and by a quantiser if one is chosen."""
-    yield by_vectors(evaluation.nearest_counts, truth.numbers, rescoring)
-    if rescoring.quantiser is not None:
-        relevances = {k: truth.by_number[k] for k in truth.numbers}
-        done = stage(progress, "re-ranking", len(evaluation.codes.query))
-        yield by_quantiser(evaluation.codes, others[rescoring.quantiser], relevances, rescoring, seed, done)
+def _checked(codes: Any, quantiser: str | None, query: NDArray, database: NDArray) -> Representation | None:
+    """Return the representation by codes that were given, or None if a hasher computes them.
 
-
-def _checked(codes: Hashing | tuple[Any, Any], query: NDArray, database: NDArray) -> Hashing | CodePair:
-    """Return the codes that were given, or the hasher that computes them, if they fit the vectors."""
-    if isinstance(codes, Hashing):
-        codes.check(query.shape[1])
-        return codes
+    Raises ProtocolError unless the codes fit the vectors, and a quantiser can rank what they retrieve again.
+    """
+    if quantiser is not None and not isinstance(plugin_of(quantiser), Quantiser):
+        raise ProtocolError(f"rescore: {quantiser!r} is a hasher, but items are re-ranked by a quantiser.")
+    if isinstance(codes, str):
+        if isinstance(plugin_of(codes, database.shape[1]), Quantiser):
+            raise ProtocolError(f"codes: {codes!r} is a quantiser, but a hasher computes codes.")
+        return None
     pair = read_codes(*codes)
     check_sizes(pair.sizes, query, database)
-    return pair
-
-
-def _check_rescoring(name: str | None, quantisers: Quantisers, source: Hashing | CodePair) -> None:
-    """Raise ProtocolError unless items that are retrieved by code can be ranked again by a quantiser."""
-    if name is None:
-        return
-    if isinstance(quantisers.plugin(name), Hashing):
-        raise ProtocolError(f"rescore: {name!r} is a hasher, but items are re-ranked by a quantiser.")
-    if isinstance(source, CodePair) and source.ranking != "hamming":
-        raise ProtocolError(f"rescore needs Hamming distances, which the {source.ranking} ranking does not have.")
+    if quantiser is not None and pair.ranking != "hamming":
+        raise ProtocolError(f"rescore needs Hamming distances, which the {pair.ranking} ranking does not have.")
+    return Representation.of_codes("codes", pair)
 
 
 def _curve_table(curve: RescoringCurve) -> Table:
@@ -218,17 +208,33 @@ def _curve_table(curve: RescoringCurve) -> Table:
     return Table(f"re-ranking by {curve.by}", f"{title}:", header, [*rows.values(), smallest])
 
 
-def _bytes_chart(equal: EqualBytes, title: str) -> Any:
+def _bytes_table(represented: Sequence[Represented], k: int, target: float) -> Table:
+    """Return the table of the shares that representations find for one K."""
+    cells = []
+    for each in represented:
+        share = each.shares[k]
+        expected, ties = with_range(share.expected, share.worst, share.best)
+        expected += "" if math.isnan(share.low) else f" ± {share.high - share.expected:.4f}"
+        cells.append([each.name, f"{each.n_bytes:,}", expected, ties, f"{share.first:.4f}", f"{share.factor:,}"])
+    header = ["representation", "bytes", "neighbours@K", "worst to best", "1-recall@K", f"c for {target:g}"]
+    title = (
+        f"K = {k:,}: share of the K nearest items among the first K, with the 95% interval over queries; c is the "
+        f"smallest with which re-ranking c x K items by the vectors finds {target:g}:"
+    )
+    return Table(f"equal bytes {k}", title, header, cells)
+
+
+def _bytes_chart(represented: Sequence[Represented], title: str) -> Any:
     """Return a chart of the share of the nearest items over the bytes of a vector, with a panel for each K.
 
     A line connects the points of names that differ in options only. Rules are intervals.
     """
     alt = need("altair", "report")
     points = [
-        {"panel": f"K = {k:,}", "name": one.name, "method": one.name.partition(":")[0], "bytes": one.n_bytes}
+        {"panel": f"K = {k:,}", "name": each.name, "method": each.name.partition(":")[0], "bytes": each.n_bytes}
         | {"share": share.expected, "low": share.low, "high": share.high}
-        for one in equal.represented
-        for k, share in one.shares.items()
+        for each in represented
+        for k, share in each.shares.items()
     ]
     share = alt.Scale(domain=[0, 1])
     base = alt.Chart().encode(

@@ -16,10 +16,8 @@ from protocol import codes
 from protocol.checks import ProtocolError, integer, positive_number
 from protocol.counting import HammingCounts
 from protocol.evaluation.code_pairs import CodePair
-from protocol.evaluation.printed import with_range
 from protocol.metrics import ORDERS, mean, neighbours_found
 from protocol.quantisers.representations import Representation
-from protocol.scores.tables import Table
 from protocol.truth import pair_distances
 from protocol.truth.relevance import Relevance
 
@@ -243,7 +241,7 @@ class Share(NamedTuple):
 
     ``low`` and ``high`` are the ends of the 95 % confidence interval of the expected value over queries (normal
     approximation; NaN for a single query), ``worst`` and ``best`` the values for the orders of ties. ``first`` is
-    1-recall@K.
+    1-recall@K, and ``factor`` the smallest c with which re-ranking c x K items by the vectors reaches the target.
     """
 
     neighbours: int
@@ -253,6 +251,7 @@ class Share(NamedTuple):
     worst: float
     best: float
     first: float
+    factor: int
 
 
 @dataclass(frozen=True)
@@ -267,61 +266,28 @@ class Represented:
         Bytes of a vector.
     shares : dict of int to Share
         By K.
-    rescoring : RescoringCurve
-        The curve of re-ranking by the vectors.
     """
 
     name: str
     n_bytes: int
     shares: dict[int, Share]
-    rescoring: RescoringCurve
 
 
-@dataclass(frozen=True)
-class EqualBytes:
-    """Representations of the same vectors, compared at equal bytes.
-
-    Parameters
-    ----------
-    represented : tuple of Represented
-        Ascending by size.
-    """
-
-    represented: tuple[Represented, ...]
-
-    @classmethod
-    def of(
-        cls,
-        counted: Mapping[str, tuple[int, Mapping[int, HammingCounts]]],
-        numbers: Sequence[int],
-        rescoring: Rescoring,
-    ) -> "EqualBytes":
-        """Return the comparison of representations: for each name, bytes of a vector, and counts for each K and 1."""
-        rows = []
-        for name, (n_bytes, counts) in sorted(counted.items(), key=lambda item: item[1][0]):
-            shares = {k: _share_of(counts, k) for k in numbers}
-            rows.append(Represented(name, n_bytes, shares, by_vectors(counts, numbers, rescoring)))
-        return cls(tuple(rows))
-
-    def table(self, k: int) -> Table:
-        """Return the table of shares for one K."""
-        target, cells = self.represented[0].rescoring.target, []
-        for one in self.represented:
-            share, smallest = one.shares[k], one.rescoring.smallest_factor[k]
-            expected, ties = with_range(share.expected, share.worst, share.best)
-            expected += "" if math.isnan(share.low) else f" ± {share.high - share.expected:.4f}"
-            cells.append([one.name, f"{one.n_bytes:,}", expected, ties, f"{share.first:.4f}", f"{smallest:,}"])
-        header = ["representation", "bytes", "neighbours@K", "worst to best", "1-recall@K", f"c for {target:g}"]
-        title = (
-            f"K = {k:,}: share of the K nearest items among the first K, with the 95% interval over queries; c is the "
-            f"smallest with which re-ranking c x K items by the vectors finds {target:g}:"
-        )
-        return Table(f"equal bytes {k}", title, header, cells)
+def compared(
+    counted: Mapping[str, tuple[int, Mapping[int, HammingCounts]]], numbers: Sequence[int], target: float
+) -> tuple[Represented, ...]:
+    """Return representations, ascending by size: for each name, bytes of a vector, and counts for each K and 1."""
+    by_size = sorted(counted.items(), key=lambda item: item[1][0])
+    return tuple(
+        Represented(name, n_bytes, {k: _share_of(counts, k, target) for k in numbers})
+        for name, (n_bytes, counts) in by_size
+    )
 
 
-def _share_of(counts: Mapping[int, HammingCounts], k: int) -> Share:
+def _share_of(counts: Mapping[int, HammingCounts], k: int, target: float) -> Share:
     """Return the share of the K nearest items that a ranking finds."""
     expected, best, worst = (neighbours_found(counts[k], nearest=k, retrieved=k, ties=ties) for ties in ORDERS)
     half = _DEVIATIONS * np.std(expected, ddof=1) / expected.size**0.5 if expected.size > 1 else math.nan
     first, average = mean(neighbours_found(counts[1], nearest=1, retrieved=k)), mean(expected)
-    return Share(k, average, average - half, average + half, mean(worst), mean(best), first)
+    factor = _smallest(counts[k], k, target)
+    return Share(k, average, average - half, average + half, mean(worst), mean(best), first, factor)

@@ -10,7 +10,7 @@ from protocol.auditing.evidence import WithinDistance
 from protocol.checks import ProtocolError
 from protocol.evaluation import Nearest
 from protocol.hashers import TrainingSet
-from protocol.quantisers import Hashing, quantisation
+from protocol.quantisers import quantisation
 from protocol.truth import nearest
 
 TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
@@ -102,10 +102,10 @@ def test_vectors_are_quantised_before_they_lose_their_values():
         with pytest.raises(ProtocolError, match=rf"^hasher sign: X: {REFUSED}"):
             quantisation(vectors, metrics="mAP")
         with pytest.raises(ProtocolError, match=rf"^vectors: {REFUSED}"):
-            quantisation(vectors, Hashing(train=X), quantisers=["int8"], metrics="mAP")
+            quantisation(vectors, (X[:5] > 0, X > 0), quantisers=["int8"], metrics="mAP")
     vectors = Nearest(X[:5], X.astype(np.float64) * 1e50, [3], "euclidean")
     with pytest.raises(ProtocolError, match=rf"^X: {REFUSED}"):
-        quantisation(vectors, Hashing(train=X), metrics="mAP")
+        quantisation(vectors, train=X, metrics="mAP")
 
 
 def test_distinct_features_are_no_copies_because_float32_rounds_them_to_0():

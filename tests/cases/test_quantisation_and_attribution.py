@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import protocol as hp
-from protocol.quantisers.representations import Quantisers
 
 
 def unit(X):
@@ -28,8 +27,8 @@ def test_restored_vectors_are_ranked_by_their_cosine(case):
     index.train(sides[1])
     index.add(sides[1])
     restored = {"pq:m=8": index.reconstruct_n(0, 800), "truncate:dims=16": sides[1] * (np.arange(32) < 16)}
-    result = hp.quantisation(hp.Nearest("q.npy", "d.npy", k=10), quantisers=Quantisers(["sign", *restored]))
-    found = {one.name: one.shares[10].expected for one in result.equal_bytes.represented}
+    result = hp.quantisation(hp.Nearest("q.npy", "d.npy", k=10), quantisers=["sign", *restored])
+    found = {one.name: one.shares[10].expected for one in result.equal_bytes}
     by_product = {name: shares(query, database, sides[0] @ items.T) for name, items in restored.items()}
     by_cosine = {name: shares(query, database, sides[0] @ unit(items).T) for name, items in restored.items()}
     assert {name: found[name] for name in restored} == pytest.approx(by_cosine, abs=1e-12)

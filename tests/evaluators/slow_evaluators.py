@@ -63,17 +63,17 @@ def in_other_order(matrix):
 
 def distance(one, other, variant):
     n_bits = len(one)
-    padded = [[*side, *[0] * (-n_bits % 8)] for side in (one, other)]
-    turned = [[side[i - i % 8 + 7 - i % 8] for i in range(len(side))] for side in padded]
-    if variant == "mixed-bit-order":
-        return distance(turned[0], padded[1], None)
-    if variant == "bit-order":  # the bits before the first n_bits in the other order are not read
-        return distance(turned[0][:n_bits], turned[1][:n_bits], None)
-    if variant == "farthest":
-        return n_bits - distance(one, other, None)
+    if variant in ("mixed-bit-order", "bit-order"):
+        padded = [[*side, *[0] * (-n_bits % 8)] for side in (one, other)]
+        turned = [[side[i - i % 8 + 7 - i % 8] for i in range(len(side))] for side in padded]
+        if variant == "mixed-bit-order":
+            return distance(turned[0], padded[1], None)
+        return distance(turned[0][:n_bits], turned[1][:n_bits], None)  # the bits after the first n_bits are not read
     differing = [a != b for a, b in zip(one, other, strict=True)]
-    by_byte = [sum(differing[start : start + 8]) for start in range(0, len(differing), 8)]
+    by_byte = (sum(differing[start : start + 8]) for start in range(0, n_bits, 8))
     match variant:
+        case "farthest":
+            return n_bits - sum(differing)
         case "saturating":
             return sum(min(n, 7) for n in by_byte)
         case "bytes":
@@ -173,7 +173,6 @@ def precisions(ranked, top, variant):
     """Return the terms of the sum that is divided by the number of relevant items."""
     hits = [rank for rank in range(1, len(ranked) + 1) if ranked[rank - 1]]
     points = [(Fraction(number, rank), number, rank) for number, rank in enumerate(hits, 1)]
-    largest = [max(p for p, *_ in points[i:]) for i in range(len(points))]
     shown = [point for point in points if point[2] <= top]
     match variant:
         case "next-rank":
@@ -183,9 +182,9 @@ def precisions(ranked, top, variant):
         case "trapezoid":
             return [(p + (Fraction(number - 1, rank - 1) if rank > 1 else 1)) / 2 for p, number, rank in shown]
         case "interpolated":
-            return largest
+            return [max(p for p, *_ in points[i:]) for i in range(len(points))]
         case "eleven-points":
-            best = []
+            best, largest = [], precisions(ranked, top, "interpolated")
             for tenth in range(11):
                 reached = [p for p, (_, n, _) in zip(largest, points, strict=True) if 10 * n >= tenth * len(hits)]
                 best.append(max(reached))

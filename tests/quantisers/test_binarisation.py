@@ -1,6 +1,9 @@
-"""What codes lose of vectors: comparison with a slow loop, computed codes, re-ranking, and errors."""
+"""What codes and other representations lose of vectors: slow loops, re-ranking, the answer in words, and errors."""
 
+import itertools
 import json
+import tracemalloc
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -10,8 +13,11 @@ from protocol import codes, registry
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.evaluation import Codes, Nearest, Outputs, Relevant, evaluate
-from protocol.quantisers import Hashing, Quantisers, Rescoring, quantisation
+from protocol.quantisers import Rescoring, quantisation, rescoring
+from protocol.quantisers.int8 import Int8
 from protocol.quantisers.representations import SAMPLE
+from protocol.quantisers.rescoring import _returned
+from protocol.truth import nearest
 
 RNG = np.random.default_rng(0)
 CENTRES = RNG.normal(size=(8, 16))
@@ -19,10 +25,11 @@ QUERY, DATABASE = (
     (CENTRES[RNG.integers(0, 8, n)] + 0.7 * RNG.normal(size=(n, 16))).astype(np.float32) for n in (12, 300)
 )
 SIGNS = QUERY > 0, DATABASE > 0
+UNIT = tuple(side / np.linalg.norm(side.astype(np.float64), axis=1, keepdims=True) for side in (QUERY, DATABASE))
 DEFAULTS = {"k": None, "distance": "cosine", "relevant": None}
 
 
-def lost(codes=None, *, query=QUERY, database=DATABASE, k=None, distance="cosine", relevant=None, **options):
+def lost(codes="sign", *, query=QUERY, database=DATABASE, k=None, distance="cosine", relevant=None, **options):
     return quantisation(Nearest(query, database, k, distance, relevant), codes, **options)
 
 
@@ -97,7 +104,7 @@ def test_codes_that_are_given():
     result, computed = lost(tuple(Codes(codes.pack(side), 16) for side in SIGNS)), lost()
     assert result.metrics == computed.metrics
     assert result.hashed_by is None
-    assert (computed.hashed_by.hasher, computed.hashed_by.fitted_on, computed.n_bits) == ("sign", "database", 16)
+    assert computed.hashed_by == "sign, 16 bits, seed 0, fitted on 300 of the 300 vectors of the database"
 
 
 def test_a_hasher_is_fitted_on_training_vectors_or_a_sample_of_the_database(monkeypatch):
@@ -105,12 +112,15 @@ def test_a_hasher_is_fitted_on_training_vectors_or_a_sample_of_the_database(monk
     train = RNG.normal(size=(50, 16)).astype(np.float32)
     chosen = np.sort(np.random.default_rng(3).choice(300, 100, replace=False))
     for vectors, rows in ((train, train), (None, DATABASE[chosen])):
-        result = lost(Hashing("itq", 8, {"n_iter": 5}, seed=3, train=vectors))
+        result = lost("itq:n_bits=8,n_iter=5", seed=3, train=vectors)
         model = registry.get("hasher", "itq")(n_bits=8, seed=3, n_iter=5).fit(rows)
         plain = lost((model.transform(QUERY), model.transform(DATABASE)))
         assert result.metrics == plain.metrics
-        assert result.hashed_by.n_fitted == len(rows)
-    assert "itq, n_iter 5, 8 bits, fitted on 100 of the 300 vectors of the database, drawn with seed 3" in str(result)
+        assert f"fitted on {len(rows)} of the " in result.hashed_by
+    origin = (
+        "itq:n_bits=8,n_iter=5, 8 bits, seed 3, fitted on 100 of the 300 vectors of the database, drawn with seed 3"
+    )
+    assert origin in " ".join(str(result).split())
     assert SAMPLE == 10_000
 
 
@@ -119,7 +129,7 @@ def test_vectors_are_read_in_blocks_from_mapped_files(tmp_path, monkeypatch):
     files = {role: tmp_path / f"{role}.npy" for role in ("query", "database")}
     for file, vectors in zip(files.values(), (QUERY, DATABASE), strict=True):
         np.save(file, vectors)
-    assert lost(Hashing("pcah", 8), **files).to_json() == lost(Hashing("pcah", 8)).to_json()
+    assert lost("pcah:n_bits=8", **files).to_json() == lost("pcah:n_bits=8").to_json()
 
 
 def test_metrics_that_are_chosen():
@@ -151,15 +161,150 @@ def test_text_and_content():
     assert content["rescoring"][0]["smallest_factor"].keys() == {"1", "10"}
 
 
+def compared(names, *, k=(1, 10), **options):
+    return lost(k=list(k), quantisers=names, **options)
+
+
+def by_name(result):
+    return {one.name: one for one in result.equal_bytes}
+
+
+@pytest.mark.parametrize("distance", ["cosine", "euclidean", "dot"])
+def test_shares_of_a_slow_loop(distance):
+    """Rank by the formulas for decoded items; no two of these are equal."""
+    outcome = by_name(compared(["int8", "int8:calibration=minmax"], distance=distance))
+    query, database = (side.astype(np.float32) for side in (UNIT if distance == "cosine" else (QUERY, DATABASE)))
+    for name, quantiser in (("int8", Int8()), ("int8:calibration=minmax", Int8(calibration="minmax"))):
+        model = quantiser.fit(database, distance, 0)
+        items = quantiser.decode(quantiser.encode(database, model), model).astype(np.float64)
+        products, squared = query.astype(np.float64) @ items.T, (items**2).sum(axis=1)
+        scores = {"euclidean": squared - 2 * products, "cosine": -products / squared**0.5, "dot": -products}[distance]
+        order, one = np.argsort(scores, axis=1), outcome[name]
+        assert one.n_bytes == 16
+        for k, share in one.shares.items():
+            true = nearest(QUERY, DATABASE, k, distance=distance)
+            indices = np.split(true.indices, true.indptr[1:-1])
+            values = [np.isin(*pair).sum() / k for pair in zip(order[:, :k], indices, strict=True)]
+            assert share.worst == share.best == share.expected == pytest.approx(np.mean(values), rel=1e-12)
+            half = NormalDist().inv_cdf(0.975) * np.std(values, ddof=1) / 12**0.5
+            assert (share.low, share.high) == pytest.approx((share.expected - half, share.expected + half), rel=1e-9)
+        first = nearest(QUERY, DATABASE, 1, distance=distance).indices
+        assert one.shares[10].first == np.mean([i in row for i, row in zip(first, order[:, :10], strict=True)])
+        assert one.shares[10].factor == next(
+            c
+            for c in range(1, 31)
+            if np.mean([np.isin(i, row).mean() for i, row in zip(indices, order[:, : 10 * c], strict=True)]) >= 0.95
+        )
+
+
+def test_what_ranks_the_items_is_reported():
+    pytest.importorskip("faiss")
+    result = compared(["truncate:dims=4"], rescoring=Rescoring("rabitq"))
+    assert result.ranked_by == {
+        "sign": "the Hamming distance",
+        "truncate:dims=4": "the cosine with the restored vectors",
+        "rabitq": "the estimated Euclidean distance of unit vectors",
+    }
+    assert "ranked by the Hamming distance: sign" in str(result)
+    assert compared(["int8"], codes=(Outputs(QUERY), DATABASE > 0)).ranked_by["codes"] == (
+        "the inner product of outputs and codes"
+    )
+
+
+def test_a_hasher_is_a_quantiser():
+    """Its shares are those of the codes themselves, counted by Hamming distance."""
+    result = compared(["itq:n_bits=8,n_iter=5", "sign"], codes="pcah:n_bits=12")
+    rows = by_name(result)
+    assert [(one.name, one.n_bytes) for one in result.equal_bytes] == [
+        ("itq:n_bits=8,n_iter=5", 1),
+        ("pcah:n_bits=12", 2),
+        ("sign", 2),
+    ]
+    alone = quantisation(Nearest(QUERY, DATABASE, [1, 10]), "itq:n_bits=8,n_iter=5")
+    one, names = rows["itq:n_bits=8,n_iter=5"], ("neighbours@10", "neighbours@10[worst]", "neighbours@10[best]")
+    share = one.shares[10]
+    assert [share.expected, share.worst, share.best] == [alone.metrics[name] for name in names]
+    assert share.first == alone.metrics["1-recall@10"]
+    assert share.factor == alone.rescoring[0].smallest_factor[10]
+
+
+def tops(distance, items, n):
+    """Return all sets of the n nearest of some items."""
+    cut = np.sort(distance[items])[n - 1]
+    sure = [item for item in items if distance[item] < cut]
+    tied = [item for item in items if distance[item] == cut]
+    return [[*sure, *more] for more in itertools.combinations(tied, n - len(sure))]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_re_ranking_over_all_orders_of_ties(seed):
+    """Retrieve every possible set by the first distance, and re-rank it by the second in every order of its ties."""
+    rng = np.random.default_rng(seed)
+    n, k = int(rng.integers(4, 7)), int(rng.integers(1, 4))
+    first, second = rng.integers(0, 3, n), rng.integers(0, 4, n) / 2
+    relevant = np.zeros(n, bool)
+    relevant[rng.choice(n, k, replace=False)] = True
+    for top in range(k, n + 1):
+        shares = [
+            [relevant[final].sum() for final in tops(second, np.array(chosen), k)]
+            for chosen in tops(first, np.arange(n), top)
+        ]
+        orders = [order for order in map(list, itertools.permutations(range(n))) if (np.diff(second[order]) >= 0).all()]
+        outcome = [_returned(first[order], second[order], relevant[order], top, k) for order in orders]
+        every = list(itertools.chain(*shares))
+        assert {(worst, best) for worst, _, best in outcome} == {(min(every), max(every))}
+        assert np.mean([one[1] for one in outcome]) == pytest.approx(np.mean([np.mean(of) for of in shares]), rel=1e-9)
+
+
+def test_a_quantiser_without_loss_re_ranks_as_the_vectors_do():
+    integers = np.rint(DATABASE * 8)
+    outcome = quantisation(
+        Nearest(integers[:9], integers, [1, 10], "euclidean"), rescoring=Rescoring("float16", largest_factor=8)
+    )
+    by_vectors, by_quantiser = outcome.rescoring
+    assert by_quantiser.by == "float16"
+    np.testing.assert_allclose([row[3:] for row in by_quantiser.rows], [row[3:] for row in by_vectors.rows], rtol=1e-9)
+
+
+def test_results_are_repeatable_and_do_not_depend_on_threads():
+    names, options = ["int8:calibration=minmax", "lsh:n_bits=24"], {"rescoring": Rescoring("int8"), "seed": 3}
+    plain = compared(names, **options).to_json()
+    assert compared(names, **options, threads=2).to_json() == plain
+    content = json.loads(plain)
+    assert content["equal_bytes"][0]["shares"]["10"].keys() == set(rescoring.Share._fields)
+    assert "equal_bytes" not in json.loads(compared([]).to_json())
+
+
+def test_the_figure():
+    pytest.importorskip("altair")
+    points = compared(["int8", "itq"]).plot("bytes").to_dict()["data"]["values"]
+    assert {(point["name"], point["bytes"], point["panel"]) for point in points} == {
+        (name, n_bytes, f"K = {k}") for name, n_bytes in (("int8", 16), ("itq", 2), ("sign", 2)) for k in (1, 10)
+    }
+
+
+def test_memory_does_not_grow_with_the_database(tmp_path, monkeypatch):
+    """The vectors of the larger database would need 6 MB more, and its int8 codes 1.5 MB."""
+    monkeypatch.setattr("protocol.quantisers.representations._BLOCK_BYTES", 1 << 18)
+    rng, peaks = np.random.default_rng(0), {}
+    options = {"quantisers": ["int8"], "rescoring": Rescoring("int8", largest_factor=4)}
+    for n in (12_000, 60_000):
+        path = tmp_path / f"{n}.npy"
+        np.save(path, rng.normal(size=(n, 32)).astype(np.float32))
+        vectors = Nearest(rng.normal(size=(20, 32)).astype(np.float32), path, [10])
+        tracemalloc.start()
+        quantisation(vectors, **options, metrics="mAP")
+        peaks[n] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peaks[60_000] < peaks[12_000] + 1_000_000
+
+
 @pytest.mark.parametrize(("change", "message"), refusals("quantisers/refused.yaml"))
 def test_refusals(change, message):
-    def refused_call(query=((1, 2), (3, 4)), database=((1, 0), (0, 1), (2, 2)), codes=None, **options):
+    def refused_call(query=((1, 2), (3, 4)), database=((1, 0), (0, 1), (2, 2)), codes="sign", **options):
         vectors = Nearest(query, database, *(options.pop(name, default) for name, default in DEFAULTS.items()))
-        if "hasher" in options:
-            codes = Hashing(**options.pop("hasher"))
-        elif "outputs" in options:
+        if "outputs" in options:
             codes = Outputs(options.pop("outputs")), [[1, 0], [0, 1], [1, 1]]
-        options["quantisers"] = Quantisers(**options.get("quantisers", {}))
         quantisation(vectors, codes, rescoring=Rescoring(**options.pop("rescoring", {})), **options)
 
     with pytest.raises(ProtocolError) as refused:
@@ -172,11 +317,11 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     np.save("q", QUERY)
     np.save("d", DATABASE)
     vectors = ["--query-vectors", "q.npy", "--database-vectors", "d.npy"]
-    options = ["--hasher", "itq", "--n-bits", "8", "--hasher-option", "n_iter=5", "--seed", "1"]
+    options = ["--hasher", "itq:n_bits=8,n_iter=5", "--seed", "1"]
     more = ["--neighbours", "1", "10", "--target", "0.9", "--rescore", "int8", "--json", "o.json"]
     assert main(["quantisation", *vectors, *options, *more]) == 0
-    by_int8 = {"rescoring": Rescoring("int8", target=0.9), "quantisers": Quantisers(seed=1)}
-    result = lost(Hashing("itq", 8, {"n_iter": 5}, seed=1), query="q.npy", database="d.npy", k=[1, 10], **by_int8)
+    options = {"rescoring": Rescoring("int8", target=0.9), "seed": 1, "k": [1, 10]}
+    result = lost("itq:n_bits=8,n_iter=5", query="q.npy", database="d.npy", **options)
     assert capsys.readouterr().out == f"{result}\n"
     files = {"inputs": {"query_vectors": "q.npy", "database_vectors": "d.npy"}}
     assert json.loads((tmp_path / "o.json").read_text()) == json.loads(result.to_json()) | files

@@ -6,8 +6,8 @@ import pytest
 from protocol import registry
 from protocol.evaluation import Nearest
 from protocol.metrics import neighbours_found
-from protocol.quantisers import Quantisers, quantisation
-from protocol.quantisers.representations import represent
+from protocol.quantisers import plugin_of, quantisation
+from protocol.quantisers.representations import represent, training_rows
 from protocol.truth import nearest
 from protocol.truth.relevance import NeighbourRelevance
 
@@ -67,7 +67,7 @@ class Restored:
     """For a quantiser that faiss does not have: its exact search among the restored vectors."""
 
     def __init__(self, name, distance, metric):
-        self.index, self.model, self.metric = Quantisers([name]).plugin(name), distance, metric
+        self.index, self.model, self.metric = plugin_of(name), distance, metric
 
     def train(self, database):
         self.model = self.index.fit(database, self.model, SEED)
@@ -115,8 +115,7 @@ def test_the_items_of_an_index(name, distance):
         theirs = flat.search(np.ascontiguousarray(sides[0][:, : items.shape[1]]), K)[1]
     else:
         theirs = index.search(sides[0], K)[1]
-    options = Quantisers([name], seed=SEED)
-    ours = represent(options, name, query, database, distance)
+    ours = represent(name, query, database, distance, training_rows(None, database, SEED), seed=SEED)
     assert ours.n_bytes == index.sa_code_size()
     scores = nearest(ours.query, ours.items, K + 1, distance=ours.distance)
     unique, shares = np.zeros(len(query), bool), []
@@ -129,8 +128,8 @@ def test_the_items_of_an_index(name, distance):
         assert not unique[row] or set(items[:K]) == set(theirs[row]), row
         shares.append(np.isin(true.indices[slice(*true.indptr[row : row + 2])], theirs[row]).mean())
     assert unique.mean() > 0.9
-    result = quantisation(Nearest(query, database, K, distance), quantisers=options, metrics="mAP")
-    one = next(one for one in result.equal_bytes.represented if one.name == name)
+    result = quantisation(Nearest(query, database, K, distance), quantisers=[name], seed=SEED, metrics="mAP")
+    one = next(one for one in result.equal_bytes if one.name == name)
     relevance = NeighbourRelevance(*true.first(K), len(database))
     values = neighbours_found(ours.counts({K: relevance}, 1, None)[K], nearest=K, retrieved=K)
     np.testing.assert_allclose(values[unique], np.array(shares)[unique], rtol=1e-12)

@@ -33,9 +33,9 @@ def test_the_table_is_that_of_the_function(results):
     for split, own in table.groupby("split"):
         parts = storage.read(folder / "splits" / split / "run0" / "splits.h5", ["query", "database", "train"])
         query, database, train = (X[parts[name]] - X[parts["train"]].mean(axis=0) for name in parts)
-        against = hp.Quantisers(["int8"], train=train)
-        found = hp.quantisation(hp.Nearest(query, database, [5, 20], "euclidean"), quantisers=against).equal_bytes
-        (int8,) = (one for one in found.represented if one.name == "int8")
+        vectors = hp.Nearest(query, database, [5, 20], "euclidean")
+        represented = hp.quantisation(vectors, quantisers=["int8"], train=train).equal_bytes
+        (int8,) = (each for each in represented if each.name == "int8")
         rows = own[own["quantiser"] == "int8"].set_index("k")
         assert (rows["bytes"] == 64).all()
         for k, share in int8.shares.items():

@@ -4,7 +4,7 @@ from protocol import registry
 from protocol.evaluation import Nearest
 from protocol.features import prepared
 from protocol.provenance import storage
-from protocol.quantisers import Hashing, Quantisers, quantisation
+from protocol.quantisers import quantisation
 from protocol.scores.tables import write_csv
 
 COLUMNS = ("dataset", "feature", "split", "run", "quantiser", "bytes", "k", "share", "worst", "best", "first", "c")
@@ -26,13 +26,11 @@ def main(job):
             parts = storage.read(path, ["query", "database", "train"])
             vectors = {name: items.vectors(name, images) for name, images in parts.items()}
             near = Nearest(vectors["query"], vectors["database"], numbers, "euclidean")
-            against = Quantisers(tuple(p.quantisers), seed=p.seed, train=vectors["train"])
-            comparison = quantisation(near, Hashing(train=vectors["train"]), quantisers=against, metrics="mAP")
-            for one in comparison.equal_bytes.represented:
+            options = {"quantisers": p.quantisers, "seed": p.seed, "train": vectors["train"], "metrics": "mAP"}
+            for one in quantisation(near, **options).equal_bytes:
                 key = (p.dataset, wc.feature, split, wc.run, one.name, one.n_bytes)
                 for k, share in one.shares.items():
-                    c = one.rescoring.smallest_factor[k]
-                    rows.append((*key, k, share.expected, share.worst, share.best, share.first, c))
+                    rows.append((*key, k, share.expected, share.worst, share.best, share.first, share.factor))
     write_csv(job.output.quantisers, COLUMNS, rows, checksum=True)
 
 
