@@ -20,12 +20,14 @@ from protocol.checks import ProtocolError, one_of
 from protocol.inputs.text import lines
 from protocol.shipped import PROJECT
 
-LONGEST_NAME = 80
-"""Characters of a user's name; two of them, a metric and an extension fit in the 255 bytes of a file name."""
+_NAME = re.compile(
+    "[a-z0-9][a-z0-9_]{0,79}"
+)  # two names, a metric and an extension fit in the 255 bytes of a file name
+RESERVED = ("benchmarks", "examples", "figures", "leak", "logs", "samples", "scores", "splits", "tables")
+"""Names of folders in an experiment's results, which a feature or hasher may not have."""
 # PyYAML raises these for a value that does not fit its tag.
 _OF_VALUES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _LONGEST_VALUE = 80  # characters of a value in a message
-_INTEGER = re.compile("-?[0-9]{1,100}")
 # In later drafts, 2.0 is an integer.
 Validator: Any = jsonschema.validators.extend(
     jsonschema.Draft202012Validator, type_checker=jsonschema.Draft4Validator.TYPE_CHECKER
@@ -58,22 +60,29 @@ def _order(error: jsonschema.ValidationError) -> int:
 
 
 def with_defaults(value: Any, schema: Mapping[str, Any]) -> Any:
-    """Return a value with the defaults of its keys; text becomes a number or a boolean where these are allowed.
-
-    Snakemake's --config passes values inside braces as text.
-    """
+    """Return a value with the defaults of its keys; text becomes a number or a boolean where these are allowed."""
     for form in schema.get("oneOf", ()) if value is not None else ():
         if Validator({"type": form["type"]}).is_valid(of_form := with_defaults(value, form)):
             return of_form
     match schema.get("type"), value:
-        case "integer", str() if _INTEGER.fullmatch(value):
-            return int(value)
-        case "boolean", "true" | "false":
-            return value == "true"
+        case "integer" | "boolean", str():
+            return converted(value, schema)
         case (("array" | ["array", "null"]), list() | tuple()):
             return [with_defaults(item, schema["items"]) for item in value]
         case "object", Mapping() | None:
             return _mapping_with_defaults(value or {}, schema)
+    return value
+
+
+def converted(value: Any, schema: Mapping[str, Any]) -> Any:
+    """Return the value in a text of YAML if the text itself is not allowed; other values are returned unchanged.
+
+    Snakemake's --config passes numbers, booleans and null inside braces as text.
+    """
+    if isinstance(value, str) and (value == "null" or not Validator(schema).is_valid(value)):
+        with contextlib.suppress(ProtocolError):
+            if Validator(schema).is_valid(inside := parse(value, "")):
+                return inside
     return value
 
 
@@ -113,6 +122,17 @@ def _problem(error: jsonschema.ValidationError, where: str) -> str:
         return f": keys must be names, got {abbreviated(value)}."
     is_secret = where == "mirror" and isinstance(value, list | dict)  # it may contain credentials
     return f" must be {phrase(error.schema)}, got {f'a {type(value).__name__}' if is_secret else abbreviated(value)}."
+
+
+def check_name(name: str, where: str) -> None:
+    """Raise ProtocolError if a name of the user can't be a part of file names."""
+    if not _NAME.fullmatch(name):
+        raise ProtocolError(
+            f"{where}: a name may have up to 80 lower-case letters, digits and _, and must begin with a letter or a "
+            "digit."
+        )
+    if name in RESERVED:
+        raise ProtocolError(f"{where}: the names {', '.join(RESERVED)} are reserved. Choose another one.")
 
 
 def abbreviated(value: Any) -> str:
