@@ -60,49 +60,39 @@ def _order(error: jsonschema.ValidationError) -> int:
 
 
 def with_defaults(value: Any, schema: Mapping[str, Any]) -> Any:
-    """Return a value with the defaults of its keys; text becomes a number or a boolean where these are allowed."""
-    for form in schema.get("oneOf", ()) if value is not None else ():
-        if Validator({"type": form["type"]}).is_valid(of_form := with_defaults(value, form)):
-            return of_form
-    match schema.get("type"), value:
-        case "integer" | "boolean", str():
-            return converted(value, schema)
-        case (("array" | ["array", "null"]), list() | tuple()):
-            return [with_defaults(item, schema["items"]) for item in value]
-        case "object", Mapping() | None:
-            return _mapping_with_defaults(value or {}, schema)
-    return value
+    """Return a value with the defaults of its keys, in the order of the schema; unknown keys come last.
 
-
-def converted(value: Any, schema: Mapping[str, Any]) -> Any:
-    """Return the value in a text of YAML if the text itself is not allowed; other values are returned unchanged.
-
-    Snakemake's --config passes numbers, booleans and null inside braces as text.
+    Text becomes a number, a boolean or null where the schema does not allow text: Snakemake's --config passes values
+    inside braces as text.
     """
-    if isinstance(value, str) and (value == "null" or not Validator(schema).is_valid(value)):
-        with contextlib.suppress(ProtocolError):
-            if Validator(schema).is_valid(inside := parse(value, "")):
-                return inside
-    return value
-
-
-def _mapping_with_defaults(value: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a mapping with its defaults, in the order of the schema; unknown keys come last."""
-    if "properties" not in schema:
-        return {key: with_defaults(item, schema["additionalProperties"]) for key, item in value.items()}
-    declared = schema["properties"]
+    if isinstance(value, str):
+        return _scalar(value, schema)
+    if isinstance(value, list | tuple) and "items" in schema:
+        return [with_defaults(item, schema["items"]) for item in value]
+    if schema.get("type") != "object" or not isinstance(value, Mapping | None):
+        return value
+    declared, keyed = schema.get("properties", {}), value or {}
     known = {
-        key: with_defaults(value[key] if key in value else copy.deepcopy(below["default"]), below)
+        key: with_defaults(keyed[key] if key in keyed else copy.deepcopy(below["default"]), below)
         for key, below in declared.items()
-        if key in value or "default" in below
+        if key in keyed or "default" in below
     }
-    return known | {key: item for key, item in value.items() if key not in declared}
+    others = schema["additionalProperties"] or {}
+    return known | {key: with_defaults(item, others) for key, item in keyed.items() if key not in declared}
+
+
+def _scalar(text: str, schema: Mapping[str, Any]) -> Any:
+    """Return the number, boolean or null in a text if the text itself is not allowed, and otherwise the text."""
+    is_valid = Validator(schema).is_valid
+    if text == "null" or not is_valid(text):
+        with contextlib.suppress(ProtocolError):
+            scalar = parse(text, "")
+            return scalar if isinstance(scalar, int | float | None) and is_valid(scalar) else text
+    return text
 
 
 def _refuse(error: jsonschema.ValidationError) -> NoReturn:
-    """Raise ProtocolError for an error of jsonschema, or for the first one in a form that the value may have."""
-    if in_forms := [below for below in error.context or () if below.relative_path or _order(below) < 2]:
-        _refuse(min(in_forms, key=_order))
+    """Raise ProtocolError for an error of jsonschema."""
     path, where = list(error.absolute_path), error.json_path.removeprefix("$.").removeprefix("$")
     if error.validator == "additionalProperties":
         declared = error.schema["properties"]

@@ -58,7 +58,7 @@ def test_the_configuration_with_all_defaults_is_a_valid_configuration(here):
 
 def test_a_method_is_scored_like_a_hasher_where_it_has_codes(here):
     experiment = load({"mine": MINE, "part": MINE | {"splits": ["improved"], "n_bits": ["16"]}})
-    scored = [(one.split, one.run, one.hasher) for one in experiment.combinations() if one.finished]
+    scored = [(row["split"], row["run"], row["hasher"]) for row in experiment.combinations() if row["finished"]]
     assert scored == [
         ("standard", 0, "mine"),
         ("standard", 1, "mine"),

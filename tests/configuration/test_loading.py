@@ -85,9 +85,10 @@ def test_snakemake_plans_a_shipped_experiment(name, tmp_path, users):
     targets = ("report", *(target for target in ("leak", "quantisers") if target in experiment.config))
     jobs = Results(tmp_path).planned(config, *targets)
     combinations = experiment.combinations()
-    trained = {(one.feature, one.sample, one.run, one.hasher) for one in combinations if not one.finished}
+    fields = ("feature", "sample", "run", "hasher")
+    trained = {tuple(row[field] for field in fields) for row in combinations if not row["finished"]}
     assert jobs["model"] == len(trained)
-    assert jobs["split"] == len({(one.split, one.run) for one in combinations})
+    assert jobs["split"] == len({(row["split"], row["run"]) for row in combinations})
     assert {*targets, "metrics", "audit"} <= jobs.keys()
 
 
