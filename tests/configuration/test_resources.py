@@ -12,17 +12,13 @@ from protocol.features._feature import Feature
 from protocol.shipped import configs
 
 
-def loaded(name, **options):
-    config = yaml.safe_load(configs()[name].read_text())
-    return configuration.load(config | {"dataset_options": config.get("dataset_options", {}) | options})
-
-
 def test_a_users_folder_is_counted_once_and_extracted_in_parts(tmp_path, monkeypatch):
     monkeypatch.setattr(Feature, "images_per_job", 3)
     (tmp_path / "cat").mkdir()
     for number in range(7):
         (tmp_path / "cat" / f"{number}.jpg").write_bytes(b"")
-    experiment = loaded("image_folder", folder=str(tmp_path))
+    config = yaml.safe_load(configs()["image_folder"].read_text())
+    experiment = configuration.load(config | {"dataset_options": {"folder": str(tmp_path)}})
     assert experiment.n_items == 7
     monkeypatch.setattr(plans.datasets, "count_files", lambda folder: pytest.fail("counted again"))
     plan = configuration.Plan(experiment)
