@@ -18,10 +18,6 @@ from protocol.quantisers import Quantisers
 from protocol.splits import VALIDATION, list_paths
 
 
-def _needs_labels(truth: Variant) -> bool:
-    return registry.GROUND_TRUTHS.entry(truth.plugin).needs_labels
-
-
 def check(experiment: Experiment) -> None:
     """Raise ProtocolError, in one line, for every error in an experiment that can be found before its jobs run."""
     for key, check_key in _OF_EXPERIMENT.items():
@@ -157,7 +153,8 @@ def _check_labels(feature: FeaturePlan, experiment: Experiment) -> None:
             truths[f"hasher {name!r}"] = truth
     truths |= {"leak: the study": "class_label"} if "leak" in experiment.config else {}
     for user, truth in truths.items() if experiment.labelled is False else ():
-        if truth == "class_label" or _needs_labels(experiment.ground_truths[truth]):
+        plugin = "class_label" if truth == "class_label" else experiment.ground_truths[truth].plugin
+        if registry.GROUND_TRUTHS.entry(plugin).needs_labels:
             raise ProtocolError(f"{user} needs class labels, but dataset {experiment.config['dataset']!r} has none.")
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -201,8 +200,9 @@ class Experiment:
         ]
 
     def supervising(self) -> dict[str, str]:
-        """Return the name of the ground truth that provides each kind of supervision."""
-        return supervising(self.config)
+        """Return the name of the ground truth that provides each kind of supervision; affinities may not be needed."""
+        affinities = self.config["affinities"]
+        return {"labels": "class_label"} | ({"affinities": affinities} if affinities else {})
 
     def supervision(self, hasher: str) -> str | None:
         """Return the kind of supervision that a hasher learns from, or None."""
@@ -248,11 +248,6 @@ class Experiment:
         if name == "images":
             return _of_pixels(self.facts.get("image_shape"), modality)
         return self.facts.get("dimensions", {}).get(name.removeprefix("vectors/")) if name else None
-
-
-def supervising(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return the name of the ground truth that provides each kind of supervision; affinities may not be needed."""
-    return {"labels": "class_label"} | ({"affinities": config["affinities"]} if config["affinities"] else {})
 
 
 def _folder(kind: str, plugin: str, options: dict[str, Any], **more: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from protocol import datasets, registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration import checks, options, schema
-from protocol.configuration.experiment import Experiment, FeaturePlan, Variant, supervising
+from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.finished_codes import check_code_files, finished_codes
 from protocol.configuration.schema import KeyedError, at, location, read
 from protocol.metrics import ALL, everything
@@ -75,11 +75,10 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
     with at("affinities"):
         complete["affinities"] = _affinities(complete, plans.values(), hashers)
     kinds = {registry.get("hasher", hasher.plugin).supervision for hasher in hashers.values()}
-    truths |= {truth for kind, truth in supervising(complete).items() if kind in kinds}
+    truths |= {"class_label"} if "labels" in kinds else set()
+    truths |= {complete["affinities"]} - {None} if "affinities" in kinds else set()
     ground_truths = _variants("ground_truth", truths, complete)
-    for kind, variants in (("hasher", hashers), ("ground_truth", ground_truths)):
-        complete[f"{kind}_options"] = {name: variant.options for name, variant in variants.items()}
-        complete[f"{kind}_bases"] = {name: use.plugin for name, use in variants.items() if use.plugin != name}
+    complete |= _keys_of("hasher", hashers) | _keys_of("ground_truth", ground_truths)
     complete["hasher_grids"] = {name: hashers[name].grid for name in sorted(complete["hasher_grids"])}
     with at("codes"):
         codes = finished_codes(complete, plans, hashers)
@@ -171,11 +170,11 @@ def _names_in_use(kind: str, config: Mapping[str, Any]) -> set[str]:
     ProtocolError
         If a plug-in is unknown, or the name of a variant is not allowed.
     """
-    bases, tables = config[f"{kind}_bases"], {"hasher": ["hasher_options", "hasher_grids"]}
+    bases, tables = config[f"{kind}_bases"], (f"{kind}_options", f"{kind}_grids")
     for name, plugin in bases.items():
         with at(f"{kind}_bases", name):
             _check_variant(name, kind, plugin)
-    in_tables = [((table, name), name) for table in tables.get(kind, [f"{kind}_options"]) for name in config[table]]
+    in_tables = [((table, name), name) for table in tables for name in config.get(table, ())]
     uses = [*_listed(kind, config), *in_tables]
     for path, name in uses:
         with at(*path):
@@ -196,10 +195,16 @@ def _variants(kind: str, names: Iterable[str], config: Mapping[str, Any]) -> dic
         plugin, path = config[f"{kind}_bases"].get(name, name), (f"{kind}_options", name)
         fixed = config[f"{kind}_options"].get(name, {})
         values = options.with_defaults(kind, plugin, fixed, called=name, path=path)
-        grid = _grid(name, plugin, fixed, config["hasher_grids"].get(name, {})) if kind == "hasher" else {}
+        grid = _grid(name, plugin, fixed, config.get(f"{kind}_grids", {}).get(name, {}))
         left = {option: value for option, value in values.items() if option not in grid}
         variants[name] = Variant(name, plugin, left, grid)
     return variants
+
+
+def _keys_of(kind: str, variants: Mapping[str, Variant]) -> dict[str, Any]:
+    """Return the keys of a configuration that define these variants."""
+    bases = {name: variant.plugin for name, variant in variants.items() if variant.plugin != name}
+    return {f"{kind}_options": {name: variant.options for name, variant in variants.items()}, f"{kind}_bases": bases}
 
 
 def _grid(name: str, plugin: str, fixed: Mapping[str, Any], values: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
