@@ -195,7 +195,7 @@ def _variants(kind: str, names: Iterable[str], config: Mapping[str, Any]) -> dic
         plugin, path = config[f"{kind}_bases"].get(name, name), (f"{kind}_options", name)
         fixed = config[f"{kind}_options"].get(name, {})
         values = options.with_defaults(kind, plugin, fixed, called=name, path=path)
-        grid = _grid(name, plugin, fixed, config.get(f"{kind}_grids", {}).get(name, {}))
+        grid = _grid(name, plugin, fixed, config["hasher_grids"].get(name, {})) if kind == "hasher" else {}
         left = {option: value for option, value in values.items() if option not in grid}
         variants[name] = Variant(name, plugin, left, grid)
     return variants
