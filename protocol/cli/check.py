@@ -57,7 +57,7 @@ def _changed(config: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str,
 
 def _dataset(experiment: "Experiment") -> str:
     facts, name = experiment.facts, experiment.config["dataset"]
-    known = [f"{experiment.n_items:,} items" + ("" if "n" in facts else " (estimated from the files)")]
+    known = ["unknown number of items" if experiment.n_items is None else f"{experiment.n_items:,} items"]
     known += [f"{facts['classes']} classes"] if "classes" in facts else []
     known += ["no labels"] if experiment.labelled is False else []
     known += [f"images of {' x '.join(map(str, facts['image_shape']))}"] if "image_shape" in facts else []

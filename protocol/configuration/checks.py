@@ -2,61 +2,20 @@
 
 import importlib.util
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from protocol import registry
 from protocol.auditing import read_excluded
 from protocol.checks import ProtocolError, not_installed, one_of
-from protocol.configuration.experiment import Experiment, FeaturePlan, Variant, supervising
+from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.schema import at
 from protocol.datasets import redacted
 from protocol.hashers.selection import points
 from protocol.metrics import keywords, needs
 from protocol.quantisers import plugin_of
 from protocol.splits import VALIDATION, list_paths
-
-
-def with_affinities(
-    config: Mapping[str, Any],
-    features: Iterable[FeaturePlan],
-    hashers: Mapping[str, Variant],
-    truths: Mapping[str, Variant],
-) -> tuple[dict[str, Any], list[str]]:
-    """Return the configuration with its key `affinities` if a hasher needs it, and the ground truths that supervise.
-
-    These may be ground truths that no list contains. By default, affinities are class labels if the experiment scores
-    by labels, and graded distances if it scores by distances alone.
-
-    Raises
-    ------
-    ProtocolError
-        If the ground truth is unknown; or if there is no default, because one feature is scored by labels, and another
-        one by distances alone.
-    """
-    kinds = {name: registry.get("hasher", variant.plugin).supervision for name, variant in hashers.items()}
-    learners = {name for name, kind in kinds.items() if kind == "affinities"}
-    by_labels = {
-        any(_needs_labels(truths[name]) for name in feature.ground_truths)
-        for feature in features
-        if learners.intersection(feature.hashers)
-    }
-    if config["affinities"] is not None:
-        with at("affinities"):
-            one_of(config["affinities"], {*truths, *registry.names("ground_truth")}, "affinities")
-    elif len(by_labels) > 1:
-        raise ProtocolError(
-            f"affinities: {', '.join(sorted(learners))} can learn from labels or from distances, and features are "
-            "scored by both. Set affinities to class_label or graded_distance."
-        )
-    elif by_labels:
-        config = {**config, "affinities": "class_label" if True in by_labels else "graded_distance"}
-    return dict(config), [truth for kind, truth in supervising(config).items() if kind in kinds.values()]
-
-
-def _needs_labels(truth: Variant) -> bool:
-    return registry.GROUND_TRUTHS.entry(truth.plugin).needs_labels
 
 
 def check(experiment: Experiment) -> None:
@@ -195,7 +154,8 @@ def _check_labels(feature: FeaturePlan, experiment: Experiment) -> None:
             truths[f"hasher {name!r}"] = truth
     truths |= {"leak: the study": "class_label"} if "leak" in experiment.config else {}
     for user, truth in truths.items() if experiment.labelled is False else ():
-        if truth == "class_label" or _needs_labels(experiment.ground_truths[truth]):
+        plugin = "class_label" if truth == "class_label" else experiment.ground_truths[truth].plugin
+        if registry.GROUND_TRUTHS.entry(plugin).needs_labels:
             raise ProtocolError(f"{user} needs class labels, but dataset {experiment.config['dataset']!r} has none.")
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,8 +10,6 @@ from protocol import datasets, registry
 from protocol.configuration.options import with_defaults
 from protocol.scores.metadata import supervision_of
 from protocol.splits import SplitProtocol, sample_of
-
-_UNKNOWN = 512  # dimensions of a feature, if only its files record them
 
 
 @dataclass(frozen=True)
@@ -100,19 +97,6 @@ class FeaturePlan:
 
 
 @dataclass(frozen=True)
-class Combination:
-    """What one set of counts is for. If `finished`, the hasher is a method whose codes were computed elsewhere."""
-
-    feature: str
-    extraction: str
-    split: str
-    sample: str
-    run: int
-    hasher: str
-    finished: bool
-
-
-@dataclass(frozen=True)
 class Experiment:
     """A checked experiment.
 
@@ -144,23 +128,12 @@ class Experiment:
         return datasets.statistics(self.config["dataset"], self.config["dataset_options"])
 
     @cached_property
-    def n_items(self) -> int:
-        """The number of items of the dataset, estimated from the sizes of the user's files if it is not known."""
+    def n_items(self) -> int | None:
+        """The number of items of the dataset, or of the files in the user's folders; None if only files record it."""
         if "n" in self.facts:
             return int(self.facts["n"])
-        files, folders = datasets.user_paths(self.config["dataset"], self.config["dataset_options"])
-        if folders:
-            return sum(map(datasets.count_files, folders))
-        return sum(file.stat().st_size for file in files) // min(map(self._row_bytes, self.features))
-
-    def _row_bytes(self, feature: str) -> int:
-        """Return the bytes of an item's float32 vectors: the larger of before and after extraction."""
-        known, n_bytes = self.facts.get("dimensions", {}), 0
-        for modality in self.features[feature].modalities.values():
-            array = (self.array_of(modality) or "").removeprefix("vectors/")
-            before, after = int(known.get(array, 0)), self._dimension(modality)
-            n_bytes += 4 * max(after or before or _UNKNOWN, before)
-        return n_bytes
+        folders = datasets.user_paths(self.config["dataset"], self.config["dataset_options"])[1]
+        return sum(map(datasets.count_files, folders)) if folders else None
 
     @property
     def labelled(self) -> bool | None:
@@ -208,10 +181,18 @@ class Experiment:
             if method.feature == feature and (split is None or split in method.splits)
         ]
 
-    def combinations(self) -> list[Combination]:
-        """Return each combination that is scored. A method with finished codes counts as a hasher."""
+    def combinations(self) -> list[dict[str, Any]]:
+        """Return each combination that is scored. A method with codes that are `finished` counts as a hasher."""
         return [
-            Combination(feature.name, feature.extraction, split, sample_of(split), run, hasher, hasher in self.codes)
+            {
+                "feature": feature.name,
+                "extraction": feature.extraction,
+                "split": split,
+                "sample": sample_of(split),
+                "run": run,
+                "hasher": hasher,
+                "finished": hasher in self.codes,
+            }
             for feature in self.features.values()
             for split in feature.splits
             for run in range(feature.runs)
@@ -219,8 +200,9 @@ class Experiment:
         ]
 
     def supervising(self) -> dict[str, str]:
-        """Return the name of the ground truth that provides each kind of supervision."""
-        return supervising(self.config)
+        """Return the name of the ground truth that provides each kind of supervision; affinities may not be needed."""
+        affinities = self.config["affinities"]
+        return {"labels": "class_label"} | ({"affinities": affinities} if affinities else {})
 
     def supervision(self, hasher: str) -> str | None:
         """Return the kind of supervision that a hasher learns from, or None."""
@@ -266,11 +248,6 @@ class Experiment:
         if name == "images":
             return _of_pixels(self.facts.get("image_shape"), modality)
         return self.facts.get("dimensions", {}).get(name.removeprefix("vectors/")) if name else None
-
-
-def supervising(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return the name of the ground truth that provides each kind of supervision; affinities may not be needed."""
-    return {"labels": "class_label"} | ({"affinities": config["affinities"]} if config["affinities"] else {})
 
 
 def _folder(kind: str, plugin: str, options: dict[str, Any], **more: Any) -> str:

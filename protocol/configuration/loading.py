@@ -1,7 +1,7 @@
 """The loader: makes a checked experiment from the keys of a config file."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,8 @@ from protocol import datasets, registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration import checks, options, schema
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
+from protocol.configuration.finished_codes import check_code_files, finished_codes
 from protocol.configuration.schema import KeyedError, at, location, read
-from protocol.configuration.variants import check_code_files, check_variant, entries, finished_codes, read_variants
 from protocol.metrics import ALL, everything
 from protocol.registry import folders
 from protocol.shipped import DEFAULT
@@ -52,9 +52,6 @@ def load(config: Mapping[str, Any], *, from_file: bool = True, files: Sequence[s
             raise
         path = error.path if isinstance(error, KeyedError) else ()
         raise ProtocolError(f"{location(config, files, path)}: {error}") from error
-    except (ArithmeticError, MemoryError, OSError, RecursionError) as error:  # caused by a value that no check covers
-        reason = " ".join(str(error).split()) or "no details"
-        raise ProtocolError(f"config file: a value can't be used: {type(error).__name__} ({reason}).") from error
 
 
 def _loaded(config: Mapping[str, Any]) -> Experiment:
@@ -72,17 +69,22 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
         datasets.user_paths(complete["dataset"], complete["dataset_options"])
     complete["features"] = {name: _feature(name, keys) for name, keys in complete["features"].items()}
     complete["split_options"] = _split_options(complete)
-    complete, hashers = read_variants("hasher", complete)
-    complete["hasher_grids"] = {name: hashers[name].grid for name in sorted(complete["hasher_grids"])}
-    complete, ground_truths = read_variants("ground_truth", complete)
     plans = {name: _plan(name, keys, complete) for name, keys in complete["features"].items()}
-    complete, needed = checks.with_affinities(complete, plans.values(), hashers, ground_truths)
-    complete, ground_truths = read_variants("ground_truth", complete, also=needed)
+    hashers = _variants("hasher", _names_in_use("hasher", complete), complete)
+    truths = _names_in_use("ground_truth", complete)
+    with at("affinities"):
+        complete["affinities"] = _affinities(complete, plans.values(), hashers)
+    kinds = {registry.get("hasher", hasher.plugin).supervision for hasher in hashers.values()}
+    truths |= {"class_label"} if "labels" in kinds else set()
+    truths |= {complete["affinities"]} - {None} if "affinities" in kinds else set()
+    ground_truths = _variants("ground_truth", truths, complete)
+    complete |= _keys_of("hasher", hashers) | _keys_of("ground_truth", ground_truths)
+    complete["hasher_grids"] = {name: hashers[name].grid for name in sorted(complete["hasher_grids"])}
     with at("codes"):
         codes = finished_codes(complete, plans, hashers)
         complete["codes"] = {name: method.config for name, method in codes.items()}
     with at("names"):
-        complete["names"] = _names(complete, plans, hashers, ground_truths)
+        complete["names"] = _display_names(complete, plans, hashers, ground_truths)
     with at("paper"):
         complete["paper"] = _shown_in_paper(complete, plans)
     experiment = Experiment(complete["experiment"], complete, plans, hashers, ground_truths, codes)
@@ -120,28 +122,132 @@ def _metrics(config: Mapping[str, Any]) -> list[str]:
 
 def _feature(name: str, keys: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of a feature, with its plug-in and all its options filled in."""
-    plugin = keys.get("base", name)
+    plugin, path = keys.get("base", name), ("features", name, "options")
     with at("features", name):
-        check_variant(name, "feature", plugin)
-        values = options.with_defaults(
-            "feature", plugin, keys["options"], called=name, path=("features", name, "options")
-        )
+        _check_variant(name, "feature", plugin)
+        values = options.with_defaults("feature", plugin, keys["options"], called=name, path=path)
         with at(about=f"feature {name!r}"):
             registry.get("feature", plugin)(**values)
     return {"base": plugin, **keys, "options": values}
 
 
+def _check_variant(name: str, kind: str, plugin: str) -> None:
+    """Raise ProtocolError if a plug-in is unknown, or the user's name for it is not allowed."""
+    words = kind.replace("_", " ")
+    registry.REGISTRIES[kind].check(plugin)
+    schema.check_name(name, f"{words} {name!r}")
+    if name != plugin and name in registry.names(kind):
+        raise ProtocolError(
+            f"{words} {name!r}: another {words} has this name; give the variant of {plugin!r} another name."
+        )
+
+
+def _listed(kind: str, config: Mapping[str, Any]) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """Yield each name in the lists of a kind, after the keys and the index that lead to it."""
+    for path, part in [((), config), *((("features", name), keys) for name, keys in config["features"].items())]:
+        for index, name in enumerate(part.get(f"{kind}s", ())):
+            yield (*path, f"{kind}s", index), name
+
+
 def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of all splits in use, and of those that the user set."""
     values = config["split_options"]
-    places = [(("split_options", name), name) for name in values]
-    for path, name in [*((path, name) for path, name, _ in entries("split", config)), *places]:
+    uses = [*_listed("split", config), *((("split_options", name), name) for name in values)]
+    for path, name in uses:
         with at(*path):
             registry.SPLITS.check(name)
-    names = sorted({*values, *(name for _, name, _ in entries("split", config))})
     return {
-        name: options.with_defaults("split", name, values.get(name, {}), path=("split_options", name)) for name in names
+        name: options.with_defaults("split", name, values.get(name, {}), path=("split_options", name))
+        for name in sorted({name for _, name in uses})
     }
+
+
+def _names_in_use(kind: str, config: Mapping[str, Any]) -> set[str]:
+    """Return the names of the hashers or ground truths in the lists and tables of a configuration, all of them known.
+
+    Raises
+    ------
+    ProtocolError
+        If a plug-in is unknown, or the name of a variant is not allowed.
+    """
+    bases, tables = config[f"{kind}_bases"], (f"{kind}_options", f"{kind}_grids")
+    for name, plugin in bases.items():
+        with at(f"{kind}_bases", name):
+            _check_variant(name, kind, plugin)
+    in_tables = [((table, name), name) for table in tables for name in config.get(table, ())]
+    uses = [*_listed(kind, config), *in_tables]
+    for path, name in uses:
+        with at(*path):
+            registry.REGISTRIES[kind].check(name, also=bases)
+    return {name for _, name in uses}
+
+
+def _variants(kind: str, names: Iterable[str], config: Mapping[str, Any]) -> dict[str, Variant]:
+    """Return the plug-ins of these names, with their grids and with all options that are not in the grid.
+
+    Raises
+    ------
+    ProtocolError
+        If an option is unknown, a value does not have the option's type, or an option is set and also in the grid.
+    """
+    variants = {}
+    for name in sorted(names):
+        plugin, path = config[f"{kind}_bases"].get(name, name), (f"{kind}_options", name)
+        fixed = config[f"{kind}_options"].get(name, {})
+        values = options.with_defaults(kind, plugin, fixed, called=name, path=path)
+        grid = _grid(name, plugin, fixed, config["hasher_grids"].get(name, {})) if kind == "hasher" else {}
+        left = {option: value for option, value in values.items() if option not in grid}
+        variants[name] = Variant(name, plugin, left, grid)
+    return variants
+
+
+def _keys_of(kind: str, variants: Mapping[str, Variant]) -> dict[str, Any]:
+    """Return the keys of a configuration that define these variants."""
+    bases = {name: variant.plugin for name, variant in variants.items() if variant.plugin != name}
+    return {f"{kind}_options": {name: variant.options for name, variant in variants.items()}, f"{kind}_bases": bases}
+
+
+def _grid(name: str, plugin: str, fixed: Mapping[str, Any], values: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return the grid of a hasher, with its values converted to the types of the options."""
+    declared, grid = options.options("hasher", plugin), {}
+    for option in values:
+        with at("hasher_grids", name, option):
+            one_of(option, declared, f"option of hasher {name!r} in hasher_grids")
+            if option in fixed:
+                raise ProtocolError(f"hasher {name!r}: option {option!r} is fixed, but in hasher_grids; remove one.")
+            where = f"hasher_grids.{name}.{option}"
+            grid[option] = [declared[option].checked(value, where) for value in values[option]]
+    return grid
+
+
+def _affinities(config: Mapping[str, Any], plans: Iterable[FeaturePlan], hashers: Mapping[str, Variant]) -> str | None:
+    """Return the ground truth that supervises hashers that learn from affinities; None if there are none.
+
+    By default, affinities are class labels if the experiment scores by labels, and graded distances if it scores by
+    distances alone.
+
+    Raises
+    ------
+    ProtocolError
+        If the ground truth is unknown; or if there is no default, because one feature is scored by labels, and another
+        one by distances alone.
+    """
+    bases, affinities = config["ground_truth_bases"], config["affinities"]
+    if affinities is not None:
+        registry.GROUND_TRUTHS.check(affinities, also=bases)
+        return str(affinities)
+    learners = {n for n, use in hashers.items() if registry.get("hasher", use.plugin).supervision == "affinities"}
+    by_labels = {
+        any(registry.GROUND_TRUTHS.entry(bases.get(name, name)).needs_labels for name in plan.ground_truths)
+        for plan in plans
+        if learners.intersection(plan.hashers)
+    }
+    if len(by_labels) > 1:
+        raise ProtocolError(
+            f"affinities: {', '.join(sorted(learners))} can learn from labels or from distances, and features are "
+            "scored by both. Set affinities to class_label or graded_distance."
+        )
+    return {True: "class_label", False: "graded_distance"}[by_labels.pop()] if by_labels else None
 
 
 def _plan(name: str, feature: Mapping[str, Any], config: Mapping[str, Any]) -> FeaturePlan:
@@ -158,7 +264,7 @@ def _plan(name: str, feature: Mapping[str, Any], config: Mapping[str, Any]) -> F
     )
 
 
-def _names(
+def _display_names(
     config: Mapping[str, Any],
     plans: Mapping[str, FeaturePlan],
     hashers: Mapping[str, Variant],
@@ -167,43 +273,37 @@ def _names(
     """Return the display name of everything that an experiment uses, in the form of the key `names`.
 
     If two things have the same printed name, as two variants of mAP@100 do, each is shown by its own name instead.
-    A method with finished codes is shown by its name.
+    A method with finished codes is shown by its name, and a user's own dataset without a printed name by that of the
+    experiment.
 
     Raises
     ------
     ProtocolError
         If a name is given to something that the experiment doesn't use, or to two things of the same kind.
     """
-    used = _used(plans)
+    used, record = _used(plans), registry.DATASETS.entry(config["dataset"])
     plugins = {
         "feature": {plan.name: plan.plugin for plan in plans.values()},
         "ground_truth": {name: ground_truths[name].plugin for name in used["ground_truths"]},
         "split": {name: name for name in used["splits"]},
-        "hasher": {name: hashers[name].plugin for name in used["hashers"]} | {name: name for name in config["codes"]},
+        "hasher": {name: hashers[name].plugin for name in used["hashers"]} | dict.fromkeys(config["codes"], ""),
         "metric": {name: name for name in config["metrics"]},
     }
-    names = {f"{kind}s": _names_of(kind, of_kind, config) for kind, of_kind in plugins.items()}
-    return {"dataset": config["names"].get("dataset") or _dataset_name(config), **names}
+    is_own = record.required and not record.printed
+    dataset = config["experiment"] if is_own else registry.printed_name("dataset", record.name)
+    names = {f"{kind}s": _names_of(kind, of_kind, config["names"]) for kind, of_kind in plugins.items()}
+    return {"dataset": config["names"].get("dataset", dataset), **names}
 
 
-def _dataset_name(config: Mapping[str, Any]) -> str:
-    record = registry.DATASETS.entry(config["dataset"])
-    is_own = record.required and not record.printed  # a user's own data have no printed name
-    return str(config["experiment"]) if is_own else registry.printed_name("dataset", record.name)
-
-
-def _names_of(kind: str, plugins: Mapping[str, str], config: Mapping[str, Any]) -> dict[str, str]:
-    """Return the display names of a kind by name."""
-    user_names = config["names"][f"{kind}s"]
-    for name in user_names:
+def _names_of(kind: str, plugins: Mapping[str, str], user_names: Mapping[str, Any]) -> dict[str, str]:
+    """Return the display names of a kind by name; things without a plug-in have none but their own."""
+    chosen = user_names[f"{kind}s"]
+    for name in chosen:
         with at("names", f"{kind}s", name):
             one_of(name, plugins, f"{kind.replace('_', ' ')} in names.{kind}s")
-    printed = {
-        name: name if name in config["codes"] and kind == "hasher" else registry.printed_name(kind, plugin, name)
-        for name, plugin in plugins.items()
-    }
-    n_named = Counter(printed.values())
-    names = {name: user_names.get(name, text if n_named[text] == 1 else name) for name, text in printed.items()}
+    printed = {name: registry.printed_name(kind, use, name) if use else name for name, use in plugins.items()}
+    n_printed = Counter(printed.values())
+    names = {name: chosen.get(name, text if n_printed[text] == 1 else name) for name, text in printed.items()}
     for name, text in names.items():
         if Counter(names.values())[text] > 1:
             raise ProtocolError(f"names.{kind}s: {name!r} and another one have the same name, {text!r}.")

@@ -9,7 +9,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from protocol import registry
 from protocol.checks import ProtocolError, one_of
-from protocol.configuration.schema import Validator, abbreviated, at, parse, phrase
+from protocol.configuration import schema
+from protocol.configuration.schema import Validator, abbreviated, at, phrase
 
 _PASSED = {
     "dataset": {"paths"},
@@ -41,13 +42,9 @@ class Option:
         ProtocolError
             If the value is not of the option's type.
         """
-        schema = _schema(self.type)
-        is_valid = Validator(schema).is_valid
-        if isinstance(value, str) and not isinstance(self.default, str):  # Snakemake's --config passes numbers as text
-            parsed = parse(value, where) if value == "null" or not schema or not is_valid(value) else value
-            value = parsed if is_valid(parsed) else value
-        value = plain(value)
-        if not is_valid(value) or (isinstance(value, int) and abs(value) > _LARGEST):
+        allowed = _schema(self.type)
+        value = plain(value if isinstance(self.default, str) else schema.with_defaults(value, allowed))
+        if not Validator(allowed).is_valid(value) or (isinstance(value, int) and abs(value) > _LARGEST):
             raise ProtocolError(f"{where} must be {self.expected}, got {abbreviated(value)}.")
         return value
 

@@ -49,8 +49,8 @@ class Plan:
 
     @cached_property
     def jobs(self) -> list[dict[str, Any]]:
-        """Every combination that is scored, as the fields of `Combination`; methods with finished codes are hashers."""
-        return [vars(combination) for combination in self.experiment.combinations()]
+        """Every combination that is scored, as `Experiment.combinations` returns it."""
+        return self.experiment.combinations()
 
     @cached_property
     def _indices(self) -> dict[tuple[str, ...], dict[tuple[str, ...], list[dict[str, Any]]]]:
@@ -196,7 +196,7 @@ class Plan:
     def n_parts(self, wildcards: Wildcards) -> int:
         """Return the number of jobs that share an extraction; each extracts a part of the images."""
         per_job = registry.get("feature", self._feature(wildcards).plugin).images_per_job
-        return 1 if per_job is None else max(1, math.ceil(self.experiment.n_items / per_job))
+        return max(1, math.ceil((self.experiment.n_items or 1) / per_job)) if per_job else 1
 
     def split(self, wildcards: Wildcards) -> str:
         """Return the split protocol of a job, or the one that makes its sampled split."""

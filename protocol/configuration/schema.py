@@ -20,12 +20,12 @@ from protocol.checks import ProtocolError, one_of
 from protocol.inputs.text import lines
 from protocol.shipped import PROJECT
 
-LONGEST_NAME = 80
-"""Characters of a user's name; two of them, a metric and an extension fit in the 255 bytes of a file name."""
-# PyYAML raises these for a value that does not fit its tag.
-_OF_VALUES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+_NAME = re.compile(
+    "[a-z0-9][a-z0-9_]{0,79}"
+)  # two names, a metric and an extension fit in the 255 bytes of a file name
+RESERVED = ("benchmarks", "examples", "figures", "leak", "logs", "samples", "scores", "splits", "tables")
+"""Names of folders in an experiment's results, which a feature or hasher may not have."""
 _LONGEST_VALUE = 80  # characters of a value in a message
-_INTEGER = re.compile("-?[0-9]{1,100}")
 # In later drafts, 2.0 is an integer.
 Validator: Any = jsonschema.validators.extend(
     jsonschema.Draft202012Validator, type_checker=jsonschema.Draft4Validator.TYPE_CHECKER
@@ -58,42 +58,36 @@ def _order(error: jsonschema.ValidationError) -> int:
 
 
 def with_defaults(value: Any, schema: Mapping[str, Any]) -> Any:
-    """Return a value with the defaults of its keys; text becomes a number or a boolean where these are allowed.
+    """Return a value with the defaults of its keys, in the order of the schema; unknown keys come last.
 
-    Snakemake's --config passes values inside braces as text.
+    Text becomes a number, a boolean or null where the schema does not allow text: Snakemake's --config passes values
+    inside braces as text.
     """
-    for form in schema.get("oneOf", ()) if value is not None else ():
-        if Validator({"type": form["type"]}).is_valid(of_form := with_defaults(value, form)):
-            return of_form
-    match schema.get("type"), value:
-        case "integer", str() if _INTEGER.fullmatch(value):
-            return int(value)
-        case "boolean", "true" | "false":
-            return value == "true"
-        case (("array" | ["array", "null"]), list() | tuple()):
-            return [with_defaults(item, schema["items"]) for item in value]
-        case "object", Mapping() | None:
-            return _mapping_with_defaults(value or {}, schema)
-    return value
+    if isinstance(value, str):
+        return _scalar(value, schema)
+    if isinstance(value, list | tuple) and "items" in schema:
+        return [with_defaults(item, schema["items"]) for item in value]
+    if schema.get("type") != "object" or not isinstance(value, Mapping | None):
+        return value
+    declared, others = schema.get("properties", {}), schema["additionalProperties"] or {}
+    defaults = {key: copy.deepcopy(below["default"]) for key, below in declared.items() if "default" in below}
+    filled = defaults | dict(value or {})
+    order = sorted(filled, key=[*declared, *filled].index)
+    return {key: with_defaults(filled[key], declared.get(key, others)) for key in order}
 
 
-def _mapping_with_defaults(value: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a mapping with its defaults, in the order of the schema; unknown keys come last."""
-    if "properties" not in schema:
-        return {key: with_defaults(item, schema["additionalProperties"]) for key, item in value.items()}
-    declared = schema["properties"]
-    known = {
-        key: with_defaults(value[key] if key in value else copy.deepcopy(below["default"]), below)
-        for key, below in declared.items()
-        if key in value or "default" in below
-    }
-    return known | {key: item for key, item in value.items() if key not in declared}
+def _scalar(text: str, schema: Mapping[str, Any]) -> Any:
+    """Return the number, boolean or null in a text if the text itself is not allowed, and otherwise the text."""
+    is_valid = Validator(schema).is_valid
+    if text == "null" or not is_valid(text):
+        with contextlib.suppress(ProtocolError):
+            scalar = parse(text, "")
+            return scalar if isinstance(scalar, int | float | None) and is_valid(scalar) else text
+    return text
 
 
 def _refuse(error: jsonschema.ValidationError) -> NoReturn:
-    """Raise ProtocolError for an error of jsonschema, or for the first one in a form that the value may have."""
-    if in_forms := [below for below in error.context or () if below.relative_path or _order(below) < 2]:
-        _refuse(min(in_forms, key=_order))
+    """Raise ProtocolError for an error of jsonschema."""
     path, where = list(error.absolute_path), error.json_path.removeprefix("$.").removeprefix("$")
     if error.validator == "additionalProperties":
         declared = error.schema["properties"]
@@ -115,12 +109,20 @@ def _problem(error: jsonschema.ValidationError, where: str) -> str:
     return f" must be {phrase(error.schema)}, got {f'a {type(value).__name__}' if is_secret else abbreviated(value)}."
 
 
+def check_name(name: str, where: str) -> None:
+    """Raise ProtocolError if a name of the user can't be a part of file names."""
+    if not _NAME.fullmatch(name):
+        raise ProtocolError(
+            f"{where}: a name may have up to 80 lower-case letters, digits and _, and must begin with a letter or a "
+            "digit."
+        )
+    if name in RESERVED:
+        raise ProtocolError(f"{where}: the names {', '.join(RESERVED)} are reserved. Choose another one.")
+
+
 def abbreviated(value: Any) -> str:
     """Return a value as error messages show it: its representation, truncated if it is long."""
-    try:
-        text = "null" if value is None else repr(value)
-    except (RecursionError, ValueError):  # Python does not convert integers of more than 4,300 digits
-        return f"a {type(value).__name__} that is too long"
+    text = "null" if value is None else repr(value)
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 4]} ..."
 
 
@@ -248,7 +250,7 @@ def parse(text: str, where: str) -> Any:
     """Return the value of a YAML text; raise the same errors as `read`."""
     try:
         return yaml.load(text, _Loader)  # noqa: S506 - a subclass of the safe loader
-    except (yaml.YAMLError, *_OF_VALUES) as error:
+    except Exception as error:  # PyYAML raises almost any for a value that does not fit its tag
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
         line = f":{mark.line + 1}" if mark else ""
         raise ProtocolError(f"{where}{line}: not valid YAML: {' '.join(problem.split())}.") from error

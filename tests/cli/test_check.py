@@ -13,7 +13,8 @@ SMALL = {
     "splits": ["standard", "improved"],
     "runs": 2,
     "split_sizes": {"query": 50, "train": 300},
-    "hashers": ["lsh", {"name": "itq_5", "base": "itq", "options": {"n_iter": 5}}],
+    "hashers": ["lsh", "itq_5"],
+    "hasher_bases": {"itq_5": "itq"},
     "n_bits": [8, 16],
     "metrics": ["mAP"],
 }
@@ -58,7 +59,7 @@ WRONG = {
     "runs: many": "runs must be an integer from 1 to 10000, got 'many'.",  # a wrong type
     "n_bit: [8]": "Unknown key 'n_bit' in the config file. Did you mean 'n_bits'?",
     "hashers: [lsh,\n itqq]": "Unknown hasher 'itqq'. Did you mean 'itq'? `protocol list hashers` lists all ",
-    "hashers: [{base: itq, options: {\n n_iter: x}}]": "hasher 'itq': option 'n_iter' must be an integer, got 'x'.",
+    "hasher_options: {itq: {\n n_iter: x}}": "hasher 'itq': option 'n_iter' must be an integer, got 'x'.",
     "features:\n gits: {}": "Unknown feature 'gits': choose ",
     "features: {gist: {splits: [\n improve]}}": "Unknown split 'improve'. Did you mean 'improved'?",
     "names: {hashers: {\n itq: LSH}}": "Unknown hasher 'itq' in names.hashers: choose itq_5 or lsh.",

@@ -93,7 +93,7 @@ def test_a_wrong_configuration_is_refused_in_one_line(case, files, monkeypatch):
 
 def test_the_longest_names_fit_into_file_names():
     with pytest.raises(ProtocolError, match="may have up to 80"):
-        load({"changes": {"hashers": [{"base": "itq", "name": "h" * 81}]}})
+        load({"changes": {"hasher_bases": {"h" * 81: "itq"}}})
     longest = max(registry.names("metric"), key=len)
     name = file_name("scores", f"{longest}@1000[retrieved]", "f" * 80, "g" * 80, max(registry.names("split"), key=len))
     assert len(f".{name}.pdf.xxxxxxxx.part") < 256
@@ -118,9 +118,10 @@ def test_options_that_are_not_the_defaults_identify_a_score():
         truths = {"ground_truths": ["class_label", "epsilon_ball"], "features": {"gist": {}}}
         return load({"changes": truths | changes}).options("gist", truth, "improved")
 
-    near = {"name": "epsilon_ball", "base": "epsilon_ball", "options": {"n_neighbours": 20}}
     assert options("epsilon_ball") == {}
-    assert options("epsilon_ball", ground_truths=[near]).keys() == {"ground_truth"}
+    assert options("epsilon_ball", ground_truth_options={"epsilon_ball": {"n_neighbours": 20}}).keys() == {
+        "ground_truth"
+    }
     for feature in ({"preprocessing": []}, {"base": "gist", "options": {"image_size": 16}}):
         assert options("epsilon_ball", features={"gist": feature}).keys() == {"ground_truth"}
         assert options("class_label", features={"gist": feature}) == {}

@@ -39,26 +39,16 @@ SMALL_JOBS = {
     "claims": 1,
     "report": 1,
 }
-REPORT_ONLY = ("audit", "claims", "report")
 
 
 @pytest.mark.parametrize(
     ("changes", "targets", "jobs"),
     [
         ({}, ["report"], SMALL_JOBS),
-        ({}, ["paper"], {rule: n for rule, n in SMALL_JOBS.items() if rule not in REPORT_ONLY} | {"paper": 1}),
         (
-            {"hasher_grids": {"itq": {"n_iter": [5, 10]}}},
+            {"hasher_grids": {"itq": {"n_iter": [5, 10]}}, "count_shards": 3, "metrics": ["mAP"]},
             ["report", "paper"],
-            SMALL_JOBS | {"selection": 2, "paper": 1},
-        ),
-        (
-            {"count_shards": 3, "metrics": ["mAP"]},
-            ["metrics"],
-            {
-                **{rule: n for rule, n in SMALL_JOBS.items() if rule not in (*REPORT_ONLY, "examples")},
-                "count_shard": 3 * 4,
-            },
+            SMALL_JOBS | {"selection": 2, "paper": 1, "count_shard": 3 * 4},
         ),
         (
             {"features": {"gist": {}, "pixels": {"runs": 3, "hashers": ["lsh"], "splits": ["standard"]}}},

@@ -2,7 +2,6 @@
 
 import os
 
-import numpy as np
 import pytest
 import yaml
 
@@ -13,29 +12,13 @@ from protocol.features._feature import Feature
 from protocol.shipped import configs
 
 
-def loaded(name, **options):
-    config = yaml.safe_load(configs()[name].read_text())
-    return configuration.load(config | {"dataset_options": config.get("dataset_options", {}) | options})
-
-
-def test_the_longer_of_the_vectors_before_and_after_extraction_counts():
-    experiment = loaded("cifar10_learned_images")
-    assert experiment._row_bytes("pixels") == 3072 * 4
-
-
-def test_a_users_files_are_measured_by_their_header_or_size(tmp_path):
-    np.save(tmp_path / "features.npy", np.zeros((70_000, 64), dtype=np.float32))
-    np.save(tmp_path / "labels.npy", np.arange(70_000) % 7)
-    experiment = loaded("arrays", features=str(tmp_path / "features.npy"), labels=str(tmp_path / "labels.npy"))
-    assert experiment.n_items == 70_000
-
-
 def test_a_users_folder_is_counted_once_and_extracted_in_parts(tmp_path, monkeypatch):
     monkeypatch.setattr(Feature, "images_per_job", 3)
     (tmp_path / "cat").mkdir()
     for number in range(7):
         (tmp_path / "cat" / f"{number}.jpg").write_bytes(b"")
-    experiment = loaded("image_folder", folder=str(tmp_path))
+    config = yaml.safe_load(configs()["image_folder"].read_text())
+    experiment = configuration.load(config | {"dataset_options": {"folder": str(tmp_path)}})
     assert experiment.n_items == 7
     monkeypatch.setattr(plans.datasets, "count_files", lambda folder: pytest.fail("counted again"))
     plan = configuration.Plan(experiment)

@@ -36,10 +36,8 @@ def made(tmp_path, monkeypatch):
 
 CHANGED = {
     "hashers/itq.py": ["itq"],
-    "counting/counting.py": ["count", "score", "page"],
+    "counting/counting.py": ["count", "score"],
     "metrics/average_precision.py": ["score"],
-    "report/templates/style.css.j2": ["page"],
-    "report/page.yaml": ["page"],
     "datasets/_fetch.py": [],  # its results are compared with checksums
     "checks.py": [],  # a part of the foundation, behind `FORMAT`
 }
@@ -56,14 +54,13 @@ def test_an_edit_changes_the_digests_of_what_imports_it_and_no_other(tmp_path, m
             "model": sources.code_digest(SCRIPTS / "model.py", hasher="lsh"),
             "count": sources.code_digest(SCRIPTS / "count.py"),
             "score": sources.code_digest(SCRIPTS / "score.py", metric="mAP"),
-            "page": sources.code_digest(SCRIPTS / "report.py"),
         }
 
     before = digests()
     try:
         for path, changed in CHANGED.items():
             with open(tmp_path / "protocol" / path, "a") as file:
-                file.write("edited = 1\n" if path.endswith(".py") else "# edited\n")
+                file.write("edited = 1\n")
             after = digests()
             assert {name for name in after if after[name] != before[name]} == set(changed), path
             before = after
@@ -83,21 +80,15 @@ class Some:
     def method(self):
         \"\"\"Of a method.\"\"\"
 """
-EDITS = [
-    ("return 1", "return 1  # a comment", False),
-    ("return 1", "return 2", True),
-    ("Of a private function.", "Changed.", False),
-    ("Of a public function.", "Changed.", True),
-    ("Of a class.", "Changed.", True),
-]
 
 
-@pytest.mark.parametrize(("old", "new", "counts"), EDITS)
-def test_comments_and_docstrings_that_nothing_reads_do_not_count(made, old, new, counts):
+def test_comments_and_docstrings_that_nothing_reads_do_not_count(made):
     made({"protocol/a.py": TEXT})
     before = sources.code_digest("protocol.a")
-    made({"protocol/a.py": TEXT.replace(old, new)})
-    assert (sources.code_digest("protocol.a") != before) == counts
+    for old in ("return 1", "Of a private function.", "Of a method.", "Of a public function.", "Of a class."):
+        new = "return 1  # a comment" if old == "return 1" else "Changed."
+        made({"protocol/a.py": TEXT.replace(old, new)})
+        assert (sources.code_digest("protocol.a") != before) == (old in ("Of a public function.", "Of a class.")), old
 
 
 def test_every_data_file_that_a_job_can_read_belongs_to_a_module():

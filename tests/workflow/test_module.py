@@ -161,7 +161,7 @@ def test_a_deployed_workflow_runs_the_default_experiment_and_edits_of_it_also_in
     """Without network: conda is a stand-in, so that its environments are not solved."""
     plan = dict(re.findall(r"^(\w+) +(\d+)$", deployed.run("--dry-run", "--quiet", "rules"), re.M))
     combinations = configuration.load({}, from_file=False).combinations()
-    trained = {(one.feature, one.sample, one.run, one.hasher) for one in combinations}
+    trained = {(row["feature"], row["sample"], row["run"], row["hasher"]) for row in combinations}
     assert (int(plan["model"]), plan["report"], plan["all"]) == (len(trained), "1", "1")
     (deployed.folder / "config" / "config.yaml").write_text(yaml.safe_dump(SHORT))
     conda = tmp_path / "bin" / "conda"

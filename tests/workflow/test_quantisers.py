@@ -8,10 +8,12 @@ from project import SHORT, Results
 import protocol as hp
 from protocol.provenance import storage
 
-NEAREST = [{"name": f"nearest_{k}", "base": "nearest_neighbours", "options": {"n_neighbours": k}} for k in (5, 20)]
+NEAREST = {f"nearest_{k}": {"n_neighbours": k} for k in (5, 20)}
 CONFIG = SHORT | {
     "features": {"pixels": {"options": {"image_size": 8}, "preprocessing": ["centre"]}},
-    "ground_truths": NEAREST,
+    "ground_truths": list(NEAREST),
+    "ground_truth_bases": dict.fromkeys(NEAREST, "nearest_neighbours"),
+    "ground_truth_options": NEAREST,
     "splits": ["standard", "improved"],
     "hashers": ["lsh"],
     "metrics": ["P@5"],
