@@ -119,15 +119,14 @@ A plug-in may be used several times with different options. Each variant then ne
 lower-case letters, digits and `_`:
 
 ```yaml
-hashers: [lsh, itq, itq_5]
-hasher_bases: {itq_5: itq}
-hasher_options: {itq_5: {n_iter: 5}}
+hashers: [lsh, itq, {name: itq_5, base: itq, options: {n_iter: 5}}]
 features:
   gist: {}
   gist_small: {base: gist, options: {image_size: 16}}
 ```
 
-A name has one meaning in the whole file: every list of hashers, `hasher_options` and `hasher_grids` may contain it.
+A name has one meaning in the whole file: once it is defined, other lists may contain the name alone, and
+`hasher_options`, `hasher_grids` and `ground_truth_options` may refer to it.
 """
 _EVALUATIONS = """\
 The standard evaluation ranks by Hamming distance, takes the expected value over ties, divides average precision by all
@@ -390,6 +389,7 @@ def _configuration() -> str:
     file = keys()["properties"]
     sections = {
         "features.NAME": file["features"]["additionalProperties"],
+        "hashers[], ground_truths[]": file["hashers"]["items"]["anyOf"][1],
         "codes.NAME": file["codes"]["additionalProperties"],
     } | {key: declared for key, declared in file.items() if "section" in declared}
     parts = [_CONFIGURATION, "## Keys\n", _list_of_keys(keys(), {})]

@@ -60,6 +60,8 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
     if complete["plugins"] is not None:
         with at("plugins"):
             folders.add(complete["plugins"])
+    for kind in ("hasher", "ground_truth"):
+        complete |= _names_alone(kind, complete)
     with at("dataset"):
         registry.DATASETS.check(complete["dataset"])
     complete["metrics"] = _metrics(complete)
@@ -140,6 +142,51 @@ def _check_variant(name: str, kind: str, plugin: str) -> None:
         raise ProtocolError(
             f"{words} {name!r}: another {words} has this name; give the variant of {plugin!r} another name."
         )
+
+
+def _names_alone(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a kind with names alone in their lists, and with what the lists define in the tables.
+
+    Raises
+    ------
+    ProtocolError
+        If a name is listed twice, or defined in two ways.
+    """
+    key, bases = f"{kind}s", dict(config[f"{kind}_bases"])
+    fixed = {name: dict(values) for name, values in config[f"{kind}_options"].items()}
+    entries: dict[str, Mapping[str, Any]] = {}
+
+    def names(part: Mapping[str, Any], *path: str) -> dict[str, list[str]]:
+        listed: list[str] = []
+        for index, entry in enumerate(part[key]):
+            with at(*path, key, index, about=key):
+                name = entry if isinstance(entry, str) else _defined(entry, entries, bases, fixed)
+                if name in listed:
+                    raise ProtocolError(f"{name!r} is listed twice. Give one another name.")
+            listed.append(name)
+        return {key: listed}
+
+    parts = config["features"].items()
+    features = {name: {**keys, **(names(keys, "features", name) if key in keys else {})} for name, keys in parts}
+    return names(config) | {"features": features, f"{kind}_bases": bases, f"{kind}_options": fixed}
+
+
+def _defined(
+    entry: Mapping[str, Any],
+    entries: dict[str, Mapping[str, Any]],
+    bases: dict[str, str],
+    fixed: dict[str, dict[str, Any]],
+) -> str:
+    """Return the name in an entry {name, base, options}, and note what it defines."""
+    if not entry.keys() & {"name", "base"}:
+        raise ProtocolError(f"expected a name, or at least {{base: ...}}, got {schema.abbreviated(entry)}.")
+    plugin, name = entry.get("base") or entry["name"], entry.get("name") or entry["base"]
+    if entries.setdefault(name, entry) != entry or bases.setdefault(name, plugin) != plugin:
+        raise ProtocolError(f"{name!r} is defined twice, in different ways. Give one another name.")
+    for option, value in entry.get("options", {}).items():
+        if fixed.setdefault(name, {}).setdefault(option, value) != value:
+            raise ProtocolError(f"option {option!r} of {name!r} is set twice; remove one.")
+    return str(name)
 
 
 def _listed(kind: str, config: Mapping[str, Any]) -> Iterator[tuple[tuple[Any, ...], str]]:

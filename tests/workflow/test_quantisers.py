@@ -8,12 +8,10 @@ from project import SHORT, Results
 import protocol as hp
 from protocol.provenance import storage
 
-NEAREST = {f"nearest_{k}": {"n_neighbours": k} for k in (5, 20)}
+NEAREST = [{"name": f"nearest_{k}", "base": "nearest_neighbours", "options": {"n_neighbours": k}} for k in (5, 20)]
 CONFIG = SHORT | {
     "features": {"pixels": {"options": {"image_size": 8}, "preprocessing": ["centre"]}},
-    "ground_truths": list(NEAREST),
-    "ground_truth_bases": dict.fromkeys(NEAREST, "nearest_neighbours"),
-    "ground_truth_options": NEAREST,
+    "ground_truths": NEAREST,
     "splits": ["standard", "improved"],
     "hashers": ["lsh"],
     "metrics": ["P@5"],
