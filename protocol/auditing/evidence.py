@@ -5,8 +5,8 @@ Copies have identical content, or features within a distance.
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.items import Dataset, Split, numbers_of, read_rows
-from protocol.auditing.known_pairs import KnownPairs, known_pairs_for
+from protocol.auditing.known_pairs import known_pairs_for
 from protocol.checks import ProtocolError, counted, number
 from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.inputs.arrays import is_file, named, numbers_from
@@ -314,41 +314,6 @@ def codes_from(split: Split, query: Any, database: Any) -> CodePair:
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """What is known about the items of a split, and what the split should be; empty or None if it was not given.
-
-    Parameters
-    ----------
-    copies : mapping of str to Copies
-        Searches for copies of items, by the kind of similarity, for the reader.
-    modalities : ndarray of int64, shape (n_pairs, 2)
-        The two modalities of each item, such as an image and its text.
-    judged : KnownPairs
-        Manually judged pairs of (near-)duplicates.
-    groups : Groups
-    sizes : mapping of str to int
-        The expected sizes of partitions, which replace those of the protocol.
-    against : str, or tuple of str and Split
-        What the split is compared with: a declared protocol, or another split and its name.
-    codes : CodePair
-        The codes of the queries and the database, in the order of their lists.
-    """
-
-    copies: Mapping[str, Copies] = field(default_factory=dict)
-    modalities: NDArray[np.int64] | None = None
-    judged: KnownPairs | None = None
-    groups: Groups | None = None
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    against: str | tuple[str, Split] | None = None
-    codes: CodePair | None = None
-
-
-def stored_knowledge(content: str | Path, features: Iterable[str | Path], dataset: Dataset) -> Known:
-    """Return what is known about a dataset of the pipeline: copies, by its content or features, and judged pairs."""
-    return Known(stored_copies(content, features, dataset), judged=known_pairs_for(None, dataset))
-
-
-@dataclass(frozen=True, eq=False)
 class Evidence:
     """Additional information about the items of a dataset, for `audit`, as files or arrays.
 
@@ -402,13 +367,17 @@ class Evidence:
             return {}
         return stored_copies(content, sorted(content.parent.glob("*/features.h5")), dataset)
 
-    def known(self, split: Split, n_listed: int, **known: Any) -> Known:
-        """Return what is known about the items of a split; `n_listed` is the largest item number plus one."""
-        dataset = split.dataset
-        return Known(
-            judged=known_pairs_for(self.known_pairs, dataset, n_listed),
-            modalities=None if self.pairs is None else modalities_from(self.pairs, dataset, n_listed),
-            groups=None if self.groups is None else groups_from(self.groups, dataset, n_listed),
-            codes=None if self.query_codes is None else codes_from(split, self.query_codes, self.database_codes),
-            **known,
-        )
+    def of_items(self, split: Split, n_listed: int) -> dict[str, Any]:
+        """Return what is known about the items of a split, by the names of `Run`, without copies.
+
+        Parameters
+        ----------
+        split : Split
+        n_listed : int
+            The largest item number plus one.
+        """
+        read = {"modalities": (modalities_from, self.pairs), "groups": (groups_from, self.groups)}
+        known = {name: of(values, split.dataset, n_listed) for name, (of, values) in read.items() if values is not None}
+        if self.query_codes is not None:
+            known["codes"] = codes_from(split, self.query_codes, self.database_codes)
+        return known | {"judged": known_pairs_for(self.known_pairs, split.dataset, n_listed)}

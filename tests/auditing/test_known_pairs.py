@@ -11,7 +11,6 @@ from split_files import write_list
 import protocol as hp
 from protocol.auditing import SHIPPED, Split, known_pairs_for
 from protocol.auditing.checks import audit_splits
-from protocol.auditing.evidence import Known
 from protocol.auditing.items import Dataset
 from protocol.auditing.known_pairs import EXACT, NEAR, SIMILAR, KnownPairs
 from protocol.auditing.runs import Run
@@ -88,8 +87,8 @@ def test_the_closest_pair_of_each_query_matches_a_naive_loop():
 
 def findings(parts, values=None, name=None):
     dataset = Dataset(n_items=60_000, name=name)
-    known = Known(judged=known_pairs_for(values, dataset))
-    run = Run("x", Split({part: np.array(items) for part, items in parts.items()}, dataset), known=known)
+    split = Split({part: np.array(items) for part, items in parts.items()}, dataset)
+    run = Run("x", split, judged=known_pairs_for(values, dataset))
     return [one for one in audit_splits([run])["x"] if one.name == "known-near-duplicate"]
 
 
