@@ -28,7 +28,7 @@ def audit(*splits, **options):
             rows = given.get(name)
             if rows is not None and not isinstance(rows, str | Path):
                 given[name] = Path(folder, f"{name}.csv")
-                lines = enumerate(rows) if name == "groups" else rows
+                lines = [("id", "group"), *enumerate(rows)] if name == "groups" else [("id", "partner"), *rows]
                 given[name].write_text("".join(f"{a},{b}\n" for a, b in lines))
         return audit_with(*splits, evidence=Evidence(**given), **rest)
 

@@ -34,7 +34,7 @@ def folder(tmp_path, monkeypatch):
         write_list(f"{name}.txt", part, IDS)
         np.save(f"{name}.npy", part)
     Path("ids.txt").write_text("\n".join(IDS) + "\n")
-    Path("pairs.txt").write_text("\n".join(f"{a},{b}" for a, b in PAIRS) + "\n")
+    Path("pairs.txt").write_text("\n".join(["id,partner", *(f"{a},{b}" for a, b in PAIRS)]) + "\n")
     np.save("labels.npy", Y)
     np.save("features.npy", X)
     return tmp_path

@@ -92,7 +92,8 @@ def test_ucf101_is_clean_by_design_and_a_leak_is_found(shared, tmp_path):
     groups = tmp_path / "groups.csv"
     names = np.concatenate([query, database]).tolist()
     groups.write_text(
-        "".join(f"{name},{name.rpartition('/')[2].removeprefix('v_').rpartition('_c')[0]}\n" for name in names)
+        "id,group\n"
+        + "".join(f"{name},{name.rpartition('/')[2].removeprefix('v_').rpartition('_c')[0]}\n" for name in names)
     )
     audited = audit(query=query, database=database, train=database, groups=groups)
     assert splits_of(audited) == []
