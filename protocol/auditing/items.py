@@ -318,11 +318,7 @@ def read_table(path: Any, what: str, *forms: Sequence[str]) -> tuple[Sequence[st
     """
     if not is_file(path):
         raise ProtocolError(f"{what}: expected a file, got {type(path).__name__}.")
-    table = csv.reader(lines(Path(path), what), strict=True)
-    try:
-        rows = [(table.line_num, [unsafe(field.strip()) for field in row]) for row in table if row]
-    except csv.Error as error:
-        raise ProtocolError(f"{path}: can't be read as {what} ({error}).") from error
+    rows = _fields(Path(path), what)
     header = [name.lower() for name in rows[0][1]] if rows else []
     columns = next((form for form in forms or [()] if set(form) <= set(header)), None)
     if columns is None:
@@ -337,6 +333,14 @@ def read_table(path: Any, what: str, *forms: Sequence[str]) -> tuple[Sequence[st
                 f"{','.join(row)[:80]!r}."
             )
     return columns, [(line, dict(zip(header, row, strict=True))) for line, row in rows[1:]]
+
+
+def _fields(path: Path, what: str) -> list[tuple[int, list[str]]]:
+    table = csv.reader(lines(path, what), strict=True)
+    try:
+        return [(table.line_num, [unsafe(field.strip()) for field in row]) for row in table if row]
+    except csv.Error as error:
+        raise ProtocolError(f"{path}: can't be read as {what} ({error}).") from error
 
 
 def numbers_of(items: Sequence[str], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:
