@@ -326,21 +326,23 @@ def read_table(path: Any, what: str, *forms: Sequence[str]) -> tuple[Sequence[st
         raise ProtocolError(f"{path}: the columns must be {needed}, got {','.join(header)[:80]!r}.")
     if len(rows) < 2:
         raise ProtocolError(f"{path}: the file has no rows. It should contain {what}.")
-    for line, row in rows:
-        if len(row) != len(header):
-            raise ProtocolError(
-                f"{path}: line {line}: {counted(len(row), 'field')}, but the first line has {len(header)}: "
-                f"{','.join(row)[:80]!r}."
-            )
     return columns, [(line, dict(zip(header, row, strict=True))) for line, row in rows[1:]]
 
 
 def _fields(path: Path, what: str) -> list[tuple[int, list[str]]]:
+    """Return the line number and the fields of each row of a table, all of which have as many fields."""
     table = csv.reader(lines(path, what), strict=True)
     try:
-        return [(table.line_num, [unsafe(field.strip()) for field in row]) for row in table if row]
+        rows = [(table.line_num, [unsafe(field.strip()) for field in row]) for row in table if row]
     except csv.Error as error:
         raise ProtocolError(f"{path}: can't be read as {what} ({error}).") from error
+    for line, row in rows:
+        if len(row) != len(rows[0][1]):
+            raise ProtocolError(
+                f"{path}: line {line}: {counted(len(row), 'field')}, but the first line has {len(rows[0][1])}: "
+                f"{','.join(row)[:80]!r}."
+            )
+    return rows
 
 
 def numbers_of(items: Sequence[str], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:
