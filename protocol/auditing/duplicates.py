@@ -32,6 +32,7 @@ MIRROR = 1.3
 _PRODUCTS = 1 << 23  # per matrix product, whose result has 32 MB
 _VERIFIED = 64  # queries per block of the verification
 _SLACK = 1e-3  # error bound of the float32 cosines that preselect pairs
+_CONTENT = "content.h5"  # with the images of a dataset of the pipeline; the names of its items are in items.h5
 _LONGEST = 128  # pixels, of the longer side of an image on the sheet
 FURTHER = 4
 """Maximum number of other matches for a query in a proposal."""
@@ -132,9 +133,8 @@ def find_duplicates(
     ----------
     query : path or array_like
         The images of the queries: uint8 (n, height, width) or (n, height, width, 3) as an array or a file (``.npy``,
-        ``F.npz:key``, ``F.h5:dataset``, such as ``content.h5:images`` of the pipeline), or a folder of image files.
-        Sizes may differ: the central square of every image is compared at 32 x 32 pixels. With `vectors`: numbers
-        (n, d).
+        ``F.npz:key``, ``F.h5:dataset``), a folder of image files, or ``content.h5`` of a dataset of the pipeline. Sizes
+        may differ: the central square of every image is compared at 32 x 32 pixels. With `vectors`: numbers (n, d).
     database : path or array_like, optional
         The images or vectors of the database, likewise. If None, the queries are compared with each other.
     vectors : bool, default=False
@@ -208,13 +208,20 @@ def items_of(values: Any, role: str, *, vectors: bool = False, ids: Any = None, 
 
 
 def _images(values: Any, role: str, image_size: int) -> tuple[Sliceable, NDArray[np.str_] | None]:
-    """Return images and the names of their files; None for arrays."""
-    if is_file(values) and Path(values).is_dir():
-        folder = _folder(Path(values), image_size)
-        return folder.images, folder.ids
-    images = map_array(values) if is_file(values) else as_numpy(values, role)
+    """Return images and the names of their files or items; None for arrays."""
+    path, names = Path(values) if is_file(values) else None, None
+    if path is None:
+        images = as_numpy(values, role)
+    elif path.is_dir():
+        folder = _folder(path, image_size)
+        images, names = folder.images, folder.ids
+    elif path.name == _CONTENT:
+        images = map_array(f"{path}:images")
+        names = storage.decoded(storage.read(path.with_name("items.h5"), ["ids"])["ids"])
+    else:
+        images = map_array(values)
     check_images(images, named(values, role))
-    return images, None
+    return images, names
 
 
 def _folder(path: Path, image_size: int) -> Any:
@@ -222,9 +229,11 @@ def _folder(path: Path, image_size: int) -> Any:
 
 
 def image_files(path: str | Path) -> list[Path]:
-    """Return the files of images in a folder; [] for another path."""
+    """Return the additional files that `items_of` reads for images: those in a folder, or of a dataset."""
     path = Path(path)
-    return [path / name for name in _folder(path, 1).ids.tolist()] if path.is_dir() else []
+    if path.is_dir():
+        return [path / name for name in _folder(path, 1).ids.tolist()]
+    return [path.with_name("items.h5")] if path.name == _CONTENT else []
 
 
 def _listed(ids: Any, role: str, of: str, n_items: int) -> NDArray[np.str_]:

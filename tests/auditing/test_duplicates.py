@@ -205,11 +205,17 @@ class TestInputs:
         expected = find_duplicates(query, database)
         assert first_pairs(expected) == EXPECTED
         assert find_duplicates(tmp_path / "q.npy", f"{tmp_path}/d.npz:images").records() == expected.records()
-        storage.write(tmp_path / "content.h5", {"images": database}, storage.provenance("x", parameters={}, inputs={}))
-        assert find_duplicates(query, f"{tmp_path}/content.h5:images").records() == expected.records()
         from_folder = find_duplicates(query, tmp_path / "folder")
         named = [record | {"database": f"{int(record['database']):02d}.png"} for record in expected.records()]
         assert from_folder.records() == named
+
+    def test_a_dataset_of_the_pipeline_with_itself(self, sets, tmp_path):
+        record = storage.provenance("dataset", parameters={}, inputs={})
+        storage.write(tmp_path / "content.h5", {"images": np.concatenate(sets)}, record)
+        ids = np.array([f"test/{i}" for i in range(4)] + [f"train/{i}" for i in range(40)])
+        storage.write(tmp_path / "items.h5", {"ids": ids}, record)
+        found = find_duplicates(tmp_path / "content.h5")
+        assert first_pairs(found) == {(f"test/{q}", f"train/{d}") for q, d in EXPECTED}
 
 
 X = np.eye(4)
@@ -259,9 +265,20 @@ class TestCommand:
         for _ in range(2):  # another file of the folder may be replaced
             assert main(["find-duplicates", "--query", "folder", "--csv", "folder/pairs.csv"]) == 0
 
-    def test_a_sheet_of_vectors_is_refused(self, files, capsys):
-        assert main(["find-duplicates", "--query", "d.npy", "--vectors", "--sheet", "s.html"]) == 2
-        assert capsys.readouterr().err == "protocol: --sheet can't be combined with --vectors.\n"
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--query", "d.npy", "--vectors", "--sheet", "s.html"], "--sheet can't be combined with --vectors."),
+            (["--query", "content.h5", "--csv", "items.h5"], "--csv: items.h5 is also an input"),
+        ],
+    )
+    def test_errors_are_one_line(self, files, options, message, capsys):
+        for name in ("content.h5", "items.h5"):
+            (files / name).touch()
+        assert main(["find-duplicates", *options]) == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert error.count("\n") == 1
 
 
 class TestSheet:
