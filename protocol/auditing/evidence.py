@@ -4,24 +4,21 @@ Copies have identical content, or features within a distance.
 """
 
 import hashlib
-import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.items import Dataset, Split, numbers_of, read_rows
-from protocol.auditing.known_pairs import KnownPairs, known_pairs_for
+from protocol.auditing.items import Dataset, Split, numbers_of, read_table
+from protocol.auditing.known_pairs import known_pairs_for
 from protocol.checks import ProtocolError, counted, number
 from protocol.evaluation.code_pairs import CodePair, read_codes
-from protocol.inputs.arrays import is_file, named, numbers_from
+from protocol.inputs.arrays import named, numbers_from
 from protocol.provenance import storage
 from protocol.truth import neighbours_within
-
-_HEADER = ("id", "item", "image", "file", "filename", "path", "row")
 
 _BLOCK_BYTES = 32 << 20
 _QUERIES = 4096  # per block, which bounds the number of pairs in memory for any distance
@@ -215,8 +212,7 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
     Parameters
     ----------
     values : str or Path
-        A file with lines ``id,group`` (or ``row,group`` if the lists contain row numbers), with or without a header. An
-        empty string means no group.
+        A table with the columns ``id`` (an id or a row number) and ``group``. An empty string means no group.
     dataset : Dataset
     n_listed : int
         The largest item number of the split plus one.
@@ -226,12 +222,10 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
     ProtocolError
         If the groups can't be read or do not match the items.
     """
-    name, rows = _rows_of_two("groups", values, "id,group")
-    n_items = dataset.n_rows(n_listed)
-    has_header = rows[0][0].lower() in _HEADER
-    items, groups = np.array(rows).T[:, int(has_header) :].tolist()
+    _, rows = read_table(values, "groups", ("id", "group"))
+    name, n_items, items = str(values), dataset.n_rows(n_listed), [row["id"] for _, row in rows]
     code_of = {"": -1}  # -1 for no group, then in order of first occurrence
-    of_rows = np.array([code_of.setdefault(group, len(code_of) - 1) for group in groups])
+    of_rows = np.array([code_of.setdefault(row["group"], len(code_of) - 1) for _, row in rows])
     numbers = numbers_of(items, dataset, n_items, name)
     listed = np.flatnonzero(numbers >= 0)
     codes = np.full(n_items if dataset.ids is None else len(dataset.ids), -1, dtype=np.int64)
@@ -244,16 +238,6 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
     return Groups(codes, list(code_of)[1:], name)
 
 
-def _rows_of_two(role: str, value: Any, form: str) -> tuple[str, list[list[str]]]:
-    """Return the name of a table and its rows, each with two fields."""
-    if not is_file(value):
-        raise ProtocolError(f"{role}: expected a file, got {type(value).__name__}.")
-    rows = [row for _, row in read_rows(Path(value), f"lines `{form}`")]
-    if len(rows[0]) != 2:
-        raise ProtocolError(f"{value}: expected lines `{form}`, got {','.join(rows[0])[:80]!r}.")
-    return str(value), rows
-
-
 # Modalities
 
 
@@ -263,7 +247,7 @@ def modalities_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray[np.
     Parameters
     ----------
     values : str or Path
-        A table with two ids or row numbers per line.
+        A table with the columns ``id`` and ``partner``, ids or row numbers.
     dataset : Dataset
     n_listed : int
         The largest item number of a split plus one.
@@ -276,13 +260,14 @@ def modalities_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray[np.
     Raises
     ------
     ProtocolError
-        If the file can't be read, a line is not a pair, or no pair belongs to the dataset.
+        If the file can't be read, or no pair belongs to the dataset.
     """
-    name, rows = _rows_of_two("pairs", values, "id,id")
-    numbers = numbers_of(list(itertools.chain(*rows)), dataset, dataset.n_rows(n_listed), name).reshape(-1, 2)
+    columns, rows = read_table(values, "pairs", ("id", "partner"))
+    items = [row[column] for _, row in rows for column in columns]
+    numbers = numbers_of(items, dataset, dataset.n_rows(n_listed), str(values)).reshape(-1, 2)
     known = numbers[(numbers >= 0).all(axis=1)]
     if dataset.ids is not None and not len(known):
-        raise ProtocolError(f"{name}: no pair consists of listed ids.")
+        raise ProtocolError(f"{values}: no pair consists of listed ids.")
     return known
 
 
@@ -314,41 +299,6 @@ def codes_from(split: Split, query: Any, database: Any) -> CodePair:
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """What is known about the items of a split, and what the split should be; empty or None if it was not given.
-
-    Parameters
-    ----------
-    copies : mapping of str to Copies
-        Searches for copies of items, by the kind of similarity, for the reader.
-    modalities : ndarray of int64, shape (n_pairs, 2)
-        The two modalities of each item, such as an image and its text.
-    judged : KnownPairs
-        Manually judged pairs of (near-)duplicates.
-    groups : Groups
-    sizes : mapping of str to int
-        The expected sizes of partitions, which replace those of the protocol.
-    against : str, or tuple of str and Split
-        What the split is compared with: a declared protocol, or another split and its name.
-    codes : CodePair
-        The codes of the queries and the database, in the order of their lists.
-    """
-
-    copies: Mapping[str, Copies] = field(default_factory=dict)
-    modalities: NDArray[np.int64] | None = None
-    judged: KnownPairs | None = None
-    groups: Groups | None = None
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    against: str | tuple[str, Split] | None = None
-    codes: CodePair | None = None
-
-
-def stored_knowledge(content: str | Path, features: Iterable[str | Path], dataset: Dataset) -> Known:
-    """Return what is known about a dataset of the pipeline: copies, by its content or features, and judged pairs."""
-    return Known(stored_copies(content, features, dataset), judged=known_pairs_for(None, dataset))
-
-
-@dataclass(frozen=True, eq=False)
 class Evidence:
     """Additional information about the items of a dataset, for `audit`, as files or arrays.
 
@@ -359,14 +309,15 @@ class Evidence:
     distance : float, optional
         The maximum Euclidean distance in the features between copies; by default 0.
     pairs : path, optional
-        A table with the ids or row numbers of the two modalities of each item, which must be in the same partitions.
+        A table with the columns ``id`` and ``partner`` (ids or row numbers): the two modalities of each item, which
+        must be in the same partitions.
     known_pairs : str or path, optional
         Manually judged pairs of (near-)duplicates: ``cifar10`` or ``cifar100`` for the shipped ones, a CSV file with
         the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very similar).
         For splits of the pipeline on these datasets, the shipped pairs are the default. Without ids, row numbers are
         assumed to count CIFAR's training images, then its test images.
     groups : path, optional
-        The group of each item (a video, patient, scene or product): a table with lines ``id,group``.
+        The group of each item (a video, patient, scene or product): a table with the columns ``id`` and ``group``.
     query_codes : path, array_like or `protocol.Codes`, optional
         The codes of the queries of one split, in the order of its list; labels are required as well.
     database_codes : path, array_like or `protocol.Codes`, optional
@@ -402,13 +353,17 @@ class Evidence:
             return {}
         return stored_copies(content, sorted(content.parent.glob("*/features.h5")), dataset)
 
-    def known(self, split: Split, n_listed: int, **known: Any) -> Known:
-        """Return what is known about the items of a split; `n_listed` is the largest item number plus one."""
-        dataset = split.dataset
-        return Known(
-            judged=known_pairs_for(self.known_pairs, dataset, n_listed),
-            modalities=None if self.pairs is None else modalities_from(self.pairs, dataset, n_listed),
-            groups=None if self.groups is None else groups_from(self.groups, dataset, n_listed),
-            codes=None if self.query_codes is None else codes_from(split, self.query_codes, self.database_codes),
-            **known,
-        )
+    def of_items(self, split: Split, n_listed: int) -> dict[str, Any]:
+        """Return what is known about the items of a split, by the names of `Run`, without copies.
+
+        Parameters
+        ----------
+        split : Split
+        n_listed : int
+            The largest item number plus one.
+        """
+        read = {"modalities": (modalities_from, self.pairs), "groups": (groups_from, self.groups)}
+        known = {name: of(values, split.dataset, n_listed) for name, (of, values) in read.items() if values is not None}
+        if self.query_codes is not None:
+            known["codes"] = codes_from(split, self.query_codes, self.database_codes)
+        return known | {"judged": known_pairs_for(self.known_pairs, split.dataset, n_listed)}

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.auditing.checks import audit_splits
 from protocol.auditing.checks.codes import audit_truth
-from protocol.auditing.evidence import stored_knowledge
+from protocol.auditing.evidence import stored_copies
 from protocol.auditing.findings import Finding, Findings, findings_of
+from protocol.auditing.known_pairs import known_pairs_for
 from protocol.auditing.runs import read_dataset, read_runs
 from protocol.features import prepared
 from protocol.provenance import storage
@@ -57,8 +58,8 @@ def audit_experiment(
         If a file is missing or was altered, or a plug-in is not installed.
     """
     dataset, by_fit = read_dataset(items), defaultdict(list)
-    known = stored_knowledge(content, features, dataset)
-    runs = [dataclasses.replace(run, known=known) for run in read_runs(splits, dataset)]
+    copies, judged = stored_copies(content, features, dataset), known_pairs_for(None, dataset)
+    runs = [dataclasses.replace(run, copies=copies, judged=judged) for run in read_runs(splits, dataset)]
     by_sample = {storage.read_provenance(run.file)["inputs"]["sample"]: run.split for run in runs[::-1]}
     for path in learned:
         by_fit[storage.read_provenance(path)["inputs"]["preprocessing"]].append(path)

@@ -23,8 +23,6 @@ EXAMPLES = 5
 """Maximum number of items that a text lists; JSON contains all of them."""
 Findings = dict[str, list["Finding"]]
 """Findings by file."""
-NOT_CHECKED = "Not checked: "
-"""The beginning of the sentence about checks that were not possible."""
 SEVERITIES = ("error", "warning", "information")
 """Severities, the worst first."""
 
@@ -165,7 +163,8 @@ KEYS = ("file", "finding", "severity", "count", "items", "partners", "consequenc
 """Keys of a JSON object, which lists all items."""
 _WIDTH = 100
 _ORDER = {name: position for position, name in enumerate(KIND_OF)}
-_Sentences = Mapping[str, Sequence[str]]
+Sentences = Mapping[str, Sequence[str]]
+"""Sentences by file."""
 
 
 def ordered(findings: Mapping[str, Sequence[Finding]]) -> Iterator[tuple[str, Finding]]:
@@ -192,7 +191,7 @@ def write_findings(path: str | Path, *findings: Mapping[str, Sequence[Finding]])
     tables.write_csv(path, COLUMNS, rows, checksum=True)
 
 
-def text(findings: Mapping[str, Sequence[Finding]], about: _Sentences, *, why: bool = False) -> str:
+def text(findings: Mapping[str, Sequence[Finding]], about: Sentences, not_checked: Sentences, *, why: bool) -> str:
     """Return findings for a terminal: a heading for each file, a paragraph for each finding, and the totals.
 
     The last line is the number of checks that were not possible.
@@ -203,48 +202,38 @@ def text(findings: Mapping[str, Sequence[Finding]], about: _Sentences, *, why: b
         Findings by file.
     about : mapping
         Sentences below the findings, by file.
-    why : bool, default=False
-        Whether to list the checks that were not possible, with what each of them needs.
+    not_checked : mapping
+        The checks that were not possible, by file, with what each of them needs.
+    why : bool
+        Whether to list these checks.
     """
     parts = []
     for file, in_file in findings.items():
-        sentences = about.get(file, ())
-        verdict = _verdict(in_file, sentences)
-        parts += [printable(file), *([f"  {verdict}"] if verdict else [])]
+        n_missing = len(not_checked[file])
+        were = "was" if n_missing == 1 else "were"
+        verdict = f"no errors or warnings; {counted(n_missing, 'check')} {were} not made" if n_missing else "clean"
+        is_clean = all(one.severity == "information" for one in in_file)
+        parts += [printable(file), *[f"  {verdict}"] * is_clean]
         for _, one in ordered({file: in_file}):
             parts.append(f"  {one.severity:<8} {one.name}: {one.count:,}")
             details = (_examples(one), one.consequence, f"How to fix it: {one.fix}", f"Papers: {one.treatment}")
             parts += [_paragraph(line, 11) for line in details if line]
-        parts += [_paragraph(line, 2) for line in sentences if not line.startswith(NOT_CHECKED)]
-    return "\n".join([*parts, "", summary(findings), *_needs(about, why)])
+        parts += [_paragraph(line, 2) for line in about[file]]
+    return "\n".join([*parts, "", summary(findings), *_needs(not_checked, why)])
 
 
-def _needs(about: _Sentences, why: bool) -> list[str]:
+def _needs(not_checked: Sentences, why: bool) -> list[str]:
     """Return the number of checks that need more data, and if asked each of them with its files."""
     files: dict[str, list[str]] = {}
-    for file, sentences in about.items():
-        for check in _missing(sentences):
+    for file, checks in not_checked.items():
+        for check in checks:
             files.setdefault(check, []).append(file)
     first = f"{counted(len(files), 'check')} need{'s' * (len(files) == 1)} more data:"
-    if not why:
-        return [f"{first} --why lists them (in Python, `about`)"] if files else []
-    checks = [f"  {check}{'' if len(of) == len(about) else ': ' + ', '.join(of)}" for check, of in files.items()]
-    return [first, *checks] if checks else []
-
-
-def _verdict(findings: Sequence[Finding], about: Sequence[str]) -> str:
-    """Return the verdict on a split without errors and warnings; "" for others."""
-    if any(one.severity != "information" for one in findings):
-        return ""
-    n_missing = len(_missing(about))
-    verb = "was" if n_missing == 1 else "were"
-    return f"no errors or warnings; {counted(n_missing, 'check')} {verb} not made" if n_missing else "clean"
-
-
-def _missing(about: Sequence[str]) -> list[str]:
-    """Return the checks that were not possible, from the sentences about a split."""
+    if not files or not why:
+        return [f"{first} --why lists them (in Python, `not_checked`)"] if files else []
     return [
-        check for line in about if line.startswith(NOT_CHECKED) for check in line.removeprefix(NOT_CHECKED).split("; ")
+        first,
+        *(f"  {check}{'' if len(of) == len(not_checked) else ': ' + ', '.join(of)}" for check, of in files.items()),
     ]
 
 

@@ -65,8 +65,7 @@ def reduced(run: Run, keep: Keep, name: str) -> Run:
         if not len(parts[part]):
             raise ProtocolError(f"{run.file}: removing the affected items would leave the {part} partition empty.")
     flags = {part: values[keep[part]] for part, values in split.flags.items()}
-    known = dataclasses.replace(run.known, codes=None)
-    return dataclasses.replace(run, file=name, split=Split(parts, split.dataset, flags), seed=None, known=known)
+    return dataclasses.replace(run, file=name, split=Split(parts, split.dataset, flags), seed=None, codes=None)
 
 
 def files_of(run: Run) -> dict[str, str]:

@@ -297,29 +297,45 @@ def _ids_from(ids: Any) -> NDArray:
 # Tables by id or by row number
 
 
-def read_rows(path: Path, what: str) -> list[tuple[int, list[str]]]:
-    """Return the line number and the fields of each row of a table, at least one, without surrounding blanks.
+def read_table(path: Any, what: str, *forms: Sequence[str]) -> tuple[Sequence[str], list[tuple[int, dict[str, str]]]]:
+    """Return the required columns of a table, and the line number and the cells of each row.
 
     The csv module reads the table, since the audit of lists runs on NumPy alone; pandas is not installed with it.
 
     Parameters
     ----------
-    path : Path
+    path : path
+        A table with a header, whose names are read in lower case.
     what : str
-        Description of the expected content, for error messages: "a table of judged pairs".
+        Its content, for error messages.
+    *forms : sequence of str
+        The columns of which the table needs all; of several possibilities, the first that it has.
 
     Raises
     ------
     ProtocolError
-        If the file can't be read or is empty, or its rows differ in the number of fields.
+        If the file can't be read or has no rows, a column is missing, or rows differ in the number of fields.
     """
+    if not is_file(path):
+        raise ProtocolError(f"{what}: expected a file, got {type(path).__name__}.")
+    rows = _fields(Path(path), what)
+    header = [name.lower() for name in rows[0][1]] if rows else []
+    columns = next((form for form in forms or [()] if set(form) <= set(header)), None)
+    if columns is None:
+        needed = " or ".join(map(",".join, forms))
+        raise ProtocolError(f"{path}: the columns must be {needed}, got {','.join(header)[:80]!r}.")
+    if len(rows) < 2:
+        raise ProtocolError(f"{path}: the file has no rows. It should contain {what}.")
+    return columns, [(line, dict(zip(header, row, strict=True))) for line, row in rows[1:]]
+
+
+def _fields(path: Path, what: str) -> list[tuple[int, list[str]]]:
+    """Return the line number and the fields of each row of a table, all of which have as many fields."""
     table = csv.reader(lines(path, what), strict=True)
     try:
-        rows = [(table.line_num, [field.strip() for field in row]) for row in table if row]
+        rows = [(table.line_num, [unsafe(field.strip()) for field in row]) for row in table if row]
     except csv.Error as error:
         raise ProtocolError(f"{path}: can't be read as {what} ({error}).") from error
-    if not rows:
-        raise ProtocolError(f"{path}: the file is empty. It should contain {what}.")
     for line, row in rows:
         if len(row) != len(rows[0][1]):
             raise ProtocolError(
@@ -327,13 +343,6 @@ def read_rows(path: Path, what: str) -> list[tuple[int, list[str]]]:
                 f"{','.join(row)[:80]!r}."
             )
     return rows
-
-
-def read_table(path: Path, what: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """Return the columns of a table with a header, in lower case, and the line and the cells of each row."""
-    (_, header), *rows = read_rows(path, what)
-    names = [unsafe(name).lower() for name in header]
-    return names, [(line, dict(zip(names, map(unsafe, fields), strict=True))) for line, fields in rows]
 
 
 def numbers_of(items: Sequence[str], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:

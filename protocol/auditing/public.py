@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.auditing import checks, fixing
 from protocol.auditing import findings as texts
-from protocol.auditing import fixing
-from protocol.auditing.checks import about, audit_splits
+from protocol.auditing.checks import audit_splits
 from protocol.auditing.checks.codes import audit_codes, audit_relevance
 from protocol.auditing.checks.declared import sizes_from
 from protocol.auditing.checks.difference import against_from, audit_against
@@ -41,7 +41,9 @@ class Audit:
         By split and by training log. The name of a split is its file, its files (joined by blanks), or the names of the
         arguments that were arrays.
     about : mapping of str to sequence of str
-        By split, sentences on its sizes, the split that it resembles, and the checks that were not possible.
+        By split, sentences on its sizes and the split that it resembles; by training log, on its evaluations.
+    not_checked : mapping of str to sequence of str
+        Likewise, the checks that were not possible, each with what it needs.
     affected : mapping of str to ndarray of int64
         By split, if judged pairs are known, the positions, from 0, of the queries with a judged (near-)duplicate in
         the database or the training set, for `exclude_queries` of `protocol.evaluate`.
@@ -51,6 +53,7 @@ class Audit:
 
     findings: Mapping[str, Sequence[Finding]]
     about: Mapping[str, Sequence[str]]
+    not_checked: Mapping[str, Sequence[str]]
     affected: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     runs: Sequence[Run] = field(default=(), compare=False)
 
@@ -80,7 +83,7 @@ class Audit:
         why : bool, default=False
             Whether to list the checks that were not possible, with what each of them needs.
         """
-        return texts.text(self.findings, self.about, why=why)
+        return texts.text(self.findings, self.about, self.not_checked, why=why)
 
     def to_json(self) -> str:
         """Return the findings as a JSON list of objects."""
@@ -129,7 +132,11 @@ class Audit:
         findings = self.findings[run.file]
         if any(one.name == "pair-split" for one in findings):
             raise ProtocolError(f"{run.file}: pair-split can't be fixed by removing items. Move one item of each pair.")
-        logs = {file: (of, self.about[file]) for file, of in self.findings.items() if file != run.file}
+        logs = {
+            file: (found, self.about[file], self.not_checked[file])
+            for file, found in self.findings.items()
+            if file != run.file
+        }
         files, removed = fixing.files_of(run), fixing.Removed()
         name = " ".join(str(Path(folder, file)) for file in dict.fromkeys(files.values()))
         keep = {part: np.ones(len(entries), dtype=bool) for part, entries in run.split.entries.items()}
@@ -253,19 +260,19 @@ def audit(
     if logs and not splits and all(value is None for value in (protocol, sizes, *files.values())):
         return _checked([], logs)
     dataset = known_dataset(ids, labels)
-    shared = {"sizes": sizes_from(sizes), "against": against_from(against, dataset)}
-    return _checked(_with_known(_runs(splits, lists, dataset, protocol), evidence, shared), logs)
+    shared = {"expected": sizes_from(sizes), "against": against_from(against, dataset)}
+    return _checked(_with_evidence(_runs(splits, lists, dataset, protocol), evidence, shared), logs)
 
 
-def _with_known(runs: Sequence[Run], evidence: Evidence, shared: Mapping[str, Any]) -> list[Run]:
+def _with_evidence(runs: Sequence[Run], evidence: Evidence, shared: Mapping[str, Any]) -> list[Run]:
     """Return the runs with what is known about their items; copies are searched for once in each dataset."""
     if evidence.query_codes is not None and len(runs) > 1:
         raise ProtocolError(f"query_codes and database_codes need a single split, not {len(runs):,} runs.")
     n_listed = max(run.n_listed for run in runs)
     first_of = {run.items: run.split.dataset for run in runs[::-1]}
     copies = {items: evidence.copies(items, dataset, n_listed) for items, dataset in first_of.items()}
-    known = [evidence.known(run.split, n_listed, copies=copies[run.items], **shared) for run in runs]
-    return [dataclasses.replace(run, known=one) for run, one in zip(runs, known, strict=True)]
+    known = [evidence.of_items(run.split, n_listed) | {"copies": copies[run.items], **shared} for run in runs]
+    return [dataclasses.replace(run, **of_run) for run, of_run in zip(runs, known, strict=True)]
 
 
 def _ordered(lists: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,28 +283,28 @@ def _ordered(lists: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _ORDER = ("query", "database", "train", "validation_query", "validation_database")
-_Logs = Mapping[str, tuple[Sequence[Finding], Sequence[str]]]
-"""The findings on training logs, and sentences about them, by file."""
+_Logs = Mapping[str, tuple[Sequence[Finding], Sequence[str], Sequence[str]]]
+"""By training log: the findings, sentences about it, and the checks that were not possible."""
 
 
 def _checked(runs: Sequence[Run], logs: _Logs) -> Audit:
     """Return the audit of splits and of training logs."""
-    findings, sentences, affected = audit_splits(runs), {}, {}
+    findings = audit_splits(runs)
+    about, not_checked = dict[str, Sequence[str]](), dict[str, Sequence[str]]()
     for run in runs:
-        split, known, same = run.split, run.known, [one for one in runs if one.name == run.name]
-        (of_codes, not_checked), (different, compared) = audit_codes(run), audit_against(run)
-        findings[run.file] += [*audit_relevance(split), *of_codes, *different]
-        sources = [source.about(split) for source in (known.groups, known.judged) if source is not None]
-        sentences[run.file] = [*about(run, same, has_log=bool(logs), of_codes=not_checked), *sources, *compared]
-        if known.judged is not None:
-            affected[run.file] = known.judged.queries(split)
-    for file, (of_log, lines) in logs.items():
-        findings[file], sentences[file] = list(of_log), list(lines)
-    return Audit(findings, sentences, affected, runs)
+        same = [one for one in runs if one.name == run.name]
+        (on_codes, of_codes), (different, compared) = audit_codes(run), audit_against(run)
+        findings[run.file] += [*audit_relevance(run.split), *on_codes, *different]
+        about[run.file] = [*checks.about(run), *compared]
+        not_checked[run.file] = checks.not_checked(run, same, has_log=bool(logs), of_codes=of_codes)
+    for file, (of_log, sentences, missing) in logs.items():
+        findings[file], about[file], not_checked[file] = list(of_log), sentences, missing
+    affected = {run.file: run.judged.queries(run.split) for run in runs if run.judged is not None}
+    return Audit(findings, about, not_checked, affected, runs)
 
 
 def _logs(files: Any, pattern: str | None, reported: Any) -> _Logs:
-    """Return the findings on training logs, and sentences about the logs, by file."""
+    """Return the findings on training logs, and what is said about them."""
     for name, value in {"reported": reported, "pattern": pattern}.items():
         if files is None and value is not None:
             raise ProtocolError(f"{name} needs training_log as well.")

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.auditing.evidence import Known
+from protocol.auditing.evidence import Copies, Groups
 from protocol.auditing.items import Dataset, Split, check_numbers, lists_from
+from protocol.auditing.known_pairs import KnownPairs
 from protocol.checks import ProtocolError, integer, one_of
+from protocol.evaluation.code_pairs import CodePair
 from protocol.inputs.arrays import is_file, named
 from protocol.inputs.arrays import items_from as as_items
 from protocol.inputs.lists import Listing
@@ -27,9 +29,11 @@ UNDECLARED = "from_lists"
 """The protocol that declares nothing: partitions may overlap in any way."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """One split to audit, with its declared protocol, seed and sizes, and what is known about its items.
+
+    What was not given is empty or None.
 
     Parameters
     ----------
@@ -44,9 +48,21 @@ class Run:
         Known sizes of the partitions that the protocol leaves open.
     source : path, or mapping of str to path or array_like
         One file, or a list for each partition.
-    known : Known
     items : path or None
         The ``items.h5`` of the pipeline from which the split was drawn, if it is known.
+    copies : mapping of str to Copies
+        Searches for copies of items, by the kind of similarity, for the reader.
+    modalities : ndarray of int64, shape (n_pairs, 2)
+        The two modalities of each item, such as an image and its text.
+    judged : KnownPairs
+        Manually judged pairs of (near-)duplicates.
+    groups : Groups
+    expected : mapping of str to int
+        The expected sizes of partitions, which replace those of the protocol.
+    against : str, or tuple of str and Split
+        What the split is compared with: a declared protocol, or another split and its name.
+    codes : CodePair
+        The codes of the queries and the database, in the order of their lists.
     """
 
     file: str
@@ -54,9 +70,15 @@ class Run:
     name: str = UNDECLARED
     seed: int | None = None
     sizes: Mapping[str, int] = field(default_factory=dict)
-    source: Any = field(default=None, compare=False, repr=False)
-    known: Known = field(default=Known(), compare=False, repr=False)
-    items: Path | None = field(default=None, compare=False, repr=False)
+    source: Any = None
+    items: Path | None = None
+    copies: Mapping[str, Copies] = field(default_factory=dict)
+    modalities: NDArray[np.int64] | None = None
+    judged: KnownPairs | None = None
+    groups: Groups | None = None
+    expected: Mapping[str, int] = field(default_factory=dict)
+    against: str | tuple[str, Split] | None = None
+    codes: CodePair | None = None
 
     @property
     def protocol(self) -> SplitProtocol:

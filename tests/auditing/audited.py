@@ -10,7 +10,6 @@ import numpy as np
 from protocol import registry
 from protocol.auditing import Evidence, Split
 from protocol.auditing import audit as audit_with
-from protocol.auditing.evidence import Known
 from protocol.auditing.items import Dataset
 from protocol.auditing.runs import Run
 from protocol.splits import DRAWN, Official, SameAs
@@ -29,13 +28,9 @@ def audit(*splits, **options):
             rows = given.get(name)
             if rows is not None and not isinstance(rows, str | Path):
                 given[name] = Path(folder, f"{name}.csv")
-                lines = enumerate(rows) if name == "groups" else rows
+                lines = [("id", "group"), *enumerate(rows)] if name == "groups" else [("id", "partner"), *rows]
                 given[name].write_text("".join(f"{a},{b}\n" for a, b in lines))
         return audit_with(*splits, evidence=Evidence(**given), **rest)
-
-
-def with_known(run, **known):
-    return dataclasses.replace(run, known=Known(**known))
 
 
 def _official(protocol, n_items):

@@ -52,9 +52,8 @@ def test_the_file_of_find_duplicates_is_read(tmp_path):
 
 WRONG = {
     "query,database,judgement\n0,1,near-duplicate\n": "line 2: expected the judgement 0 (exact copy), ",
-    "": "the file is empty. It should contain a table of pairs or items.",
-    "0\n2\n": "needs the columns query,database, as `protocol find-duplicates --csv` writes them, or the column id; "
-    "its header is '0'. (Positions would mean different queries in every run.)",
+    "id\n": "the file has no rows. It should contain pairs or items.",
+    "0\n2\n": "the columns must be query,database or id, got '0'.",
     "id\na\nz\n": "'z' is not an item of the dataset, whose ids are like 'a'.",
     "id\n6\n": "row number 6 is outside the 6 items of the dataset.",
     "id\na\nd\nf\n": "excludes all 3 queries.",

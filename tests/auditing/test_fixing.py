@@ -84,7 +84,7 @@ REMOVALS = [
 @pytest.mark.parametrize(("split", "evidence", "also", "files", "left"), REMOVALS)
 def test_items_are_removed(folder, split, evidence, also, files, left):
     Path("judged.csv").write_text("query,database,judgement\n0,6,1\n1,5,0\n1,7,2\n")  # 7 is only very similar
-    Path("groups.csv").write_text("a,g1\nb,g1\nc,g1\nd,g2\ne,g2\nf,g3\n")
+    Path("groups.csv").write_text("id,group\na,g1\nb,g1\nc,g1\nd,g2\ne,g2\nf,g3\n")
     fixed = audit(split, **evidence).write_fixed("fixed", also=also)
     assert {one.name for made in fixed.audit.findings.values() for one in made} == left
     for name, items in files.items():

@@ -52,9 +52,9 @@ def test_names_that_repeat_within_a_list_say_nothing_and_are_listed_as_not_compa
     items = np.random.default_rng(0).permutation(in_folders("cat", "dog", n=500)).tolist()
     for query, database in ((items[:100], items[100:]), (in_folders("a/cat", "a/dog"), in_folders("b/cat", "b/dog"))):
         made = audit(query=query, database=database)
-        assert words in str(made.about)
+        assert words in str(made.not_checked)
         assert [one.name for one in next(iter(made.findings.values()))] == []
-    assert words not in str(audit(query=["train/cat/7.jpg", "a.jpg"], database=["b/x.jpg", "c/y.jpg"]).about)
+    assert words not in str(audit(query=["train/cat/7.jpg", "a.jpg"], database=["b/x.jpg", "c/y.jpg"]).not_checked)
 
 
 def test_one_name_that_repeats_by_chance_does_not_end_the_comparison():

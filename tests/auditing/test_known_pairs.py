@@ -1,25 +1,18 @@
 """Judged pairs: the shipped tables, pairs from files, and the affected queries of a split."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from audited import audit
-from split_files import write_list
 
 import protocol as hp
 from protocol.auditing import SHIPPED, Split, known_pairs_for
 from protocol.auditing.checks import audit_splits
-from protocol.auditing.evidence import Known
 from protocol.auditing.items import Dataset
 from protocol.auditing.known_pairs import EXACT, NEAR, SIMILAR, KnownPairs
 from protocol.auditing.runs import Run
-from protocol.cli import main
-from protocol.provenance import storage
 
 COUNTS = {"cifar10": (0, 249, 37), "cifar100": (39, 582, 270)}
-OFFICIAL = {"train": np.arange(50_000), "test": np.arange(50_000, 60_000)}
 IDS = np.array(
     [f"data_batch_{row // 10_000 + 1}/{row % 10_000:05d}" for row in range(50_000)]
     + [f"test_batch/{row:05d}" for row in range(10_000)]
@@ -88,8 +81,8 @@ def test_the_closest_pair_of_each_query_matches_a_naive_loop():
 
 def findings(parts, values=None, name=None):
     dataset = Dataset(n_items=60_000, name=name)
-    known = Known(judged=known_pairs_for(values, dataset))
-    run = Run("x", Split({part: np.array(items) for part, items in parts.items()}, dataset), known=known)
+    split = Split({part: np.array(items) for part, items in parts.items()}, dataset)
+    run = Run("x", split, judged=known_pairs_for(values, dataset))
     return [one for one in audit_splits([run])["x"] if one.name == "known-near-duplicate"]
 
 
@@ -118,39 +111,3 @@ def test_an_exact_copy_in_the_training_set_is_an_error(tmp_path, judgement, seve
     (tmp_path / "a.csv").write_text(f"query,database,judgement\n1,2,{judgement}\n")
     found = findings({"query": [1], "database": [2], "train": [2]}, tmp_path / "a.csv")
     assert [one.severity for one in found] == severities
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A folder of the pipeline with a split of CIFAR-10's items, without the images."""
-    monkeypatch.chdir(tmp_path)
-    made = storage.provenance("dataset cifar10", parameters={}, inputs={})
-    arrays = {"ids": IDS.astype("S"), "class_names": np.array([b"a"]), "labels": np.zeros(60_000, dtype=np.int64)}
-    storage.write("items.h5", arrays | {f"partitions/{name}": rows for name, rows in OFFICIAL.items()}, made)
-    parts = {"query": np.array([3, QUERY, SIMILAR_QUERY]), "database": np.arange(20_000, 50_000)}
-    parts["train"] = np.arange(20_000, 21_000)
-    inputs = {"labels": "items.h5"}
-    storage.write("splits.h5", parts, storage.provenance("split from_lists", parameters={}, inputs=inputs))
-    for name, rows in parts.items():
-        write_list(f"{name}.txt", rows, IDS)
-    return tmp_path
-
-
-LISTS = ["--query", "query.txt", "--database", "database.txt"]
-
-
-def test_the_command_finds_them_in_a_split_of_the_pipeline_and_by_name_in_lists(folder, capsys):
-    assert main(["audit", "splits.h5", "--json", "a.json", "--write-affected", "affected.txt"]) == 0
-    found = {one["finding"]: one for one in json.loads(Path("a.json").read_text())}
-    pair = found["known-near-duplicate"]
-    assert (pair["items"], pair["partners"], pair["severity"]) == ([IDS[QUERY]], [IDS[TRAIN]], "warning")
-    assert f"{IDS[QUERY]} ~ {IDS[TRAIN]}\n" in capsys.readouterr().out
-    assert audit("splits.h5").affected["splits.h5"].tolist() == [1]
-    assert Path("affected.txt").read_text() == "1\n"
-    codes = np.random.default_rng(0).integers(0, 2, (13, 8))
-    scores = hp.evaluate(codes[:3], codes[3:], query_labels=[0, 1, 0], database_labels=[0, 1] * 5)
-    assert scores.without("affected.txt").excluded.tolist() == [1]
-    assert main(["audit", *LISTS, "--why"]) == 0
-    assert "known-near-duplicate (needs known pairs)" in " ".join(capsys.readouterr().out.split())
-    assert main(["audit", *LISTS, "--known-pairs", "cifar10", "--fail-on", "warning"]) == 1
-    assert "warning  known-near-duplicate: 1\n" in capsys.readouterr().out

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from audited import audit
 
-from protocol.auditing.findings import NOT_CHECKED
 from protocol.checks import ProtocolError
 
 
@@ -13,8 +12,8 @@ def test_findings_are_first_and_the_number_of_missing_checks_is_last():
     lines = found.to_text().splitlines()
     assert lines[:2] == ["query database", "  error    query-in-database: 1"]
     assert lines.index("  query 1, database 2; no protocol declared") > 1
-    (checks,) = (line.removeprefix(NOT_CHECKED).split("; ") for line in found.about["query database"][-1:])
-    assert lines[-1] == f"{len(checks)} checks need more data: --why lists them (in Python, `about`)"
+    checks = found.not_checked["query database"]
+    assert lines[-1] == f"{len(checks)} checks need more data: --why lists them (in Python, `not_checked`)"
     assert found.to_text(why=True).splitlines()[-len(checks) - 1 :] == [
         f"{len(checks)} checks need more data:",
         *(f"  {check}" for check in checks),
@@ -29,7 +28,7 @@ def test_findings_are_first_and_the_number_of_missing_checks_is_last():
 def names_of(audited):
     """Return the kinds of findings, and the sentences about checks that were not possible."""
     kinds = {one.name for of_file in audited.findings.values() for one in of_file}
-    return kinds, " ".join(line for lines in audited.about.values() for line in lines if line.startswith(NOT_CHECKED))
+    return kinds, " ".join(check for checks in audited.not_checked.values() for check in checks)
 
 
 def check_removal(complete, removed, name):

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from protocol import registry
 from protocol.auditing import Split
 from protocol.auditing.checks.overlaps import audit_modalities, divided_pairs
-from protocol.auditing.evidence import Known
 from protocol.auditing.items import Dataset
 from protocol.auditing.runs import Run
 
@@ -38,5 +37,5 @@ IDS = np.array(["i0", "i1", "t0", "t1"])
 
 def test_divided_pairs_are_a_finding_by_their_first_halves():
     split = Split({"query": np.array([0]), "database": np.array([1, 2, 3])}, Dataset(n_items=4, ids=IDS))
-    (finding,) = audit_modalities(Run("x", split, known=Known(modalities=np.array([[0, 2], [1, 3]]))))
+    (finding,) = audit_modalities(Run("x", split, modalities=np.array([[0, 2], [1, 3]])))
     assert (finding.name, finding.severity, finding.count, finding.examples) == ("pair-split", "error", 1, ("i0 ~ t0",))

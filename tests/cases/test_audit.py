@@ -21,10 +21,12 @@ def ran(script, folder):
 
 
 def findings(*splits, **options):
-    """Return the kinds, severities and counts of all findings, and the sentences about the split."""
+    """Return the kinds, severities and counts of all findings, and what is said about the split."""
     audited = hp.audit(*splits, **options)
     made = [(one.name, one.severity, one.count) for of_file in audited.findings.values() for one in of_file]
-    return made, " ".join(line for lines in audited.about.values() for line in lines)
+    return made, " ".join(
+        line for by_file in (audited.about, audited.not_checked) for of in by_file.values() for line in of
+    )
 
 
 @pytest.mark.case("13-split-is-named-wrongly")

@@ -84,7 +84,7 @@ def test_a_changed_file_reruns_the_scores_alone(results):
     ("file", "text", "problem"),
     [
         ("none.csv", None, "exclude_queries: none.csv: no such file (looked in "),
-        ("odd.csv", "3\n", "exclude_queries: odd.csv: needs the columns query,database, as `protocol find-dup"),
+        ("odd.csv", "3\n", "exclude_queries: odd.csv: the columns must be query,database or id, got '3'."),
     ],
 )
 def test_a_wrong_file_is_refused_before_any_job(tmp_path, monkeypatch, capsys, file, text, problem):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from protocol.auditing.checks import declared, overlaps
 from protocol.auditing.checks.identification import identify
-from protocol.auditing.findings import NOT_CHECKED, Finding, Findings
+from protocol.auditing.findings import Finding, Findings
 from protocol.auditing.runs import UNDECLARED, Run
 from protocol.splits import PARTITIONS
 
@@ -30,73 +30,65 @@ def audit_splits(runs: Sequence[Run]) -> Findings:
     return findings
 
 
-def about(
-    run: Run, runs: Sequence[Run] = (), *, has_log: bool = False, of_codes: Sequence[str] | None = None
-) -> list[str]:
-    """Return sentences about a run: its sizes, the split that it resembles, and the checks that were not possible.
+def about(run: Run) -> list[str]:
+    """Return sentences about a run: its sizes, the split that it resembles, and the origin of what is known of it."""
+    split, is_declared = run.split, run.name != UNDECLARED
+    sizes = ", ".join(f"{part} {len(items):,}" for part, items in split.parts.items() if len(items))
+    protocol = f"protocol {run.name}" if is_declared else "no protocol declared"
+    identified = identify(split, run.name if is_declared else None)
+    sources = [source.about(split) for source in (run.groups, run.judged) if source is not None]
+    return [f"{sizes}; {protocol}", *([identified] if identified else []), *sources]
+
+
+def not_checked(run: Run, runs: Sequence[Run], *, has_log: bool, of_codes: Sequence[str]) -> list[str]:
+    """Return the checks that were not possible, each with what it needs.
 
     Parameters
     ----------
     run : Run
     runs : sequence of Run
-        All runs of its protocol in this audit; () if there are no others.
-    has_log : bool, default=False
+        All runs of its protocol in this audit.
+    has_log : bool
         Whether a training log is audited with the split.
-    of_codes : sequence of str or None
-        The checks that were not possible on the codes of the split; None without codes.
+    of_codes : sequence of str
+        The checks that were not possible on the codes of the split.
     """
-    split, is_declared = run.split, run.name != UNDECLARED
-    sizes = ", ".join(f"{part} {len(items):,}" for part, items in split.parts.items() if len(items))
-    protocol = f"protocol {run.name}" if is_declared else "no protocol declared"
-    identified = identify(split, run.name if is_declared else None)
-    missing = _not_checked(run, runs or [run], has_log, [_OF_CODES] if of_codes is None else of_codes)
-    last = [NOT_CHECKED + "; ".join(missing)] if missing else []
-    return [f"{sizes}; {protocol}", *([identified] if identified else []), *last]
-
-
-_OF_CODES = "one-code-per-class, training-codes-differ, collapsed-codes, constant-bits (need codes)"
-
-
-def _not_checked(run: Run, runs: Sequence[Run], has_log: bool, of_codes: Sequence[str]) -> list[str]:
-    """Return the checks that were not possible, each with what it needs; the parameters are those of `about`."""
-    split, dataset, known, between_runs = run.split, run.split.dataset, run.known, declared.runs_not_compared(runs)
-    kinds_of_copies = {copies.is_equal for copies in known.copies.values()}
-    complete = dataset.n_items is not None and overlaps.is_complete(split, run.protocol)
+    split, dataset, between_runs = run.split, run.split.dataset, declared.runs_not_compared(runs)
+    is_complete = dataset.n_items is not None and overlaps.is_complete(split, run.protocol)
     missing = {
-        **_not_checked_in_parts(run),
+        **_missing_in_parts(run),
         "equal-file-names (needs names that do not repeat within a list)": overlaps.names_not_compared(split),
-        "near-duplicate (needs features)": not known.copies,
-        "near-duplicate, of items that are not identical (needs distance)": kinds_of_copies == {True},
-        "known-near-duplicate (needs known pairs)": known.judged is None,
-        "pair-split (needs pairs)": known.modalities is None,
-        "group-split (needs groups)": known.groups is None,
+        "near-duplicate (needs features)": not run.copies,
+        "near-duplicate, of items that are not identical (needs distance)": {True}
+        == {copies.is_equal for copies in run.copies.values()},
+        "known-near-duplicate (needs known pairs)": run.judged is None,
+        "pair-split (needs pairs)": run.modalities is None,
+        "group-split (needs groups)": run.groups is None,
         "selection-on-test (needs a training log)": not has_log,
         **dict.fromkeys(of_codes, True),
-        "unused-items (needs ids or labels of the whole dataset, and all partitions)": not complete,
+        "unused-items (needs ids or labels of the whole dataset, and all partitions)": not is_complete,
         "not-reproducible (needs a seed, and the dataset that was divided)": None in (run.seed, dataset.n_items),
-        between_runs: bool(between_runs),
-        "split-difference (needs a split or protocol to compare with)": known.against is None,
+        between_runs: between_runs,
+        "split-difference (needs a split or protocol to compare with)": run.against is None,
         "preprocessing-leak, selection-leak, truth-leak, mixed-libraries (need the pipeline's target audit)": True,
     }
     return [check for check, is_missing in missing.items() if is_missing]
 
 
-def _not_checked_in_parts(run: Run) -> dict[str, bool]:
+def _missing_in_parts(run: Run) -> dict[str, object]:
     """Return whether checks of partitions, sizes, classes and labels were not possible, with what they need."""
     split, dataset, undeclared = run.split, run.split.dataset, run.name == UNDECLARED
     present = [part for part, items in split.parts.items() if len(items)]
     absent = [part for part in PARTITIONS if part not in present and part in run.protocol.partitions]
     unlabelled = [part for part in present if dataset.class_labels(split[part]) is None]
-    sized = run.known.sizes if undeclared else {**run.known.sizes, **declared.declared_sizes(run)}
+    sized = {*run.expected, *({} if undeclared else declared.declared_sizes(run))}
     unsized = [part for part in present if part not in sized]
     has_both_labels = dataset.n_items and dataset.labelled is None and set(present) <= set(split.flags)
     return {
-        f"all checks of missing partitions ({', '.join(absent)})": bool(absent),
-        f"size-mismatch{_for(unsized, present)} (needs {'protocol or ' * undeclared}sizes)": bool(unsized),
+        f"all checks of missing partitions ({', '.join(absent)})": absent,
+        f"size-mismatch{_for(unsized, present)} (needs {'protocol or ' * undeclared}sizes)": unsized,
         "class-imbalance (needs protocol)": undeclared,
-        f"class-missing, class-imbalance, query-without-relevant{_for(unlabelled, present)} (need labels)": bool(
-            unlabelled
-        ),
+        f"class-missing, class-imbalance, query-without-relevant{_for(unlabelled, present)} (need labels)": unlabelled,
         "label-conflict (needs labels of the dataset and in every list)": not run.items and not has_both_labels,
     }
 

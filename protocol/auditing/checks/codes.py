@@ -28,11 +28,11 @@ from protocol.evaluation.evaluation import scored
 from protocol.evaluation.ground_truth import Labels, ground_truth
 
 
-def audit_codes(run: Run) -> tuple[list[Finding], list[str] | None]:
-    """Return the findings on the codes of a split, and the checks that were not possible; None without codes."""
-    split, codes = run.split, run.known.codes
+def audit_codes(run: Run) -> tuple[list[Finding], list[str]]:
+    """Return the findings on the codes of a split, and the checks that were not possible."""
+    split, codes = run.split, run.codes
     if codes is None:
-        return [], None
+        return [], ["one-code-per-class, training-codes-differ, collapsed-codes, constant-bits (need codes)"]
     labels = [split.dataset.class_labels(split.entries[side]) for side in ("query", "database")]
     utilisation = scored(codes, ground_truth(Labels(*labels), *codes.sizes), Scoring(["mAP"])).code_utilisation
     bits, n_items = utilisation.constant_bits, len(codes.database)

@@ -24,7 +24,7 @@ def audit_sizes(run: Run) -> list[Finding]:
     Sizes that the protocol leaves open are compared only if they are known. The size of a missing partition is 0 where
     a size is expected.
     """
-    split, expected = run.split, run.known.sizes
+    split, expected = run.split, run.expected
     sizes = {part: (size, f"declared by {run.name}") for part, size in declared_sizes(run).items()}
     sizes |= {part: (size, "expected") for part, size in expected.items()}
     wrong = {part: source for part, (size, source) in sizes.items() if len(split[part]) != size}

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from protocol.auditing.runs import Run, read_runs
 from protocol.checks import ProtocolError, one_of
 from protocol.inputs.arrays import is_file
 from protocol.splits import PARTITIONS
+
+Differences = Mapping[str, Sequence[str]]
+"""What differs in words, each with the items or the partitions that it concerns."""
 
 
 def against_from(against: Any, dataset: Dataset) -> str | tuple[str, Split] | None:
@@ -47,76 +50,25 @@ def against_from(against: Any, dataset: Dataset) -> str | tuple[str, Split] | No
 
 
 def audit_against(run: Run) -> tuple[list[Finding], list[str]]:
-    """Return the differences of a split from a protocol, or from another split, and sentences about the comparison.
-
-    There is one finding for a protocol; for a split, there is one for each move between partitions, one for the order,
-    and one for partitions that only one side has.
-    """
-    against = run.known.against
-    if against is None:
+    """Return the differences of a split from a protocol, or from another split, and sentences about the comparison."""
+    if run.against is None:
         return [], []
-    if isinstance(against, str):
-        match = compare(run.split, against)
-        listed: Mapping[str, Sequence[str]] = {
-            f"The split differs from the protocol {against} in these respects": match.differences
+    if isinstance(run.against, str):
+        match = compare(run.split, run.against)
+        differences: Differences = {
+            f"The split differs from the protocol {run.against} in these respects": match.differences
         }
-        about = f"Compared with {against}: this split {match.sentence()}."
+        about = f"Compared with {run.against}: this split {match.sentence()}."
     else:
-        there, other = against
-        compared = difference(run.split, other, here=run.file, there=there)
-        listed = _listed(compared, there)
-        sizes = [f"{part} {a:,} here, {b:,} there, {both:,} in both" for part, (a, b, both) in compared.sizes.items()]
-        about = f"Compared with {there} by {compared.by}: {'; '.join(sizes)}."
+        there, other = run.against
+        differences, about = difference(run.split, other, here=run.file, there=there)
     findings = list[Finding]()
-    for what, items in listed.items():
+    for what, items in differences.items():
         findings += findings_of("split-difference", "information", len(items), items, what=what)
     return findings, [about]
 
 
-def _listed(compared: "Difference", there: str) -> dict[str, Sequence[str]]:
-    """Return what differs in words, each with the items or the partitions that it concerns."""
-    moved = {
-        f"These items are in {_named(a)} here, and in {_named(b)} in {there}": items
-        for (a, b), items in compared.moved.items()
-    }
-    same = f"These partitions have the same items as in {there}, but in another order or with other duplicates"
-    alone = f"These partitions are not compared, because they exist only in the split or only in {there}"
-    return {
-        **moved,
-        same: compared.reordered,
-        alone: [f"{part} (only {side})" for part, side in compared.alone.items()],
-    }
-
-
-def _named(parts: Sequence[str]) -> str:
-    return " and ".join(parts) or "no partition"
-
-
-class Difference(NamedTuple):
-    """The differences between two splits of the same items.
-
-    Parameters
-    ----------
-    by : {"ids", "row numbers"}
-        How items were matched.
-    sizes : dict of str to (int, int, int)
-        By partition, its number of items here, there, and in both.
-    moved : dict of (tuple of str, tuple of str) to tuple of str
-        The items in different partitions, by their partitions here and there.
-    reordered : tuple of str
-        The partitions with the same items in another order, or with other duplicates.
-    alone : dict of str to str
-        The partitions that only one side has, and that side, ``"here"`` or ``"there"``; these are not compared.
-    """
-
-    by: str
-    sizes: dict[str, tuple[int, int, int]]
-    moved: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]
-    reordered: tuple[str, ...]
-    alone: dict[str, str]
-
-
-def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") -> Difference:
+def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") -> tuple[Differences, str]:
     """Return the differences between two splits, item by item.
 
     Items are matched by their ids; by row numbers if neither split has ids, or one has the ids of the whole dataset in
@@ -128,6 +80,14 @@ def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") 
     here, there : str
         Their names.
 
+    Returns
+    -------
+    differences : dict of str to sequence of str
+        The items in other partitions, by their partitions on both sides; the partitions with the same items in another
+        order, or with other duplicates; and those that only one side has, which are not compared.
+    about : str
+        How items were matched, and the sizes of the partitions.
+
     Raises
     ------
     ProtocolError
@@ -137,41 +97,45 @@ def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") 
     --------
     >>> one = Split({"query": np.array([0, 1]), "database": np.array([2, 3, 4])}, Dataset())
     >>> two = Split({"query": np.array([0, 2]), "database": np.array([1, 3])}, Dataset())
-    >>> for (before, after), items in difference(one, two).moved.items():
-    ...     print(before, after, items)
-    ('query',) ('database',) ('1',)
-    ('database',) ('query',) ('2',)
-    ('database',) () ('4',)
+    >>> for what, items in list(difference(one, two)[0].items())[:3]:
+    ...     print(f"{what}: {', '.join(items)}")
+    These items are in query here, and in database in there: 1
+    These items are in database here, and in query in there: 2
+    These items are in database here, and in no partition in there: 4
     """
     by, sides, names = _in_common_numbers(a, b, here, there)
     items = np.unique(np.concatenate([*sides[0].values(), *sides[1].values()]))
     # Whether each side has each item in each partition.
     table = np.array([[np.isin(items, side.get(part, ())) for part in PARTITIONS] for side in sides])
-    exists = table.any(axis=2)
-    in_a, in_b = table[:, exists.all(axis=0)]
-    n_sides = dict(zip(PARTITIONS, exists.sum(axis=0).tolist(), strict=True))
-    parts, alone = ([part for part in PARTITIONS if n_sides[part] == n] for n in (2, 1))
+    exists = np.asarray(table.any(axis=2))
+    is_compared = np.logical_and(*exists)
+    parts, (in_a, in_b) = list(itertools.compress(PARTITIONS, is_compared)), table[:, is_compared]
+    labels = items if names is None else np.array(names)[items]
+    differences = _moved(parts, in_a, in_b, labels, there)
     same = itertools.compress(parts, (in_a == in_b).all(axis=1))
-    counts = zip(in_a.sum(axis=1).tolist(), in_b.sum(axis=1).tolist(), (in_a & in_b).sum(axis=1).tolist(), strict=True)
-    return Difference(
-        by=by,
-        sizes=dict(zip(parts, counts, strict=True)),
-        moved=_moved(parts, in_a, in_b, items if names is None else np.array(names)[items]),
-        reordered=tuple(part for part in same if not np.array_equal(sides[0][part], sides[1][part])),
-        alone={part: "here" if len(sides[0].get(part, ())) else "there" for part in alone},
-    )
+    reordered = [part for part in same if not np.array_equal(sides[0][part], sides[1][part])]
+    what = f"These partitions have the same items as in {there}, but in another order or with other duplicates"
+    differences[what] = reordered
+    alone = np.flatnonzero(np.logical_xor(*exists)).tolist()
+    what = f"These partitions are not compared, because they exist only in the split or only in {there}"
+    differences[what] = [f"{PARTITIONS[at]} (only {'here' if exists[0, at] else 'there'})" for at in alone]
+    counts = zip(parts, in_a.sum(axis=1), in_b.sum(axis=1), (in_a & in_b).sum(axis=1), strict=True)
+    sizes = "; ".join(f"{part} {n_a:,} here, {n_b:,} there, {both:,} in both" for part, n_a, n_b, both in counts)
+    return differences, f"Compared with {there} by {by}: {sizes}."
 
 
 def _moved(
-    parts: Sequence[str], in_a: NDArray[np.bool_], in_b: NDArray[np.bool_], names: NDArray
-) -> dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]:
-    """Return the names of the items in different partitions, by their partitions here and there."""
+    parts: Sequence[str], in_a: NDArray[np.bool_], in_b: NDArray[np.bool_], labels: NDArray, there: str
+) -> dict[str, Sequence[str]]:
+    """Return the items in different partitions, by their partitions here and there in words."""
     differ = np.flatnonzero((in_a != in_b).any(axis=0))
     patterns, pattern_of = np.unique(np.concatenate([in_a, in_b])[:, differ], axis=1, return_inverse=True)
-    moved = {}
+    moved: dict[str, Sequence[str]] = {}
     for number in range(patterns.shape[1])[::-1]:
-        before, after = (tuple(itertools.compress(parts, side)) for side in patterns[:, number].reshape(2, -1).tolist())
-        moved[before, after] = tuple(map(str, names[differ[pattern_of == number]].tolist()))
+        sides = patterns[:, number].reshape(2, -1).tolist()
+        before, after = (" and ".join(itertools.compress(parts, side)) or "no partition" for side in sides)
+        items = labels[differ[pattern_of == number]]
+        moved[f"These items are in {before} here, and in {after} in {there}"] = list(map(str, items.tolist()))
     return moved
 
 

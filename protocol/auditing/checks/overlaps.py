@@ -182,7 +182,7 @@ def audit_copies(run: Run) -> list[Finding]:
     split, findings = run.split, list[Finding]()
     present = [part for part in PARTITIONS if len(split[part])]
     pairs = [pair for pair in itertools.combinations(present, 2) if must_be_disjoint(split, run.protocol, *pair)]
-    for (kind, copies), (a, b) in itertools.product(run.known.copies.items(), pairs):
+    for (kind, copies), (a, b) in itertools.product(run.copies.items(), pairs):
         of_a, of_b = copies.partners(split[a], split[b])
         findings += split.findings(
             "near-duplicate",
@@ -203,7 +203,7 @@ def audit_known_pairs(run: Run) -> list[Finding]:
     Very similar items are only mentioned. An exact copy in the training set is an error, as in `audit_copies`;
     near-duplicates are a warning, because they are a property of the dataset, and every split of it has some.
     """
-    split, known, findings = run.split, run.known.judged, list[Finding]()
+    split, known, findings = run.split, run.judged, list[Finding]()
     if known is None:
         return []
     for part in ("database", "train"):
@@ -248,9 +248,9 @@ def divided_pairs(split: Split, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def audit_modalities(run: Run) -> list[Finding]:
     """Return a finding for items whose modalities are in different partitions, by the first one."""
-    if run.known.modalities is None:
+    if run.modalities is None:
         return []
-    divided = divided_pairs(run.split, run.known.modalities)
+    divided = divided_pairs(run.split, run.modalities)
     return run.split.findings("pair-split", "error", divided[:, 0], partners=divided[:, 1])
 
 
@@ -261,7 +261,7 @@ def audit_groups(run: Run) -> list[Finding]:
     database. ``count`` is the number of divided groups; ``items`` lists them with their numbers of items in both
     partitions.
     """
-    split, groups, findings = run.split, run.known.groups, list[Finding]()
+    split, groups, findings = run.split, run.groups, list[Finding]()
     if groups is None:
         return []
     for a, b, severity in GROUP_PAIRS:

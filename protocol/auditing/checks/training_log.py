@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from protocol.auditing.findings import NOT_CHECKED, Finding, findings_of
+from protocol.auditing.findings import Finding, findings_of
 from protocol.auditing.items import read_table
 from protocol.checks import ProtocolError, counted
 from protocol.inputs.arrays import is_file
@@ -75,8 +75,8 @@ class History:
         return any(self.matches(reported, score) for score in self.values)
 
 
-def audit_training_log(histories: Sequence[History], reported: str = "") -> tuple[list[Finding], list[str]]:
-    """Return a finding for each code length whose reported score is, or may be, the best, and sentences about the log.
+def audit_training_log(histories: Sequence[History], reported: str = "") -> tuple[list[Finding], list[str], list[str]]:
+    """Return a finding for each code length whose reported score is, or may be, the best, and what is said about it.
 
     Parameters
     ----------
@@ -90,7 +90,9 @@ def audit_training_log(histories: Sequence[History], reported: str = "") -> tupl
         An error if the reported score is the best and not the last one, or if the log has only the best so far. A
         warning if it is neither, has too few decimals to tell, or is not known and the last one is not the best; or
         if the log is too short to be certain that it has only the best so far.
-    sentences : list of str
+    about : list of str
+        A sentence about the evaluations.
+    not_checked : list of str
     """
     severity = _running_best(histories)
     compared = [one for one in histories if one.has(reported)] or histories  # others say nothing about this score
@@ -98,20 +100,23 @@ def audit_training_log(histories: Sequence[History], reported: str = "") -> tupl
     findings = []
     for one in compared:
         findings += _of_best_so_far(one, reported, severity) if severity else _of_scores(one, reported, is_a_last_score)
-    return findings, _about(histories, compared, reported, severity)
+    return findings, [_about(histories)], _not_checked(compared, reported, severity)
 
 
-def _about(histories: Sequence[History], compared: Sequence[History], reported: str, severity: str) -> list[str]:
-    """Return sentences about a log: its evaluations, and what was not checked."""
+def _about(histories: Sequence[History]) -> str:
+    """Return a sentence about the evaluations of a log."""
     counts = [f"{counted(len(one.values), 'evaluation')}{one.name and f' at {one.name}'}" for one in histories]
     missing = int(np.isnan(np.concatenate([one.values for one in histories])).sum())
     omitted = f", {missing:,} without a finite score" if missing else ""
-    sentences = [f"Training log with {', '.join(counts)} on the test set{omitted}."]
+    return f"Training log with {', '.join(counts)} on the test set{omitted}."
+
+
+def _not_checked(compared: Sequence[History], reported: str, severity: str) -> list[str]:
     if reported and not compared[0].has(reported):
-        sentences.append(f"{NOT_CHECKED}the origin of the reported {reported}, which is not in this log")
-    elif severity == reported == "" and max(len(one.values) for one in compared) > 1:
-        sentences.append(f"{NOT_CHECKED}which evaluation is reported (needs the reported score)")
-    return sentences
+        return [f"the origin of the reported {reported}, which is not in this log"]
+    if severity == reported == "" and max(len(one.values) for one in compared) > 1:
+        return ["which evaluation is reported (needs the reported score)"]
+    return []
 
 
 def _running_best(histories: Sequence[History]) -> str:

@@ -142,7 +142,7 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
             f"known_pairs: expected {' or '.join(SHIPPED)}, or the path of a file, got {str(values)[:80]!r}."
         )
     path = Path(values)
-    items, judgement = _judged(*read_table(path, "a table of judged pairs"), path, (*_PAIR, "judgement"))
+    items, judgement = _judged(path, (*_PAIR, "judgement"))
     n_items = _LARGEST if dataset.n_items is None else dataset.n_items  # row numbers may be outside the split
     pairs = numbers_of(items, dataset, n_items, str(path)).reshape(-1, 2)
     return _listed(KnownPairs(str(path), pairs, judgement), dataset, items[0])
@@ -164,7 +164,7 @@ def _shipped(name: str, dataset: Dataset, n_listed: int) -> KnownPairs:
     """Return the pairs of an official test and an official training image that are shipped for the dataset `name`."""
     if dataset.name in SHIPPED and dataset.name != name:
         raise ProtocolError(f"known_pairs: {name!r} does not fit the dataset of the split, {dataset.name!r}.")
-    items, judgement = _judged(*read_table(_table(name), "a table of judged pairs"), _table(name), _CIFAIR)
+    items, judgement = _judged(_table(name), _CIFAIR)
     sides = np.array(items).astype(np.int64).reshape(-1, 2) + np.array([_TEST, 0])
     pairs, assumed = _cifar_numbers(dataset, name, n_listed)[sides], "" if dataset.ids is not None else _ASSUMED
     limits = "only pairs of an official test and an official training image were judged"
@@ -203,12 +203,9 @@ def _cifar_numbers(dataset: Dataset, name: str, n_listed: int) -> NDArray[np.int
     return numbers
 
 
-def _judged(
-    header: Sequence[str], rows: Sequence[tuple[int, dict[str, str]]], path: Path, columns: Sequence[str]
-) -> tuple[list[str], NDArray[np.int64]]:
+def _judged(path: Path, columns: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
     """Return the items of all judged pairs in a table in turn, and their judgements, in the last of the columns."""
-    if not set(columns) <= set(header):
-        raise ProtocolError(f"{path}: the columns must be {','.join(columns)}, got {','.join(header)[:80]!r}.")
+    _, rows = read_table(path, "judged pairs", columns)
     judged = [(_judgement(row[columns[-1]], path, line), row) for line, row in rows]
     judged = [(judgement, row) for judgement, row in judged if judgement <= SIMILAR]
     if not judged:
@@ -286,14 +283,8 @@ def read_excluded(path: str | Path) -> Excluded:
         If it can't be read, or has neither the columns ``query`` and ``database`` nor ``id``.
     """
     path = Path(path)
-    header, rows = read_table(path, "a table of pairs or items")
-    columns = _PAIR if set(_PAIR) <= set(header) else ("id",)
-    if not set(columns) <= set(header):
-        raise ProtocolError(
-            f"{path}: needs the columns query,database, as `protocol find-duplicates --csv` writes them, or the column "
-            f"id; its header is {','.join(header)[:80]!r}. (Positions would mean different queries in every run.)"
-        )
+    columns, rows = read_table(path, "pairs or items", _PAIR, ("id",))
     judged = [
-        row for line, row in rows if columns != _PAIR or _judgement(row.get("judgement", "0"), path, line) <= NEAR
+        row for line, row in rows if columns is not _PAIR or _judgement(row.get("judgement", "0"), path, line) <= NEAR
     ]
-    return Excluded(path, [row[column] for row in judged for column in columns], columns == _PAIR)
+    return Excluded(path, [row[column] for row in judged for column in columns], columns is _PAIR)
