@@ -3,9 +3,7 @@
 Everything that an evaluator computes from a list without ties is a function of the ranks of its relevant items.
 """
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +11,7 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.counting import HammingCounts, Relevance
+from protocol.parallel import in_order, workers
 
 RANDOM = ("random", "")
 PARTS = ("", "without-first", "with-query", "positive")
@@ -218,7 +217,8 @@ def ranked(
     radii = distances.radii
     lists = _empty(sampled, len(radii) + len(cutoffs), plain=plain, has_ties=n_groups > 0)
 
-    def fill(start: int, stop: int) -> int:
+    def fill(start: int) -> int:
+        stop = min(start + 64, n_queries)
         for row, apart in enumerate(distances.of_rows(slice(start, stop)), start):
             positions, _ = relevance.row(row)
             if n_groups:
@@ -231,9 +231,8 @@ def ranked(
                 _fill(lists[key], row, ranks, until)
         return stop - start
 
-    blocks = itertools.pairwise([*range(0, n_queries, 64), n_queries])
-    with ThreadPoolExecutor(threads) as pool:
-        for done in pool.map(lambda block: fill(*block), blocks):
+    with workers(threads) as allowed:
+        for done in in_order(fill, range(0, n_queries, 64), allowed):
             if progress is not None:
                 progress(done)
     counts = HammingCounts(retrieved, relevant[:, None], np.ones(1, dtype=np.int64)) if n_groups else None

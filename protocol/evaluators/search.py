@@ -56,8 +56,10 @@ class Reported(NamedTuple):
         --------
         >>> Reported.parse("93.30")
         Reported(text='93.30', value=0.933, half_unit=5e-05)
+        >>> Reported.parse(" 0.933 ").half_unit
+        0.0005
         """
-        text = str(score)
+        text = str(score).strip()
         try:
             value = float(text)
         except ValueError:

@@ -81,7 +81,7 @@ def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, undefine
 
     Examples
     --------
-    Precision 1/2 and recall 1: 2/3. With beta = 1/2, precision weighs more: 5/4 / (1 + 1 + 1/4 - 1/4 + 1/4).
+    Precision 1/2 and recall 1: 2/3. With beta = 1/2, precision weighs more: 5/4 / (2 + 1/4).
 
     >>> counts = HammingCounts.from_histograms([[2, 1]], [[1, 0]])
     >>> [f_measure(counts, radius=0, beta=beta).round(4).item() for beta in (1, 0.5)]

@@ -306,8 +306,9 @@ class Difference:
         """
         means = [upper] if lower is None else [upper, lower]
         mean = upper.mean - (0.0 if lower is None else lower.mean)
-        rows = [row for row in means if row.std > 0 and row.n_runs > 1]
-        if len(rows) < len(means):
+        is_known = all(row.n_runs > 1 and row.std >= 0 for row in means)
+        rows = [row for row in means if row.std > 0]  # runs of a deterministic method don't vary
+        if not (is_known and rows):
             return cls(mean, 0)
         variances = [row.std**2 * (1 / row.n_runs + row.shared) for row in rows]
         if not math.isfinite(sum(variances)):

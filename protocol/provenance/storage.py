@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import h5py
 
 _CHUNK_BYTES = 1 << 20
-_BLOCK_BYTES = 16 << 20
 _PACKED: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 LIBRARIES = {
     "hashing-protocol": "protocol",
@@ -46,13 +45,15 @@ LIBRARIES = {
 
 @contextlib.contextmanager
 def explained(path: str | Path) -> Iterator[None]:
-    """Turn a system error on writing `path` into a ProtocolError that gives the cause and what to do."""
+    """Turn a system error on writing `path` into a ProtocolError that gives the cause; leave errors of other files."""
+    path = Path(path)
     try:
         yield
     except (OSError, RuntimeError) as error:  # HDF5 raises RuntimeError, with the number in its text
         in_text = re.search(r"errno = (\d+)", str(error))
         number = getattr(error, "errno", None) or (int(in_text[1]) if in_text else 0)
-        if not number:
+        file = Path(os.fsdecode(getattr(error, "filename", None) or path))
+        if not number or not (file in (path, *path.parents) or file.name.startswith(f".{path.name}.")):
             raise
         raise ProtocolError(f"{path}: can't be written: {os.strerror(number)}.") from error
 

@@ -105,11 +105,11 @@ def places_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
     if items.dtype.kind in "iu":
         return rows(items, len(ids), name)
     names = storage.decoded(ids[:]).tolist()
-    row_of: dict[str, int] = {}  # by the last parts of ids, -1 if several ids have it, then by the complete ids
+    by_id = {name_of_item: row for row, name_of_item in enumerate(names)}
+    by_tail: dict[str, int] = {}  # -1 if several ids have it
     for row, name_of_item in enumerate(names):
-        row_of[_tail(name_of_item)] = -1 if _tail(name_of_item) in row_of else row
-    row_of |= {name_of_item: row for row, name_of_item in enumerate(names)}
-    positions = np.array([row_of.get(item, row_of.get(_tail(item), -1)) for item in items.tolist()], dtype=np.int64)
+        by_tail[_tail(name_of_item)] = -1 if _tail(name_of_item) in by_tail else row
+    positions = np.array([by_id.get(item, by_tail.get(_tail(item), -1)) for item in items.tolist()], dtype=np.int64)
     unknown = items[positions < 0]
     if unknown.size:
         raise ProtocolError(

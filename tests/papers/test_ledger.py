@@ -89,6 +89,9 @@ def test_the_interval_of_two_means_contains_the_variance_that_runs_share():
     shared = Difference.of_means(mean_of(one, 0.4), mean_of(other, 0.4))
     assert shared.half_width == pytest.approx(stats.t.ppf(0.975, degrees) * sum(variances) ** 0.5)
     assert Difference.of_means(mean_of(one, math.nan), Mean(0.3, math.nan, 1)).half_width == 0  # a single run
+    of_one, fixed = Difference.of_means(Mean(0.5, 0.05, 10, 0.0)), Mean(0.4, 0.0, 10, math.nan)
+    assert Difference.of_means(Mean(0.5, 0.05, 10, 0.0), fixed).half_width == of_one.half_width > 0
+    assert Difference.of_means(fixed, fixed).half_width == 0
 
 
 @pytest.mark.parametrize("unknown", [math.nan, math.inf])

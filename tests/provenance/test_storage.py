@@ -59,6 +59,12 @@ def test_a_file_where_a_folder_is_needed_is_one_clear_error(tmp_path):
     assert os.listdir(tmp_path) == ["results"]
 
 
+def test_an_error_of_another_file_is_not_one_of_the_output(tmp_path):
+    with pytest.raises(FileNotFoundError, match="input"), storage.replacing(tmp_path / "output.txt"):
+        open(tmp_path / "input.txt").close()
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_full_disk_is_one_clear_error_and_leaves_nothing(tmp_path):
     # /dev/full can't be renamed onto; a file-size limit makes the same write fail half-way, for real.
     limits, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -95,6 +95,8 @@ def test_places_are_found_by_the_id_or_by_its_last_part_where_it_names_one_item(
         match=r"^query: 1 unknown id among 1, the first 'c/1\.png'\. The dataset has ids such as 'a/1\.png'\.",
     ):
         rows_of(np.array(["c/1.png"]), ids, "query")
+    with pytest.raises(ProtocolError, match="1 unknown id"):  # two ids end in it, and one of them is nothing else
+        rows_of(np.array(["c/3.png"]), np.array(["3.png", "b/3.png"]), "query")
 
 
 TWICE = "1 item listed more than once, the first 'image/003.png'."
