@@ -324,6 +324,9 @@ def read_table(path: Any, what: str, *forms: Sequence[str]) -> tuple[Sequence[st
     if columns is None:
         needed = " or ".join(map(",".join, forms))
         raise ProtocolError(f"{path}: the columns must be {needed}, got {','.join(header)[:80]!r}.")
+    repeated = [name for name in header if header.count(name) > 1]
+    if repeated:
+        raise ProtocolError(f"{path}: the column {repeated[0]!r} occurs twice. Keep one of them.")
     if len(rows) < 2:
         raise ProtocolError(f"{path}: the file has no rows. It should contain {what}.")
     return columns, [(line, dict(zip(header, row, strict=True))) for line, row in rows[1:]]

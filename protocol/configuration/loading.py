@@ -69,6 +69,9 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
         values, path = complete["dataset_options"], ("dataset_options",)
         complete["dataset_options"] = options.with_defaults("dataset", complete["dataset"], values, path=path)
         datasets.user_paths(complete["dataset"], complete["dataset_options"])
+    with at("selection", "ground_truth"):
+        if complete["selection"].get("ground_truth") is not None:
+            registry.GROUND_TRUTHS.check(complete["selection"]["ground_truth"], also=complete["ground_truth_bases"])
     complete["features"] = {name: _feature(name, keys) for name, keys in complete["features"].items()}
     complete["split_options"] = _split_options(complete)
     plans = {name: _plan(name, keys, complete) for name, keys in complete["features"].items()}
@@ -163,6 +166,11 @@ def _names_alone(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
                 name = entry if isinstance(entry, str) else _defined(entry, entries, bases, fixed)
                 if name in listed:
                     raise ProtocolError(f"{name!r} is listed twice. Give one another name.")
+            if isinstance(entry, Mapping):  # here, the error is in the line of the entry
+                with at(*path, key, index):
+                    _check_variant(name, kind, bases[name])
+                at_options = (*path, key, index, "options")
+                options.with_defaults(kind, bases[name], fixed.get(name, {}), called=name, path=at_options)
             listed.append(name)
         return {key: listed}
 
@@ -178,9 +186,9 @@ def _defined(
     fixed: dict[str, dict[str, Any]],
 ) -> str:
     """Return the name in an entry {name, base, options}, and note what it defines."""
-    if not entry.keys() & {"name", "base"}:
+    plugin, name = (entry.get(one) or entry.get(other) for one, other in (("base", "name"), ("name", "base")))
+    if not (plugin and name):
         raise ProtocolError(f"expected a name, or at least {{base: ...}}, got {schema.abbreviated(entry)}.")
-    plugin, name = entry.get("base") or entry["name"], entry.get("name") or entry["base"]
     if entries.setdefault(name, entry) != entry or bases.setdefault(name, plugin) != plugin:
         raise ProtocolError(f"{name!r} is defined twice, in different ways. Give one another name.")
     for option, value in entry.get("options", {}).items():

@@ -262,6 +262,10 @@ def _bits_of_strings(words: Sequence[str], n_bits: int | None, name: str) -> NDA
     """Return the bits of strings of 0 and 1 or hexadecimal digits, (n, n_bits); None for others."""
     if not all(map(_BITS.fullmatch, words)):
         words = _of_hexadecimal(words, n_bits, name)
+    elif words and {4 * len(word) for word in words} == {n_bits}:
+        raise ProtocolError(
+            f"{name}: {words[0]!r} has {len(words[0])} digits, n_bits is {n_bits}. Write 0x before hexadecimal codes."
+        )
     if not words:
         return None
     odd = next((word for word in words if len(word) != len(words[0])), None)

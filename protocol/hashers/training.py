@@ -119,8 +119,9 @@ def train_and_encode(
     for path, arrays in zip(files, (learned, packed | {"image": image}), strict=True):
         storage.write(path, storage.flattened(arrays), provenance)
         reuse.keep(path)
-    for n_bits in made_of:
-        _finished(files[0], n_bits).unlink(missing_ok=True)
+    # Also those of lengths that are no longer needed.
+    for left in Path(files[0]).parent.glob(f"{Path(files[0]).name}.[0-9]*"):
+        left.unlink()
 
 
 def _fitted(

@@ -198,6 +198,10 @@ def _of_tables(tables: Mapping[str, Table], has_ids: bool) -> dict[str, Listing]
     short = [] if has_ids else [table.words for table in tables.values() if table.is_short]
     known = set(chain.from_iterable(chain.from_iterable(short)))
     parts = {role: _divided(table, has_ids, known) for role, table in tables.items()}
+    alone = [part for part in parts.values() if not (part.table.form or part.table.is_short or part.table.is_python)]
+    if len({part.ids is None for part in alone}) > 1:
+        table = next(part.table for part in alone if part.ids is None)
+        raise _undecided(table, table.words[0], "id-class", "classes")
     labelled = {role: part for role, part in parts.items() if part.has_labels}
     form, arrays, classes = _Labels(list(labelled.values())).read() if labelled else ("", [], ())
     by_role = dict(zip(labelled, arrays, strict=False))  # no arrays of placeholders
@@ -316,12 +320,25 @@ class _Labels:
             return self, "class"
         if any(map(_is_matrix, [words, *self.words])):
             return self, "columns"
+        if max(n_fields) > 1:
+            self._check_separators()
         are_certain = all(part.table.is_python for part in self.parts)
         if self.mark is not None and not are_certain:
             return self, _FORM_OF[self._are_several(words, max(n_fields) > 1)]
         if len(n_fields) > 1 or are_certain:
             return self, _FORM_OF[max(n_fields) > 1]
         return self._form_of_table(rows)
+
+    def _check_separators(self) -> None:
+        """Raise ProtocolError if what stands before a comma, in rows without ids, may be an id and a label."""
+        for part in self.parts:
+            table = part.table
+            row = next((row for row in part.fields if row and " " in row[0]), None)
+            if row is not None and part.ids is None and not table.is_python:
+                raise ProtocolError(
+                    f"{table.name}: {','.join(row)[:80]!r} has both blanks and commas. Put a comma behind the id; or "
+                    f"write {table.name}:classes if there are no ids, but labels with blanks."
+                )
 
     def _are_several(self, rows: Fields, are_fields: bool) -> bool:
         """Return whether the words of rows are labels of their own, rather than parts of a name.

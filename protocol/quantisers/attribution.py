@@ -456,7 +456,7 @@ def _read(results: Any, distances: Any, ids: tuple[Any, Any] | None, k: Any, siz
     if not results:
         raise ProtocolError("results are missing.")
     distances = dict.fromkeys(results) if distances is None else distances
-    if not isinstance(distances, Mapping):
+    if not (isinstance(distances, Mapping) and distances.keys() <= results.keys()):
         raise ProtocolError("distances must be a mapping with the names of the results, as results is one.")
     rows_of = [read_ids(*side) for side in zip(ids or (), ("query", "database"), sizes, strict=False)]
     items = {name: read_results(values, sizes[0], ids=rows_of) for name, values in results.items()}

@@ -139,6 +139,8 @@ def _from_codes(folder: Path, codes: Sequence[Path], stored: _Tables, progress: 
     """Yield the checks of the tables of an experiment against the scores of its codes."""
     import pandas as pd
 
+    if "audit.csv" not in stored:
+        yield Check(UNCHECKED, "audit.csv", "missing; `protocol audit` audits the splits")
     without, summary = read_positions(folder.glob("excluded.csv")), stored["summary.csv"]
     scores = _scores(folder, codes, stored, without, progress)
     runs = scores[["feature", "split", "run"]].drop_duplicates().itertuples(index=False, name=None)

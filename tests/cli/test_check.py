@@ -59,6 +59,8 @@ WRONG = {
     "runs: many": "runs must be an integer from 1 to 10000, got 'many'.",  # a wrong type
     "n_bit: [8]": "Unknown key 'n_bit' in the config file. Did you mean 'n_bits'?",
     "hashers: [lsh,\n itqq]": "Unknown hasher 'itqq'. Did you mean 'itq'? `protocol list hashers` lists all ",
+    "hashers: [lsh,\n {base: itq, options: {n_iter: x}}]": "hasher 'itq': option 'n_iter' must be an integer, got 'x'.",
+    "hashers: [lsh,\n {name: a, base: itqq}]": "Unknown hasher 'itqq'. Did you mean 'itq'?",
     "hasher_options: {itq: {\n n_iter: x}}": "hasher 'itq': option 'n_iter' must be an integer, got 'x'.",
     "features:\n gits: {}": "Unknown feature 'gits': choose ",
     "features: {gist: {splits: [\n improve]}}": "Unknown split 'improve'. Did you mean 'improved'?",

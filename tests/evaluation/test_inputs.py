@@ -140,6 +140,7 @@ SIGNED = packed(DATABASE, "big-128")
         (["0101", "011"], "codes of different lengths, such as '0101' and '011'."),
         (["owl", "elk"], "expected numbers, or one string of 0 and 1 for each item, got <U3."),
         ([["01", "11"], ["10", "00"]], "expected numbers, or one string of 0 and 1 for each item, got <U2."),
+        (Codes(["1001", "0110"], 16), "'1001' has 4 digits, n_bits is 16. Write 0x before hexadecimal codes"),
         (Codes(["1234", "5678"], 16), "'1234' may be a decimal or a hexadecimal number. Write 0x before hexadecimal"),
         ([1234, 5678], "one integer for each item needs n_bits as well, at least 13."),
         (Codes([300, 7], 8), "integers from 7 to 300 are not codes of 8 bits."),

@@ -239,6 +239,7 @@ REFUSED = [
     ({}, {}, "results are missing"),
     (IDS[:9], {}, "results: 9 rows for 30 queries"),
     (IDS, {"k": 201}, "neighbours must be an integer from 1 to 200, got 201"),
+    ({"a": IDS}, {"distances": {"b": IDS}}, "distances must be a mapping with the names of the results"),
     ({"a": IDS}, {"distances": IDS}, "distances must be a mapping with the names of the results"),
     (IDS, {"distances": IDS[:, 1:]}, r"results: distances of shape .30, 4. for results of shape .30, 5."),
 ]
