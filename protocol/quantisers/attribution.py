@@ -376,7 +376,7 @@ def attribute(
     distances : array_like, str, Path, or mapping of str to these, optional
         The distances that the engine returned with the results, in the same form: Hamming distances of codes; or of
         vectors, what `vectors` names: Euclidean distances, cosine distances (1 minus the cosine), or inner products.
-        Others, such as squares, are of no known kind, and not compared.
+        Others, such as squares or half precision, are of no known kind, and not compared.
     ids : pair, optional
         The ids of queries and of database items in runs of TREC, in the order of the codes or vectors, or their files
         with an id on each line. If None, runs have row numbers.
