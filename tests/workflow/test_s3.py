@@ -51,7 +51,7 @@ def test_the_tables_are_in_the_bucket_with_the_bytes_of_a_local_run(elsewhere, p
         stored = store.get_object(Bucket="bucket", Key=f"folder/results/small/{name}")["Body"].read()
         assert stored == (elsewhere.folder / "results" / "small" / name).read_bytes(), name
     shutil.rmtree(project.folder / ".snakemake")
-    done = subprocess.run(project.command(*arguments, "-n"), **options)
+    done = subprocess.run(project.command("-n", *arguments), **options)
     assert done.returncode == 1
     problem = r"^s3://bucket/folder/results/\S+: Snakemake has no record of how it was made\.$"
     assert re.search(problem, done.stdout + done.stderr, re.M)
