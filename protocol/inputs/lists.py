@@ -330,14 +330,14 @@ class _Labels:
         return self._form_of_table(rows)
 
     def _check_separators(self) -> None:
-        """Raise ProtocolError if what stands before a comma, in rows without ids, may be an id and a label."""
+        """Raise ProtocolError if the first field of a row without ids has blanks, so it may be an id and a label."""
         for part in self.parts:
             table = part.table
             row = next((row for row in part.fields if row and " " in row[0]), None)
             if row is not None and part.ids is None and not table.is_python:
                 raise ProtocolError(
-                    f"{table.name}: {','.join(row)[:80]!r} has both blanks and commas. Put a comma behind the id; or "
-                    f"write {table.name}:classes if there are no ids, but labels with blanks."
+                    f"{table.name}: {row[0][:80]!r} may be an id and a label, or a label with blanks. Separate the id "
+                    f"like the other fields, or write {table.name}:classes."
                 )
 
     def _are_several(self, rows: Fields, are_fields: bool) -> bool:
