@@ -117,32 +117,32 @@ def check_extension(extension: str, extension_bits: int) -> None:
 
 
 def of_split(
-    stored: Mapping[str, NDArray], database: NDArray[np.int64], split: str = ""
+    stored: Mapping[str, NDArray], parts: Mapping[str, NDArray[np.int64]], split: str = ""
 ) -> dict[int, dict[str, NDArray[np.uint8]]]:
     """Return the packed codes of queries and database for each code length, in ascending order.
 
     Parameters
     ----------
     stored : mapping of str to ndarray
-        The arrays of codes.h5: ``image``, the image that each item comes from, and for each code length
-        ``<n_bits>/query`` and ``<n_bits>/items``, the codes of all items. Finished codes, which exist for each split,
-        are stored under ``<split>/``.
-    database : ndarray of int64
-        Row numbers of the database's images, ascending, as in splits.h5.
+        The arrays of codes.h5: ``query_image`` and ``image``, the images that queries and items come from, and for each
+        code length ``<n_bits>/query`` and ``<n_bits>/items``, the codes of all queries of the sampled split, and of all
+        items. Finished codes, which exist for each split, are stored under ``<split>/``.
+    parts : mapping of str to ndarray of int64
+        Row numbers of the images of ``query`` and ``database``, ascending, as in splits.h5.
     split : str, default=""
         Name of the split protocol.
 
     Examples
     --------
     >>> items = np.array([[1], [2], [3]], dtype=np.uint8)
-    >>> stored = {"image": np.array([0, 1, 2]), "8/query": items[:1], "8/items": items}
-    >>> of_split(stored, np.array([0, 2]))[8]["database"].tolist()
+    >>> stored = {"query_image": np.array([1]), "image": np.array([0, 1, 2]), "8/query": items[1:2], "8/items": items}
+    >>> of_split(stored, {"query": np.array([1]), "database": np.array([0, 2])})[8]["database"].tolist()
     [[1], [3]]
     """
     arrays = _arrays_of(stored, split)
-    rows = np.flatnonzero(np.isin(arrays["image"], database))
+    queries, items = _queries(arrays, parts), np.flatnonzero(np.isin(arrays["image"], parts["database"]))
     return {
-        n_bits: {"query": arrays[f"{n_bits}/query"], "database": arrays[f"{n_bits}/items"][rows]}
+        n_bits: {"query": arrays[f"{n_bits}/query"][queries], "database": arrays[f"{n_bits}/items"][items]}
         for n_bits in _lengths(arrays)
     }
 
@@ -167,7 +167,11 @@ def rows_of_split(stored: Mapping[str, NDArray], database: NDArray[np.int64], sp
 
 
 def of_shard(
-    stored: Mapping[str, NDArray], rows: NDArray[np.bool_], part: slice, split: str = ""
+    stored: Mapping[str, NDArray],
+    parts: Mapping[str, NDArray[np.int64]],
+    rows: NDArray[np.bool_],
+    part: slice,
+    split: str = "",
 ) -> Iterator[tuple[int, dict[str, NDArray[np.uint8]]]]:
     """Yield code lengths and codes as in `of_split`, for a part of the database, and read only that part.
 
@@ -175,22 +179,29 @@ def of_shard(
     ----------
     stored : mapping of str to array
         As for `rows_of_split`.
+    parts : mapping of str to ndarray of int64
+        As for `of_split`.
     rows : ndarray of bool, shape (n_items,)
         The mask that `rows_of_split` returns. The database consists of the rows where it is true, in their order.
     part : slice
         The part of the database.
     split : str, default=""
     """
-    arrays, seen, parts = _arrays_of(stored, split), 0, []
+    arrays, seen, blocks = _arrays_of(stored, split), 0, []
     for start in range(0, len(rows), _BLOCK):
         rows_of_block = start + np.flatnonzero(rows[start : start + _BLOCK])
-        parts.append(rows_of_block[max(0, part.start - seen) : max(0, part.stop - seen)])
+        blocks.append(rows_of_block[max(0, part.start - seen) : max(0, part.stop - seen)])
         seen += rows_of_block.size
-    positions = np.concatenate(parts)
+    positions, queries = np.concatenate(blocks), _queries(arrays, parts)
     first, last = positions[0], positions[-1] + 1
     for n_bits in _lengths(arrays):
         items = np.asarray(arrays[f"{n_bits}/items"][first:last])[positions - first]
-        yield n_bits, {"query": np.asarray(arrays[f"{n_bits}/query"][:]), "database": items}
+        yield n_bits, {"query": np.asarray(arrays[f"{n_bits}/query"][:])[queries], "database": items}
+
+
+def _queries(arrays: Mapping[str, NDArray], parts: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the positions of a split's queries among those of the sampled split."""
+    return np.flatnonzero(np.isin(arrays["query_image"][:], parts["query"]))
 
 
 def _arrays_of(stored: Mapping[str, NDArray], split: str) -> Mapping[str, NDArray]:

@@ -13,6 +13,7 @@ from protocol.auditing.checks import audit_splits
 from protocol.auditing.checks.codes import audit_truth
 from protocol.auditing.evidence import stored_copies
 from protocol.auditing.findings import Finding, Findings, findings_of
+from protocol.auditing.items import Split
 from protocol.auditing.known_pairs import known_pairs_for
 from protocol.auditing.runs import read_dataset, read_runs
 from protocol.features import prepared
@@ -60,7 +61,9 @@ def audit_experiment(
     dataset, by_fit = read_dataset(items), defaultdict(list)
     copies, judged = stored_copies(content, features, dataset), known_pairs_for(None, dataset)
     runs = [dataclasses.replace(run, copies=copies, judged=judged) for run in read_runs(splits, dataset)]
-    by_sample = {storage.read_provenance(run.file)["inputs"]["sample"]: run.split for run in runs[::-1]}
+    by_sample = defaultdict[str, dict[str, Split]](dict)
+    for run in runs:
+        by_sample[storage.read_provenance(run.file)["inputs"]["sample"]][run.name] = run.split
     for path in learned:
         by_fit[storage.read_provenance(path)["inputs"]["preprocessing"]].append(path)
     findings = audit_splits(runs)
@@ -69,16 +72,17 @@ def audit_experiment(
         path = _with_digest(record["inputs"]["features"], features)
         maker = storage.read_provenance(path)["maker"]
         feature = registry.get("feature", maker.removeprefix("feature "))(**record["parameters"]["options"])
-        learned_from, drawn = by_fit[record["digest"]], by_sample[record["inputs"]["sample"]]
+        learned_from, of_sample = by_fit[record["digest"]], by_sample[record["inputs"]["sample"]]
+        drawn = next(iter(of_sample.values()))
         with prepared(feature, record["parameters"]["steps"], path, fitted) as vectors:
             findings[fitted] = audit_fit(record, vectors.raw(drawn["train"]))
             required = (*LEARNING, *TEST) if learned_from else ("train",)
             of_parts = {part: vectors.vectors(part, drawn[part]) for part in required if len(drawn[part])}
-            queries = vectors.per_item(drawn["query"], dataset.ids)
+            queries = {name: vectors.per_item(split["query"], dataset.ids) for name, split in of_sample.items()}
             labels = None if dataset.y is None else vectors.per_item(drawn["train"], dataset.y)
         findings[truth] = audit_fit(storage.read_provenance(truth), of_parts["train"])
         for split, rules in storage.grouped(storage.read(truth)).items():
-            findings[truth] += audit_truth(storage.grouped(rules), queries, split=split)
+            findings[truth] += audit_truth(storage.grouped(rules), queries[split], split=split)
         findings |= {file: audit_learned(storage.read_provenance(file), of_parts, labels) for file in learned_from}
     return findings
 

@@ -57,6 +57,8 @@ class Run:
     judged : KnownPairs
         Manually judged pairs of (near-)duplicates.
     groups : Groups
+    options : mapping of str to object
+        Known values of the options of its protocol (`protocol.splits.OPTIONS`).
     expected : mapping of str to int
         The expected sizes of partitions, which replace those of the protocol.
     against : str, or tuple of str and Split
@@ -76,14 +78,16 @@ class Run:
     modalities: NDArray[np.int64] | None = None
     judged: KnownPairs | None = None
     groups: Groups | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
     expected: Mapping[str, int] = field(default_factory=dict)
     against: str | tuple[str, Split] | None = None
     codes: CodePair | None = None
 
     @property
     def protocol(self) -> SplitProtocol:
-        """The declared protocol."""
-        return registry.get("split", self.name)
+        """The declared protocol, with its options."""
+        protocol: SplitProtocol = registry.get("split", self.name)
+        return protocol.with_options(self.options)
 
     @property
     def n_listed(self) -> int:
@@ -190,7 +194,8 @@ def _run(
         return run
     is_drawn_from_it = dataset.digest is not None and dataset.digest == provenance["inputs"].get("labels")
     seed = provenance.get("seed") if is_drawn_from_it else None
-    return dataclasses.replace(run, seed=seed, sizes=provenance["parameters"].get("sizes", {}))
+    parameters = provenance["parameters"]
+    return dataclasses.replace(run, seed=seed, sizes=parameters.get("sizes", {}), options=parameters)
 
 
 def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | None = None) -> Run:

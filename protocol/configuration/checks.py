@@ -197,7 +197,9 @@ def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
         protocol = registry.get("split", split)
         with at(about=f"split {split!r} of dataset {config['dataset']!r}"):
             list_paths(protocol, config["split_options"][split])
-            protocol.check(config["split_sizes"], n_items=n_items, n_classes=facts.get("classes"), official=official)
+            protocol.with_options(config["split_options"][split]).check(
+                config["split_sizes"], n_items=n_items, n_classes=facts.get("classes"), official=official
+            )
 
 
 def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:

@@ -91,7 +91,8 @@ def _check_distinct(method: FinishedCodes, role: str, runs: int) -> None:
     """Refuse file names that would give the same file to different items or to several code lengths."""
     contents: dict[str, tuple[Any, ...]] = {}
     for split, run in itertools.product(method.splits, range(runs)):
-        protocol, sampled = registry.get("split", split), sample_of(split) if role == "query" else split
+        protocol = registry.get("split", split)
+        sampled = (sample_of(split), protocol.partitions["query"].classes) if role == "query" else split
         for n_bits, files in method.files(split, run).items():
             content = sampled, None if protocol.is_fixed(role) else run, n_bits
             first = contents.setdefault(files[role], content)

@@ -1,5 +1,6 @@
 """The loader: makes a checked experiment from the keys of a config file."""
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from protocol.configuration.schema import KeyedError, at, location, read
 from protocol.metrics import ALL, everything
 from protocol.registry import folders
 from protocol.shipped import DEFAULT
+from protocol.splits import sample_of, sharing
 
 
 def load(config: Mapping[str, Any], *, from_file: bool = True, files: Sequence[str | Path] = ()) -> Experiment:
@@ -73,6 +75,7 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
         if complete["selection"].get("ground_truth") is not None:
             registry.GROUND_TRUTHS.check(complete["selection"]["ground_truth"], also=complete["ground_truth_bases"])
     complete["features"] = {name: _feature(name, keys) for name, keys in complete["features"].items()}
+    complete |= _protocols_of_samples(complete)
     complete["split_options"] = _split_options(complete)
     plans = {name: _plan(name, keys, complete) for name, keys in complete["features"].items()}
     hashers = _variants("hasher", _names_in_use("hasher", complete), complete)
@@ -204,17 +207,45 @@ def _listed(kind: str, config: Mapping[str, Any]) -> Iterator[tuple[tuple[Any, .
             yield (*path, f"{kind}s", index), name
 
 
+def _protocols_of_samples(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys that name splits; the name of a sampled split, such as unseen, stands for all that share it."""
+
+    def protocols(name: str) -> list[str]:
+        return [name] if name in registry.names("split") else sharing(name) or [name]
+
+    def listed(part: Mapping[str, Any]) -> dict[str, Any]:
+        names = itertools.chain.from_iterable(map(protocols, part.get("splits", ())))
+        return {"splits": list(dict.fromkeys(names))} if "splits" in part else {}
+
+    features = {name: {**keys, **listed(keys)} for name, keys in config["features"].items()}
+    values = {name: given for key, given in config["split_options"].items() for name in protocols(key)}
+    return listed(config) | {"features": features, "split_options": values}
+
+
 def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of all splits in use, and of those that the user set."""
+    """Return the options of all splits in use, and of those that the user set.
+
+    Raises
+    ------
+    ProtocolError
+        If protocols that share a sampled split have different options.
+    """
     values = config["split_options"]
     uses = [*_listed("split", config), *((("split_options", name), name) for name in values)]
     for path, name in uses:
         with at(*path):
             registry.SPLITS.check(name)
-    return {
+    complete = {
         name: options.with_defaults("split", name, values.get(name, {}), path=("split_options", name))
         for name in sorted({name for _, name in uses})
     }
+    for one, other in itertools.combinations(complete, 2):
+        if sample_of(one) == sample_of(other) and complete[one] != complete[other]:
+            raise ProtocolError(
+                f"split_options: {one!r} and {other!r} are drawn together, but have different options. Set those of "
+                f"{sample_of(one)!r}, which stands for both."
+            )
+    return complete
 
 
 def _names_in_use(kind: str, config: Mapping[str, Any]) -> set[str]:

@@ -11,6 +11,7 @@ from protocol import registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration import schema
 from protocol.configuration.schema import Validator, abbreviated, at, phrase
+from protocol.splits import OPTIONS as OPTIONS_OF_SPLITS
 
 _PASSED = {
     "dataset": {"paths"},
@@ -72,10 +73,11 @@ def plain(value: Any) -> Any:
 
 @functools.cache
 def options(kind: str, name: str) -> Mapping[str, Option]:
-    """Return the options of a plug-in by name; a split protocol's are the partitions that the user's files list."""
+    """Return the options of a plug-in by name; a split protocol's include the partitions that the user's files list."""
     plugin = registry.get(kind, name)
     if kind == "split":
-        return dict.fromkeys(plugin.listed, Option(str | None, None))
+        declared = {name: Option(OPTIONS_OF_SPLITS[name], value) for name, value in plugin.options.items()}
+        return dict.fromkeys(plugin.listed, Option(str | None, None)) | declared
     hints = get_type_hints(plugin.__init__ if inspect.isclass(plugin) else plugin)
     return {
         option: Option(hints.get(option, Any), parameter.default)

@@ -74,7 +74,7 @@ def counted(
         The output of the job. Counts of an earlier run are reused if nothing that they depend on has changed.
     """
     rows = storage.read(files["splits"], ["query", "database"])
-    pairs = codes.of_split(storage.read(files["codes"]), rows["database"], split)
+    pairs = codes.of_split(storage.read(files["codes"]), rows, split)
     truths = _truths(files["ground_truths"], split, len(next(iter(pairs.values()))["database"]))
     recorded, made_of = truths_record(truths, rows), {}
     for n_bits, pair in pairs.items():

@@ -426,7 +426,7 @@ def finished_codes(
     ProtocolError
         If a file can't be read, or contains codes of another length or another number of codes.
     """
-    arrays: dict[str, NDArray] = {"image": parts["database"]}
+    arrays: dict[str, NDArray] = {"image": parts["database"], "query_image": parts["query"]}
     for n_bits, of_role in files.items():
         try:
             pair = read_codes(*(Codes(of_role[role], n_bits, **encoding) for role in ("query", "database")))

@@ -70,7 +70,7 @@ def train_and_encode(
     made_of: Mapping[int, Mapping[str, Any]],
     training: TrainingSet,
     blocks: Mapping[str, Iterable[NDArray[np.float32]]],
-    image: NDArray[np.int64],
+    images: Mapping[str, NDArray[np.int64]],
     *,
     options: Mapping[str, Any],
     inputs: Mapping[str, str | Path],
@@ -91,8 +91,8 @@ def train_and_encode(
     training : TrainingSet
     blocks : mapping of str to iterable of ndarray of float32, shape (n_block, d)
         The vectors to encode: ``query``, and ``items``, which have the modality of the database.
-    image : ndarray of int64, shape (n_items,)
-        The image from which each encoded item comes.
+    images : mapping of str to ndarray of int64, shape (n,)
+        The image from which each encoded vector comes, by the keys of `blocks`.
     options : mapping
         The options of all code lengths, without those that were selected for each.
     inputs : mapping of str to path
@@ -116,7 +116,9 @@ def train_and_encode(
         fits=fits,
         fitted_on=storage.array_digest(training.X),
     )
-    for path, arrays in zip(files, (learned, packed | {"image": image}), strict=True):
+    for path, arrays in zip(
+        files, (learned, packed | {"image": images["items"], "query_image": images["query"]}), strict=True
+    ):
         storage.write(path, storage.flattened(arrays), provenance)
         reuse.keep(path)
     # Also those of lengths that are no longer needed.

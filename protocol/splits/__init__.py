@@ -13,6 +13,7 @@ from protocol.splits._files import (
 )
 from protocol.splits._protocol import (
     DRAWN,
+    OPTIONS,
     PARTITIONS,
     VALIDATION,
     Drawn,
@@ -25,10 +26,12 @@ from protocol.splits._protocol import (
     declaration,
     sample_of,
     sampling_split,
+    sharing,
 )
 
 __all__ = [
     "DRAWN",
+    "OPTIONS",
     "PARTITIONS",
     "VALIDATION",
     "Drawn",
@@ -50,4 +53,5 @@ __all__ = [
     "rows_of",
     "sample_of",
     "sampling_split",
+    "sharing",
 ]

@@ -4,24 +4,43 @@ import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.checks import ProtocolError, counted
+from protocol.checks import ProtocolError, counted, integer
+from protocol.checks import number as number_of
 from protocol.inputs.validation import class_labels, n_classes
+from protocol.provenance import derive
 
 VALIDATION = ("validation_query", "validation_database")
 DRAWN = ("query", *VALIDATION, "train")
 PARTITIONS = (*DRAWN, "database")
+OPTIONS = {"unseen": int | list[int], "imbalance": float}
+"""What a configuration may change in a protocol that declares it, with the types of the values."""
 _NO_ROWS = np.empty(0, dtype=np.int64)
 _Part = TypeVar("_Part")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Partition:
+    """The source of a partition.
+
+    Parameters
+    ----------
+    classes : {"all", "seen", "unseen"}, default="all"
+        Of the items of the source, the partition has all, or only those of classes that hashers are trained on, or of
+        other classes (`SplitProtocol.unseen`). Items that are left out don't move to another drawn partition. An item
+        with several labels is unseen if one of them is.
+    """
+
+    classes: Literal["all", "seen", "unseen"] = "all"
+
+
 @dataclass(frozen=True)
-class Drawn:
+class Drawn(Partition):
     """Items drawn at random; no item is drawn into two partitions.
 
     Parameters
@@ -38,9 +57,14 @@ class Drawn:
     size: int | None = None
     per_class: int | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the configuration gives the size."""
+        return self.size is None and self.per_class is None
+
 
 @dataclass(frozen=True)
-class Official:
+class Official(Partition):
     """An official split of the dataset, unchanged and the same in every run."""
 
     part: str
@@ -48,25 +72,22 @@ class Official:
 
 
 @dataclass(frozen=True)
-class Listed:
+class Listed(Partition):
     """The items in a user's file, the same in every run."""
 
     required: bool = True
 
 
 @dataclass(frozen=True)
-class Rest:
+class Rest(Partition):
     """For the database: all items except those of partitions that the database may not overlap."""
 
 
 @dataclass(frozen=True)
-class SameAs:
+class SameAs(Partition):
     """The items of another partition, for protocols whose database is the training set."""
 
     part: str
-
-
-Partition = Drawn | Official | Listed | Rest | SameAs
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +111,20 @@ class Items:
     official: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     lists: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
+    @property
+    def classes(self) -> NDArray[np.int64]:
+        """The classes that occur, (n_classes,): values of the labels, or columns if items have several labels."""
+        if self.labels is None:
+            return np.empty(0, dtype=np.int64)
+        return np.unique(self.labels) if self.labels.ndim == 1 else np.flatnonzero(self.labels.any(axis=0))
+
+    def of_classes(self, classes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return a mask (n,) of the items that have one of these classes; at least one item has a label."""
+        if self.labels is None:
+            raise ProtocolError("the dataset has no labels, so its classes can't be divided.")
+        of_item = self.labels[:, classes].any(axis=1) if self.labels.ndim == 2 else np.isin(self.labels, classes)
+        return np.asarray(of_item, dtype=np.bool_)
+
 
 @dataclass(frozen=True)
 class SplitProtocol:
@@ -112,6 +147,12 @@ class SplitProtocol:
     sample : str
         Name of the sampled split, that is, of all partitions except the database, for protocols that share it. Default:
         the protocol shares its sampled split with no other.
+    unseen : int or sequence of int, default=0
+        The classes of which no training or validation partition may have items, or their number if each run draws them.
+    imbalance : float, default=1
+        The ratio of the largest class of the training set to the smallest one, at least 1. Class i of C, in the order of
+        the labels, keeps the share ``imbalance ** (-i / (C - 1))`` of its drawn items (Cao et al. 2019, *Learning
+        Imbalanced Datasets with Label-Distribution-Aware Margin Loss*, section 4.1), at least one item.
     """
 
     partitions: Mapping[str, Partition]
@@ -119,16 +160,49 @@ class SplitProtocol:
     n_items: int | None = None
     n_classes: int | None = None
     sample: str = ""
+    unseen: int | Sequence[int] = 0
+    imbalance: float = 1
+
+    def __post_init__(self) -> None:
+        """Raise ProtocolError if an option is out of range."""
+        for number in [self.unseen] if isinstance(self.unseen, int) else self.unseen:
+            integer(number, "unseen", minimum=0)
+        if number_of(self.imbalance, "imbalance") < 1:
+            raise ProtocolError(f"imbalance must be a number >= 1, got {self.imbalance}.")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of `OPTIONS` that the protocol declares, by name; a configuration may give other values."""
+        return {name: value for name in OPTIONS if (value := getattr(self, name)) != getattr(SplitProtocol, name)}
+
+    def with_options(self, values: Mapping[str, Any]) -> Self:
+        """Return the protocol with other values of its `options`; other names are ignored."""
+        return dataclasses.replace(self, **{name: values[name] for name in self.options if name in values})
 
     @property
     def open(self) -> tuple[str, ...]:
         """The partitions whose sizes are given in the configuration."""
-        return tuple(name for name, part in self.partitions.items() if part == Drawn())
+        return tuple(name for name, part in self._of(Drawn).items() if part.is_open)
+
+    @property
+    def random(self) -> tuple[str, ...]:
+        """The partitions that are drawn at random."""
+        return tuple(self._of(Drawn))
 
     @property
     def balanced(self) -> tuple[str, ...]:
         """The partitions whose class counts differ by at most one, if each item has one label."""
-        return tuple(self._of(Drawn))
+        return tuple(name for name in self.random if not self.is_reduced(name))
+
+    @property
+    def divides_classes(self) -> bool:
+        """Whether some partition has only seen, or only unseen classes, so that items may be in no partition."""
+        return any(part.classes != "all" for part in self.partitions.values())
+
+    def is_reduced(self, name: str) -> bool:
+        """Return whether a partition has only some of the items of its source, by their classes."""
+        part = self.partitions.get(name)
+        return part is not None and (part.classes != "all" or (name == "train" and self.imbalance != 1))
 
     @property
     def listed(self) -> dict[str, Listed]:
@@ -143,6 +217,8 @@ class SplitProtocol:
     def is_fixed(self, name: str) -> bool:
         """Return whether a partition has the same items in every run."""
         part = self.partitions.get(name)
+        if part is not None and part.classes != "all" and isinstance(self.unseen, int):
+            return False
         if isinstance(part, Rest):
             return all(self.is_fixed(other) for other in self.database_without)
         if isinstance(part, SameAs):
@@ -159,7 +235,7 @@ class SplitProtocol:
     def sizes(
         self, open_sizes: Mapping[str, int], *, n_items: int | None = None, n_classes: int | None = None
     ) -> dict[str, int]:
-        """Return the size of each partition; sizes that can't be determined yet are omitted.
+        """Return the size of each partition; sizes that can't be determined yet, or that depend on the labels, are omitted.
 
         Parameters
         ----------
@@ -176,6 +252,27 @@ class SplitProtocol:
         ProtocolError
             If the size of an open partition is missing or below 1.
         """
+        sizes = self._sizes_of_sources(open_sizes, n_items=n_items, n_classes=n_classes)
+        kept = {name: self._n_kept(name, size) for name, size in sizes.items()}
+        return {name: size for name, size in kept.items() if size is not None}
+
+    def _n_kept(self, name: str, size: int) -> int | None:
+        """Return the size of a partition whose source has `size` items, which are equally many of each class.
+
+        It is None if this is not known of the source: only protocols for one dataset state the number of its classes.
+        """
+        if not self.is_reduced(name):
+            return size
+        if self.n_classes is None or self.imbalance != 1:
+            return None
+        n_unseen = self.unseen if isinstance(self.unseen, int) else len(self.unseen)
+        n_kept = n_unseen if self.partitions[name].classes == "unseen" else self.n_classes - n_unseen
+        return size * n_kept // self.n_classes
+
+    def _sizes_of_sources(
+        self, open_sizes: Mapping[str, int], *, n_items: int | None = None, n_classes: int | None = None
+    ) -> dict[str, int]:
+        """Return the sizes before items are left out by their classes."""
         required = [name for name in self.open if name not in VALIDATION]
         if any(open_sizes.get(name, 0) < 1 for name in required):
             raise ProtocolError(f"split sizes: {' and '.join(required)} must be at least 1, got {dict(open_sizes)}.")
@@ -213,7 +310,7 @@ class SplitProtocol:
             If a size is missing or below 1, the dataset is not the one for which the protocol is declared or lacks one
             of its parts, there are fewer items than the split draws, or the database would be empty.
         """
-        sizes = self.sizes(open_sizes, n_items=n_items, n_classes=n_classes)
+        sizes = self._sizes_of_sources(open_sizes, n_items=n_items, n_classes=n_classes)
         for unit, expected, actual in (("items", self.n_items, n_items), ("classes", self.n_classes, n_classes)):
             if None not in (expected, actual) and expected != actual:
                 raise ProtocolError(f"made for a dataset with {expected:,} {unit}; this one has {actual:,}.")
@@ -245,7 +342,7 @@ class SplitProtocol:
 
     def _is_apart(self, name: str) -> bool:
         """Return whether some drawn partition must not share items with this one."""
-        return not all(self.overlaps(name, drawn) for drawn in self.balanced)
+        return not all(self.overlaps(name, drawn) for drawn in self.random)
 
     def split(
         self, n_items: int, y: NDArray | None, *, seed: int, sizes: Mapping[str, int] | None = None, **known: Any
@@ -276,13 +373,13 @@ class SplitProtocol:
             items although they must be disjoint, or a list is missing.
         """
         items = Items(n_items, y, **known)
-        parts = self.drawn(items, seed=seed, sizes=sizes)
-        return parts | {"database": self.database(parts, items)}
+        return self.completed(self.drawn(items, seed=seed, sizes=sizes), items, seed=seed)
 
     def drawn(self, items: Items, *, seed: int, sizes: Mapping[str, int] | None = None) -> dict[str, NDArray[np.int64]]:
         """Return the partitions of one run except the database; parameters and errors as for `split` and `check`.
 
-        Protocols with the same `sample` return the same partitions, even if one leaves no item for its database.
+        Protocols with the same `sample` return the same partitions, even if one leaves no item for its database. The
+        queries are of all classes; `completed` leaves some out.
         """
         classes = None if items.labels is None else class_labels(items.labels, items.n)
         official = {name: len(rows) for name, rows in items.official.items()}
@@ -291,19 +388,72 @@ class SplitProtocol:
         sampled.check(sizes or {}, n_items=items.n, n_classes=n_classes(classes), official=official)
         parts = self._fixed(items)
         pool = _without(items.n, [rows for name, rows in parts.items() if self._is_apart(name)])
-        if self.balanced:
+        if self.random:
             rng = np.random.default_rng(seed)
             parts |= self._drawn(pool, None if classes is None else classes[pool], sizes or {}, rng)
-        return {name: np.sort(parts.get(name, _NO_ROWS)) for name in DRAWN}
+        if self.imbalance != 1:
+            parts["train"] = self._long_tail(parts["train"], items)
+        drawn = {name: np.sort(parts.get(name, _NO_ROWS)) for name in DRAWN}
+        return drawn | self._reduced({name: drawn[name] for name in DRAWN if name != "query"}, items, seed)
 
-    def database(self, parts: Mapping[str, NDArray[np.int64]], items: Items) -> NDArray[np.int64]:
-        """Return the row numbers of the database, ascending, given the other partitions (see `drawn`).
+    def completed(
+        self, parts: Mapping[str, NDArray[np.int64]], items: Items, *, seed: int
+    ) -> dict[str, NDArray[np.int64]]:
+        """Return all partitions of a run, given those that are `drawn`: the database, and queries of its classes alone.
 
         Raises
         ------
         ProtocolError
-            If it would be empty, or as for `split`.
+            If the database or the queries would be empty, or as for `split`.
         """
+        ranked = self._reduced({"query": parts["query"], "database": self._database(parts, items)}, items, seed)
+        return {**parts, **ranked}
+
+    def unseen_classes(self, items: Items, *, seed: int) -> NDArray[np.int64]:
+        """Return the unseen classes of a run, ascending; they depend on the classes of the dataset and on the seed.
+
+        Raises
+        ------
+        ProtocolError
+            If the dataset has no such class, or fewer than two others.
+        """
+        classes, unseen = items.classes, self.unseen
+        number = unseen if isinstance(unseen, int) else len(set(unseen))
+        unknown = [] if isinstance(unseen, int) else sorted(set(unseen) - set(classes.tolist()))
+        if unknown:
+            raise ProtocolError(f"unseen: the dataset has no class {unknown[0]}.")
+        if not 0 < number < len(classes) - 1:
+            allowed = f"from 1 to {len(classes) - 2:,} of the {len(classes):,} classes"
+            raise ProtocolError(f"unseen: expected {allowed}, so that two are seen, got {number:,}.")
+        if not isinstance(unseen, int):
+            return np.unique(np.asarray(unseen, dtype=np.int64))
+        return np.sort(np.random.default_rng(derive(seed, "unseen")).choice(classes, number, replace=False))
+
+    def _reduced(self, parts: Mapping[str, NDArray[np.int64]], items: Items, seed: int) -> dict[str, NDArray[np.int64]]:
+        """Return those items of partitions that are of the declared classes."""
+        reduced = dict(parts)
+        for name, rows in parts.items():
+            classes = self.partitions[name].classes if name in self.partitions else "all"
+            if classes != "all" and rows.size:
+                is_unseen = items.of_classes(self.unseen_classes(items, seed=seed))
+                reduced[name] = rows[is_unseen[rows] == (classes == "unseen")]
+                if not reduced[name].size:
+                    raise ProtocolError(f"{name}: no item of {classes} classes. Draw more items.")
+        return reduced
+
+    def _long_tail(self, rows: NDArray[np.int64], items: Items) -> NDArray[np.int64]:
+        """Return the first items of each class in a training set of random order: a smaller share of each next class."""
+        y, classes = items.labels, items.classes
+        if y is None or y.ndim == 2 or len(classes) < 2:
+            raise ProtocolError("imbalance: the items need one class label each, of at least two classes.")
+        shares = self.imbalance ** (-np.arange(len(classes)) / (len(classes) - 1))
+        of_class = [rows[y[rows] == label] for label in classes]
+        return np.concatenate(
+            [members[: max(1, round(len(members) * share))] for members, share in zip(of_class, shares, strict=True)]
+        )
+
+    def _database(self, parts: Mapping[str, NDArray[np.int64]], items: Items) -> NDArray[np.int64]:
+        """Return the row numbers of the database, ascending, of all classes, given the other partitions."""
         declared = self.partitions.get("database")
         if isinstance(declared, SameAs):
             return parts[declared.part].copy()
@@ -335,7 +485,7 @@ class SplitProtocol:
     ) -> dict[str, NDArray[np.int64]]:
         """Draw from the rows in `pool`: first the partitions with a number for each class, then the others."""
         order = balanced_order(len(pool), classes, rng)
-        parts, sizes = {}, self.sizes(open_sizes)
+        parts, sizes = {}, self._sizes_of_sources(open_sizes)
         per_class = {name: part.per_class for name, part in self._of(Drawn).items() if part.per_class}
         if per_class:
             if classes is None:
@@ -345,14 +495,14 @@ class SplitProtocol:
             for name, indices in zip(per_class, np.split(of_class, bounds, axis=1), strict=True):
                 parts[name] = pool[order[indices.ravel()]]
             order = np.delete(order, of_class.ravel())
-        rest = [name for name in self.balanced if name not in per_class]
+        rest = [name for name in self.random if name not in per_class]
         stretches = np.split(order, np.cumsum([sizes[name] for name in rest], dtype=np.int64))
         return parts | {name: pool[stretch] for name, stretch in zip(rest, stretches, strict=False)}
 
 
 def _size(part: Partition, open_sizes: int, n_classes: int | None) -> int | None:
     """Return the size of a partition that does not depend on others; None if it can't be determined."""
-    if part == Drawn():
+    if isinstance(part, Drawn) and part.is_open:
         return open_sizes
     if isinstance(part, Drawn) and part.per_class and n_classes is not None:
         return part.per_class * n_classes
@@ -376,6 +526,11 @@ def sample_of(split: str) -> str:
     return registry.get("split", split).sample or split
 
 
+def sharing(sample: str) -> list[str]:
+    """Return the names of the registered split protocols that share a sampled split; empty if there is none."""
+    return [split for split in registry.names("split") if sample_of(split) == sample]
+
+
 def sampling_split(sample: str) -> str:
     """Return the name of the registered split protocol that computes a sampled split: the first of those that share it.
 
@@ -384,7 +539,7 @@ def sampling_split(sample: str) -> str:
     ProtocolError
         If protocols with the same sampled split declare other partitions, overlaps or sizes, apart from the database.
     """
-    first, *others = [split for split in registry.names("split") if sample_of(split) == sample]
+    first, *others = sharing(sample)
     for other in others:
         if declaration(other) != declaration(first):
             raise ProtocolError(
@@ -398,7 +553,10 @@ def declaration(split: str) -> tuple:
     """Return what a split protocol declares apart from its database; its sampled split depends on nothing else."""
     protocol: SplitProtocol = registry.get("split", split)
     overlaps = [protocol.overlaps(a, b) for a, b in itertools.combinations(DRAWN, 2)]
-    return [protocol.partitions.get(name) for name in DRAWN], overlaps, protocol.n_items, protocol.n_classes
+    partitions = {name: part for name, part in protocol.partitions.items() if name in DRAWN}
+    if "query" in partitions:  # the sampled split contains those of all classes
+        partitions["query"] = dataclasses.replace(partitions["query"], classes="all")
+    return [partitions.get(name) for name in DRAWN], overlaps, protocol.n_items, protocol.n_classes, protocol.options
 
 
 def balanced_order(n_items: int, classes: NDArray | None, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -34,7 +34,9 @@ def run(folder, expected, *, killed=None):
     for path in paths:
         path.unlink(missing_ok=True)  # as Snakemake does before a job runs again
     blocks = {"query": [X[:5]], "items": [X[:30], X[30:]]}
-    train_and_encode(paths, Recorded, expected, TrainingSet(X), blocks, IMAGE, options={}, inputs={})
+    train_and_encode(
+        paths, Recorded, expected, TrainingSet(X), blocks, {"query": IMAGE[:5], "items": IMAGE}, options={}, inputs={}
+    )
     return lengths
 
 
@@ -50,7 +52,7 @@ def test_a_new_length_is_trained_alone_and_the_files_equal_a_fresh_run(tmp_path)
 def test_a_removed_length_is_not_in_the_files(tmp_path):
     run(tmp_path, made_of(4, 8))
     assert run(tmp_path, made_of(8)) == []
-    assert sorted(storage.grouped(storage.read(tmp_path / "codes.h5"))) == ["8", "image"]
+    assert sorted(storage.grouped(storage.read(tmp_path / "codes.h5"))) == ["8", "image", "query_image"]
 
 
 @pytest.mark.parametrize(

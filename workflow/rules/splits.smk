@@ -18,7 +18,7 @@ rule sample:
     params:
         declaration=PLAN.sample_declaration,
         sizes=PLAN.sample_sizes,
-        lists=PLAN.split_options,
+        options=PLAN.split_options,
         states=states_of_lists,
         seed=PLAN.sample_seed,
         code=code("sample.py", split=PLAN.drawing_code),
@@ -43,7 +43,7 @@ rule split:
     resources:
         mem_mb=lambda wildcards, input, attempt: attempt * (600 + 4 * mb(input)),
     params:
-        lists=PLAN.split_options,
+        options=PLAN.split_options,
         states=states_of_lists,
         code=code("split.py", split=PLAN.split),
     script:

@@ -11,12 +11,13 @@ def main(job):
     p, arrays, number = job.params, {}, int(job.wildcards.shard.partition("-of-")[0]) - 1
     with storage.opened(job.input.codes) as stored, storage.opened(job.input.ground_truth) as rules:
         for split, path in zip(p.splits, job.input.splits, strict=True):
-            rows = codes.rows_of_split(stored, storage.read(path, ["database"])["database"], split)
+            parts = storage.read(path, ["query", "database"])
+            rows = codes.rows_of_split(stored, parts["database"], split)
             n_database = int(rows.sum())
             part, stored_rules = shard(n_database, number, p.n_shards), storage.grouped(storage.grouped(rules)[split])
             truths = {truth: relevance_of_part(rule, n_database, part) for truth, rule in stored_rules.items()}
             options = {"buckets": False, "calls": len(p.splits)}
-            for n_bits, pair in codes.of_shard(stored, rows, part, split):
+            for n_bits, pair in codes.of_shard(stored, parts, rows, part, split):
                 packed = pack_counts(count_in_shards(pair["query"], pair["database"], n_bits, truths, **options))
                 arrays |= {f"{split}/{n_bits}/{name}": array for name, array in packed.items()}
     inputs = {name: job.input[name] for name in ("codes", "ground_truth")}

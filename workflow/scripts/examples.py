@@ -22,7 +22,7 @@ def main(job):
             curves += [{"hasher": hasher} | row for row in examples.curve_rows(stored, undefined=p.undefined)]
     parts = storage.read(job.input.splits)
     codes_of = {
-        hasher: codes.of_split(storage.read(path), parts["database"], split)
+        hasher: codes.of_split(storage.read(path), parts, split)
         for path, hasher in zip(job.input.codes, p.hashers, strict=True)
     }
     rules = storage.grouped(storage.read_group(job.input.ground_truth, split))

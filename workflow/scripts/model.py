@@ -25,7 +25,8 @@ def main(job):
         y = supervision(storage.read(truth)) if truth else items.pairs(rows["train"])
         training, image = TrainingSet(items.vectors("train", rows["train"]), y), items.images("database")
         blocks = {"query": items.blocks("query", rows["query"]), "items": items.blocks("database", np.unique(image))}
-        train_and_encode(job.output, hasher, made_of, training, blocks, image, options=options, inputs=inputs)
+        images = {"query": items.per_item(rows["query"], np.arange(image.max() + 1)), "items": image}
+        train_and_encode(job.output, hasher, made_of, training, blocks, images, options=options, inputs=inputs)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ from protocol.splits import Items, official_parts, read_lists, sampling_split
 
 def main(job):
     """Write the row numbers of every partition except the database, balanced over the classes if there are labels."""
-    protocol = registry.get("split", sampling_split(job.wildcards.sample))
-    files = {name: file for name, file in job.params.lists.items() if file is not None}
+    protocol = registry.get("split", sampling_split(job.wildcards.sample)).with_options(job.params.options)
+    files = {name: file for name in protocol.listed if (file := job.params.options[name]) is not None}
     with storage.opened(job.input.labels) as items:
         y = items["labels"][:] if "labels" in items else None
         lists = read_lists(files, items["ids"], n_classes=n_classes(y))
@@ -17,7 +17,7 @@ def main(job):
     parts = protocol.drawn(known, seed=job.params.seed, sizes=job.params.sizes)
     provenance = storage.provenance(
         f"sampled split {job.wildcards.sample}",
-        parameters={"sizes": dict(job.params.sizes), "run": int(job.wildcards.run)},
+        parameters={"sizes": dict(job.params.sizes), "run": int(job.wildcards.run), **protocol.options},
         inputs={"labels": job.input.labels},
         seed=job.params.seed,
     )

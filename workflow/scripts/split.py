@@ -10,11 +10,13 @@ def main(job):
     """Write the row numbers of every partition."""
     parts = storage.read(job.input.sample)
     drawn, protocol = storage.read_provenance(job.input.sample), registry.get("split", job.wildcards.split)
-    files = {name: file for name, file in job.params.lists.items() if file is not None}
+    protocol = protocol.with_options(job.params.options)
+    files = {name: file for name in protocol.listed if (file := job.params.options[name]) is not None}
     with storage.opened(job.input.labels) as items:
-        labels = items["labels"][:] if files and "labels" in items else None
+        labels = items["labels"][:] if (files or protocol.divides_classes) and "labels" in items else None
         lists = read_lists(files, items["ids"], n_classes=n_classes(labels))
-        parts["database"] = protocol.database(parts, Items(len(items["ids"]), labels, official_parts(items), lists))
+        known = Items(len(items["ids"]), labels, official_parts(items), lists)
+    parts = protocol.completed(parts, known, seed=drawn["seed"])
     digests = {name: storage.file_sha256(path) for name, path in list_paths(protocol, files).items()}
     provenance = storage.provenance(
         f"split {job.wildcards.split}",

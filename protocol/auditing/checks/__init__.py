@@ -6,11 +6,12 @@ from protocol.auditing.checks import declared, overlaps
 from protocol.auditing.checks.identification import identify
 from protocol.auditing.findings import Finding, Findings
 from protocol.auditing.runs import UNDECLARED, Run
+from protocol.checks import listed
 from protocol.splits import PARTITIONS
 
 CHECKS = (
     *(overlaps.audit_overlaps, overlaps.audit_entries, overlaps.audit_forms),
-    *(declared.audit_sizes, declared.audit_classes, declared.audit_seed),
+    *(declared.audit_sizes, declared.audit_classes, declared.audit_unseen_classes, declared.audit_seed),
     *(overlaps.audit_copies, overlaps.audit_known_pairs, overlaps.audit_modalities, overlaps.audit_groups),
 )
 """The checks of one split, each of which returns findings."""
@@ -37,7 +38,9 @@ def about(run: Run) -> list[str]:
     protocol = f"protocol {run.name}" if is_declared else "no protocol declared"
     identified = identify(split, run.name if is_declared else None)
     sources = [source.about(split) for source in (run.groups, run.judged) if source is not None]
-    return [f"{sizes}; {protocol}", *([identified] if identified else []), *sources]
+    unseen, why = declared.unseen_classes(run)
+    classes = [] if unseen is None else [f"unseen classes ({why}): {listed(declared.class_names(run, unseen))}"]
+    return [f"{sizes}; {protocol}", *classes, *([identified] if identified else []), *sources]
 
 
 def not_checked(run: Run, runs: Sequence[Run], *, has_log: bool, of_codes: Sequence[str]) -> list[str]:
@@ -63,6 +66,8 @@ def not_checked(run: Run, runs: Sequence[Run], *, has_log: bool, of_codes: Seque
         == {copies.is_equal for copies in run.copies.values()},
         "known-near-duplicate (needs known pairs)": run.judged is None,
         "pair-split (needs pairs)": run.modalities is None,
+        "unseen-class (needs one label for each query or training item)": run.protocol.divides_classes
+        and declared.unseen_classes(run)[0] is None,
         "group-split (needs groups)": run.groups is None,
         "selection-on-test (needs a training log)": not has_log,
         **dict.fromkeys(of_codes, True),

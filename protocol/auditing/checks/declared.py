@@ -13,7 +13,7 @@ from protocol.auditing.runs import Run
 from protocol.checks import ProtocolError, integer, need, one_of
 from protocol.inputs.validation import n_classes
 from protocol.provenance.storage import array_digest
-from protocol.splits import PARTITIONS, Drawn, Rest, SplitProtocol
+from protocol.splits import PARTITIONS, Drawn, Items, Rest, SplitProtocol
 
 _UNLIKELY = 1e-9
 
@@ -99,7 +99,9 @@ def audit_classes(run: Run) -> list[Finding]:
                 for label, count, minimum in zip(classes[few], n_items[few], expected[few], strict=True)
             ]
             findings += findings_of("class-imbalance", severity, len(shortages), shortages, part=name, why=why)
-        if name not in protocol.balanced or has_several(split):  # otherwise, the counts differ by at most one
+        if not protocol.is_reduced(name) and (
+            name not in protocol.balanced or has_several(split)
+        ):  # otherwise, the counts differ by at most one
             optional = (n_items == 0) & (expected == 0)
             findings += _of_classes("class-missing", "warning", dataset, classes[optional], part=name, why="")
     return findings
@@ -112,8 +114,43 @@ def _expected(
     part = protocol.partitions.get(name)
     if isinstance(part, Drawn) and part.per_class:
         return np.full_like(n_items, part.per_class), "at least " if has_several(split) else ""
-    is_balanced = isinstance(part, Drawn) and not has_several(split)
-    return np.full_like(n_items, n_items.max() - 1 if is_balanced else 0), "at least "
+    is_balanced = isinstance(part, Drawn) and not has_several(split) and (name != "train" or protocol.imbalance == 1)
+    expected = np.full_like(n_items, n_items.max() - 1 if is_balanced else 0)
+    return np.where(protocol.is_reduced(name) & (n_items == 0), 0, expected), "at least "
+
+
+def audit_unseen_classes(run: Run) -> list[Finding]:
+    """Return a finding for each partition with items of classes that the protocol keeps out of it."""
+    split, (unseen, _), findings = run.split, unseen_classes(run), list[Finding]()
+    for name, part in run.protocol.partitions.items():
+        labels = split.dataset.class_labels(split[name])
+        if unseen is None or part.classes == "all" or labels is None:
+            continue
+        is_unseen = Items(len(labels), labels).of_classes(unseen)
+        wrong = split[name][is_unseen != (part.classes == "unseen")]
+        findings += split.findings("unseen-class", "error", wrong, part=name, classes=part.classes)
+    return findings
+
+
+def unseen_classes(run: Run) -> tuple[NDArray[np.int64] | None, str]:
+    """Return the unseen classes of a run and how they are known; None if they are not known, or all classes are seen.
+
+    Without the seed of the run, they are the classes of the queries, if these are of unseen classes, or otherwise those
+    without training items. Neither is known of items with several labels.
+    """
+    split, protocol, dataset = run.split, run.protocol, run.split.dataset
+    if not protocol.divides_classes:
+        return None, ""
+    if not isinstance(protocol.unseen, int):
+        return np.unique(np.asarray(protocol.unseen)), f"declared by {run.name}"
+    if run.seed is not None and dataset.n_items is not None:
+        return protocol.unseen_classes(Items(dataset.n_items, dataset.y), seed=run.seed), f"seed {run.seed}"
+    if dataset.y is None or has_several(split):
+        return None, ""
+    classes, counts = class_counts(split)
+    if protocol.partitions["query"].classes == "unseen" and "query" in counts:
+        return classes[counts["query"] > 0], "the classes of the queries"
+    return (classes[counts["train"] == 0], "without training items") if "train" in counts else (None, "")
 
 
 def has_several(split: Split) -> bool:
@@ -145,13 +182,18 @@ def _exhausted(split: Split, protocol: SplitProtocol, classes: NDArray[np.int64]
     if y is None or y.ndim == 2:  # with several labels, another choice is always possible if the protocol can be drawn
         return np.zeros(len(classes), dtype=bool)
     remaining = np.ones(len(y), dtype=bool) if split.dataset.labelled is None else split.dataset.labelled.copy()
-    for name in protocol.balanced:
+    for name in protocol.random:
         remaining[split[name]] = False
     return ~np.isin(classes, y[remaining])
 
 
 def _of_classes(name: str, severity: str, dataset: Dataset, classes: NDArray[np.int64], **words: Any) -> list[Finding]:
     return findings_of(name, severity, len(classes), [_class_name(dataset, label) for label in classes], **words)
+
+
+def class_names(run: Run, classes: NDArray[np.int64]) -> list[str]:
+    """Return the names of classes, or their numbers."""
+    return [_class_name(run.split.dataset, label) for label in classes]
 
 
 def _class_name(dataset: Dataset, label: int) -> str:
@@ -188,7 +230,7 @@ def audit_runs(runs: Sequence[Run]) -> Findings:
     dataset and one protocol.
     """
     findings: Findings = {run.file: [] for run in runs}
-    drawn, splits = runs[0].protocol.balanced, _in_one_numbering(runs)
+    drawn, splits = runs[0].protocol.random, _in_one_numbering(runs)
     if splits is None or len(runs) == 1:
         return findings
     for part in drawn:
@@ -206,7 +248,7 @@ def audit_runs(runs: Sequence[Run]) -> Findings:
 
 def runs_not_compared(runs: Sequence[Run]) -> str:
     """Return what the check of independent runs could not find and what that needs; empty if it was complete."""
-    drawn = runs[0].protocol.balanced
+    drawn = runs[0].protocol.random
     if runs[0].protocol.listed or (drawn and len(runs) == 1):
         return "runs-not-independent (needs other runs of a declared protocol)"
     if drawn and _n_items(runs) is None:

@@ -59,8 +59,8 @@ def is_complete(split: Split, protocol: SplitProtocol) -> bool:
 
 
 def _unused(split: Split, protocol: SplitProtocol) -> list[Finding]:
-    """Return a finding for items of the dataset in no partition, unless a partition of the protocol is missing."""
-    if split.dataset.n_items is None or not is_complete(split, protocol):
+    """Return a finding for items in no partition, unless the protocol leaves some out, or a partition is missing."""
+    if split.dataset.n_items is None or not is_complete(split, protocol) or protocol.divides_classes:
         return []
     unused = np.ones(split.dataset.n_items, dtype=bool)
     unused[split.listed] = False

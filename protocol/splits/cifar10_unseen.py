@@ -1,0 +1,32 @@
+"""CIFAR-10 with eight seen and two unseen classes, ship and truck: official test images rank the training images.
+
+The 40,000 training images of the seen classes are the training set. Sizes and classes are those of the code of a study
+of deep hashing (repository aassxun/DSH_Analysis, data/cifar10zs.py), whose unseen classes are the last two.
+"""
+
+from protocol.registry import SplitRecord
+from protocol.splits._protocol import Official, SplitProtocol
+from protocol.splits.unseen import SCORES, scored
+
+CIFAR10_UNSEEN = SplitProtocol(
+    {
+        "query": Official("test", 10_000),
+        "train": Official("train", 50_000, classes="seen"),
+        "database": Official("train", 50_000),
+    },
+    may_overlap={"database": ("train",)},
+    n_items=60_000,
+    n_classes=10,
+    sample="cifar10_unseen",
+    unseen=(8, 9),
+)
+
+for score, (of_queries, of_database) in SCORES.items():
+    SplitRecord(
+        f"cifar10_{score}",
+        module=__name__,
+        printed=score.replace("_at_", "@"),
+        source="DSH_Analysis, its dataset cifar10zs (data/cifar10zs.py, logs/CIFAR-10)",
+        summary=f"CIFAR-10 with unseen ships and trucks: test images of {of_queries} classes, a database of training "
+        f"images of {of_database} classes",
+    )(scored(CIFAR10_UNSEEN, score))
