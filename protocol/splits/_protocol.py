@@ -115,13 +115,13 @@ class Items:
     def classes(self) -> NDArray[np.int64]:
         """The classes that occur, (n_classes,): values of the labels, or columns if items have several labels."""
         if self.labels is None:
-            return np.empty(0, dtype=np.int64)
+            raise ProtocolError("the dataset has no labels, so its classes can't be divided.")
         return np.unique(self.labels) if self.labels.ndim == 1 else np.flatnonzero(self.labels.any(axis=0))
 
     def of_classes(self, classes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return a mask (n,) of the items that have one of these classes; at least one item has a label."""
+        """Return a mask (n,) of the items that have one of these `classes`."""
         if self.labels is None:
-            raise ProtocolError("the dataset has no labels, so its classes can't be divided.")
+            return np.zeros(self.n, dtype=np.bool_)
         of_item = self.labels[:, classes].any(axis=1) if self.labels.ndim == 2 else np.isin(self.labels, classes)
         return np.asarray(of_item, dtype=np.bool_)
 
@@ -148,11 +148,11 @@ class SplitProtocol:
         Name of the sampled split, that is, of all partitions except the database, for protocols that share it. Default:
         the protocol shares its sampled split with no other.
     unseen : int or sequence of int, default=0
-        The classes of which no training or validation partition may have items, or their number if each run draws them.
+        The classes that are unseen, or their number if each run draws them.
     imbalance : float, default=1
-        The ratio of the largest class of the training set to the smallest one, at least 1. Class i of C, in the order of
-        the labels, keeps the share ``imbalance ** (-i / (C - 1))`` of its drawn items (Cao et al. 2019, *Learning
-        Imbalanced Datasets with Label-Distribution-Aware Margin Loss*, section 4.1), at least one item.
+        The ratio of the largest class of the training set to the smallest one, at least 1. In the order of the labels,
+        class i of C keeps the share ``imbalance ** (-i / (C - 1))`` of its drawn items, at least one (Cao et al. 2019,
+        *Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss*).
     """
 
     partitions: Mapping[str, Partition]
@@ -235,7 +235,7 @@ class SplitProtocol:
     def sizes(
         self, open_sizes: Mapping[str, int], *, n_items: int | None = None, n_classes: int | None = None
     ) -> dict[str, int]:
-        """Return the size of each partition; sizes that can't be determined yet, or that depend on the labels, are omitted.
+        """Return the size of each partition; sizes that can't be determined yet, or depend on the labels, are omitted.
 
         Parameters
         ----------
@@ -442,9 +442,9 @@ class SplitProtocol:
         return reduced
 
     def _long_tail(self, rows: NDArray[np.int64], items: Items) -> NDArray[np.int64]:
-        """Return the first items of each class in a training set of random order: a smaller share of each next class."""
-        y, classes = items.labels, items.classes
-        if y is None or y.ndim == 2 or len(classes) < 2:
+        """Return the first items of each class of a training set in random order, of the next class a smaller share."""
+        y = items.labels
+        if y is None or y.ndim == 2 or len(classes := items.classes) < 2:
             raise ProtocolError("imbalance: the items need one class label each, of at least two classes.")
         shares = self.imbalance ** (-np.arange(len(classes)) / (len(classes) - 1))
         of_class = [rows[y[rows] == label] for label in classes]
@@ -470,7 +470,8 @@ class SplitProtocol:
         parts = {name: items.official[part.part] for name, part in self._of(Official).items()}
         for a, b in itertools.combinations(parts, 2):
             shared = parts[a][np.isin(parts[a], parts[b])]
-            if shared.size and not self.overlaps(a, b):
+            of_other_classes = {self.partitions[name].classes for name in (a, b)} == {"seen", "unseen"}
+            if shared.size and not (of_other_classes or self.overlaps(a, b)):
                 raise ProtocolError(
                     f"the official splits for {a} and {b} share {counted(shared.size, 'item')}, the first in row "
                     f"{shared[0]}."

@@ -14,7 +14,7 @@ LONG_TAIL = SplitRecord(
     "long_tail",
     module=__name__,
     source="Chen et al. 2021, Long-Tail Hashing (LTHNet); sizes as in Cao et al. 2019, Learning Imbalanced Datasets "
-    "with Label-Distribution-Aware Margin Loss, section 4.1",
+    "with Label-Distribution-Aware Margin Loss",
     summary="Long tail: as `standard`, but the sizes of the training classes fall geometrically, by the factor "
     "`imbalance` from the first to the last",
-)(dataclasses.replace(STANDARD, sample="long_tail", imbalance=100))
+)(dataclasses.replace(STANDARD, sample="", imbalance=100))

@@ -48,7 +48,7 @@ for name, (of_queries, of_database) in SCORES.items():
         name,
         module=__name__,
         printed=name.replace("_at_", "@"),
-        source="Sablayrolles, Douze, Usunier and Jégou 2017, How should we evaluate supervised hashing?, section 3.2",
+        source="Sablayrolles, Douze, Usunier and Jégou 2017, How should we evaluate supervised hashing?",
         summary=f"Unseen classes, drawn in each run: queries of {of_queries} classes, a database of {of_database} "
         "classes, which includes training items unless it is unseen",
     )(scored(DRAWN_CLASSES, name))

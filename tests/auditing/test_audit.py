@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from protocol import registry
 from protocol.auditing import KIND_OF, Split
 from protocol.auditing import evidence as evidence_module
-from protocol.auditing.checks import audit_split, audit_splits
+from protocol.auditing.checks import about, audit_split, audit_splits
 from protocol.auditing.checks.codes import audit_relevance, audit_truth
 from protocol.auditing.evidence import EqualContent, WithinDistance, first_equal
 from protocol.auditing.experiment import LEARNING, audit_fit, audit_learned, audit_libraries
@@ -22,7 +22,7 @@ from protocol.splits import PARTITIONS
 
 # Of each form one: drawn by class, with one label and with several, or by size; official; the same as another; lists.
 PROTOCOLS = ["cifar10_s1", "cifar10_5k", "cifar10_s2", "imagenet100", "labelme_2k", "nuswide_10"]
-PROTOCOLS += ["standard", "improved", "from_lists"]
+PROTOCOLS += ["standard", "improved", "from_lists", "seen_at_seen", "unseen_at_unseen", "unseen_at_all", "long_tail"]
 
 
 # Clean splits
@@ -45,6 +45,7 @@ def test_a_clean_split_has_only_the_warnings_inherent_in_its_protocol(name):
 PARTS, LISTED = drawn("improved"), dataclasses.replace(dataset("improved"), n_items=None)
 Y = LISTED.y
 IMPROVED, STANDARD, LISTS = (changed(clean(name), known=LISTED) for name in ("improved", "standard", "from_lists"))
+UNSEEN = changed(clean("unseen_at_unseen"))
 QUERY, TRAIN = PARTS["query"], PARTS["train"]
 
 
@@ -87,6 +88,15 @@ FAULTS = {
     "size-mismatch": ("error", changed(IMPROVED, sizes={**SIZES, "train": 201}), 1),
     "class-imbalance": ("error", changed(IMPROVED, **with_counts("train", [20, 30, 30, 30, 30, 30, 30])), 1),
     "class-missing": ("error", changed(IMPROVED, **with_counts("validation_query", [5, 5, 5, 5, 5, 5, 0])), 1),
+    "unseen-class": (
+        "error",
+        changed(
+            UNSEEN,
+            train=np.append(UNSEEN.split["train"], UNSEEN.split["database"][:3]),
+            database=UNSEEN.split["database"][3:],
+        ),
+        3,
+    ),
     "unused-items": ("warning", changed(LISTS, database=np.arange(55, 2_000), known=dataset("from_lists")), 5),
 }
 
@@ -143,6 +153,26 @@ def test_a_class_that_the_dataset_has_no_more_items_of_is_a_warning():
         "class 0",
     }
     assert any("because the dataset has no more of them" in one.consequence for one in found)
+
+
+@pytest.mark.parametrize("part", ["train", "validation_query", "validation_database"])
+@pytest.mark.parametrize("name", ["seen_at_seen", "seen_at_all", "unseen_at_unseen", "unseen_at_all"])
+def test_learning_from_an_unseen_class_is_an_error_with_the_seed_and_without(name, part):
+    """The seed determines the unseen classes; of lists, the queries do, or else the classes without training items."""
+    run, known = clean(name), dataset(name)
+    unseen = set(range(7)) - set(known.y[run.split["train"]].tolist())
+    item = next(
+        row for row in run.split.dataset.y.argsort() if known.y[row] in unseen and row not in run.split["query"]
+    )
+    for seed in (run.seed, None):
+        wrong = dataclasses.replace(changed(run, **{part: np.append(run.split[part], item)}), seed=seed)
+        (of_part,) = [
+            one for one in audit_split(wrong) if one.name == "unseen-class" and f"The {part}" in one.consequence
+        ] or [None]
+        inferred = name.startswith("unseen") or part != "train"  # a class with training items counts as seen
+        assert (of_part is not None) == (seed is not None or inferred)
+        sentence = next(text for text in about(run if seed else wrong) if text.startswith("unseen classes"))
+        assert ("seed" in sentence) == (seed is not None)
 
 
 # Relevance

@@ -32,6 +32,8 @@ from protocol.splits._protocol import drawn_of_each_class
 
 GIVEN = {"query": 50, "validation_query": 30, "validation_database": 100, "train": 200}
 CASES = yaml.safe_load((Path(__file__).parent / "protocols.yaml").read_text())
+DIVIDING = {name for name in registry.names("split") if "seen" in name or name == "long_tail"}
+"""The protocols whose partitions depend on the classes of the items: test_classes.py."""
 
 
 @functools.cache
@@ -54,7 +56,7 @@ def draw(name, *, seed=0):
 
 
 def test_every_protocol_has_a_case():
-    assert {*CASES, "from_lists"} == set(registry.names("split"))
+    assert {*CASES, *DIVIDING, "from_lists"} == set(registry.names("split"))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -73,7 +75,7 @@ def test_sizes_and_overlaps_are_those_of_the_paper(name):
     assert protocol.sizes(GIVEN, n_items=n_items, n_classes=n_classes) == sizes
     items = Items(n_items, y, official)
     drawn = protocol.drawn(items, sizes=GIVEN if protocol.open else {}, seed=0)
-    complete = drawn | {"database": protocol.database(drawn, items)}
+    complete = protocol.completed(drawn, items, seed=0)
     assert [*drawn] == [*DRAWN]
     for part, rows in draw(name).items():
         np.testing.assert_array_equal(rows, complete[part])
@@ -121,8 +123,12 @@ SHARED = {
 
 
 def test_protocols_that_share_a_draw_differ_in_the_database_only():
-    assert SHARED == {"thesis": ["improved", "standard"], "cifar10_1k_5k": ["cifar10_54k", "cifar10_5k", "cifar10_s1"]}
-    for splits in SHARED.values():
+    of_database = {name: splits for name, splits in SHARED.items() if not DIVIDING & {*splits}}
+    assert of_database == {
+        "thesis": ["improved", "standard"],
+        "cifar10_1k_5k": ["cifar10_54k", "cifar10_5k", "cifar10_s1"],
+    }
+    for splits in of_database.values():
         drawn = [draw(split, seed=2) for split in splits]
         for other, part in itertools.product(drawn[1:], DRAWN):
             np.testing.assert_array_equal(drawn[0][part], other[part])
@@ -137,7 +143,7 @@ def test_a_protocol_draws_even_if_its_own_database_would_be_empty():
     with pytest.raises(ProtocolError, match="the database would be empty"):
         registry.get("split", "improved").split(100, None, sizes=sizes, seed=0)
     parts = registry.get("split", sampling_split("thesis")).drawn(Items(100), sizes=sizes, seed=0)
-    assert len(registry.get("split", "standard").database(parts, Items(100))) == 50
+    assert len(registry.get("split", "standard").completed(parts, Items(100), seed=0)["database"]) == 50
 
 
 def test_items_of_one_class_are_drawn_at_random():

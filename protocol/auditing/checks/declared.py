@@ -85,7 +85,7 @@ def audit_classes(run: Run) -> list[Finding]:
     split, protocol, dataset, findings = run.split, run.protocol, run.split.dataset, list[Finding]()
     classes, counts = class_counts(split)
     for name, n_items in counts.items():
-        expected, least = _expected(split, protocol, name, n_items)
+        expected, least = _expected(run, classes, name, n_items)
         is_few = n_items < expected
         exhausted = _exhausted(split, protocol, classes) if is_few.any() else is_few
         for severity, applies, why in (
@@ -108,15 +108,19 @@ def audit_classes(run: Run) -> list[Finding]:
 
 
 def _expected(
-    split: Split, protocol: SplitProtocol, name: str, n_items: NDArray[np.int64]
+    run: Run, classes: NDArray[np.int64], name: str, n_items: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], str]:
     """Return the expected number of items of each class of a partition, and "at least " if it is a minimum."""
+    protocol, several = run.protocol, has_several(run.split)
     part = protocol.partitions.get(name)
-    if isinstance(part, Drawn) and part.per_class:
-        return np.full_like(n_items, part.per_class), "at least " if has_several(split) else ""
-    is_balanced = isinstance(part, Drawn) and not has_several(split) and (name != "train" or protocol.imbalance == 1)
-    expected = np.full_like(n_items, n_items.max() - 1 if is_balanced else 0)
-    return np.where(protocol.is_reduced(name) & (n_items == 0), 0, expected), "at least "
+    if not isinstance(part, Drawn) or (name == "train" and protocol.imbalance != 1):
+        return np.zeros_like(n_items), "at least "
+    unseen, is_expected = unseen_classes(run)[0], np.ones(len(classes), dtype=np.bool_)
+    if part.classes != "all":
+        is_expected = n_items > 0 if unseen is None else np.isin(classes, unseen) == (part.classes == "unseen")
+    if part.per_class:
+        return np.where(is_expected, part.per_class, 0), "at least " if several else ""
+    return np.where(is_expected & (not several), n_items.max() - 1, 0), "at least "
 
 
 def audit_unseen_classes(run: Run) -> list[Finding]:

@@ -1,0 +1,140 @@
+"""Protocols whose partitions depend on the classes of the items, against sets, counters and 200 seeds."""
+
+import dataclasses
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from protocol import registry
+from protocol.checks import ProtocolError
+from protocol.splits import PARTITIONS, Items, sampling_split, sharing
+from protocol.splits.unseen import SCORES
+
+SIZES = {"query": 30, "validation_query": 20, "validation_database": 30, "train": 90}
+ONE = np.random.default_rng(0).permutation(np.arange(280) % 7)
+SEVERAL = np.random.default_rng(1).random((280, 7)) < 0.15
+
+
+def drawn(name, y, seed, **options):
+    protocol = registry.get("split", name).with_options(options)
+    return protocol, protocol.split(len(y), y, seed=seed, sizes=SIZES)
+
+
+def labels_of(y, rows):
+    """Return the set of labels of each item."""
+    return [{int(y[row])} if y.ndim == 1 else set(np.flatnonzero(y[row]).tolist()) for row in rows]
+
+
+@pytest.mark.parametrize("y", [ONE, SEVERAL], ids=["one label", "several labels"])
+def test_partitions_have_the_declared_classes_and_are_disjoint_for_200_seeds(y):
+    standard = registry.get("split", "standard")
+    for seed in range(200):
+        reference = standard.split(280, y, seed=seed, sizes=SIZES)
+        for name, (of_queries, of_database) in SCORES.items():
+            protocol, parts = drawn(name, y, seed)
+            unseen = set(protocol.unseen_classes(Items(280, y), seed=seed).tolist())
+            assert len(unseen) == 2
+            is_unseen = [bool(labels & unseen) for labels in labels_of(y, range(280))]
+            wanted = dict.fromkeys(PARTITIONS, "seen") | {"query": of_queries, "database": of_database}
+            for part, classes in wanted.items():
+                kept = [
+                    row for row in reference[part].tolist() if classes in ("all", ("seen", "unseen")[is_unseen[row]])
+                ]
+                assert parts[part].tolist() == kept
+            for a, b in itertools.combinations(PARTITIONS, 2):
+                may_share = b == "database" and a != "query" and of_database != "unseen"
+                assert may_share or not np.intersect1d(parts[a], parts[b]).size
+
+
+def test_each_run_draws_its_unseen_classes_and_every_class_is_as_likely():
+    protocol, counts = registry.get("split", "unseen_at_all"), Counter()
+    for seed in range(700):
+        counts.update(protocol.unseen_classes(Items(280, ONE), seed=seed).tolist())
+    assert set(counts) == set(range(7))
+    assert max(abs(count - 200) for count in counts.values()) < 4 * np.sqrt(200 * 5 / 7)
+
+
+def test_unseen_classes_may_be_listed():
+    for seed in range(5):
+        _, parts = drawn("unseen_at_unseen", ONE, seed, unseen=[6, 2])
+        assert set(ONE[parts["query"]].tolist()) == set(ONE[parts["database"]].tolist()) == {2, 6}
+        assert set(ONE[parts["train"]].tolist()) == {0, 1, 3, 4, 5}
+
+
+def test_the_four_scores_share_one_sampled_split():
+    assert sharing("unseen") == sorted(SCORES)
+    assert sampling_split("cifar10_unseen").removeprefix("cifar10_") in SCORES
+    assert [registry.entry("split", name).printed for name in ("seen_at_all", "cifar10_seen_at_all")] == [
+        "seen@all"
+    ] * 2
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_cifar10_has_the_sizes_of_the_study(score):
+    y, protocol = np.arange(60_000) % 10, registry.get("split", f"cifar10_{score}")
+    official = {"train": np.arange(50_000), "test": np.arange(50_000, 60_000)}
+    parts, sizes = protocol.split(60_000, y, seed=0, official=official), {"seen": 0.8, "unseen": 0.2, "all": 1}
+    of_queries, of_database = SCORES[score]
+    expected = {"query": 10_000 * sizes[of_queries], "train": 40_000, "database": 50_000 * sizes[of_database]}
+    assert {name: len(rows) for name, rows in parts.items() if len(rows)} == expected
+    assert protocol.sizes({}, n_items=60_000, n_classes=10) == expected
+    assert set(y[parts["train"]].tolist()) == set(range(8))
+    assert protocol.is_fixed("query")
+    assert not protocol.with_options({"unseen": 2}).is_fixed("query")
+
+
+@pytest.mark.parametrize(("imbalance", "sizes"), [(10, [54, 37, 25, 17, 12, 8, 5]), (50, None), (100, None)])
+def test_a_long_tail_falls_geometrically_and_leaves_the_rest_as_it_was(imbalance, sizes):
+    for seed in range(200):
+        _, parts = drawn("long_tail", ONE, seed, imbalance=imbalance)
+        reference = registry.get("split", "standard").split(280, ONE, seed=seed, sizes=SIZES)
+        counts = np.bincount(ONE[reference["train"]], minlength=7).tolist()
+        expected = [max(1, round(count / imbalance ** (i / 6))) for i, count in enumerate(counts)]
+        assert np.bincount(ONE[parts["train"]], minlength=7).tolist() == expected
+        assert set(parts["train"].tolist()) <= set(reference["train"].tolist())
+        for part in set(PARTITIONS) - {"train"}:
+            np.testing.assert_array_equal(parts[part], reference[part])
+    if sizes:
+        y = np.repeat(np.arange(7), 60)
+        parts = (
+            registry.get("split", "long_tail")
+            .with_options({"imbalance": 10})
+            .split(420, y, seed=0, sizes={"query": 7, "train": 54 * 7})
+        )
+        assert np.bincount(y[parts["train"]]).tolist() == sizes
+
+
+REFUSED = [
+    (
+        "unseen_at_all",
+        ONE,
+        {"unseen": 6},
+        "^unseen: expected from 1 to 5 of the 7 classes, so that two are seen, got 6",
+    ),
+    ("unseen_at_all", ONE, {"unseen": 0}, "^unseen: expected from 1 to 5 of the 7 classes"),
+    ("unseen_at_all", ONE, {"unseen": [1, 9]}, "^unseen: the dataset has no class 9"),
+    ("unseen_at_all", None, {}, "^the dataset has no labels"),
+    ("unseen_at_all", np.where(np.arange(280) < 3, 1, 0) + (np.arange(280) > 250), {"unseen": [9]}, "no class 9"),
+    ("unseen_at_unseen", np.arange(280) % 100, {"unseen": [99]}, "^query: no item of unseen classes"),
+    ("long_tail", None, {}, "^imbalance: the items need one class label each"),
+    ("long_tail", SEVERAL, {}, "^imbalance: the items need one class label each"),
+    ("long_tail", ONE, {"imbalance": 0.5}, "^imbalance must be a number >= 1, got 0.5"),
+    ("unseen_at_all", ONE, {"unseen": [-1]}, "^unseen must be an integer >= 0"),
+]
+
+
+@pytest.mark.parametrize(("name", "y", "options", "message"), REFUSED)
+def test_classes_that_can_not_be_divided_are_refused(name, y, options, message):
+    with pytest.raises(ProtocolError, match=message):
+        registry.get("split", name).with_options(options).split(280, y, seed=0, sizes=SIZES)
+
+
+def test_only_declared_options_are_changed():
+    protocol = registry.get("split", "standard")
+    assert protocol.options == {}
+    assert protocol.with_options({"unseen": 3, "imbalance": 2, "other": 1}).unseen == 0
+    changed = registry.get("split", "unseen_at_all").with_options({"unseen": 3, "imbalance": 2})
+    assert (changed.options, changed.imbalance) == ({"unseen": 3}, 1)
+    assert dataclasses.replace(changed, unseen=2).options == {"unseen": 2}
