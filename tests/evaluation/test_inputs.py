@@ -290,9 +290,7 @@ def test_finished_codes_have_the_form_that_counting_reads(tmp_path):
     files = {"query": str(tmp_path / "query.npy"), "database": 2 * BITS["database"] - 1}
     for sides, encoding in ((files, {}), (BITS | {"database": tmp_path / "database.npy"}, {"bit_order": "big"})):
         arrays = finished_codes({3: sides}, PARTS, name="codes.mine", **encoding)
-        (pair,) = codes.of_split(
-            {f"a/{name}": array for name, array in arrays.items()}, PARTS["database"], "a"
-        ).values()
+        (pair,) = codes.of_split({f"a/{name}": array for name, array in arrays.items()}, PARTS, "a").values()
         for side, bits in BITS.items():
             np.testing.assert_array_equal(codes.unpack(pair[side], 3), bits)
     with pytest.raises(

@@ -73,17 +73,19 @@ def test_the_shards_of_a_split_are_its_database(monkeypatch, split, n_shards):
     rng = np.random.default_rng(0)
     prefix = f"{split}/" if split else ""
     stored = {f"{prefix}image": rng.permutation(np.repeat(np.arange(12), 3))}
+    stored[f"{prefix}query_image"] = np.array([0, 0, 2, 3, 3])
     for n_bits in (8, 20):
         for side, n in (("query", 5), ("items", 36)):
             stored[f"{prefix}{n_bits}/{side}"] = codes.pack(rng.random((n, n_bits)) < 0.5)
-    database = np.array([1, 4, 5, 8, 11])
-    complete = codes.of_split(stored, database, split)
-    rows = codes.rows_of_split(stored, database, split)
+    images = {"query": np.array([0, 3]), "database": np.array([1, 4, 5, 8, 11])}
+    complete = codes.of_split(stored, images, split)
+    np.testing.assert_array_equal(complete[8]["query"], stored[f"{prefix}8/query"][[0, 1, 3, 4]])
+    rows = codes.rows_of_split(stored, images["database"], split)
     assert rows.sum() == 15
     parts = {n_bits: [] for n_bits in complete}
     for number in range(n_shards):
         part = slice(15 * number // n_shards, 15 * (number + 1) // n_shards)
-        for n_bits, pair in codes.of_shard(stored, rows, part, split):
+        for n_bits, pair in codes.of_shard(stored, images, rows, part, split):
             np.testing.assert_array_equal(pair["query"], complete[n_bits]["query"])
             parts[n_bits].append(pair["database"])
     for n_bits, pair in complete.items():

@@ -217,6 +217,6 @@ def export(results):
             stored = storage.read(
                 results.folder / "results" / "small" / "gist" / "thesis" / f"run{run}" / "itq" / "codes.h5"
             )
-            for n_bits, pair in codes.of_split(stored, parts.database).items():
+            for n_bits, pair in codes.of_split(stored, vars(parts)).items():
                 for role, packed in pair.items():
                     np.save(folder / f"{role}_{n_bits}.npy", codes.unpack(packed, n_bits))

@@ -118,7 +118,7 @@ def test_both_modalities_have_their_steps_fitted_on_the_training_pairs(nuswide):
         seed = derive(0, "nuswide", direction, "cca_itq", 16, 0)
         model = registry.get("hasher", "cca_itq")(16, seed=seed, n_anchors=100)
         model.fit(TrainingSet(prepared[0][parts["train"]], prepared[1][parts["train"]]))
-        packed = codes.of_split(storage.read(cell / "cca_itq" / "codes.h5"), parts["database"])
+        packed = codes.of_split(storage.read(cell / "cca_itq" / "codes.h5"), parts)
         for part, made in (
             ("query", model.transform(prepared[0][parts["query"]])),
             ("database", model.transform_database(prepared[1][parts["database"]])),

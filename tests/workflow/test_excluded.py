@@ -52,7 +52,7 @@ def test_all_scores_are_those_without_the_queries_and_no_model_is_trained_again(
             assert own["item"].tolist() == parts["query"][rows].tolist()
 
             stored = storage.read(FOLDER / "gist" / "thesis" / f"run{run}" / "itq" / "codes.h5")
-            pair = codes.of_split(stored, parts["database"], split)[16]
+            pair = codes.of_split(stored, parts, split)[16]
             evaluation = hp.evaluate(
                 hp.Codes(pair["query"], n_bits=16),
                 hp.Codes(pair["database"], n_bits=16),

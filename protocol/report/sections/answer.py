@@ -121,18 +121,15 @@ def _main_table(results: Results, selection: Selection) -> Table:
     It has a row per hasher, the best first, and a column per code length.
     """
     rows = at(results.plain, metric=results.metric, **selection.setting)
-    digits, n_runs, is_lower = decimals(rows["std"]), rows["n_runs"], _is_lower(results.metric)
-    means = rows.pivot_table(index="hasher", columns="n_bits", values="mean", sort=False, dropna=False)
-    means = means.loc[means.mean(axis=1).sort_values(ascending=is_lower, kind="stable").index].sort_index(axis=1)
-    best = means.eq(means.min() if is_lower else means.max())
-    texts = rows.assign(text=[spread(*pair, digits) for pair in zip(rows["mean"], rows["std"], strict=True)])
-    texts = texts.pivot_table(index="hasher", columns="n_bits", values="text", aggfunc="first")
-    texts = texts.reindex_like(means).fillna(ABSENT)
-    is_tested = selection.n_runs > 1 and len(means) > 1 and not math.isinf(results.shared(selection.setting["split"]))
+    n_runs, (texts, best) = (
+        rows["n_runs"],
+        scores_by(rows.sort_values("n_bits", kind="stable"), "n_bits", results.metric),
+    )
+    is_tested = selection.n_runs > 1 and len(texts) > 1 and not math.isinf(results.shared(selection.setting["split"]))
     return PAGE.table(
         "answer-table",
         [[str(hasher), *row] for hasher, *row in texts.itertuples()],
-        ["hasher", *(f"{n} bits" for n in means)],
+        ["hasher", *(f"{n} bits" for n in texts)],
         cells(best),
         results=results,
         selection=selection,
@@ -143,6 +140,19 @@ def _main_table(results: Results, selection: Selection) -> Table:
         confidence=CONFIDENCE,
         one_dataset=ONE_DATASET,
     )
+
+
+def scores_by(rows: "pd.DataFrame", column: str, metric: str) -> "tuple[pd.DataFrame, pd.DataFrame]":
+    """Return means with their deviations as texts, a row per hasher, the best first, and where the best values are.
+
+    The values of `column` in `rows` are the columns, in their order.
+    """
+    digits, is_lower = decimals(rows["std"]), _is_lower(metric)
+    means = rows.pivot_table(index="hasher", columns=column, values="mean", sort=False, dropna=False)
+    means = means.loc[means.mean(axis=1).sort_values(ascending=is_lower, kind="stable").index]
+    texts = rows.assign(text=[spread(*pair, digits) for pair in zip(rows["mean"], rows["std"], strict=True)])
+    texts = texts.pivot_table(index="hasher", columns=column, values="text", aggfunc="first")
+    return texts.reindex_like(means).fillna(ABSENT), means.eq(means.min() if is_lower else means.max())
 
 
 def _differences(results: Results, selection: Selection) -> list[Table]:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from protocol.checks import listed
-from protocol.report.figure import PAGE, Figure, Section, series_scales
+from protocol.report.figure import PAGE, Figure, Section, cells, series_scales
 from protocol.report.results import Results, Selection
+from protocol.report.sections.answer import scores_by
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
+from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +98,16 @@ def splits_compared_section(results: Results, selection: Selection) -> Section |
     databases = {split: results.splits[split]["database"] for split in splits}
     trained = {split: int(np.isin(results.splits[split]["train"], databases[split]).sum()) for split in splits}
     text = PAGE.text("databases", databases=[(split, len(databases[split]), trained[split]) for split in splits])
-    return PAGE.section("splits-compared", [text], [figure], splits=splits)
+    tables = [_by_split(results, selection, setting)] if len(splits) > 2 else []
+    return PAGE.section("splits-compared", [text], [figure], tables, splits=splits)
+
+
+def _by_split(results: Results, selection: Selection, setting: Mapping[str, Any]) -> Table:
+    """Return the table of the main metric with a column per split."""
+    texts, best = scores_by(at(results.plain, metric=results.metric, **setting), "split", results.metric)
+    rows = [[str(hasher), *row] for hasher, *row in texts.itertuples()]
+    columns = ["hasher", *map(str, texts)]
+    return PAGE.table("by-split", rows, columns, cells(best), results=results, setting=selection.where("split"))
 
 
 def difference_figure(
