@@ -1,11 +1,14 @@
 """Splits in the pipeline: lists of the user, and protocols without validation partitions."""
 
 import numpy as np
+import pandas as pd
+import pytest
 from project import SMALL, Results
 from split_files import write_list
 
-from protocol import datasets, registry
+from protocol import codes, datasets, evaluate, registry
 from protocol.provenance import storage
+from protocol.splits.unseen import SCORES
 
 DIGITS = datasets.load("digits", {}, {})
 SIZES = SMALL["split_sizes"]
@@ -39,3 +42,27 @@ def test_own_lists_are_used_and_an_edited_list_is_rerun(tmp_path):
     lists(tmp_path, 2)
     jobs = made.planned(config, "models", "audit")
     assert (jobs["sample"], jobs["split"]) == (2, 2)
+
+
+def test_the_four_scores_of_unseen_classes_are_those_of_one_model(tmp_path):
+    config = SMALL | {"splits": ["unseen"], "split_options": {"unseen": {"unseen": [3, 7]}}, "runs": 1}
+    config |= {"hashers": ["itq"], "n_bits": [8], "extensions": ["none"], "metrics": ["mAP"]}
+    made = Results(tmp_path).stages(config, "metrics", "audit")
+    results = made.folder / "results" / "small"
+    stored, labels = storage.read(results / "gist/unseen/run0/itq/codes.h5"), DIGITS.labels
+    scores = pd.read_csv(results / "metrics.csv", comment="#").set_index("split")["value"]
+    assert set(scores.index) == set(SCORES)
+    is_unseen = np.isin(labels, [3, 7])
+    for split, value in scores.items():
+        rows = storage.read(results / "splits" / split / "run0" / "splits.h5")
+        of_queries, of_database = SCORES[split]
+        assert set(is_unseen[rows["query"]]) == {of_queries == "unseen"}
+        assert (
+            set(is_unseen[rows["database"]]) == {"all": {True, False}, "seen": {False}, "unseen": {True}}[of_database]
+        )
+        assert not is_unseen[np.concatenate([rows["train"], rows["validation_query"]])].any()
+        items = codes.unpack(stored["8/items"], 8)
+        pair = items[rows["query"]], items[rows["database"]]
+        mine = evaluate(*pair, query_labels=labels[rows["query"]], database_labels=labels[rows["database"]])
+        assert mine.scores["mAP"] == pytest.approx(value, abs=1e-9)
+    assert (results / "audit.csv").read_text().count("error") == 0
