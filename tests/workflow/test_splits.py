@@ -46,7 +46,13 @@ def test_own_lists_are_used_and_an_edited_list_is_rerun(tmp_path):
 
 def test_the_four_scores_of_unseen_classes_are_those_of_one_model(tmp_path):
     config = SMALL | {"splits": ["unseen"], "split_options": {"unseen": {"unseen": [3, 7]}}, "runs": 1}
-    config |= {"hashers": ["itq"], "n_bits": [8], "extensions": ["none"], "metrics": ["mAP"]}
+    config |= {
+        "hashers": ["itq"],
+        "n_bits": [8],
+        "extensions": ["none"],
+        "metrics": ["mAP"],
+        "ground_truths": ["class_label"],
+    }
     made = Results(tmp_path).stages(config, "metrics", "audit")
     results = made.folder / "results" / "small"
     stored, labels = storage.read(results / "gist/unseen/run0/itq/codes.h5"), DIGITS.labels
@@ -64,5 +70,5 @@ def test_the_four_scores_of_unseen_classes_are_those_of_one_model(tmp_path):
         items = codes.unpack(stored["8/items"], 8)
         pair = items[rows["query"]], items[rows["database"]]
         mine = evaluate(*pair, query_labels=labels[rows["query"]], database_labels=labels[rows["database"]])
-        assert mine.scores["mAP"] == pytest.approx(value, abs=1e-9)
+        assert mine.metrics["mAP"] == pytest.approx(value, abs=1e-9)
     assert (results / "audit.csv").read_text().count("error") == 0
