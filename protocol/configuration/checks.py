@@ -11,11 +11,13 @@ from protocol.auditing import read_excluded
 from protocol.checks import ProtocolError, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.schema import at
-from protocol.datasets import redacted
+from protocol.datasets import read_training_labels, redacted
 from protocol.hashers.selection import points
+from protocol.inputs.arrays import path_of
 from protocol.metrics import keywords, needs
 from protocol.quantisers import plugin_of
-from protocol.splits import VALIDATION, list_paths
+from protocol.scores.metadata import supervision_of
+from protocol.splits import VALIDATION, Drawn, Listed, Official, list_paths
 
 
 def check(experiment: Experiment) -> None:
@@ -73,6 +75,48 @@ def _check_excluded(experiment: Experiment) -> None:
     for feature in experiment.features.values():
         if feature.has_several_items:
             raise ProtocolError(f"exclude_queries: feature {feature.name!r} has several items per image.")
+
+
+def _check_training_labels(experiment: Experiment) -> None:
+    """Refuse labels for training that no hasher reads, do not fit the dataset, or lack items of a training set."""
+    config, facts, file = experiment.config, experiment.facts, experiment.config["training_labels"]
+    if file is None:
+        return
+
+    def learns(feature: FeaturePlan) -> bool:
+        return any(supervision_of(config, name, feature.name).startswith("labels") for name in feature.hashers)
+
+    splits = dict.fromkeys(split for one in experiment.features.values() if learns(one) for split in one.splits)
+    if not splits:
+        raise ProtocolError(
+            "training_labels: no hasher learns from labels. Remove the key, or add a hasher like 'sdh'."
+        )
+    if not path_of(file).is_file():
+        raise ProtocolError(f"training_labels: {file}: no such file (looked in {Path.cwd()}).")
+    if not {"n", "classes"} <= facts.keys():  # the jobs that read the labels check them
+        return
+    official = facts.get("partitions", {})
+    part = read_training_labels(file, facts["n"], facts["classes"], official)[1]
+    within = [name for name in registry.names("split") if part is None or _trains_within(name, part, official)]
+    for split in (name for name in splits if name not in within):
+        protocols = {name: registry.get("split", name) for name in within}
+        made_for = {name: (one.n_items, one.n_classes or facts["classes"]) for name, one in protocols.items()}
+        fitting = [name for name, numbers in made_for.items() if numbers == (facts["n"], facts["classes"])]
+        raise ProtocolError(
+            f"training_labels: {file}: labels the official split {part!r} alone, but {split!r} also draws other "
+            f"training items. Use {' or '.join([*fitting, 'from_lists'])}."
+        )
+
+
+def _trains_within(split: str, part: str, official: Mapping[str, int]) -> bool:
+    """Return whether all training items of a split are in one official split of the dataset, as far as is declared."""
+    protocol = registry.get("split", split)
+    train, fixed = protocol.partitions["train"], dict[str, str]()
+    for name, one in protocol.partitions.items():
+        fixed |= {name: one.part} if isinstance(one, Official) and not protocol.overlaps(name, "train") else {}
+    if isinstance(train, Drawn):  # from what is in no other official split
+        return set(fixed.values()) == official.keys() - {part}
+    return isinstance(train, Listed) or fixed.get("train") == part
 
 
 def _check_shards(experiment: Experiment) -> None:
@@ -257,6 +301,7 @@ _OF_EXPERIMENT = {
     "count_shards": _check_shards,
     "exclude_queries": _check_excluded,
     "quantisers": _check_quantisers,
+    "training_labels": _check_training_labels,
 }
 _OF_FEATURE = {
     "options": _check_arrays,

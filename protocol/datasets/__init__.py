@@ -14,6 +14,7 @@ from protocol.datasets._dataset import (
     user_paths,
 )
 from protocol.datasets._fetch import Downloads, File, fetch, redacted
+from protocol.datasets._training_labels import read_training_labels, training_labels
 
 __all__ = [
     "Data",
@@ -27,8 +28,10 @@ __all__ = [
     "folder_state",
     "load",
     "numbered_ids",
+    "read_training_labels",
     "redacted",
     "statistics",
     "store",
+    "training_labels",
     "user_paths",
 ]
