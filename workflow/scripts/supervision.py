@@ -22,7 +22,7 @@ def main(job):
         own, y = y, training_labels(p.training_labels, y, official_parts(items), images)
         if registry.GROUND_TRUTHS.entry(name).needs_labels:
             n_other, n, file = int((y != own)[images].sum()), len(images), Path(p.training_labels).name
-            parameters["training_labels"] = {"file": p.training_labels, "sha256": p.states, "n_differing": n_other}
+            parameters["training_labels"] = {"file": p.training_labels, "sha256": p.states[0], "n_differing": n_other}
             differ = f"{n_other:,} of the {n:,} training labels ({n_other / n:.1%}) differ from those of the dataset"
             notes.append(f"Hashers learned from the labels of {file}: {differ}.")
     feature = registry.get("feature", p.feature["plugin"])(**p.feature["options"])
