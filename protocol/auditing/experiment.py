@@ -85,9 +85,9 @@ def audit_experiment(
         for split, rules in storage.grouped(storage.read(truth)).items():
             findings[truth] += audit_truth(storage.grouped(rules), queries, split=split)
         for file in learned_from:
-            record = storage.read_provenance(file)
-            findings[file] = audit_learned(record, of_parts, labels)
-            findings[file] += others if "training_labels" in record["parameters"] else []
+            made = storage.read_provenance(file)
+            is_other = "training_labels" in made["parameters"]
+            findings[file] = audit_learned(made, of_parts, labels) + (others if is_other else [])
     return findings
 
 

@@ -11,6 +11,7 @@ from protocol.datasets._dataset import (
     numbered_ids,
     statistics,
     store,
+    user_path,
     user_paths,
 )
 from protocol.datasets._fetch import Downloads, File, fetch, redacted
@@ -33,5 +34,6 @@ __all__ = [
     "statistics",
     "store",
     "training_labels",
+    "user_path",
     "user_paths",
 ]

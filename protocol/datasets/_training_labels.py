@@ -39,21 +39,19 @@ def read_training_labels(
         split.
     """
     labels, names, ids = labels_from(file, "training_labels")
-    form = "names of classes" if names else "ids next to them" if ids is not None else ""
-    form = form or (f"shape {labels.shape}" if labels.ndim > 1 else "")
-    if form or labels.min() < _UNKNOWN or labels.max() >= n_classes:
+    is_plain = not names and ids is None and labels.ndim == 1
+    if not is_plain or labels.min() < _UNKNOWN or labels.max() >= n_classes:
+        got = f"numbers from {labels.min()} to {labels.max()}" if is_plain else "names, ids or several labels per item"
         raise ProtocolError(
             f"{file}: training labels must be class numbers from 0 to {n_classes - 1} in the order of the dataset's "
-            f"items, or -1 if unknown, got {form or f'numbers from {labels.min()} to {labels.max()}'}."
+            f"items, or -1 if unknown, got {got}."
         )
     parts = [part for part, size in official.items() if size == len(labels) != n_items]
     if len(labels) != n_items and len(parts) != 1:
         sizes = ", ".join(f"{name} {size:,}" for name, size in official.items()) or "none"
-        raise ProtocolError(
-            f"{file}: {counted(len(labels), 'label')}. Give one for each of the {n_items:,} items, or for each item of "
-            f"an official split with a size of its own ({sizes})."
-        )
-    return labels, parts[0] if parts else None
+        give = f"Give one for each of the {n_items:,} items, or of an official split with a size of its own ({sizes})."
+        raise ProtocolError(f"{file}: {counted(len(labels), 'label')}. {give}")
+    return labels, next(iter(parts), None)
 
 
 def training_labels(
@@ -86,9 +84,7 @@ def training_labels(
     taught[slice(None) if name is None else official[name]] = given
     lacking = rows[taught[rows] == _UNKNOWN]
     if lacking.size:
-        where = f" of the official split {name!r}" if name else ""
-        raise ProtocolError(
-            f"{file}: no label for {lacking.size:,} of the {len(rows):,} training items, the first in row "
-            f"{lacking[0]:,}. Use a split protocol whose training set has only labelled items{where}."
-        )
+        number = f"{lacking.size:,} of the {len(rows):,} training items, the first in row {lacking[0]:,}"
+        where = f"of the official split {name!r}" if name else "with a known label"
+        raise ProtocolError(f"{file}: no label for {number}. Use a split that trains on items {where} alone.")
     return np.where(taught == _UNKNOWN, labels, taught)
