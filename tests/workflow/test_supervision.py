@@ -91,7 +91,7 @@ def test_declared_training_labels_replace_those_of_the_dataset_for_hashers_alone
     truth = storage.grouped(storage.read(cell / "ground_truth.h5"))["improved"]
     np.testing.assert_array_equal(truth["class_label/query_labels"], y[rows["query"]])
     n_other = int((rows["train"] % 4 == 0).sum())
-    note = f"labels of noisy.npz:noisy: {n_other} of the 300 training labels ({n_other / 300:.1%}) differ"
+    note = f"Trained on noisy.npz:noisy: {n_other} of 300 labels ({n_other / 300:.1%}) differ"
     assert [note in " ".join(storage.read_provenance(cell / h / "codes.h5")["notes"]) for h in config["hashers"]] == [
         0,
         1,

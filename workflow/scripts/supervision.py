@@ -16,15 +16,14 @@ def main(job):
     """Write a ground truth whose queries and database are the training rows. No other row is read."""
     p, items, notes = job.params, storage.read(job.input.labels), []
     name, options = p.ground_truth["plugin"], p.ground_truth["options"]
-    images, truth = storage.read(job.input.sample, ["train"])["train"], registry.get("ground_truth", name)
-    parameters, y = {"ground_truth": name, **options}, items.get("labels")
+    images, y = storage.read(job.input.sample, ["train"])["train"], items.get("labels")
+    parameters, truth = {"ground_truth": name, **options}, registry.get("ground_truth", name)
     if p.training_labels is not None:
         own, y = y, training_labels(p.training_labels, y, official_parts(items), images)
         if registry.GROUND_TRUTHS.entry(name).needs_labels:
             n_other, n, file = int((y != own)[images].sum()), len(images), Path(p.training_labels).name
             parameters["training_labels"] = {"file": p.training_labels, "sha256": p.states[0], "n_differing": n_other}
-            differ = f"{n_other:,} of the {n:,} training labels ({n_other / n:.1%}) differ from those of the dataset"
-            notes.append(f"Hashers learned from the labels of {file}: {differ}.")
+            notes = [f"Trained on {file}: {n_other:,} of {n:,} labels ({n_other / n:.1%}) differ from the dataset's."]
     feature = registry.get("feature", p.feature["plugin"])(**p.feature["options"])
     with prepared(feature, p.feature["steps"], job.input.features, job.input.preprocessing) as vectors:
         train = vectors.items("train", images, y)
