@@ -138,8 +138,8 @@ _COLUMNS = {
     "options": "Digest of the options of dataset, ground truth and split that are not the defaults.",
     "undefined": "How an undefined value counts: `zero` or `drop`.",
     "ties": "How tied items are treated.",
-    "supervision": "What the method learned from in addition to the training vectors: `none`, `labels`, `pairs` or the "
-    "distances of a feature; `unknown` for finished codes.",
+    "supervision": "What the method learned from in addition to the training vectors: `none`, `labels`, the labels of "
+    "a file, `pairs` or the distances of a feature; `unknown` for finished codes.",
     "ranking": "How the database is ranked, such as `hamming`.",
     "convention": "Convention of the scores.",
     "version": "Version of this package.",

@@ -8,12 +8,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from protocol import registry
+from protocol import datasets, registry
 from protocol.auditing.checks import audit_splits
 from protocol.auditing.checks.codes import audit_truth
 from protocol.auditing.evidence import stored_copies
 from protocol.auditing.findings import Finding, Findings, findings_of
-from protocol.auditing.items import Split
+from protocol.auditing.items import Dataset, Split
 from protocol.auditing.known_pairs import known_pairs_for
 from protocol.auditing.runs import read_dataset, read_runs
 from protocol.features import prepared
@@ -37,6 +37,7 @@ def audit_experiment(
     preprocessing: Sequence[str],
     ground_truths: Sequence[str],
     learned: Sequence[str] = (),
+    training_labels: str | None = None,
 ) -> Findings:
     """Return the findings by file. The vectors that a fit should have read are recomputed from the split.
 
@@ -52,6 +53,8 @@ def audit_experiment(
         The ``preprocessing.h5`` and the ``ground_truth.h5`` of all runs, in the same order.
     learned : sequence of str
         The files with selected options, and with supervision.
+    training_labels : str or None
+        The declared file of the labels for training, if these are not the dataset's own.
 
     Raises
     ------
@@ -79,12 +82,26 @@ def audit_experiment(
             required = (*LEARNING, *TEST) if learned_from else ("train",)
             of_parts = {part: vectors.vectors(part, drawn[part]) for part in required if len(drawn[part])}
             queries = {name: vectors.per_item(split["query"], dataset.ids) for name, split in of_sample.items()}
-            labels = None if dataset.y is None else vectors.per_item(drawn["train"], dataset.y)
+            taught, others = _taught(dataset, drawn["train"], training_labels)
+            labels = None if taught is None else vectors.per_item(drawn["train"], taught)
         findings[truth] = audit_fit(storage.read_provenance(truth), of_parts["train"])
         for split, rules in storage.grouped(storage.read(truth)).items():
             findings[truth] += audit_truth(storage.grouped(rules), queries[split], split=split)
-        findings |= {file: audit_learned(storage.read_provenance(file), of_parts, labels) for file in learned_from}
+        for file in learned_from:
+            made = storage.read_provenance(file)
+            is_other = "training_labels" in made["parameters"]
+            findings[file] = audit_learned(made, of_parts, labels) + (others if is_other else [])
     return findings
+
+
+def _taught(dataset: Dataset, train: NDArray, file: str | None) -> tuple[NDArray | None, list[Finding]]:
+    """Return the labels from which hashers may learn, and a finding if some are not those of the dataset."""
+    if file is None or dataset.y is None:
+        return dataset.y, []
+    taught = datasets.training_labels(file, dataset.y, dataset.official, train)
+    n_other = int((taught != dataset.y)[train].sum())
+    name, share = Path(file).name, f"{n_other / len(train):.1%}"
+    return taught, findings_of("other-training-labels", "information", n_other, file=name, share=share)
 
 
 def _with_digest(digest: str, files: Iterable[str]) -> str:

@@ -11,9 +11,11 @@ from protocol.datasets._dataset import (
     numbered_ids,
     statistics,
     store,
+    user_path,
     user_paths,
 )
 from protocol.datasets._fetch import Downloads, File, fetch, redacted
+from protocol.datasets._training_labels import read_training_labels, training_labels
 
 __all__ = [
     "Data",
@@ -27,8 +29,11 @@ __all__ = [
     "folder_state",
     "load",
     "numbered_ids",
+    "read_training_labels",
     "redacted",
     "statistics",
     "store",
+    "training_labels",
+    "user_path",
     "user_paths",
 ]

@@ -257,14 +257,20 @@ def user_paths(name: str, options: Mapping[str, Any]) -> tuple[list[Path], list[
         if not options[option]:
             raise ProtocolError(f"{where}: {option} is missing. Add {{{option}: PATH}}.")
     files, folders = (
-        [_user_path(options[option], kind, f"{where}: {option}") for option in named if options[option] is not None]
+        [user_path(options[option], kind, f"{where}: {option}") for option in named if options[option] is not None]
         for kind, named in (("file", record.user_files), ("folder", record.user_folders))
     )
     return files, folders
 
 
-def _user_path(value: Any, kind: str, where: str) -> Path:
-    """Return the path of an existing file or folder."""
+def user_path(value: Any, kind: str, where: str) -> Path:
+    """Return the path of an existing ``"file"``, which `value` may name with an array in it, or ``"folder"``.
+
+    Raises
+    ------
+    ProtocolError
+        If it does not exist or is of another type; the message begins with `where`.
+    """
     if not isinstance(value, str) or not value:
         raise ProtocolError(f"{where}: expected the path of a {kind}, got {value!r}.")
     path = path_of(value)

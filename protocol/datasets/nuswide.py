@@ -17,14 +17,13 @@ LABELS, IMAGES, CONCEPTS, TAGS = "Groundtruth.zip", "ImageList.zip", "ConceptsLi
 WORDS = "BoW_int.dat"
 N_CONCEPTS = 81
 _SITE = "https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide/"
-# Number of images that show at least one of the K most frequent concepts, by K, as reported in papers.
-_ITEMS = {N_CONCEPTS: 269_648, 21: 195_834, 10: None}
+# Number of images, or of those that show at least one of the K most frequent concepts, by K, as counted.
+_ITEMS = {N_CONCEPTS: 269_648, 21: 195_834, 10: 186_577}
 
 
 def _statistics(concepts: int) -> dict[str, Any]:
     _check_concepts(concepts)
-    known: dict[str, Any] = {} if _ITEMS[concepts] is None else {"n": _ITEMS[concepts]}
-    known |= {"classes": concepts, "dimensions": {"bow": 500, "tags": 5_018}}
+    known = {"n": _ITEMS[concepts], "classes": concepts, "dimensions": {"bow": 500, "tags": 5_018}}
     return known | ({"labels_per_item": 1.87} if concepts == N_CONCEPTS else {})
 
 
@@ -52,6 +51,15 @@ def _labels(path: Path, concepts: list[str], n_items: int) -> NDArray[np.bool_]:
             raise ProtocolError(f"{path}: {name}: expected 0 or 1 for each of {n_items:,} images, got {got}.")
         labels[:, files[name]] = values == b"1"
     return labels
+
+
+def _most_frequent(labels: NDArray[np.bool_], concepts: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the columns of the most frequent concepts, and the images that show any; all images for all concepts.
+
+    The sort is stable: among equally frequent concepts, the first in the list is selected.
+    """
+    columns = np.sort(np.argsort(-labels.sum(axis=0), kind="stable")[:concepts])
+    return columns, np.flatnonzero(labels[:, columns].any(axis=1) | (concepts == N_CONCEPTS))
 
 
 def _tags(path: Path, photos: list[str], keep: NDArray[np.int64]) -> LazyRows:
@@ -128,9 +136,7 @@ def load(paths: Mapping[str, Path], *, concepts: int = N_CONCEPTS) -> Data:
     if len(concept_names) != N_CONCEPTS:
         raise ProtocolError(f"{paths[CONCEPTS]}: {len(concept_names):,} lines for {N_CONCEPTS} concepts.")
     labels = _labels(paths[LABELS], concept_names, len(names))
-    # The sort is stable: among equally frequent concepts, the first in the list is selected.
-    most_frequent = np.sort(np.argsort(-labels.sum(axis=0), kind="stable")[:concepts])
-    keep = np.flatnonzero(labels[:, most_frequent].any(axis=1) | (concepts == N_CONCEPTS))
+    most_frequent, keep = _most_frequent(labels, concepts)
     with reading(paths[WORDS], "text with int16 integers"):
         words = np.loadtxt(paths[WORDS], dtype=np.int16, comments=None, ndmin=2)
     if len(words) != len(names):

@@ -153,12 +153,19 @@ class GroundTruthRecord(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SplitRecord(Record):
-    """The declaration of a split protocol; the summary is required, because a protocol object has no docstring."""
+    """The declaration of a split protocol; the summary is required, because a protocol object has no docstring.
+
+    Parameters
+    ----------
+    deviations : str, default=""
+        How it deviates from its source.
+    """
 
     kind: ClassVar[str] = "split"
     package: ClassVar[str] = "splits"
 
     summary: str = field()
+    deviations: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

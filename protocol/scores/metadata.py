@@ -1,6 +1,7 @@
 """Metadata of scores: the fields in which two scores must agree to be compared."""
 
 import hashlib
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -58,9 +59,9 @@ determined by the codes alone. In a comparison, its name is part of the method's
 UNSUPERVISED = ("none", "unknown")
 """The values of the column ``supervision`` for methods that learn from the training vectors alone, and finished codes.
 
-The other values are "labels", "pairs" (of two modalities) and "distances of FEATURE (GROUND TRUTH)": what the method
-learned from in addition to the training vectors. Supervision is part of the method, so that two kinds can be compared;
-in a comparison, it is part of the method's name, see `method_name`.
+The other values are "labels", "labels of FILE", "pairs" (of two modalities) and "distances of FEATURE (GROUND TRUTH)":
+what the method learned from in addition to the training vectors. Supervision is part of the method, so that two kinds
+can be compared; in a comparison, it is part of the method's name, see `method_name`.
 """
 
 
@@ -100,7 +101,7 @@ def method_name(name: str, ranking: str, supervision: str = "none") -> str:
     return f"{name} ({', '.join(added)})" if added else name
 
 
-SUPERVISION_KEYS = ("codes", "hasher_bases", "affinities", "ground_truth_bases")
+SUPERVISION_KEYS = ("codes", "hasher_bases", "affinities", "ground_truth_bases", "training_labels")
 """The keys of a configuration that determine what a hasher learns from."""
 
 
@@ -120,13 +121,14 @@ def supervision_of(config: Mapping[str, Any], hasher: str, feature: str) -> str:
 
     if hasher in config["codes"]:
         return "unknown"
-    kind = registry.get("hasher", config["hasher_bases"].get(hasher, hasher)).supervision
-    if kind != "affinities":
-        return kind or "none"
-    truth = config["affinities"]
-    if registry.GROUND_TRUTHS.entry(config["ground_truth_bases"].get(truth, truth)).needs_labels:
-        return "labels"
-    return f"distances of {feature} ({truth})"
+    kind, truth = registry.get("hasher", config["hasher_bases"].get(hasher, hasher)).supervision, config["affinities"]
+    if kind == "affinities":
+        plugin = config["ground_truth_bases"].get(truth, truth)
+        needs_labels = registry.GROUND_TRUTHS.entry(plugin).needs_labels
+        kind = "labels" if needs_labels else f"distances of {feature} ({truth})"
+    if kind == "labels" and config.get("training_labels") is not None:
+        return f"labels of {os.path.basename(config['training_labels'])}"
+    return kind or "none"
 
 
 def pipeline_convention(undefined: str) -> str:

@@ -1,7 +1,7 @@
 """MIRFlickr-25K for cross-modal retrieval: the 20,015 images with enough tags, 2,000 of them as queries.
 
-The partitions are drawn at random. DCMH itself uses the first 2,000 items of its file as queries and the next 10,000
-as the training set; that file is not part of this package.
+The partitions are drawn at random. DCMH's Python code uses the first 2,000 items of its file as queries and the next
+10,000 as the training set, its MATLAB code draws them; that file is not part of this package.
 """
 
 from protocol.registry import SplitRecord

@@ -1,4 +1,8 @@
-"""NUS-WIDE with its 10 most frequent concepts, for cross-modal retrieval: drawn for each concept, none twice."""
+"""NUS-WIDE with its 10 most frequent concepts, for cross-modal retrieval: drawn for each concept, none twice.
+
+Other papers take 2,100 queries and 10,500 training images instead (`nuswide_10_2100`). No public code that has 2,000
+queries and 10,500 training images is known.
+"""
 
 from protocol.registry import SplitRecord
 from protocol.splits._protocol import Drawn, Rest, SplitProtocol
@@ -6,7 +10,8 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 NUSWIDE_10 = SplitRecord(
     "nuswide_10",
     module=__name__,
-    source="Su et al. 2019, Deep Joint-Semantics Reconstructing Hashing, and the authors' code (DJSRH, datasets.py)",
+    source="Su et al. 2019, Deep Joint-Semantics Reconstructing Hashing, and the authors' code (DJSRH, datasets.py); "
+    "the same in the code of Liu et al. 2020, Joint-modal Distribution-based Similarity Hashing (JDSH, datasets.py)",
     summary="NUS-WIDE, 10 concepts: 200 queries and 500 training images of each; 184,577 images in the database",
 )(
     SplitProtocol(

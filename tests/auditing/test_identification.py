@@ -158,3 +158,27 @@ def test_the_published_lists_themselves_have_their_digests(lists, shared):
             names = [line.split()[0] for line in lines]
         assert len(names) == lists.sizes[part]
         assert digest_of_names(names) == lists.digests[part]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "n_classes", "text"),
+    [
+        ((2_000, 10_000, 18_015), 24, "matches mirflickr_2k in sizes, classes and overlaps"),
+        (
+            (2_000, 5_000, 18_015),
+            24,
+            "matches DJSRH's split of MIRFlickr-25K in sizes, classes and overlaps; it resembles",
+        ),
+        ((1_000, 4_000, 20_000), 38, "matches mirflickr_1k in sizes, classes and overlaps"),
+        ((2_000, 5_000, 184_577), 10, "matches nuswide_10 in sizes, classes and overlaps"),
+        ((2_100, 10_500, 184_477), 10, "matches nuswide_10_2100 in sizes, classes and overlaps"),
+    ],
+)
+def test_splits_of_cross_modal_papers_are_recognised(sizes, n_classes, text):
+    n_queries, n_train, n_database = sizes
+    end = n_queries + (n_train if n_classes == 38 else 0)  # DeepHash-pytorch's database lacks the training set
+    parts = {"query": np.arange(n_queries), "train": np.arange(n_queries, n_queries + n_train)}
+    parts["database"] = np.arange(end, end + n_database)
+    y = np.random.default_rng(0).random((end + n_database, n_classes)) < 0.2
+    assert description(parts, y=y).startswith(text)
+    assert text.split(" in ")[0] not in description(parts, y=y[:, 1:])

@@ -7,7 +7,7 @@ import pytest
 from official_archives import refused
 
 from protocol import datasets
-from protocol.datasets.nuswide import CONCEPTS, IMAGES, LABELS, TAGS, WORDS, load
+from protocol.datasets.nuswide import CONCEPTS, IMAGES, LABELS, TAGS, WORDS, _labels, _lines, _most_frequent, load
 
 N = 30
 NAMES = [f"concept{number:02d}" for number in range(81)]
@@ -86,7 +86,7 @@ def test_the_most_frequent_concepts_and_no_image_without_one(written):
     np.testing.assert_array_equal(data.labels, truth()[np.ix_(keep, chosen)])
     np.testing.assert_array_equal(data.vectors["bow"], WORD_COUNTS[keep])
     np.testing.assert_array_equal(data.vectors["tags"][:], tag_matrix()[keep])
-    assert "n" not in datasets.statistics("nuswide", {"concepts": 10})
+    assert datasets.statistics("nuswide", {"concepts": 10})["n"] == 186_577
 
 
 def test_other_numbers_of_concepts_are_refused():
@@ -119,3 +119,21 @@ def labels_but(**changed):
 )
 def test_inconsistent_files_are_named(written, changed, message):
     refused(message, load, written(**changed))
+
+
+def test_the_official_ground_truth_has_its_published_counts(shared):
+    """Of the loader's archives, only these two are at hand, so its functions are called without the image list."""
+    folder = shared / "data" / "nuswide_truth"
+    (lines,) = _lines(folder / CONCEPTS, "Concepts81.txt").values()
+    labels = _labels(folder / LABELS, [line.decode() for line in lines], 269_648)
+    assert labels.shape == (269_648, 81)
+    assert labels.sum() == 503_848
+    assert (~labels.any(axis=1)).sum() == 60_301
+    for concepts in (81, 21, 10):
+        columns, keep = _most_frequent(labels, concepts)
+        known = datasets.statistics("nuswide", {"concepts": concepts})
+        assert (len(columns), len(keep)) == (known["classes"], known["n"])
+    parts = _lines(folder / LABELS, *(f"TrainTestLabels/Labels_sky_{part}.txt" for part in ("Train", "Test")))
+    assert sorted(len(of_part) for of_part in parts.values()) == [107_859, 161_789]
+    n_sky = labels[:, lines.index(b"sky")].sum()
+    assert sum(of_part.count(b"1") for of_part in parts.values()) == n_sky == 74_190

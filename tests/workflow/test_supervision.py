@@ -1,6 +1,7 @@
 """Supervised hashers in the pipeline, which learn from the training rows alone."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from project import SMALL, Results
 
@@ -73,3 +74,34 @@ def test_options_are_selected_with_the_same_supervision(cell):
     chosen = storage.read_provenance(cell / "talr_ndcg" / "selection.h5")
     assert chosen["inputs"]["supervision"] == storage.read_provenance(cell / "affinities.h5")["digest"]
     assert chosen["chosen"]["8"]["n_steps"] in (3, 5)
+
+
+def test_declared_training_labels_replace_those_of_the_dataset_for_hashers_alone(tmp_path):
+    results = Results(tmp_path)
+    config = SUPERVISED | {"ground_truths": ["class_label"], "hashers": ["itq", "talr_ap"], "hasher_grids": {}}
+    config |= {"hasher_options": {"talr_ap": STEPS}}
+    results.stages(config, "splits")
+    y = storage.read(results.data / "items.h5")["labels"]
+    noisy = np.where(np.arange(len(y)) % 4 == 0, (y + 1) % 10, y)
+    np.savez(tmp_path / "noisy.npz", noisy=noisy, clean=y)
+    results.stages(config | {"training_labels": "noisy.npz:noisy"}, "metrics", "audit")
+    folder = tmp_path / "results" / "small"
+    cell, rows = folder / "gist" / "thesis" / "run0", storage.read(next(folder.glob("splits/*/run0/splits.h5")))
+    np.testing.assert_array_equal(storage.read(cell / "labels.h5")["query_labels"], noisy[rows["train"]])
+    truth = storage.grouped(storage.read(cell / "ground_truth.h5"))["improved"]
+    np.testing.assert_array_equal(truth["class_label/query_labels"], y[rows["query"]])
+    n_other = int((rows["train"] % 4 == 0).sum())
+    note = f"Trained on noisy.npz:noisy: {n_other} of 300 labels ({n_other / 300:.1%}) differ"
+    assert [note in " ".join(storage.read_provenance(cell / h / "codes.h5")["notes"]) for h in config["hashers"]] == [
+        0,
+        1,
+    ]
+    findings = pd.read_csv(folder / "audit.csv").set_index("finding")
+    assert (findings["severity"] != "error").all()
+    assert findings.loc["other-training-labels", "count"] == n_other
+    summary = pd.read_csv(folder / "summary.csv", keep_default_na=False).set_index("hasher")["supervision"]
+    assert set(summary["talr_ap"]) == {"labels of noisy.npz:noisy"}
+    assert set(summary["itq"]) == {"none"}
+    other = results.planned(config | {"training_labels": "noisy.npz:clean"}, "metrics", "audit")
+    assert {"supervision", "model"} <= set(other)
+    assert not {"ground_truth", "sample"} & set(other)

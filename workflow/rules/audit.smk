@@ -10,6 +10,7 @@ rule audit:
         ground_truths=each("<results>/{feature}/{sample}/run{run}/ground_truth.h5"),
         selections=PLAN.selections,
         supervision=PLAN.supervisions,
+        training_labels=user_files(TRAINING_LABELS),
     output:
         **sealed(
             audit=report(
@@ -26,6 +27,8 @@ rule audit:
     conda:
         "../../envs/protocol.yaml"
     params:
+        training_labels=CONFIG["training_labels"],
+        states=records.states(TRAINING_LABELS),
         code=code("audit.py", feature=PLAN.plugins["feature"], split=EXPERIMENT.splits),
     script:
         "../scripts/audit.py"

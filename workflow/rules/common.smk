@@ -37,6 +37,7 @@ from protocol.auditing import known_pairs_sha256
 from protocol.checks import ProtocolError
 from protocol.configuration import records
 from protocol.datasets import Downloads
+from protocol.inputs.arrays import path_of
 from protocol.provenance import sources
 from protocol.provenance.storage import check_writable
 
@@ -74,6 +75,8 @@ wildcard_constraints:
     excluded="excluded|near_duplicates",
 
 
+# The user's file with labels for training, if hashers do not learn from those of the dataset.
+TRAINING_LABELS = [path_of(file) for file in [CONFIG["training_labels"]] if file is not None]
 each, METRICS = PLAN.each, tuple(CONFIG["metrics"])
 
 

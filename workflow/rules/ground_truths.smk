@@ -34,6 +34,7 @@ rule supervision:
         features=features,
         sample="<results>/samples/{sample}/run{run}.h5",
         preprocessing="<results>/{feature}/{sample}/run{run}/preprocessing.h5",
+        training_labels=user_files(TRAINING_LABELS),
     output:
         supervision="<results>/{feature}/{sample}/run{run}/{supervision}.h5",
     log:
@@ -48,6 +49,8 @@ rule supervision:
         feature=PLAN.feature,
         ground_truth=PLAN.supervising,
         seed=PLAN.ground_truth_seed,
+        training_labels=CONFIG["training_labels"],
+        states=records.states(TRAINING_LABELS),
         code=code("supervision.py", feature=PLAN.feature, ground_truth=PLAN.supervising),
     script:
         "../scripts/supervision.py"

@@ -14,6 +14,7 @@ def main(job):
         preprocessing=job.input.preprocessing,
         ground_truths=job.input.ground_truths,
         learned=[*job.input.selections, *job.input.supervision],
+        training_labels=job.params.training_labels,
     )
     results = (path for path in job.input if path.endswith(".h5"))
     write_findings(job.output.audit, findings, audit_libraries(results))

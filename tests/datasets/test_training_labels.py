@@ -1,0 +1,97 @@
+"""Labels for training that are not those of the dataset."""
+
+import numpy as np
+import pytest
+from project import SMALL
+
+from protocol.checks import ProtocolError
+from protocol.configuration import load
+from protocol.datasets import read_training_labels, training_labels
+
+LABELS, OFFICIAL = np.array([0, 1, 2, 0, 1, 2]), {"train": np.array([5, 1, 2, 0]), "test": np.array([3, 4])}
+CIFAR = SMALL | {"dataset": "cifar10", "reproduction": False, "hashers": ["sdh"], "ground_truths": ["class_label"]}
+
+
+def saved(folder, values):
+    np.save(folder / "noisy.npy", values)
+    return str(folder / "noisy.npy")
+
+
+def test_labels_of_an_official_split_stand_in_its_order(tmp_path):
+    file = saved(tmp_path, [0, 1, -1, 2])
+    found = training_labels(file, LABELS, OFFICIAL, np.array([0, 1, 5]))
+    np.testing.assert_array_equal(found, [2, 1, 2, 0, 1, 0])
+    np.testing.assert_array_equal(LABELS, [0, 1, 2, 0, 1, 2])
+    with pytest.raises(
+        ProtocolError, match=r"no label for 2 of the 3 training items, the first in row 2\. .* split 'train' alone\.$"
+    ):
+        training_labels(file, LABELS, OFFICIAL, np.array([0, 2, 4]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_labels_of_all_items_replace_the_known_ones(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    own, given = rng.integers(0, 4, (2, 50))
+    own[0], given[::7] = 3, -1
+    train = np.flatnonzero(given >= 0)
+    found = training_labels(saved(tmp_path, given), own, {}, train)
+    assert found.tolist() == [new if new >= 0 else old for old, new in zip(own, given, strict=True)]
+    assert found.dtype == own.dtype
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        (
+            ["a", "b", "a", "b", "a", "b"],
+            "from 0 to 2 in the order of the dataset's items, or -1 .* got names, ids or several labels per item",
+        ),
+        ([0, 1, 3, 0, 1, 2], "got numbers from 0 to 3"),
+        ([0, 1, -2, 0, 1, 2], "got numbers from -2 to 2"),
+        (np.eye(6, 3, dtype=int), "got names, ids or several labels per item"),
+        ([0, 1, 2], r"3 labels\. Give one for each of the 6 items, or .* \(train 4, test 2\)"),
+    ],
+)
+def test_other_files_are_refused_in_one_line(tmp_path, values, problem):
+    with pytest.raises(ProtocolError, match=rf"noisy\.npy: .*{problem}\.$"):
+        training_labels(saved(tmp_path, values), LABELS, OFFICIAL, np.arange(4))
+
+
+def test_two_official_splits_of_one_size_and_several_labels_per_item_are_refused(tmp_path):
+    file = saved(tmp_path, [0, 1, 2])
+    with pytest.raises(ProtocolError, match=r"split with a size of its own \(a 3, b 3\)\.$"):
+        read_training_labels(file, 6, 3, {"a": 3, "b": 3})
+    with pytest.raises(ProtocolError, match=r"need a dataset with one label per item\.$"):
+        training_labels(file, np.eye(3, dtype=bool), {}, np.arange(3))
+
+
+def test_a_config_file_is_refused_before_its_jobs(tmp_path):
+    file = saved(tmp_path, np.arange(50_000) % 10)
+    of_train = {"training_labels": file, "splits": ["cifar_noisy", "cifar10_s2", "from_lists"]}
+    lists = {
+        part: saved(tmp_path / part, [0]) for part in ("query", "train", "database") if not (tmp_path / part).mkdir()
+    }
+    assert load(CIFAR | of_train | {"split_options": {"from_lists": lists}}).config["training_labels"] == file
+    for split in ("cifar10_s1", "standard"):
+        choices = r"Use cifar10_s2 or cifar_noisy or from_lists\.$"
+        with pytest.raises(ProtocolError, match=rf"'train' alone, but '{split}' also draws other .* {choices}"):
+            load(CIFAR | of_train | {"splits": ["cifar10_s2", split]})
+    assert load(CIFAR | {"training_labels": saved(tmp_path, np.zeros(60_000, int)), "splits": ["cifar10_s1"]})
+    with pytest.raises(ProtocolError, match=r"^training_labels: no hasher learns from labels\. Remove the key"):
+        load(CIFAR | of_train | {"hashers": ["ksh"], "affinities": "graded_distance", "splits": ["cifar10_s2"]})
+
+
+def test_the_real_noise_of_cifar_n(shared):
+    counts = {"clean_label": 0, "aggre_label": 4505, "worse_label": 20_104}
+    counts |= {"random_label1": 8617, "random_label2": 9061, "random_label3": 8820}
+    assert counted(shared, "CIFAR-10", 10, counts) == counts
+    of_classes = {"clean_label": 0, "noisy_label": 20_100}
+    assert counted(shared, "CIFAR-100", 100, of_classes) == of_classes
+
+
+def counted(shared, name, n_classes, keys):
+    """Return the number of labels that differ from the clean ones, for each key of a file of CIFAR-N."""
+    sizes, file = {"train": 50_000, "test": 10_000}, shared / "data" / "cifar_n" / f"{name}_human.npz"
+    read = {key: read_training_labels(f"{file}:{key}", 60_000, n_classes, sizes) for key in keys}
+    assert {part for _, part in read.values()} == {"train"}
+    return {key: int((labels != read["clean_label"][0]).sum()) for key, (labels, _) in read.items()}
