@@ -21,6 +21,7 @@ from protocol.cli.list import entries, properties
 from protocol.configuration.options import options, plain
 from protocol.configuration.schema import keys, phrase, with_defaults
 from protocol.shipped import configs, description
+from protocol.splits import SplitProtocol
 
 FOLDER = Path(__file__).parent / "reference"
 _TITLES = {
@@ -336,7 +337,10 @@ def documented(kind: str, name: str) -> dict[str, tuple[str, str]]:
     plugin = registry.get(kind, name)
     if kind == "split":
         form, text = "str or None, default None", "File that lists the items of `{}`, as ids or row numbers."
-        return {part: (form, text.format(part)) for part in plugin.listed}
+        declared = _parameters(SplitProtocol, kind)
+        return {part: (form, text.format(part)) for part in plugin.listed} | {
+            option: declared[option] for option in plugin.options
+        }
     parameters = _parameters(plugin, kind)
     return {option: parameters.get(option, ("", "")) for option in options(kind, name)}
 

@@ -140,7 +140,7 @@ def _partition(part: str, split: "SplitProtocol") -> str:
     """Return where the items of a partition come from: the name of the class, and its fields that are set."""
     items = split.partitions[part]
     origin = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(items).__name__).lower()
-    fields = {name.replace("_", " "): value for name, value in vars(items).items() if value is not None}
+    fields = {name.replace("_", " "): value for name, value in vars(items).items() if value not in (None, "all")}
     fields |= {"without": ", ".join(split.database_without)} if origin == "rest" else {}
     return ", ".join([origin, *(f"{name} {_words(value)}" for name, value in fields.items())])
 
