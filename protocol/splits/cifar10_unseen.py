@@ -1,7 +1,8 @@
 """CIFAR-10 with eight seen and two unseen classes, ship and truck: official test images rank the training images.
 
-The 40,000 training images of the seen classes are the training set. Sizes and classes are those of the code of a study
-of deep hashing (repository aassxun/DSH_Analysis, data/cifar10zs.py), whose unseen classes are the last two.
+The 40,000 training images of the seen classes are the training set. Sizes and classes are those of a study of deep
+hashing, whose unseen classes are the last two. Each of its iterations draws 2,000 of the 40,000 training images, and it
+reports mAP@1000[min].
 """
 
 from protocol.registry import SplitRecord
@@ -26,7 +27,8 @@ for score, (of_queries, of_database) in SCORES.items():
         f"cifar10_{score}",
         module=__name__,
         printed=score.replace("_at_", "@"),
-        source="DSH_Analysis, its dataset cifar10zs (data/cifar10zs.py, logs/CIFAR-10)",
+        source="An Empirical Study on Training Paradigms for Deep Supervised Hashing, and its code "
+        "(aassxun/DSH_Analysis, data/cifar10zs.py)",
         summary=f"CIFAR-10 with unseen ships and trucks: test images of {of_queries} classes, a database of training "
         f"images of {of_database} classes",
     )(scored(CIFAR10_UNSEEN, score))

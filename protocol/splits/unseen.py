@@ -48,7 +48,8 @@ for name, (of_queries, of_database) in SCORES.items():
         name,
         module=__name__,
         printed=name.replace("_at_", "@"),
-        source="Sablayrolles, Douze, Usunier and Jégou 2017, How should we evaluate supervised hashing?",
+        source="Sablayrolles, Douze, Usunier and Jégou 2017, How should we evaluate supervised hashing?; names of the "
+        "scores: An Empirical Study on Training Paradigms for Deep Supervised Hashing (code: aassxun/DSH_Analysis)",
         summary=f"Unseen classes, drawn in each run: queries of {of_queries} classes, a database of {of_database} "
         "classes, which includes training items unless it is unseen",
     )(scored(DRAWN_CLASSES, name))
