@@ -389,12 +389,11 @@ class SplitProtocol:
         parts = self._fixed(items)
         pool = _without(items.n, [rows for name, rows in parts.items() if self._is_apart(name)])
         if self.random:
-            rng = np.random.default_rng(seed)
-            parts |= self._drawn(pool, None if classes is None else classes[pool], sizes or {}, rng)
+            parts |= self._drawn(pool, classes, sizes or {}, np.random.default_rng(seed))
         if self.imbalance != 1:
             parts["train"] = self._long_tail(parts["train"], items)
         drawn = {name: np.sort(parts.get(name, _NO_ROWS)) for name in DRAWN}
-        return drawn | self._reduced({name: drawn[name] for name in DRAWN if name != "query"}, items, seed)
+        return drawn | self._reduced((*VALIDATION, "train"), drawn, items, seed)
 
     def completed(
         self, parts: Mapping[str, NDArray[np.int64]], items: Items, *, seed: int
@@ -406,8 +405,8 @@ class SplitProtocol:
         ProtocolError
             If the database or the queries would be empty, or as for `split`.
         """
-        ranked = self._reduced({"query": parts["query"], "database": self._database(parts, items)}, items, seed)
-        return {**parts, **ranked}
+        complete = {**parts, "database": self._database(parts, items)}
+        return complete | self._reduced(("query", "database"), complete, items, seed)
 
     def unseen_classes(self, items: Items, *, seed: int) -> NDArray[np.int64]:
         """Return the unseen classes of a run, ascending; they depend on the classes of the dataset and on the seed.
@@ -429,16 +428,18 @@ class SplitProtocol:
             return np.unique(np.asarray(unseen, dtype=np.int64))
         return np.sort(np.random.default_rng(derive(seed, "unseen")).choice(classes, number, replace=False))
 
-    def _reduced(self, parts: Mapping[str, NDArray[np.int64]], items: Items, seed: int) -> dict[str, NDArray[np.int64]]:
-        """Return those items of partitions that are of the declared classes."""
-        reduced = dict(parts)
-        for name, rows in parts.items():
-            classes = self.partitions[name].classes if name in self.partitions else "all"
-            if classes != "all" and rows.size:
+    def _reduced(
+        self, names: Sequence[str], parts: Mapping[str, NDArray[np.int64]], items: Items, seed: int
+    ) -> dict[str, NDArray[np.int64]]:
+        """Return the named partitions that have only seen or unseen classes, reduced to the items of these."""
+        reduced = {}
+        for name in names:
+            rows, declared = parts[name], self.partitions.get(name)
+            if declared is not None and declared.classes != "all" and rows.size:
                 is_unseen = items.of_classes(self.unseen_classes(items, seed=seed))
-                reduced[name] = rows[is_unseen[rows] == (classes == "unseen")]
+                reduced[name] = rows[is_unseen[rows] == (declared.classes == "unseen")]
                 if not reduced[name].size:
-                    raise ProtocolError(f"{name}: no item of {classes} classes. Draw more items.")
+                    raise ProtocolError(f"{name}: no item of {declared.classes} classes. Draw more items.")
         return reduced
 
     def _long_tail(self, rows: NDArray[np.int64], items: Items) -> NDArray[np.int64]:
@@ -470,8 +471,7 @@ class SplitProtocol:
         parts = {name: items.official[part.part] for name, part in self._of(Official).items()}
         for a, b in itertools.combinations(parts, 2):
             shared = parts[a][np.isin(parts[a], parts[b])]
-            of_other_classes = {self.partitions[name].classes for name in (a, b)} == {"seen", "unseen"}
-            if shared.size and not (of_other_classes or self.overlaps(a, b)):
+            if shared.size and not (self._have_other_classes(a, b) or self.overlaps(a, b)):
                 raise ProtocolError(
                     f"the official splits for {a} and {b} share {counted(shared.size, 'item')}, the first in row "
                     f"{shared[0]}."
@@ -481,17 +481,21 @@ class SplitProtocol:
                 raise ProtocolError(f"the list for {name} is missing.")
         return parts | {name: items.lists[name] for name in self.listed if name in items.lists}
 
+    def _have_other_classes(self, a: str, b: str) -> bool:
+        return {self.partitions[name].classes for name in (a, b)} == {"seen", "unseen"}
+
     def _drawn(
         self, pool: NDArray[np.int64], classes: NDArray | None, open_sizes: Mapping[str, int], rng: np.random.Generator
     ) -> dict[str, NDArray[np.int64]]:
         """Draw from the rows in `pool`: first the partitions with a number for each class, then the others."""
-        order = balanced_order(len(pool), classes, rng)
+        of_pool = None if classes is None else classes[pool]
+        order = balanced_order(len(pool), of_pool, rng)
         parts, sizes = {}, self._sizes_of_sources(open_sizes)
         per_class = {name: part.per_class for name, part in self._of(Drawn).items() if part.per_class}
         if per_class:
-            if classes is None:
+            if of_pool is None:
                 raise ProtocolError(f"{' and '.join(per_class)}: drawn by class, but the dataset has no labels.")
-            of_class = drawn_of_each_class(classes[order], sum(per_class.values()), rng)
+            of_class = drawn_of_each_class(of_pool[order], sum(per_class.values()), rng)
             bounds = np.cumsum(list(per_class.values()))[:-1]
             for name, indices in zip(per_class, np.split(of_class, bounds, axis=1), strict=True):
                 parts[name] = pool[order[indices.ravel()]]
