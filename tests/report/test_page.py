@@ -124,6 +124,16 @@ def test_the_status_line_counts_a_finding_of_many_files_once_as_the_table_does(r
     assert "Up to 20.0% of the queries have no relevant item (gist, class_label, standard split)" in undefined
 
 
+def test_the_status_line_states_the_largest_share_of_other_training_labels(results):
+    found = [
+        {"finding": "other-training-labels", "severity": "information", "count": n, "consequence": f"{n} differ"}
+        for n in (9, 10, 2)
+    ]
+    findings = pd.DataFrame(found, columns=results.findings.columns)
+    assert [line.text for line in status(changed(results, findings=findings)) if "differ" in line.text] == ["10 differ"]
+    assert all("differ" not in line.text for line in status(changed(results, findings=findings[:0].astype(object))))
+
+
 def test_every_link_leads_to_a_part_of_the_page(html):
     targets = set(re.findall(r'href="#([^"]+)"', html))
     assert targets

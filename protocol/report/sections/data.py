@@ -140,8 +140,8 @@ def status(results: Results) -> list[Status]:
     for level in ("error", "warning"):
         if n := int((distinct["severity"] == level).sum()):
             lines.append(Status(PAGE.text("status-audit", findings=counted(n, level)), "table-findings", level))
-    others = results.findings[results.findings["finding"] == "other-training-labels"]
-    lines += [Status(one.consequence, "table-findings", "warning") for one in others.nlargest(1, "count").itertuples()]
+    others = results.findings[results.findings["finding"] == "other-training-labels"].sort_values("count")
+    lines += [Status(one.consequence, "table-findings", "warning") for one in others.tail(1).itertuples()]
     shares = at(results.table["curves"], metric="without_relevant")
     for worst in shares[shares["value"] > 0].nlargest(1, "value").itertuples():
         lines.append(Status(PAGE.text("status-undefined", worst=worst), "meanings", "warning"))
