@@ -11,12 +11,12 @@ from protocol.auditing import read_excluded
 from protocol.checks import ProtocolError, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.schema import at
-from protocol.datasets import read_training_labels, redacted, user_path
+from protocol.datasets import redacted, user_path
 from protocol.hashers.selection import points
 from protocol.metrics import keywords, needs
 from protocol.quantisers import plugin_of
 from protocol.scores.metadata import supervision_of
-from protocol.splits import VALIDATION, Drawn, Official, SplitProtocol, list_paths
+from protocol.splits import VALIDATION, list_paths
 
 
 def check(experiment: Experiment) -> None:
@@ -86,33 +86,6 @@ def _check_training_labels(experiment: Experiment) -> None:
 
 def _learns_from_labels(feature: FeaturePlan, experiment: Experiment) -> bool:
     return any(supervision_of(experiment.config, name, feature.name).startswith("labels") for name in feature.hashers)
-
-
-def _check_labels_of_splits(feature: FeaturePlan, experiment: Experiment) -> None:
-    """Refuse labels for training that do not fit the dataset, or lack items of a training set."""
-    file, facts = experiment.config["training_labels"], experiment.facts
-    # If the dataset's files have to be read first, the jobs that learn from the labels check them.
-    if file is None or not {"n", "classes"} <= facts.keys() or not _learns_from_labels(feature, experiment):
-        return
-    sizes, official = (facts["n"], facts["classes"]), facts.get("partitions", {})
-    part, known = read_training_labels(file, *sizes, official)[1], registry.names("split")
-    within = [name for name in known if part is None or _trains_within(registry.get("split", name), part, official)]
-    for split in feature.splits:
-        if split not in within:
-            protocols = {name: registry.get("split", name) for name in within}
-            fitting = [name for name, one in protocols.items() if (one.n_items, one.n_classes or sizes[1]) == sizes]
-            raise ProtocolError(
-                f"training_labels: {file}: labels the official split {part!r} alone, but {split!r} also draws other "
-                f"training items. Use {' or '.join([*fitting, 'from_lists'])}."
-            )
-
-
-def _trains_within(protocol: SplitProtocol, part: str, official: Mapping[str, int]) -> bool:
-    """Return whether all training items of a split are in one official split of the dataset, as far as is declared."""
-    fixed = {name: one.part for name, one in protocol.partitions.items() if isinstance(one, Official)}
-    if isinstance(protocol.partitions["train"], Drawn):  # from what is in no official split that it must not share
-        return {fixed[name] for name in fixed if not protocol.overlaps(name, "train")} == official.keys() - {part}
-    return "train" in protocol.listed or fixed.get("train") == part
 
 
 def _check_shards(experiment: Experiment) -> None:
@@ -311,6 +284,5 @@ _OF_FEATURE = {
     "splits": _check_splits,
     "ground_truth_options": _check_ground_truths,
     "leak": _check_leak,
-    "training_labels": _check_labels_of_splits,
 }
 """The checks by the key that each is about; those of features are repeated for each feature."""

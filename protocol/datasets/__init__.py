@@ -15,7 +15,7 @@ from protocol.datasets._dataset import (
     user_paths,
 )
 from protocol.datasets._fetch import Downloads, File, fetch, redacted
-from protocol.datasets._training_labels import read_training_labels, training_labels
+from protocol.datasets._training_labels import training_labels
 
 __all__ = [
     "Data",
@@ -29,7 +29,6 @@ __all__ = [
     "folder_state",
     "load",
     "numbered_ids",
-    "read_training_labels",
     "redacted",
     "statistics",
     "store",

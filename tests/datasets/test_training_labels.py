@@ -6,7 +6,7 @@ from project import SMALL
 
 from protocol.checks import ProtocolError
 from protocol.configuration import load
-from protocol.datasets import read_training_labels, training_labels
+from protocol.datasets import training_labels
 
 LABELS, OFFICIAL = np.array([0, 1, 2, 0, 1, 2]), {"train": np.array([5, 1, 2, 0]), "test": np.array([3, 4])}
 CIFAR = SMALL | {"dataset": "cifar10", "reproduction": False, "hashers": ["sdh"], "ground_truths": ["class_label"]}
@@ -60,25 +60,18 @@ def test_other_files_are_refused_in_one_line(tmp_path, values, problem):
 def test_two_official_splits_of_one_size_and_several_labels_per_item_are_refused(tmp_path):
     file = saved(tmp_path, [0, 1, 2])
     with pytest.raises(ProtocolError, match=r"split with a size of its own \(a 3, b 3\)\.$"):
-        read_training_labels(file, 6, 3, {"a": 3, "b": 3})
+        training_labels(file, LABELS, {"a": np.arange(3), "b": np.arange(3, 6)}, np.arange(3))
     with pytest.raises(ProtocolError, match=r"need a dataset with one label per item\.$"):
         training_labels(file, np.eye(3, dtype=bool), {}, np.arange(3))
 
 
 def test_a_config_file_is_refused_before_its_jobs(tmp_path):
-    file = saved(tmp_path, np.arange(50_000) % 10)
-    of_train = {"training_labels": file, "splits": ["cifar_noisy", "cifar10_s2", "from_lists"]}
-    lists = {
-        part: saved(tmp_path / part, [0]) for part in ("query", "train", "database") if not (tmp_path / part).mkdir()
-    }
-    assert load(CIFAR | of_train | {"split_options": {"from_lists": lists}}).config["training_labels"] == file
-    for split in ("cifar10_s1", "standard"):
-        choices = r"Use cifar10_s2 or .* or cifar_noisy or from_lists\.$"
-        with pytest.raises(ProtocolError, match=rf"'train' alone, but '{split}' also draws other .* {choices}"):
-            load(CIFAR | of_train | {"splits": ["cifar10_s2", split]})
-    assert load(CIFAR | {"training_labels": saved(tmp_path, np.zeros(60_000, int)), "splits": ["cifar10_s1"]})
+    of_train = {"training_labels": saved(tmp_path, np.arange(50_000) % 10), "splits": ["cifar10_s2"]}
+    assert load(CIFAR | of_train).config["training_labels"] == of_train["training_labels"]
     with pytest.raises(ProtocolError, match=r"^training_labels: no hasher learns from labels\. Remove the key"):
-        load(CIFAR | of_train | {"hashers": ["ksh"], "affinities": "graded_distance", "splits": ["cifar10_s2"]})
+        load(CIFAR | of_train | {"hashers": ["ksh"], "affinities": "graded_distance"})
+    with pytest.raises(ProtocolError, match=r"^training_labels: .*none\.npy"):
+        load(CIFAR | of_train | {"training_labels": str(tmp_path / "none.npy")})
 
 
 def test_the_real_noise_of_cifar_n(shared):
@@ -91,7 +84,7 @@ def test_the_real_noise_of_cifar_n(shared):
 
 def counted(shared, name, n_classes, keys):
     """Return the number of labels that differ from the clean ones, for each key of a file of CIFAR-N."""
-    sizes, file = {"train": 50_000, "test": 10_000}, shared / "data" / "cifar_n" / f"{name}_human.npz"
-    read = {key: read_training_labels(f"{file}:{key}", 60_000, n_classes, sizes) for key in keys}
-    assert {part for _, part in read.values()} == {"train"}
-    return {key: int((labels != read["clean_label"][0]).sum()) for key, (labels, _) in read.items()}
+    file, official = shared / "data" / "cifar_n" / f"{name}_human.npz", {"train": np.arange(50_000)}
+    clean = np.append(np.load(file)["clean_label"], np.arange(10_000) % n_classes)
+    read = {key: training_labels(f"{file}:{key}", clean, official, np.arange(50_000)) for key in keys}
+    return {key: int((labels != clean).sum()) for key, labels in read.items()}
