@@ -10,6 +10,7 @@ from protocol.counting import HammingCounts
 from protocol.metrics._ties import (
     EXPECTED,
     INDEX,
+    TIES,
     Ties,
     hypergeometric,
     last_distance,
@@ -20,7 +21,6 @@ from protocol.metrics._ties import (
 )
 from protocol.registry import MetricRecord
 
-TIES = ("expected", "best", "worst", "index")
 DENOMINATORS = ("all", "retrieved", "min")
 _BLOCK = 128  # queries per block, so that the arrays of a block fit in the cache
 _DEVIATIONS, _LEAST_REACH = 12, 40  # by Bernstein's inequality, numbers farther from the mean have less than 1e-25
