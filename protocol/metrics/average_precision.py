@@ -267,6 +267,7 @@ _metric(
     denominator=_ALL,
     beyond=_BEYOND,
     summary="mAP of the top K, divided by all relevant items.",
+    synonyms=("map_cut@K",),
 )(average_precision)
 _metric(
     "mAP@K[retrieved]",

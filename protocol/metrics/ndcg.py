@@ -218,7 +218,7 @@ for _bracket, _gain, _plugin in (("", "2^level - 1", ndcg), ("[linear]", "the le
             denominator=f"DCG of the top K of {_best_order}",
             beyond="If K exceeds the size of the database, the size of the database replaces it.",
             summary=_SUMMARY.format("top K", _gain),
-            synonyms=("NDCG@K", "ndcg_cut@K"),
+            synonyms=("NDCG@K", *["ndcg_cut@K"] * bool(_bracket)),
         ),
         "",
     )(_plugin)
