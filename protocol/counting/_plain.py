@@ -188,7 +188,7 @@ def in_order_of(
     if not ranks.size:
         return InOrder.zeros(relevance, relevant)
     numbers = np.searchsorted(relevance.levels, levels)
-    discounts = np.bincount(numbers, 1 / np.log2(ranks + 1), relevance.levels.size)
+    discounts = np.bincount(numbers, 1 / np.log2(ranks + 1), relevance.levels.size).astype(np.float64)
     ranks = np.sort(ranks)
     precision, n_top = np.arange(1, ranks.size + 1) / ranks, np.searchsorted(ranks, ranks.size, "right")
     sums = np.zeros(relevant.size)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,6 +51,7 @@ ORDERS = ("expected", "best", "worst")
 EXPECTED = "Expected value over all orders of tied items, in closed form."
 INDEX = "In the order of the database."
 TIES = (*ORDERS, "index")
+Needed = Literal["", "index_precisions", "index_top", "index_discounts"]
 _ORDERED = {
     "best": ("best", "Relevant items first.", "with relevant items first in every tie"),
     "worst": ("worst", "Relevant items last.", "with relevant items last in every tie"),
@@ -88,7 +89,18 @@ def running_sums(n: int, term: Callable[[NDArray[np.int64]], NDArray[np.float64]
     return np.cumsum(sums, out=sums)
 
 
-def in_every_order(record: MetricRecord, index: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def bracketed(name: str, option: str) -> str:
+    """Return the name of a metric with one more option in its brackets.
+
+    Examples
+    --------
+    >>> bracketed("MRR", "best"), bracketed("nDCG[linear]", "best"), bracketed("MRR", "")
+    ('MRR[best]', 'nDCG[linear,best]', 'MRR')
+    """
+    return f"{name.removesuffix(']')}{',' if '[' in name else '['}{option}]" if option else name
+
+
+def in_every_order(record: MetricRecord, index: Needed) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that registers a metric, and again for each other order of ties, as its argument ``ties``.
 
     Parameters
@@ -104,10 +116,15 @@ def in_every_order(record: MetricRecord, index: str) -> Callable[[Callable[..., 
         described = record.describing(metric)
         for ties, (suffix, text, words) in _ORDERED.items():
             if ties != "index" or index:
-                bracket = f"{record.name.removesuffix(']')}{',' if '[' in record.name else '['}{suffix}]"
                 summary = described.summary.replace("as the expected value over ties", words)
-                facts = {"name": bracket, "summary": summary, "ties": text, "synonyms": ()}
-                replace(described, **facts, needs=index if ties == "index" else "")(partial(metric, ties=ties))
+                replace(
+                    described,
+                    name=bracketed(record.name, suffix),
+                    summary=summary,
+                    ties=text,
+                    synonyms=(),
+                    needs=index if ties == "index" else "",
+                )(partial(metric, ties=ties))
         return metric
 
     return register

@@ -66,8 +66,8 @@ def test_several_labels_are_compared_in_three_ways():
     query, database, *_ = case(1)
     query_labels = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0]])
     labels = np.array([[1, 0, 1], [0, 1, 1], [1, 0, 0], [0, 0, 1], [1, 1, 0], [0, 1, 0]])
-    values = explained("0.12345678", query, database, query_labels, labels).values
-    sides = query.tolist(), database.tolist()
+    found = explained("0.12345678", query, database, query_labels, labels)
+    values, sides = found.values, (query.tolist(), database.tolist())
     rules = {
         STANDARD: lambda q, d: bool((query_labels[q] & labels[d]).any()),
         STANDARD.but(relevance="same-set"): lambda q, d: bool((query_labels[q] == labels[d]).all()),
@@ -76,6 +76,11 @@ def test_several_labels_are_compared_in_three_ways():
     for way, related in rules.items():
         (way,) = [known for known in values if set(known.variants) == set(way.variants) and known.measure == "mAP"]
         assert values[way][0, 0] == pytest.approx(score(way, *sides, related), abs=1e-12)
+    graded = {
+        way: each for way, each in values.items() if way.family == "nDCG" and "relevance" not in dict(way.variants)
+    }
+    assert {dict(way.variants)["gain"] for way in graded} == {"exponential", "linear"}
+    check_every_way(replace(found, values=graded), query, database, lambda q, d: (query_labels[q] & labels[d]).sum())
 
 
 def test_classes_of_unequal_size_can_have_equal_weight():

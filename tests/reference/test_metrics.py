@@ -501,3 +501,32 @@ def test_pytrec_eval_agrees_without_ties(k):
     for name, of_trec in theirs.items():
         reference = [scores[f"q{q}"][of_trec.replace(".", "_")] for q in range(12)]
         np.testing.assert_allclose(of_untied(name), reference, atol=1e-12)
+
+
+@pytest.mark.parametrize("gain", ["exponential", "linear"])
+def test_pytrec_eval_agrees_with_ties_in_database_order(gain):
+    """It puts tied documents in descending order of their names, and takes a negative level as 0."""
+    import pytrec_eval
+
+    rng = np.random.default_rng(5)
+    query, database = (codes.pack(rng.random((n, 6)) < 0.5) for n in (60, 150))
+    labels = rng.random((60, 5)) < 0.3, rng.random((150, 5)) < 0.3
+    counts = count(query, database, 6, {"t": LabelRelevance(*labels)}, index_order=True)["t"]
+    levels, distances = labels[0].astype(int) @ labels[1].T, codes.hamming_distance(query, database)
+    gains = levels if gain == "linear" else 2**levels - 1
+    ids = [f"d{999 - item}" for item in range(150)]
+    rows = zip(np.where(gains == 0, rng.integers(-1, 1, gains.shape), gains), distances, strict=True)
+    truth, run = {}, {}
+    for q, (judged, away) in enumerate(rows):
+        truth[f"q{q}"] = dict(zip(ids, judged.tolist(), strict=True))
+        run[f"q{q}"] = dict(zip(ids, (6.0 - away).tolist(), strict=True))
+    theirs = {f"nDCG[{'linear,' * (gain == 'linear')}database-order]": "ndcg", "MRR[database-order]": "recip_rank"}
+    theirs |= {
+        "mAP[database-order]": "map",
+        "R-precision[database-order]": "Rprec",
+        "hit@5[database-order]": "success.5",
+    }
+    scores = pytrec_eval.RelevanceEvaluator(truth, set(theirs.values())).evaluate(run)
+    for name, of_trec in theirs.items():
+        reference = [scores[f"q{q}"][of_trec.replace(".", "_")] for q in range(60)]
+        np.testing.assert_allclose(evaluate(counts, [name])[name], reference, atol=1e-12, err_msg=name)
