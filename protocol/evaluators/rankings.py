@@ -223,7 +223,7 @@ def ranked(
         Called with the number of queries that were just processed.
     """
     n_queries, n_groups = distances.group.size, distances.n_groups
-    levels = relevance.levels if relevance.levels.size > 1 else np.ones(1, dtype=np.int64)
+    levels = relevance.levels
     retrieved = np.zeros((n_queries, n_groups), dtype=np.int64)
     at_level = np.zeros((n_queries, levels.size, n_groups), dtype=np.int64)
     sampled = (distances.group % -(-n_queries // SAMPLE) == 0) & (n_groups > 0)
@@ -234,7 +234,7 @@ def ranked(
         stop = min(start + 64, n_queries)
         for row, apart in enumerate(distances.of_rows(slice(start, stop)), start):
             positions, of_items = relevance.row(row)
-            numbers = np.searchsorted(relevance.levels, of_items)
+            numbers = np.searchsorted(levels, of_items)
             if n_groups:
                 apart = apart.astype(np.min_scalar_type(n_groups - 1))  # NumPy sorts short integers by radix sort
                 retrieved[row] = np.bincount(apart, minlength=n_groups)
@@ -243,7 +243,7 @@ def ranked(
             rng = np.random.default_rng(distances.group[row]) if sampled[row] else None
             until = np.concatenate([np.cumsum(retrieved[row])[radii], cutoffs[:-1], [np.iinfo(np.int64).max]])
             level = np.zeros(apart.size, dtype=np.min_scalar_type(levels[-1]))
-            level[positions] = levels[numbers]
+            level[positions] = of_items
             for key, ranks, of_ranks in _ranks(apart, level, retrieved[row], rng, None if plain else distances.middle):
                 _fill(lists[key], row, ranks, of_ranks, until)
         return stop - start
@@ -323,10 +323,12 @@ def _fill(
     numbers = np.arange(1, n + 1)
     precisions = numbers / ranks
     lists.precisions[""][row] = _sums(precisions, until)
+    discounts, best_order = np.stack([1 / np.log2(ranks + 1), 1 / np.log2(numbers + 1)]), np.sort(levels)[::-1]
     for gain, ndcg in lists.ndcg.items():
-        gains = np.exp2(levels, dtype=np.float64) - 1 if gain == "exponential" else levels.astype(np.float64)
-        best = _sums(np.sort(gains)[::-1] / np.log2(numbers + 1), np.minimum(cutoffs, n))
-        np.divide(_sums(gains / np.log2(ranks + 1), until), best, out=ndcg[row], where=best > 0)
+        gains = np.stack([levels, best_order]).astype(np.float64)
+        gained, best = discounts * (np.exp2(gains) - 1 if gain == "exponential" else gains)
+        best = _sums(best, np.minimum(cutoffs, n))
+        np.divide(_sums(gained, until), best, out=ndcg[row], where=best > 0)
     if n:
         n_at_r = np.searchsorted(ranks, n, side="right")
         lists.whole[row] = precisions[:n_at_r].sum() / n, n_at_r / n, precisions[0]

@@ -156,10 +156,11 @@ def _of_one_order(
         return counts.requested("index_discounts") @ gains
     last = counts.retrieved_within - (counts.retrieved if ties == "best" else counts.relevant)
     dcg: NDArray[np.float64] = np.zeros(counts.n_queries)
-    for level in range(gains.size)[:: -1 if ties == "best" else 1]:
-        first, last = last, last + counts.at_level[:, level]
-        until = discount_until[np.minimum([first, last], top)]
-        dcg += gains[level] * (until[1] - until[0]).sum(axis=1)
+    until = discount_until[np.minimum(last, top)]
+    for level in np.flatnonzero(counts.at_level.any(axis=(0, 2)))[:: -1 if ties == "best" else 1]:
+        last = last + counts.at_level[:, level]
+        before, until = until, discount_until[np.minimum(last, top)]
+        dcg += gains[level] * (until - before).sum(axis=1)
     return dcg
 
 

@@ -121,13 +121,17 @@ class _MetricRegistry(Registry[MetricRecord]):
             return self.records[name], {}
         raise self._unknown(name)
 
-    def _unknown(self, name: str) -> ProtocolError:
-        """Return the error for an unknown metric; the suggested names have the numbers that were requested."""
+    def _by_spelling(self, request: str) -> dict[str, list[MetricRecord]]:
+        """Return the records by their names and synonyms in lower case, with the numbers of a request."""
         known = defaultdict[str, list[MetricRecord]](list)
         for record in self.records.values():
-            for other in {_with_numbers_of(name, each).casefold() for each in (record.name, *record.synonyms)}:
+            for other in {_with_numbers_of(request, each).casefold() for each in (record.name, *record.synonyms)}:
                 known[other].append(record)
-        request = _plain_spelling(name)
+        return known
+
+    def _unknown(self, name: str) -> ProtocolError:
+        """Return the error for an unknown metric; the suggested names have the numbers that were requested."""
+        known, request = self._by_spelling(name), _plain_spelling(name)
         variants = [key for key in known if key.startswith((f"{request}[", f"{request}@")) and "," not in key]
         near = [request] if request in known else variants or difflib.get_close_matches(request, known, n=1)
         meant = [record for key in near[:3] for record in sorted(known[key], key=lambda record: record.name)]
