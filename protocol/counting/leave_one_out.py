@@ -82,11 +82,14 @@ def count_leave_one_out(
     return counts
 
 
-def check_same_number(n_queries: int, n_database: int) -> None:
-    """Raise ProtocolError unless the queries can be the database items, and a query has other items to rank."""
+def check_same_number(n_queries: int, n_database: int, leaving: str = "leave_one_out") -> None:
+    """Raise ProtocolError unless the queries can be the database items, and a query has other items to rank.
+
+    `leaving` is the option or the convention that leaves an item out.
+    """
     if n_queries != n_database or n_queries < 2:
         raise ProtocolError(
-            "leave_one_out needs the same items as queries and as database, at least two, but there are "
+            f"{leaving} needs the same items as queries and as database, at least two, but there are "
             f"{n_queries:,} queries and {n_database:,} database items."
         )
 
