@@ -100,6 +100,8 @@ _HDF5 = {
         "items at each distance, in database order, (n_queries, n_bits + 1).",
         "SPLIT/runR/N_BITS/GROUND_TRUTH/index_top": "The rank of the first relevant item in database order, and the "
         "number and sum of precisions of the relevant items up to rank R, (n_queries, 3).",
+        "SPLIT/runR/N_BITS/GROUND_TRUTH/index_discounts": "The sums of 1 / log2(1 + rank) of the items of each level, "
+        "in database order, (n_queries, n_levels).",
     },
 }
 _PATTERNS = {"N_BITS": r"\d+", "LEARNED": r"\w+_(?:/[\w.]+)?"}

@@ -20,12 +20,14 @@ def run(arguments: argparse.Namespace) -> None:
     """Run `protocol evaluate`."""
     from protocol.evaluation import evaluate
     from protocol.evaluation.buckets import Tables, searched
+    from protocol.evaluation.conventions import find
 
     for text in arguments.tables:
         Tables.parse(text)
     inputs = [getattr(arguments, f"{side}_{kind}") for side in ("query", "database") for kind in ("codes", "labels")]
-    if arguments.leave_one_out and arguments.tables:
-        raise ProtocolError("--tables searches the complete database, so it can't be combined with --leave-one-out.")
+    leaving = f"--convention {arguments.convention}" if find(arguments.convention).leave_one_out else "--leave-one-out"
+    if arguments.tables and (arguments.leave_one_out or leaving != "--leave-one-out"):
+        raise ProtocolError(f"--tables searches the complete database, so it can't be combined with {leaving}.")
     check_options(arguments, [*inputs, arguments.relevance, arguments.query_ids, arguments.database_ids])
     truth = _truth(arguments)
     options = passed(arguments, *_LABELS, "metrics", "convention", "leave_one_out", "threads")

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
-from protocol.counting._plain import Buckets, Plain
+from protocol.counting._plain import Buckets, InOrder, Plain
 from protocol.truth.relevance import LabelRelevance, Relevance
 
 LONGEST = 64
@@ -35,20 +35,21 @@ class _Compiled(Plain):
 
     def in_database_order(
         self, relevance: Relevance, block: slice, retrieved: NDArray[np.int64], relevant: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the precisions with ties in the order of the database, as `Plain.in_database_order`.
+    ) -> InOrder:
+        """Return the arrays with ties in the order of the database, as `Plain.in_database_order`.
 
         Queries are processed in smaller blocks than for counting, so that the relevant items of all of them fit in
         memory, but the bit planes are not recomputed for each.
         """
         numbers = np.arange(len(self._queries))[block]
-        precisions, top = np.zeros(relevant.shape), np.zeros((len(numbers), 3))
+        in_order = InOrder.zeros(relevance, relevant)
+        discount = 1 / np.log2(np.arange(2, len(self._items) + 2))
         step = max(16, _ROW_BYTES // len(self._items))
         for start in range(0, len(numbers), step):
             part = slice(start, start + step)
-            arrays = retrieved[part], relevant[part], precisions[part], top[part]
-            self._fill_in_database_order(relevance, numbers[part], *arrays)
-        return precisions, top
+            rows = InOrder(*(array[part] for array in in_order))
+            self._fill_in_database_order(relevance, numbers[part], retrieved[part], relevant[part], discount, rows)
+        return in_order
 
     def _fill_in_database_order(
         self,
@@ -56,8 +57,8 @@ class _Compiled(Plain):
         numbers: NDArray[np.int64],
         retrieved: NDArray[np.int64],
         relevant: NDArray[np.int64],
-        precisions: NDArray[np.float64],
-        top: NDArray[np.float64],
+        discount: NDArray[np.float64],
+        in_order: InOrder,
     ) -> None:
         from protocol.counting import _kernels
 
@@ -65,15 +66,15 @@ class _Compiled(Plain):
         if isinstance(relevance, LabelRelevance):  # queries with the same labels have the same relevant items
             _, first, rows = np.unique(relevance.group[numbers], return_index=True, return_inverse=True)
             first = numbers[first]
-        is_relevant = np.zeros((first.size, len(self._items)), dtype=bool)
-        for row, query in zip(is_relevant, first.tolist(), strict=True):
-            row[relevance.row(query)[0]] = True
-        before, relevant_before = (at.cumsum(axis=1) - at for at in (retrieved, relevant))
+        levels = np.zeros((first.size, len(self._items)), dtype=np.min_scalar_type(relevance.levels.size))
+        is_number = relevance.levels[-1] == relevance.levels.size
+        for row, query in zip(levels, first.tolist(), strict=True):
+            positions, of_items = relevance.row(query)
+            row[positions] = of_items if is_number else np.searchsorted(relevance.levels, of_items) + 1
+        before = np.stack([at.cumsum(axis=1) - at for at in (retrieved, relevant)])
         queries = np.ascontiguousarray(self._queries[numbers])
         n_relevant = relevant.sum(axis=1)
-        _kernels.sum_precisions(
-            queries, self._columns, is_relevant, rows, n_relevant, before, relevant_before, precisions, top
-        )
+        _kernels.sum_in_order(queries, self._columns, levels, rows, n_relevant, before, discount, *in_order)
 
 
 class BitPlanes(_Compiled):

@@ -251,52 +251,54 @@ def count_words(queries: Any, words: Any, offsets: Any, rows: Any, counts: Any) 
 
 
 @compiled(error_model="numpy")
-def sum_precisions(
+def sum_in_order(
     queries: Any,
     words: Any,
-    is_relevant: Any,
+    levels: Any,
     rows: Any,
     n_relevant: Any,
     before: Any,
-    relevant_before: Any,
+    discount: Any,
     precisions: Any,
     top: Any,
+    discounts: Any,
 ) -> None:
-    """Sum the precision at the ranks of the relevant items of each query in the stable ranking.
+    """Sum the precision and the discount at the ranks of the relevant items of each query in the stable ranking.
 
     Parameters
     ----------
     queries, words
         As for `count_words`.
-    is_relevant : bool (n_rows, n_database)
+    levels : uint8 or larger (n_rows, n_database)
+        The number of the level of each item, from 1; 0 if it is not relevant.
     rows : int64 (n_queries,)
-        The row of `is_relevant` for each query.
+        The row of `levels` for each query.
     n_relevant : int64 (n_queries,)
-    before, relevant_before : int64 (n_queries, n_bits + 1)
+    before : int64 (2, n_queries, n_bits + 1)
         The numbers of all items and of the relevant items nearer than each distance. They are modified: items of the
         database are added in order, so that they give the rank of each item when that item is reached.
+    discount : float64 (n_database,)
+        1 / log2(1 + rank).
     precisions : float64 (n_queries, n_bits + 1)
     top : float64 (n_queries, 3)
-        `index_precisions` and `index_top` of `HammingCounts`; must be zero on entry.
+    discounts : float64 (n_queries, n_levels)
+        `index_precisions`, `index_top` and `index_discounts` of `HammingCounts`; must be zero on entry.
     """
     distances = np.empty(_TILE, dtype=np.uint64)
     for start in range(0, words.shape[1], _TILE):
         for query in range(len(queries)):
             _measure(queries[query], words, start, distances)
-            relevant, rank, hits = (
-                is_relevant[rows[query]][start : start + _TILE],
-                before[query],
-                relevant_before[query],
-            )
-            sums, last = precisions[query], n_relevant[query]
+            level, rank, hits = levels[rows[query]][start : start + _TILE], before[0][query], before[1][query]
+            sums, by_level, last = precisions[query], discounts[query], n_relevant[query]
             first, n_top, sum_of_top = top[query]
-            for item in range(len(relevant)):
+            for item in range(len(level)):
                 distance = distances[item]
                 rank[distance] += 1
-                if relevant[item]:
+                if level[item]:
                     hits[distance] += 1
                     precision = hits[distance] / rank[distance]
                     sums[distance] += precision
+                    by_level[level[item] - 1] += discount[rank[distance] - 1]
                     if rank[distance] <= last:
                         n_top += 1
                         sum_of_top += precision

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,20 @@ def hashes(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
         mixed *= np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(32)
     return mixed
+
+
+class InOrder(NamedTuple):
+    """The arrays of `HammingCounts` with ties in database order, of a block of queries or of a single one."""
+
+    index_precisions: NDArray[np.float64]
+    index_top: NDArray[np.float64]
+    index_discounts: NDArray[np.float64]
+
+    @classmethod
+    def zeros(cls, relevance: Relevance, relevant: NDArray[np.int64]) -> Self:
+        """Return arrays to be filled, for the queries whose relevant items are counted by distance in `relevant`."""
+        shape = relevant.shape[:-1]
+        return cls(np.zeros(relevant.shape), np.zeros((*shape, 3)), np.zeros((*shape, relevance.levels.size)))
 
 
 class Plain:
@@ -140,8 +154,8 @@ class Plain:
 
     def in_database_order(
         self, relevance: Relevance, block: slice, retrieved: NDArray[np.int64], relevant: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return `index_precisions` and `index_top` of `HammingCounts`, with ties in the order of the database.
+    ) -> InOrder:
+        """Return `index_precisions`, `index_top` and `index_discounts` of `HammingCounts`.
 
         Parameters
         ----------
@@ -150,35 +164,36 @@ class Plain:
             The block of queries.
         retrieved, relevant : ndarray of int64, shape (n_block, n_bits + 1)
             The numbers of all items and of the relevant items at each distance; compiled loops need them.
-
-        Returns
-        -------
-        precisions : ndarray of float64, shape (n_block, n_bits + 1)
-        top : ndarray of float64, shape (n_block, 3)
         """
-        numbers = range(len(self._queries))[block]
-        precisions, top = np.zeros(relevant.shape), np.zeros((len(numbers), 3))
+        in_order = InOrder.zeros(relevance, relevant)
         rank = np.empty(len(self._items), dtype=np.int64)
-        for row, query in enumerate(numbers):
-            positions = relevance.row(query)[0]
+        for row, query in enumerate(range(len(self._queries))[block]):
+            positions, levels = relevance.row(query)
             if positions.size:
                 order = np.argsort(distances_from(self._queries[query], self._items.T), kind="stable")
                 rank[order] = np.arange(1, order.size + 1)
-                precisions[row], top[row] = precisions_of(np.sort(rank[positions]), relevant[row])
-        return precisions, top
+                of_query = in_order_of(rank[positions], levels, relevance, relevant[row])
+                for array, values in zip(in_order, of_query, strict=True):
+                    array[row] = values
+        return in_order
 
 
-def precisions_of(
-    ranks: NDArray[np.int64], relevant: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a query's rows of `index_precisions` and `index_top`, from the ranks of its relevant items, ascending.
+def in_order_of(
+    ranks: NDArray[np.int64], levels: NDArray[np.int64], relevance: Relevance, relevant: NDArray[np.int64]
+) -> InOrder:
+    """Return a query's rows, from the ranks of its relevant items with their levels, in any order.
 
-    `relevant` are the numbers of relevant items at each distance.
+    `relevant` are the numbers of relevant items at each distance, (n_bits + 1,).
     """
+    if not ranks.size:
+        return InOrder.zeros(relevance, relevant)
+    numbers = np.searchsorted(relevance.levels, levels)
+    discounts = np.bincount(numbers, 1 / np.log2(ranks + 1), relevance.levels.size).astype(np.float64)
+    ranks = np.sort(ranks)
     precision, n_top = np.arange(1, ranks.size + 1) / ranks, np.searchsorted(ranks, ranks.size, "right")
     sums = np.zeros(relevant.size)
     np.add.at(sums, np.repeat(np.arange(relevant.size), relevant), precision)
-    return sums, np.array([ranks[0], n_top, precision[:n_top].sum()])
+    return InOrder(sums, np.array([ranks[0], n_top, precision[:n_top].sum()]), discounts)
 
 
 def distances_from(query: NDArray[np.uint64], database: NDArray[np.uint64]) -> NDArray[np.uint16]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.checks import ProtocolError, integer
-from protocol.counting._plain import precisions_of
+from protocol.counting._plain import InOrder, in_order_of
 from protocol.counting.counts import HammingCounts
 from protocol.counting.leave_one_out import check_same_number
 from protocol.truth.relevance import Relevance, check_relevance
@@ -26,7 +26,7 @@ _SIGN_BYTES = 64 << 20
 """Memory for the database codes as -1 and +1; for larger databases, scores are computed in parts."""
 _EXACT_BITS = 52
 """float64 represents all integers up to 2 ** 53 exactly, so sums of rounded values below it are exact."""
-_Row = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+_Row = tuple[NDArray[np.int64], NDArray[np.int64], InOrder]
 
 
 def asymmetric_counts(
@@ -198,8 +198,8 @@ def _groups(
 ) -> _Row:
     """Count all items, and the relevant items at each level, in each group of a query's ranking.
 
-    Also return the rows of `index_precisions` and `index_top` with ties in database order, which are 0 without relevant
-    items, or if they are not requested. `keys` are those of the distinct codes; smaller keys rank first.
+    Also return the rows with ties in database order, which are 0 if they are not requested. `keys` are those of the
+    distinct codes; smaller keys rank first.
     """
     positions, levels = relevance.row(query)
     if leave_one_out:
@@ -216,10 +216,8 @@ def _groups(
     counted = np.bincount(cells, minlength=relevance.levels.size * different.size)
     at_level[:, 1::2] = counted.reshape(relevance.levels.size, -1)
     retrieved, at_level = _merged(retrieved, at_level)
-    if index_order and positions.size:
-        ranks = _ranks(keys, code_of_item, positions)
-        return retrieved, at_level, *precisions_of(ranks, at_level.sum(axis=0))
-    return retrieved, at_level, np.zeros(retrieved.size), np.zeros(3)
+    ranks = _ranks(keys, code_of_item, positions) if index_order else np.empty(0, dtype=np.int64)
+    return retrieved, at_level, in_order_of(ranks, levels, relevance, at_level.sum(axis=0))
 
 
 def _merged(retrieved: NDArray[np.int64], at_level: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -236,12 +234,12 @@ def _merged(retrieved: NDArray[np.int64], at_level: NDArray[np.int64]) -> tuple[
 def _ranks(
     keys: NDArray[np.float64], code_of_item: NDArray[np.int64], positions: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the ranks of the items at some positions, ascending, with ties in database order."""
+    """Return the ranks of the items at some positions, with ties in database order."""
     different, group = np.unique(keys, return_inverse=True)
     places = group.astype(np.min_scalar_type(different.size))  # NumPy uses radix sort for up to 16 bits
-    is_relevant = np.zeros(code_of_item.size, dtype=bool)
-    is_relevant[positions] = True
-    return np.flatnonzero(is_relevant[np.argsort(places[code_of_item], kind="stable")]) + 1
+    ranks = np.empty(code_of_item.size, dtype=np.int64)
+    ranks[np.argsort(places[code_of_item], kind="stable")] = np.arange(1, ranks.size + 1)
+    return ranks[positions]
 
 
 def _padded(
@@ -251,10 +249,12 @@ def _padded(
     n_groups = max(retrieved.size for retrieved, *_ in rows)
     retrieved = np.zeros((len(rows), n_groups), dtype=np.int64)
     at_level = np.zeros((len(rows), levels.size, n_groups), dtype=np.int64)
-    precisions, top = np.zeros((len(rows), n_groups)), np.array([row[3] for row in rows])
-    for at, (of_row, by_level, of_groups, _) in enumerate(rows):
+    precisions = np.zeros((len(rows), n_groups))
+    for at, (of_row, by_level, in_order) in enumerate(rows):
         retrieved[at, : of_row.size] = of_row
         at_level[at, :, : of_row.size] = by_level
-        precisions[at, : of_row.size] = of_groups
+        precisions[at, : of_row.size] = in_order.index_precisions
     counts = HammingCounts(retrieved, at_level, levels, bucket_sizes)
-    return replace(counts, index_precisions=precisions, index_top=top) if index_order else counts
+    top, discounts = (np.array(column) for column in zip(*(row[2][1:] for row in rows), strict=True))
+    in_order = InOrder(precisions, top, discounts)
+    return replace(counts, **in_order._asdict()) if index_order else counts

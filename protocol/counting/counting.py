@@ -144,7 +144,7 @@ def _of_block(
         arrays["at_level", name] = at_level
         if index_order:
             in_order = counter.in_database_order(relevance, block, retrieved, at_level.sum(axis=1))
-            arrays["index_precisions", name], arrays["index_top", name] = in_order
+            arrays |= {(array, name): values for array, values in in_order._asdict().items()}
     return arrays
 
 

@@ -18,6 +18,7 @@ _ORIGINS = {
     "largest_bucket": "request it with count(..., buckets=True)",
     "index_precisions": "request it with count(..., index_order=True)",
     "index_top": "request it with count(..., index_order=True)",
+    "index_discounts": "request it with count(..., index_order=True)",
 }
 
 
@@ -45,6 +46,9 @@ class HammingCounts:
         With ties in database order, the rank of the first relevant item, the number of relevant items up to rank R, and
         the sum of the precisions at their ranks, where R is the number of relevant items of the query; 0 without
         relevant items. None if it was not requested.
+    index_discounts : ndarray of float64, shape (n_queries, n_levels), optional
+        With ties in database order, the sum of 1 / log2(1 + rank) of the items at each level. None if it was not
+        requested.
 
     Raises
     ------
@@ -60,6 +64,7 @@ class HammingCounts:
     largest_bucket: Counts | None = None
     index_precisions: NDArray[np.float64] | None = None
     index_top: NDArray[np.float64] | None = None
+    index_discounts: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         self._check_shapes()
@@ -103,6 +108,7 @@ class HammingCounts:
             "largest_bucket": ((n_queries, n_distances), np.int64),
             "index_precisions": ((n_queries, n_distances), np.float64),
             "index_top": ((n_queries, 3), np.float64),
+            "index_discounts": ((n_queries, self.levels.size), np.float64),
         }
         for name, array in self.to_arrays().items():
             shape, dtype = expected[name]
@@ -162,7 +168,7 @@ class HammingCounts:
 
         Parameters
         ----------
-        name : {"bucket_sizes", "largest_bucket", "index_precisions", "index_top"}
+        name : {"bucket_sizes", "largest_bucket", "index_precisions", "index_top", "index_discounts"}
 
         Raises
         ------
@@ -216,9 +222,8 @@ class HammingCounts:
         >>> HammingCounts.from_histograms([[1, 1], [2, 0]], [[1, 0], [1, 0]]).of_queries(np.array([1])).retrieved
         array([[2, 0]])
         """
-        per_query = ("retrieved", "at_level", "largest_bucket", "index_precisions", "index_top")
-        arrays = self.to_arrays()
-        return type(self)(**{name: array[rows] if name in per_query else array for name, array in arrays.items()})
+        of_database, arrays = ("levels", "bucket_sizes"), self.to_arrays()
+        return type(self)(**{name: array if name in of_database else array[rows] for name, array in arrays.items()})
 
     def extended(self, extension: str, extension_bits: int) -> Self:
         """Return the counts of extended codes, without counting them.
@@ -342,8 +347,8 @@ def pack_counts(by_truth: Mapping[str, HammingCounts]) -> dict[str, NDArray]:
     -------
     dict of str to ndarray
         ``retrieved``, ``largest_bucket``, ``bucket_sizes``, and ``<truth>/at_level`` and ``<truth>/levels``, each in
-        the smallest sufficient unsigned integer type; ``<truth>/index_precisions`` and ``<truth>/index_top`` in
-        float64. Arrays that are None are omitted.
+        the smallest sufficient unsigned integer type; ``<truth>/index_precisions``, ``<truth>/index_top`` and
+        ``<truth>/index_discounts`` in float64. Arrays that are None are omitted.
     """
     arrays = {}
     for truth, counts in by_truth.items():

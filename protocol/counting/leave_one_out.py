@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.checks import ProtocolError
-from protocol.counting._plain import distances_from, precisions_of
+from protocol.counting._plain import InOrder, distances_from, in_order_of
 from protocol.counting.counts import HammingCounts
 from protocol.counting.sharding import count_in_shards
 from protocol.truth.relevance import LabelRelevance, Relevance
@@ -78,15 +78,18 @@ def count_leave_one_out(
         counts[name] = replace(of_all, retrieved=retrieved, at_level=at_level)
         if index_order:
             in_order = _in_database_order(query_codes, database_codes, relevance, counts[name].relevant, threads)
-            counts[name] = replace(counts[name], index_precisions=in_order[0], index_top=in_order[1])
+            counts[name] = replace(counts[name], **in_order._asdict())
     return counts
 
 
-def check_same_number(n_queries: int, n_database: int) -> None:
-    """Raise ProtocolError unless the queries can be the database items, and a query has other items to rank."""
+def check_same_number(n_queries: int, n_database: int, leaving: str = "leave_one_out") -> None:
+    """Raise ProtocolError unless the queries can be the database items, and a query has other items to rank.
+
+    `leaving` is the option or the convention that leaves an item out.
+    """
     if n_queries != n_database or n_queries < 2:
         raise ProtocolError(
-            "leave_one_out needs the same items as queries and as database, at least two, but there are "
+            f"{leaving} needs the same items as queries and as database, at least two, but there are "
             f"{n_queries:,} queries and {n_database:,} database items."
         )
 
@@ -115,17 +118,17 @@ def _in_database_order(
     relevance: Relevance,
     relevant: NDArray[np.int64],
     threads: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return `index_precisions` and `index_top` of `HammingCounts`; `relevant` are the items at each distance."""
+) -> InOrder:
+    """Return the arrays with ties in database order; `relevant` are the numbers of items at each distance."""
     queries, items = codes.words(query_codes), np.ascontiguousarray(codes.words(database_codes).T)
 
-    def of_query(query: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        is_relevant = np.zeros(items.shape[1], dtype=bool)
-        is_relevant[relevance.row(query)[0]] = True
+    def of_query(query: int) -> InOrder:
+        level = np.zeros(items.shape[1], dtype=np.int64)
+        positions, level[positions] = relevance.row(query)
         order = np.argsort(distances_from(queries[query], items), kind="stable")
-        ranks = np.flatnonzero(is_relevant[order[order != query]]) + 1
-        return precisions_of(ranks, relevant[query]) if ranks.size else (np.zeros(relevant.shape[1]), np.zeros(3))
+        in_order = level[order[order != query]]
+        ranks = np.flatnonzero(in_order)
+        return in_order_of(ranks + 1, in_order[ranks], relevance, relevant[query])
 
     with ThreadPoolExecutor(threads) as pool:
-        precisions, top = zip(*pool.map(of_query, range(len(queries))), strict=True)
-    return np.array(precisions), np.array(top)
+        return InOrder(*map(np.array, zip(*pool.map(of_query, range(len(queries))), strict=True)))

@@ -30,6 +30,8 @@ class Convention:
         Those of the metrics that the source reports as mAP.
     drops : tuple of str
         Prefixes of the metrics whose mean leaves out undefined values; all others count them as 0.
+    leave_one_out : bool, default=False
+        Whether a set is ranked against itself, and each query leaves its own row out, whatever the caller chooses.
     not_copied : tuple of str
         Differences from the original, including its bugs, which may make its numbers differ from ours.
     """
@@ -40,6 +42,7 @@ class Convention:
     metrics: tuple[str, ...]
     reported_as_map: tuple[str, ...] = ("mAP",)
     drops: tuple[str, ...] = ()
+    leave_one_out: bool = False
     not_copied: tuple[str, ...] = ()
 
     def undefined(self, metric: str) -> str:
@@ -95,7 +98,8 @@ class Scoring:
         Registered metrics, or ``all``. If None, those of the convention.
     convention : str, default="default"
     leave_one_out : bool, default=False
-        Whether the queries are the database items, and each query leaves its own row out of the database.
+        Whether the queries are the database items, and each query leaves its own row out of the database. True if the
+        convention says so.
 
     Raises
     ------
@@ -108,7 +112,7 @@ class Scoring:
     leave_one_out: bool = False
 
     def __post_init__(self) -> None:
-        find(self.convention)
+        object.__setattr__(self, "leave_one_out", self.leave_one_out or find(self.convention).leave_one_out)
         if self.metrics is not None and not len(self.metrics):
             raise ProtocolError("metrics: the list is empty. Pass None for the metrics of the convention.")
         for metric in self.requested:
@@ -119,6 +123,11 @@ class Scoring:
     def requested(self) -> list[str]:
         """The metrics that are requested by name."""
         return [self.metrics] if isinstance(self.metrics, str) else list(self.metrics or ())
+
+    @property
+    def leaving(self) -> str:
+        """What requires that each query leaves its own row out, for messages."""
+        return f"convention {self.convention!r}" if find(self.convention).leave_one_out else "leave_one_out"
 
     @property
     def of_nearest(self) -> list[str]:

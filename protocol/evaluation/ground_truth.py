@@ -281,7 +281,7 @@ def ground_truth(
     """
     scoring, sizes, lacking = scoring or Scoring(), (n_queries, n_database), None
     if scoring.leave_one_out:
-        check_same_number(n_queries, n_database)
+        check_same_number(n_queries, n_database, scoring.leaving)
     values = vars(truth).values()  # in the order of the fields
     files = {role: str(one) for role, one in zip(_ROLES[type(truth)], values, strict=False) if is_file(one)}
     if isinstance(truth, Nearest):
@@ -289,7 +289,7 @@ def ground_truth(
     if isinstance(truth, Labels):
         query, database, lacking = label_pair(truth.query, truth.database, *sizes)
         if scoring.leave_one_out:
-            _check_same_labels(query, database)
+            _check_same_labels(query, database, scoring.leaving)
         relevance: Relevance = LabelRelevance(query, database)
     else:
         relevance = _judged(truth, sizes) if isinstance(truth, Judgments) else relevance_from(truth.items, *sizes)
@@ -298,12 +298,12 @@ def ground_truth(
     return GroundTruth({0: relevance}, labels_not_in_database=lacking, files=files)
 
 
-def _check_same_labels(query: NDArray, database: NDArray) -> None:
+def _check_same_labels(query: NDArray, database: NDArray, leaving: str) -> None:
     """Raise ProtocolError if an item has other labels as a query than in the database."""
     different = np.flatnonzero((query != database).reshape(len(query), -1).any(axis=1))
     if different.size:
         raise ProtocolError(
-            f"leave_one_out needs the same items as queries and as database, but the labels in row {different[0]:,} "
+            f"{leaving} needs the same items as queries and as database, but the labels in row {different[0]:,} "
             f"differ ({counted(different.size, 'such row')})."
         )
 

@@ -72,7 +72,7 @@ def joined(blocks: Iterable[HammingCounts]) -> HammingCounts:
     n_distances, arrays = max(part["retrieved"].shape[-1] for part in parts), dict(parts[0])
     for name in arrays.keys() - {"levels", "bucket_sizes"}:
         of_parts = [part[name] for part in parts]
-        if name != "index_top":
+        if name not in ("index_top", "index_discounts"):
             short = ((array, n_distances - array.shape[-1]) for array in of_parts)
             of_parts = [np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, n)]) for array, n in short]
         arrays[name] = np.concatenate(of_parts)

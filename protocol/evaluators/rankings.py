@@ -42,8 +42,8 @@ class Lists:
         defined: interpolated precisions with a cutoff.
     hits : ndarray of int64, shape (n_queries, n_cutoffs)
         The number of relevant items.
-    gains : ndarray of float64, shape (n_queries, n_cutoffs)
-        The discounted gain, 1 / log2(rank + 1) for each relevant item.
+    ndcg : dict of str to ndarray of float64, shape (n_queries, n_cutoffs)
+        The discounted gain, divided by that of the best order, for each of `gains_of`; NaN without relevant items.
     n_relevant : ndarray of int64, shape (n_queries,)
         The number of relevant items in the complete list.
     whole : ndarray of float64, shape (n_queries, 3)
@@ -54,7 +54,7 @@ class Lists:
 
     precisions: dict[str, NDArray[np.float64]]
     hits: NDArray[np.int64]
-    gains: NDArray[np.float64]
+    ndcg: dict[str, NDArray[np.float64]]
     n_relevant: NDArray[np.int64]
     whole: NDArray[np.float64]
     is_known: NDArray[np.bool_]
@@ -187,6 +187,17 @@ def overflowing(differing: Words) -> NDArray[np.uint16]:
     return (2 * hamming(differing) + 128) % 256
 
 
+def gains_of(levels: NDArray[np.int64]) -> list[str]:
+    """Return the gains of nDCG that give different values: "exponential", "linear"; or "" for a single level.
+
+    Examples
+    --------
+    >>> gains_of(np.array([1])), gains_of(np.array([1, 2]))
+    ([''], ['exponential', 'linear'])
+    """
+    return ["exponential", "linear"] if levels.size > 1 else [""]
+
+
 def ranked(
     distances: Distances,
     relevance: Relevance,
@@ -212,34 +223,42 @@ def ranked(
         Called with the number of queries that were just processed.
     """
     n_queries, n_groups = distances.group.size, distances.n_groups
-    retrieved, relevant = np.zeros((2, n_queries, n_groups), dtype=np.int64)
+    levels = relevance.levels
+    retrieved = np.zeros((n_queries, n_groups), dtype=np.int64)
+    at_level = np.zeros((n_queries, levels.size, n_groups), dtype=np.int64)
     sampled = (distances.group % -(-n_queries // SAMPLE) == 0) & (n_groups > 0)
     radii = distances.radii
-    lists = _empty(sampled, len(radii) + len(cutoffs), plain=plain, has_ties=n_groups > 0)
+    lists = _empty(sampled, len(radii) + len(cutoffs), gains_of(levels), plain=plain, has_ties=n_groups > 0)
 
     def fill(start: int) -> int:
         stop = min(start + 64, n_queries)
         for row, apart in enumerate(distances.of_rows(slice(start, stop)), start):
-            positions, _ = relevance.row(row)
+            positions, of_items = relevance.row(row)
+            numbers = np.searchsorted(levels, of_items)
             if n_groups:
                 apart = apart.astype(np.min_scalar_type(n_groups - 1))  # NumPy sorts short integers by radix sort
                 retrieved[row] = np.bincount(apart, minlength=n_groups)
-                relevant[row] = np.bincount(apart[positions], minlength=n_groups)
+                cells = np.bincount(numbers * n_groups + apart[positions], minlength=at_level[row].size)
+                at_level[row] = cells.reshape(levels.size, n_groups)
             rng = np.random.default_rng(distances.group[row]) if sampled[row] else None
             until = np.concatenate([np.cumsum(retrieved[row])[radii], cutoffs[:-1], [np.iinfo(np.int64).max]])
-            for key, ranks in _ranks(apart, positions, retrieved[row], rng, None if plain else distances.middle):
-                _fill(lists[key], row, ranks, until)
+            level = np.zeros(apart.size, dtype=np.min_scalar_type(levels[-1]))
+            level[positions] = of_items
+            for key, ranks, of_ranks in _ranks(apart, level, retrieved[row], rng, None if plain else distances.middle):
+                _fill(lists[key], row, ranks, of_ranks, until)
         return stop - start
 
     with workers(threads) as allowed:
         for done in in_order(fill, range(0, n_queries, 64), allowed):
             if progress is not None:
                 progress(done)
-    counts = HammingCounts(retrieved, relevant[:, None], np.ones(1, dtype=np.int64)) if n_groups else None
+    counts = HammingCounts(retrieved, at_level, levels) if n_groups else None
     return counts, lists
 
 
-def _empty(sampled: NDArray[np.bool_], n_cutoffs: int, *, plain: bool, has_ties: bool) -> dict[tuple[str, str], Lists]:
+def _empty(
+    sampled: NDArray[np.bool_], n_cutoffs: int, gains: list[str], *, plain: bool, has_ties: bool
+) -> dict[tuple[str, str], Lists]:
     """Return the lists to be filled, by order of ties and part."""
     lists, n, shape = {}, sampled.size, (sampled.size, n_cutoffs)
     for key in (LISTS[0], RANDOM) if plain else LISTS:
@@ -248,51 +267,68 @@ def _empty(sampled: NDArray[np.bool_], n_cutoffs: int, *, plain: bool, has_ties:
             sums = {name: np.full(shape, np.nan) for name in names}
             is_known = sampled if key[0] == "random" else np.ones_like(sampled)
             whole = np.full((n, len(WHOLE)), np.nan)
-            lists[key] = Lists(sums, np.zeros(shape, np.int64), np.zeros(shape), np.zeros(n, np.int64), whole, is_known)
+            ndcg = {gain: np.full(shape, np.nan) for gain in gains}
+            lists[key] = Lists(sums, np.zeros(shape, np.int64), ndcg, np.zeros(n, np.int64), whole, is_known)
     return lists
 
 
 def _ranks(
     apart: NDArray,
-    positions: NDArray[np.int64],
+    level: NDArray[np.unsignedinteger],
     retrieved: NDArray[np.int64],
     rng: np.random.Generator | None,
     middle: float | None,
-) -> Iterator[tuple[tuple[str, str], NDArray[np.int64]]]:
-    """Yield the ranks of the relevant items, ascending, from 1, in each of `LISTS`.
+) -> Iterator[tuple[tuple[str, str], NDArray[np.int64], NDArray[np.unsignedinteger]]]:
+    """Yield the ranks of the relevant items, ascending, from 1, and their levels, in each of `LISTS`.
 
+    `level` has the level of each item, 0 if it is not relevant. A query in its own list has the highest of its levels.
     In a random order only with a generator, and other lists than the complete ones only with the distance `middle`.
     """
-    is_relevant = np.zeros(apart.size, dtype=bool)
-    is_relevant[positions] = True
     order = np.argsort(apart, kind="stable")
-    ranks = np.flatnonzero(is_relevant[order]) + 1
-    n_positive = 0 if middle is None else np.count_nonzero(apart[positions] < middle)
-    yield LISTS[0], ranks
+    ranks = np.flatnonzero(level[order]) + 1
+    levels = level[order[ranks - 1]]
+    n_positive = 0 if middle is None else np.count_nonzero(apart[level > 0] < middle)
+    yield LISTS[0], ranks, levels
     if middle is not None:
-        yield ("index", "without-first"), ranks[ranks > 1] - 1
-        yield ("index", "with-query"), np.concatenate([[1], ranks + 1])
-        yield ("index", "positive"), ranks[:n_positive]
+        yield ("index", "without-first"), ranks[ranks > 1] - 1, levels[ranks > 1]
+        own = levels.max(initial=1)
+        yield ("index", "with-query"), np.concatenate([[1], ranks + 1]), np.concatenate([[own], levels])
+        yield ("index", "positive"), ranks[:n_positive], levels[:n_positive]
     if middle is not None and retrieved.size:
         last, group = np.cumsum(retrieved), apart[order[ranks - 1]]
-        yield ("reversed", ""), np.sort(2 * last[group] - retrieved[group] + 1 - ranks)
+        turned = 2 * last[group] - retrieved[group] + 1 - ranks
+        ascending = np.argsort(turned)
+        yield ("reversed", ""), turned[ascending], levels[ascending]
     if rng is not None:
         shuffle = rng.permutation(apart.size)
-        ranks = np.flatnonzero(is_relevant[shuffle][np.argsort(apart[shuffle], kind="stable")]) + 1
-        yield RANDOM, ranks
+        order = shuffle[np.argsort(apart[shuffle], kind="stable")]
+        ranks = np.flatnonzero(level[order]) + 1
+        levels = level[order[ranks - 1]]
+        yield RANDOM, ranks, levels
         if middle is not None:
-            yield ("random", "positive"), ranks[:n_positive]
+            yield ("random", "positive"), ranks[:n_positive], levels[:n_positive]
 
 
-def _fill(lists: Lists, row: int, ranks: NDArray[np.int64], cutoffs: NDArray[np.int64]) -> None:
-    """Fill a query's row of `lists`, given the ranks of its relevant items."""
+def _fill(
+    lists: Lists,
+    row: int,
+    ranks: NDArray[np.int64],
+    levels: NDArray[np.unsignedinteger],
+    cutoffs: NDArray[np.int64],
+) -> None:
+    """Fill a query's row of `lists`, given the ranks of its relevant items and their levels."""
     until = np.searchsorted(ranks, cutoffs, side="right")
     n = ranks.size
     lists.hits[row], lists.n_relevant[row] = until, n
     numbers = np.arange(1, n + 1)
     precisions = numbers / ranks
     lists.precisions[""][row] = _sums(precisions, until)
-    lists.gains[row] = _sums(1 / np.log2(ranks + 1), until)
+    discounts, best_order = np.stack([1 / np.log2(ranks + 1), 1 / np.log2(numbers + 1)]), np.sort(levels)[::-1]
+    for gain, ndcg in lists.ndcg.items():
+        gains = np.stack([levels, best_order]).astype(np.float64)
+        gained, best = discounts * (np.exp2(gains) - 1 if gain == "exponential" else gains)
+        best = _sums(best, np.minimum(cutoffs, n))
+        np.divide(_sums(gained, until), best, out=ndcg[row], where=best > 0)
     if n:
         n_at_r = np.searchsorted(ranks, n, side="right")
         lists.whole[row] = precisions[:n_at_r].sum() / n, n_at_r / n, precisions[0]

@@ -17,14 +17,15 @@ from protocol import codes, metrics
 from protocol.counting import HammingCounts, LabelRelevance, Relevance
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.progress import Progress, stage
-from protocol.evaluators.rankings import RADII, WHOLE, Distances, Lists, of_codes, of_values, ranked
+from protocol.evaluators.rankings import RADII, WHOLE, Distances, Lists, gains_of, of_codes, of_values, ranked
 from protocol.scores.tables import filled
 
 PACKAGE_DATA = "variants.toml"
 CUTOFFS = (1, 5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000, 3000, 4000, 5000, 10_000, 20_000, 50_000)
+_ORDERS = ("", "best", "worst")
 _LIGHT = 1
 """Rarer distances and ground truths are not combined with faults in how the list is read."""
-_OF_RADIUS, _OF_CUTOFF = ("precision", "recall", "mAP"), ("mAP", "nDCG", "P", "R", "hit")
+_OF_RADIUS, _OF_CUTOFF = ("precision", "recall"), ("mAP", "nDCG", "P", "R", "hit")
 _CURVES = ("AUPRC[area]", "AUPRC[trapezoid]", "AUPRC[sum]", "AUPRC[area,macro]")
 _DROPPING = frozenset({("undefined", "left-out"), ("mean", "ten-more")})
 
@@ -196,10 +197,11 @@ def _of_queries(
     distances, _, denominators = case
     expected: dict[Way, NDArray[np.float64]] = {}
     if counts is not None:
-        expected |= _of_counts(counts, cutoffs, RADII if distances.has_radius else (), "", denominators)
+        orders = _ORDERS[: 1 + 2 * is_light]
+        expected |= _of_counts(counts, cutoffs, RADII if distances.has_radius else (), "", orders, denominators)
     if counts is not None and is_light:
         positive = counts.at_level * (np.arange(distances.n_groups) < distances.middle)
-        expected |= _of_counts(replace(counts, at_level=positive), cutoffs, (), "positive", denominators)
+        expected |= _of_counts(replace(counts, at_level=positive), cutoffs, (), "positive", _ORDERS[:1], denominators)
     none = np.zeros((0, distances.group.size))
     for way, values in expected.items():
         yield way, values[0], values[1], none
@@ -226,10 +228,14 @@ def _of_counts(
     cutoffs: NDArray[np.int64],
     radii: Sequence[int],
     part: str,
+    orders: Sequence[str],
     denominators: Mapping[str, NDArray[np.int64]],
 ) -> Iterator[tuple[Way, NDArray[np.float64]]]:
-    """Yield the value of each query, 0 and NaN if undefined, with ties in expectation or in the best or worst order."""
-    complete, names = _metrics(cutoffs[:-1], radii, part, counts.n_database)
+    """Yield the value of each query, 0 and NaN if undefined, with ties in expectation or in the best or worst order.
+
+    `orders` are those of measures other than mAP, which has all of them.
+    """
+    complete, names = _metrics(cutoffs[:-1], radii, part, orders, counts)
     drop = metrics.evaluate(counts, names | complete, undefined="drop")
     zero = {name: np.nan_to_num(values) for name, values in drop.items()}
     # Only these have other values as well: a mean over some of the orders of ties, or a curve without some points.
@@ -241,26 +247,42 @@ def _of_counts(
         for denominator, total in denominators.items():
             ratio = _ratio(zero[name] * counts.n_relevant, total)
             yield way.but(denominator=denominator), np.array([np.nan_to_num(ratio), ratio])
+    for radius, ties in itertools.product(radii, orders):
+        within = counts.relevant_within[:, min(radius, counts.n_bits)]
+        ratio = _ratio(zero[metrics.bracketed(f"mAP@r{radius}", ties)] * within, counts.n_relevant)
+        way = Way(f"mAP@r{radius}", ()).but(ties=ties, denominator="all")
+        yield way, np.array([np.nan_to_num(ratio), ratio])
     precisions = _ratio(counts.relevant_within, counts.retrieved_within)
     grouped = _ratio(np.nansum(counts.relevant * precisions, axis=1), counts.n_relevant)
     yield STANDARD.but(list=part, ties="grouped"), np.array([np.nan_to_num(grouped), grouped])
 
 
 def _metrics(
-    cutoffs: NDArray[np.int64], radii: Sequence[int], part: str, n_database: int
+    cutoffs: NDArray[np.int64], radii: Sequence[int], part: str, orders: Sequence[str], counts: HammingCounts
 ) -> tuple[dict[str, Way], dict[str, Way]]:
     """Return metrics by their names: those that are divided by all relevant items, and others."""
-    complete = {"mAP": STANDARD.but(list=part)}
-    names = {f"mAP[{ties}]": STANDARD.but(list=part, ties=ties) for ties in ("best", "worst")}
+    complete, n_database = {"mAP": STANDARD.but(list=part)}, counts.n_database
     of_radius = itertools.starmap("{}@r{}".format, itertools.product(_OF_RADIUS, radii))
-    names |= {name: Way(name, ()) for name in (*of_radius, *(_CURVES if radii else ()))}
-    names |= {name: Way(name, ()).but(list=part) for name in ("nDCG", *WHOLE)}
+    names = {name: Way(name, ()) for name in (*of_radius, *(_CURVES if radii else ()))}
+    names |= {f"mAP[{ties}]": STANDARD.but(list=part, ties=ties) for ties in _ORDERS[1:]}
+    in_every_order = {name: Way(name, ()) for name in ("nDCG", *WHOLE, *map("mAP@r{}".format, radii))}
     for cutoff in cutoffs[cutoffs != n_database - bool(part)].tolist():
-        ways = {name: _with_cutoff(name, cutoff, n_database).but(list=part) for name in _OF_CUTOFF}
-        complete[f"mAP@{cutoff}[all]"] = way = ways.pop("mAP")
+        ways = {name: _with_cutoff(name, cutoff, n_database) for name in _OF_CUTOFF}
+        complete[f"mAP@{cutoff}[all]"] = way = ways.pop("mAP").but(list=part)
         names |= {f"mAP@{cutoff}[{name}]": way.but(denominator=name) for name in ("retrieved", "min")}
-        names |= {f"{measure}@{cutoff}": way for measure, way in ways.items()}
-    return complete, names
+        in_every_order |= {f"{name}@{cutoff}": ways.pop(name) for name in ("nDCG", "hit")}
+        names |= {f"{measure}@{cutoff}": way.but(list=part) for measure, way in ways.items()}
+    return complete, names | _in_orders(in_every_order, orders, part, gains_of(counts.levels))
+
+
+def _in_orders(ways: Mapping[str, Way], orders: Sequence[str], part: str, gains: Sequence[str]) -> dict[str, Way]:
+    """Return metrics by their names, in each order of ties and with each gain."""
+    names = {}
+    for (name, way), ties in itertools.product(ways.items(), orders):
+        for gain in gains if way.family == "nDCG" else [""]:
+            of_gain = metrics.bracketed(name, "linear" * (gain == "linear"))
+            names[metrics.bracketed(of_gain, ties)] = way.but(list=part, ties=ties, gain=gain)
+    return names
 
 
 def _with_cutoff(measure: str, cutoff: int, n_database: int) -> Way:
@@ -279,8 +301,9 @@ def _of_lists(
         values = {Way(name, ()).but(**differing): whole for name, whole in zip(WHOLE, of_list.whole.T, strict=True)}
         n_balls = of_list.hits.shape[1] - len(cutoffs)
         for column, radius in enumerate(RADII[: 0 if part else n_balls]):
-            ratio = _ratio(of_list.precisions[""][:, column], of_list.hits[:, column])
-            values[Way(f"mAP@r{radius}", ()).but(ties=ties)] = ratio
+            way, sums = Way(f"mAP@r{radius}", ()).but(ties=ties), of_list.precisions[""][:, column]
+            values[way] = _ratio(sums, of_list.hits[:, column])
+            values[way.but(denominator="all")] = _ratio(sums, of_list.n_relevant)
         for column, cutoff in enumerate(cutoffs.tolist(), n_balls):
             if not part or cutoff != n_database - 1:
                 ways = {name: _with_cutoff(name, cutoff, n_database).but(**differing) for name in _OF_CUTOFF}
@@ -300,7 +323,6 @@ def _at_cutoff(
     """Return the value of each query, NaN if undefined, for the measures `ways` with one cutoff, in a column."""
     is_complete, n, hits = cutoff == n_database, lists.n_relevant, lists.hits[:, column]
     at_most = np.minimum(n, cutoff + is_complete)  # the query may be an item of its complete list
-    ideal = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(2, at_most.max() + 2)))])
     values, totals = dict[Way, NDArray[np.float64]](), {"": n, **denominators}
     if not is_complete:
         totals |= {"retrieved": hits, "min": at_most, "K": np.full(n.size, cutoff)}
@@ -311,7 +333,7 @@ def _at_cutoff(
             for denominator, total in {"by-hits": {"": at_most}}.get(precision, totals).items():
                 way = ways["mAP"].but(precision=precision, denominator=denominator)
                 values[way] = _ratio(sums[:, column], total)
-    return values | {ways["nDCG"]: _ratio(lists.gains[:, column], ideal[at_most])}
+    return values | {ways["nDCG"].but(gain=gain): ndcg[:, column] for gain, ndcg in lists.ndcg.items()}
 
 
 def _ratio(sums: NDArray, totals: NDArray) -> NDArray[np.float64]:

@@ -1,13 +1,16 @@
 """Undefined values, and ranks: the cutoff of a ranking, and the ties that it may divide."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import integer, one_of
 from protocol.counting import HammingCounts
+from protocol.registry import MetricRecord
 
 UNDEFINED = ("zero", "drop")
 
@@ -47,7 +50,13 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike, *, undefined: str) -> ND
 ORDERS = ("expected", "best", "worst")
 EXPECTED = "Expected value over all orders of tied items, in closed form."
 INDEX = "In the order of the database."
-TIES = ("expected", "index")
+TIES = (*ORDERS, "index")
+Needed = Literal["", "index_precisions", "index_top", "index_discounts"]
+_ORDERED = {
+    "best": ("best", "Relevant items first.", "with relevant items first in every tie"),
+    "worst": ("worst", "Relevant items last.", "with relevant items last in every tie"),
+    "index": ("database-order", INDEX, "with ties in the order of the database"),
+}
 _PROBABILITIES = 1 << 20  # computed at once: 8 MB
 _RANKS = 1 << 20  # processed at once
 
@@ -78,6 +87,62 @@ def running_sums(n: int, term: Callable[[NDArray[np.int64]], NDArray[np.float64]
         stop = min(start + _RANKS, n + 1)
         sums[start:stop] = term(np.arange(start, stop))
     return np.cumsum(sums, out=sums)
+
+
+def bracketed(name: str, option: str) -> str:
+    """Return the name of a metric with one more option in its brackets.
+
+    Examples
+    --------
+    >>> bracketed("MRR", "best"), bracketed("nDCG[linear]", "best"), bracketed("MRR", "")
+    ('MRR[best]', 'nDCG[linear,best]', 'MRR')
+    """
+    return f"{name.removesuffix(']')}{',' if '[' in name else '['}{option}]" if option else name
+
+
+def in_every_order(record: MetricRecord, index: Needed) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that registers a metric, and again for each other order of ties, as its argument ``ties``.
+
+    Parameters
+    ----------
+    record : MetricRecord
+        Of the expected value over ties, which its summary states in the words "as the expected value over ties".
+    index : str
+        The array of the counts that the order of the database needs; "" if the metric can't be computed in this order.
+    """
+
+    def register(metric: Callable[..., Any]) -> Callable[..., Any]:
+        record(metric)
+        described = record.describing(metric)
+        for ties, (suffix, text, words) in _ORDERED.items():
+            if ties != "index" or index:
+                summary = described.summary.replace("as the expected value over ties", words)
+                replace(
+                    described,
+                    name=bracketed(record.name, suffix),
+                    summary=summary,
+                    ties=text,
+                    synonyms=(),
+                    needs=index if ties == "index" else "",
+                )(partial(metric, ties=ties))
+        return metric
+
+    return register
+
+
+def divided(counts: HammingCounts, ties: str) -> HammingCounts:
+    """Return counts whose distances 2 d and 2 d + 1 are the relevant items at distance d and the others, or vice versa.
+
+    With them, the expected value is that of the order ``best`` or ``worst``; for ``expected``, nothing is divided.
+    """
+    return counts if ties == "expected" else counts.once(_divided, ties == "best")
+
+
+def _divided(counts: HammingCounts, relevant_first: bool) -> HammingCounts:
+    parts = [(counts.relevant, counts.relevant), (counts.retrieved - counts.relevant, np.zeros_like(counts.relevant))]
+    parts = parts if relevant_first else parts[::-1]
+    retrieved, relevant = (np.stack(side, axis=2).reshape(counts.n_queries, -1) for side in zip(*parts, strict=True))
+    return HammingCounts(retrieved, relevant[:, None], np.ones(1, dtype=np.int64))
 
 
 class Ties(NamedTuple):

@@ -9,9 +9,10 @@ from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts
 from protocol.metrics._ties import (
     EXPECTED,
-    INDEX,
+    TIES,
     Ties,
     hypergeometric,
+    in_every_order,
     last_distance,
     places,
     ratio,
@@ -20,7 +21,6 @@ from protocol.metrics._ties import (
 )
 from protocol.registry import MetricRecord
 
-TIES = ("expected", "best", "worst", "index")
 DENOMINATORS = ("all", "retrieved", "min")
 _BLOCK = 128  # queries per block, so that the arrays of a block fit in the cache
 _DEVIATIONS, _LEAST_REACH = 12, 40  # by Bernstein's inequality, numbers farther from the mean have less than 1e-25
@@ -230,36 +230,18 @@ _metric = partial(
 )
 _BEYOND = "If K exceeds the size of the database, the size of the database replaces it."
 
-_metric(
-    "mAP",
-    source=f"{_TALR}, eq. 6",
-    ties=EXPECTED,
-    denominator=_ALL,
-    summary="Mean precision at the ranks of the relevant items, as the expected value over ties.",
-    synonyms=("AP", "mAP@all", "mAP@-1"),
+in_every_order(
+    _metric(
+        "mAP",
+        source=f"{_TALR}, eq. 6; best and worst: Mean Local Group Average Precision, figure 2; database order: "
+        "released code of GRH and MIH, which use a stable sort of the distances",
+        ties=EXPECTED,
+        denominator=_ALL,
+        summary="Mean precision at the ranks of the relevant items, as the expected value over ties.",
+        synonyms=("AP", "mAP@all", "mAP@-1"),
+    ),
+    "index_precisions",
 )(average_precision)
-_metric(
-    "mAP[best]",
-    source="Mean Local Group Average Precision, figure 2",
-    ties="Relevant items first.",
-    denominator=_ALL,
-    summary="mAP if every tie were broken in favour of the relevant items.",
-)(partial(average_precision, ties="best"))
-_metric(
-    "mAP[worst]",
-    source="Mean Local Group Average Precision, figure 2",
-    ties="Relevant items last.",
-    denominator=_ALL,
-    summary="mAP if every tie were broken against the relevant items.",
-)(partial(average_precision, ties="worst"))
-_metric(
-    "mAP[database-order]",
-    source="released code of GRH and MIH, which use a stable sort of the distances; not in the reproduced papers",
-    ties=INDEX,
-    denominator=_ALL,
-    summary="mAP if every tie were broken by the positions of the items in the database.",
-    needs="index_precisions",
-)(partial(average_precision, ties="index"))
 _metric(
     "mAP@K[all]",
     source=f"{_TALR}, eq. 17",
@@ -267,6 +249,7 @@ _metric(
     denominator=_ALL,
     beyond=_BEYOND,
     summary="mAP of the top K, divided by all relevant items.",
+    synonyms=("map_cut@K",),
 )(average_precision)
 _metric(
     "mAP@K[retrieved]",

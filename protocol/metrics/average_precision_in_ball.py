@@ -1,32 +1,31 @@
 """Average precision of the items within a Hamming radius."""
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import EXPECTED, INDEX, TIES, ratio
+from protocol.metrics._ties import EXPECTED, TIES, divided, in_every_order, ratio
 from protocol.metrics.average_precision import sum_of_precisions
 from protocol.metrics.hamming_balls import nearest_radius
 from protocol.registry import MetricRecord
 
-_metric = partial(
-    MetricRecord,
-    module=__name__,
+_metric = MetricRecord(
+    "mAP@rR",
     printed="mAP within radius {radius}",
     source="Cao, Long, Liu and Wang 2018, Deep Cauchy Hashing for Hamming Space Retrieval, MAP@H<=2",
     range=(0.0, 1.0),
     better="higher",
     undefined="A query without relevant items within the radius, or without any items, counts as 0, or is left out.",
     defined_on="radius",
+    ties=EXPECTED,
     denominator="relevant items in the ball",
     beyond="If R exceeds n_bits, the ball is the complete database.",
+    synonyms=("mAP@H<=R", "mAP@H≤R"),
 )
 
 
-@_metric("mAP@rR", ties=EXPECTED, synonyms=("mAP@H<=R", "mAP@H≤R"))
+@in_every_order(_metric, "index_precisions")
 def average_precision_in_ball(
     counts: HammingCounts, *, radius: int, ties: str = "expected", undefined: str = "zero"
 ) -> NDArray[np.float64]:
@@ -41,9 +40,9 @@ def average_precision_in_ball(
     counts : HammingCounts
     radius : int
         R, at least 0; beyond n_bits, the ball is the complete database.
-    ties : {"expected", "index"}, default="expected"
-        The mean over all orders of tied items, or the order of the database, which requires
-        ``count(..., index_order=True)``.
+    ties : {"expected", "best", "worst", "index"}, default="expected"
+        The mean over all orders of tied items; relevant items first, or last; or the order of the database, which
+        requires ``count(..., index_order=True)``.
     undefined : {"zero", "drop"}, default="zero"
         A query with N = 0, also if its ball is empty: 0, or NaN.
 
@@ -77,13 +76,5 @@ def average_precision_in_ball(
     if one_of(ties, TIES, "ties") == "index":
         precisions = counts.requested("index_precisions")[:, : at + 1].sum(axis=1)
     else:
-        precisions = sum_of_precisions(counts, False, counts.retrieved_within[:, at])
+        precisions = sum_of_precisions(divided(counts, ties), False, counts.retrieved_within[:, at])
     return ratio(precisions, counts.relevant_within[:, at], undefined=undefined)
-
-
-_metric(
-    "mAP@rR[database-order]",
-    ties=INDEX,
-    summary="mAP of the items within Hamming radius R, with ties in the order of the database.",
-    needs="index_precisions",
-)(partial(average_precision_in_ball, ties="index"))

@@ -1,30 +1,29 @@
 """Whether a relevant item is among the top K of the Hamming ranking."""
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import EXPECTED, INDEX, TIES, places, ratio, relevant_among
+from protocol.metrics._ties import EXPECTED, TIES, in_every_order, places, ratio, relevant_among
 from protocol.registry import MetricRecord
 
-_metric = partial(
-    MetricRecord,
-    module=__name__,
+_metric = MetricRecord(
+    "hit@K",
     printed="Hit@{cutoff}",
     source="Oh Song et al. 2016, Deep Metric Learning via Lifted Structured Feature Embedding, Recall@K of metric "
     "learning; success@K of trec_eval",
     range=(0.0, 1.0),
     better="higher",
     undefined="A query without relevant items counts as 0, or is left out.",
+    ties=EXPECTED,
     denominator="1",
     beyond="If K exceeds the size of the database, the size of the database replaces it.",
+    synonyms=("success@K", "recall@K", "HR@K", "hits@K", "hit_rate@K", "hitrate@K"),
 )
 
 
-@_metric("hit@K", ties=EXPECTED, synonyms=("success@K", "recall@K", "HR@K", "hits@K", "hit_rate@K", "hitrate@K"))
+@in_every_order(_metric, "index_top")
 def hit_rate(
     counts: HammingCounts, *, cutoff: int, ties: str = "expected", undefined: str = "zero"
 ) -> NDArray[np.float64]:
@@ -40,9 +39,9 @@ def hit_rate(
     counts : HammingCounts
     cutoff : int
         K, at least 1; exact even if it divides a tie. The complete database if larger.
-    ties : {"expected", "index"}, default="expected"
-        The mean over all orders of tied items, or the order of the database, which requires
-        ``count(..., index_order=True)``.
+    ties : {"expected", "best", "worst", "index"}, default="expected"
+        The mean over all orders of tied items; relevant items first, or last; or the order of the database, which
+        requires ``count(..., index_order=True)``.
     undefined : {"zero", "drop"}, default="zero"
         A query without relevant items: 0, or NaN.
 
@@ -74,12 +73,4 @@ def hit_rate(
     top, has_relevant = places(counts, cutoff), counts.n_relevant > 0
     if one_of(ties, TIES, "ties") == "index":
         return ratio(counts.requested("index_top")[:, 0] <= top, has_relevant, undefined=undefined)
-    return ratio(relevant_among(counts, top, at_most=1), has_relevant, undefined=undefined)
-
-
-_metric(
-    "hit@K[database-order]",
-    ties=INDEX,
-    summary="Whether a relevant item is among the top K, with ties in the order of the database.",
-    needs="index_top",
-)(partial(hit_rate, ties="index"))
+    return ratio(relevant_among(counts, top, ties=ties, at_most=1), has_relevant, undefined=undefined)

@@ -7,40 +7,50 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import hypergeometric, last_distance, places, ratio, running_sums
+from protocol.metrics._ties import (
+    EXPECTED,
+    TIES,
+    hypergeometric,
+    in_every_order,
+    last_distance,
+    places,
+    ratio,
+    running_sums,
+)
 from protocol.registry import MetricRecord
 
 IDEALS = ("database", "retrieved")
+GAINS = ("exponential", "linear")
 _HIGHEST_LEVEL = 1000  # its gain still fits in a float64
 _MOST_DRAWS = 1_000_000  # the limit for one query: some megabytes and a tenth of a second
 _SOURCE = "Evaluation metrics (mAP@p, nDCG@p), eq. 6-9; He et al., Hashing as Tie-Aware Learning to Rank, eq. 7"
 _metric = partial(
     MetricRecord,
+    module=__name__,
     source=_SOURCE,
     range=(0.0, 1.0),
     better="higher",
     undefined="A query without relevant items counts as 0, or is left out.",
-    ties="Expected value over all orders of tied items, in closed form.",
+    ties=EXPECTED,
+)
+_SUMMARY = (
+    "Discounted gain of the {}, divided by that of the best order, as the expected value over ties; the gain is {}."
 )
 
 
-@_metric(
-    "nDCG",
-    denominator="DCG of the best order of the database",
-    summary="Discounted gain of the ranking, divided by that of the best order; expected value over ties.",
-)
-@_metric(
-    "nDCG@K",
-    denominator="DCG of the top K of the best order of the database",
-    beyond="If K exceeds the size of the database, the size of the database replaces it.",
-    summary="Discounted gain of the top K, divided by that of the best order; expected value over ties.",
-)
 def ndcg(
-    counts: HammingCounts, *, cutoff: int | None = None, ideal: str = "database", undefined: str = "zero"
+    counts: HammingCounts,
+    *,
+    cutoff: int | None = None,
+    gain: str = "exponential",
+    ties: str = "expected",
+    ideal: str = "database",
+    undefined: str = "zero",
 ) -> NDArray[np.float64]:
     r"""Discounted gain of the ranking, divided by that of the best order, as the expected value over ties.
 
-    .. math:: DCG@K = \sum_{t=1}^{K} \frac{2^{\mathrm{level}(t)} - 1}{\log_2(1 + t)}, \quad
+    .. math:: DCG@K = \sum_{t=1}^{K} \frac{g(t)}{\log_2(1 + t)}, \quad
+        g(t) = 2^{\mathrm{level}(t)} - 1 \;\text{or}\; \mathrm{level}(t), \quad
         nDCG@K = E\left[\frac{DCG@K}{\max DCG@K}\right]
 
     The maximum is over all orders of the database, or of the K retrieved items. The maximum over the database is a
@@ -54,6 +64,11 @@ def ndcg(
     counts : HammingCounts
     cutoff : int, optional
         K, at least 1; exact even if it divides a tie. The complete database if None or larger.
+    gain : {"exponential", "linear"}, default="exponential"
+        The gain of an item: 2^level - 1, or its level. With a single level, both give the same value.
+    ties : {"expected", "best", "worst", "index"}, default="expected"
+        The mean over all orders of tied items; higher levels first, or last; or the order of the database, which
+        requires ``count(..., index_order=True)``.
     ideal : {"database", "retrieved"}, default="database"
         The items whose best order is the reference: the complete database, or the top K items.
     undefined : {"zero", "drop"}, default="zero"
@@ -67,12 +82,16 @@ def ndcg(
     Raises
     ------
     ProtocolError
-        If an option is unknown, `cutoff` is below 1, or a level is above 1000. If, for ``retrieved``, there are more
-        than a million possible combinations of the numbers of items of each level above the cutoff, because the sum
-        over them is not approximated.
+        If an option is unknown, `cutoff` is below 1, or a level is above 1000 and the gain exponential. If ``index`` is
+        requested with a cutoff, or was not counted. If ``retrieved`` is requested with other ties than ``expected``, or
+        there are more than a million possible combinations of the numbers of items of each level above the cutoff,
+        because the sum over them is not approximated.
 
     Notes
     -----
+    TALR and the paper on evaluation metrics have the exponential gain. trec_eval, scikit-learn and ranx (``ndcg``) have
+    the linear one, which is that of Järvelin and Kekäläinen.
+
     The paper does not state whether the best ranking is that of the complete database or of the retrieved items. Our
     default is the database, as in TALR. With the retrieved items, a ranking that finds one of a hundred relevant items
     and puts it first has the value 1. The released code of TALR gives 1 to a query without relevant items, which raises
@@ -83,6 +102,7 @@ def ndcg(
     ----------
     *Evaluation metrics* (mAP@p, nDCG@p), eq. 6-9.
     He, Cakir, Bargal, Sclaroff, *Hashing as Tie-Aware Learning to Rank*, eq. 7 and 20-23.
+    Järvelin and Kekäläinen 2002, *Cumulated Gain-Based Evaluation of IR Techniques* (linear gain).
 
     Examples
     --------
@@ -91,12 +111,15 @@ def ndcg(
     >>> ndcg(HammingCounts.from_histograms([[2, 0]], [[1, 0]])).round(4)
     array([0.8155])
     """
-    one_of(ideal, IDEALS, "ideal")
+    _check(gain, ties, ideal)
     top = places(counts, cutoff)
-    if counts.levels[-1] > _HIGHEST_LEVEL:
+    if gain == "exponential" and counts.levels[-1] > _HIGHEST_LEVEL:
         raise ProtocolError(f"nDCG: levels must be at most {_HIGHEST_LEVEL}, got {counts.levels[-1]}.")
-    gains = np.exp2(counts.levels) - 1
+    gains = np.exp2(counts.levels) - 1 if gain == "exponential" else counts.levels.astype(np.float64)
     discount_until = _discounts_until(counts.n_database)
+    if ties != "expected":
+        best = _best(counts.at_level.sum(axis=2), gains, discount_until, top)
+        return ratio(_of_one_order(counts, gains, discount_until, top, ties), best, undefined=undefined)
     discount = np.diff(discount_until[np.minimum(counts.retrieved_within, top)], axis=1, prepend=0.0)
     gained = np.einsum("l,qlr->qr", gains, counts.at_level) / np.maximum(counts.retrieved, 1) * discount
     if ideal == "database" or top == counts.n_database:
@@ -114,6 +137,31 @@ def ndcg(
         chance[np.isnan(value)] = 0
         values[query] = ratio(chance @ np.nan_to_num(value), chance.sum(), undefined=undefined)
     return values
+
+
+def _check(gain: str, ties: str, ideal: str) -> None:
+    one_of(gain, GAINS, "gain")
+    one_of(ties, TIES, "ties")
+    if one_of(ideal, IDEALS, "ideal") == "retrieved" and ties != "expected":
+        raise ProtocolError(f"ideal='retrieved' needs ties='expected', got {ties!r}.")
+
+
+def _of_one_order(
+    counts: HammingCounts, gains: NDArray[np.float64], discount_until: NDArray[np.float64], top: int, ties: str
+) -> NDArray[np.float64]:
+    """Return the DCG of the top `top` items in one order of ties."""
+    if ties == "index":
+        if top < counts.n_database:
+            raise ProtocolError(f"nDCG: ties='index' needs cutoff=None, got {top:,}. Use ties='expected'.")
+        return counts.requested("index_discounts") @ gains
+    last = counts.retrieved_within - (counts.retrieved if ties == "best" else counts.relevant)
+    dcg: NDArray[np.float64] = np.zeros(counts.n_queries)
+    until = discount_until[np.minimum(last, top)]
+    for level in np.flatnonzero(counts.at_level.any(axis=(0, 2)))[:: -1 if ties == "best" else 1]:
+        last = last + counts.at_level[:, level]
+        before, until = until, discount_until[np.minimum(last, top)]
+        dcg += gains[level] * (until - before).sum(axis=1)
+    return dcg
 
 
 @lru_cache(maxsize=1)  # all counts of a database need it
@@ -152,3 +200,26 @@ def _draws(of_levels: NDArray[np.int64], n: int, drawn: int) -> tuple[NDArray[np
         drawn_relevant, left = np.column_stack([drawn_relevant[way], numbers]), left[way] - numbers
         n -= m
     return chance, drawn_relevant
+
+
+for _bracket, _gain, _plugin in (("", "2^level - 1", ndcg), ("[linear]", "the level", partial(ndcg, gain="linear"))):
+    _best_order = f"the best order of the database; gain: {_gain}"
+    in_every_order(
+        _metric(
+            f"nDCG{_bracket}",
+            denominator=f"DCG of {_best_order}",
+            summary=_SUMMARY.format("ranking", _gain),
+            synonyms=("NDCG",),
+        ),
+        "index_discounts",
+    )(_plugin)
+    in_every_order(
+        _metric(
+            f"nDCG@K{_bracket}",
+            denominator=f"DCG of the top K of {_best_order}",
+            beyond="If K exceeds the size of the database, the size of the database replaces it.",
+            summary=_SUMMARY.format("top K", _gain),
+            synonyms=("NDCG@K", *["ndcg_cut@K"] * bool(_bracket)),
+        ),
+        "",
+    )(_plugin)

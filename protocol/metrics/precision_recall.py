@@ -29,6 +29,7 @@ _EMPTY_QUERY = "A query without relevant items counts as 0, or is left out."
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 1",
     undefined=_EMPTY_BALL,
     denominator=_RETRIEVED,
+    synonyms=("P@rR",),
 )
 def precision(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of the items within Hamming radius R that are relevant.

@@ -1,31 +1,26 @@
 """Precision of the Hamming ranking at the number of relevant items of each query."""
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import EXPECTED, INDEX, TIES, ratio, relevant_among
+from protocol.metrics._ties import EXPECTED, TIES, in_every_order, ratio, relevant_among
 from protocol.registry import MetricRecord
 
-_metric = partial(
-    MetricRecord,
-    module=__name__,
+_metric = MetricRecord(
+    "R-precision",
     source="Manning, Raghavan and Schütze 2008, Introduction to Information Retrieval, section 8.4; trec_eval, Rprec",
     range=(0.0, 1.0),
     better="higher",
     undefined="A query without relevant items counts as 0, or is left out.",
-    denominator="relevant items in the database",
-)
-
-
-@_metric(
-    "R-precision",
     ties=EXPECTED,
+    denominator="relevant items in the database",
     synonyms=("Rprec", "R-prec", "R_precision", "RP", "P@R", "precision@R", "recall@R", "R@R"),
 )
+
+
+@in_every_order(_metric, "index_top")
 def r_precision(counts: HammingCounts, *, ties: str = "expected", undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of the top R items that are relevant, if a query has R relevant items, as the expected value over ties.
 
@@ -37,9 +32,9 @@ def r_precision(counts: HammingCounts, *, ties: str = "expected", undefined: str
     Parameters
     ----------
     counts : HammingCounts
-    ties : {"expected", "index"}, default="expected"
-        The mean over all orders of tied items, or the order of the database, which requires
-        ``count(..., index_order=True)``.
+    ties : {"expected", "best", "worst", "index"}, default="expected"
+        The mean over all orders of tied items; relevant items first, or last; or the order of the database, which
+        requires ``count(..., index_order=True)``.
     undefined : {"zero", "drop"}, default="zero"
         A query without relevant items: 0, or NaN.
 
@@ -67,12 +62,5 @@ def r_precision(counts: HammingCounts, *, ties: str = "expected", undefined: str
     """
     if one_of(ties, TIES, "ties") == "index":
         return ratio(counts.requested("index_top")[:, 1], counts.n_relevant, undefined=undefined)
-    return ratio(relevant_among(counts, np.maximum(counts.n_relevant, 1)), counts.n_relevant, undefined=undefined)
-
-
-_metric(
-    "R-precision[database-order]",
-    ties=INDEX,
-    summary="Share of the top R items that are relevant, with ties in the order of the database.",
-    needs="index_top",
-)(partial(r_precision, ties="index"))
+    found = relevant_among(counts, np.maximum(counts.n_relevant, 1), ties=ties)
+    return ratio(found, counts.n_relevant, undefined=undefined)

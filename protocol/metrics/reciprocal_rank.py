@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import EXPECTED, INDEX, TIES, Ties, ratio, ties_at
+from protocol.metrics._ties import EXPECTED, TIES, Ties, divided, in_every_order, places, ratio, ties_at
 from protocol.registry import MetricRecord
 
 _TERMS = 1 << 20  # computed at once: 8 MB
@@ -16,21 +16,31 @@ _REACH = 60  # the first relevant item of n with m relevant ones is beyond 60 n 
 
 _metric = partial(
     MetricRecord,
-    module=__name__,
-    printed="MRR",
     source="Voorhees 1999, The TREC-8 Question Answering Track Report; ties: McSherry and Najork 2008, Computing IR "
     "Performance Measures Efficiently in the Presence of Tied Scores",
     range=(0.0, 1.0),
     better="higher",
     undefined="A query without relevant items counts as 0, or is left out.",
+    ties=EXPECTED,
     denominator="rank of the first relevant item",
 )
 
 
-@_metric(
-    "MRR", ties=EXPECTED, synonyms=("RR", "mean_reciprocal_rank", "reciprocal_rank", "recip_rank", "MRR@K", "RR@K")
+@in_every_order(_metric("MRR", synonyms=("RR", "mean_reciprocal_rank", "reciprocal_rank", "recip_rank")), "index_top")
+@in_every_order(
+    _metric(
+        "MRR@K",
+        printed="MRR@{cutoff}",
+        beyond="If K exceeds the size of the database, the size of the database replaces it.",
+        summary="1 divided by the rank of the first relevant item, 0 if it is beyond the top K, as the expected value "
+        "over ties.",
+        synonyms=("RR@K", "recip_rank_cut@K"),
+    ),
+    "index_top",
 )
-def reciprocal_rank(counts: HammingCounts, *, ties: str = "expected", undefined: str = "zero") -> NDArray[np.float64]:
+def reciprocal_rank(
+    counts: HammingCounts, *, cutoff: int | None = None, ties: str = "expected", undefined: str = "zero"
+) -> NDArray[np.float64]:
     r"""1 divided by the rank of the first relevant item, as the expected value over ties.
 
     .. math:: RR = \sum_{j=1}^{n-m+1} \frac{1}{S + j} \frac{\binom{n-j}{m-1}}{\binom{n}{m}}
@@ -41,9 +51,11 @@ def reciprocal_rank(counts: HammingCounts, *, ties: str = "expected", undefined:
     Parameters
     ----------
     counts : HammingCounts
-    ties : {"expected", "index"}, default="expected"
-        The mean over all orders of tied items, or the order of the database, which requires
-        ``count(..., index_order=True)``.
+    cutoff : int, optional
+        K, at least 1; exact even if it divides a tie. The complete database if None or larger.
+    ties : {"expected", "best", "worst", "index"}, default="expected"
+        The mean over all orders of tied items; relevant items first, or last; or the order of the database, which
+        requires ``count(..., index_order=True)``.
     undefined : {"zero", "drop"}, default="zero"
         A query without relevant items: 0, or NaN.
 
@@ -54,7 +66,7 @@ def reciprocal_rank(counts: HammingCounts, *, ties: str = "expected", undefined:
     Raises
     ------
     ProtocolError
-        If an option is unknown, or ``index`` is requested, but was not counted.
+        If `cutoff` is below 1, an option is unknown, or ``index`` is requested, but was not counted.
 
     References
     ----------
@@ -69,8 +81,11 @@ def reciprocal_rank(counts: HammingCounts, *, ties: str = "expected", undefined:
     >>> reciprocal_rank(HammingCounts.from_histograms([[1, 2]], [[0, 1]])).round(4)
     array([0.4167])
     """
+    top = places(counts, cutoff)
     if one_of(ties, TIES, "ties") == "index":
-        return ratio(1.0, counts.requested("index_top")[:, 0], undefined=undefined)
+        first = counts.requested("index_top")[:, 0]
+        return ratio(first <= top, first, undefined=undefined)
+    counts = divided(counts, ties)
     nearest = (counts.relevant > 0).argmax(axis=1)
     tied = ties_at(counts, (np.arange(counts.n_queries), nearest))
     last = np.minimum(tied.n - tied.m + 1, _REACH * tied.n // np.maximum(tied.m, 1) + 1)
@@ -79,22 +94,15 @@ def reciprocal_rank(counts: HammingCounts, *, ties: str = "expected", undefined:
     size = max(1, _TERMS // int(last.max()))
     for start in range(0, counts.n_queries, size):
         rows = by_width[start : start + size]
-        values[rows] = _expected(Ties(*(part[rows, None] for part in tied)), np.arange(last[rows[-1]]))
+        values[rows] = _expected(Ties(*(part[rows, None] for part in tied)), np.arange(last[rows[-1]]), top)
     return ratio(values, counts.n_relevant > 0, undefined=undefined)
 
 
-def _expected(tied: Ties, earlier: NDArray[np.int64]) -> NDArray[np.float64]:
+def _expected(tied: Ties, earlier: NDArray[np.int64], top: int) -> NDArray[np.float64]:
     """Return the expected reciprocal rank, given the numbers of items of the tie before its first relevant one."""
+    rank = tied.before + earlier + 1
     left = np.maximum(tied.n - earlier, 1)
     is_first = np.minimum(tied.m / left, 1.0)
     none_before = np.cumprod(1 - is_first, axis=1)
     none_before = np.hstack([np.ones_like(none_before[:, :1]), none_before[:, :-1]])
-    return (none_before * is_first / (tied.before + earlier + 1)).sum(axis=1)
-
-
-_metric(
-    "MRR[database-order]",
-    ties=INDEX,
-    summary="Reciprocal rank of the first relevant item, with ties in the order of the database.",
-    needs="index_top",
-)(partial(reciprocal_rank, ties="index"))
+    return (none_before * is_first / rank * (rank <= top)).sum(axis=1)

@@ -13,6 +13,7 @@ import functools
 import importlib
 import pkgutil
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -120,21 +121,47 @@ class _MetricRegistry(Registry[MetricRecord]):
             return self.records[name], {}
         raise self._unknown(name)
 
+    def _by_spelling(self, request: str) -> dict[str, list[MetricRecord]]:
+        """Return the records by their names and synonyms in lower case, with the numbers of a request."""
+        known = defaultdict[str, list[MetricRecord]](list)
+        for record in self.records.values():
+            for other in {_with_numbers_of(request, each).casefold() for each in (record.name, *record.synonyms)}:
+                known[other].append(record)
+        return known
+
     def _unknown(self, name: str) -> ProtocolError:
         """Return the error for an unknown metric; the suggested names have the numbers that were requested."""
-        names = [(other, record.name) for record in self.records.values() for other in (*record.synonyms, record.name)]
-        known = {_with_numbers_of(name, other).casefold(): _with_numbers_of(name, metric) for other, metric in names}
-        request = re.sub("@k *= *", "@", name.casefold())
-        variants = [key for key in known if key.startswith((f"{request}[", f"{request}@"))]
+        known, request = self._by_spelling(name), _plain_spelling(name)
+        variants = [key for key in known if key.startswith((f"{request}[", f"{request}@")) and "," not in key]
         near = [request] if request in known else variants or difflib.get_close_matches(request, known, n=1)
-        hint = f" Did you mean {' or '.join(repr(known[key]) for key in near[:3])}?" if near else ""
+        meant = [record for key in near[:3] for record in sorted(known[key], key=lambda record: record.name)]
+        texts = [_suggestion(name, record, described=len(near) == 1 < len(meant)) for record in meant]
+        hint = f" Did you mean {' or '.join(texts)}?" if texts else ""
         return ProtocolError(f"Unknown metric {name!r}.{hint} `protocol list metrics` lists all {len(self.records)}.")
+
+
+def _suggestion(request: str, record: MetricRecord, *, described: bool) -> str:
+    """Return the name of a metric with the numbers of a request, and what it is if the request has several meanings."""
+    name, summary = repr(_with_numbers_of(request, record.name)), record.summary.rstrip(".")
+    return f"{name} ({summary.replace(', as the expected value over ties', '')})" if described else name
+
+
+def _plain_spelling(name: str) -> str:
+    """Return the name of a metric in lower case, with the number as after ``@``: ``P_10`` and ``MAP@H<=2`` have others.
+
+    Examples
+    --------
+    >>> [_plain_spelling(name) for name in ("P_10", "MAP@H≤2", "map@K = 100")]
+    ['p@10', 'map@r2', 'map@100']
+    """
+    name = re.sub(r"@[hr] *(<=|≤|=) *(?=\d)", "@r", name.casefold()).replace("[index]", "[database-order]")
+    return re.sub(r"_(?=\d+$)|@k *= *", "@", name)
 
 
 def _with_numbers_of(request: str, name: str) -> str:
     """Return a name with the numbers of a requested name, or those of an example, in place of K, R and beta."""
-    number, beta = re.search("@.*?([1-9][0-9]*)", request), re.match("[fF]([0-9]+(?:[.][0-9]+)?)@", request)
-    numbers = {"@K": f"@{number[1] if number else 1000}", "@rR": f"@r{number[1] if number else 2}"}
+    number, beta = re.search("(?:@.*?|_)([0-9]+)", request), re.match("[fF]([0-9]+(?:[.][0-9]+)?)@", request)
+    numbers = {"@K": f"@{int(number[1] if number else 0) or 1000}", "@rR": f"@r{number[1] if number else 2}"}
     numbers["F_beta"] = f"F{beta[1] if beta else 2}"
     return re.sub("|".join(numbers), lambda mark: numbers[mark[0]], name)
 

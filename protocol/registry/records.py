@@ -257,7 +257,7 @@ class MetricRecord(Record):
         How it deviates from its source.
     synonyms : tuple of str, default=()
         Other names in use, with K and R as in the name itself. They only appear in suggestions after an unknown name.
-    needs : {"", "bucket_sizes", "largest_bucket", "index_precisions", "index_top"}, default=""
+    needs : {"", "bucket_sizes", "largest_bucket", "index_precisions", "index_top", "index_discounts"}, default=""
         The array of the counts that it reads besides the histograms. None of these arrays can be added up over parts
         of a database.
     """
@@ -275,7 +275,7 @@ class MetricRecord(Record):
     defined_on: Literal["ranking", "radius", "buckets"] = "ranking"
     deviations: str = ""
     synonyms: tuple[str, ...] = ()
-    needs: Literal["", "bucket_sizes", "largest_bucket", "index_precisions", "index_top"] = ""
+    needs: Literal["", "bucket_sizes", "largest_bucket", "index_precisions", "index_top", "index_discounts"] = ""
 
 
 def _file_of(module: str) -> str:

@@ -5,6 +5,7 @@ import runpy
 import numpy as np
 import pytest
 
+from protocol.evaluation import Judgments
 from protocol.evaluators import Way, diagnose, explain
 
 INDEX = Way("mAP", (("ties", "index"),))
@@ -28,6 +29,18 @@ def test_measures_that_are_reported_as_map_are_found(case, score, expected):
     found = explain(score, query, database, query_labels=query_labels, database_labels=labels)
     assert found.decisive == found.matches[:1] == [expected]
     assert str(found).startswith(f"{score} (12 bits): {expected.measure}, ")
+
+
+@pytest.mark.case("29-gain-of-ndcg")
+@pytest.mark.parametrize(
+    ("score", "gain", "text"),
+    [(".746320", "linear", "the gain is the level itself"), (".760168", "exponential", "the gain is 2^level - 1")],
+)
+def test_the_gain_of_ndcg_is_explained(case, score, gain, text):
+    truth = Judgments("qrels.txt", "qid.txt", "did.txt")
+    found = explain(score, np.load("q.npy"), np.load("d.npy"), truth=truth, measure="nDCG")
+    assert found.matches == [INDEX.but("nDCG", gain=gain)]
+    assert f"nDCG, ties in database order (a stable sort); {text}." in " ".join(str(found).split())
 
 
 @pytest.mark.case("07-constant-or-nan-evaluator")

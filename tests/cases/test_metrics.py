@@ -1,9 +1,12 @@
 """The metrics that papers report and that were missing."""
 
+import json
+
 import numpy as np
 import pytest
 
 import protocol as hp
+from protocol.cli import main
 
 
 def scored(metrics, **options):
@@ -30,3 +33,20 @@ def test_map_within_a_hamming_radius(case):
     )
     left_out = scored(["mAP@r2[database-order]"], convention="mihash")
     assert left_out["mAP@r2[database-order]"] == pytest.approx(0.835986, abs=5e-7)
+
+
+@pytest.mark.case("29-gain-of-ndcg")
+def test_ndcg_states_its_gain(case, capsys):
+    right = {
+        "mAP[database-order]": 0.464491,
+        "nDCG[linear,database-order]": 0.746320,
+        "nDCG[database-order]": 0.760168,
+        "MRR[database-order]": 0.916667,
+    }
+    codes = ["--query-codes", "q.npy", "--database-codes", "d.npy"]
+    truth = ["--relevance", "qrels.txt", "--query-ids", "qid.txt", "--database-ids", "did.txt"]
+    assert main(["evaluate", *codes, *truth, "--metrics", *right, "--json", "out.json"]) == 0
+    assert json.loads((case / "out.json").read_text())["metrics"] == pytest.approx(right, abs=5e-7)
+    text = " ".join(capsys.readouterr().out.split())
+    assert "gain: 2^level - 1" in text
+    assert "gain: the level" in text

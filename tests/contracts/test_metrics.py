@@ -14,7 +14,8 @@ from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
 NAMES = [name.replace("@K", "@5").replace("@rR", "@r2").replace("F_beta", "F0.5") for name in registry.names("metric")]
 NEAREST = {"": 0, "the nearest": 1, "the K nearest": 5}
-ARRAYS = ("retrieved", "at_level", "levels", "largest_bucket", "bucket_sizes", "index_precisions", "index_top")
+IN_ORDER = ("index_precisions", "index_top", "index_discounts")
+ARRAYS = ("retrieved", "at_level", "levels", "largest_bucket", "bucket_sizes", *IN_ORDER)
 
 
 def make_counts(nearest=0):
@@ -51,14 +52,16 @@ def stays_in_its_range(metric, nearest=0, low=0.0, high=1.0):
 def perfect(nearest=0):
     first = nearest or 4
     counts = HammingCounts.from_histograms([[first, 0, 0, 5]], [[first, 0, 0, 0]])
-    return replace(counts, index_precisions=counts.relevant * 1.0, index_top=np.array([[1.0, first, first]]))
+    discounts = (1 / np.log2(np.arange(2, 2 + first))).sum(keepdims=True)[None]
+    top = np.array([[1.0, first, first]])
+    return replace(counts, index_precisions=counts.relevant * 1.0, index_top=top, index_discounts=discounts)
 
 
 def hopeless(nearest=0):
     counts = HammingCounts.from_histograms([[9, 0, 0, nearest]], [[0, 0, 0, nearest]])
     last = sum(rank / (9 + rank) for rank in range(1, nearest + 1))
-    first = 10 if nearest else 0
-    return replace(counts, index_precisions=np.array([[0.0, 0, 0, last]]), index_top=np.array([[first, 0.0, 0]]))
+    top, discounts = np.array([[10 if nearest else 0, 0.0, 0]]), np.zeros((1, 1))
+    return replace(counts, index_precisions=np.array([[0.0, 0, 0, last]]), index_top=top, index_discounts=discounts)
 
 
 def has_no_nan_by_default(metric, nearest=0):
@@ -81,7 +84,7 @@ def follows_a_permutation_of_the_queries(metric, nearest=0):
     counts = make_counts(nearest)
     order = np.random.default_rng(1).permutation(counts.n_queries)
     arrays = counts.to_arrays()
-    of_queries = ("retrieved", "at_level", "largest_bucket", "index_precisions", "index_top")
+    of_queries = ("retrieved", "at_level", "largest_bucket", *IN_ORDER)
     moved = {name: arrays[name][order] for name in of_queries}
     values, of_moved = metric(counts), metric(HammingCounts.from_arrays(arrays | moved))
     np.testing.assert_allclose(of_moved, values[order] if values.size > 1 else values, rtol=1e-14)
@@ -102,8 +105,8 @@ def depends_on_the_ranking_alone(metric, nearest=0):
         relevant = ([[0, 1, 0, nearest - 1]], [[0, 0, 1, 0, 0, nearest - 1, 0]])
         coarse = HammingCounts.from_histograms([[2, 4, 3, 4]], relevant[0])
         fine = HammingCounts.from_histograms([[1, 1, 4, 2, 1, 4, 0]], relevant[1])
-    top = np.array([[2.0, 1, 0.5]])
-    values = [metric(replace(one, index_precisions=one.relevant / 2, index_top=top)) for one in (coarse, fine)]
+    in_order = {"index_top": np.array([[2.0, 1, 0.5]]), "index_discounts": np.ones((1, 1 if nearest else 2))}
+    values = [metric(replace(one, index_precisions=one.relevant / 2, **in_order)) for one in (coarse, fine)]
     np.testing.assert_allclose(*values, rtol=1e-12)
 
 
@@ -152,7 +155,7 @@ def test_the_metric_of_the_guide(find):
 def declares_what_it_needs(metric, needs, nearest=0):
     """The metric reads the array that it declares, and no other that does not add up."""
     counts = make_counts(nearest)
-    for array in ("bucket_sizes", "largest_bucket", "index_precisions", "index_top"):
+    for array in ("bucket_sizes", "largest_bucket", *IN_ORDER):
         without = replace(counts, **{array: None})
         if array == needs:
             with pytest.raises(ProtocolError, match=f"^counts have no {array}: "):

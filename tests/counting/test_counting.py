@@ -67,11 +67,12 @@ def test_refusals(query, database, n_bits, truth, message):
 def test_only_requested_arrays_are_computed():
     plain = count(QUERY, DATABASE, 3, {"t": LABELS}, buckets=False)["t"]
     assert plain.largest_bucket is None
-    assert (plain.index_precisions, plain.index_top) == (None, None)
+    assert (plain.index_precisions, plain.index_top, plain.index_discounts) == (None, None, None)
     # The ranking of the first query is 0 | 1 2 | 4 | 3, with items 0 and 1 relevant; of the second 3 | 4 | 1 2 | 0.
     ordered = count(QUERY, DATABASE, 3, {"t": LABELS}, index_order=True)["t"]
     np.testing.assert_allclose(ordered.index_precisions.sum(axis=1), [2, 1 + 2 / 4])
     np.testing.assert_allclose(ordered.index_top, [[1, 2, 2], [1, 1, 1]])
+    np.testing.assert_allclose(ordered.index_discounts, 1 + 1 / np.log2([[3], [5]]))
 
 
 def test_counting_loads_numba_only_for_large_work():

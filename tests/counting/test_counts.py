@@ -45,6 +45,7 @@ def test_pooled_sums_over_queries():
         ("retrieved", [[1.0, 2, 0], [0, 1, 2]], "retrieved: expected int64 .* got float64"),
         ("levels", np.empty(0, int), "0 levels"),
         ("index_precisions", [[1.0, 0, 0], [0, 0, np.nan]], "positive exactly for distances with relevant items"),
+        ("index_discounts", [[1.0], [0.5]], r"index_discounts: expected float64 \(2, 2\), got float64 \(2, 1\)"),
         ("index_top", [[1.0, 1, 1], [0, 0, 0]], "a rank exactly for queries with relevant items"),
     ],
 )
@@ -55,6 +56,7 @@ def test_impossible_counts_are_refused(name, array, message):
 
 def test_precisions_in_index_order_are_stored_by_ground_truth():
     in_order = {"index_precisions": np.array([[1, 2 / 3, 0], [0, 0, 5 / 6]]), "index_top": np.array([[1.0, 1, 1]] * 2)}
+    in_order["index_discounts"] = np.array([[1, 0.5], [0.4, 0.3]])
     counts = HammingCounts(**GOOD, **in_order)
     arrays = pack_counts({"a": counts, "b": HammingCounts(**GOOD)})
     again = unpack_counts(arrays)

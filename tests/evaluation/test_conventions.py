@@ -3,6 +3,7 @@
 import pytest
 
 from protocol import registry
+from protocol.checks import ProtocolError
 from protocol.evaluation import CONVENTIONS, evaluate
 from protocol.evaluation.conventions import find
 
@@ -30,7 +31,7 @@ def test_a_convention_lists_registered_metrics_and_describes_itself(rules):
 
 def test_the_conventions_treat_values_differently():
     treatments = {tuple((name, rules.undefined(name)) for name in rules.metrics) for rules in CONVENTIONS}
-    assert len(treatments) == len(CONVENTIONS) == 9
+    assert len(treatments) == len(CONVENTIONS) == 10
 
 
 @pytest.mark.parametrize(
@@ -81,3 +82,20 @@ def test_an_empty_ball_counts_as_0(convention, metric, expected):
     labels = {"query_labels": [7], "database_labels": [7, 8]}
     result = evaluate([[0, 0]], [[0, 1], [1, 0]], **labels, metrics=metric, convention=convention)
     assert result.metrics[metric] == pytest.approx(expected)
+
+
+def test_metric_learning_leaves_each_query_out():
+    """Without itself, item 0 has item 1 at distance 1 of two tied ones; the class of item 3 has no other item."""
+    codes, labels = [[0, 0], [0, 1], [1, 0], [1, 1]], [7, 7, 7, 8]
+    result = evaluate(codes, codes, query_labels=labels, database_labels=labels, convention="metric-learning")
+    assert result.leave_one_out
+    # Item 0: relevant, relevant, other. Items 1 and 2: a tie of a relevant and another item, then a relevant one.
+    of_tie = 1 / 2 * (1 + 0) / 2 + 1 / 2 * (1 / 2) / 2  # the second relevant item is beyond rank R = 2
+    assert result.metrics == pytest.approx({"mAP@R": (1 + 2 * of_tie) / 3, "R-precision": 2 / 3, "hit@1": 2 / 3})
+    assert set(result.n_undefined.values()) == {1}
+    with pytest.raises(ProtocolError, match=r"^convention 'metric-learning' needs the same items .* 4 queries and 3 d"):
+        evaluate(codes, codes[:3], query_labels=labels, database_labels=labels[:3], convention="metric-learning")
+    with pytest.raises(
+        ProtocolError, match=r"^convention 'metric-learning' needs the same .* the labels in row 3 diff"
+    ):
+        evaluate(codes, codes, query_labels=labels, database_labels=[7] * 4, convention="metric-learning")

@@ -97,6 +97,7 @@ def test_every_value_is_that_of_the_database_without_the_row_of_the_query(tmp_pa
         of_parts = [part.counts for part in parts]
         arrays = {one: of_rows(of_parts, one) for one in PER_QUERY}
         joined = HammingCounts(**arrays, at_level=of_rows(of_parts, "at_level"), levels=np.arange(1, 10))
+        assert {"nDCG[database-order]", "nDCG[linear,database-order]"} <= set(result.metrics)
         assert pooled
         for metric in pooled:
             expected = metrics.evaluate(joined, [metric])[metric]

@@ -8,7 +8,7 @@ from fractions import Fraction
 def score(way, query, database, related):
     """Return the score of a way.
 
-    `query` and `database` are lists of bits; `related(q, d)` is true for a relevant item.
+    `query` and `database` are lists of bits; `related(q, d)` is true for a relevant item, or its level.
     """
     variants = dict(way.variants)
     pairs = [[(q, d) for d in range(len(database))] for q in range(len(query))]
@@ -19,11 +19,13 @@ def score(way, query, database, related):
     values, ranked = [], []
     for items in pairs:
         keys = [distance(query[q], database[d], variants.get("distance")) for q, d in items]
-        relevant = [bool(related(q, d)) for q, d in items]
+        relevant = [int(related(q, d)) for q, d in items]
+        if not way.measure.startswith("nDCG"):
+            relevant = [r > 0 for r in relevant]
         if variants.get("list") == "with-query":
-            keys, relevant = [-1, *keys], [True, *relevant]
-        if variants.get("list") == "positive":
-            relevant = [r and 2 * key < len(query[0]) for key, r in zip(keys, relevant, strict=True)]
+            keys, relevant = [-1, *keys], [max(1, *relevant), *relevant]
+        is_positive = [variants.get("list") != "positive" or 2 * key < len(query[0]) for key in keys]
+        relevant = [r * positive for r, positive in zip(relevant, is_positive, strict=True)]
         values.append(of_query(way.measure, variants, keys, relevant))
         ranked.append((keys, relevant))
     if way.measure.startswith("AUPRC[") and not way.measure.endswith("macro]"):
@@ -94,7 +96,7 @@ def orders(keys, relevant, ties):
         case "reversed":
             lists = [[group[::-1] for group in groups]]
         case "best":
-            lists = [[sorted(group, key=lambda i: not relevant[i]) for group in groups]]
+            lists = [[sorted(group, key=lambda i: -relevant[i]) for group in groups]]
         case "worst":
             lists = [[sorted(group, key=lambda i: relevant[i]) for group in groups]]
         case _:
@@ -107,7 +109,10 @@ def of_query(measure, variants, keys, relevant):
         return area_under_curve("area", [(keys, relevant)], True) if any(relevant) else None
     if measure.startswith("mAP@r"):
         inside = [(key, r) for key, r in zip(keys, relevant, strict=True) if key <= int(measure[5:])]
-        return of_query("mAP", variants, [key for key, _ in inside], [r for _, r in inside])
+        value = of_query("mAP", variants, [key for key, _ in inside], [r for _, r in inside])
+        if variants.get("denominator") == "all":
+            return (value or 0) * sum(r for _, r in inside) / sum(relevant) if any(relevant) else None
+        return value
     if "@r" in measure:
         measure, _, radius = measure.partition("@r")
         inside = [r for key, r in zip(keys, relevant, strict=True) if key <= int(radius)]
@@ -132,7 +137,7 @@ def of_query(measure, variants, keys, relevant):
 def of_list(measure, variants, ranked):
     if variants.get("list") == "without-first":
         ranked = ranked[1:]
-    size, n_relevant = len(ranked), sum(ranked)
+    size, n_relevant = len(ranked), sum(r > 0 for r in ranked)
     measure, _, cutoff = measure.partition("@")
     if cutoff == "R":
         cutoff = n_relevant
@@ -149,8 +154,9 @@ def of_list(measure, variants, ranked):
     if measure in ("R", "hit", "MRR", "R-precision"):
         return of_relevant(measure, ranked, found) if n_relevant else None
     if measure == "nDCG":
-        best = math.fsum(1 / math.log2(rank + 1) for rank in range(1, min(cut, n_relevant) + 1))
-        return math.fsum(1 / math.log2(i + 2) for i in range(top) if ranked[i]) / best if best else None
+        gains = [level if variants.get("gain") == "linear" else 2**level - 1 for level in ranked]
+        best = math.fsum(gain / math.log2(i + 2) for i, gain in enumerate(sorted(gains, reverse=True)[:cut]))
+        return math.fsum(gain / math.log2(i + 2) for i, gain in enumerate(gains[:top])) / best if best else None
     total = {"retrieved": found, "min": min(n_relevant, cut), "K": cut}.get(variants.get("denominator"), n_relevant)
     if not total:
         return None

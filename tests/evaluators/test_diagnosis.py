@@ -116,10 +116,13 @@ UNORDERED = {"random", "best", "worst", "grouped"}
 NEED_MORE = {"inner-product", "asymmetric", "half", "zero-is-1", "training"}  # real values or other labels
 SEEDED = [
     (STANDARD if variant[0] == "ties" else INDEX).but(
-        "mAP@5" if variant[0] == "denominator" or variant[1] == "by-hits" else "mAP", **dict([variant])
+        ("mAP@r2" if variant[1] == "all" else "mAP@5")
+        if variant[0] == "denominator" or variant[1] == "by-hits"
+        else "mAP",
+        **dict([variant]),
     )
     for variant in VARIANTS
-    if variant[0] != "relevance"  # the cases have one label per item
+    if variant[0] not in ("relevance", "gain")  # the cases have one label per item
     and variant[1] not in {*UNORDERED, *NEED_MORE}
 ]
 REPORTED_AS_MAP = [
@@ -127,6 +130,11 @@ REPORTED_AS_MAP = [
     Way("AUPRC[area,macro]", ()),
     *(INDEX.but(measure) for measure in ("MRR", "R-precision", "mAP@R", "mAP@r2", "hit@10", "P@10", "nDCG@10")),
     *(INDEX.but(measure, undefined="left-out") for measure in ("MRR", "R-precision", "mAP@R")),
+    *(
+        Way(measure, (("ties", ties),))
+        for measure in ("MRR", "R-precision", "mAP@R", "mAP@r2", "hit@10", "nDCG@10")
+        for ties in ("best", "worst")
+    ),
     *(INDEX.but("mAP@10", denominator=name) for name in ("", "retrieved", "min", "K")),
     INDEX.but("mAP@50", denominator="min"),
 ]
@@ -136,6 +144,14 @@ REPORTED_AS_MAP = [
 def test_every_measure_and_every_seeded_fault_is_named(way):
     diagnosis = diagnose(mean_of_classes if ("mean", "classes") in way.variants else slow(way))
     assert same(diagnosis.matches[:1]) == same([way])
+
+
+def test_the_gain_of_ndcg_is_not_claimed_from_class_labels():
+    text = " ".join(str(diagnose(slow(INDEX.but("nDCG@10")))).split())
+    assert text.startswith(
+        "Equal to nDCG@10: ties in database order (a stable sort). Class labels have a single level, "
+    )
+    assert "so that the gains 2^level - 1 and level are the same here." in text
 
 
 def test_evaluations_that_no_case_tells_apart_are_listed():

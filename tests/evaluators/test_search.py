@@ -11,7 +11,7 @@ from slow_evaluators import score
 
 from protocol.checks import ProtocolError
 from protocol.cli import main
-from protocol.evaluation import Codes, Relevant
+from protocol.evaluation import Codes, Relevant, evaluate
 from protocol.evaluators import VARIANTS, Explanation, Way, explain
 from protocol.evaluators.search import Reported
 
@@ -66,8 +66,8 @@ def test_several_labels_are_compared_in_three_ways():
     query, database, *_ = case(1)
     query_labels = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0]])
     labels = np.array([[1, 0, 1], [0, 1, 1], [1, 0, 0], [0, 0, 1], [1, 1, 0], [0, 1, 0]])
-    values = explained("0.12345678", query, database, query_labels, labels).values
-    sides = query.tolist(), database.tolist()
+    found = explained("0.12345678", query, database, query_labels, labels)
+    values, sides = found.values, (query.tolist(), database.tolist())
     rules = {
         STANDARD: lambda q, d: bool((query_labels[q] & labels[d]).any()),
         STANDARD.but(relevance="same-set"): lambda q, d: bool((query_labels[q] == labels[d]).all()),
@@ -76,6 +76,30 @@ def test_several_labels_are_compared_in_three_ways():
     for way, related in rules.items():
         (way,) = [known for known in values if set(known.variants) == set(way.variants) and known.measure == "mAP"]
         assert values[way][0, 0] == pytest.approx(score(way, *sides, related), abs=1e-12)
+    graded = {
+        way: each for way, each in values.items() if way.family == "nDCG" and "relevance" not in dict(way.variants)
+    }
+    assert {dict(way.variants)["gain"] for way in graded} == {"exponential", "linear"}
+    check_every_way(replace(found, values=graded), query, database, lambda q, d: (query_labels[q] & labels[d]).sum())
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("nDCG@10[linear]", Way("nDCG@10", (("gain", "linear"),))),
+        ("nDCG@10", Way("nDCG@10", (("gain", "exponential"),))),
+        *((f"{name}[best]", Way(name, (("ties", "best"),))) for name in ("MRR", "R-precision", "mAP@R", "hit@5")),
+        *((f"{name}[worst]", Way(name, (("ties", "worst"),))) for name in ("R-precision", "mAP@R", "mAP@r2")),
+    ],
+)
+def test_metrics_are_explained_by_their_gain_and_their_order_of_ties(name, way):
+    rng = np.random.default_rng(4)
+    sides = rng.integers(0, 2, (40, 8)), rng.integers(0, 2, (90, 8))
+    labels = {"query_labels": rng.random((40, 5)) < 0.3, "database_labels": rng.random((90, 5)) < 0.3}
+    value = evaluate(*sides, **labels, metrics=[name]).metrics[name]
+    found = explain(f"{value:.8f}", *sides, **labels, measure="any")
+    assert found.matches[0] == way
+    assert (STANDARD.but(way.measure) in found.values) == (way.family != "nDCG")
 
 
 def test_classes_of_unequal_size_can_have_equal_weight():

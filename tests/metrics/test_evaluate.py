@@ -19,6 +19,7 @@ COUNTS = HammingCounts.from_histograms([[2, 2, 0], [1, 0, 3], [0, 1, 3]], [[1, 0
 IN_ORDER = {
     "index_precisions": np.array([[0.5, 0, 0], [0, 0, 0], [0, 1, 0]]),
     "index_top": np.array([[2.0, 0, 0], [0, 0, 0], [1, 1, 1]]),
+    "index_discounts": np.array([[1 / np.log2(3)], [0], [1]]),
 }
 ONE_EACH = ["P@1", "R@1", "F1@r1", "F1@r1[micro]", "entropy", "collision", "largest_bucket", "lookups@r1", "empty@r1"]
 ONE_EACH += ["utilisation", "AUPRC[sum]", "mAP", "ACG@1", "WAP", "WAP@1[retrieved]"]
@@ -56,6 +57,8 @@ def test_every_metric_of_extended_codes_is_that_of_their_counts():
         ("P@1", [0.5, 0.0, 1.0]),
         ("R@1", [0.5, np.nan, 1.0]),
         ("MRR", [0.75, np.nan, 1.0]),
+        ("MRR@1", [0.5, np.nan, 1.0]),
+        ("MRR@1[worst]", [0.0, np.nan, 1.0]),
         ("hit@1", [0.5, np.nan, 1.0]),
         ("hit@2", [1.0, np.nan, 1.0]),
         ("R-precision", [0.5, np.nan, 1.0]),
@@ -146,6 +149,10 @@ def test_numbers_beyond_the_database_and_the_code():
         ),
         (precision, {"radius": -1}, "radius must be an integer >= 0, got -1"),
         (ndcg, {"ideal": "best"}, r"ideal must be database or retrieved, got"),
+        (ndcg, {"gain": "log"}, r"gain must be exponential or linear, got"),
+        (ndcg, {"ties": "random"}, r"ties must be best, expected, index or worst, got"),
+        (ndcg, {"ties": "index", "cutoff": 2}, r"nDCG: ties='index' needs cutoff=None, got 2\. Use ties='expected'\."),
+        (ndcg, {"ties": "best", "ideal": "retrieved"}, "ideal='retrieved' needs ties='expected', got 'best'"),
         (pr_curve, {"average": "mean"}, r"average must be macro or micro, got 'mean'."),
         *(
             (f_measure, {"radius": 1, "beta": beta}, "beta must be a finite number > 0,")
@@ -193,6 +200,22 @@ def test_gain_relative_to_the_best_order_of_the_retrieved_items():
     tied = HammingCounts.from_histograms([[2, 1]], [[1, 0]])
     assert ndcg(tied, cutoff=1, ideal="retrieved").tolist() == [0.5]
     assert ndcg(tied, cutoff=1, ideal="retrieved", undefined="drop").tolist() == [1.0]
+
+
+def test_the_gain_and_the_order_of_ties_of_ndcg():
+    """An item of level 3 is tied with an irrelevant one; an item of level 1 follows."""
+    counts = HammingCounts.from_histograms([[2, 1]], {1: [[0, 1]], 3: [[1, 0]]})
+    second, third = 1 / np.log2(3), 1 / 2
+    for bracket, high in (("", 7), ("[linear]", 3)):
+        first, last = high + third, high * second + third
+        expected = {"": (first + last) / 2, "best": first, "worst": last}
+        for order, gained in expected.items():
+            name = f"nDCG{bracket}" if not order else f"nDCG[{'linear,' * bool(bracket)}{order}]"
+            assert evaluate(counts, [name])[name].item() == pytest.approx(gained / (high + second), rel=1e-15)
+    high = HammingCounts.from_histograms([[2, 1]], {1: [[0, 1]], 2000: [[1, 0]]})
+    with pytest.raises(ProtocolError, match="nDCG: levels must be at most 1000, got 2000"):
+        ndcg(high)
+    assert ndcg(high, gain="linear").item() == pytest.approx((1000 * (1 + second) + third) / (2000 + second))
 
 
 def test_a_tie_divided_in_too_many_ways_is_refused_not_approximated():

@@ -24,15 +24,19 @@ def forced(monkeypatch, algorithm):
     monkeypatch.setattr(counting, "_choose", lambda *args: algorithm)
 
 
-def in_database_order(distances, relevant, n_bits):
-    """Return the precisions at the relevant items, summed by distance, and the three values of the top of one query."""
+def in_database_order(distances, levels, n_bits, all_levels):
+    """Return the precisions at the relevant items, summed by distance, the top, and the discounts, of one query."""
+    relevant = levels > 0
     order, by_distance, n_relevant = np.argsort(distances, kind="stable"), np.zeros(n_bits + 1), int(relevant.sum())
     ranks = np.flatnonzero(relevant[order]) + 1
     precisions = [hits / rank for hits, rank in enumerate(ranks.tolist(), start=1)]
     for rank, precision in zip(ranks, precisions, strict=True):
         by_distance[distances[order[rank - 1]]] += precision
     top = [precision for rank, precision in zip(ranks, precisions, strict=True) if rank <= n_relevant]
-    return by_distance, [ranks[0] if ranks.size else 0, len(top), sum(top)]
+    discounts = [
+        sum(1 / np.log2(rank + 1) for rank in ranks if levels[order[rank - 1]] == level) for level in all_levels
+    ]
+    return by_distance, [ranks[0] if ranks.size else 0, len(top), sum(top)], discounts
 
 
 def check(query, database, n_bits, truths, **options):
@@ -48,9 +52,10 @@ def check(query, database, n_bits, truths, **options):
             for level, here in zip(found.levels, found.at_level[q], strict=True):
                 np.testing.assert_array_equal(here, np.bincount(row[levels == level], minlength=n_bits + 1))
             if options.get("index_order"):
-                precisions, top = in_database_order(row, levels > 0, n_bits)
+                precisions, top, discounts = in_database_order(row, levels, n_bits, found.levels)
                 np.testing.assert_allclose(found.index_precisions[q], precisions, rtol=1e-12)
                 np.testing.assert_allclose(found.index_top[q], top, rtol=1e-12)
+                np.testing.assert_allclose(found.index_discounts[q], discounts, rtol=1e-12)
         assert set(np.unique(level_of)) - {0} <= set(found.levels.tolist())
         if options.get("buckets", True):
             for radius in range(n_bits + 1):

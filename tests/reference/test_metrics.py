@@ -74,8 +74,9 @@ def slow_ap(ranking, cutoff, denominator):
     return total / divisor if divisor else None
 
 
-def slow_dcg(ranking, cutoff):
-    return sum((2**level - 1) / math.log2(rank + 1) for rank, level in enumerate(ranking[:cutoff], start=1))
+def slow_dcg(ranking, cutoff, gain="exponential"):
+    gains = [2**level - 1 if gain == "exponential" else level for level in ranking[:cutoff]]
+    return sum(each / math.log2(rank + 1) for rank, each in enumerate(gains, start=1))
 
 
 def expected(values, undefined):
@@ -130,10 +131,10 @@ def test_the_first_relevant_item_of_long_ties():
     np.testing.assert_allclose(hit[:2], reference, rtol=1e-10)
 
 
-def slow_ndcg(ranking, cutoff, ideal):
+def slow_ndcg(ranking, cutoff, ideal, gain="exponential"):
     of = ranking if ideal == "database" else ranking[:cutoff]
-    best = slow_dcg(sorted(of, reverse=True), cutoff)
-    return slow_dcg(ranking, cutoff) / best if best else None
+    best = slow_dcg(sorted(of, reverse=True), cutoff, gain)
+    return slow_dcg(ranking, cutoff, gain) / best if best else None
 
 
 def slow_precision(ranking, cutoff):
@@ -156,8 +157,9 @@ def slow_wap(ranking, cutoff, denominator):
     return total / divisor if divisor else None
 
 
-def slow_reciprocal_rank(ranking):
-    return next((Fraction(1, rank) for rank, level in enumerate(ranking, start=1) if level), None)
+def slow_reciprocal_rank(ranking, cutoff=1000):
+    first = next((rank for rank, level in enumerate(ranking, start=1) if level), None)
+    return first and (Fraction(1, first) if first <= cutoff else Fraction(0))
 
 
 def slow_hit(ranking, cutoff):
@@ -246,18 +248,28 @@ def assert_means_over_all_orders(query, cutoff, undefined):
     slow = {
         "mAP": (slow_ap, n_items, "all"),
         "WAP": (slow_wap, n_items, "all"),
-        "nDCG": (slow_ndcg, n_items, "database"),
     }
     for name in ("all", "retrieved", "min"):
         slow[f"mAP@{cutoff}[{name}]"] = slow_ap, min(cutoff, n_items), name
         slow[f"WAP@{cutoff}[{name}]"] = slow_wap, min(cutoff, n_items), name
     slow |= {f"P@{cutoff}": (slow_precision, cutoff), f"R@{cutoff}": (slow_recall, cutoff)}
-    slow |= {f"ACG@{cutoff}": (slow_acg, cutoff), f"nDCG@{cutoff}": (slow_ndcg, cutoff, "database")}
-    slow |= {"MRR": (slow_reciprocal_rank,), f"hit@{cutoff}": (slow_hit, cutoff)}
-    slow |= {"R-precision": (slow_r_precision,), "mAP@R": (slow_ap_at_r,)}
+    slow |= {f"ACG@{cutoff}": (slow_acg, cutoff)}
+    in_every_order = {"MRR": (slow_reciprocal_rank,), f"MRR@{cutoff}": (slow_reciprocal_rank, cutoff)}
+    in_every_order |= {f"hit@{cutoff}": (slow_hit, cutoff)}
+    in_every_order |= {"R-precision": (slow_r_precision,), "mAP@R": (slow_ap_at_r,)}
     sizes = itertools.accumulate(map(len, query))
-    slow |= {f"mAP@r{radius}": (slow_ap_of_first, size) for radius, size in enumerate(sizes)}
+    in_every_order |= {f"mAP@r{radius}": (slow_ap_of_first, size) for radius, size in enumerate(sizes)}
+    for gain, bracket in (("exponential", ""), ("linear", "[linear]")):
+        in_every_order[f"nDCG{bracket}"] = slow_ndcg, n_items, "database", gain
+        in_every_order[f"nDCG@{cutoff}{bracket}"] = slow_ndcg, cutoff, "database", gain
+    slow |= in_every_order
     values = evaluate(counts_of([query]), slow, undefined=undefined)
+    for (name, (function, *options)), order in itertools.product(in_every_order.items(), (min, max)):
+        ordered = f"{name.removesuffix(']')}{',' if '[' in name else '['}{'worst' if order is min else 'best'}]"
+        each = [function(ranking, *options) for ranking in lists]
+        reference = expected([None if None in each else order(each)], undefined)
+        value = evaluate(counts_of([query]), [ordered], undefined=undefined)[ordered].item()
+        assert value == pytest.approx(reference, abs=1e-13, nan_ok=True), ordered
     slow["retrieved"] = slow_ndcg, cutoff, "retrieved"
     values["retrieved"] = ndcg(counts_of([query]), cutoff=cutoff, ideal="retrieved", undefined=undefined)
     for name, (function, *options) in slow.items():
@@ -373,24 +385,31 @@ def test_ball_metrics(small, radius):
 
 
 @pytest.mark.parametrize(("n_bits", "n_items"), [(4, 40), (2, 60), (12, 30), (1, 1), (3, 2)])
-def test_index_order_is_a_stable_sort(n_bits, n_items):
+@pytest.mark.parametrize("n_labels", [1, 3])
+def test_index_order_is_a_stable_sort(n_bits, n_items, n_labels):
     rng = np.random.default_rng(8)
     query, database = rng.random((9, n_bits)) < 0.5, rng.random((n_items, n_bits)) < 0.5
     of_query, of_database = np.append(rng.integers(0, 3, 8), 9), rng.integers(0, 3, n_items)
+    relevant = (of_query[:, None] == of_database).astype(int)
+    if n_labels > 1:  # graded, by the number of shared labels
+        of_query, of_database = rng.random((9, n_labels)) < 0.5, rng.random((n_items, n_labels)) < 0.5
+        relevant = of_query.astype(int) @ of_database.T
     truth = {"t": LabelRelevance(of_query, of_database)}
     counts = count(codes.pack(query), codes.pack(database), n_bits, truth, index_order=True)["t"]
-    relevant = of_query[:, None] == of_database
     distances = (query[:, None] != database).sum(axis=2)
     order = np.argsort(distances, axis=1, kind="stable")
     ranked = [relevant[q, order[q]].tolist() for q in range(9)]
     slow = {"mAP": (slow_ap, n_items, "all"), "MRR": (slow_reciprocal_rank,), "R-precision": (slow_r_precision,)}
     slow |= {"mAP@R": (slow_ap_at_r,), **{f"hit@{k}": (slow_hit, k) for k in (1, 3, 7, 100)}}
+    slow |= {"nDCG": (slow_ndcg, n_items, "database"), "nDCG[linear": (slow_ndcg, n_items, "database", "linear")}
+    slow |= {"MRR@2": (slow_reciprocal_rank, 2)}
     references = {name: [function(one, *options) for one in ranked] for name, (function, *options) in slow.items()}
     for radius in range(n_bits + 2):
         balls = zip(ranked, (distances <= radius).sum(axis=1).tolist(), strict=True)
         references[f"mAP@r{radius}"] = [slow_ap_of_first(*ball) for ball in balls]
     for (name, reference), undefined in itertools.product(references.items(), ("zero", "drop")):
-        values = evaluate(counts, [f"{name}[database-order]"], undefined=undefined)[f"{name}[database-order]"]
+        in_order = f"{name}{',' if '[' in name else '['}database-order]"
+        values = evaluate(counts, [in_order], undefined=undefined)[in_order]
         np.testing.assert_allclose(
             values, [expected([value], undefined) for value in reference], rtol=1e-13, err_msg=name
         )
@@ -482,3 +501,32 @@ def test_pytrec_eval_agrees_without_ties(k):
     for name, of_trec in theirs.items():
         reference = [scores[f"q{q}"][of_trec.replace(".", "_")] for q in range(12)]
         np.testing.assert_allclose(of_untied(name), reference, atol=1e-12)
+
+
+@pytest.mark.parametrize("gain", ["exponential", "linear"])
+def test_pytrec_eval_agrees_with_ties_in_database_order(gain):
+    """It puts tied documents in descending order of their names, and takes a negative level as 0."""
+    import pytrec_eval
+
+    rng = np.random.default_rng(5)
+    query, database = (codes.pack(rng.random((n, 6)) < 0.5) for n in (60, 150))
+    labels = rng.random((60, 5)) < 0.3, rng.random((150, 5)) < 0.3
+    counts = count(query, database, 6, {"t": LabelRelevance(*labels)}, index_order=True)["t"]
+    levels, distances = labels[0].astype(int) @ labels[1].T, codes.hamming_distance(query, database)
+    gains = levels if gain == "linear" else 2**levels - 1
+    ids = [f"d{999 - item}" for item in range(150)]
+    rows = zip(np.where(gains == 0, rng.integers(-1, 1, gains.shape), gains), distances, strict=True)
+    truth, run = {}, {}
+    for q, (judged, away) in enumerate(rows):
+        truth[f"q{q}"] = dict(zip(ids, judged.tolist(), strict=True))
+        run[f"q{q}"] = dict(zip(ids, (6.0 - away).tolist(), strict=True))
+    theirs = {f"nDCG[{'linear,' * (gain == 'linear')}database-order]": "ndcg", "MRR[database-order]": "recip_rank"}
+    theirs |= {
+        "mAP[database-order]": "map",
+        "R-precision[database-order]": "Rprec",
+        "hit@5[database-order]": "success.5",
+    }
+    scores = pytrec_eval.RelevanceEvaluator(truth, set(theirs.values())).evaluate(run)
+    for name, of_trec in theirs.items():
+        reference = [scores[f"q{q}"][of_trec.replace(".", "_")] for q in range(60)]
+        np.testing.assert_allclose(evaluate(counts, [name])[name], reference, atol=1e-12, err_msg=name)
