@@ -327,6 +327,25 @@ class HammingCounts:
         return cls(**{field.name: arrays[field.name] for field in fields(cls) if field.name in arrays})
 
 
+@dataclass(frozen=True, eq=False)
+class RunCounts(HammingCounts):
+    """Counts of a list of results: each distinct score is a distance, and the last distance is that of missing items.
+
+    Items at the last distance were not retrieved: they have no rank, and count in denominators only.
+
+    Examples
+    --------
+    >>> counts = RunCounts.from_histograms([[1, 1, 3]], [[1, 0, 2]])
+    >>> counts.n_database, counts.n_relevant
+    (2, array([3]))
+    """
+
+    @property
+    def n_database(self) -> int:
+        """The number of ranks."""
+        return int(self.retrieved[0, :-1].sum())
+
+
 _SHARED = ("retrieved", "largest_bucket", "bucket_sizes")  # the arrays that do not depend on the ground truth
 
 
