@@ -59,8 +59,7 @@ def content(evaluation: ScoredRanking) -> dict[str, Any]:
     relevant = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
     fields: dict[str, Any] = {name: getattr(evaluation, name) for name in _METADATA if hasattr(evaluation, name)}
     fields["version"] = VERSION
-    fields |= {name: getattr(evaluation, name) for name in relevant if hasattr(evaluation, name)}
-    fields |= {"metrics": evaluation.metrics, "n_undefined": evaluation.n_undefined}
+    fields |= {name: getattr(evaluation, name) for name in (*relevant, "metrics", "n_undefined")}
     fields["undefined"] = {name: rules.undefined(name) for name in evaluation.metrics}
     fields["ties"] = {name: registry.METRICS.entry(name).ties for name in evaluation.metrics}
     if not isinstance(evaluation, Evaluation):
@@ -169,7 +168,7 @@ def parts(evaluation: Evaluation, lines: Sequence[str] = (), more: Sequence[Tabl
         f"{evaluation.n_queries:,} queries, {evaluation.n_database:,} database items, {evaluation.n_bits} "
         f"bits{binarized}; {_RANKING[evaluation.ranking]} ranking; convention {evaluation.convention}"
     )
-    about = [sizes, *_about_own(evaluation), *lines, _about_items(evaluation), rules.summary, f"[{rules.source}]"]
+    about = [sizes, *_about_own(evaluation), *lines, about_relevance(evaluation), rules.summary, f"[{rules.source}]"]
     result: list[str | Table] = ["\n".join(about), *_nearest_table(evaluation), *more, metrics_table(evaluation)]
     if sentences := evaluation.code_utilisation.sentences():
         result.append("\n".join(f"{name}: {text}." for name, text in sentences.items()))
@@ -192,7 +191,7 @@ def _about_own(evaluation: Evaluation) -> list[str]:
     return [f"the queries {same}: each query finds itself first; {option} leaves each query out of its own ranking"]
 
 
-def _about_items(evaluation: Evaluation) -> str:
+def about_relevance(evaluation: ScoredRanking) -> str:
     """Return the line about the interpretation of the ground truth.
 
     If several items are as far away as the K-th nearest one, all of them are nearest items.
@@ -212,7 +211,7 @@ def _about_items(evaluation: Evaluation) -> str:
         levels = f"level {lowest}" if lowest == highest else f"levels {lowest} to {highest} (larger is more relevant)"
         items = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
         facts.append(f"relevance read as {evaluation.relevance}: {items} items per query, {levels}")
-    if fewest == evaluation.n_database:
+    if isinstance(evaluation, Evaluation) and fewest == evaluation.n_database:
         facts.append("every item is relevant to every query")
     return "; ".join(facts)
 

@@ -57,6 +57,9 @@ class ScoredRanking(Scores, Printed):
         The ids of the queries; () if they are numbered by row.
     nearest : NearestItems or None
         The definition of the nearest items; None unless vectors are the ground truth.
+    labels_not_in_database : tuple of int or str, or None
+        The labels of queries that no database item has, ascending; for a label matrix, the column numbers from 0.
+        None if the ground truth is not labels.
     """
 
     n_queries: int
@@ -71,6 +74,7 @@ class ScoredRanking(Scores, Printed):
     inputs: Mapping[str, Any] = field(default_factory=dict)
     query_ids: tuple[str, ...] = ()
     nearest: NearestItems | None = None
+    labels_not_in_database: tuple[int | str, ...] | None = None
 
     @cached_property
     def metrics(self) -> dict[str, float]:
@@ -165,9 +169,6 @@ class Evaluation(ScoredRanking):
         The code length.
     binarize : str or None
         How real-valued outputs were binarised; None if codes were given.
-    labels_not_in_database : tuple of int or str, or None
-        The labels of queries that no database item has, ascending; for a label matrix, the column numbers from 0.
-        None if the ground truth is not labels.
     leave_one_out : bool
         Whether each query left its own row out of the database.
     """
@@ -179,7 +180,6 @@ class Evaluation(ScoredRanking):
     n_database: int
     n_bits: int
     binarize: str | None
-    labels_not_in_database: tuple[int | str, ...] | None
     leave_one_out: bool = False
 
     @cached_property

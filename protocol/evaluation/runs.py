@@ -13,7 +13,7 @@ from protocol import metrics as scores
 from protocol.checks import ProtocolError, rounded
 from protocol.counting import RunCounts
 from protocol.evaluation.conventions import Scoring, find
-from protocol.evaluation.output import metrics_table
+from protocol.evaluation.output import about_relevance, metrics_table
 from protocol.evaluation.result import ScoredRanking
 from protocol.evaluation.scoring import Scores, score
 from protocol.inputs.arrays import is_file, named
@@ -21,7 +21,7 @@ from protocol.inputs.judgments import read_judgments, read_run
 from protocol.scores.tables import Table
 
 _ORDERS = ("mAP[worst]", "mAP[best]")
-_RULES = "queries without results count; results without a judgment are not relevant; scores decide, not ranks"
+_RULES = "queries without results count; results without a judgment or below level 1 are not relevant; scores decide"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -47,17 +47,12 @@ class RunEvaluation(ScoredRanking):
 
     def parts(self) -> list[str | Table]:
         """Return how the run and its judgments were read, and each mean with its ties and its denominator."""
-        rules, (fewest, most), (lowest, highest) = find(self.convention), self.relevant_per_query, self.levels
-        ties = "" if not self.facts["pairs_with_tied_scores"] else "; ties move mAP from {} (worst order) to {} (best)"
-        facts = "; ".join(f"{name.replace('_', ' ')}: {n:,}" for name, n in self.facts.items())
-        relevant = f"relevant items per query: {fewest:,} to {most:,}, at levels {lowest} to {highest}"
-        about = [
-            f"{self.n_queries:,} judged queries; ranking by the scores of a run; convention {self.convention}",
-            f"{relevant} (larger is more relevant); queries without one: {self.queries_without_relevant:,}",
-            facts + ties.format(*map(rounded, self.tie_range)),
-            *(_RULES, rules.summary, f"[{rules.source}]"),
-        ]
-        return ["\n".join(about), metrics_table(self)]
+        rules, title = find(self.convention), f"ranking by the scores of a run; convention {self.convention}"
+        about = [title, about_relevance(self), _RULES, rules.summary, f"[{rules.source}]"]
+        cells = [(name.replace("_", " "), f"{n:,}") for name, n in self.facts.items()]
+        cells.append(("mAP with ties in the worst to the best order", "{} to {}".format(*map(rounded, self.tie_range))))
+        facts = Table("run", "", ("the run and its judgments", "number"), cells)
+        return ["\n".join(about), facts, metrics_table(self)]
 
 
 def evaluate_run(
@@ -159,10 +154,10 @@ def _scored(
     names: Sequence[str],
     convention: str,
 ) -> Scores:
-    """Return the scores of a run; items that are not relevant fill the ranks up to the last one that counts."""
+    """Return the scores of a run; irrelevant items fill the ranks up to one that no metric requires."""
     levels = sorted({1, *(level for judged in judgments.values() for level in judged.values() if level > 0)})
     cutoffs = [scores.keywords(name).get("cutoff", 1) for name in names]
-    n_ranks = max(*cutoffs, *map(len, run.values()), *map(len, judgments.values()))
+    n_ranks = max(*cutoffs, *map(len, run.values()), *map(len, judgments.values())) + 1
     n_distances = max(len({*of_query.values()}) for of_query in run.values()) + 2
     at_level = np.zeros((len(judgments), len(levels), n_distances), dtype=np.int64)
     retrieved = np.zeros((len(judgments), n_distances), dtype=np.int64)
