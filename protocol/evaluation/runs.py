@@ -20,8 +20,9 @@ from protocol.inputs.arrays import is_file, named
 from protocol.inputs.judgments import read_judgments, read_run
 from protocol.scores.tables import Table
 
+ByQuery = Mapping[str, Mapping[str, float]]
 _ORDERS = ("mAP[worst]", "mAP[best]")
-_RULES = "queries without results count; results without a judgment or below level 1 are not relevant; scores decide"
+_RULES = "all judged queries count; items not judged, or below level 1, are not relevant; ranks are ignored"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -51,6 +52,8 @@ class RunEvaluation(ScoredRanking):
         about = [title, about_relevance(self), _RULES, rules.summary, f"[{rules.source}]"]
         cells = [(name.replace("_", " "), f"{n:,}") for name, n in self.facts.items()]
         cells.append(("mAP with ties in the worst to the best order", "{} to {}".format(*map(rounded, self.tie_range))))
+        if self.facts["results_without_judgment"] == self.facts["results_of_judged_queries"]:
+            about.insert(1, "no result has a judgment: the run and the judgments may have different ids of items")
         facts = Table("run", "", ("the run and its judgments", "number"), cells)
         return ["\n".join(about), facts, metrics_table(self)]
 
@@ -134,9 +137,9 @@ def evaluate_run(
     )
 
 
-def _facts(run: Mapping[str, Mapping[str, float]], judgments: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+def _facts(run: ByQuery, judgments: ByQuery) -> dict[str, int]:
     """Return the numbers that describe a run and its judgments."""
-    common, others = run.keys() & judgments.keys(), run.keys() - judgments.keys()
+    common, others = [query for query in judgments if run.get(query)], run.keys() - judgments.keys()
     ties = [n for query in common for n in Counter(run[query].values()).values()]
     return {
         "judged_queries_without_results": len(judgments) - len(common),
@@ -148,12 +151,7 @@ def _facts(run: Mapping[str, Mapping[str, float]], judgments: Mapping[str, Mappi
     }
 
 
-def _scored(
-    run: Mapping[str, Mapping[str, float]],
-    judgments: Mapping[str, Mapping[str, int]],
-    names: Sequence[str],
-    convention: str,
-) -> Scores:
+def _scored(run: ByQuery, judgments: ByQuery, names: Sequence[str], convention: str) -> Scores:
     """Return the scores of a run; irrelevant items fill the ranks up to one that no metric requires."""
     levels = sorted({1, *(level for judged in judgments.values() for level in judged.values() if level > 0)})
     cutoffs = [scores.keywords(name).get("cutoff", 1) for name in names]

@@ -133,7 +133,7 @@ def read_judgments(values: Any) -> dict[str, dict[str, int]]:
         return _by_query(values, "relevance", operator.index)
     levels = defaultdict[str, dict[str, int]](dict)
     for _, query, item, level in _lines(Path(values)):
-        levels[query][item] = level
+        levels[query][item] = min(level, _MOST)
     return dict(levels)
 
 
