@@ -116,15 +116,13 @@ def evaluate_run(
     names = Scoring(metrics, convention).names(0, "run")
     (of_run, contradicted), judgments = read_run(run, query_ids, database_ids), read_judgments(relevance)
     if not judgments.keys() & of_run.keys():
-        ids = [repr(next(iter(queries), "none")) for queries in (of_run, judgments)]
-        judged = f"{named(relevance, 'relevance')} such as {ids[1]}"
-        raise ProtocolError(f"{named(run, 'run')}: no query has judgments: queries are such as {ids[0]}, in {judged}.")
-    of_ties = _scored(of_run, judgments, list(dict.fromkeys([*names, *_ORDERS])), convention)
-    kept = {part: {name: getattr(of_ties, part)[name] for name in names} for part in ("per_query", "is_undefined")}
+        ids = [repr(next(iter(queries), None)) for queries in (of_run, judgments)]
+        others = f"{named(relevance, 'relevance')} has queries such as {ids[1]}"
+        raise ProtocolError(f"{named(run, 'run')}: no query has judgments: queries are such as {ids[0]}, but {others}.")
     files = {"run": run, "relevance": relevance, "query_ids": query_ids, "database_ids": database_ids}
     pairs = [(query, sorted(levels.items())) for query, levels in judgments.items()]
     return RunEvaluation(
-        **vars(of_ties) | kept,
+        **vars(_scored(of_run, judgments, names, convention)),
         n_queries=len(judgments),
         ranking="run",
         relevance="judgments",
@@ -133,7 +131,7 @@ def evaluate_run(
         inputs={role: str(file) for role, file in files.items() if is_file(file)},
         query_ids=tuple(judgments),
         facts=_facts(of_run, judgments) | {"queries_with_contradictory_ranks": contradicted},
-        tie_range=[scores.mean(of_ties.per_query[name]) for name in _ORDERS],
+        tie_range=[*map(scores.mean, _scored(of_run, judgments, _ORDERS, convention).per_query.values())],
     )
 
 
