@@ -80,8 +80,7 @@ def reciprocal_rank(counts: HammingCounts, *, ties: str = "expected", undefined:
     for start in range(0, counts.n_queries, size):
         rows = by_width[start : start + size]
         values[rows] = _expected(Ties(*(part[rows, None] for part in tied)), np.arange(last[rows[-1]]))
-    is_ranked = tied.before < counts.n_database  # otherwise, a run did not retrieve them
-    return ratio(values * is_ranked, counts.n_relevant > 0, undefined=undefined)
+    return ratio(values, counts.n_relevant > 0, undefined=undefined)
 
 
 def _expected(tied: Ties, earlier: NDArray[np.int64]) -> NDArray[np.float64]:
