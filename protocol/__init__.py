@@ -10,6 +10,8 @@ compare
     Compare the scores of experiments and evaluations whose protocols agree.
 evaluate
     Score codes under a named convention.
+evaluate_run
+    Score a run of a search engine, or lists of items, against relevance judgments.
 Evaluator
     Score codes that arrive in batches, as in a training loop.
 diagnose
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from protocol.evaluation import Relevant as Relevant
     from protocol.evaluation import bucket_search as bucket_search
     from protocol.evaluation import evaluate as evaluate
+    from protocol.evaluation import evaluate_run as evaluate_run
     from protocol.evaluators import diagnose as diagnose
     from protocol.evaluators import explain as explain
     from protocol.quantisers import Rescoring as Rescoring
@@ -71,7 +74,7 @@ _NAMES = {
     "auditing": "Evidence audit",
     "auditing.duplicates": "find_duplicates",
     "comparison": "compare",
-    "evaluation": "Codes Evaluator Judgments Labels Nearest Outputs Relevant bucket_search evaluate",
+    "evaluation": "Codes Evaluator Judgments Labels Nearest Outputs Relevant bucket_search evaluate evaluate_run",
     "evaluators": "diagnose explain",
     "quantisers": "Rescoring attribute quantisation",
     "registry": "get names",

@@ -9,11 +9,14 @@ from protocol.cli._output import check_outputs, passed, report, show
 from protocol.scores.metadata import RANKINGS
 
 if TYPE_CHECKING:
-    from protocol.evaluation import Evaluation, Judgments, Nearest, Relevant
+    from protocol.evaluation import Judgments, Nearest, Relevant
     from protocol.evaluation.printed import Printed
+    from protocol.evaluation.result import ScoredRanking
 
 _KINDS = ("per_query", "pr_curves", "top_k_curves")
 _LABELS = ("query_labels", "database_labels")
+_FILES, _NAMES = ("run", "relevance", "query_ids", "database_ids"), ("name", "dataset", "split", "ground_truth")
+_OF_RUNS = (*_FILES, *_NAMES, "metrics", "convention", "threads", "json", *_KINDS, "command", "debug")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -22,6 +25,9 @@ def run(arguments: argparse.Namespace) -> None:
     from protocol.evaluation.buckets import Tables, searched
     from protocol.evaluation.conventions import find
 
+    if arguments.run is not None:
+        _score_run(arguments)
+        return
     for text in arguments.tables:
         Tables.parse(text)
     inputs = [getattr(arguments, f"{side}_{kind}") for side in ("query", "database") for kind in ("codes", "labels")]
@@ -37,6 +43,19 @@ def run(arguments: argparse.Namespace) -> None:
         relevance = evaluation.truth.relevance
         others = [searched(evaluation.codes, relevance, arguments.tables, arguments.convention)]
     write(arguments, evaluation, others)
+
+
+def _score_run(arguments: argparse.Namespace) -> None:
+    """Score a run, or rows of items, in place of codes."""
+    from protocol.evaluation import evaluate_run
+
+    for name, value in vars(arguments).items():
+        if name not in _OF_RUNS and value not in (None, False, [], "little", "hamming"):
+            raise ProtocolError(f"--{name.replace('_', '-')} needs codes, so it can't be combined with --run.")
+    if arguments.relevance is None:
+        raise ProtocolError("--run needs --relevance as well, the judgments.")
+    check_options(arguments, [getattr(arguments, name) for name in _FILES])
+    write(arguments, evaluate_run(**passed(arguments, *_FILES, "metrics", "convention")))
 
 
 def _truth(arguments: argparse.Namespace) -> "Judgments | Relevant | Nearest | None":
@@ -118,20 +137,19 @@ def lists(arguments: argparse.Namespace) -> dict[str, str]:
     return {part: file for part, file in (options | {"split": arguments.split_file}).items() if file is not None}
 
 
-def write(arguments: argparse.Namespace, evaluation: "Evaluation", others: "Sequence[Printed]" = ()) -> None:
+def write(arguments: argparse.Namespace, evaluation: "ScoredRanking", others: "Sequence[Printed]" = ()) -> None:
     """Write the files that were requested, and print the results."""
+    from protocol.evaluation import Evaluation
     from protocol.evaluation.output import write_csv
 
-    evaluation = evaluation.named(
-        arguments.name, dataset=arguments.dataset, split=arguments.split, ground_truth=arguments.ground_truth
-    )
-    results = list(others)
-    if arguments.exclude_queries is not None:
-        results.insert(0, evaluation.without(arguments.exclude_queries))
-    if arguments.spread:
-        results.insert(0, evaluation.spread(threads=arguments.threads))
-    if arguments.trec is not None:
-        results.append(evaluation.to_trec(arguments.trec, arguments.trec_depth))
+    evaluation, results = evaluation.named(**passed(arguments, *_NAMES)), list(others)
+    if isinstance(evaluation, Evaluation):  # of codes
+        if arguments.exclude_queries is not None:
+            results.insert(0, evaluation.without(arguments.exclude_queries))
+        if arguments.spread:
+            results.insert(0, evaluation.spread(threads=arguments.threads))
+        if arguments.trec is not None:
+            results.append(evaluation.to_trec(arguments.trec, arguments.trec_depth))
     files = {kind: getattr(arguments, kind) for kind in _KINDS if getattr(arguments, kind)}
     for kind, file in files.items():
         write_csv(evaluation, kind, file)

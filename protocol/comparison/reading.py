@@ -335,10 +335,10 @@ def _of_content(
     per_query : mapping of str to ndarray of float64, shape (n_queries,), or str
         The values of all queries by metric, or the reason why there are none.
     """
+    one_of(content.get("ranking"), RANKINGS, f"{where}: ranking")
     for size in ("n_bits", "n_queries", "n_database"):
         if size == "n_bits" or content.get(size) is not None:
             integer(content[size], f"{where}: {size}")
-    one_of(content.get("ranking"), RANKINGS, f"{where}: ranking")
     complete: _Group = (str(where), content["metrics"], {"excluded_queries": NONE_EXCLUDED}, [])
     scores = []
     for inside, metrics, queries, excluded in (complete, *_without_queries(content, where)):

@@ -4,7 +4,7 @@ from protocol.counting.asymmetric import asymmetric_counts
 from protocol.counting.bucket_search import BucketSearch, bucket_search, in_buckets, lookup_time
 from protocol.counting.by_distance import count_by_distance
 from protocol.counting.counting import count
-from protocol.counting.counts import HammingCounts, pack_counts, unpack_counts
+from protocol.counting.counts import HammingCounts, RunCounts, pack_counts, unpack_counts
 from protocol.counting.counts_file import StoredCounts, added, counted, read_counts, truths_record, write_counts
 from protocol.counting.leave_one_out import count_leave_one_out
 from protocol.counting.sharding import SHARD_ITEMS, count_in_shards, shard
@@ -17,6 +17,7 @@ __all__ = [
     "LabelRelevance",
     "NeighbourRelevance",
     "Relevance",
+    "RunCounts",
     "StoredCounts",
     "added",
     "asymmetric_counts",

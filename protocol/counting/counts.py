@@ -332,6 +332,35 @@ class HammingCounts:
         return cls(**{field.name: arrays[field.name] for field in fields(cls) if field.name in arrays})
 
 
+@dataclass(frozen=True, eq=False)
+class RunCounts(HammingCounts):
+    """Counts of results by score: each distinct score is a distance, and the last distance is that of missing items.
+
+    Items at the last distance were not retrieved: they have no rank, and the relevant ones count in denominators only.
+
+    Examples
+    --------
+    >>> counts = RunCounts.from_histograms([[1, 1, 3]], [[1, 0, 2]])
+    >>> counts.n_database, counts.relevant, counts.n_relevant
+    (2, array([[1, 0, 0]]), array([3]))
+    """
+
+    @property
+    def n_database(self) -> int:
+        """The number of ranks."""
+        return int(self.retrieved[0, :-1].sum())
+
+    @cached_property
+    def relevant(self) -> Counts:
+        """Retrieved relevant items of any level at each distance, (n_queries, n_distances)."""
+        return self.at_level.sum(axis=1) * (np.arange(self.n_bits + 1) < self.n_bits)
+
+    @property
+    def n_relevant(self) -> Counts:
+        """Relevant items of each query, retrieved or missing, (n_queries,)."""
+        return self.at_level.sum(axis=(1, 2))
+
+
 _SHARED = ("retrieved", "largest_bucket", "bucket_sizes")  # the arrays that do not depend on the ground truth
 
 

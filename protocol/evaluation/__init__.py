@@ -9,6 +9,7 @@ from protocol.evaluation.exclusion import WithoutQueries
 from protocol.evaluation.ground_truth import Judgments, Labels, Nearest, Relevant
 from protocol.evaluation.output import Trec
 from protocol.evaluation.result import Evaluation
+from protocol.evaluation.runs import RunEvaluation, evaluate_run
 from protocol.evaluation.scoring import Spread, SpreadRow
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Nearest",
     "Outputs",
     "Relevant",
+    "RunEvaluation",
     "Scoring",
     "Spread",
     "SpreadRow",
@@ -31,4 +33,5 @@ __all__ = [
     "WithoutQueries",
     "bucket_search",
     "evaluate",
+    "evaluate_run",
 ]

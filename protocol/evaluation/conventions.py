@@ -85,7 +85,7 @@ def _read() -> tuple[Convention, ...]:
 CONVENTIONS = _read()
 """The default convention, then those of papers, then those of tools."""
 
-_NEEDS = {"radius": "the Hamming radius", "buckets": "buckets of codes"}
+_NEEDS = {"radius": "the Hamming radius", "buckets": "buckets of codes", "ranking": "the items of a database"}
 
 
 @dataclass(frozen=True)
@@ -177,9 +177,15 @@ class Scoring:
 def is_defined(metric: str, ranking: str) -> bool:
     """Return whether a metric can be computed for a ranking; only the Hamming ranking has a radius.
 
+    A run has neither the order of a database nor its nearest items.
+
     Examples
     --------
     >>> is_defined("mAP@100[all]", "asymmetric"), is_defined("precision@r2", "asymmetric")
     (True, False)
+    >>> is_defined("mAP[worst]", "run"), is_defined("mAP[database-order]", "run")
+    (True, False)
     """
-    return ranking == "hamming" or registry.METRICS.entry(metric).defined_on == "ranking"
+    record = registry.METRICS.entry(metric)
+    of_database = record.needs or record.relevant
+    return ranking == "hamming" or (record.defined_on == "ranking" and not (ranking == "run" and of_database))

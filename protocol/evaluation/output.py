@@ -16,7 +16,7 @@ from protocol import codes, metrics, registry
 from protocol.checks import ProtocolError, abridged, integer, one_of, rounded
 from protocol.evaluation.conventions import find
 from protocol.evaluation.printed import Printed, json_text, with_range
-from protocol.evaluation.result import Evaluation
+from protocol.evaluation.result import Evaluation, ScoredRanking
 from protocol.provenance import VERSION
 from protocol.provenance.storage import check_writable, file_sha256, replacing
 from protocol.scores import tables
@@ -46,7 +46,7 @@ _RANKING = {"hamming": "Hamming", "asymmetric": "asymmetric"}
 _DISTANCES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
 
 
-def content(evaluation: Evaluation) -> dict[str, Any]:
+def content(evaluation: ScoredRanking) -> dict[str, Any]:
     """Return the means and the fields that identify them.
 
     The keys are the names, sizes, options and digest of the evaluation, and its fields about relevance; and, for
@@ -57,10 +57,13 @@ def content(evaluation: Evaluation) -> dict[str, Any]:
     """
     rules = find(evaluation.convention)
     relevant = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
-    fields: dict[str, Any] = {name: getattr(evaluation, name) for name in _METADATA} | {"version": VERSION}
+    fields: dict[str, Any] = {name: getattr(evaluation, name) for name in _METADATA if hasattr(evaluation, name)}
+    fields["version"] = VERSION
     fields |= {name: getattr(evaluation, name) for name in (*relevant, "metrics", "n_undefined")}
     fields["undefined"] = {name: rules.undefined(name) for name in evaluation.metrics}
     fields["ties"] = {name: registry.METRICS.entry(name).ties for name in evaluation.metrics}
+    if not isinstance(evaluation, Evaluation):
+        return fields
     fields["codes_sha256"] = evaluation.codes.sha256
     optional = {"labels_sha256": labels_sha256(evaluation.truth.relevance)}
     names = ("nearest", "leave_one_out", "queries_are_database")
@@ -70,7 +73,7 @@ def content(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def write_json(
-    evaluation: Evaluation,
+    evaluation: ScoredRanking,
     path: str | Path,
     *others: Printed,
     lists: Mapping[str, str | Path] | None = None,
@@ -82,7 +85,7 @@ def write_json(
 
     Parameters
     ----------
-    evaluation : Evaluation
+    evaluation : Evaluation or RunEvaluation
     path : str or Path
     *others : WithoutQueries, Spread, Trec or BucketSearches
         Further results about the same codes, whose fields are added.
@@ -116,12 +119,12 @@ def write_json(
         temporary.write_text(json_text(fields) + "\n", encoding="utf-8")
 
 
-def write_csv(evaluation: Evaluation, kind: str, path: str | Path) -> None:
+def write_csv(evaluation: ScoredRanking, kind: str, path: str | Path) -> None:
     """Write values as CSV with nine digits; NaN, as the value of a query that is left out, is an empty field.
 
     Parameters
     ----------
-    evaluation : Evaluation
+    evaluation : Evaluation or RunEvaluation
     kind : {"per_query", "pr_curves", "top_k_curves"}
         A row for each query (metrics of the pooled queries or of the database have no value per query, and therefore no
         column); for each radius, with precision and recall, micro and macro; or for each number K of the top items,
@@ -140,15 +143,16 @@ def write_csv(evaluation: Evaluation, kind: str, path: str | Path) -> None:
     tables.write_csv(path, (index, "ranking", *columns), lines)
 
 
-def _columns(evaluation: Evaluation, kind: str) -> tuple[str, Sequence[int], dict[str, NDArray[np.float64]]]:
+def _columns(evaluation: ScoredRanking, kind: str) -> tuple[str, Sequence[int | str], dict[str, NDArray[np.float64]]]:
     """Return the name and the values of the first column, and the other columns by name."""
     if kind == "per_query":
         n_queries, values = evaluation.n_queries, evaluation.per_query.items()
-        return "query", range(n_queries), {name: array for name, array in values if array.size == n_queries}
+        queries = evaluation.query_ids or range(n_queries)
+        return "query", queries, {name: array for name, array in values if array.size == n_queries}
     if kind == "top_k_curves":
         k, precision, recall = evaluation.top_k
         return "k", k.tolist(), {"precision": precision, "recall": recall}
-    if not evaluation.pr_curves:
+    if not isinstance(evaluation, Evaluation) or not evaluation.pr_curves:
         raise ProtocolError(f"pr_curves needs the Hamming radius: the {evaluation.ranking} ranking has none.")
     curves = [(average, curve._asdict()) for average, curve in evaluation.pr_curves.items()]
     columns = {f"{name}[{average}]": array for average, curve in curves for name, array in curve.items()}
@@ -164,8 +168,8 @@ def parts(evaluation: Evaluation, lines: Sequence[str] = (), more: Sequence[Tabl
         f"{evaluation.n_queries:,} queries, {evaluation.n_database:,} database items, {evaluation.n_bits} "
         f"bits{binarized}; {_RANKING[evaluation.ranking]} ranking; convention {evaluation.convention}"
     )
-    about = [sizes, *_about_own(evaluation), *lines, _about_items(evaluation), rules.summary, f"[{rules.source}]"]
-    result: list[str | Table] = ["\n".join(about), *_nearest_table(evaluation), *more, _table(evaluation)]
+    about = [sizes, *_about_own(evaluation), *lines, about_relevance(evaluation), rules.summary, f"[{rules.source}]"]
+    result: list[str | Table] = ["\n".join(about), *_nearest_table(evaluation), *more, metrics_table(evaluation)]
     if sentences := evaluation.code_utilisation.sentences():
         result.append("\n".join(f"{name}: {text}." for name, text in sentences.items()))
     if rules.not_copied:
@@ -187,7 +191,7 @@ def _about_own(evaluation: Evaluation) -> list[str]:
     return [f"the queries {same}: each query finds itself first; {option} leaves each query out of its own ranking"]
 
 
-def _about_items(evaluation: Evaluation) -> str:
+def about_relevance(evaluation: ScoredRanking) -> str:
     """Return the line about the interpretation of the ground truth.
 
     If several items are as far away as the K-th nearest one, all of them are nearest items.
@@ -207,7 +211,7 @@ def _about_items(evaluation: Evaluation) -> str:
         levels = f"level {lowest}" if lowest == highest else f"levels {lowest} to {highest} (larger is more relevant)"
         items = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
         facts.append(f"relevance read as {evaluation.relevance}: {items} items per query, {levels}")
-    if fewest == evaluation.n_database:
+    if isinstance(evaluation, Evaluation) and fewest == evaluation.n_database:
         facts.append("every item is relevant to every query")
     return "; ".join(facts)
 
@@ -229,7 +233,8 @@ def _nearest_table(evaluation: Evaluation) -> list[Table]:
     return [Table("nearest items", title, header, cells)]
 
 
-def _table(evaluation: Evaluation) -> Table:
+def metrics_table(evaluation: ScoredRanking) -> Table:
+    """Return the table of the means; those about the nearest items have a separate table if vectors are the truth."""
     rules, cells, title, nearest = find(evaluation.convention), [], "", evaluation.nearest
     if nearest is not None:
         title = f"other metrics, with the {nearest.relevant:,} nearest items of each query as relevant:"

@@ -27,39 +27,20 @@ if TYPE_CHECKING:
     from protocol.evaluation.output import Trec
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Scores, Printed):
-    """The scores that `evaluate` returns: those of `Scores`. They are printed as the table of the command line.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ScoredRanking(Scores, Printed):
+    """The scores of a ranking, and what identifies them.
 
     Parameters
     ----------
-    codes : CodePair
-        The packed codes of queries and database.
-    truth : GroundTruth
-        The relevance of the database items to the queries.
-    counts : HammingCounts or None
-        The counts of the Hamming ranking.
-    nearest_counts : mapping of int to HammingCounts
-        If vectors are the ground truth, the counts for each number of nearest items.
     n_queries : int
         The number of queries.
-    n_database : int
-        The number of database items that are ranked for each query: without its own, if that is left out.
-    n_bits : int
-        The code length.
     ranking : str
-        How the database is ordered: one of `protocol.scores.metadata.RANKINGS`.
-    binarize : str or None
-        How real-valued outputs were binarised; None if codes were given.
+        How the database is ordered: one of `protocol.scores.metadata.RANKINGS`; or ``run``, by the scores of a run.
     relevance : str
-        The kind of relevance, as in `protocol.scores.metadata`.
+        The kind of relevance, as in `protocol.scores.metadata`; or ``judgments``.
     convention : str
         The name of the convention.
-    labels_not_in_database : tuple of int or str, or None
-        The labels of queries that no database item has, ascending; for a label matrix, the column numbers from 0.
-        None if the ground truth is not labels.
-    nearest : NearestItems or None
-        The definition of the nearest items; None unless vectors are the ground truth.
     ground_truth_sha256 : str
         Digest of the relevance of items to queries: values per query are compared only if it is equal.
     name : str or None
@@ -71,51 +52,29 @@ class Evaluation(Scores, Printed):
     ground_truth : str or None
         The user's name for the ground truth.
     inputs : mapping
-        The files of the codes, with their encoding, and of the ground truth, by option.
-    leave_one_out : bool
-        Whether each query left its own row out of the database.
+        The files that were read, by option; those of codes with their encoding.
+    query_ids : tuple of str
+        The ids of the queries; () if they are numbered by row.
+    nearest : NearestItems or None
+        The definition of the nearest items; None unless vectors are the ground truth.
+    labels_not_in_database : tuple of int or str, or None
+        The labels of queries that no database item has, ascending; for a label matrix, the column numbers from 0.
+        None if the ground truth is not labels.
     """
 
-    codes: CodePair
-    truth: GroundTruth
-    counts: HammingCounts | None
-    nearest_counts: Mapping[int, HammingCounts]
     n_queries: int
-    n_database: int
-    n_bits: int
     ranking: str
-    binarize: str | None
     relevance: str
     convention: str
-    labels_not_in_database: tuple[int | str, ...] | None
-    nearest: NearestItems | None
     ground_truth_sha256: str
     name: str | None = None
     dataset: str | None = None
     split: str | None = None
     ground_truth: str | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
-    leave_one_out: bool = False
-
-    @cached_property
-    def queries_are_database(self) -> bool:
-        """Whether queries and database have equal codes, and labels if they are the ground truth, in every row.
-
-        For the asymmetric ranking, the codes of the queries are the signs of their values. With `leave_one_out`, no
-        query finds itself nevertheless.
-        """
-        relevance = self.truth.relevance
-        of_labels = [relevance.labels] if isinstance(relevance, LabelRelevance) else []
-        return not self.n_other_codes and all(np.array_equal(*sides) for sides in of_labels)
-
-    @cached_property
-    def n_other_codes(self) -> int:
-        """The number of rows in which the codes of queries and database differ; all if their numbers do."""
-        query, database = self.codes.query, self.codes.database
-        if len(query) != len(database):
-            return max(len(query), len(database))
-        query = query if self.ranking == "hamming" else binary.pack(query > 0)
-        return int((query != database).any(axis=1).sum())
+    query_ids: tuple[str, ...] = ()
+    nearest: NearestItems | None = None
+    labels_not_in_database: tuple[int | str, ...] | None = None
 
     @cached_property
     def metrics(self) -> dict[str, float]:
@@ -140,25 +99,6 @@ class Evaluation(Scores, Printed):
         """The smallest and the largest number of relevant database items of a query."""
         return int(self.n_relevant.min()), int(self.n_relevant.max())
 
-    @cached_property
-    def pr_curves(self) -> dict[str, scores.PRCurve]:
-        """Precision and recall at radius 0, ..., n_bits: ``micro`` and ``macro``; {} if the ranking is not Hamming."""
-        if self.counts is None:
-            return {}
-        undefined = find(self.convention).undefined("precision@rR")
-        return {
-            average: scores.pr_curve(self.counts, average=average, undefined=undefined) for average in scores.AVERAGES
-        }
-
-    def spread(self, *, threads: int = 1) -> Spread:
-        """Count again, and return all values that published conventions report as mAP, and other variants of mAP."""
-        return spread(self.codes, self.truth, leave_one_out=self.leave_one_out, threads=threads)
-
-    @cached_property
-    def code_utilisation(self) -> CodeUtilisation:
-        """The code utilisation of the database: one code per class, few codes, constant bits."""
-        return code_utilisation(self.codes, self.truth.relevance)
-
     def named(
         self,
         name: str | None = None,
@@ -182,6 +122,104 @@ class Evaluation(Scores, Printed):
         """
         ground_truth = self.ground_truth if ground_truth is None else ground_truth
         return replace(self, name=name, dataset=dataset, split=split, ground_truth=ground_truth)
+
+    def content(self) -> dict[str, Any]:
+        """Return the fields of the JSON object, see `protocol.evaluation.output.content`."""
+        from protocol.evaluation import output
+
+        return output.content(self)
+
+    def write_json(self, path: str | Path, *others: Printed, **files: Any) -> None:
+        """Write the JSON of `to_json` and the names of files, see `protocol.evaluation.output.write_json`."""
+        from protocol.evaluation import output
+
+        output.write_json(self, path, *others, **files)
+
+    def write_per_query(self, path: str | Path) -> None:
+        """Write the values of each query as CSV, see `protocol.evaluation.output.write_csv`."""
+        self._write_csv("per_query", path)
+
+    def write_top_k_curves(self, path: str | Path) -> None:
+        """Write precision and recall by K as CSV, see `protocol.evaluation.output.write_csv`."""
+        self._write_csv("top_k_curves", path)
+
+    def _write_csv(self, kind: str, path: str | Path) -> None:
+        from protocol.evaluation import output
+
+        output.write_csv(self, kind, path)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Evaluation(ScoredRanking):
+    """The scores that `evaluate` returns: those of `ScoredRanking`. They are printed as the table of the command line.
+
+    Parameters
+    ----------
+    codes : CodePair
+        The packed codes of queries and database.
+    truth : GroundTruth
+        The relevance of the database items to the queries.
+    counts : HammingCounts or None
+        The counts of the Hamming ranking.
+    nearest_counts : mapping of int to HammingCounts
+        If vectors are the ground truth, the counts for each number of nearest items.
+    n_database : int
+        The number of database items that are ranked for each query: without its own, if that is left out.
+    n_bits : int
+        The code length.
+    binarize : str or None
+        How real-valued outputs were binarised; None if codes were given.
+    leave_one_out : bool
+        Whether each query left its own row out of the database.
+    """
+
+    codes: CodePair
+    truth: GroundTruth
+    counts: HammingCounts | None
+    nearest_counts: Mapping[int, HammingCounts]
+    n_database: int
+    n_bits: int
+    binarize: str | None
+    leave_one_out: bool = False
+
+    @cached_property
+    def queries_are_database(self) -> bool:
+        """Whether queries and database have equal codes, and labels if they are the ground truth, in every row.
+
+        For the asymmetric ranking, the codes of the queries are the signs of their values. With `leave_one_out`, no
+        query finds itself nevertheless.
+        """
+        relevance = self.truth.relevance
+        of_labels = [relevance.labels] if isinstance(relevance, LabelRelevance) else []
+        return not self.n_other_codes and all(np.array_equal(*sides) for sides in of_labels)
+
+    @cached_property
+    def n_other_codes(self) -> int:
+        """The number of rows in which the codes of queries and database differ; all if their numbers do."""
+        query, database = self.codes.query, self.codes.database
+        if len(query) != len(database):
+            return max(len(query), len(database))
+        query = query if self.ranking == "hamming" else binary.pack(query > 0)
+        return int((query != database).any(axis=1).sum())
+
+    @cached_property
+    def pr_curves(self) -> dict[str, scores.PRCurve]:
+        """Precision and recall at radius 0, ..., n_bits: ``micro`` and ``macro``; {} if the ranking is not Hamming."""
+        if self.counts is None:
+            return {}
+        undefined = find(self.convention).undefined("precision@rR")
+        return {
+            average: scores.pr_curve(self.counts, average=average, undefined=undefined) for average in scores.AVERAGES
+        }
+
+    def spread(self, *, threads: int = 1) -> Spread:
+        """Count again, and return all values that published conventions report as mAP, and other variants of mAP."""
+        return spread(self.codes, self.truth, leave_one_out=self.leave_one_out, threads=threads)
+
+    @cached_property
+    def code_utilisation(self) -> CodeUtilisation:
+        """The code utilisation of the database: one code per class, few codes, constant bits."""
+        return code_utilisation(self.codes, self.truth.relevance)
 
     def without(self, queries: Any) -> "WithoutQueries":
         """Return the scores without some queries, for example without those that have a near-duplicate in the database.
@@ -222,34 +260,9 @@ class Evaluation(Scores, Printed):
 
         return plots.plot(self, kind)
 
-    def content(self) -> dict[str, Any]:
-        """Return the fields of the JSON object, see `protocol.evaluation.output.content`."""
-        from protocol.evaluation import output
-
-        return output.content(self)
-
-    def write_json(self, path: str | Path, *others: Printed, **files: Any) -> None:
-        """Write the JSON of `to_json` and the names of files, see `protocol.evaluation.output.write_json`."""
-        from protocol.evaluation import output
-
-        output.write_json(self, path, *others, **files)
-
-    def write_per_query(self, path: str | Path) -> None:
-        """Write the values of each query as CSV, see `protocol.evaluation.output.write_csv`."""
-        self._write_csv("per_query", path)
-
     def write_pr_curves(self, path: str | Path) -> None:
         """Write precision and recall by radius as CSV, see `protocol.evaluation.output.write_csv`."""
         self._write_csv("pr_curves", path)
-
-    def write_top_k_curves(self, path: str | Path) -> None:
-        """Write precision and recall by K as CSV, see `protocol.evaluation.output.write_csv`."""
-        self._write_csv("top_k_curves", path)
-
-    def _write_csv(self, kind: str, path: str | Path) -> None:
-        from protocol.evaluation import output
-
-        output.write_csv(self, kind, path)
 
     def to_trec(self, folder: str | Path, depth: int | None = None) -> "Trec":
         """Write run and qrels files of TREC, see `protocol.evaluation.output.write_trec`."""

@@ -214,7 +214,7 @@ def _sum_with_ordered_ties(counts: HammingCounts, top: int, ties: str) -> NDArra
     """Return the sum of the precisions at the ranks of the relevant items up to `top`, tied ones first or last."""
     harmonic = _harmonic_numbers(counts.n_database)
     n, m, before, relevant_before = ties_at(counts, slice(None))
-    first = before if ties == "best" else before + n - m
+    first = np.minimum(before if ties == "best" else before + n - m, top)
     counted = np.clip(top - first, 0, m)
     return (counted + (relevant_before - first) * (harmonic[first + counted] - harmonic[first])).sum(axis=1)
 

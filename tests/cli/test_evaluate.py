@@ -96,6 +96,7 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch, capsys):
     for name, real in sides.items():
         Path(f"{name}.txt").write_text("".join(f"{name}{row}\n" for row in range(len(real))))
     Path("qrels.txt").write_text("q0 0 d7 1\nq3 0 d1499 2\n")
+    Path("run.txt").write_text("q0 Q0 d7 1 0.5 x\n")
     commands = examples()
     assert len(commands) >= 14
     assert sum("--query-vectors" in command for command in commands) == 7

@@ -47,6 +47,17 @@ def test_scores_by_hand(files):
     assert result.metrics["P@1"] == pytest.approx(1 / 3)
 
 
+def test_qrels_of_beir(files):
+    header, lines = "query-id\tcorpus-id\tscore\n", ["q2\td1\t2\n", "301\td9\t0\n"]
+    (files / "test.tsv").write_text("".join([header, *lines]))
+    assert relevance("test.tsv") == [{}, {1: 2}, {}]
+    (files / "test.tsv").write_text("".join([header, *lines, "q2\t0\td1\t2\n"]))
+    with pytest.raises(
+        ProtocolError, match=r"^test.tsv: line 4: 'q2 0 d1 2' is neither .* nor `query item level` below"
+    ):
+        relevance("test.tsv")
+
+
 def test_items_of_a_run_are_relevant(files):
     (files / "run").write_text("q2 Q0 d3 1 0.5 x\nq7 Q0 d9 1 2 x\n")
     assert relevance("run") == [{3: 1}, {0: 1}, {}]

@@ -1,0 +1,234 @@
+"""Runs and rows of items against judgments: trec_eval without ties, every order of ties, codes as runs, and files."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+import pytrec_eval
+
+import protocol as hp
+from protocol import registry
+from protocol.checks import ProtocolError
+from protocol.cli import main
+from protocol.evaluation.conventions import is_defined
+
+MEASURES = {
+    "mAP": "map",
+    "mAP@5[all]": "map_cut_5",
+    "P@5": "P_5",
+    "P@1000": "P_1000",
+    "R@10": "recall_10",
+    "hit@5": "success_5",
+    "MRR": "recip_rank",
+    "R-precision": "Rprec",
+    "nDCG": "ndcg",
+    "nDCG@10": "ndcg_cut_10",
+}
+
+
+def trec_eval(run, judgments):
+    """The value of each measure for each judged query, 0 without results; the gain of a level is 2^level - 1."""
+    gains = {
+        query: {item: 2 ** max(level, 0) - 1 for item, level in judged.items()} for query, judged in judgments.items()
+    }
+    values = pytrec_eval.RelevanceEvaluator(gains, {*MEASURES.values()}).evaluate(run)
+    return {
+        ours: np.array([values.get(query, {}).get(theirs, 0.0) for query in judgments])
+        for ours, theirs in MEASURES.items()
+    }
+
+
+def drawn(seed, scores):
+    """A run whose scores are drawn by a function, and graded judgments of some of its queries and of others."""
+    rng, items = np.random.default_rng(seed), np.array([f"d{item}" for item in range(60)])
+    run = {
+        f"q{query}": dict(zip(rng.permutation(items)[:n].tolist(), scores(rng, n).tolist(), strict=True))
+        for query, n in enumerate(rng.integers(1, 60, 9))
+    }
+    judgments = {
+        f"q{query}": {item: int(rng.integers(-2, 4)) for item in rng.permutation(items)[:n].tolist()}
+        for query, n in enumerate(rng.integers(1, 30, 9), start=2)
+    }
+    return run, judgments | {"q3": dict.fromkeys(judgments["q3"], 0)}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_without_ties_the_values_are_those_of_trec_eval(seed, tmp_path):
+    run, judgments = drawn(seed, lambda rng, n: rng.permutation(1000)[:n] / 8)
+    expected = trec_eval(run, judgments)
+    lines = [f"{query} Q0 {item} 0 {score} x\n" for query, scores in run.items() for item, score in scores.items()]
+    (tmp_path / "run.txt").write_text("".join(lines))
+    lines = [f"{query}\t{item}\t{level}\n" for query, judged in judgments.items() for item, level in judged.items()]
+    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(lines))
+    of_files = hp.evaluate_run(tmp_path / "run.txt", tmp_path / "qrels.tsv", metrics=list(MEASURES))
+    result = hp.evaluate_run(run, judgments, metrics=list(MEASURES))
+    assert result.query_ids == tuple(judgments)
+    for name, values in result.per_query.items():
+        np.testing.assert_allclose(values, expected[name], rtol=0, atol=1e-12, err_msg=name)
+        np.testing.assert_array_equal(of_files.per_query[name], values)
+    assert result.tie_range == pytest.approx([result.metrics["mAP"]] * 2, abs=1e-12)
+    assert result.facts == of_files.facts
+    assert result.facts["judged_queries_without_results"] == 2
+    assert result.facts["pairs_with_tied_scores"] == 0
+
+
+def orders(scores):
+    """Each strict order of the items, as scores."""
+    ties = [[item for item in scores if scores[item] == one] for one in sorted({*scores.values()}, reverse=True)]
+    for parts in itertools.product(*map(itertools.permutations, ties)):
+        yield {item: -float(rank) for rank, item in enumerate(itertools.chain(*parts))}
+
+
+def test_ties_are_in_expectation_over_all_orders():
+    run = {"q": {"a": 3.0, "b": 2.0, "c": 2.0, "d": 2.0, "e": 1.0, "f": 1.0, "g": 1.0}}
+    judgments = {"q": {"b": 3, "d": 0, "e": 1, "g": -1, "missed": 2, "also missed": 1}}
+    result = hp.evaluate_run(run, judgments, metrics=[*MEASURES, "mAP[worst]", "mAP[best]"])
+    values = [trec_eval({"q": order}, judgments) for order in orders(run["q"])]
+    assert len(values) == 36
+    for name in MEASURES:
+        assert result.metrics[name] == pytest.approx(np.mean([value[name] for value in values]), abs=1e-12), name
+    of_map = [value["mAP"].item() for value in values]
+    assert result.tie_range == pytest.approx([min(of_map), max(of_map)], abs=1e-12)
+    assert result.tie_range == [result.metrics["mAP[worst]"], result.metrics["mAP[best]"]]
+    assert result.facts["pairs_with_tied_scores"] == 6
+
+
+OF_ORDERS = [
+    name.replace("@K", "@4")
+    for name in registry.names("metric")
+    if is_defined(name, "run") and not name.endswith(("best]", "worst]"))
+]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_metric_of_a_run_is_the_mean_over_all_orders(seed):
+    rng = np.random.default_rng(seed)
+    run = {"q": {f"d{item}": float(rng.integers(0, 3)) for item in range(6)}}
+    judgments = {"q": {f"d{item}": int(rng.integers(-1, 4)) for item in rng.permutation(10)[:7]}}
+    result = hp.evaluate_run(run, judgments, metrics=OF_ORDERS)
+    values = [hp.evaluate_run({"q": order}, judgments, metrics=OF_ORDERS).metrics for order in orders(run["q"])]
+    for name, value in result.metrics.items():
+        assert value == pytest.approx(np.mean([of_order[name] for of_order in values]), abs=1e-12), name
+
+
+def test_items_that_were_not_retrieved_have_no_rank():
+    """The relevant item a is second or third; b was not retrieved, nor was anything for q2."""
+    run, judgments = {"q1": {"x": 3, "a": 2, "y": 2}}, {"q1": {"a": 1, "b": 1}, "q2": {"a": 1}}
+    result = hp.evaluate_run(
+        run, judgments, metrics=["mAP", "MRR", "R@3", "R@9", "P@9", "mAP@9[min]", "mAP@9[retrieved]"]
+    )
+    reciprocal = (1 / 2 + 1 / 3) / 2
+    expected = [reciprocal / 2, reciprocal, 1 / 2, 1 / 2, 1 / 9, reciprocal / 2, reciprocal]
+    assert [values.tolist() for values in result.per_query.values()] == [pytest.approx([one, 0]) for one in expected]
+    assert result.metrics["mAP"] == hp.evaluate_run(run, judgments, metrics="mAP").metrics["mAP"], (
+        "whatever the cutoffs"
+    )
+
+
+def test_the_run_of_codes_has_the_values_of_the_codes(tmp_path):
+    rng = np.random.default_rng(0)
+    codes, labels = rng.random((90, 5)) < 0.5, rng.random((90, 3)) < 0.4
+    options = {"metrics": ["mAP", "mAP[best]", "mAP[worst]", "mAP@7[min]", "nDCG", "WAP", "ACG@5", "MRR", "mAP@R"]}
+    sides = {"query_labels": labels[:10], "database_labels": labels[10:]}
+    of_codes = hp.evaluate(codes[:10], codes[10:], **sides, **options)
+    of_codes.to_trec(tmp_path)
+    of_run = hp.evaluate_run(tmp_path / "run", tmp_path / "qrels", **options)
+    for name, values in of_run.per_query.items():
+        np.testing.assert_allclose(values, of_codes.per_query[name], rtol=0, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("database_ids", [None, ["a", "b", "c"]])
+def test_rows_of_items(tmp_path, database_ids):
+    rows = np.array([[2, 0, -1], [1, 2, 0]]) if database_ids else np.array([["c", "a", "-1"], ["b", "c", "a"]])
+    np.save(tmp_path / "top.npy", rows)
+    (tmp_path / "top.txt").write_text("".join(f"{' '.join(row)}\n" for row in rows.astype(str)).replace(" -1", ""))
+    expected = hp.evaluate_run({"q": {"c": 2, "a": 1}, "r": {"b": 3, "c": 2, "a": 1}}, {"r": {"a": 2}}, metrics="nDCG")
+    for values in (rows, tmp_path / "top.npy", tmp_path / "top.txt"):
+        ids = {"query_ids": ["q", "r"], "database_ids": database_ids}
+        result = hp.evaluate_run(values, {"r": {"a": 2}}, **ids, metrics="nDCG")
+        assert (result.metrics, result.facts) == (expected.metrics, expected.facts)
+
+
+def test_ids_that_never_meet_are_reported():
+    result = hp.evaluate_run(np.array([[1], [-1]]), {"q": {"a": 1}, "r": {"a": 1}}, query_ids=["q", "r"], metrics="mAP")
+    assert "no result has a judgment" in str(result)
+    assert result.facts["judged_queries_without_results"] == 1
+
+
+RUN, QRELS = "q Q0 a 1 2.0 x\nq Q0 b 2 1.0 x\n", "q 0 a 1\n"
+REFUSED = [
+    ("q Q0 a 1 2 x\nq Q0 a 2 1 x\n", QRELS, {}, "run.txt: line 2: item 'a' occurs twice for query 'q'."),
+    ("q Q0 a 1 nan x\n", QRELS, {}, "run.txt: line 1: not `query Q0 item rank score tag`."),
+    (
+        RUN,
+        "r 0 a 1\n",
+        {},
+        "run.txt: no query has judgments: queries are such as 'q', but qrels.txt has queries such as 'r'.",
+    ),
+    (RUN, "q a 1\n", {}, "qrels.txt: line 1: 'q a 1' is neither `query iteration item level` nor a line of a run, "),
+    (RUN, "q 0 a 99999999999999999999\n", {"metrics": "nDCG"}, "nDCG"),
+    (RUN, "q 0 a 0\n", {}, "relevance: no query has a relevant item."),
+    (RUN, QRELS, {"query_ids": ["q", "r"]}, "run.txt: a run of TREC names its queries and items. Leave out their ids."),
+    (RUN, QRELS, {"database_ids": ["a"]}, "run.txt: rows of items need the ids of the queries as well"),
+    ("a b a\n", QRELS, {"query_ids": ["q"]}, "run.txt: row 1: query 'q' has an item twice."),
+    ("0 1\n", QRELS, {"query_ids": ["q"], "database_ids": ["a"]}, "run.txt: row 1: '1' is not the position of a data"),
+    ("a b\n", QRELS, {"query_ids": ["q", "r"]}, "query ids: 2 ids for 1 queries."),
+    (RUN, QRELS, {"metrics": "precision@r2"}, "metric 'precision@r2' needs the Hamming radius, which the run ranking"),
+    (
+        RUN,
+        QRELS,
+        {"metrics": "MRR[database-order]"},
+        "metric 'MRR[database-order]' needs the items of a database, which",
+    ),
+    (RUN, QRELS, {"metrics": "entropy"}, "metric 'entropy' needs buckets of codes, which the run ranking"),
+]
+
+
+@pytest.mark.parametrize(("run", "qrels", "options", "message"), REFUSED)
+def test_refusals(tmp_path, monkeypatch, run, qrels, options, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.txt").write_text(run)
+    (tmp_path / "qrels.txt").write_text(qrels)
+    with pytest.raises(ProtocolError) as error:
+        hp.evaluate_run("run.txt", "qrels.txt", **options)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize("run", [{"q": ["a"]}, {"q": {"a": "high"}}, {"q": {"a": float("nan")}}, 3])
+def test_runs_in_memory_that_are_refused(run):
+    with pytest.raises(ProtocolError, match=r"^run: expected a file or {query: {item: number}}"):
+        hp.evaluate_run(run, {"q": {"a": 1}})
+
+
+def test_the_command_prints_the_facts_and_writes_a_record_that_can_be_verified(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run = f"{RUN}q Q0 c 3 1.0 x\nr Q0 a 1 1 x\nr Q0 b 2 2 x\ns Q0 a 1 1 x\n"
+    (tmp_path / "run.txt").write_text(run)
+    (tmp_path / "qrels.txt").write_text("q 0 b 1\nq 0 d 1\nq 0 a -1\nr 0 b 1\nt 0 b 0\n")
+    command = ["evaluate", "--run", "run.txt", "--relevance", "qrels.txt", "--metrics", "mAP", "R@5"]
+    assert main([*command, "--json", "mine.json", "--per-query", "values.csv", "--name", "mine"]) == 0
+    printed = capsys.readouterr().out
+    lines = [" ".join(line.split()) for line in printed.splitlines()]
+    for line in (
+        "judged queries without results 1",
+        "results of queries without judgments 1",
+        "results without judgment 2",
+        "judgments below level 0 1",
+        "pairs with tied scores 1",
+        "queries with contradictory ranks 1",
+        "mAP with ties in the worst to the best order 0.3889 to 0.4167",
+    ):
+        assert line in lines
+    assert (tmp_path / "values.csv").read_text().splitlines()[1:] == ["q,run,0.208333333,0.5", "r,run,1,1", "t,run,0,0"]
+    record = json.loads((tmp_path / "mine.json").read_text())
+    assert (record["name"], record["inputs"]) == ("mine", {"run": "run.txt", "relevance": "qrels.txt"})
+    assert main(["verify", "mine.json"]) == 0
+    assert main(["verify", "mine.json", "--query-codes", "q.npy", "--database-codes", "d.npy"]) == 1
+    (tmp_path / "run.txt").write_text(run.replace("q Q0 b 2 1.0", "q Q0 b 2 3.0"))
+    assert main(["verify", "mine.json"]) == 1
+    capsys.readouterr()
+    for option in (["--binarize", "sign"], ["--spread"], ["--ranking", "asymmetric"], ["--query-codes", "q.npy"]):
+        assert main([*command, *option]) == 2
+        assert capsys.readouterr().err == f"protocol: {option[0]} needs codes, so it can't be combined with --run.\n"
+    assert main(["compare", "mine.json", "mine.json"]) == 2
