@@ -18,6 +18,7 @@ from protocol.provenance import derive
 VALIDATION = ("validation_query", "validation_database")
 DRAWN = ("query", *VALIDATION, "train")
 PARTITIONS = (*DRAWN, "database")
+Classes = Literal["all", "seen", "unseen"]
 OPTIONS = {"unseen": int | list[int], "imbalance": float}
 """What a configuration may change in a protocol that declares it, with the types of the values."""
 _NO_ROWS = np.empty(0, dtype=np.int64)
@@ -36,7 +37,7 @@ class Partition:
         with several labels is unseen if one of them is.
     """
 
-    classes: Literal["all", "seen", "unseen"] = "all"
+    classes: Classes = "all"
 
 
 @dataclass(frozen=True)

@@ -5,30 +5,26 @@ hashing, whose unseen classes are the last two. Each of its iterations draws 2,0
 reports mAP@1000[min].
 """
 
-from protocol.registry import SplitRecord
 from protocol.splits._protocol import Official, SplitProtocol
-from protocol.splits.unseen import SCORES, scored
+from protocol.splits.unseen import register
 
-CIFAR10_UNSEEN = SplitProtocol(
-    {
-        "query": Official("test", 10_000),
-        "train": Official("train", 50_000, classes="seen"),
-        "database": Official("train", 50_000),
-    },
-    may_overlap={"database": ("train",)},
-    n_items=60_000,
-    n_classes=10,
-    sample="cifar10_unseen",
-    unseen=(8, 9),
+register(
+    SplitProtocol(
+        {
+            "query": Official("test", 10_000),
+            "train": Official("train", 50_000, classes="seen"),
+            "database": Official("train", 50_000),
+        },
+        may_overlap={"database": ("train",)},
+        n_items=60_000,
+        n_classes=10,
+        sample="cifar10_unseen",
+        unseen=(8, 9),
+    ),
+    __name__,
+    "cifar10_",
+    source="An Empirical Study on Training Paradigms for Deep Supervised Hashing, and its code (aassxun/DSH_Analysis, "
+    "data/cifar10zs.py)",
+    summary="CIFAR-10 with unseen ships and trucks: test images of {queries} classes, a database of training images of "
+    "{database} classes",
 )
-
-for score, (of_queries, of_database) in SCORES.items():
-    SplitRecord(
-        f"cifar10_{score}",
-        module=__name__,
-        printed=score.replace("_at_", "@"),
-        source="An Empirical Study on Training Paradigms for Deep Supervised Hashing, and its code "
-        "(aassxun/DSH_Analysis, data/cifar10zs.py)",
-        summary=f"CIFAR-10 with unseen ships and trucks: test images of {of_queries} classes, a database of training "
-        f"images of {of_database} classes",
-    )(scored(CIFAR10_UNSEEN, score))
