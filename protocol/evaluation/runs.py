@@ -104,8 +104,8 @@ def evaluate_run(
     Notes
     -----
     Without ties, the values are those of trec_eval: mAP is its ``map``, ``mAP@K[all]`` ``map_cut``, P@K ``P``, R@K
-    ``recall``, hit@K ``success``, MRR ``recip_rank``, R-precision ``Rprec``. trec_eval has 32-bit
-    scores, so that some may be tied there that differ here.
+    ``recall``, hit@K ``success``, nDCG[linear] ``ndcg``, MRR ``recip_rank``, R-precision ``Rprec``. Its scores have 32
+    bits, so that some may be tied there that differ here.
 
     Examples
     --------
@@ -113,7 +113,9 @@ def evaluate_run(
     >>> result.metrics, result.facts["pairs_with_tied_scores"]
     ({'mAP': 0.20833333333333331, 'R@3': 0.5}, 1)
     """
-    names = Scoring(metrics, convention).names(0, "run")
+    names, rules = Scoring(metrics, convention).names(0, "run"), find(convention)
+    if rules.leave_one_out:
+        raise ProtocolError(f"convention {convention!r} leaves each query's own row out of a database. A run has none.")
     (of_run, contradicted), judgments = read_run(run, query_ids, database_ids), read_judgments(relevance)
     if not judgments.keys() & of_run.keys():
         ids = [repr(next(iter(queries), None)) for queries in (of_run, judgments)]

@@ -22,17 +22,14 @@ MEASURES = {
     "hit@5": "success_5",
     "MRR": "recip_rank",
     "R-precision": "Rprec",
-    "nDCG": "ndcg",
-    "nDCG@10": "ndcg_cut_10",
+    "nDCG[linear]": "ndcg",
+    "nDCG@10[linear]": "ndcg_cut_10",
 }
 
 
 def trec_eval(run, judgments):
-    """The value of each measure for each judged query, 0 without results; the gain of a level is 2^level - 1."""
-    gains = {
-        query: {item: 2 ** max(level, 0) - 1 for item, level in judged.items()} for query, judged in judgments.items()
-    }
-    values = pytrec_eval.RelevanceEvaluator(gains, {*MEASURES.values()}).evaluate(run)
+    """The value of each measure for each judged query, 0 without results."""
+    values = pytrec_eval.RelevanceEvaluator(judgments, {*MEASURES.values()}).evaluate(run)
     return {
         ours: np.array([values.get(query, {}).get(theirs, 0.0) for query in judgments])
         for ours, theirs in MEASURES.items()
@@ -181,6 +178,7 @@ REFUSED = [
         {"metrics": "MRR[database-order]"},
         "metric 'MRR[database-order]' needs the items of a database, which",
     ),
+    (RUN, QRELS, {"convention": "metric-learning"}, "convention 'metric-learning' leaves each query's own row out"),
     (RUN, QRELS, {"metrics": "entropy"}, "metric 'entropy' needs buckets of codes, which the run ranking"),
 ]
 
