@@ -209,17 +209,18 @@ def _listed(kind: str, config: Mapping[str, Any]) -> Iterator[tuple[tuple[Any, .
 
 def _protocols_of_samples(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys that name splits; the name of a sampled split, such as unseen, stands for all that share it."""
+    known = registry.names("split")
 
-    def protocols(name: str) -> list[str]:
-        return [name] if name in registry.names("split") else sharing(name) or [name]
+    def protocols(names: Iterable[str]) -> list[str]:
+        return list(dict.fromkeys(one for name in names for one in ([] if name in known else sharing(name)) or [name]))
 
-    def listed(part: Mapping[str, Any]) -> dict[str, Any]:
-        names = itertools.chain.from_iterable(map(protocols, part.get("splits", ())))
-        return {"splits": list(dict.fromkeys(names))} if "splits" in part else {}
-
-    features = {name: {**keys, **listed(keys)} for name, keys in config["features"].items()}
-    values = {name: given for key, given in config["split_options"].items() for name in protocols(key)}
-    return listed(config) | {"features": features, "split_options": values}
+    features = {
+        name: keys | {"splits": protocols(keys["splits"])}
+        for name, keys in config["features"].items()
+        if "splits" in keys
+    }
+    values = {name: given for key, given in config["split_options"].items() for name in protocols([key])}
+    return {"splits": protocols(config["splits"]), "features": config["features"] | features, "split_options": values}
 
 
 def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:

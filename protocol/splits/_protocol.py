@@ -187,13 +187,8 @@ class SplitProtocol:
 
     @property
     def random(self) -> tuple[str, ...]:
-        """The partitions that are drawn at random."""
+        """The partitions that are drawn at random; class counts differ by at most one if items have one label each."""
         return tuple(self._of(Drawn))
-
-    @property
-    def balanced(self) -> tuple[str, ...]:
-        """The partitions whose class counts differ by at most one, if each item has one label."""
-        return tuple(name for name in self.random if not self.is_reduced(name))
 
     @property
     def divides_classes(self) -> bool:

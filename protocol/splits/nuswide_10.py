@@ -1,8 +1,11 @@
-"""NUS-WIDE with its 10 most frequent concepts, for cross-modal retrieval: drawn for each concept, none twice.
+"""NUS-WIDE with its 10 most frequent concepts, for cross-modal retrieval, in two sizes.
 
-Other papers take 2,100 queries and 10,500 training images instead (`nuswide_10_2100`). No public code that has 2,000
-queries and 10,500 training images is known.
+`nuswide_10` draws for each concept, none twice. `nuswide_10_2100` draws as many items as for 21 concepts; DCHN
+itself takes the first 2,100 items of a file that is not part of this package as queries, and the next 10,500 as the
+training set. No public code that has 2,000 queries and 10,500 training images is known.
 """
+
+import dataclasses
 
 from protocol.registry import SplitRecord
 from protocol.splits._protocol import Drawn, Rest, SplitProtocol
@@ -19,5 +22,18 @@ NUSWIDE_10 = SplitRecord(
         may_overlap={"database": ("train",)},
         n_items=186_577,
         n_classes=10,
+    )
+)
+
+NUSWIDE_10_2100 = SplitRecord(
+    "nuswide_10_2100",
+    module=__name__,
+    source="the code of Hu et al. 2021, Joint Versus Independent Multiview Hashing for Cross-View Retrieval (DCHN, "
+    "data_loader.py); UCCH has the same queries, but trains on the whole database (cmdataset.py)",
+    summary="NUS-WIDE, 10 concepts: 2,100 queries; 184,477 images in the database, including 10,500 for training; "
+    "drawn at random",
+)(
+    dataclasses.replace(
+        NUSWIDE_10, partitions={"query": Drawn(size=2_100), "train": Drawn(size=10_500), "database": Rest()}
     )
 )

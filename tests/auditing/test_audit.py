@@ -273,7 +273,7 @@ def independent(findings):
 
 @pytest.mark.parametrize("name", ["improved", "cifar10_s1", "cifar10_s2", "from_lists"])
 def test_repeated_runs_and_wrong_seeds_are_found_if_anything_is_drawn(name):
-    first, is_drawn = clean(name), bool(registry.get("split", name).balanced)
+    first, is_drawn = clean(name), bool(registry.get("split", name).random)
     again = dataclasses.replace(first, file="again.h5")
     runs = [first, again, clean(name, seed=SEED + 1)]
     assert independent(audit_splits(runs)) == ({"again.h5"} if is_drawn else set())

@@ -39,7 +39,8 @@ def about(run: Run) -> list[str]:
     identified = identify(split, run.name if is_declared else None)
     sources = [source.about(split) for source in (run.groups, run.judged) if source is not None]
     unseen, why = declared.unseen_classes(run)
-    classes = [] if unseen is None else [f"unseen classes ({why}): {listed(declared.class_names(run, unseen))}"]
+    names = [declared.class_name(split.dataset, label) for label in ([] if unseen is None else unseen)]
+    classes = [f"unseen classes ({why}): {listed(names)}"] if names else []
     return [f"{sizes}; {protocol}", *classes, *([identified] if identified else []), *sources]
 
 

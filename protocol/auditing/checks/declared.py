@@ -95,13 +95,12 @@ def audit_classes(run: Run) -> list[Finding]:
             missing, few = (n_items == 0) & applies, (n_items > 0) & applies
             findings += _of_classes("class-missing", severity, dataset, classes[missing], part=name, why=why)
             shortages = [
-                f"{_class_name(dataset, label)}: {count:,} (expected {least}{minimum:,})"
+                f"{class_name(dataset, label)}: {count:,} (expected {least}{minimum:,})"
                 for label, count, minimum in zip(classes[few], n_items[few], expected[few], strict=True)
             ]
             findings += findings_of("class-imbalance", severity, len(shortages), shortages, part=name, why=why)
-        if not protocol.is_reduced(name) and (
-            name not in protocol.balanced or has_several(split)
-        ):  # otherwise, the counts differ by at most one
+        is_balanced = name in protocol.random and not has_several(split)  # the counts differ by at most one
+        if not is_balanced and not protocol.is_reduced(name):
             optional = (n_items == 0) & (expected == 0)
             findings += _of_classes("class-missing", "warning", dataset, classes[optional], part=name, why="")
     return findings
@@ -192,15 +191,11 @@ def _exhausted(split: Split, protocol: SplitProtocol, classes: NDArray[np.int64]
 
 
 def _of_classes(name: str, severity: str, dataset: Dataset, classes: NDArray[np.int64], **words: Any) -> list[Finding]:
-    return findings_of(name, severity, len(classes), [_class_name(dataset, label) for label in classes], **words)
+    return findings_of(name, severity, len(classes), [class_name(dataset, label) for label in classes], **words)
 
 
-def class_names(run: Run, classes: NDArray[np.int64]) -> list[str]:
-    """Return the names of classes, or their numbers."""
-    return [_class_name(run.split.dataset, label) for label in classes]
-
-
-def _class_name(dataset: Dataset, label: int) -> str:
+def class_name(dataset: Dataset, label: int) -> str:
+    """Return the name of a class, or its number."""
     return dataset.class_names[label] if label < len(dataset.class_names) else f"class {label}"
 
 

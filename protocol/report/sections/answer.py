@@ -2,7 +2,7 @@
 
 import functools
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from protocol import registry
 from protocol.report.figure import ABSENT, PAGE, Section, between, cells, decimals, series_scales, spread
@@ -121,16 +121,14 @@ def _main_table(results: Results, selection: Selection) -> Table:
     It has a row per hasher, the best first, and a column per code length.
     """
     rows = at(results.plain, metric=results.metric, **selection.setting)
-    n_runs, (texts, best) = (
-        rows["n_runs"],
-        scores_by(rows.sort_values("n_bits", kind="stable"), "n_bits", results.metric),
-    )
+    n_runs, in_order = rows["n_runs"], rows.sort_values("n_bits", kind="stable")
+    texts, lengths, best = scores_by(in_order, "n_bits", results.metric)
     is_tested = selection.n_runs > 1 and len(texts) > 1 and not math.isinf(results.shared(selection.setting["split"]))
     return PAGE.table(
         "answer-table",
-        [[str(hasher), *row] for hasher, *row in texts.itertuples()],
-        ["hasher", *(f"{n} bits" for n in texts)],
-        cells(best),
+        texts,
+        ["hasher", *(f"{n} bits" for n in lengths)],
+        best,
         results=results,
         selection=selection,
         learned=results.trained_on(rows),
@@ -142,17 +140,20 @@ def _main_table(results: Results, selection: Selection) -> Table:
     )
 
 
-def scores_by(rows: "pd.DataFrame", column: str, metric: str) -> "tuple[pd.DataFrame, pd.DataFrame]":
-    """Return means with their deviations as texts, a row per hasher, the best first, and where the best values are.
+def scores_by(
+    rows: "pd.DataFrame", column: str, metric: str
+) -> tuple[list[list[str]], list[Any], frozenset[tuple[int, int]]]:
+    """Return means with their deviations, a row per hasher, the best first; the columns; and the cells of the best.
 
-    The values of `column` in `rows` are the columns, in their order.
+    The columns are the values of `column` in `rows`, in their order.
     """
     digits, is_lower = decimals(rows["std"]), _is_lower(metric)
     means = rows.pivot_table(index="hasher", columns=column, values="mean", sort=False, dropna=False)
     means = means.loc[means.mean(axis=1).sort_values(ascending=is_lower, kind="stable").index]
     texts = rows.assign(text=[spread(*pair, digits) for pair in zip(rows["mean"], rows["std"], strict=True)])
     texts = texts.pivot_table(index="hasher", columns=column, values="text", aggfunc="first")
-    return texts.reindex_like(means).fillna(ABSENT), means.eq(means.min() if is_lower else means.max())
+    texts, best = texts.reindex_like(means).fillna(ABSENT), means.eq(means.min() if is_lower else means.max())
+    return [[str(hasher), *row] for hasher, *row in texts.itertuples()], list(means), cells(best)
 
 
 def _differences(results: Results, selection: Selection) -> list[Table]:

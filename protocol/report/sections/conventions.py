@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from protocol.checks import listed
-from protocol.report.figure import PAGE, Figure, Section, cells, series_scales
+from protocol.report.figure import PAGE, Figure, Section, series_scales
 from protocol.report.results import Results, Selection
 from protocol.report.sections.answer import scores_by
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
@@ -104,10 +104,8 @@ def splits_compared_section(results: Results, selection: Selection) -> Section |
 
 def _by_split(results: Results, selection: Selection, setting: Mapping[str, Any]) -> Table:
     """Return the table of the main metric with a column per split."""
-    texts, best = scores_by(at(results.plain, metric=results.metric, **setting), "split", results.metric)
-    rows = [[str(hasher), *row] for hasher, *row in texts.itertuples()]
-    columns = ["hasher", *map(str, texts)]
-    return PAGE.table("by-split", rows, columns, cells(best), results=results, setting=selection.where("split"))
+    rows, splits, best = scores_by(at(results.plain, metric=results.metric, **setting), "split", results.metric)
+    return PAGE.table("by-split", rows, ["hasher", *splits], best, results=results, setting=selection.where("split"))
 
 
 def difference_figure(
