@@ -23,11 +23,11 @@ IDEALS = ("database", "retrieved")
 GAINS = ("exponential", "linear")
 _HIGHEST_LEVEL = 1000  # its gain still fits in a float64
 _MOST_DRAWS = 1_000_000  # the limit for one query: some megabytes and a tenth of a second
-_SOURCE = "Evaluation metrics (mAP@p, nDCG@p), eq. 6-9; He et al., Hashing as Tie-Aware Learning to Rank, eq. 7"
+_EXPONENTIAL = "Evaluation metrics (mAP@p, nDCG@p), eq. 6-9; He et al., Hashing as Tie-Aware Learning to Rank, eq. 7"
+_LINEAR = "trec_eval, ndcg; gain: Järvelin and Kekäläinen 2002, Cumulated Gain-Based Evaluation of IR Techniques"
 _metric = partial(
     MetricRecord,
     module=__name__,
-    source=_SOURCE,
     range=(0.0, 1.0),
     better="higher",
     undefined="A query without relevant items counts as 0, or is left out.",
@@ -202,11 +202,15 @@ def _draws(of_levels: NDArray[np.int64], n: int, drawn: int) -> tuple[NDArray[np
     return chance, drawn_relevant
 
 
-for _bracket, _gain, _plugin in (("", "2^level - 1", ndcg), ("[linear]", "the level", partial(ndcg, gain="linear"))):
+for _bracket, _gain, _source, _plugin in (
+    ("", "2^level - 1", _EXPONENTIAL, ndcg),
+    ("[linear]", "the level", _LINEAR, partial(ndcg, gain="linear")),
+):
     _best_order = f"the best order of the database; gain: {_gain}"
     in_every_order(
         _metric(
             f"nDCG{_bracket}",
+            source=_source,
             denominator=f"DCG of {_best_order}",
             summary=_SUMMARY.format("ranking", _gain),
             synonyms=("NDCG",),
@@ -216,6 +220,7 @@ for _bracket, _gain, _plugin in (("", "2^level - 1", ndcg), ("[linear]", "the le
     in_every_order(
         _metric(
             f"nDCG@K{_bracket}",
+            source=_source,
             denominator=f"DCG of the top K of {_best_order}",
             beyond="If K exceeds the size of the database, the size of the database replaces it.",
             summary=_SUMMARY.format("top K", _gain),

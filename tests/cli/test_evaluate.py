@@ -44,7 +44,7 @@ def scores(*options, command=COMMAND):
 
 
 def test_the_scores_are_those_of_the_function(folder, capsys):
-    for rules in CONVENTIONS:
+    for rules in (one for one in CONVENTIONS if not one.leave_one_out):
         result = evaluate(QUERY, DATABASE, **LABELS, convention=rules.name)
         assert scores("--convention", rules.name) == json.loads(result.to_json())
     assert set(capsys.readouterr().err.splitlines()) == {
