@@ -80,12 +80,9 @@ def _check_training_labels(experiment: Experiment) -> None:
     file = experiment.config["training_labels"]
     if file is not None:
         user_path(file, "file", "training_labels")
-        if not any(_learns_from_labels(feature, experiment) for feature in experiment.features.values()):
+        pairs = [(name, feature.name) for feature in experiment.features.values() for name in feature.hashers]
+        if not any(supervision_of(experiment.config, *pair).startswith("labels") for pair in pairs):
             raise ProtocolError("training_labels: no hasher learns from labels. Remove the key, or add one like 'sdh'.")
-
-
-def _learns_from_labels(feature: FeaturePlan, experiment: Experiment) -> bool:
-    return any(supervision_of(experiment.config, name, feature.name).startswith("labels") for name in feature.hashers)
 
 
 def _check_shards(experiment: Experiment) -> None:

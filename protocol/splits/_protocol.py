@@ -410,19 +410,16 @@ class SplitProtocol:
         Raises
         ------
         ProtocolError
-            If the dataset has no such class, or fewer than two others.
+            If the dataset has no such class, or fewer than two others remain.
         """
         classes, unseen = items.classes, self.unseen
-        number = unseen if isinstance(unseen, int) else len(set(unseen))
-        unknown = [] if isinstance(unseen, int) else sorted(set(unseen) - set(classes.tolist()))
-        if unknown:
-            raise ProtocolError(f"unseen: the dataset has no class {unknown[0]}.")
-        if not 0 < number < len(classes) - 1:
+        if isinstance(unseen, int):
+            rng = np.random.default_rng(derive(seed, "unseen"))
+            unseen = rng.choice(classes, min(unseen, len(classes)), replace=False).tolist()
+        if not {*unseen} <= {*classes.tolist()} or not 0 < len({*unseen}) < len(classes) - 1:
             allowed = f"from 1 to {len(classes) - 2:,} of the {len(classes):,} classes"
-            raise ProtocolError(f"unseen: expected {allowed}, so that two are seen, got {number:,}.")
-        if not isinstance(unseen, int):
-            return np.unique(np.asarray(unseen, dtype=np.int64))
-        return np.sort(np.random.default_rng(derive(seed, "unseen")).choice(classes, number, replace=False))
+            raise ProtocolError(f"unseen: expected {allowed}, so that two are seen, got {self.unseen}.")
+        return np.array(sorted({*unseen}), dtype=np.int64)
 
     def _reduced(
         self, names: Sequence[str], parts: Mapping[str, NDArray[np.int64]], items: Items, seed: int
