@@ -242,10 +242,8 @@ def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
     }
     for one, other in itertools.combinations(complete, 2):
         if sample_of(one) == sample_of(other) and complete[one] != complete[other]:
-            raise ProtocolError(
-                f"split_options: {one!r} and {other!r} are drawn together, but have different options. Set those of "
-                f"{sample_of(one)!r}, which stands for both."
-            )
+            problem = f"{one!r} and {other!r} are drawn together, but have different options"
+            raise ProtocolError(f"split_options: {problem}. Set those of {sample_of(one)!r}, which stands for both.")
     return complete
 
 

@@ -92,6 +92,8 @@ class Distances:
 
 
 Words = NDArray[np.uint64]
+Integers = NDArray[np.int64]
+Levels = NDArray[np.unsignedinteger]
 
 
 def of_codes(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: int) -> dict[str, Distances]:
@@ -187,7 +189,7 @@ def overflowing(differing: Words) -> NDArray[np.uint16]:
     return (2 * hamming(differing) + 128) % 256
 
 
-def gains_of(levels: NDArray[np.int64]) -> list[str]:
+def gains_of(levels: Integers) -> list[str]:
     """Return the gains of nDCG that give different values: "exponential", "linear"; or "" for a single level.
 
     Examples
@@ -201,7 +203,7 @@ def gains_of(levels: NDArray[np.int64]) -> list[str]:
 def ranked(
     distances: Distances,
     relevance: Relevance,
-    cutoffs: NDArray[np.int64],
+    cutoffs: Integers,
     *,
     plain: bool = False,
     threads: int = 1,
@@ -274,11 +276,11 @@ def _empty(
 
 def _ranks(
     apart: NDArray,
-    level: NDArray[np.unsignedinteger],
-    retrieved: NDArray[np.int64],
+    level: Levels,
+    retrieved: Integers,
     rng: np.random.Generator | None,
     middle: float | None,
-) -> Iterator[tuple[tuple[str, str], NDArray[np.int64], NDArray[np.unsignedinteger]]]:
+) -> Iterator[tuple[tuple[str, str], Integers, Levels]]:
     """Yield the ranks of the relevant items, ascending, from 1, and their levels, in each of `LISTS`.
 
     `level` has the level of each item, 0 if it is not relevant. A query in its own list has the highest of its levels.
@@ -309,13 +311,7 @@ def _ranks(
             yield ("random", "positive"), ranks[:n_positive], levels[:n_positive]
 
 
-def _fill(
-    lists: Lists,
-    row: int,
-    ranks: NDArray[np.int64],
-    levels: NDArray[np.unsignedinteger],
-    cutoffs: NDArray[np.int64],
-) -> None:
+def _fill(lists: Lists, row: int, ranks: Integers, levels: Levels, cutoffs: Integers) -> None:
     """Fill a query's row of `lists`, given the ranks of its relevant items and their levels."""
     until = np.searchsorted(ranks, cutoffs, side="right")
     n = ranks.size
@@ -345,6 +341,6 @@ def _fill(
     lists.precisions["eleven-points"][row, -1] = n * largest[at_recall].mean() if n else 0.0
 
 
-def _sums(values: NDArray[np.float64], until: NDArray[np.int64]) -> NDArray[np.float64]:
+def _sums(values: NDArray[np.float64], until: Integers) -> NDArray[np.float64]:
     """Return the sums of the first values."""
     return np.concatenate([[0.0], np.cumsum(values)])[until]

@@ -117,14 +117,9 @@ def in_every_order(record: MetricRecord, index: Needed) -> Callable[[Callable[..
         for ties, (suffix, text, words) in _ORDERED.items():
             if ties != "index" or index:
                 summary = described.summary.replace("as the expected value over ties", words)
-                replace(
-                    described,
-                    name=bracketed(record.name, suffix),
-                    summary=summary,
-                    ties=text,
-                    synonyms=(),
-                    needs=index if ties == "index" else "",
-                )(partial(metric, ties=ties))
+                name, needs = bracketed(record.name, suffix), index if ties == "index" else ""
+                other = replace(described, name=name, summary=summary, ties=text, synonyms=(), needs=needs)
+                other(partial(metric, ties=ties))
         return metric
 
     return register

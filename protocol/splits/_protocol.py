@@ -58,11 +58,6 @@ class Drawn(Partition):
     size: int | None = None
     per_class: int | None = None
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the configuration gives the size."""
-        return self.size is None and self.per_class is None
-
 
 @dataclass(frozen=True)
 class Official(Partition):
@@ -183,7 +178,7 @@ class SplitProtocol:
     @property
     def open(self) -> tuple[str, ...]:
         """The partitions whose sizes are given in the configuration."""
-        return tuple(name for name, part in self._of(Drawn).items() if part.is_open)
+        return tuple(name for name, part in self._of(Drawn).items() if part == Drawn(classes=part.classes))
 
     @property
     def random(self) -> tuple[str, ...]:
@@ -500,7 +495,7 @@ class SplitProtocol:
 
 def _size(part: Partition, open_sizes: int, n_classes: int | None) -> int | None:
     """Return the size of a partition that does not depend on others; None if it can't be determined."""
-    if isinstance(part, Drawn) and part.is_open:
+    if part == Drawn(classes=part.classes):
         return open_sizes
     if isinstance(part, Drawn) and part.per_class and n_classes is not None:
         return part.per_class * n_classes
@@ -551,9 +546,9 @@ def declaration(split: str) -> tuple:
     """Return what a split protocol declares apart from its database; its sampled split depends on nothing else."""
     protocol: SplitProtocol = registry.get("split", split)
     overlaps = [protocol.overlaps(a, b) for a, b in itertools.combinations(DRAWN, 2)]
-    partitions = {name: part for name, part in protocol.partitions.items() if name in DRAWN}
-    if "query" in partitions:  # the sampled split contains those of all classes
-        partitions["query"] = dataclasses.replace(partitions["query"], classes="all")
+    # The sampled split contains queries of all classes.
+    every: dict[str, Any] = {"query": {"classes": "all"}}
+    partitions = {n: dataclasses.replace(part, **every.get(n, {})) for n, part in protocol.partitions.items()}
     return [partitions.get(name) for name in DRAWN], overlaps, protocol.n_items, protocol.n_classes, protocol.options
 
 

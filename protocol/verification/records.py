@@ -203,8 +203,6 @@ class _Record:
         if any(one is not None for one in (*codes, *truth)):
             raise ProtocolError("the record is that of a run, which has no codes; its files are those that it names.")
         files: dict[str, Any] = {role: self.file(role) for role in ("run", "relevance", "query_ids", "database_ids")}
-        if files["run"] is None or files["relevance"] is None:
-            raise ProtocolError("the record does not name the files of the run and of the judgments.")
         metrics, convention = list(self.content["metrics"]), self.content["convention"]
         evaluation = evaluate_run(**files, metrics=metrics, convention=convention)
         return evaluation, json.loads(json_text(evaluation.content()))
