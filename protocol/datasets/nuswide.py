@@ -17,13 +17,15 @@ LABELS, IMAGES, CONCEPTS, TAGS = "Groundtruth.zip", "ImageList.zip", "ConceptsLi
 WORDS = "BoW_int.dat"
 N_CONCEPTS = 81
 _SITE = "https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide/"
-# Number of images, or of those that show at least one of the K most frequent concepts, by K, as counted.
-_ITEMS = {N_CONCEPTS: 269_648, 21: 195_834, 10: 186_577}
+# Number of images that show at least one of the K most frequent concepts, by K, as reported in papers. For 10, all are
+# accepted; the official files have 186,577.
+_ITEMS = {N_CONCEPTS: 269_648, 21: 195_834, 10: None}
 
 
 def _statistics(concepts: int) -> dict[str, Any]:
     _check_concepts(concepts)
-    known = {"n": _ITEMS[concepts], "classes": concepts, "dimensions": {"bow": 500, "tags": 5_018}}
+    known: dict[str, Any] = {} if _ITEMS[concepts] is None else {"n": _ITEMS[concepts]}
+    known |= {"classes": concepts, "dimensions": {"bow": 500, "tags": 5_018}}
     return known | ({"labels_per_item": 1.87} if concepts == N_CONCEPTS else {})
 
 

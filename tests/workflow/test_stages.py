@@ -118,7 +118,7 @@ def test_everything_is_fitted_on_the_training_set_alone(tiny):
         n_bits=16, seed=storage.read_provenance(cell / "itq" / "codes.h5")["fits"]["16"]["made_of"]["seed"]
     )
     model.fit(centred[split["train"]])
-    packed = codes.of_split(storage.read(cell / "itq" / "codes.h5"), split["database"])[16]
+    packed = codes.of_split(storage.read(cell / "itq" / "codes.h5"), split)[16]
     kept = registry.get("hasher", "itq").from_arrays(storage.grouped(storage.read(cell / "itq" / "models.h5"))["16"])
     np.testing.assert_array_equal(kept.projection_, model.projection_)
     for part in ("query", "database"):
