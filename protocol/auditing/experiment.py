@@ -89,8 +89,7 @@ def audit_experiment(
             findings[truth] += audit_truth(storage.grouped(rules), queries[split], split=split)
         for file in learned_from:
             made = storage.read_provenance(file)
-            is_other = "training_labels" in made["parameters"]
-            findings[file] = audit_learned(made, of_parts, labels) + (others if is_other else [])
+            findings[file] = audit_learned(made, of_parts, labels) + others * ("training_labels" in made["parameters"])
     return findings
 
 

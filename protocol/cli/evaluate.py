@@ -31,9 +31,8 @@ def run(arguments: argparse.Namespace) -> None:
     for text in arguments.tables:
         Tables.parse(text)
     inputs = [getattr(arguments, f"{side}_{kind}") for side in ("query", "database") for kind in ("codes", "labels")]
-    leaving = f"--convention {arguments.convention}" if find(arguments.convention).leave_one_out else "--leave-one-out"
-    if arguments.tables and (arguments.leave_one_out or leaving != "--leave-one-out"):
-        raise ProtocolError(f"--tables searches the complete database, so it can't be combined with {leaving}.")
+    if arguments.tables and (arguments.leave_one_out or find(arguments.convention).leave_one_out):
+        raise ProtocolError("--tables searches the complete database, so it can't be combined with leaving one out.")
     check_options(arguments, [*inputs, arguments.relevance, arguments.query_ids, arguments.database_ids])
     truth = _truth(arguments)
     options = passed(arguments, *_LABELS, "metrics", "convention", "leave_one_out", "threads")
@@ -50,10 +49,8 @@ def _score_run(arguments: argparse.Namespace) -> None:
     from protocol.evaluation import evaluate_run
 
     for name, value in vars(arguments).items():
-        if name not in _OF_RUNS and value not in (None, False, [], "little", "hamming"):
+        if name not in _OF_RUNS and (type(value) is int or value not in (None, False, [], "little", "hamming")):
             raise ProtocolError(f"--{name.replace('_', '-')} needs codes, so it can't be combined with --run.")
-    if arguments.relevance is None:
-        raise ProtocolError("--run needs --relevance as well, the judgments.")
     check_options(arguments, [getattr(arguments, name) for name in _FILES])
     write(arguments, evaluate_run(**passed(arguments, *_FILES, "metrics", "convention")))
 

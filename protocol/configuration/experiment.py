@@ -221,7 +221,7 @@ class Experiment:
     def sizes(self, split: str) -> dict[str, int]:
         """Return the numbers of items in those partitions of a split whose sizes are known."""
         protocol: SplitProtocol = registry.get("split", split)
-        return protocol.sizes(
+        return protocol.with_options(self.config["split_options"].get(split, {})).sizes(
             self.config["split_sizes"], n_items=self.facts.get("n"), n_classes=self.facts.get("classes")
         )
 

@@ -219,7 +219,8 @@ def _protocols_of_samples(config: Mapping[str, Any]) -> dict[str, Any]:
         for name, keys in config["features"].items()
         if "splits" in keys
     }
-    values = {name: given for key, given in config["split_options"].items() for name in protocols([key])}
+    in_order = sorted(config["split_options"].items(), key=lambda item: item[0] in known)  # members after the sample
+    values = {name: given for key, given in in_order for name in protocols([key])}
     return {"splits": protocols(config["splits"]), "features": config["features"] | features, "split_options": values}
 
 
@@ -242,8 +243,8 @@ def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
     }
     for one, other in itertools.combinations(complete, 2):
         if sample_of(one) == sample_of(other) and complete[one] != complete[other]:
-            problem = f"{one!r} and {other!r} are drawn together, but have different options"
-            raise ProtocolError(f"split_options: {problem}. Set those of {sample_of(one)!r}, which stands for both.")
+            both = f"{one!r} and {other!r} are drawn together, but have different options"
+            raise ProtocolError(f"split_options: {both}. Set those of {sample_of(one)!r}, which stands for both.")
     return complete
 
 

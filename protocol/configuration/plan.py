@@ -204,9 +204,10 @@ class Plan:
         return names.get("split") or sampling_split(names["sample"])
 
     def split_options(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Return the options of the split protocol."""
-        options: dict[str, Any] = self.experiment.config["split_options"].get(self.split(wildcards), {})
-        return options
+        """Return the options of the split protocol; protocols in use that share a sampled split have the same."""
+        sample = sample_of(self.split(wildcards))
+        every: dict[str, dict[str, Any]] = self.experiment.config["split_options"]
+        return next((options for name, options in every.items() if sample_of(name) == sample), {})
 
     def split_lists(self, wildcards: Wildcards) -> list[str]:
         """Return the user's files that list the items of a split; none for a sampled split that protocols share."""

@@ -35,7 +35,7 @@ def training_labels(
         If the file does not contain such labels, their number fits neither the dataset nor exactly one official split,
         or an item of the training set has no label; or if the dataset has several labels per item.
     """
-    if labels.ndim > 1:
+    if np.ndim(labels) != 1:
         raise ProtocolError(f"{file}: training labels need a dataset with one label per item.")
     given = _class_numbers(file, int(labels.max()) + 1)
     parts = {"": np.arange(len(labels))} | dict(official)
@@ -51,8 +51,7 @@ def training_labels(
     lacking = rows[taught[rows] == _UNKNOWN]
     if lacking.size:
         number = f"{lacking.size:,} of the {len(rows):,} training items, the first in row {lacking[0]:,}"
-        where = f"of the official split {fitting[0]!r}" if fitting[0] else "with a known label"
-        raise ProtocolError(f"{file}: no label for {number}. Use a split that trains on items {where} alone.")
+        raise ProtocolError(f"{file}: no label for {number}. Use a split that trains on items with a label alone.")
     return np.where(taught == _UNKNOWN, labels, taught)
 
 

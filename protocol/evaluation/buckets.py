@@ -127,6 +127,8 @@ def bucket_search(
 def searched(codes: CodePair, relevance: Relevance, tables: str | Sequence[str], convention: str) -> BucketSearches:
     """Score a search of codes and a ground truth that were read, as `bucket_search`."""
     undefined = find(convention).undefined("precision@rR[micro]")
+    if find(convention).leave_one_out:
+        raise ProtocolError(f"tables search the complete database, so convention {convention!r} can't be used.")
     if codes.ranking != "hamming":
         raise ProtocolError("tables needs binary codes of the queries, not real-valued outputs.")
     kinds = {text: Tables.parse(text, codes.n_bits) for text in ([tables] if isinstance(tables, str) else tables)}

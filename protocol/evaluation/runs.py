@@ -33,8 +33,8 @@ class RunEvaluation(ScoredRanking):
     ----------
     facts : dict of str to int
         The numbers of judged queries without results; of results of queries without judgments, which are left out; of
-        results of judged queries, and of those without a judgment; of judgments below level 0; of pairs of results with
-        tied scores; and of queries whose ranks contradict their scores.
+        results of judged queries, and of those without a judgment; of judgments below level 0; and of pairs of results
+        with tied scores.
     tie_range : list of float
         The means of mAP with every tie in the worst and in the best order.
     """
@@ -116,11 +116,10 @@ def evaluate_run(
     names, rules = Scoring(metrics, convention).names(0, "run"), find(convention)
     if rules.leave_one_out:
         raise ProtocolError(f"convention {convention!r} leaves each query's own row out of a database. A run has none.")
-    (of_run, contradicted), judgments = read_run(run, query_ids, database_ids), read_judgments(relevance)
+    of_run, judgments = read_run(run, query_ids, database_ids), read_judgments(relevance)
     if not judgments.keys() & of_run.keys():
         ids = [repr(next(iter(queries), None)) for queries in (of_run, judgments)]
-        others = f"{named(relevance, 'relevance')} has queries such as {ids[1]}"
-        raise ProtocolError(f"{named(run, 'run')}: no query has judgments: queries are such as {ids[0]}, but {others}.")
+        raise ProtocolError(f"{named(run, 'run')}: no query has judgments: {ids[0]} is none of those such as {ids[1]}.")
     files = {"run": run, "relevance": relevance, "query_ids": query_ids, "database_ids": database_ids}
     pairs = [(query, sorted(levels.items())) for query, levels in judgments.items()]
     return RunEvaluation(
@@ -132,7 +131,7 @@ def evaluate_run(
         ground_truth_sha256=hashlib.sha256(json.dumps(pairs).encode()).hexdigest(),
         inputs={role: str(file) for role, file in files.items() if is_file(file)},
         query_ids=tuple(judgments),
-        facts=_facts(of_run, judgments) | {"queries_with_contradictory_ranks": contradicted},
+        facts=_facts(of_run, judgments),
         tie_range=[*map(scores.mean, _scored(of_run, judgments, _ORDERS, convention).per_query.values())],
     )
 

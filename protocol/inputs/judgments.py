@@ -137,8 +137,8 @@ def read_judgments(values: Any) -> dict[str, dict[str, int]]:
     return dict(levels)
 
 
-def read_run(values: Any, query_ids: Any = None, database_ids: Any = None) -> tuple[dict[str, dict[str, float]], int]:
-    """Return the score of each retrieved item of each query, and the number of queries whose ranks contradict scores.
+def read_run(values: Any, query_ids: Any = None, database_ids: Any = None) -> dict[str, dict[str, float]]:
+    """Return the score of each retrieved item of each query.
 
     Parameters
     ----------
@@ -157,19 +157,17 @@ def read_run(values: Any, query_ids: Any = None, database_ids: Any = None) -> tu
         If something can't be read, a score is not a number, or a query has an item twice.
     """
     if query_ids is not None:
-        return _by_rank(values, query_ids, database_ids), 0
+        return _by_rank(values, query_ids, database_ids)
     if not is_file(values):
-        return _by_query(values, "run", _number), 0
+        return _by_query(values, "run", _number)
     if database_ids is not None or path_of(values).suffix.lower() not in _TEXT:
         raise ProtocolError(f"{values}: rows of items need the ids of the queries as well; a run of TREC is text.")
-    scores, ranks = defaultdict[str, dict[str, float]](dict), defaultdict[str, list[tuple[float, float]]](list)
-    for number, query, item, rank, score in _run_lines(Path(values)):
+    scores = defaultdict[str, dict[str, float]](dict)
+    for number, query, item, score in _run_lines(Path(values)):
         if item in scores[query]:
             raise ProtocolError(f"{values}: line {number}: item {item!r} occurs twice for query {query!r}.")
         scores[query][item] = score
-        ranks[query].append((rank, -score))
-    by_rank = ([score for _, score in sorted(of_query)] for of_query in ranks.values())
-    return dict(scores), sum(of_query != sorted(of_query) for of_query in by_rank)
+    return dict(scores)
 
 
 def _by_query(values: Any, role: str, number: Callable[[Any], Number]) -> dict[str, dict[str, Number]]:
@@ -194,9 +192,10 @@ def _by_rank(values: Any, query_ids: Any, database_ids: Any) -> dict[str, dict[s
     ids, run = {str(position): item for item, position in positions.items()}, dict[str, dict[str, float]]()
     for row, (query, of_query) in enumerate(zip(read_ids(query_ids, "query", len(rows)), rows, strict=True), start=1):
         items = [item for item in of_query if item not in ("", "-1")]
-        if ids and not ids.keys() >= {*items}:
-            wrong = min({*items} - ids.keys())
-            raise ProtocolError(f"{name}: row {row:,}: {wrong!r} is not the position of a database item, from 0.")
+        if database_ids is not None and not ids.keys() >= {*items}:
+            raise ProtocolError(
+                f"{name}: row {row:,}: {min({*items} - ids.keys())!r} is no position in the ids, from 0."
+            )
         run[query] = {ids.get(item, item): -float(rank) for rank, item in enumerate(items)}
         if len(run[query]) < len(items):
             raise ProtocolError(f"{name}: row {row:,}: query {query!r} has an item twice.")
@@ -206,8 +205,12 @@ def _by_rank(values: Any, query_ids: Any, database_ids: Any) -> dict[str, dict[s
 def _rows(values: Any) -> list[list[str]]:
     """Return rows of items as text."""
     if not (is_file(values) and path_of(values).suffix.lower() in _TEXT):
-        array = read_stored(values) if is_file(values) else as_numpy(values, "run")
-        return np.atleast_2d(array).astype(str).tolist()
+        array = np.atleast_2d(read_stored(values) if is_file(values) else as_numpy(values, "run"))
+        if array.ndim > 2 or array.dtype.kind not in "iuU":
+            raise ProtocolError(
+                f"{named(values, 'run')}: expected rows of ids or positions, got {array.dtype} {array.shape}."
+            )
+        return array.astype(str).tolist()
     rows = [re.split(r"[\s,;]+", line.strip()) for line in text.lines(Path(values), "rows of items")]
     if rows and rows[0][1:2] == ["Q0"]:
         raise ProtocolError(f"{values}: a run of TREC names its queries and items. Leave out their ids.")
@@ -256,7 +259,7 @@ def read_results(values: Any, n_queries: int, role: str = "results", ids: Sequen
 
 def _run(path: Path, n_queries: int, ids: Sequence[Mapping[str, int]]) -> list[list[int]]:
     rows = defaultdict[int, list[tuple[float, int]]](list)
-    for number, query_id, item_id, _, score in _run_lines(path):
+    for number, query_id, item_id, score in _run_lines(path):
         try:
             if ids:
                 query, item = ids[0][query_id], ids[1][item_id]
@@ -275,12 +278,12 @@ def _run(path: Path, n_queries: int, ids: Sequence[Mapping[str, int]]) -> list[l
     return [[item for _, item in sorted(rows[query], key=itemgetter(0))] for query in range(n_queries)]
 
 
-def _run_lines(path: Path) -> Iterator[tuple[int, str, str, float, float]]:
-    """Yield the number, query, item, rank and score of each line of a run."""
+def _run_lines(path: Path) -> Iterator[tuple[int, str, str, float]]:
+    """Yield the number, query, item and score of each line of a run."""
     for number, line in enumerate(text.lines(path, "a run of TREC"), start=1):
         try:
-            query, _, item, rank, score, *_ = line.split()
-            numbers = _number(rank), _number(score)
+            query, _, item, _, score, *_ = line.split()
+            value = _number(score)
         except ValueError:
             raise ProtocolError(f"{path}: line {number}: not {_FORM}.") from None
-        yield number, query, item, *numbers
+        yield number, query, item, value

@@ -53,8 +53,16 @@ INDEX = "In the order of the database."
 TIES = (*ORDERS, "index")
 Needed = Literal["", "index_precisions", "index_top", "index_discounts"]
 _ORDERED = {
-    "best": ("best", "Relevant items first.", "with relevant items first in every tie"),
-    "worst": ("worst", "Relevant items last.", "with relevant items last in every tie"),
+    "best": (
+        "best",
+        "Relevant items first, those of the highest level before all others.",
+        "with relevant items first in every tie",
+    ),
+    "worst": (
+        "worst",
+        "Relevant items last, those of the highest level after all others.",
+        "with relevant items last in every tie",
+    ),
     "index": ("database-order", INDEX, "with ties in the order of the database"),
 }
 _PROBABILITIES = 1 << 20  # computed at once: 8 MB

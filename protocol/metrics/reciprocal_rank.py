@@ -85,7 +85,7 @@ def reciprocal_rank(
     if one_of(ties, TIES, "ties") == "index":
         first = counts.requested("index_top")[:, 0]
         return ratio(first <= top, first, undefined=undefined)
-    counts = divided(counts, ties)
+    has_relevant, counts = counts.n_relevant > 0, divided(counts, ties)
     nearest = (counts.relevant > 0).argmax(axis=1)
     tied = ties_at(counts, (np.arange(counts.n_queries), nearest))
     last = np.minimum(tied.n - tied.m + 1, _REACH * tied.n // np.maximum(tied.m, 1) + 1)
@@ -95,7 +95,7 @@ def reciprocal_rank(
     for start in range(0, counts.n_queries, size):
         rows = by_width[start : start + size]
         values[rows] = _expected(Ties(*(part[rows, None] for part in tied)), np.arange(last[rows[-1]]), top)
-    return ratio(values, counts.n_relevant > 0, undefined=undefined)
+    return ratio(values, has_relevant, undefined=undefined)
 
 
 def _expected(tied: Ties, earlier: NDArray[np.int64], top: int) -> NDArray[np.float64]:

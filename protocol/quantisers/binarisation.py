@@ -145,6 +145,8 @@ def quantisation(
     (0.5, 3)
     """
     scoring = Scoring(metrics, convention)
+    if scoring.leave_one_out:
+        raise ProtocolError(f"convention {convention!r} leaves out own rows, which a comparison of quantisers can't.")
     integer(seed, "seed", minimum=0)
     query, database = vectors.vectors()
     given = _checked(codes, rescoring.quantiser, query, database)

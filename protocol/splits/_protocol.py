@@ -32,9 +32,9 @@ class Partition:
     Parameters
     ----------
     classes : {"all", "seen", "unseen"}, default="all"
-        Of the items of the source, the partition has all, or only those of classes that hashers are trained on, or of
-        other classes (`SplitProtocol.unseen`). Items that are left out don't move to another drawn partition. An item
-        with several labels is unseen if one of them is.
+        The items of the source that the partition has: all; those of ``unseen`` classes (`SplitProtocol.unseen`), with
+        at least one such label; or all others (``seen``), also items without a label. Items that are left out don't
+        move to another drawn partition.
     """
 
     classes: Classes = "all"
@@ -118,7 +118,9 @@ class Items:
         """Return a mask (n,) of the items that have one of these `classes`."""
         if self.labels is None:
             return np.zeros(self.n, dtype=np.bool_)
-        of_item = self.labels[:, classes].any(axis=1) if self.labels.ndim == 2 else np.isin(self.labels, classes)
+        if self.labels.ndim == 1:
+            return np.isin(self.labels, classes)
+        of_item = self.labels[:, classes[classes < self.labels.shape[1]]].any(axis=1)
         return np.asarray(of_item, dtype=np.bool_)
 
 
@@ -186,6 +188,10 @@ class SplitProtocol:
         return tuple(self._of(Drawn))
 
     @property
+    def _n_unseen(self) -> int:
+        return self.unseen if isinstance(self.unseen, int) else len({*self.unseen})
+
+    @property
     def divides_classes(self) -> bool:
         """Whether some partition has only seen, or only unseen classes, so that items may be in no partition."""
         return any(part.classes != "all" for part in self.partitions.values())
@@ -244,21 +250,11 @@ class SplitProtocol:
             If the size of an open partition is missing or below 1.
         """
         sizes = self._sizes_of_sources(open_sizes, n_items=n_items, n_classes=n_classes)
-        kept = {name: self._n_kept(name, size) for name, size in sizes.items()}
-        return {name: size for name, size in kept.items() if size is not None}
-
-    def _n_kept(self, name: str, size: int) -> int | None:
-        """Return the size of a partition whose source has `size` items, which are equally many of each class.
-
-        It is None if this is not known of the source: only protocols for one dataset state the number of its classes.
-        """
-        if not self.is_reduced(name):
-            return size
-        if self.n_classes is None or self.imbalance != 1:
-            return None
-        n_unseen = self.unseen if isinstance(self.unseen, int) else len(self.unseen)
-        n_kept = n_unseen if self.partitions[name].classes == "unseen" else self.n_classes - n_unseen
-        return size * n_kept // self.n_classes
+        # Protocols for one dataset state its number of classes, which are equally large in each source.
+        is_known, n_classes = self.n_classes is not None and self.imbalance == 1, self.n_classes or 1
+        kept = {"all": n_classes, "seen": n_classes - self._n_unseen, "unseen": self._n_unseen}
+        known = {name: size for name, size in sizes.items() if is_known or not self.is_reduced(name)}
+        return {name: size * kept[self.partitions[name].classes] // n_classes for name, size in known.items()}
 
     def _sizes_of_sources(
         self, open_sizes: Mapping[str, int], *, n_items: int | None = None, n_classes: int | None = None
@@ -301,6 +297,9 @@ class SplitProtocol:
             If a size is missing or below 1, the dataset is not the one for which the protocol is declared or lacks one
             of its parts, there are fewer items than the split draws, or the database would be empty.
         """
+        if self.divides_classes and n_classes is not None and not 0 < self._n_unseen < n_classes - 1:
+            allowed = f"from 1 to {n_classes - 2:,} of the {n_classes:,} classes"
+            raise ProtocolError(f"unseen: expected {allowed}, so that two are seen, got {self.unseen}.")
         sizes = self._sizes_of_sources(open_sizes, n_items=n_items, n_classes=n_classes)
         for unit, expected, actual in (("items", self.n_items, n_items), ("classes", self.n_classes, n_classes)):
             if None not in (expected, actual) and expected != actual:
@@ -405,15 +404,14 @@ class SplitProtocol:
         Raises
         ------
         ProtocolError
-            If the dataset has no such class, or fewer than two others remain.
+            If the dataset has no such class.
         """
         classes, unseen = items.classes, self.unseen
         if isinstance(unseen, int):
             rng = np.random.default_rng(derive(seed, "unseen"))
             unseen = rng.choice(classes, min(unseen, len(classes)), replace=False).tolist()
-        if not {*unseen} <= {*classes.tolist()} or not 0 < len({*unseen}) < len(classes) - 1:
-            allowed = f"from 1 to {len(classes) - 2:,} of the {len(classes):,} classes"
-            raise ProtocolError(f"unseen: expected {allowed}, so that two are seen, got {self.unseen}.")
+        if not {*unseen} <= {*classes.tolist()}:
+            raise ProtocolError(f"unseen: the dataset has not all of the classes {', '.join(map(str, unseen))}.")
         return np.array(sorted({*unseen}), dtype=np.int64)
 
     def _reduced(
@@ -459,7 +457,7 @@ class SplitProtocol:
         parts = {name: items.official[part.part] for name, part in self._of(Official).items()}
         for a, b in itertools.combinations(parts, 2):
             shared = parts[a][np.isin(parts[a], parts[b])]
-            if shared.size and not (self._have_other_classes(a, b) or self.overlaps(a, b)):
+            if shared.size and not (self.overlaps(a, b) or self.is_reduced(a) or self.is_reduced(b)):
                 raise ProtocolError(
                     f"the official splits for {a} and {b} share {counted(shared.size, 'item')}, the first in row "
                     f"{shared[0]}."
@@ -468,9 +466,6 @@ class SplitProtocol:
             if part.required and name not in items.lists:
                 raise ProtocolError(f"the list for {name} is missing.")
         return parts | {name: items.lists[name] for name in self.listed if name in items.lists}
-
-    def _have_other_classes(self, a: str, b: str) -> bool:
-        return {self.partitions[name].classes for name in (a, b)} == {"seen", "unseen"}
 
     def _drawn(
         self, pool: NDArray[np.int64], classes: NDArray | None, open_sizes: Mapping[str, int], rng: np.random.Generator

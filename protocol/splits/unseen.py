@@ -47,6 +47,6 @@ register(
     __name__,
     source="Sablayrolles, Douze, Usunier and Jégou 2017, How should we evaluate supervised hashing?; names of the "
     "scores: An Empirical Study on Training Paradigms for Deep Supervised Hashing (code: aassxun/DSH_Analysis)",
-    summary="Unseen classes, drawn in each run: queries of {queries} classes, a database of {database} classes, which "
-    "includes training items unless it is unseen",
+    summary="Unseen classes, drawn in each run: queries of {queries} classes, a database of {database} classes; it "
+    "includes the training set unless it is of unseen classes",
 )

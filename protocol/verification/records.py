@@ -6,7 +6,7 @@ import json
 import math
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,12 @@ import numpy as np
 from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.comparison.reading import FILES, explained, read_json
-from protocol.evaluation import Codes, Evaluation, Judgments, Nearest, Outputs, Relevant, evaluate, evaluate_run
+from protocol.evaluation import Codes, Evaluation, Judgments, Nearest, Outputs, Relevant, evaluate
 from protocol.evaluation.buckets import searched
 from protocol.evaluation.ground_truth import Truth, only_truth
 from protocol.evaluation.output import write_csv
 from protocol.evaluation.printed import json_text
 from protocol.evaluation.progress import Progress
-from protocol.evaluation.result import ScoredRanking
 from protocol.provenance import VERSION, storage
 from protocol.verification.result import FAILS, HOLDS, NOTE, UNCHECKED, Check, Verification
 from protocol.verification.tables import verify_folder
@@ -101,16 +100,16 @@ def verify(
             raise ProtocolError(f"{path}: codes and a ground truth need a JSON file, not a folder.")
         return verify_folder(path, progress)
     checks, stored = list[Check](), _Record(path, read_json(path))
-    codes, source = (query_codes, database_codes), (query_labels, database_labels, truth)
     try:
         with explained(path):
-            evaluation, computed = stored.recomputed(codes, source, threads, progress)
+            codes = [stored.codes("query_codes", query_codes), stored.codes("database_codes", database_codes)]
+            source = stored.truth(query_labels, database_labels, truth)
+            evaluation, computed = stored.computed(codes, source, threads, progress)
             checks += stored.compared(computed)
             checks += stored.files(evaluation)
             checks += stored.split()
             checks += stored.others(computed)
-            if isinstance(evaluation, Evaluation):
-                checks += (Check(NOTE, name, text) for name, text in evaluation.code_utilisation.sentences().items())
+            checks += (Check(NOTE, name, text) for name, text in evaluation.code_utilisation.sentences().items())
     except (ProtocolError, OSError) as error:
         checks.append(Check(FAILS, "recomputation", str(error)))
     return Verification(str(path), tuple(checks))
@@ -193,20 +192,6 @@ class _Record:
             expected |= searched(evaluation.codes, relevance, tables, evaluation.convention).content()
         return evaluation, json.loads(json_text(expected))
 
-    def recomputed(
-        self, codes: Sequence[Any], truth: Sequence[Any], threads: int, progress: Progress
-    ) -> tuple[ScoredRanking, dict[str, Any]]:
-        """Return the evaluation that the record describes, of codes or of a run, and its content as JSON has it."""
-        if self.content.get("ranking") != "run":
-            sides = [self.codes(f"{role}_codes", one) for role, one in zip(("query", "database"), codes, strict=True)]
-            return self.computed(sides, self.truth(*truth), threads, progress)
-        if any(one is not None for one in (*codes, *truth)):
-            raise ProtocolError("the record is that of a run, which has no codes; its files are those that it names.")
-        files: dict[str, Any] = {role: self.file(role) for role in ("run", "relevance", "query_ids", "database_ids")}
-        metrics, convention = list(self.content["metrics"]), self.content["convention"]
-        evaluation = evaluate_run(**files, metrics=metrics, convention=convention)
-        return evaluation, json.loads(json_text(evaluation.content()))
-
     def compared(self, computed: Mapping[str, Any]) -> Iterator[Check]:
         """Yield the fields that differ from the computed ones, those of the inputs first, and the equal ones."""
         same = []
@@ -222,7 +207,7 @@ class _Record:
                 same.append(_CALLED.get(key, key))
         yield Check(HOLDS, "as recorded", ", ".join(same) or "nothing")
 
-    def files(self, evaluation: ScoredRanking) -> Iterator[Check]:
+    def files(self, evaluation: Evaluation) -> Iterator[Check]:
         """Yield the checks of the CSV files to which the record refers, each with the first cell that differs."""
         for key in FILES:
             if not (reference := self.content.get(key)):

@@ -137,6 +137,13 @@ def test_only_split_protocols_with_lists_read_files(tmp_path, monkeypatch):
     assert plan.sample_sizes(drawn) == SMALL["split_sizes"]
 
 
+def test_the_sampled_split_has_the_options_of_any_protocol_in_use():
+    options = {"unseen_at_unseen": {"unseen": 3}}
+    plan = planned(splits=["unseen_at_unseen"], split_options=options, runs=1)
+    for job in ({"sample": "unseen", "run": "0"}, {"split": "unseen_at_unseen", "run": "0"}):
+        assert plan.split_options(job) == {"unseen": 3}
+
+
 def test_a_sample_depends_on_what_is_declared_apart_from_the_database(monkeypatch):
     plan, job = planned(), {"split": "improved", "run": "0"}
     declared, protocol = plan.sample_declaration(job), registry.get("split", plan.split(job))

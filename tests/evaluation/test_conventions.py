@@ -2,7 +2,7 @@
 
 import pytest
 
-from protocol import registry
+from protocol import Nearest, bucket_search, quantisation, registry
 from protocol.checks import ProtocolError
 from protocol.evaluation import CONVENTIONS, evaluate
 from protocol.evaluation.conventions import find
@@ -93,6 +93,11 @@ def test_metric_learning_leaves_each_query_out():
     of_tie = 1 / 2 * (1 + 0) / 2 + 1 / 2 * (1 / 2) / 2  # the second relevant item is beyond rank R = 2
     assert result.metrics == pytest.approx({"mAP@R": (1 + 2 * of_tie) / 3, "R-precision": 2 / 3, "hit@1": 2 / 3})
     assert set(result.n_undefined.values()) == {1}
+    assert {find("metric-learning").undefined(name) for name in ("hit@1", "hit@5", "hit@10")} == {"drop"}
+    with pytest.raises(ProtocolError, match="convention 'metric-learning' can't be used"):
+        bucket_search(codes, codes, "1x2", query_labels=labels, database_labels=labels, convention="metric-learning")
+    with pytest.raises(ProtocolError, match="convention 'metric-learning' leaves out own rows"):
+        quantisation(Nearest(codes, codes, k=1, distance="euclidean"), convention="metric-learning")
     with pytest.raises(ProtocolError, match=r"^convention 'metric-learning' needs the same items .* 4 queries and 3 d"):
         evaluate(codes, codes[:3], query_labels=labels, database_labels=labels[:3], convention="metric-learning")
     with pytest.raises(

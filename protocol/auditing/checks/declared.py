@@ -153,7 +153,8 @@ def unseen_classes(run: Run) -> tuple[NDArray[np.int64] | None, str]:
     classes, counts = class_counts(split)
     if protocol.partitions["query"].classes == "unseen" and "query" in counts:
         return classes[counts["query"] > 0], "the classes of the queries"
-    return (classes[counts["train"] == 0], "without training items") if "train" in counts else (None, "")
+    untrained = classes[counts["train"] == 0] if "train" in counts else classes[:0]
+    return (untrained, "without training items") if untrained.size else (None, "")
 
 
 def has_several(split: Split) -> bool:

@@ -13,7 +13,6 @@ from protocol.report.results import Results, Selection
 from protocol.report.sections.answer import scores_by
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
-from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,14 +97,12 @@ def splits_compared_section(results: Results, selection: Selection) -> Section |
     databases = {split: results.splits[split]["database"] for split in splits}
     trained = {split: int(np.isin(results.splits[split]["train"], databases[split]).sum()) for split in splits}
     text = PAGE.text("databases", databases=[(split, len(databases[split]), trained[split]) for split in splits])
-    tables = [_by_split(results, selection, setting)] if len(splits) > 2 else []
+    tables = []
+    if len(splits) > 2:
+        rows, names, best = scores_by(at(results.plain, metric=results.metric, **setting), "split", results.metric)
+        where = selection.where("split")
+        tables.append(PAGE.table("by-split", rows, ["hasher", *names], best, results=results, setting=where))
     return PAGE.section("splits-compared", [text], [figure], tables, splits=splits)
-
-
-def _by_split(results: Results, selection: Selection, setting: Mapping[str, Any]) -> Table:
-    """Return the table of the main metric with a column per split."""
-    rows, splits, best = scores_by(at(results.plain, metric=results.metric, **setting), "split", results.metric)
-    return PAGE.table("by-split", rows, ["hasher", *splits], best, results=results, setting=selection.where("split"))
 
 
 def difference_figure(
