@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from protocol import registry
 from protocol.checks import ProtocolError, one_of
 from protocol.scores.statistics import shared_variance
 from protocol.scores.summary import COMBINATION, REQUIRED, summary_of
@@ -392,6 +393,8 @@ class Results:
     def _content(self) -> "tuple[pd.DataFrame, pd.DataFrame]":
         import pandas as pd
 
+        # No claim is about unseen classes or a long tail.
+        dividing = {name for name in registry.names("split") if registry.get("split", name).options}
         rows: list[dict[str, Any]] = []
         statistics: list[Any] = []
         for path in self._paths:
@@ -401,7 +404,7 @@ class Results:
             if columns[:3] == ("dataset", "statistic", "value"):
                 statistics += [(row["dataset"], row["statistic"], *_counted(row)) for row in table]
             elif of_experiment or set(REQUIRED) <= set(columns):
-                for row in summary_of(table, path):
+                for row in (row for row in summary_of(table, path) if row.get("split") not in dividing):
                     shared = shared_variance(row.get("n_queries"), row.get("n_database"))
                     rows.append({"folder": str(path.parent)} | row | {"shared": shared})
         counted = pd.DataFrame(statistics, columns=["dataset", "statistic", *Mean._fields])

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import unseen_page
 import yaml
 from project import Results
 
@@ -69,6 +70,17 @@ def test_the_summary_of_supervised_hashers_is_that_of_the_runs_that_all_of_them_
     expected = common.groupby(cell)["value"].agg(["mean", "std", "size"]).loc[pd.MultiIndex.from_frame(stored[cell])]
     np.testing.assert_allclose(stored[["mean", "std", "n_runs"]], expected, rtol=1e-7, atol=1e-9)
     assert len(stored) == common.groupby(cell).ngroups
+
+
+def test_the_page_on_unseen_classes_has_the_tables_of_its_scores():
+    page, scores = unseen_page.PAGE.read_text(), unseen_page.scores()
+    assert unseen_page.filled(page) == page
+    runs = scores.groupby(["score", "hasher", "n_bits"])["run"].nunique().groupby("score").agg(["min", "max", "size"])
+    assert set(runs.index) == set(unseen_page.SCORES)
+    assert (runs["size"] == 32 * 4).all()
+    assert {name: {*row} for name, row in runs[["min", "max"]].T.items()} == {
+        name: {4 if name in ("clean", "worst") else 5} for name in unseen_page.SCORES
+    }
 
 
 @pytest.mark.ci

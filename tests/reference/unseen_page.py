@@ -32,16 +32,10 @@ PUBLISHED = {"seen_at_seen": 0.768, "seen_at_all": 0.742, "unseen_at_unseen": 0.
 
 def scores() -> pd.DataFrame:
     """Return mAP by score, run, hasher and code length; unsupervised hashers have the same codes with any labels."""
-    table = pd.read_csv(FOLDER / "map_by_run.csv")
+    table = pd.read_csv(FOLDER / "scores_by_run.csv").rename(columns={"mAP": "value"})
     table["score"] = table["labels"].where(table["split"] == "cifar_noisy", table["split"])
     unsupervised = table[(table["score"] == "clean") & (table["supervision"] == "none")]
     return pd.concat([table, unsupervised.assign(score="worst")], ignore_index=True)
-
-
-def shared(score: str) -> float:
-    """Return the variance that the runs of a score share (`protocol.scores.statistics.shared_variance`)."""
-    summary = pd.read_csv(FOLDER / "summary.csv")
-    return shared_of(summary, "cifar_noisy" if score in ("clean", "worst") else score)
 
 
 def differences(table: pd.DataFrame, score: str, n_bits: int, reference: str) -> pd.DataFrame:
@@ -49,9 +43,9 @@ def differences(table: pd.DataFrame, score: str, n_bits: int, reference: str) ->
     wide = table[(table["score"] == score) & (table["n_bits"] == n_bits)].pivot_table(
         index="run", columns="hasher", values="value"
     )
-    rows = {}
+    rows, shared = {}, shared_of(table, "cifar_noisy" if score in ("clean", "worst") else score)
     for hasher in wide.columns.drop(reference):
-        mean = mean_of(wide[hasher] - wide[reference], wide[hasher].abs() + wide[reference].abs(), shared=shared(score))
+        mean = mean_of(wide[hasher] - wide[reference], wide[hasher].abs() + wide[reference].abs(), shared=shared)
         rows[hasher] = (mean.mean, *mean.interval())
     return pd.DataFrame.from_dict(rows, orient="index", columns=["difference", "low", "high"])
 
