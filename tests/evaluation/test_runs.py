@@ -114,6 +114,7 @@ def test_a_query_whose_relevant_items_were_not_retrieved_is_defined_in_every_ord
     names = [name for name in names if "retrieved" not in name]  # whose denominator is the retrieved relevant items
     result = hp.evaluate_run({"q": {"a": 1.0}, "r": {"a": 1.0}}, {"q": {"a": 1}, "r": {"b": 1}}, metrics=names)
     assert not any(result.n_undefined.values())
+    assert {name: values[1] for name, values in result.per_query.items() if values[1]} == {}
 
 
 @pytest.mark.parametrize("rows", [[[1.0, 2.0]], [[[1]]], [[True]]])
