@@ -19,6 +19,7 @@ SHIPPED = {name: yaml.safe_load(path.read_text()) for name, path in configs().it
 # The files that a shipped config file expects in the working directory: arrays, and folders with an image.
 USERS = {
     "arrays": ["features.npy", "labels.npy"],
+    "cifar10_noisy": ["CIFAR-10_human.npz"],
     "embeddings": ["features.npy"],
     "image_folder": ["images/"],
     "imagenet100": ["imagenet100/"],
@@ -38,7 +39,8 @@ def users(tmp_path, monkeypatch):
                 (tmp_path / user / "class").mkdir(parents=True)
             else:
                 shape = SHAPES.get(name, (70_000, 64))
-                np.save(user, np.zeros(shape if user == "features.npy" else shape[0], dtype=np.float32))
+                with open(user, "wb") as file:
+                    np.save(file, np.zeros(shape if user == "features.npy" else shape[0], dtype=np.float32))
 
     return write
 
@@ -46,7 +48,7 @@ def users(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_shipped_config_files_are_valid_also_for_snakemake_s_own_function(name, users):
     if name in USERS:
-        with pytest.raises(ProtocolError, match=r"^dataset_options of '.*': .*: no such f"):
+        with pytest.raises(ProtocolError, match=r"^(dataset_options of '.*'|training_labels): .*: no such f"):
             configuration.load(SHIPPED[name])
     users(name)
     standard = copy.deepcopy(SHIPPED[name])
