@@ -88,6 +88,7 @@ _HDF5 = {
         "N_BITS/query": "Packed codes of the queries, (n_queries, n_bytes); the first bit has weight 1.",
         "N_BITS/items": "Packed codes of all items of the dataset, from which each split takes its database.",
         "image": "For each row of `items`, the row number of its item.",
+        "query_image": "For each row of `query`, the row number of its item. A split may score some of the queries.",
     },
     "NAME/FEATURE/counts/HASHER.h5": {
         "SPLIT/runR/N_BITS/retrieved": "Items at each Hamming distance, (n_queries, n_bits + 1).",
