@@ -268,6 +268,8 @@ def read_json(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=functools.partial(_once, path))
         if not isinstance(content, dict):
             raise ProtocolError(f"{path}: not {_JSON}: it contains no object.")
+        if content.get("ranking") == "run":
+            raise ProtocolError(f"{path}: the scores of a run, which can't be compared or verified.")
         for key in ("metrics", "undefined", "ties", *FILES):
             value = content[key] if key == "metrics" else content.get(key) or {}
             if not isinstance(value, dict):

@@ -23,10 +23,8 @@ def register(protocol: SplitProtocol, module: str, prefix: str = "", *, source: 
     """Register a protocol for each of the `SCORES`; `summary` contains ``{queries}`` and ``{database}``."""
     parts = protocol.partitions
     for name, (queries, database) in SCORES.items():
-        ranked = {
-            "query": dataclasses.replace(parts["query"], classes=queries),
-            "database": dataclasses.replace(parts["database"], classes=database),
-        }
+        ranked = {"query": queries, "database": database}
+        changed = {part: dataclasses.replace(parts[part], classes=classes) for part, classes in ranked.items()}
         may_overlap = {} if database == "unseen" else protocol.may_overlap
         SplitRecord(
             f"{prefix}{name}",
@@ -34,7 +32,7 @@ def register(protocol: SplitProtocol, module: str, prefix: str = "", *, source: 
             printed=name.replace("_at_", "@"),
             source=source,
             summary=summary.format(queries=queries, database=database),
-        )(dataclasses.replace(protocol, partitions={**parts, **ranked}, may_overlap=may_overlap))
+        )(dataclasses.replace(protocol, partitions={**parts, **changed}, may_overlap=may_overlap))
 
 
 register(

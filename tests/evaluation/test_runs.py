@@ -234,9 +234,10 @@ def test_the_command_prints_the_facts_and_writes_a_record_that_can_be_verified(t
     assert (tmp_path / "values.csv").read_text().splitlines()[1:] == ["q,run,0.208333333,0.5", "r,run,1,1", "t,run,0,0"]
     record = json.loads((tmp_path / "mine.json").read_text())
     assert (record["name"], record["inputs"]) == ("mine", {"run": "run.txt", "relevance": "qrels.txt"})
-    assert main(["verify", "mine.json"]) == 1  # runs are not recomputed
     capsys.readouterr()
     for option in (["--binarize", "sign"], ["--spread"], ["--ranking", "asymmetric"], ["--query-codes", "q.npy"]):
         assert main([*command, *option]) == 2
         assert capsys.readouterr().err == f"protocol: {option[0]} needs codes, so it can't be combined with --run.\n"
-    assert main(["compare", "mine.json", "mine.json"]) == 2
+    for command in (["compare", "mine.json", "mine.json"], ["verify", "mine.json"]):
+        assert main(command) == 2
+        assert "the scores of a run, which can't be compared or verified" in capsys.readouterr().err
