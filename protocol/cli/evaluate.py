@@ -60,7 +60,7 @@ def _truth(arguments: argparse.Namespace) -> "Judgments | Relevant | Nearest | N
     vectors, relevant = nearest(arguments), relevance(arguments)
     labels = [arguments.query_labels, arguments.database_labels]
     if vectors is not None and not any((arguments.query_codes, arguments.database_codes, *labels)):
-        raise ProtocolError("--query-codes is missing. `protocol quantisation` computes codes from vectors.")
+        raise ProtocolError("--query-codes is missing. `protocol recall` computes codes from vectors.")
     if not any((vectors, relevant, *labels)):
         raise ProtocolError(
             "No ground truth: pass --query-labels and --database-labels, --relevance, or --query-vectors and "
@@ -128,12 +128,6 @@ def nearest(arguments: argparse.Namespace) -> "Nearest | None":
     return Nearest(arguments.query_vectors, arguments.database_vectors, k, distance or "cosine", relevant)
 
 
-def lists(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return the lists of the split by partition, and its file as ``split``, as far as options name them."""
-    options = {part: getattr(arguments, f"{part}_list") for part in ("query", "database", "train")}
-    return {part: file for part, file in (options | {"split": arguments.split_file}).items() if file is not None}
-
-
 def write(arguments: argparse.Namespace, evaluation: "ScoredRanking", others: "Sequence[Printed]" = ()) -> None:
     """Write the files that were requested, and print the results."""
     from protocol.evaluation import Evaluation
@@ -151,5 +145,7 @@ def write(arguments: argparse.Namespace, evaluation: "ScoredRanking", others: "S
     for kind, file in files.items():
         write_csv(evaluation, kind, file)
     if arguments.json:
-        evaluation.write_json(arguments.json, *results, **files, lists=lists(arguments))
+        lists = {part: getattr(arguments, f"{part}_list") for part in ("query", "database", "train")}
+        lists["split"] = arguments.split_file
+        evaluation.write_json(arguments.json, *results, **files, lists=lists)
     show("\n\n".join(map(str, [evaluation, *results])))

@@ -14,11 +14,12 @@ def run(arguments: argparse.Namespace) -> None:
     from protocol.evaluators import explain
 
     sides = {"--query-codes": arguments.query_codes, "--database-codes": arguments.database_codes}
-    n_scores = len(arguments.score)
-    lengths = arguments.n_bits or [None] * n_scores
+    lengths, scores = arguments.n_bits or [None] * len(arguments.score), counted(len(arguments.score), "score")
     for option, values in (sides | {"--n-bits": lengths}).items():
-        if len(values) != n_scores:
-            raise ProtocolError(f"{option}: {counted(len(values), 'value')} for {counted(n_scores, 'score')}.")
+        if len(values) != len(arguments.score):
+            noun = "number" if option == "--n-bits" else "file"
+            given = counted(len(values), noun)
+            raise ProtocolError(f"{scores}, but {given} for {option}: give one {noun} for each score.")
     others = ("query_labels", "database_labels", "relevance", "training_labels")
     inputs = [*arguments.query_codes, *arguments.database_codes, *(getattr(arguments, name) for name in others)]
     check_outputs({"--json": arguments.json}, inputs)

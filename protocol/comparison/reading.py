@@ -156,7 +156,9 @@ def read_scores(source: Source, file: str | None = None) -> list[Score]:
     if not path.is_file():
         raise ProtocolError(f"{path}: no such file; give a summary.csv or {_JSON}.")
     verify(path, required=False)
-    if path.suffix != ".json":
+    if path.suffix not in (".csv", ".json"):
+        raise ProtocolError(f"{path}: not a summary.csv, and not {_JSON}.")
+    if path.suffix == ".csv":
         return _of_summary(path, name)
     content = read_json(path)
     with explained(path):
@@ -263,7 +265,7 @@ def read_json(path: Path) -> dict[str, Any]:
         If the file can't be read, or is anything else.
     """
     if not path.is_file():
-        raise ProtocolError(f"{path}: no such file; give {_JSON}.")
+        raise ProtocolError(f"{path}: no such file or folder.")
     with explained(path):
         content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=functools.partial(_once, path))
         if not isinstance(content, dict):

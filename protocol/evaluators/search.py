@@ -263,7 +263,10 @@ class Explanation(Printed):
 
     def parts(self) -> list[str | Table]:
         """Return the paragraphs and the tables that are printed."""
-        scores = ", ".join(f"{one.text} ({bits} bits)" for one, bits in zip(self.reported, self.n_bits, strict=True))
+        scores = ", ".join(
+            f"{one.text} ({bits} bits{f'; read as {one.text} %' if float(one.text) > 1 else ''})"
+            for one, bits in zip(self.reported, self.n_bits, strict=True)
+        )
         means = ", ".join(f"{mean:.5f}" for mean, _ in self.values.get(STANDARD, np.zeros((0, 2))))
         ending = f"{len(self.values):,} evaluations were tried."
         ending += f" The standard mAP is {means}." if means else ""
@@ -271,14 +274,15 @@ class Explanation(Printed):
             return [filled(f"Nothing known gives {scores}. {ending}")]
         verdict = f"{scores}: {self.matches[0].measure}, {self.matches[0].text}."
         if not self.decisive:
-            verdict = f"Nothing known gives {scores}, but some evaluations agree by coincidence."
+            verdict = f"Nothing known gives {scores} for certain; these evaluations agree, perhaps by coincidence."
         first, n_others = self.matches[:_MOST], len(self.matches) - _MOST
         header = ["chance", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
         rows = [
             [f"{self.chance(way):.1g}", way.measure, *itertools.starmap(_with_deviation, self.values[way]), way.names]
             for way in first
         ]
-        weak = f"Matches with a chance of {_DECISIVE:g} or more may be coincidences." * (first[-1] not in self.decisive)
+        is_mixed = bool(self.decisive) and first[-1] not in self.decisive
+        weak = f"Matches with a chance of {_DECISIVE:g} or more may be coincidences." * is_mixed
         others = f"and {counted(n_others, 'other evaluation')}" * (n_others > 0)
         below = filter(None, [others, weak, meanings(first)])
         return [filled(verdict), Table("matches", "", header, rows), *below, filled(ending)]
