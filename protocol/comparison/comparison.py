@@ -64,7 +64,9 @@ class Comparison:
 
     def to_html(self) -> str:
         """Return a page that opens offline, with the tables and a figure of the scores for each section."""
-        return rendering.page(self.sections, self.tables)
+        from protocol.report.page import render
+
+        return render("Comparison", rendering.with_figures(self.sections, self.tables))
 
     def to_latex(self) -> str:
         """Return the tables as LaTeX (package booktabs) with their protocol; the best mean of a column is bold."""

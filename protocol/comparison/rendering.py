@@ -49,10 +49,6 @@ _PAIRED = (
     "reference with --against if you can. Otherwise, the reference is the method with the best mean. This choice "
     "depends on the tested values, so all pairs of methods count as comparisons."
 )
-_AGREE = (
-    "All scores in a table share dataset, split, ground truth, queries, database, and the treatment of ties and "
-    "undefined values."
-)
 
 
 def sections(tables: Sequence[ComparedTable], *, with_files: bool = True) -> list[Section]:
@@ -70,7 +66,10 @@ def sections(tables: Sequence[ComparedTable], *, with_files: bool = True) -> lis
 
 def why(files: Sequence[str], tables: Sequence[ComparedTable]) -> list[str]:
     """Return the paragraphs about what is compared, and how it is tested."""
-    about = f"{listed(files)}: {counted(len(tables), 'table')}. {_AGREE}"
+    about = (
+        f"{listed(files)}: {counted(len(tables), 'table')}. All scores in a table share dataset, split, ground truth, "
+        "queries, database, and the treatment of ties and undefined values."
+    )
     return [about, _PAIRED] if any(table.comparisons for table in tables) else [about]
 
 
@@ -110,13 +109,6 @@ def latex(tables: Sequence[ComparedTable]) -> str:
             rows = [[re.sub(r"(?<!\S)-(?=\d)", "\N{MINUS SIGN}", cell) for cell in row] for row in table.rows]
             texts.append(replace(table, caption=caption, rows=rows).latex())
     return "\n".join(texts)
-
-
-def page(parts: Sequence[Section], tables: Sequence[ComparedTable]) -> str:
-    """Return sections as a page that opens offline, with a figure of the scores for each section that has any."""
-    from protocol.report.page import render
-
-    return render("Comparison", with_figures(parts, tables))
 
 
 def with_figures(parts: Sequence[Section], tables: Sequence[ComparedTable]) -> list[Section]:

@@ -135,10 +135,8 @@ class Scoring:
         """The requested metrics about the nearest items, such as ``neighbours@10``."""
         return [name for name in self.requested if name != metrics.ALL and registry.METRICS.entry(name).relevant]
 
-    def names(
-        self, n_bits: int, ranking: str, n_database: float = math.inf, *, without: Sequence[str] = ()
-    ) -> list[str]:
-        """Return the metrics to compute for a code length, a ranking and a size, except those in `without`.
+    def names(self, n_bits: int, ranking: str, n_items: float = math.inf, *, without: Sequence[str] = ()) -> list[str]:
+        """Return the metrics to compute for codes, a ranking and its number of items, except those in `without`.
 
         Metrics of the convention, and those that ``all`` stands for, are omitted if the codes or the ranking do not
         support them; those of the default convention also if their cutoff is not below the size of the database.
@@ -155,11 +153,10 @@ class Scoring:
             return [name for name in metrics.everything(n_bits) if self._is_defined(name, ranking)]
         if self.metrics is not None:
             return [name for name in self.requested if name not in without]
-        rules = find(self.convention)
-        largest = n_database - 1 if rules is CONVENTIONS[0] else math.inf  # mAP@K is mAP if K is the database
-        names = [name for name in rules.metrics if metrics.keywords(name).get("radius", 0) <= n_bits]
-        names = [name for name in names if metrics.keywords(name).get("cutoff", 0) <= largest]
-        names = [name for name in names if self._is_defined(name, ranking)]
+        names = [name for name in find(self.convention).metrics if self._is_defined(name, ranking)]
+        names = [name for name in names if metrics.keywords(name).get("radius", 0) <= n_bits]
+        if self.convention == CONVENTIONS[0].name:
+            names = [name for name in names if metrics.keywords(name).get("cutoff", 0) < n_items]
         if not names:
             raise ProtocolError(f"convention {self.convention!r}: the {ranking} ranking has none of its metrics.")
         return names

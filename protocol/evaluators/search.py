@@ -281,10 +281,8 @@ class Explanation(Printed):
             [f"{self.chance(way):.1g}", way.measure, *itertools.starmap(_with_deviation, self.values[way]), way.names]
             for way in first
         ]
-        is_mixed = bool(self.decisive) and first[-1] not in self.decisive
-        weak = f"Matches with a chance of {_DECISIVE:g} or more may be coincidences." * is_mixed
         others = f"and {counted(n_others, 'other evaluation')}" * (n_others > 0)
-        below = filter(None, [others, weak, meanings(first)])
+        below = filter(None, [others, meanings(first)])
         return [filled(verdict), Table("matches", "", header, rows), *below, filled(ending)]
 
     def content(self) -> dict[str, Any]:

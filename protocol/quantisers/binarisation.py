@@ -60,8 +60,7 @@ class Quantisation(Evaluation):
     def parts(self) -> list[str | Table]:
         """Return the parts of an evaluation, with the origin and the cost of the codes, re-ranking and comparison."""
         n_bytes = self.codes.database.shape[1]
-        share = f"1/{self.vector_bytes / n_bytes:.4g} of the {self.vector_bytes:,} bytes of a vector"
-        lines = [f"codes: {self.hashed_by or 'given'}; {n_bytes:,} bytes each, {share}"]
+        lines = [f"codes: {self.hashed_by or 'given'}; {n_bytes:,} bytes instead of {self.vector_bytes:,}"]
         for ranking in dict.fromkeys(self.ranked_by.values()) if len(self.ranked_by) > 1 else ():
             names = [name for name, words in self.ranked_by.items() if words == ranking]
             lines.append(f"ranked by {ranking}: {', '.join(names)}")

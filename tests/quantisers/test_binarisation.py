@@ -157,7 +157,7 @@ def test_the_asymmetric_ranking_finds_more():
 
 def test_text_and_content():
     result = lost(k=[1, 10], rescoring=Rescoring("int8"))
-    for part in ("neighbours@10", "1-recall@1", "smallest c for 0.95", "re-ranked by int8", "1/32"):
+    for part in ("neighbours@10", "1-recall@1", "smallest c for 0.95", "re-ranked by int8", "2 bytes instead of 64"):
         assert part in " ".join(str(result).split())
     content = json.loads(result.to_json())
     assert content["cost"] == {"code_bytes": 2, "vector_bytes": 64}
