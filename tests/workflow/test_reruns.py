@@ -39,7 +39,7 @@ def results(tiny, tmp_path_factory) -> Results:
         ({"seed": 1}, "splits", {"sample": 2, "split": 4, "splits": 1}),
         ({"experiment": "other"}, "models", TRAINED),  # neither its dataset nor its feature
         ({"extension_bits": [1, 3]}, "metrics", SCORED),
-        ({"codes": METHODS}, "metrics", {"finished_codes": 4, "count": 2} | SCORED),
+        ({"codes": METHODS}, "metrics", {"precomputed_codes": 4, "count": 2} | SCORED),
         ({"n_bits": [8, 12, 16, 32]}, "metrics", {"model": 4, "count": 2} | SCORED),
     ],
 )

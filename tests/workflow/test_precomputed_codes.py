@@ -1,4 +1,4 @@
-"""Finished codes in the pipeline, and the code on the page that describes how to write them."""
+"""Precomputed codes in the pipeline, and the code on the page that describes how to write them."""
 
 import contextlib
 import re
@@ -50,7 +50,7 @@ def scored(tiny, tmp_path_factory, config):
     results = tiny.copy_to(Results(tmp_path_factory.mktemp("scored")))
     export(results)
     namespace(results.folder, blocks("python")[2])
-    jobs = {"finished_codes": 6, "count": 3, "score": 3, "metrics": 1, "claims": 1, "examples": 2, "report": 1}
+    jobs = {"precomputed_codes": 6, "count": 3, "score": 3, "metrics": 1, "claims": 1, "examples": 2, "report": 1}
     assert results.planned(config, "report") == jobs
     return results.stages(config, "all", "paper")
 
@@ -119,7 +119,7 @@ def test_a_changed_file_scores_its_own_run_again(scored, config):
     assert scored.planned(config, "report", "paper") == {}
     file = scored.folder / "codes" / "improved" / "run1" / "query_16.npy"
     np.save(file, ~np.load(file))
-    again = {"finished_codes": 1, "count": 1, "score": 1, "metrics": 1, "claims": 1, "examples": 2, "report": 1}
+    again = {"precomputed_codes": 1, "count": 1, "score": 1, "metrics": 1, "claims": 1, "examples": 2, "report": 1}
     assert scored.planned(config, "report") == again
 
 
