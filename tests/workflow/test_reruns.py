@@ -94,7 +94,7 @@ def test_an_older_copy_of_a_file_of_the_user_is_noticed(tmp_path):
     shutil.copy2(own / "first.npy", own / "features.npy")
     options = {"features": "own/features.npy", "labels": "own/labels.npy"}
     config = {name: value for name, value in SMALL.items() if name != "reproduction"}
-    config |= {"dataset": "arrays", "dataset_options": options, "features": {"precomputed": {}}}
+    config |= {"dataset": "arrays", "dataset_options": options, "features": {"vectors": {}}}
     assert made.stages(config, "dataset").planned(config, "dataset") == {}
     for path in own.iterdir():
         os.utime(path)  # their bytes are the same
