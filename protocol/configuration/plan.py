@@ -35,7 +35,7 @@ class Plan:
     >>> from protocol.configuration import load
     >>> plan = Plan(load({"runs": 2, "features": {"gist": {}}}, from_file=False))
     >>> plan.each("results/digits/samples/{sample}/run{run}.h5")
-    ['results/digits/samples/thesis/run0.h5', 'results/digits/samples/thesis/run1.h5']
+    ['results/digits/samples/random/run0.h5', 'results/digits/samples/random/run1.h5']
     """
 
     experiment: Experiment

@@ -56,7 +56,7 @@ def test_a_method_is_scored_like_a_hasher_where_it_has_codes(here):
     scored = [f"{row['split']}{row['run']} {row['hasher']}" for row in experiment.combinations() if row["precomputed"]]
     of_standard, of_improved = ("standard0 mine", "standard1 mine"), ("improved0 mine", "improved0 part")
     assert scored == [*of_standard, *of_improved, "improved1 mine", "improved1 part"]
-    plan, job = configuration.Plan(experiment), {"feature": "gist", "sample": "thesis", "run": "1", "hasher": "part"}
+    plan, job = configuration.Plan(experiment), {"feature": "gist", "sample": "random", "run": "1", "hasher": "part"}
     assert plan.each("{split}", job) == list(plan.code_files(job)) == ["improved"]
     assert plan.code_paths(job) == ["codes/improved/run1/query_16.npy", "codes/improved/run1/database_16.npy"]
 

@@ -105,7 +105,7 @@ def test_they_are_in_every_table_and_figure(scored, browser):
 
 
 def test_the_file_of_codes_records_its_input_files(scored):
-    path = scored.folder / RESULTS / "gist" / "thesis" / "run1" / "exported_part" / "codes.h5"
+    path = scored.folder / RESULTS / "gist" / "random" / "run1" / "exported_part" / "codes.h5"
     record = storage.read_provenance(path)
     files = [f"codes/improved/run1/itq/{role}_16.npy" for role in ("database", "query")]
     assert record["parameters"]["files"] == {file: storage.file_sha256(scored.folder / file) for file in files}

@@ -51,8 +51,8 @@ def test_snakemake_s_own_report_has_the_figures(small):
     assert "The report of the experiment" in text  # of the caption
 
 
-CODES = f"{RESULTS}/gist/thesis/run0/itq/codes.h5"
-WRITTEN = [CODES, *(f"{RESULTS}/{name}" for name in ("samples/thesis/run1.h5", "gist/scores/itq.csv", "runs.csv"))]
+CODES = f"{RESULTS}/gist/random/run0/itq/codes.h5"
+WRITTEN = [CODES, *(f"{RESULTS}/{name}" for name in ("samples/random/run1.h5", "gist/scores/itq.csv", "runs.csv"))]
 
 
 def test_the_command_of_the_message_writes_every_deleted_file_again(tiny, ran, monkeypatch):
