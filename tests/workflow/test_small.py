@@ -43,6 +43,15 @@ def test_the_claims_are_checked_against_the_experiment(small):
     assert entries["S0-08"]["status"] == "not run"  # these are no rows of CIFAR-10
 
 
+@pytest.mark.parametrize(
+    ("arguments", "names_it"), [(["all"], True), (["metrics"], False), (["all", "--quiet", "all"], False)]
+)
+def test_the_last_line_names_the_report_if_the_target_includes_it(small, arguments, names_it):
+    done = small.run(*arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr.endswith(f"\nReport: {RESULTS}/report.html\n") == names_it
+
+
 def test_snakemake_s_own_report_has_the_figures(small):
     done = small.run("report", "paper", "--report", "provenance.html")
     assert done.returncode == 0, done.stdout + done.stderr
