@@ -237,6 +237,7 @@ def _figure(name: str, scores: Sequence[Score]) -> Figure:
     )
     rows["n_runs"] = rows["n_runs"].astype(float)
     rows[["low", "high"]] = list(map(_interval, scores))
+    rows.loc[rows["n_runs"] < 3, ["low", "high"]] = math.nan
     metric, n_bits = rows["metric"].iloc[0], int(rows["n_bits"].iloc[0])
     here = rows[(rows["metric"] == metric) & (rows["n_bits"] == n_bits)].dropna(subset="mean")
     of_runs = rows.dropna(subset="low")["n_runs"].notna()
@@ -258,5 +259,4 @@ def _figure(name: str, scores: Sequence[Score]) -> Figure:
         ends=[here.loc[here["mean"].idxmin()], here.loc[here["mean"].idxmax()]] if len(here) else [],
         units=[*(["runs"] if of_runs.any() else []), *([] if of_runs.all() else ["queries"])],
         confidence=f"{100 * CONFIDENCE:g} %",
-        two_runs=TWO_RUNS if ((rows["n_runs"] == 2) & rows["low"].isna()).any() else "",
     )
