@@ -409,8 +409,12 @@ def _series_lines(x: Any, y: Any, by: str = "hasher", order: str = "", **values:
     """Return the layers that ``charts.yaml`` describes: lines and points of each series in its style, and its name."""
     across, up = (axis["field"].partition(":")[0] for axis in (x, y))
     values = {"points": "true", "shift": 0, "interpolate": "linear", "x": x, "y": y, "series": by} | values
-    values |= {"across": f"datum.{across}", "up": f"datum.{up}", "order": order or across}
-    return list(replaced(_read("charts.yaml")["lines"], lambda text: values.get(text.removeprefix("$"), text) if text.startswith("$") else text))
+    values |= {"across": f"scale('x', datum.{across})", "up": f"scale('y', datum.{up})", "order": order or across}
+    values |= {"defined": f"isValid(datum.{up})"}
+    layers = replaced(
+        _read("charts.yaml")["lines"], lambda text: values.get(text[1:], text) if text[:1] == "$" else text
+    )
+    return list(layers)
 
 
 PAGE = Description("page.yaml")
