@@ -9,10 +9,10 @@ In addition to Vega-Lite, a chart may contain
 - ``name:Q``, ``name:O`` and ``name:N`` for a quantitative, ordinal or nominal field; in a tooltip, numbers have four
   significant digits;
 - ``$name`` for a value that the section provides, such as the scales ``$colour`` and ``$shape`` of the series;
-- a layer ``lines``, with ``x``, ``y``, ``tooltip``, ``size`` and optionally ``by`` (the column of the series, ``hasher``
-  if it is missing), ``order`` (the column along which a line runs, that of ``x`` if it is missing), ``points`` (which rows
-  have one, as an expression), ``shift`` (an offset along x) and ``interpolate``, for a line and points of each series, and
-  its name at the right end;
+- a layer ``lines`` for a line and points of each series, and its name at the right end: ``x``, ``y``, ``tooltip``,
+  ``size`` and optionally ``by`` (the column of the series, by default ``hasher``), ``order`` (the column along which a
+  line runs, by default that of ``x``), ``points`` (which rows have one, as an expression), ``shift`` (along x) and
+  ``interpolate``;
 - ``{column}`` in a title for the reader's choice.
 """
 
