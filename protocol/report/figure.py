@@ -52,12 +52,12 @@ _TYPES = {"Q": "quantitative", "O": "ordinal", "N": "nominal"}
 _FIELD = re.compile("([a-z_A-Z]+):([QON])")
 
 
-@functools.cache
 def style(medium: str) -> dict[str, Any]:
     """Return the configuration of Vega for a medium, ``page`` or ``print``."""
     return dict(_read("charts.yaml")[medium])
 
 
+@functools.cache
 def _read(name: str) -> dict[str, Any]:
     return dict(need("yaml", "report").safe_load(Path(__file__).with_name(name).read_bytes()))
 
@@ -249,7 +249,7 @@ class Description:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    @functools.cached_property
+    @property
     def _content(self) -> dict[str, dict[str, Any]]:
         return _read(self._name)
 
@@ -411,10 +411,8 @@ def _series_lines(x: Any, y: Any, by: str = "hasher", order: str = "", **values:
     values = {"points": "true", "shift": 0, "interpolate": "linear", "x": x, "y": y, "series": by} | values
     values |= {"across": f"scale('x', datum.{across})", "up": f"scale('y', datum.{up})", "order": order or across}
     values |= {"defined": f"isValid(datum.{up})"}
-    layers = replaced(
-        _read("charts.yaml")["lines"], lambda text: values.get(text[1:], text) if text[:1] == "$" else text
-    )
-    return list(layers)
+    layers = _read("charts.yaml")["lines"]
+    return list(replaced(layers, lambda text: values.get(text[1:], text) if text[:1] == "$" else text))
 
 
 PAGE = Description("page.yaml")

@@ -175,9 +175,8 @@ def extensions_section(results: Results, selection: Selection) -> Section | None
         return None
     codes = {"hasher": here["hasher"].iloc[0], "n_bits": int(here["n_bits"].iloc[0])}
     radius, scales = min(BALL, codes["n_bits"]), series_scales(rows["codes"])
-    colours = series_scales(results.hashers)["colour"]
-    colour = colours["range"][colours["domain"].index(codes["hasher"])]
-    scales["colour"]["range"] = [colour for _ in scales["colour"]["domain"]]
+    colours = dict(zip(*series_scales(results.hashers)["colour"].values(), strict=True))
+    scales["colour"]["range"] = [colours[codes["hasher"]] for _ in scales["colour"]["domain"]]
     means = at(results.summary, **selection.setting, **codes, metric="mAP")["mean"]
     figure = PAGE.figure(
         "extensions-by-radius",
