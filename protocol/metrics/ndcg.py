@@ -33,9 +33,7 @@ _metric = partial(
     undefined="A query without relevant items counts as 0, or is left out.",
     ties=EXPECTED,
 )
-_SUMMARY = (
-    "Discounted gain of the {}, divided by that of the best order, as the expected value over ties; the gain is {}."
-)
+_SUMMARY = "Discounted gain of the {}, relative to the best order, as the expected value over ties; the gain is {}."
 
 
 def ndcg(
@@ -47,7 +45,7 @@ def ndcg(
     ideal: str = "database",
     undefined: str = "zero",
 ) -> NDArray[np.float64]:
-    r"""Discounted gain of the ranking, divided by that of the best order, as the expected value over ties.
+    r"""Discounted gain of the ranking, relative to the best order, as the expected value over ties.
 
     .. math:: DCG@K = \sum_{t=1}^{K} \frac{g(t)}{\log_2(1 + t)}, \quad
         g(t) = 2^{\mathrm{level}(t)} - 1 \;\text{or}\; \mathrm{level}(t), \quad

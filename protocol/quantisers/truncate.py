@@ -13,7 +13,7 @@ from protocol.registry import Count, QuantiserRecord
     printed="truncated",
     source="Kusupati et al. 2022, Matryoshka Representation Learning; sentence-transformers, truncate_dim",
     size="4 dims",
-    queries="real-valued, truncated as well",
+    queries="real-valued, also truncated",
 )
 class Truncate(Quantiser):
     """Truncation: the first dimensions, in float32.

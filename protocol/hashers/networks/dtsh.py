@@ -18,10 +18,10 @@ from protocol.registry import HasherRecord, NotNegative
     "dtsh",
     printed="DTSH",
     source="Wang, Shi, Kitani, Deep Supervised Hashing with Triplet Labels, ACCV 2016, section 3",
-    deviations=f"{NO_PRETRAINING}All triplets of a minibatch are used; the authors' code draws 22,500 triplets per row "
-    "from the last outputs of all training rows. The loss is the mean over triplets instead of the sum, so the "
-    "quantisation term has the weight 0.0044, which is the 100 of that code divided by its 22,500 triplets. The "
-    "learning rate is constant.",
+    deviations=f"{NO_PRETRAINING}All triplets of a minibatch are used; the authors' code draws 22,500 triplets per "
+    "row from the last outputs of all training rows. The loss is the mean over triplets instead of the sum, so the "
+    "quantisation term has the weight 0.0044, that code's weight of 100 divided by its 22,500 triplets. The learning "
+    "rate is constant.",
     **FACTS,
 )
 class DTSH(NetworkHasher):

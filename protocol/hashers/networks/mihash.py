@@ -10,8 +10,8 @@ from protocol.registry import HasherRecord, Positive
     source="Cakir, He, Bargal, Sclaroff, MIHash: Online Hashing with Mutual Information, ICCV 2017, section 3; Hashing "
     "with Mutual Information, TPAMI 2019, section 3",
     deviations=f"{NO_PRETRAINING}The learning rate is constant, and minibatches have 128 rows, not 256 as in the "
-    "authors' code. An empty bin of a histogram has no gradient, as in that code. Weights start as in "
-    "that code; biases start at 0, whereas that code draws them with variance 2 / n_bits.",
+    "authors' code. An empty bin of a histogram has no gradient, as in that code. Weights start as in that code; "
+    "biases start at 0; that code samples them with variance 2 / n_bits.",
     **FACTS,
 )
 class MIHash(NetworkHasher):

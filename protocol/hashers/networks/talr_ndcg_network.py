@@ -12,7 +12,7 @@ from protocol.registry import HasherRecord
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 12 and 66",
     deviations=f"{DEVIATIONS} Levels are numbers of shared labels; affinities from other sources are not accepted. "
     "Gains are not truncated to 8 bits, and a query without relevant rows is left out of the mean. The ideal DCG is "
-    "that of the other rows of the minibatch; in the authors' code the query, with the highest level, counts as well.",
+    "computed from the other rows of the minibatch; the authors' code includes the query, with the highest level.",
     **FACTS,
 )
 class TALRNDCGNetwork(TALRAPNetwork):
