@@ -105,7 +105,7 @@ _PAPERS = {
     "HashNet": ("Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation",),
 }  # short names of sources that many entries have; the first spelling is the one that the page explains
 _PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", re.MULTILINE | re.DOTALL)
-_REFERENCE = re.compile(r"(?:Parameters[^.]* those of|As) `(\w+)`")
+_REFERENCE = re.compile(r"(?:Parameters[^.]* as for|As) `(\w+)`")
 _CONFIGURATION = """\
 # Configuration
 

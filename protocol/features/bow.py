@@ -43,7 +43,7 @@ class BagOfWords(Feature):
 
     Notes
     -----
-    Raw descriptors are those of `dense_sift`, uint8, shape (n, grid^2, 128). Only the vocabulary is learned, from
+    Raw descriptors are as for `dense_sift`, uint8, shape (n, grid^2, 128). Only the vocabulary is learned, from
     training images. Distances are compared as ``x.v - |v|^2 / 2`` in float32.
 
     References

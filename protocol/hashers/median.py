@@ -21,7 +21,7 @@ from protocol.registry import HasherRecord
 class Median(Sign):
     """Binary quantisation at the median: a bit is 1 if its feature is above the median of the training values.
 
-    ``bit_j(x) = [x_j > median_j]`` for the first n_bits features, where median_j is that of the training rows.
+    ``bit_j(x) = [x_j > median_j]`` for the first n_bits features, where median_j is the median of the training rows.
 
     Parameters
     ----------

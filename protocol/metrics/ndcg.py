@@ -88,9 +88,9 @@ def ndcg(
     Notes
     -----
     TALR and the paper on evaluation metrics have the exponential gain. trec_eval, scikit-learn and ranx (``ndcg``) have
-    the linear one, which is that of Järvelin and Kekäläinen.
+    the linear one of Järvelin and Kekäläinen.
 
-    The paper does not state whether the best ranking is that of the complete database or of the retrieved items. Our
+    The paper does not state whether the best ranking is of the complete database or of the retrieved items. Our
     default is the database, as in TALR. With the retrieved items, a ranking that finds one of a hundred relevant items
     and puts it first has the value 1. The released code of TALR gives 1 to a query without relevant items, which raises
     the mean; here the value is 0, or left out. That code also computes gains in 8-bit integers, so the gain of any

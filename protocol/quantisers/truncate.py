@@ -19,7 +19,7 @@ class Truncate(Quantiser):
     """Truncation: the first dimensions, in float32.
 
     For the inner product, the truncated items are scaled to the length that they had before. For the Euclidean distance
-    and the cosine, they are not scaled; the cosine is that of the truncated vectors.
+    and the cosine, they are not scaled; the cosine is between truncated vectors.
 
     Parameters
     ----------

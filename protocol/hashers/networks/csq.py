@@ -28,7 +28,7 @@ class CSQ(NetworkHasher):
     The loss is ``L_C + lambda_1 L_Q`` with ``h = sigmoid(g(x))``: L_C is the mean over bits of the binary cross-entropy
     between h and the row's centre, and L_Q is ``sum_j log cosh(|2 h_j - 1| - 1)``. The centre of a row with several
     labels is the majority vote of their centres; ties are broken at random. All layers start as in `NetworkHasher`, and
-    the learning rate is constant. Parameters and attributes are those of `NetworkHasher`, and:
+    the learning rate is constant. Parameters and attributes are as for `NetworkHasher`, and:
 
     Parameters
     ----------

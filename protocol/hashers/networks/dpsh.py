@@ -31,7 +31,7 @@ class DPSH(NetworkHasher):
     With ``theta = u_k . u_l / 2`` of the outputs u, pairs are similar with probability sigmoid(theta). The loss is the
     mean negative log-likelihood of all pairs, plus quantisation times the mean of ``||u - sign(u)||^2``. The hash layer
     starts with weights of standard deviation 0.01, as in the authors' code; larger ones saturate the likelihood, since
-    theta grows with n_bits. The learning rate is constant. Parameters and attributes are those of `NetworkHasher`, and:
+    theta grows with n_bits. The learning rate is constant. Parameters and attributes are as for `NetworkHasher`, and:
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class DTSH(NetworkHasher):
     is in order with probability ``sigmoid(theta_qp - theta_qn - margin n_bits)``. The loss is the mean negative
     log-likelihood of all triplets, plus quantisation times the mean of ``||u - sign(u)||^2``. The hash layer starts
     with weights of standard deviation 0.01, as in the authors' code. The learning rate is constant. Parameters and
-    attributes are those of `NetworkHasher`, and:
+    attributes are as for `NetworkHasher`, and:
 
     Parameters
     ----------

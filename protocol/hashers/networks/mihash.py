@@ -20,7 +20,7 @@ class MIHash(NetworkHasher):
     Every row of a minibatch queries the others, and the mean over the queries of ``I(D; C) = H(D) - H(D | C)`` is
     maximised. D is the distance ``(n_bits - h . h_q) / 2`` of codes ``h = 2 sigmoid(slope g(x)) - 1``, and C is whether
     the item shares a label with the query. The distributions are soft histograms of triangular bins. All layers start
-    as in `NetworkHasher`, and the learning rate is constant. Parameters and attributes are those of `NetworkHasher`,
+    as in `NetworkHasher`, and the learning rate is constant. Parameters and attributes are as for `NetworkHasher`,
     and:
 
     Parameters

@@ -18,7 +18,7 @@ from protocol.registry import HasherRecord
 class TALRNDCGNetwork(TALRAPNetwork):
     """TALR-NDCG as a network: every row of a minibatch queries the others, and the mean tie-aware NDCG is maximised.
 
-    Parameters and attributes are those of `TALRAPNetwork`, but the level v of a pair is its number of shared labels,
+    Parameters and attributes are as for `TALRAPNetwork`, but the level v of a pair is its number of shared labels,
     with the gain 2^v - 1: ``relaxation="simplified"`` is the lower bound DCG_s (eq. 66), ``"integral"`` is DCG_r
     (eq. 12), both divided by the largest DCG in the minibatch.
 

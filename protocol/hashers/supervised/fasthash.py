@@ -75,7 +75,7 @@ class FastHash(Hasher):
 
     Notes
     -----
-    Affinities are those of `KSH`. Inference starts from the signs of the largest eigenvector of R. For every block, a
+    Affinities are as for `KSH`. Inference starts from the signs of the largest eigenvector of R. For every block, a
     row with all rows related to it, it then tries 1, -1, and the signs of ``R z``, until no block changes.
 
     References

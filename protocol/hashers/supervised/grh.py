@@ -45,7 +45,7 @@ class GRH(LinearHasher):
     Parameters
     ----------
     n_bits : int, default 32
-        Code length, at least 1; at most the number of features if the initial codes are those of ITQ.
+        Code length, at least 1; at most the number of features if the initial codes come from ITQ.
     seed : int, default 0
         Seed of the initial codes.
     start : {"lsh", "itq"}, default "lsh"

@@ -18,7 +18,7 @@ from protocol.registry import HasherRecord
 class TALRNDCG(TALR):
     """Tie-aware learning to rank for NDCG, with each row as a query to the rest of its minibatch.
 
-    Parameters, attributes and errors are those of `TALRAP`, but relevance levels v have gains 2^v - 1, and the
+    Parameters, attributes and errors are as for `TALRAP`, but relevance levels v have gains 2^v - 1, and the
     objective is the mean NDCG: ``relaxation="simplified"`` is its lower bound DCG_s (eq. 66), ``"integral"`` is DCG_r
     (eq. 12), both divided by the largest DCG in the minibatch.
 
