@@ -47,7 +47,7 @@ class Style(NamedTuple):
 def styles(names: Iterable[str]) -> dict[str, Style]:
     """Return the style of each method by name; up to 144 styles differ from each other, whatever the names.
 
-    The digest of a name selects one of the first twelve styles, unless it is that of a well-known hasher. If two names
+    The digest of a name selects one of the first twelve styles, unless a well-known hasher has this name. If two names
     select the same, the second in alphabetical order has the next free one. Well-known hashers always have their own.
 
     Examples
