@@ -1,10 +1,14 @@
 """Draw the figures of docs/explanation from the stored reference results: ``python docs/figures.py``.
 
 The figure of the denominators is computed from the digits of scikit-learn, in a second; all others are read from
-``results/reference``.
+``results/reference``. ``python docs/figures.py results/digits/report.html`` makes docs/report.svg, the picture of the
+README, from the report of the default experiment.
 """
 
+import html
+import re
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,6 +136,25 @@ FIGURES: dict[str, Callable[[], Any]] = {
 }
 
 
+def of_report(page: str) -> str:
+    """Return the title of a report, its answer and its first figure, as they are on the page, as one picture."""
+    (title,) = re.findall(r"<h1>(.+?)</h1>", page)
+    answer = re.findall(r'<p class="answer">(.+?)</p>', page)[0]
+    width, height, drawn = re.findall(r'<svg[^>]* class="marks"[^>]* viewBox="0 0 (\d+) (\d+)">(.+?)</svg>', page)[0]
+    lines = [html.escape(line) for line in textwrap.wrap(html.unescape(answer), 88, break_on_hyphens=False)]
+    texts = [f'<text x="12" y="{66 + 20 * n}" font-size="14">{line}</text>' for n, line in enumerate(lines)]
+    top = 66 + 20 * len(lines)
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {int(width) + 24} {int(height) + top + 8}"'
+            ' color="black" fill="currentColor" font-family="system-ui, sans-serif">',
+            f'<rect width="100%" height="100%" fill="white"/><text x="12" y="36" font-size="20">{title}</text>',
+            *texts,
+            f'<g transform="translate(12,{top})">{drawn}</g></svg>\n',
+        ]
+    )
+
+
 def main(folder: Path = FOLDER) -> None:
     """Write every figure as SVG to a folder."""
     specs = [draw().configure_view(stroke=None).to_dict() for draw in FIGURES.values()]
@@ -140,4 +163,7 @@ def main(folder: Path = FOLDER) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    if sys.argv[1:]:
+        (ROOT / "docs" / "report.svg").write_text(of_report(Path(sys.argv[1]).read_text()))
+    else:
+        main()
