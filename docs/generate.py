@@ -58,6 +58,9 @@ _ABOVE = {
     "In formulas, N is the number of relevant items (of all items for buckets) and Q the code length; a tie of n "
     "items, m of them relevant, follows S items, P of them relevant; n_r items are at distance r; |b| is the size of "
     "bucket b. See also [Ties](../explanation/ties.md) and [How counting works](../explanation/counting.md).\n\n"
+    "Without a word for the order of ties, a metric is the expected value over all orders; `[best]` has relevant items "
+    "first in every tie (those of the highest level before all others), `[worst]` has them last, and "
+    "`[database-order]` keeps the order of the database.\n\n"
     "For a query without relevant items, or with an empty Hamming ball, some metrics are 0/0. By default, such a value "
     "counts as 0; `undefined: drop` in a config file leaves the query out of the mean.",
     "convention": "A convention describes how a paper or a tool computes its scores: which metrics, and how undefined "
@@ -86,6 +89,7 @@ _FAMILIES = {
         "Two modalities": ["cross_modal"],
     },
 }  # by the module of a metric and the package of a hasher
+_TIE_ORDERS = {"best", "worst", "database-order"}
 _BRIEF = ("hasher", "feature")  # whose options have only a default on their page
 _PAPERS = {
     "thesis": ("Moran 2016, thesis",),
@@ -289,10 +293,17 @@ def _groups(kind: str, members: Sequence[Any]) -> Iterator[list[Any]]:
     yield from groups.values()
 
 
+def _is_tie_order(metric: Any) -> bool:
+    """Return whether a metric is the variant of another one for a fixed order of ties."""
+    return bool(_TIE_ORDERS & set(re.split(r"[][,]", metric.name)))
+
+
 def _section(
     kind: str, group: Sequence[Any], fields: Mapping[str, Mapping[str, str]], described: dict[str, str]
 ) -> str:
     """Return the heading and the text of one entry, or of the variants of a metric."""
+    orders = [entry.name for entry in group if kind == "metric" and _is_tie_order(entry)]
+    group = [entry for entry in group if entry.name not in orders]
     first = group[0]
     common = set.intersection(*(set(fields[entry.name].items()) for entry in group))
     shared = {title: text for title, text in fields[first.name].items() if (title, text) in common}
@@ -303,6 +314,7 @@ def _section(
         for entry in group:
             own = [_property(*item).rstrip(".") for item in fields[entry.name].items() if item not in common]
             parts[1] += f"- `{entry.name}`: " + " ".join([entry.summary, *(f"{text}." for text in own)]) + "\n"
+    shared |= {"further orders of ties": ", ".join(f"`{name}`" for name in orders)} if orders else {}
     listed = [_lines(shared)] if shared else []
     if kind == "finding":
         return "\n\n".join([parts[0], f"{parts[1]} {' '.join(_property(*item) for item in shared.items())}"])
