@@ -202,8 +202,15 @@ def _listed(kind: str) -> str:
         deviations = common.pop("deviations", "")
         parts += [f"In this section, unless an entry states otherwise:\n\n{_lines(common)}"] if common else []
         parts += [f"Further deviations of all of these: {deviations}."] if deviations else []
+        if family and kind in _BRIEF:
+            of_all = _shared_options(kind, members)
+            parts += [f"Options of all of these: {'; '.join(of_all.values())}."] if of_all else []
+            described |= dict.fromkeys(of_all, "")
+        earlier: dict[str, str] = {}  # deviations, with the first entry of the section that has them
         for entry in members:
             fields[entry.name] = _unusual(fields[entry.name], usual | common, deviations)
+            if kind == "hasher":
+                fields[entry.name] |= _abridged(entry.name, fields[entry.name].get("deviations", ""), earlier)
         heading = "###" if family else "##"
         parts += [f"{heading} {_section(kind, group, fields, described)}" for group in _groups(kind, members)]
     return "\n\n".join(parts) + "\n"
@@ -249,6 +256,24 @@ def _usual(fields: Sequence[Mapping[str, str]]) -> dict[str, str]:
         if n >= max(4, len(fields) / 4) and (title == "beyond" or all(title in one for one in fields)):
             usual[title] = value
     return usual
+
+
+def _abridged(name: str, deviations: str, earlier: dict[str, str]) -> dict[str, str]:
+    """Return the deviations of an entry with the name of an earlier one in place of what the two have in common."""
+    for text, other in earlier.items():
+        if deviations.startswith(text):
+            return {"deviations": f"As for [`{other}`](#{other}).{deviations.removeprefix(text)}"}
+    if not deviations:
+        return {}
+    earlier[deviations] = name
+    return {"deviations": deviations}
+
+
+def _shared_options(kind: str, members: Sequence[Any]) -> dict[str, str]:
+    """Return the options that all entries of a section have alike, if there are three or more entries."""
+    of_members = [{f"{shown}: {text}": shown for _, shown, text in _options(kind, entry.name)} for entry in members]
+    alike = set.intersection(*map(set, of_members)) if len(members) > 2 else set()
+    return {key: shown for key, shown in of_members[0].items() if key in alike}
 
 
 def _plain(name: str) -> str:
@@ -376,26 +401,32 @@ def _parameters(plugin: Any, kind: str) -> dict[str, tuple[str, str]]:
     return described
 
 
-def _option_lines(kind: str, name: str, described: dict[str, str]) -> str:
-    """Return a plug-in's options with their defaults, and with a sentence each unless the kind is `_BRIEF`.
-
-    Those that an earlier entry has are only named.
-    """
-    own, lines, repeated = list[str](), list[str](), dict[str, list[str]]()
+def _options(kind: str, name: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the name of each option of a plug-in, with its default and values, and a sentence about it."""
     texts = documented(kind, name)
     for title, option in options(kind, name).items():
         form, description = texts[title]
         values = form.partition(", default")[0].replace("``", "`") or option.expected
         default = "" if option.default in (inspect.Parameter.empty, None) else f"={plain(option.default)}"
-        text = re.split(r"(?<=[.;])\s", description.replace("``", "`"))[0].rstrip(".;")
         shown = f"`{title}{default}`"
         if not default or values not in ("int", "float", "str", "bool"):  # which the default shows
             shown += f" ({values})"
-        if (earlier := described.setdefault(f"{shown}: {text}", name)) != name:
+        yield title, shown, re.split(r"(?<=[.;])\s", description.replace("``", "`"))[0].rstrip(".;")
+
+
+def _option_lines(kind: str, name: str, described: dict[str, str]) -> str:
+    """Return a plug-in's options with their defaults, and with a sentence each unless the kind is `_BRIEF`.
+
+    Those that an earlier entry has are only named, and those that the section describes (an empty name) are left out.
+    """
+    own, lines, repeated = list[str](), list[str](), dict[str, list[str]]()
+    for title, shown, text in _options(kind, name):
+        earlier = described.setdefault(f"{shown}: {text}", name)
+        if earlier and earlier != name:
             repeated.setdefault(earlier, []).append(f"`{title}`")
-        elif kind in _BRIEF:
+        elif earlier and kind in _BRIEF:
             own.append(shown)
-        else:
+        elif earlier:
             lines.append(f"  - {shown}: {text}")
     own += [f"{', '.join(names)} as for [`{earlier}`](#{earlier})" for earlier, names in repeated.items()]
     return "\n".join([*lines, f"  - {'; '.join(own)}"] if own else lines)
