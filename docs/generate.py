@@ -152,7 +152,82 @@ def pages() -> dict[str, Callable[[], str]]:
         "config-files": _config_files,
         "claims": _claims,
         "evaluations": _evaluations,
+        "cheat-sheet": _cheat_sheet,
     }
+
+
+_CHEAT_SHEET = """\
+K, R and beta stand for numbers, as in `mAP@100[all]` and `precision@r2`. Next to each choice is a program that makes
+it; [Evaluations](evaluations.md) has all known ones."""
+
+
+def _cheat_sheet() -> str:
+    """Return a page to print: denominators, orders of ties, undefined values and the names of all metrics."""
+    from protocol.evaluation import CONVENTIONS
+
+    bases: dict[str, list[Any]] = {}
+    for entry in itertools.chain(*_families("metric").values()):
+        bases.setdefault(entry.name.partition("[")[0], []).append(entry)
+    denominators = {entry.name.partition("[")[2][:-1]: entry for entry in bases["mAP@K"]}
+    known = [[f"`{one.name}`", one.denominator, _program("denominator", key)] for key, one in denominators.items()]
+    known += [["(none)", "K", _program("denominator", "K")]]
+    orders = {re.sub(r"^.*\[(.*)]$|^.*$", r"\1", entry.name): entry for entry in bases["mAP"]}
+    ties = [
+        [f"`{one.name}`", one.ties, _program("ties", "index" if key == "database-order" else key)]
+        for key, one in orders.items()
+    ]
+    ties += [["(none)", "Arbitrary, that of an unstable sort.", _program("ties", "random")]]
+    drop = ", ".join(f"`{one.name}`" for one in CONVENTIONS if one.drops)
+    default = (
+        "They count as 0. `undefined: drop` in a config file leaves the query out of the mean; so do the conventions "
+        f"{drop} for some metrics."
+    )
+    undefined: dict[str, list[str]] = {}
+    for base, group in bases.items():
+        for text in dict.fromkeys(entry.undefined for entry in group if not _is_tie_order(entry)):
+            own = [entry.name for entry in group if entry.undefined == text and not _is_tie_order(entry)]
+            all_of_base = all(entry.undefined == text for entry in group)
+            undefined.setdefault(text, []).extend(f"`{name}`" for name in ([base] if all_of_base else own))
+    with_orders = [base for base, group in bases.items() if any(map(_is_tie_order, group))]
+    return (
+        "\n\n".join(
+            [
+                "# Cheat sheet",
+                _CHEAT_SHEET,
+                "## Four denominators of average precision",
+                _table(["name", "sum of the precisions at relevant ranks, divided by", "program"], known),
+                "## Orders of ties",
+                _table(["name", "order", "program"], ties),
+                f"Also of {', '.join(f'`{base}`' for base in with_orders if base != 'mAP')}.",
+                "## Undefined values (0/0)",
+                default,
+                "\n".join(f"- {text} {', '.join(names)}." for text, names in undefined.items()),
+                "## Metrics",
+                _table(["name", "what it measures"], list(itertools.starmap(_in_brief, bases.items()))),
+            ]
+        )
+        + "\n"
+    )
+
+
+def _program(family: str, choice: str) -> str:
+    """Return the first program that makes a choice, if one is known."""
+    from protocol.evaluators import VARIANTS
+
+    sources = VARIANTS[family, choice].sources if (family, choice) in VARIANTS else ()
+    return re.split(r", (?!in )", sources[0])[0] if sources else ""
+
+
+def _in_brief(base: str, group: Sequence[Any]) -> list[str]:
+    """Return the names of a metric and its variants, without those for orders of ties, and the start of its summary."""
+    group = sorted((entry for entry in group if not _is_tie_order(entry)), key=lambda entry: len(entry.name))
+    variants = [f"`{entry.name.removeprefix(base)}`" for entry in group if entry.name != base]
+    ends = r", as |; |(?<=curve) by " + (r"|, divided by" if "[all]" in group[0].name else "")
+    return [" ".join([f"`{base}`", *variants]), re.split(ends, group[0].summary)[0].rstrip(".")]
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in [header, ["---"] * len(header), *rows])
 
 
 def _evaluations() -> str:
