@@ -89,6 +89,7 @@ _FAMILIES = {
         "Two modalities": ["cross_modal"],
     },
 }  # by the module of a metric and the package of a hasher
+_LONG = 16  # words; a property of this length is not repeated
 _TIE_ORDERS = {"best", "worst", "database-order"}
 _BRIEF = ("hasher", "feature")  # whose options have only a default on their page
 _PAPERS = {
@@ -415,6 +416,10 @@ def _section(
             own = [_property(*item).rstrip(".") for item in fields[entry.name].items() if item not in common]
             parts[1] += f"- `{entry.name}`: " + " ".join([entry.summary, *(f"{text}." for text in own)]) + "\n"
     shared |= {"further orders of ties": ", ".join(f"`{name}`" for name in orders)} if orders else {}
+    for title, text in shared.items():
+        earlier = described.setdefault(f"{title}: {text}", first.name)
+        if earlier != first.name and len(text.split()) >= _LONG:
+            shared[title] = f"as for `{earlier}`"
     listed = [_lines(shared)] if shared else []
     if kind == "finding":
         return "\n\n".join([parts[0], f"{parts[1]} {' '.join(_property(*item) for item in shared.items())}"])
@@ -529,6 +534,7 @@ def _list_of_keys(part: Mapping[str, Any], of_file: Mapping[str, Any]) -> str:
         if text and text == of_file.get(key, {}).get("description"):
             repeated.append(f"`{key}`")
             continue
+        text = f"See [below](#{key})." if "section" in declared else text
         default = "required" if key in part.get("required", ()) else _default_of(declared)
         facts = "; ".join(fact for fact in (_escaped(phrase(declared)), default) if fact not in ("", "a mapping"))
         lines.append(f"- `{key}`{facts and f' ({facts})'}: {_escaped(text)}")
