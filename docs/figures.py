@@ -1,7 +1,8 @@
 """Draw the figures of docs/explanation from the stored reference results: ``python docs/figures.py``.
 
-Two figures are computed from the digits of scikit-learn, in a second; all others are read from ``results/reference``. ``python docs/figures.py results/digits/report.html`` makes docs/report.svg, the picture of the
-README, from the report of the default experiment.
+Two figures are computed from the digits of scikit-learn, in a second; all others are read from ``results/reference``.
+``python docs/figures.py results/digits/report.html`` makes docs/report.svg, the picture of the README, from the report
+of the default experiment.
 """
 
 import html

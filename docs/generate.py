@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cheat_sheet import cheat_sheet, is_tie_order
+
 from protocol import cli, papers, registry
 from protocol.cli.list import entries, properties
 from protocol.configuration.options import options, plain
@@ -90,7 +92,6 @@ _FAMILIES = {
     },
 }  # by the module of a metric and the package of a hasher
 _LONG = 16  # words; a property of this length is not repeated
-_TIE_ORDERS = {"best", "worst", "database-order"}
 _BRIEF = ("hasher", "feature")  # whose options have only a default on their page
 _PAPERS = {
     "thesis": ("Moran 2016, thesis",),
@@ -114,9 +115,9 @@ _REFERENCE = re.compile(r"(?:Parameters[^.]* those of|As) `(\w+)`")
 _CONFIGURATION = """\
 # Configuration
 
-A config file is YAML and describes one experiment. This page is generated from the schema against which config files
-are checked, `workflow/schemas/config.schema.yaml`. `protocol check FILE` checks a config file and prints what would
-run. The option `--config KEY=VALUE` of this command and of `snakemake` changes a key.
+A config file is YAML and describes one experiment; its schema is `workflow/schemas/config.schema.yaml`. `protocol check
+FILE` checks a config file and prints what would run. The option `--config KEY=VALUE` of this command and of `snakemake`
+changes a key.
 
 The keys `runs`, `splits`, `ground_truths`, `hashers`, `n_bits` and `extensions` apply to every feature. Below a
 feature, they apply to that feature alone.
@@ -153,82 +154,8 @@ def pages() -> dict[str, Callable[[], str]]:
         "config-files": _config_files,
         "claims": _claims,
         "evaluations": _evaluations,
-        "cheat-sheet": _cheat_sheet,
+        "cheat-sheet": lambda: cheat_sheet(_families("metric")),
     }
-
-
-_CHEAT_SHEET = """\
-K, R and beta stand for numbers, as in `mAP@100[all]` and `precision@r2`. Next to each choice is a program that makes
-it; [Evaluations](evaluations.md) has all known ones."""
-
-
-def _cheat_sheet() -> str:
-    """Return a page to print: denominators, orders of ties, undefined values and the names of all metrics."""
-    from protocol.evaluation import CONVENTIONS
-
-    bases: dict[str, list[Any]] = {}
-    for entry in itertools.chain(*_families("metric").values()):
-        bases.setdefault(entry.name.partition("[")[0], []).append(entry)
-    denominators = {entry.name.partition("[")[2][:-1]: entry for entry in bases["mAP@K"]}
-    known = [[f"`{one.name}`", one.denominator, _program("denominator", key)] for key, one in denominators.items()]
-    known += [["(none)", "K", _program("denominator", "K")]]
-    orders = {re.sub(r"^.*\[(.*)]$|^.*$", r"\1", entry.name): entry for entry in bases["mAP"]}
-    ties = [
-        [f"`{one.name}`", one.ties, _program("ties", "index" if key == "database-order" else key)]
-        for key, one in orders.items()
-    ]
-    ties += [["(none)", "Arbitrary, that of an unstable sort.", _program("ties", "random")]]
-    drop = ", ".join(f"`{one.name}`" for one in CONVENTIONS if one.drops)
-    default = (
-        "They count as 0. `undefined: drop` in a config file leaves the query out of the mean; so do the conventions "
-        f"{drop} for some metrics."
-    )
-    undefined: dict[str, list[str]] = {}
-    for base, group in bases.items():
-        for text in dict.fromkeys(entry.undefined for entry in group if not _is_tie_order(entry)):
-            own = [entry.name for entry in group if entry.undefined == text and not _is_tie_order(entry)]
-            all_of_base = all(entry.undefined == text for entry in group)
-            undefined.setdefault(text, []).extend(f"`{name}`" for name in ([base] if all_of_base else own))
-    with_orders = [base for base, group in bases.items() if any(map(_is_tie_order, group))]
-    return (
-        "\n\n".join(
-            [
-                "# Cheat sheet",
-                _CHEAT_SHEET,
-                "## Four denominators of average precision",
-                _table(["name", "sum of the precisions at relevant ranks, divided by", "program"], known),
-                "## Orders of ties",
-                _table(["name", "order", "program"], ties),
-                f"Also of {', '.join(f'`{base}`' for base in with_orders if base != 'mAP')}.",
-                "## Undefined values (0/0)",
-                default,
-                "\n".join(f"- {text} {', '.join(names)}." for text, names in undefined.items()),
-                "## Metrics",
-                _table(["name", "what it measures"], list(itertools.starmap(_in_brief, bases.items()))),
-            ]
-        )
-        + "\n"
-    )
-
-
-def _program(family: str, choice: str) -> str:
-    """Return the first program that makes a choice, if one is known."""
-    from protocol.evaluators import VARIANTS
-
-    sources = VARIANTS[family, choice].sources if (family, choice) in VARIANTS else ()
-    return re.split(r", (?!in )", sources[0])[0] if sources else ""
-
-
-def _in_brief(base: str, group: Sequence[Any]) -> list[str]:
-    """Return the names of a metric and its variants, without those for orders of ties, and the start of its summary."""
-    group = sorted((entry for entry in group if not _is_tie_order(entry)), key=lambda entry: len(entry.name))
-    variants = [f"`{entry.name.removeprefix(base)}`" for entry in group if entry.name != base]
-    ends = r", as |; |(?<=curve) by " + (r"|, divided by" if "[all]" in group[0].name else "")
-    return [" ".join([f"`{base}`", *variants]), re.split(ends, group[0].summary)[0].rstrip(".")]
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in [header, ["---"] * len(header), *rows])
 
 
 def _evaluations() -> str:
@@ -394,27 +321,22 @@ def _groups(kind: str, members: Sequence[Any]) -> Iterator[list[Any]]:
     yield from groups.values()
 
 
-def _is_tie_order(metric: Any) -> bool:
-    """Return whether a metric is the variant of another one for a fixed order of ties."""
-    return bool(_TIE_ORDERS & set(re.split(r"[][,]", metric.name)))
-
-
 def _section(
     kind: str, group: Sequence[Any], fields: Mapping[str, Mapping[str, str]], described: dict[str, str]
 ) -> str:
     """Return the heading and the text of one entry, or of the variants of a metric."""
-    orders = [entry.name for entry in group if kind == "metric" and _is_tie_order(entry)]
+    orders = [entry.name for entry in group if kind == "metric" and is_tie_order(entry)]
     group = [entry for entry in group if entry.name not in orders]
     first = group[0]
     common = set.intersection(*(set(fields[entry.name].items()) for entry in group))
     shared = {title: text for title, text in fields[first.name].items() if (title, text) in common}
     if len(group) == 1:
-        parts = [f"`{first.name}`", f"{first.summary} {shared.pop('consequence', '')}".strip()]
+        parts = [f"`{first.name}`", f"{_summary(first)} {shared.pop('consequence', '')}".strip()]
     else:
         parts = [f"`{first.name.partition('[')[0]}`", ""]
         for entry in group:
             own = [_property(*item).rstrip(".") for item in fields[entry.name].items() if item not in common]
-            parts[1] += f"- `{entry.name}`: " + " ".join([entry.summary, *(f"{text}." for text in own)]) + "\n"
+            parts[1] += f"- `{entry.name}`: " + " ".join([_summary(entry), *(f"{text}." for text in own)]) + "\n"
     shared |= {"further orders of ties": ", ".join(f"`{name}`" for name in orders)} if orders else {}
     for title, text in shared.items():
         earlier = described.setdefault(f"{title}: {text}", first.name)
@@ -435,8 +357,17 @@ def _section(
     return "\n\n".join(part.strip("\n") for part in parts)
 
 
+def _summary(entry: Any) -> str:
+    """Return the summary of an entry, without the order of ties of most metrics, which the page states above."""
+    return str(entry.summary).replace(", as the expected value over ties", "")
+
+
 def _lines(fields: Mapping[str, str]) -> str:
-    return "\n".join(f"- {_property(title, text)}" for title, text in fields.items())
+    """Return a list of properties; those with the same text share a line."""
+    titles: dict[str, list[str]] = {}
+    for title, text in fields.items():
+        titles.setdefault(text, []).append(title)
+    return "\n".join(f"- {_property(', '.join(of), text)}" for text, of in titles.items())
 
 
 def _property(title: str, text: str) -> str:
