@@ -109,6 +109,7 @@ _PAPERS = {
         "Zhang et al., IDHN (Improved Deep Hashing with Soft Pairwise Similarity for Multi-label Image Retrieval)",
     ),
     "HashNet": ("Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation",),
+    "HABIR": ("the reference MATLAB code (HABIR toolkit)", "the reference MATLAB code"),
 }  # short names of sources that many entries have; the first spelling is the one that the page explains
 _PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", re.MULTILINE | re.DOTALL)
 _REFERENCE = re.compile(r"(?:Parameters[^.]* those of|As) `(\w+)`")
