@@ -50,16 +50,16 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
-def listed(words: Iterable[str]) -> str:
+def listed(words: Iterable[str], conjunction: str = "and") -> str:
     """Return words as a list in a sentence.
 
     Examples
     --------
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
+    >>> listed(["a"]), listed(["a", "b", "c"]), listed(["a", "b"], "or")
+    ('a', 'a, b and c', 'a or b')
     """
     *first, last = [*words] or [""]
-    return f"{', '.join(first)} and {last}" if first else last
+    return f"{', '.join(first)} {conjunction} {last}" if first else last
 
 
 def abridged(names: Iterable[Any], most: int = 5) -> str:
@@ -243,7 +243,7 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
     if value in allowed:
         return value
     hint = _suggestion(str(value), allowed)
-    named = " or ".join(filter(None, (", ".join(allowed[:-1]), *allowed[-1:])))
+    named = listed(allowed, "or")
     where, colon, kind = name.rpartition(": ")
     kind, owner = re.split("(?= (?:of|in) )|$", kind, maxsplit=1)
     is_long = len(allowed) > _FEW
@@ -257,8 +257,18 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
     raise ProtocolError(f"{unknown}: {f'choose {named}' if named else 'there are none'}.{hint}")
 
 
+def close(value: str, allowed: Iterable[str]) -> list[str]:
+    """Return the allowed value that is closest to another one, ignoring case; [] if none is close.
+
+    Examples
+    --------
+    >>> close("PCA", ["itq", "pcah"]), close("x", ["itq"])
+    (['pcah'], [])
+    """
+    by_case = {choice.casefold(): choice for choice in allowed}
+    return [by_case[near] for near in difflib.get_close_matches(value.casefold(), by_case, n=1)]
+
+
 def _suggestion(value: str, allowed: Iterable[str]) -> str:
     """Return a question with the closest allowed value, or nothing if none is close."""
-    by_case = {choice.casefold(): choice for choice in allowed}
-    near = difflib.get_close_matches(value.casefold(), by_case, n=1)
-    return f" Did you mean {by_case[near[0]]!r}?" if near else ""
+    return "".join(f" Did you mean {near!r}?" for near in close(value, allowed))

@@ -4,18 +4,38 @@ The texts and options of each command are declared in a TOML file next to its mo
 """
 
 import argparse
+import contextlib
 import functools
-import shutil
+import math
+import re
 import sys
 import textwrap
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-_LARGEST_WIDTH = 100
-_TYPES = {"int": int, "float": float, "path": Path}
+from protocol.checks import ProtocolError, close, listed, one_of
+from protocol.terminal import coloured, width
+
+_SPELLINGS = {"_": "-", "neighbour": "neighbor", "centre": "center", "colour": "color", "is(e|ation)": r"iz\1"}
+"""Regular expressions of spellings of an option, with the one by which options are compared."""
+
+
+def _of_type(convert: Callable[[str], Any], noun: str) -> Callable[[str], Any]:
+    """Return a function that converts the value of an option."""
+
+    def converted(text: str) -> Any:
+        try:
+            return convert(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"must be {noun}, got {text!r}.") from None
+
+    return converted
+
+
+_TYPES = {"int": _of_type(int, "an integer"), "float": _of_type(float, "a number"), "path": Path}
 
 
 class Parser(argparse.ArgumentParser):
@@ -43,8 +63,8 @@ class Parser(argparse.ArgumentParser):
         tasks: Mapping[str, Sequence[str]] = MappingProxyType({}),
         **options: Any,
     ) -> None:
-        layout = functools.partial(argparse.RawDescriptionHelpFormatter, max_help_position=28, width=_width())
-        super().__init__(formatter_class=layout, **options)
+        layout = functools.partial(argparse.RawDescriptionHelpFormatter, max_help_position=28, width=width() - 2)
+        super().__init__(formatter_class=layout, allow_abbrev=False, exit_on_error=False, **options)
         self._rare: list[str] = []
         self._tasks = tasks
         self._examples = textwrap.indent(textwrap.dedent(examples).strip(), "  ")
@@ -80,7 +100,7 @@ class Parser(argparse.ArgumentParser):
         formatter = self._get_formatter()
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
         paragraphs = (self.description or "").split("\n")
-        formatter.add_text("\n".join(textwrap.fill(paragraph, _width()) for paragraph in paragraphs))
+        formatter.add_text("\n".join(textwrap.fill(paragraph, width() - 2) for paragraph in paragraphs))
         for title, actions in self._sections(everything).items():
             formatter.start_section(title)
             formatter.add_arguments(actions)
@@ -89,7 +109,7 @@ class Parser(argparse.ArgumentParser):
         if everything:
             formatter.add_text(self._details)
         elif self._rare:
-            formatter.add_text(textwrap.fill(f"More with --help-all: {'; '.join(self._rare)}.", _width()))
+            formatter.add_text(textwrap.fill(f"More with --help-all: {'; '.join(self._rare)}.", width() - 2))
         text = formatter.format_help()
         for task in list(self._tasks)[1:]:
             text = text.replace(f"\n\n{task}:\n", f"\n{task}:\n")  # so that the help fits on a screen
@@ -105,11 +125,96 @@ class Parser(argparse.ArgumentParser):
         groups = [group for group in self._action_groups if group.title not in hidden]
         return sections | {group.title: group._group_actions for group in groups[bool(commands) :]}
 
-    def error(self, message: str) -> NoReturn:
-        """Raise ProtocolError."""
-        from protocol.checks import ProtocolError
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return the values of options and arguments; raise ProtocolError, in one line, if some can't be used.
 
-        raise ProtocolError(f"{message} (see {self.prog} --help)")
+        British and American spellings of an option, and its singular and plural, are the same.
+        """
+        words = list(args)
+        own = next((n for n, word in enumerate(words) if word == "--" or self._tasks and word[:1] != "-"), len(words))
+        words[:own] = map(self._respelt, words[:own])
+        try:
+            parsed, (*unexpected,) = super().parse_known_args(words, namespace)
+        except argparse.ArgumentError as error:
+            raise ProtocolError(f"{error.argument_name} {self._problem(error)}") from error
+        if unexpected:
+            self._refuse(unexpected[0], words)
+        return parsed, []
+
+    def _respelt(self, word: str) -> str:
+        """Return an argument with the option in it as it is declared; raise ProtocolError if it is not."""
+        option, equals, value = word.partition("=")
+        known = self._option_string_actions
+        if option in known or not _is_option(word):
+            return word
+        alike = [name for name in known if _compared(name) == _compared(option)]
+        if len(alike) == 1:
+            return f"{alike[0]}{equals}{value}"
+        shown = [name for name in known if name.startswith("--")]
+        if near := [name for name in shown if name.startswith(f"{option}-")][:3] or close(option, shown):
+            raise ProtocolError(f"Unknown option {option}. Did you mean {listed(near, 'or')}?")
+        command = self.prog.removeprefix("protocol ")
+        if self._tasks:
+            raise ProtocolError(f"Unknown option {option}. Options follow the command, see `{self.prog} --help`.")
+        raise ProtocolError(f"{command} has no option {option}. `{self.prog} --help-all` lists its options.")
+
+    def _problem(self, error: argparse.ArgumentError) -> str:
+        """Return what is wrong with the value of an option."""
+        action = self._option_string_actions.get(str(error.argument_name).split("/")[0])
+        if action is None or error.message.startswith("must be"):
+            return error.message
+        if action.nargs == 0:
+            return "takes no value."
+        return f"needs a value: {error.argument_name} {action.metavar}."
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise ProtocolError if a value is not one of the choices."""
+        if action.choices is not None:
+            is_command = isinstance(action, argparse._SubParsersAction)
+            name, listing = ("command", "protocol --help") if is_command else (action.option_strings[0], "")
+            one_of(value, action.choices, name, listing=listing)
+
+    def _refuse(self, argument: str, words: Sequence[str]) -> NoReturn:
+        """Raise ProtocolError for an argument that is neither an option nor its value."""
+        actions = self._option_string_actions
+        before = words[words.index(argument) - 1]
+        if before in actions and actions[before].nargs == 0:
+            raise ProtocolError(f"{before} takes no value, got {argument!r}.")
+        of_files = [name for name, action in actions.items() if action.metavar in ("F", "Q")]
+        hint = f" Files are passed as {of_files[0]} FILE." if of_files and re.search("[./]", argument) else ""
+        raise ProtocolError(f"Unexpected argument {argument!r}.{hint} See `{self.prog} --help`.")
+
+    def error(self, message: str) -> NoReturn:
+        """Raise ProtocolError: arguments are missing."""
+        missing = message.rpartition(": ")[2].split(", ")
+        if self._tasks:
+            raise ProtocolError("A command is missing. `protocol --help` lists them.")
+        raise ProtocolError(f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} missing. See `{self.prog} --help`.")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print help, with headings in bold on a terminal."""
+        file = file or sys.stdout
+        file.write(coloured(message, file))
+
+
+def _is_option(word: str) -> bool:
+    """Return whether an argument is an option: it begins with a hyphen, and is neither a number nor text with blanks."""
+    with contextlib.suppress(ValueError):
+        return not math.isfinite(float(word))
+    return len(word) > 1 and word[0] == "-" and " " not in word
+
+
+def _compared(option: str) -> str:
+    """Return the spelling of an option by which options are compared.
+
+    Examples
+    --------
+    >>> _compared("--relevant_neighbour"), _compared("--binarise")
+    ('--relevant-neighbor', '--binarize')
+    """
+    for spelling, other in _SPELLINGS.items():
+        option = re.sub(spelling, other, option.lower())
+    return option.removesuffix("s")
 
 
 class _HelpAll(argparse.Action):
@@ -117,12 +222,8 @@ class _HelpAll(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
         if isinstance(parser, Parser):
-            sys.stdout.write(parser.format_help(everything=True))
+            parser._print_message(parser.format_help(everything=True))
         parser.exit()
-
-
-def _width() -> int:
-    return min(shutil.get_terminal_size().columns, _LARGEST_WIDTH) - 2
 
 
 def add_command(commands: "argparse._SubParsersAction[Parser]", name: str) -> None:

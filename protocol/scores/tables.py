@@ -18,13 +18,13 @@ from protocol.checks import ProtocolError, need, printable
 from protocol.inputs.text import FORMULA
 from protocol.provenance.checksums import verified, verify
 from protocol.provenance.storage import replacing
+from protocol.terminal import width
 
 if TYPE_CHECKING:
     import pandas as pd
 
 DIGITS = "%.9g"
 """The format of results: precise enough to distinguish results, but not to show the rounding errors of a sum."""
-_WIDTH = 100
 _TOGETHER = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"
 _LATEX = {character: f"\\{character}" for character in "&%$#_{}"}
 _LATEX |= {"^": r"\^{}", "~": r"\textasciitilde{}", "\\": r"\textbackslash{}", "<": r"\ensuremath{<}"}
@@ -130,15 +130,15 @@ def printable_text(value: Any) -> Any:
 
 
 def filled(paragraph: str) -> str:
-    """Return a paragraph as lines of at most 100 columns, for a terminal, all with the indent of the first."""
+    """Return a paragraph as lines of the terminal's width, all with the indent of the first."""
     indent = paragraph[: len(paragraph) - len(paragraph.lstrip())]
-    return textwrap.fill(paragraph, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    return textwrap.fill(paragraph, width(), subsequent_indent=indent, break_on_hyphens=False)
 
 
 def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table as plain text: columns aligned to the left with two spaces between them.
 
-    The widest columns are wrapped at blanks, but not around ±, until the lines have at most 100 characters.
+    The widest columns are wrapped at blanks, but not around ±, until the lines fit the terminal's width.
 
     Examples
     --------
@@ -151,19 +151,20 @@ def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     widths, printed = _widths(lines), []
     for line in lines:
         cells = [
-            textwrap.wrap(cell, width, break_on_hyphens=False) if len(cell) > width else [cell]
-            for cell, width in zip(line, widths, strict=True)
+            textwrap.wrap(cell, columns, break_on_hyphens=False) if len(cell) > columns else [cell]
+            for cell, columns in zip(line, widths, strict=True)
         ]
         printed += ["  ".join(map(str.ljust, part, widths)) for part in itertools.zip_longest(*cells, fillvalue="")]
     return "\n".join(map(str.rstrip, printed)).replace(_TOGETHER, " ± ")
 
 
 def _widths(lines: Sequence[Sequence[str]]) -> list[int]:
-    """Return the widths of the columns with which lines have at most 100 characters, as far as words allow it."""
+    """Return the widths of the columns with which lines fit the terminal's width, as far as words allow it."""
     columns = list(zip(*lines, strict=True))
     widths = [max(map(len, column)) for column in columns]
     least = [max(len(word) for cell in column for word in cell.split(" ")) for column in columns]
-    while sum(widths) + 2 * (len(widths) - 1) > _WIDTH and widths != least:
+    most = width() - 2 * (len(widths) - 1)
+    while sum(widths) > most and widths != least:
         widest = max(range(len(widths)), key=lambda i: (widths[i] > least[i], widths[i]))
         widths[widest] -= 1
     return widths
