@@ -3,13 +3,16 @@
 import difflib
 import functools
 import importlib
+import inspect
 import math
 import numbers
 import re
 import warnings
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, ParamSpec, TypeVar
 
+P = ParamSpec("P")
+R = TypeVar("R")
 _FEW = 10  # an error message lists at most this many allowed values
 _EXTRAS = {
     "altair": "report",
@@ -44,10 +47,10 @@ def counted(n: int, noun: str) -> str:
 
     Examples
     --------
-    >>> counted(1, "run"), counted(1797, "item")
-    ('1 run', '1,797 items')
+    >>> counted(1, "run"), counted(1797, "item"), counted(2, "query")
+    ('1 run', '1,797 items', '2 queries')
     """
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+    return f"{n:,} {noun if n == 1 else re.sub('y$', 'ie', noun) + 's'}"
 
 
 def listed(words: Iterable[str], conjunction: str = "and") -> str:
@@ -215,6 +218,25 @@ def positive_number(value: Any, name: str) -> float:
     return float(value)
 
 
+def suggesting(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a function whose TypeError for a wrong call suggests the argument that was meant."""
+    parameters = inspect.signature(function).parameters
+    by_name = [name for name, one in parameters.items() if one.kind is one.KEYWORD_ONLY]
+
+    @functools.wraps(function)
+    def called(*values: P.args, **named: P.kwargs) -> R:
+        for name in named:
+            if name not in parameters:
+                hint = _suggestion(name, parameters)
+                raise TypeError(f"{function.__name__}() has no argument {name!r}.{hint}")
+        if len(values) > len(parameters) - len(by_name):
+            most, others = len(parameters) - len(by_name), ", ".join(f"{name}=..." for name in by_name[:2])
+            raise TypeError(f"{function.__name__}() takes {most} arguments without a name. Name the others: {others}.")
+        return function(*values, **named)
+
+    return called
+
+
 def _is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
@@ -226,7 +248,7 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
     ----------
     value : str
     choices : iterable of str
-        The allowed values.
+        The allowed values; the message has those of a list in its order, and others in that of the alphabet.
     name : str
         The option, such as "distance"; or the kind of name and its place, such as "key in the config file". Both may
         follow the name of a file and a colon.
@@ -239,7 +261,7 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
         If it is not. The message lists the allowed values if there are few, and suggests the closest one, ignoring
         case.
     """
-    allowed = sorted(choices)
+    allowed = list(choices) if isinstance(choices, list) else sorted(choices)
     if value in allowed:
         return value
     hint = _suggestion(str(value), allowed)
@@ -258,7 +280,7 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
 
 
 def close(value: str, allowed: Iterable[str]) -> list[str]:
-    """Return the allowed value that is closest to another one, ignoring case; [] if none is close.
+    """Return the allowed value that is closest to another one, ignoring case, in a list; [] if none is close.
 
     Examples
     --------

@@ -35,7 +35,14 @@ def _of_type(convert: Callable[[str], Any], noun: str) -> Callable[[str], Any]:
     return converted
 
 
-_TYPES = {"int": _of_type(int, "an integer"), "float": _of_type(float, "a number"), "path": Path}
+def _path(text: str) -> Path:
+    if not text:
+        raise ValueError("empty")
+    return Path(text)
+
+
+_TYPES = {"int": _of_type(int, "an integer"), "float": _of_type(float, "a number")}
+_TYPES["path"] = _of_type(_path, "the name of a file")
 
 
 class Parser(argparse.ArgumentParser):
@@ -150,13 +157,16 @@ class Parser(argparse.ArgumentParser):
         alike = [name for name in known if _compared(name) == _compared(option)]
         if len(alike) == 1:
             return f"{alike[0]}{equals}{value}"
-        shown = [name for name in known if name.startswith("--")]
-        if near := [name for name in shown if name.startswith(f"{option}-")][:3] or close(option, shown):
+        shown = {name.lstrip("-"): name for name in known if name.startswith("--")}
+        longer = [name for name in shown.values() if name.startswith(f"{option}-")]
+        if near := longer[:3] or [shown[name] for name in close(option.lstrip("-"), shown)]:
             raise ProtocolError(f"Unknown option {option}. Did you mean {listed(near, 'or')}?")
-        command = self.prog.removeprefix("protocol ")
         if self._tasks:
             raise ProtocolError(f"Unknown option {option}. Options follow the command, see `{self.prog} --help`.")
-        raise ProtocolError(f"{command} has no option {option}. `{self.prog} --help-all` lists its options.")
+        command = self.prog.removeprefix("protocol ")
+        others = _commands_with(option)
+        elsewhere = f"; {listed(others)} {'has' if len(others) == 1 else 'have'} it" if others else ""
+        raise ProtocolError(f"{command} has no option {option}{elsewhere}. See `{self.prog} --help-all`.")
 
     def _problem(self, error: argparse.ArgumentError) -> str:
         """Return what is wrong with the value of an option."""
@@ -189,7 +199,9 @@ class Parser(argparse.ArgumentParser):
         missing = message.rpartition(": ")[2].split(", ")
         if self._tasks:
             raise ProtocolError("A command is missing. `protocol --help` lists them.")
-        raise ProtocolError(f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} missing. See `{self.prog} --help`.")
+        raise ProtocolError(
+            f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} missing. See `{self.prog} --help`."
+        )
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Print help, with headings in bold on a terminal."""
@@ -228,16 +240,28 @@ class _HelpAll(argparse.Action):
 
 def add_command(commands: "argparse._SubParsersAction[Parser]", name: str) -> None:
     """Add the command that a TOML file declares."""
-    declared = _read(name.replace("-", "_"))
-    included = _read(declared.pop("include")) if "include" in declared else {}
-    options, rare = (declared.pop(part, {}) | included.get(part, {}) for part in ("options", "rare"))
+    declared, groups = _declared(name)
     command = commands.add_parser(name, **declared)
-    for title, group in {"": options, **rare}.items():
+    for title, group in groups.items():
         command.add_declared(group, title)
     # An error message suggests the option after the command.
     command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
 
 
+def _declared(name: str) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Return the texts of a command, and its arguments and options by group, of which the first has no title."""
+    declared = _read(name)
+    included = _read(declared.pop("include")) if "include" in declared else {}
+    options, rare = (declared.pop(part, {}) | included.get(part, {}) for part in ("options", "rare"))
+    return declared, {"": options, **rare}
+
+
+def _commands_with(option: str) -> list[str]:
+    """Return the commands that have an option."""
+    names = [path.stem.replace("_", "-") for path in sorted(Path(__file__).parent.glob("[a-z]*.py"))]
+    return [name for name in names if any(option in group for group in _declared(name)[1].values())]
+
+
 def _read(name: str) -> dict[str, Any]:
-    with open(Path(__file__).with_name(f"{name}.toml"), "rb") as file:
+    with open(Path(__file__).with_name(f"{name.replace('-', '_')}.toml"), "rb") as file:
         return tomllib.load(file)

@@ -28,7 +28,10 @@ _LISTS = {f"{kind}s": kind for kind in (*registry.PACKAGES, "finding", "conventi
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol list`."""
-    kinds = [_LISTS[one_of(arguments.kind, _LISTS, "kind")]] if arguments.kind else list(_LISTS.values())
+    kinds = list(_LISTS.values())
+    if arguments.kind:
+        plural = f"{arguments.kind}s"
+        kinds = [_LISTS[plural if plural in _LISTS else one_of(arguments.kind, _LISTS, "kind")]]
     if arguments.plugins is not None:
         folders.add(arguments.plugins)
     if folders.folders():

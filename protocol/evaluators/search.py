@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, counted, integer, one_of
+from protocol.checks import ProtocolError, counted, integer, one_of, suggesting
 from protocol.counting import LabelRelevance
 from protocol.evaluation.code_pairs import Codes, read_codes
 from protocol.evaluation.ground_truth import Labels, Relevant, Truth, ground_truth, only_truth
@@ -70,6 +70,7 @@ class Reported(NamedTuple):
         return cls(text, round(value / 100, digits) if value > 1 else value, max(0.5 * 10.0**-digits, 1e-15))
 
 
+@suggesting
 def explain(
     score: str | float | Sequence[str | float],
     query_codes: Any,

@@ -187,7 +187,8 @@ PACKAGES = MappingProxyType({kind: registry.package for kind, registry in REGIST
 
 
 def _of(kind: str) -> Registry[Record]:
-    return REGISTRIES[one_of(kind, PACKAGES, "kind")]
+    """Return the registry of a kind, which may be in the plural."""
+    return REGISTRIES[one_of(kind.removesuffix("s"), PACKAGES, "kind")]
 
 
 def entries(kind: str) -> Iterator[Record]:

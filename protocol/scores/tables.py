@@ -101,13 +101,16 @@ def read_text(path: str | Path) -> list[dict[str, str]]:
             rows, header = list(reader), reader.fieldnames
     except FileNotFoundError as error:
         raise ProtocolError(f"{path}: no such file.") from error
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except UnicodeDecodeError as error:
+        raise ProtocolError(f"{path}: can't be read as a table: it is not text in UTF-8.") from error
+    except (OSError, csv.Error) as error:
         raise ProtocolError(f"{path}: can't be read as a table ({error}).") from error
     if header is None:
         raise ProtocolError(f"{path}: the file is empty.")
     too_long = next((line for line, row in enumerate(rows, 2) if None in row), None)
     if too_long is not None:
-        raise ProtocolError(f"{path}: line {too_long}: more than {len(header)} cells, the number of columns.")
+        n_cells = len(header) + len(rows[too_long - 2][None])  # type: ignore[call-overload]
+        raise ProtocolError(f"{path}, line {too_long}: {n_cells} cells, but the header has {len(header)}.")
     return rows
 
 

@@ -55,8 +55,8 @@ def test_later_files_and_keys_add_to_earlier_ones(file, tmp_path, capsys):
 
 
 WRONG = {
-    "n_bits: [8, 0]": "n_bits[1] must be an integer from 1 to 4096, got 0.",  # a wrong value in a list
-    "runs: many": "runs must be an integer from 1 to 10000, got 'many'.",  # a wrong type
+    "n_bits: [8, 0]": "n_bits[1] must be an integer from 1 to 4,096, got 0.",  # a wrong value in a list
+    "runs: many": "runs must be an integer from 1 to 10,000, got 'many'.",  # a wrong type
     "n_bit: [8]": "Unknown key 'n_bit' in the config file. Did you mean 'n_bits'?",
     "hashers: [lsh,\n itqq]": "Unknown hasher 'itqq'. Did you mean 'itq'? `protocol list hashers` lists all ",
     "hashers: [lsh,\n {base: itq, options: {n_iter: x}}]": "hasher 'itq': option 'n_iter' must be an integer, got 'x'.",

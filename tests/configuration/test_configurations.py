@@ -155,9 +155,9 @@ TWICE = "runs: 3\nfeatures:\n  gist: {}\n  gist: {runs: 2}\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (TWICE, "c.yaml:4: not valid YAML: the key 'gist' is repeated (first in line 3)."),
+        (TWICE, "c.yaml, line 4: not valid YAML: the key 'gist' is repeated (first in line 3)."),
         ("- 1\n", "c.yaml: expected keys with values, got list."),
-        ("runs: [1\nseed: 2\n", "c.yaml:2: not valid YAML: "),
+        ("runs: [1\nseed: 2\n", "c.yaml, line 2: not valid YAML: "),
         (None, "c.yaml: no such file."),
         ("a pipe", "c.yaml: a non-regular file, not a config file."),
     ],

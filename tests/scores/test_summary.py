@@ -112,7 +112,7 @@ def test_a_wrong_number_is_refused_with_file_line_and_metric(tmp_path, change, m
     path = written(tmp_path / "a.csv", {"n_bits": 32}, change)
     with pytest.raises(ProtocolError) as error:
         read_summary(path)
-    assert str(error.value) == f"{path}: line 3 ({change.get('metric', 'mAP')}): {message}"
+    assert str(error.value) == f"{path}, line 3 ({change.get('metric', 'mAP')}): {message}"
 
 
 @pytest.mark.parametrize(

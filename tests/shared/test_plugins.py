@@ -166,7 +166,7 @@ def test_the_name_of_a_shipped_hasher_is_taken_for_all_who_request_it(own, capsy
     own(mine=HASHER.replace('"mine"', '"itq"'), other=HASHER.replace('"mine"', '"other"'))
     taken = "two plug-ins have this name, in protocol/hashers/itq.py and in own/mine.py. Give yours another name."
     for hasher in ("itq", "other"):
-        assert checked(capsys, hasher) == (2, f"protocol: own/mine.py: line 6: hasher 'itq': {taken}\n")
+        assert checked(capsys, hasher) == (2, f"protocol: own/mine.py, line 6: hasher 'itq': {taken}\n")
 
 
 def test_a_file_may_have_another_name_than_its_plug_in_but_not_the_name_of_another_file(own, capsys, tmp_path):
