@@ -22,5 +22,5 @@ def coloured(text: str, stream: TextIO) -> str:
     """Return text in which headings, errors and warnings have colours, if the stream is a terminal that shows them."""
     if stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb":
         for pattern, style in _STYLES.items():
-            text = pattern.sub(rf"\x1b[{style}m\g<0>\x1b[m", text)
+            text = pattern.sub(f"\x1b[{style}m\\g<0>\x1b[m", text)
     return text

@@ -157,9 +157,9 @@ class Parser(argparse.ArgumentParser):
         alike = [name for name in known if _compared(name) == _compared(option)]
         if len(alike) == 1:
             return f"{alike[0]}{equals}{value}"
-        shown = {name.lstrip("-"): name for name in known if name.startswith("--")}
-        longer = [name for name in shown.values() if name.startswith(f"{option}-")]
-        if near := longer[:3] or [shown[name] for name in close(option.lstrip("-"), shown)]:
+        shown, bare = {name.lstrip("-"): name for name in known if name.startswith("--")}, option.lstrip("-")
+        longer = [name for name in shown.values() if len(bare) > 1 and f"-{bare}-" in f"{name}-"]
+        if near := longer[:3] or [shown[name] for name in close(bare, shown)]:
             raise ProtocolError(f"Unknown option {option}. Did you mean {listed(near, 'or')}?")
         if self._tasks:
             raise ProtocolError(f"Unknown option {option}. Options follow the command, see `{self.prog} --help`.")

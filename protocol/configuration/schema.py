@@ -268,7 +268,7 @@ def parse(text: str, where: str) -> Any:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
         if (context := getattr(error, "context", None)) in _UNCLOSED:
             mark, problem = error.context_mark, _UNCLOSED[context]  # type: ignore[attr-defined]
-        elif mark and "\t" in re.findall(r"^\s*", text.split("\n")[mark.line])[0]:
+        elif mark and re.match(r" *\t", "".join(text.split("\n")[mark.line :][:1])):
             problem = "the line is indented with a tab; use blanks"
         line = f", line {mark.line + 1}" if mark else ""
         raise ProtocolError(f"{where}{line}: not valid YAML: {' '.join(problem.split())}.") from error

@@ -342,8 +342,6 @@ def _without_objects(array: NDArray) -> NDArray:
 def as_integers(array: NDArray, name: str, expected: str = "integers") -> NDArray[np.int64]:
     """Return integers as int64, even if they are stored as floats, as in MATLAB.
 
-    The message of an error begins with `name`, and says what is expected.
-
     Raises
     ------
     ProtocolError
@@ -354,7 +352,7 @@ def as_integers(array: NDArray, name: str, expected: str = "integers") -> NDArra
         with np.errstate(invalid="ignore"):  # a signalling NaN
             is_int = np.isfinite(array) & (np.trunc(array) == array)
         if not is_int.all():
-            raise ProtocolError(f"{name} must be {expected}, got {array[~is_int][0]}.")
+            raise ProtocolError(f"{name}: expected {expected}, got {array[~is_int][0]}.")
         exact = min(2 ** (np.finfo(array.dtype).nmant + 1), LARGEST_INTEGER)
         rounded = np.abs(array.astype(np.promote_types(array.dtype, np.float32))) >= exact
         if rounded.any():

@@ -179,7 +179,7 @@ def _exact(array: NDArray, name: str) -> NDArray:
         if set(map(type, array.flat)) != {int}:
             raise ProtocolError(f"{name}: both integers and strings. Use only one kind.")
         return array
-    return as_integers(array, f"{name}: labels", "integers or strings")
+    return as_integers(array, name, "integers or strings as labels")
 
 
 def _kind(labels: NDArray) -> str:
