@@ -138,7 +138,8 @@ class Parser(argparse.ArgumentParser):
         British and American spellings of an option, and its singular and plural, are the same.
         """
         words = list(args)
-        own = next((n for n, word in enumerate(words) if word == "--" or self._tasks and word[:1] != "-"), len(words))
+        ends = (n for n, word in enumerate(words) if word == "--" or (self._tasks and word[:1] != "-"))
+        own = next(ends, len(words))
         words[:own] = map(self._respelt, words[:own])
         try:
             parsed, (*unexpected,) = super().parse_known_args(words, namespace)
@@ -210,7 +211,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def _is_option(word: str) -> bool:
-    """Return whether an argument is an option: it begins with a hyphen, and is neither a number nor text with blanks."""
+    """Return whether an argument is an option: it begins with a hyphen, has no blank, and is not a number."""
     with contextlib.suppress(ValueError):
         return not math.isfinite(float(word))
     return len(word) > 1 and word[0] == "-" and " " not in word

@@ -85,12 +85,12 @@ def judged_pairs(judgments: str | Path, query_ids: Any, database_ids: Any, sizes
     for number, query, item, level in _lines(Path(judgments)):
         if query not in positions[0] or item not in positions[1]:
             word, name = (item, names[1]) if query in positions[0] else (query, names[0])
-            unknown.append(f"line {number}: {word!r} is not in {name}")
+            unknown.append(f"{judgments}, line {number}: {word!r} is not in {name}")
             continue
         pair = positions[0][query], positions[1][item]
         levels[pair] = min(max(level, 0), _MOST)
     if unknown:
-        raise ProtocolError(f"{judgments}: {unknown[0]} ({counted(len(unknown), 'such judgment')}).")
+        raise ProtocolError(f"{unknown[0]} ({counted(len(unknown), 'such judgment')}).")
     return np.array([(*pair, level) for pair, level in levels.items()], dtype=np.int64).reshape(-1, 3).T
 
 

@@ -109,7 +109,7 @@ def read_text(path: str | Path) -> list[dict[str, str]]:
         raise ProtocolError(f"{path}: the file is empty.")
     too_long = next((line for line, row in enumerate(rows, 2) if None in row), None)
     if too_long is not None:
-        n_cells = len(header) + len(rows[too_long - 2][None])  # type: ignore[call-overload]
+        n_cells = len(header) + len(rows[too_long - 2][None])
         raise ProtocolError(f"{path}, line {too_long}: {n_cells} cells, but the header has {len(header)}.")
     return rows
 
@@ -233,7 +233,7 @@ class Table:
     @property
     def flat_header(self) -> list[str]:
         """The header as one line: each name follows the headings above it."""
-        lines = [[heading for heading, width in line for _ in range(width)] for line in self.groups]
+        lines = [[heading for heading, n in line for _ in range(n)] for line in self.groups]
         return [" ".join(filter(None, names)) for names in zip(*lines, self.header, strict=True)]
 
     def text(self) -> str:
@@ -297,10 +297,10 @@ def _spanning(headings: Sequence[tuple[str, int]]) -> str:
     \cmidrule(lr){2-3}
     """
     cells, rules, start = [], [], 1
-    for heading, width in headings:
-        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escaped(heading)}}}" if heading else " & " * (width - 1))
-        rules += [rf"\cmidrule(lr){{{start}-{start + width - 1}}}"] if heading else []
-        start += width
+    for heading, n in headings:
+        cells.append(rf"\multicolumn{{{n}}}{{c}}{{{escaped(heading)}}}" if heading else " & " * (n - 1))
+        rules += [rf"\cmidrule(lr){{{start}-{start + n - 1}}}"] if heading else []
+        start += n
     return f"{' & '.join(cells)} \\\\\n{' '.join(rules)}"
 
 

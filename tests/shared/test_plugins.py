@@ -74,7 +74,7 @@ def own(tmp_path, monkeypatch):
         cached.cache_clear()
 
 
-SETTING = re.compile(r"(?<=^protocol: )(my\.yaml:\d+|--config \w+): ")
+SETTING = re.compile(r"(?<=^protocol: )(my\.yaml, line \d+|--config \w+): ")
 
 
 def checked(capsys, hasher="mine", **changes):
@@ -159,7 +159,7 @@ def test_a_wrong_file_is_one_line_with_its_name_and_line(own, capsys, text, mess
     assert text != HASHER
     status, line = checked(capsys)
     assert (status, line.count("\n")) == (2, 1)
-    assert re.match(f"protocol: own/mine.py: {message}", line), line
+    assert re.match(f"protocol: own/mine.py[:,] {message}", line), line
 
 
 def test_the_name_of_a_shipped_hasher_is_taken_for_all_who_request_it(own, capsys):
