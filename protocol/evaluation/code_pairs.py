@@ -397,7 +397,7 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
     if array.dtype.kind == "f" or least < -128 or most > 255 or (-1 <= least < 0 and most <= 1):
         hint = 'If they are real-valued outputs, pass binarize="sign" or binarize="median".'
     elif least >= 0:
-        hint = "Packed codes need n_bits; real-valued outputs, binarize; for a mask of 0 and 255, pass codes > 0."
+        hint = "Packed codes need n_bits; for a mask of 0 and 255, pass codes > 0."
     else:
         hint = 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted from each byte.'
     raise ProtocolError(f"{name}: expected codes of 0/1 or -1/+1, got values from {least:.6g} to {most:.6g}. {hint}")
