@@ -219,22 +219,23 @@ def positive_number(value: Any, name: str) -> float:
 
 
 def suggesting(function: Callable[P, R]) -> Callable[P, R]:
-    """Return a function whose TypeError for a wrong call suggests the argument that was meant."""
-    parameters = inspect.signature(function).parameters
-    by_name = [name for name, one in parameters.items() if one.kind is one.KEYWORD_ONLY]
+    """Return a function, or a constructor, whose TypeError for a wrong call suggests the argument that was meant."""
+    kinds = {name: one.kind for name, one in inspect.signature(function).parameters.items() if name != "self"}
+    by_name = [name for name, kind in kinds.items() if kind is inspect.Parameter.KEYWORD_ONLY]
+    by_place, is_method = len(kinds) - len(by_name), "self" in inspect.signature(function).parameters
+    called = f"{function.__qualname__.removesuffix('.__init__')}()"
 
     @functools.wraps(function)
-    def called(*values: P.args, **named: P.kwargs) -> R:
+    def checked(*values: P.args, **named: P.kwargs) -> R:
         for name in named:
-            if name not in parameters:
-                hint = _suggestion(name, parameters)
-                raise TypeError(f"{function.__name__}() has no argument {name!r}.{hint}")
-        if len(values) > len(parameters) - len(by_name):
-            most, others = len(parameters) - len(by_name), ", ".join(f"{name}=..." for name in by_name[:2])
-            raise TypeError(f"{function.__name__}() takes {most} arguments without a name. Name the others: {others}.")
+            if name not in kinds:
+                raise TypeError(f"{called} has no argument {name!r}.{_suggestion(name, kinds)}")
+        if len(values) - is_method > by_place:
+            others = ", ".join(f"{name}=..." for name in by_name[:2])
+            raise TypeError(f"{called} takes {counted(by_place, 'argument')} without a name. Name others: {others}.")
         return function(*values, **named)
 
-    return called
+    return checked
 
 
 def _is_real(value: Any) -> bool:

@@ -221,6 +221,10 @@ def _images(values: Any, role: str, image_size: int) -> tuple[Sliceable, NDArray
         names = storage.decoded(storage.read(path.with_name("items.h5"), ["ids"])["ids"])
     else:
         images = map_array(values)
+    if len(images.shape) == 2:
+        raise ProtocolError(
+            f"{named(values, role)}: rows of numbers, not images. Vectors need --vectors (vectors=True)."
+        )
     check_images(images, named(values, role))
     return images, names
 

@@ -142,10 +142,12 @@ class Parser(argparse.ArgumentParser):
         own = next(ends, len(words))
         words[:own] = map(self._respelt, words[:own])
         try:
-            parsed, (*unexpected,) = super().parse_known_args(words, namespace)
+            parsed, others = super().parse_known_args(words, namespace)
         except argparse.ArgumentError as error:
+            if error.argument_name is None:  # from Python 3.13 for missing arguments
+                self.error(error.message)
             raise ProtocolError(f"{error.argument_name} {self._problem(error)}") from error
-        if unexpected:
+        if unexpected := [word for word in others if word != "--"]:
             self._refuse(unexpected[0], words)
         return parsed, []
 

@@ -264,7 +264,8 @@ class Explanation(Printed):
 
     def parts(self) -> list[str | Table]:
         """Return the paragraphs and the tables that are printed."""
-        scores = ", ".join(f"{one.text} ({bits} bits)" for one, bits in zip(self.reported, self.n_bits, strict=True))
+        texts = [f"{one.text} %" if float(one.text) > 1 else one.text for one in self.reported]
+        scores = ", ".join(f"{text} ({bits} bits)" for text, bits in zip(texts, self.n_bits, strict=True))
         means = ", ".join(f"{mean:.5f}" for mean, _ in self.values.get(STANDARD, np.zeros((0, 2))))
         ending = f"{len(self.values):,} evaluations were tried."
         ending += f" The standard mAP is {means}." if means else ""
