@@ -14,12 +14,12 @@ def run(arguments: argparse.Namespace) -> None:
     from protocol.evaluators import explain
 
     sides = {"--query-codes": arguments.query_codes, "--database-codes": arguments.database_codes}
-    lengths, scores = arguments.n_bits or [None] * len(arguments.score), counted(len(arguments.score), "score")
+    n_scores = len(arguments.score)
+    lengths = arguments.n_bits or [None] * n_scores
     for option, values in (sides | {"--n-bits": lengths}).items():
-        if len(values) != len(arguments.score):
-            noun = "number" if option == "--n-bits" else "file"
-            given = counted(len(values), noun)
-            raise ProtocolError(f"{scores}, but {given} for {option}: give one {noun} for each score.")
+        if len(values) != n_scores:
+            got = f"{counted(n_scores, 'score')}, but {counted(len(values), 'value')} of {option}"
+            raise ProtocolError(f"{got}. Pass one for each score.")
     others = ("query_labels", "database_labels", "relevance", "training_labels")
     inputs = [*arguments.query_codes, *arguments.database_codes, *(getattr(arguments, name) for name in others)]
     check_outputs({"--json": arguments.json}, inputs)

@@ -400,12 +400,10 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
         hint = "Packed codes need n_bits; for a mask of 0 and 255, pass codes > 0."
     else:
         hint = 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted from each byte.'
-    raise ProtocolError(
-        f"{name}: expected bits, 0 and 1 or -1 and +1, got values from {least:.6g} to {most:.6g}. {hint}"
-    )
+    raise ProtocolError(f"{name}: expected codes of 0/1 or -1/+1, got values from {least:.6g} to {most:.6g}. {hint}")
 
 
-def finished_codes(
+def precomputed_codes(
     files: Mapping[int, Mapping[str, Any]], parts: Mapping[str, NDArray[np.int64]], *, name: str, **encoding: Any
 ) -> dict[str, NDArray]:
     """Return the codes of one split, which were computed elsewhere, in the form that `protocol.codes.of_split` reads.
