@@ -41,7 +41,7 @@ KINDS = ("per_query", "pr_curves", "top_k_curves")
 """The kinds of values that `write_csv` writes."""
 _DEPTH = 1000
 _FEW = 10  # at most this many labels are listed
-_COUNTED = {"zero": "counted as 0", "drop": "left out"}
+_COUNTED = {"zero": "as 0", "drop": "left out"}
 _RANKING = {"asymmetric": "asymmetric ranking", "run": "ranked by the scores of a run"}
 _DISTANCES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
 
@@ -244,13 +244,13 @@ def metrics_table(evaluation: ScoredRanking) -> Table:
     in_ranges = {*itertools.chain(*ranges.values())}
     for name in (name for name in means if name not in in_ranges):
         record, n = registry.METRICS.entry(name), evaluation.n_undefined[name]
-        undefined = f"{n:,}, {_COUNTED[rules.undefined(name)]}" if n else "none"
+        undefined = f"{n:,} {_COUNTED[rules.undefined(name)]}" if n else "none"
         ties = re.split("[,:.]| over ", record.ties)[0].lower()  # "expected value", "relevant items first", "none"
         if name in ranges:
             worst, best = (means[end] for end in ranges[name])
             ties = "no effect" if worst == best else f"{worst} to {best}"
         cells.append((name, means[name], ties, record.denominator, undefined))
-    header = ("metric", "mean", "ties", "denominator", "undefined values")
+    header = ("metric", "mean", "ties", "denominator", "undefined")
     n_columns = len(header) - all(cell[-1] == "none" for cell in cells)
     return Table("metrics", "", header[:n_columns], [cell[:n_columns] for cell in cells])
 

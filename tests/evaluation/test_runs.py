@@ -228,7 +228,7 @@ def test_the_command_prints_the_facts_and_writes_a_record_that_can_be_verified(t
         "results without judgment 2",
         "judgments below level 0 1",
         "pairs with tied scores 1",
-        "mAP 0.4028 0.3889 to 0.4167 all relevant items 1, counted as 0",
+        "mAP 0.4028 0.3889 to 0.4167 all relevant items 1 as 0",
     ):
         assert line in lines
     assert (tmp_path / "values.csv").read_text().splitlines()[1:] == [
