@@ -9,7 +9,7 @@ from typing import Any
 from protocol.checks import need
 from protocol.report.drawing import pictures
 from protocol.report.figure import SHARED, Figure, Section, scaling
-from protocol.report.results import Results, display_name, with_display_names
+from protocol.report.results import N_FIRST, Results, display_name, with_display_names
 from protocol.report.sections import sections as sections_of
 from protocol.report.sections.answer import experiment_line
 from protocol.report.sections.data import Status, status
@@ -27,7 +27,8 @@ def page(results: Results) -> str:
     parts, *others = (sections_of(results, selection) for selection in results.selections)
     selections = [selection.combination for selection in results.selections]
     summary, lines = experiment_line(results), status(results)
-    return render(title, parts, summary=summary, lines=lines, selections=selections, others=others)
+    first = results.selections[0].where()
+    return render(title, parts, summary=summary, lines=lines, first=first, selections=selections, others=others)
 
 
 def render(
@@ -36,10 +37,11 @@ def render(
     *,
     summary: str = "",
     lines: Sequence[Status] = (),
+    first: str = "",
     selections: Sequence[Mapping[str, Any]] = (),
     others: Sequence[Sequence[Section]] = (),
 ) -> str:
-    """Return a page of sections, with `summary` and the status at the top.
+    """Return a page of sections, with `summary` and the status at the top, and what is selected `first` in words.
 
     The reader chooses from `selections`, the first of which `parts` describe and the rest `others`, in this order.
     """
@@ -53,6 +55,8 @@ def render(
             summary=summary,
             status=lines,
             for_all=SHARED,
+            n_first=N_FIRST,
+            first=first,
             shared=shared_choices(figures, selections),
             selections=selections,
             contents=_contents([parts, *others]),
@@ -105,16 +109,17 @@ def _drawn(figures: Sequence[Figure]) -> dict[str, str]:
 
 
 def _with_code(text: str) -> Any:
-    """Return text for the page, with everything between two backticks as code.
+    """Return text for the page, with everything between two backticks as code, and links to parts of the page.
 
     Examples
     --------
-    >>> str(_with_code("a < `b`"))
-    'a &lt; <code>b</code>'
+    >>> str(_with_code("a < `b` ([c](#d))"))
+    'a &lt; <code>b</code> (<a href="#d">c</a>)'
     """
     import markupsafe
 
     escaped = re.sub("`([^`]+)`", r"<code>\1</code>", str(markupsafe.escape(printable_text(text))))
+    escaped = re.sub(r"\[([^]]+)\]\(#([a-z-]+)\)", r'<a href="#\2">\1</a>', escaped)
     return markupsafe.Markup(escaped)  # noqa: S704 - it is escaped
 
 

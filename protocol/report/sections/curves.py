@@ -186,7 +186,7 @@ def extensions_section(results: Results, selection: Selection) -> Section | None
         differ=means.max() - means.min() if len(means) else None,
         setting=PAGE.text("extended", results=results, selection=selection, **codes),
     )
-    return PAGE.section("extensions", [PAGE.text("extensions")], [figure])
+    return PAGE.section("extensions", [], [figure])
 
 
 def appendix_section(results: Results, selection: Selection) -> Section:

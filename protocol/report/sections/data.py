@@ -5,8 +5,10 @@ The images nearest to some queries are those of mLGAP, figure 7.
 
 import base64
 import itertools
+import re
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -31,8 +33,12 @@ _ROLES = MappingProxyType({"ranked": COLOURS[2], "not ranked": COLOURS[9]})
 """The colours of items in the database and of all others."""
 _ROW = 26
 TILE = 48  # pixels
+_QUERIES = 3
+"""The number of queries whose nearest items are shown."""
 _OF_FINDINGS = ["severity", "finding", "consequence", "fix", "treatment"]
-"""The columns by which findings are counted once, in the table and in the status line."""
+"""The columns by which findings are counted once, in their paragraphs and in the status line."""
+_OTHERWISE = MappingProxyType({"zero": "without such queries", "drop": "if they counted as 0"})
+"""The other treatment of undefined values, in words."""
 
 
 def partitions_section(results: Results) -> Section:
@@ -41,11 +47,76 @@ def partitions_section(results: Results) -> Section:
     numbers = findings.drop_duplicates(_OF_FINDINGS).groupby("severity").size().items()
     kinds = [counted(n, "informational finding" if kind == "information" else kind) for kind, n in numbers]
     text = [PAGE.text("findings", parts=kinds) if kinds else PAGE.text("no-findings")]
-    groups = findings.fillna("").groupby(_OF_FINDINGS).agg(files=("file", "size"), most=("count", "max"))
-    rows = [[*kind, str(files), f"{most:,}"] for *kind, files, most in groups.reset_index().itertuples(index=False)]
-    header = [*_OF_FINDINGS, "files", "largest number of items"]
-    tables = [PAGE.table("findings", rows, header)] if rows else []
-    return PAGE.section("partitions", text, layouts(results.splits, len(results.items["ids"])), tables)
+    undefined, matters = without_relevant(results)
+    text += [undefined] if undefined and not matters else []
+    groups = findings.fillna("").sort_values("severity", kind="stable").groupby(_OF_FINDINGS, sort=False)
+    context = {"findings": [_paragraph(dict(zip(_OF_FINDINGS, kind, strict=True)), own) for kind, own in groups]}
+    figures = layouts(results.splits, len(results.items["ids"]))
+    return PAGE.section("partitions", text, figures, context=context)
+
+
+def _paragraph(kind: dict[str, str], own: Any) -> dict[str, str]:
+    """Return the columns of `_OF_FINDINGS`, and in words how many items are concerned, where, and which."""
+    first = own.iloc[0]
+    values = {"n": own["count"].astype(int).tolist(), "files": own["file"].nunique(), "file": first["file"]}
+    is_whole = first["examples"].count(", ") + 1 >= first["count"]
+    return kind | {"items": PAGE.text("finding-items", **values, examples=first["examples"], is_whole=is_whole)}
+
+
+def without_relevant(results: Results) -> tuple[str, bool]:
+    """Return a sentence on the queries without relevant items, and whether another treatment would change a ranking.
+
+    The sentence, "" if there are none, is about the setting with most of them, or one in which a ranking would change.
+    """
+    rows = _without_relevant(results)
+    if rows.empty:
+        return "", False
+    treatment = registry.METRICS.entry(results.metric).undefined
+    is_undefined = "without relevant items counts as 0" in treatment  # otherwise, their scores are defined
+    changes = {one: is_undefined and _ranks_change(results, one, own) for one, own in rows.groupby(list(SETTING))}
+    setting, own = max(rows.groupby(list(SETTING)), key=lambda pair: (changes[pair[0]], pair[1]["n"].sum()))
+    feature, truth, split = setting
+    matters = changes[setting]
+    sentence = PAGE.text(
+        "without-relevant",
+        runs=len(own),
+        of=at(results.run_scores, feature=feature, ground_truth=truth, split=split)["run"].nunique(),
+        n=own["n"].tolist(),
+        n_queries=len(results.splits[split]["query"]),
+        where=f"{feature}, {truth}, {split} split",
+        matters=matters if is_undefined else None,
+        otherwise=_OTHERWISE[results.config["undefined"]],
+        metric=results.metric,
+    )
+    return sentence, matters
+
+
+def _without_relevant(results: Results) -> Any:
+    """Return the number of queries without relevant items, by setting and run, as the audit found them."""
+    import pandas as pd
+
+    rows = []
+    for one in at(results.findings, finding="query-without-relevant").itertuples():
+        if match := re.match("With the ground truth (.+) on the split (.+?), these ", one.consequence):
+            *_, feature, _, run, _ = Path(one.file).parts
+            names = zip(SETTING, (feature, *match.groups()), strict=True)
+            setting = {kind: results.display(kind, name) for kind, name in names}
+            rows.append(setting | {"run": int(run.removeprefix("run")), "n": one.count})
+    return pd.DataFrame(rows, columns=[*SETTING, "run", "n"])
+
+
+def _ranks_change(results: Results, setting: tuple[str, ...], own: Any) -> bool:
+    """Return whether a hasher's rank changes if the scores of these queries are left out, or count as 0.
+
+    The share of such queries is the same for all hashers of a run, so only the weights of the runs change.
+    """
+    scores = at(results.run_scores, metric=results.metric, **dict(zip(SETTING, setting, strict=True)))
+    shares = own.set_index("run")["n"] / len(results.splits[setting[-1]]["query"])
+    defined = 1 - scores["run"].map(shares).fillna(0)
+    is_zero = results.config["undefined"] == "zero"
+    scores = scores.assign(other=scores["value"] / defined if is_zero else scores["value"] * defined)
+    ranks = scores.groupby(["n_bits", "hasher"])[["value", "other"]].mean().round(8).groupby("n_bits").rank().fillna(0)
+    return bool((ranks["value"] != ranks["other"]).any())
 
 
 def layouts(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int) -> list[Figure]:
@@ -134,21 +205,23 @@ class Status(NamedTuple):
 
 
 def status(results: Results) -> list[Status]:
-    """Return what a reader must know first: findings of the audit, undefined scores, and doubtful parts."""
-    lines = []
-    distinct = results.findings.drop_duplicates(_OF_FINDINGS)
-    for level in ("error", "warning"):
-        if n := int((distinct["severity"] == level).sum()):
-            lines.append(Status(PAGE.text("status-audit", findings=counted(n, level)), "table-findings", level))
+    """Return what a reader must know first: errors of the audit, then whatever makes scores doubtful, then warnings."""
+    numbers = results.findings.drop_duplicates(_OF_FINDINGS)["severity"].value_counts()
+    audit = {
+        level: Status(PAGE.text("status-audit", findings=counted(int(numbers[level]), level)), "findings", level)
+        for level in ("error", "warning")
+        if level in numbers
+    }
+    lines = [audit["error"]] if "error" in audit else []
+    undefined, matters = without_relevant(results)
+    lines += [Status(undefined, "findings", "warning")] if matters else []
     others = results.findings[results.findings["finding"] == "other-training-labels"].sort_values("count")
-    lines += [Status(one.consequence, "table-findings", "warning") for one in others.tail(1).itertuples()]
-    shares = at(results.table["curves"], metric="without_relevant")
-    for worst in shares[shares["value"] > 0].nlargest(1, "value").itertuples():
-        lines.append(Status(PAGE.text("status-undefined", worst=worst), "meanings", "warning"))
+    lines += [Status(one.consequence, "findings", "warning") for one in others.tail(1).itertuples()]
     if registry.DATASETS.entry(results.config["dataset"]).required:  # own data, of which parts may be missing
         lines += [Status(note, "provenance", "warning") for note in results.provenance["notes"]]
     if any(len(versions) > 1 for versions in results.libraries.values()):
         lines.append(Status(PAGE.text("status-mixed"), "provenance", "warning"))
+    lines += [audit["warning"]] if "warning" in audit else []
     return lines or [Status(PAGE.text("status-fine"), "partitions", "fine")]
 
 
@@ -197,6 +270,7 @@ def retrieved_section(results: Results, selection: Selection) -> Section | None:
         text = PAGE.text("retrieved-elsewhere", selection=results.selections[0])
         return PAGE.section("retrieved", [text], context={"searches": []})
     rows = at(results.table["retrieved"], **selection.setting)
+    rows = rows[rows["query"].isin(np.unique(rows["query"])[:_QUERIES])]
     by_hasher = {hasher: at(rows, hasher=hasher) for hasher in _extremes(results, selection)}
     searches = [
         {"hasher": hasher, "queries": [_query(results, nearest) for _, nearest in rows.groupby("query")]}
