@@ -219,7 +219,11 @@ class Results:
 
     def shared(self, split: str) -> float:
         """Return `protocol.scores.summary.shared_of` the runs of a split."""
-        return shared_of(self.summary, split)
+        return self._shared[split]
+
+    @cached_property
+    def _shared(self) -> dict[str, float]:
+        return {split: shared_of(self.summary, split) for split in self.summary["split"].unique()}
 
     @cached_property
     def table(self) -> dict[str, "pd.DataFrame"]:

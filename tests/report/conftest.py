@@ -42,7 +42,7 @@ RUNS = 2
 PUBLISHED = {"dataset": "digits", "feature": "gist", "ground_truth": "class_label", "split": "standard"}
 PUBLISHED |= {"hasher": "itq", "metric": "mAP", "n_bits": 8, "value": 0.5, "source": "A paper", "protocol": "its own"}
 FINDING = {"file": "a/splits.h5", "finding": "train-in-database", "severity": "warning", "count": 30}
-FINDING |= {"examples": "1 2", "consequence": "Learned from ranked items.", "fix": "", "treatment": ""}
+FINDING |= {"examples": "1, 2", "consequence": "Learned from ranked items.", "fix": "", "treatment": ""}
 
 
 def codes_of(labels, n_bits, run, noise):

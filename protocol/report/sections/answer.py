@@ -73,7 +73,7 @@ def experiment_line(results: Results) -> str:
 
 
 def _by_run(scores: "pd.DataFrame") -> "pd.DataFrame":
-    return scores.pivot(index="run", columns="hasher", values="value")
+    return scores.pivot(index="run", columns="hasher", values="value")  # noqa: PD010 - pivot_table takes thrice as long
 
 
 def sentence(results: Results, selection: Selection) -> str:
@@ -94,7 +94,7 @@ def sentence(results: Results, selection: Selection) -> str:
     lengths: dict[str, list[str]] = {}
     for n, one in leads.items():
         lengths.setdefault(one.best, []).append(str(n))
-    interval = _interval(first.low, first.high, metric, first.n_runs)
+    interval = _brackets(*map(float, shown_interval(first.low, first.high, first.n_runs, metric, difference=True)))
     return PAGE.text(
         "best",
         results=results,
@@ -108,9 +108,8 @@ def sentence(results: Results, selection: Selection) -> str:
     )
 
 
-def _interval(low: float, high: float, metric: str, n_runs: int, digits: int = 3) -> str:
-    """Return the interval of a difference in brackets; empty if there is none, or it is not shown."""
-    low, high = map(float, shown_interval(low, high, n_runs, metric, difference=True))
+def _brackets(low: float, high: float, digits: int = 3) -> str:
+    """Return an interval in brackets; empty if there is none."""
     return f"[{low:z.{digits}f}, {high:z.{digits}f}]" if math.isfinite(low) else ""
 
 
@@ -150,10 +149,10 @@ def scores_by(
 
 
 def _pairs(results: Results, selection: Selection) -> dict[str, dict[str, Any]]:
-    """Return the paired differences of all hashers at the selection by metric, as the page's script puts them in a table.
+    """Return the paired differences of all hashers at the selection by metric, as the script puts them in a table.
 
-    The rows and columns are the hashers that have scores, the best first; a row has the differences from those above it.
-    Many hashers have differences only for the first metrics.
+    Rows and columns are the hashers, the best first, and a row has the differences from those above it. If there are
+    too many, only the first metrics have them.
     """
     scores = at(results.run_scores, **selection.combination)
     n_pairs = math.comb(scores["hasher"].nunique(), 2)
@@ -167,18 +166,19 @@ def _of_metric(metric: str, scores: "pd.DataFrame", shared: float) -> dict[str, 
     """Return the hashers, the best first, the rows of their paired differences, and the significant ones."""
     scores = scores.dropna()
     scores = scores[scores.mean().sort_values(ascending=_is_lower(metric), kind="stable").index]
-    names, pairs, n_runs = [*map(str, scores)], paired_differences(scores, shared=shared), len(scores)
-    halves = [pair.high - pair.mean for pair in pairs.values() if math.isfinite(pair.high)]
-    digits = decimals(halves) if any(halves) else 3
+    names, pairs = [*map(str, scores)], paired_differences(scores, shared=shared)
+    ends = ([pair.low for pair in pairs.values()], [pair.high for pair in pairs.values()])
+    low, high = shown_interval(*ends, len(scores), metric, difference=True)
+    digits = decimals((high - low) / 2) if (high > low).any() else 3
     texts = {
-        (below, above): f"{pair.mean:+z.{digits}f} {_interval(pair.low, pair.high, metric, n_runs, digits)}".rstrip()
-        for (above, below), pair in pairs.items()
+        (below, above): f"{pair.mean:+z.{digits}f} {_brackets(*shown, digits)}".rstrip()
+        for (above, below), pair, *shown in zip(pairs, pairs.values(), low, high, strict=True)
     }
     return {
         "hashers": names,
         "rows": [";".join(texts[one, other] for other in names[:i]) for i, one in enumerate(names)][1:],
         "strong": [(names.index(b) - 1, names.index(a)) for (a, b), pair in pairs.items() if pair.p < _LEVEL],
-        "n_runs": n_runs,
+        "n_runs": len(scores),
     }
 
 

@@ -157,9 +157,7 @@ def _shared(results: Results, first: str, other: str) -> float:
     return max(map(results.shared, (first, other))) if has_pairs else np.nan
 
 
-def _compared(
-    results: Results, selection: Selection, here: "pd.DataFrame", metric: str, splits: Sequence[str]
-) -> str:
+def _compared(results: Results, selection: Selection, here: "pd.DataFrame", metric: str, splits: Sequence[str]) -> str:
     """Return in words how the scores on two splits differ; of more splits, only what the figure shows."""
     first, second, *more = splits
     if here.empty:

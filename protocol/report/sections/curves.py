@@ -38,7 +38,7 @@ def curves_section(results: Results, selection: Selection) -> Section:
         _pr_curve(results, selection),
         _empty(results, selection),
     ]
-    return PAGE.section("curves", [PAGE.text("curves", n_runs=list(n_runs))], figures)
+    return PAGE.section("curves", [PAGE.text("curves", n_runs=list(n_runs), selection=selection)], figures)
 
 
 @functools.lru_cache(maxsize=1)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
+from protocol.auditing.findings import SEVERITIES
 from protocol.checks import counted
 from protocol.report.figure import PAGE, Figure, Section
 from protocol.report.results import Results, Selection
@@ -46,21 +47,26 @@ def partitions_section(results: Results) -> Section:
     findings = results.findings
     numbers = findings.drop_duplicates(_OF_FINDINGS).groupby("severity").size().items()
     kinds = [counted(n, "informational finding" if kind == "information" else kind) for kind, n in numbers]
-    text = [PAGE.text("findings", parts=kinds) if kinds else PAGE.text("no-findings")]
+    text = [] if kinds else [PAGE.text("no-findings")]
     undefined, matters = without_relevant(results)
     text += [undefined] if undefined and not matters else []
-    groups = findings.fillna("").sort_values("severity", kind="stable").groupby(_OF_FINDINGS, sort=False)
-    context = {"findings": [_paragraph(dict(zip(_OF_FINDINGS, kind, strict=True)), own) for kind, own in groups]}
+    groups = (
+        findings.fillna("")
+        .sort_values("severity", key=lambda names: names.map(SEVERITIES.index), kind="stable")
+        .groupby(_OF_FINDINGS, sort=False)
+    )
+    paragraphs = [_paragraph(dict(zip(_OF_FINDINGS, kind, strict=True)), own) for kind, own in groups]
+    context = {"findings": paragraphs, "title": PAGE.text("findings", parts=kinds)}
     figures = layouts(results.splits, len(results.items["ids"]))
     return PAGE.section("partitions", text, figures, context=context)
 
 
 def _paragraph(kind: dict[str, str], own: Any) -> dict[str, str]:
     """Return the columns of `_OF_FINDINGS`, and in words how many items are concerned, where, and which."""
-    first = own.iloc[0]
+    first, examples = own.iloc[0], str(own["examples"].iloc[0])
     values = {"n": own["count"].astype(int).tolist(), "files": own["file"].nunique(), "file": first["file"]}
-    is_whole = first["examples"].count(", ") + 1 >= first["count"]
-    return kind | {"items": PAGE.text("finding-items", **values, examples=first["examples"], is_whole=is_whole)}
+    is_whole = examples.count(", ") + 1 >= first["count"]
+    return kind | {"items": PAGE.text("finding-items", **values, examples=examples, is_whole=is_whole)}
 
 
 def without_relevant(results: Results) -> tuple[str, bool]:
