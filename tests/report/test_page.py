@@ -1,6 +1,7 @@
 """The page: what its sections state, and what a browser shows."""
 
 import dataclasses
+import itertools
 import re
 import sys
 
@@ -31,6 +32,7 @@ FIGURES = {
 # Drawn, but hidden until the reader opens them.
 FOLDED = {"one-number"}
 APPENDIX = {"bucket-sizes", "lookup-times"}
+COMMON = ["precision@r2", "recall@r2", "RAMAP@r2"]
 UNFOLD = "for (const box of document.querySelectorAll('details')) box.open = true"
 
 
@@ -162,20 +164,20 @@ def test_queries_without_relevant_items_are_counted_by_run(results, tmp_path, nu
     values = {"lsh": (0.3, 0.4, 0.2)[:runs], "itq": (0.5, 0.7, 0.5)[:runs]}
     made = with_queries_without_relevant(results, tmp_path, numbers, **values)
     place = "(gist, class_label, standard split)"
-    end = "; without such queries, every ranking of the hashers by mAP would be the same."
+    end = "; without them, no ranking by mAP would change."
     assert of(made, "partitions").text == [f"{start} {place}{end}"]
     assert all("relevant" not in line.text for line in status(made))
     dropped = of(changed(made, config={"undefined": "drop"}), "partitions").text[0]
-    assert "; if they counted as 0, every ranking" in dropped
+    assert "; if they counted as 0, no ranking" in dropped
 
 
 def test_queries_without_relevant_items_are_at_the_top_if_they_change_a_ranking(results, tmp_path):
     """Without half of the queries of run 1, lsh has 0.4 instead of 0.2 there, and itq 0.66 instead of 0.33."""
     made = with_queries_without_relevant(results, tmp_path, (0, 5), lsh=(0.4, 0.2), itq=(0.25, 0.33))
     text = (
-        "In 1 of 2 runs, 5 of the 10 queries have no relevant item (gist, class_label, standard split); without such "
+        "In 1 of 2 runs, 5 of the 10 queries have no relevant item (gist, class_label, standard split); without them, "
     )
-    text += "queries, the ranking of the hashers would differ"
+    text += "the ranking of the hashers would differ"
     assert [(line.text, line.section) for line in status(made)] == [
         (text, "findings"),
         ("Audit: 1 warning", "findings"),
@@ -329,12 +331,14 @@ def test_redundant_bits_change_ramap_but_not_map(results):
     assert list(dict.fromkeys(figure.drawn["codes"])) == ["plain", "same +1", "different +1"]
     values = figure.drawn[figure.drawn["radius"] == 2].set_index("codes")["value"]
     assert values["plain"] >= values["same +1"] >= values["different +1"]
-    assert "can't change mAP, but RAMAP at radius 2: " in figure.shows
+    assert "can't change mAP; RAMAP at radius 2 is " in figure.shows
     assert (section.text, section.tables) == ([], ())
 
 
 def test_the_configuration_on_the_page_is_yaml_that_can_be_read_again(results):
-    assert yaml.safe_load(of(results, "provenance").context["config"]) == results.config
+    text = of(results, "provenance").context["config"]
+    assert yaml.safe_load(text) == results.config
+    assert text.startswith("codes: {}\nhasher_bases: {}\n")  # not JSON
 
 
 def words_of(html):
@@ -351,7 +355,7 @@ def words_of(html):
 
 def test_the_page_is_short_escaped_complete_and_the_same_each_time(results, html):
     """As it opens; the test of the default workflow counts the words and sections of the whole default experiment."""
-    assert len(words_of(html)) < 2500
+    assert len(words_of(html)) < 900
     assert len([section for section in opened_first(results) if not section.folded]) <= 12
     assert "&lt;made&gt; &amp; small" in html
     assert "<made> & small" in of(results, "provenance").text
@@ -413,6 +417,47 @@ def test_choosing_something_else_draws_something_else(browser, path, results):
             tab.click("#by-length a.data")
         assert download.value.path().read_text() == of(results, "answer").figures[0].csv
         assert download.value.suggested_filename == "by-length.csv"
+        assert wrong == []
+
+
+def test_eight_metrics_are_offered_before_the_others(browser, path, results):
+    offered = """(group) => [...document.querySelectorAll(`#by-length select[name=metric] ${group} > option`)].map(
+        (option) => option.text)"""
+    with opened(browser, path) as (tab, wrong):
+        first, more = tab.evaluate(offered, ""), tab.evaluate(offered, "optgroup")
+        assert [*first, *more] == [
+            "mAP",
+            *COMMON,
+            *(name for name in results.config["metrics"][1:] if name not in COMMON),
+        ]
+        assert len(first) == 8
+        assert wrong == []
+
+
+def test_the_first_screen_of_a_phone_shows_the_answer_and_its_figure(browser, path):
+    with opened(browser, path, width=390) as (tab, wrong):
+        assert tab.locator("#by-length .chart").bounding_box()["y"] + 300 < 844
+        assert not tab.locator("nav").is_visible()
+        assert tab.locator("#choices > summary").inner_text() == "gist, class_label, standard split, 8 bits"
+        tab.click("#choices > summary")
+        tab.select_option("#shared select[name=n_bits]", "4")
+        tab.wait_for_function("document.querySelector('#choices > summary').textContent.includes(' 4 bits')")
+        assert wrong == []
+
+
+def test_print_has_the_findings_the_definitions_and_the_provenance_but_no_lookup_times(browser, path):
+    with opened(browser, path) as (tab, wrong):
+        tab.emulate_media(media="print")
+        tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+        for name in ("#findings p", "#meanings dl", "#provenance p", "#one-number"):
+            assert tab.locator(name).first.is_visible(), name
+        for name in ("#lookup-times", "#bucket-sizes", "pre", "nav", ".choices", "a.data"):
+            assert not tab.locator(name).first.is_visible(), name
+        levels = tab.evaluate(
+            "[...document.querySelectorAll('h1, h2, h3')].map((heading) => Number(heading.tagName[1]))"
+        )
+        assert levels[0] == 1
+        assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
         assert wrong == []
 
 

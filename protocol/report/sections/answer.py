@@ -157,7 +157,7 @@ def _pairs(results: Results, selection: Selection) -> dict[str, dict[str, Any]]:
     scores = at(results.run_scores, **selection.combination)
     n_pairs = math.comb(scores["hasher"].nunique(), 2)
     metrics = results.metrics if n_pairs * len(results.metrics) <= _MOST_PAIRS else results.metrics[:N_FIRST]
-    by_metric = dict(iter(scores.groupby("metric"))) if n_pairs else {}
+    by_metric = dict(iter(scores.groupby("metric")))
     shared = results.shared(selection.split)
     return {metric: _of_metric(metric, _by_run(by_metric[metric]), shared) for metric in metrics if metric in by_metric}
 
@@ -176,7 +176,7 @@ def _of_metric(metric: str, scores: "pd.DataFrame", shared: float) -> dict[str, 
     }
     return {
         "hashers": names,
-        "rows": [";".join(texts[one, other] for other in names[:i]) for i, one in enumerate(names)][1:],
+        "rows": [";".join(texts.get((one, other), "") for other in names[:i]) for i, one in enumerate(names)][1:],
         "strong": [(names.index(b) - 1, names.index(a)) for (a, b), pair in pairs.items() if pair.p < _LEVEL],
         "n_runs": len(scores),
     }

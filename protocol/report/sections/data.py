@@ -38,7 +38,7 @@ _QUERIES = 3
 """The number of queries whose nearest items are shown."""
 _OF_FINDINGS = ["severity", "finding", "consequence", "fix", "treatment"]
 """The columns by which findings are counted once, in their paragraphs and in the status line."""
-_OTHERWISE = MappingProxyType({"zero": "without such queries", "drop": "if they counted as 0"})
+_OTHERWISE = MappingProxyType({"zero": "without them", "drop": "if they counted as 0"})
 """The other treatment of undefined values, in words."""
 
 
