@@ -142,7 +142,7 @@ _COLUMNS = {
     "undefined": "How an undefined value counts: `zero` or `drop`.",
     "ties": "How tied items are treated.",
     "supervision": "What the method learned from in addition to the training vectors: `none`, `labels`, the labels of "
-    "a file, `pairs` or the distances of a feature; `unknown` for finished codes.",
+    "a file, `pairs` or the distances of a feature; `unknown` for precomputed codes.",
     "ranking": "How the database is ranked, such as `hamming`.",
     "convention": "Convention of the scores.",
     "version": "Version of this package.",

@@ -1,4 +1,4 @@
-"""`protocol list`: the names that a config file or a command may use, the record of each, and shipped configs."""
+"""`protocol list`: the names that a config file or a command may use, the record of each, and shipped files."""
 
 import argparse
 import dataclasses
@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
-from protocol.checks import one_of
+from protocol.checks import ProtocolError, one_of
 from protocol.cli._output import show
 from protocol.registry import folders
-from protocol.shipped import configs, description
+from protocol.shipped import SNAKEFILE, configs, description
 
 if TYPE_CHECKING:
     from protocol.auditing import Kind
@@ -27,6 +27,11 @@ _LISTS = {f"{kind}s": kind for kind in (*registry.PACKAGES, "finding", "conventi
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol list`."""
+    if arguments.kind == "snakefile":
+        if arguments.name is not None:
+            raise ProtocolError(f"`protocol list snakefile` prints one path and takes no name, got {arguments.name!r}.")
+        show(str(SNAKEFILE))
+        return
     kinds = [_LISTS[one_of(arguments.kind, _LISTS, "kind")]] if arguments.kind else list(_LISTS.values())
     if arguments.plugins is not None:
         folders.add(arguments.plugins)

@@ -405,7 +405,7 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
     )
 
 
-def finished_codes(
+def precomputed_codes(
     files: Mapping[int, Mapping[str, Any]], parts: Mapping[str, NDArray[np.int64]], *, name: str, **encoding: Any
 ) -> dict[str, NDArray]:
     """Return the codes of one split, which were computed elsewhere, in the form that `protocol.codes.of_split` reads.

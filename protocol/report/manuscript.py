@@ -61,7 +61,7 @@ class Content:
 
     @cached_property
     def hashers(self) -> list[str]:
-        """All hashers, in the order of the configuration, those with finished codes last."""
+        """All hashers, in the order of the configuration, those with precomputed codes last."""
         there = set(self.scores["hasher"])
         return [name for name in self.config["names"]["hashers"] if name in there]
 

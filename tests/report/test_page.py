@@ -259,25 +259,25 @@ def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(res
     assert "<h1>Our codes</h1>" in page(changed(altered, config={"title": "Our codes"}))
 
 
-def test_finished_codes_are_one_more_method_and_the_page_identifies_them(results):
-    """lsh, and finished codes of one code length for the improved split alone."""
+def test_precomputed_codes_are_one_more_method_and_the_page_identifies_them(results):
+    """lsh, and precomputed codes of one code length for the improved split alone."""
 
     def selected(table):
         table = table.assign(hasher=table["hasher"].replace("itq", "mine"))
-        is_finished = (table["split"] == "improved") & (table["n_bits"] == 4)
-        return table[(table["hasher"] == "lsh") | is_finished].reset_index(drop=True)
+        is_precomputed = (table["split"] == "improved") & (table["n_bits"] == 4)
+        return table[(table["hasher"] == "lsh") | is_precomputed].reset_index(drop=True)
 
     mine = {"query": "q{run}.npy", "database": "d{run}.npy", "feature": "gist"}
-    finished = changed(
+    precomputed = changed(
         results,
         config={"hashers": ["lsh"], "codes": {"mine": mine | {"splits": ["improved"], "n_bits": [4]}}},
         summary=selected(results.summary),
         examples={name: selected(table) for name, table in results.examples.items()},
     )
-    assert "2 hashers" in experiment_line(finished)
-    assert any(text.startswith("The codes of mine are precomputed.") for text in of(finished, "answer").text)
-    assert "query: q{run}.npy" in of(finished, "provenance").context["config"]
-    (compared,) = of(finished, "splits-compared").figures
+    assert "2 hashers" in experiment_line(precomputed)
+    assert any(text.startswith("The codes of mine are precomputed.") for text in of(precomputed, "answer").text)
+    assert "query: q{run}.npy" in of(precomputed, "provenance").context["config"]
+    (compared,) = of(precomputed, "splits-compared").figures
     assert "the same order" in compared.shows  # of lsh alone, as mine has one split
 
 
