@@ -39,8 +39,8 @@ def answer_section(results: Results, selection: Selection) -> Section:
         selection=selection,
         rows=scores,
     )
-    finished = [results.display("hasher", name) for name in results.config.get("codes", {})]
-    text = [sentence(results, selection), *([PAGE.text("finished", names=finished)] if finished else [])]
+    precomputed = [results.display("hasher", name) for name in results.config.get("codes", {})]
+    text = [sentence(results, selection), *([PAGE.text("precomputed", names=precomputed)] if precomputed else [])]
     pairs = _pairs(results, selection)
     tables = [_main_table(results, selection), *_differences(results, selection, pairs)]
     return PAGE.section("answer", text, [figure], tables, context={"pairs": pairs})
@@ -94,7 +94,7 @@ def sentence(results: Results, selection: Selection) -> str:
     lengths: dict[str, list[str]] = {}
     for n, one in leads.items():
         lengths.setdefault(one.best, []).append(str(n))
-    interval = _brackets(*map(float, shown_interval(first.low, first.high, first.n_runs, metric, difference=True)))
+    interval = _brackets(*shown_interval(first.low, first.high, first.n_runs, metric, difference=True))
     return PAGE.text(
         "best",
         results=results,
@@ -108,7 +108,7 @@ def sentence(results: Results, selection: Selection) -> str:
     )
 
 
-def _brackets(low: float, high: float, digits: int = 3) -> str:
+def _brackets(low: Any, high: Any, digits: int = 3) -> str:
     """Return an interval in brackets; empty if there is none."""
     return f"[{low:z.{digits}f}, {high:z.{digits}f}]" if math.isfinite(low) else ""
 
@@ -171,8 +171,8 @@ def _of_metric(metric: str, scores: "pd.DataFrame", shared: float) -> dict[str, 
     low, high = shown_interval(*ends, len(scores), metric, difference=True)
     digits = decimals((high - low) / 2) if (high > low).any() else 3
     texts = {
-        (below, above): f"{pair.mean:+z.{digits}f} {_brackets(*shown, digits)}".rstrip()
-        for (above, below), pair, *shown in zip(pairs, pairs.values(), low, high, strict=True)
+        (below, above): f"{pair.mean:+z.{digits}f} {_brackets(least, most, digits)}".rstrip()
+        for ((above, below), pair), least, most in zip(pairs.items(), low, high, strict=True)
     }
     return {
         "hashers": names,

@@ -5,10 +5,8 @@ The images nearest to some queries are those of mLGAP, figure 7.
 
 import base64
 import itertools
-import re
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -38,35 +36,24 @@ _QUERIES = 3
 """The number of queries whose nearest items are shown."""
 _OF_FINDINGS = ["severity", "finding", "consequence", "fix", "treatment"]
 """The columns by which findings are counted once, in their paragraphs and in the status line."""
-_OTHERWISE = MappingProxyType({"zero": "without them", "drop": "if they counted as 0"})
-"""The other treatment of undefined values, in words."""
 
 
 def partitions_section(results: Results) -> Section:
     """Return the layout of each split, with the sizes of its partitions, and the audit's findings."""
-    findings = results.findings
-    numbers = findings.drop_duplicates(_OF_FINDINGS).groupby("severity").size().items()
-    kinds = [counted(n, "informational finding" if kind == "information" else kind) for kind, n in numbers]
-    text = [] if kinds else [PAGE.text("no-findings")]
+    findings = results.findings.fillna("")
+    findings = findings.sort_values("severity", key=lambda names: names.map(SEVERITIES.index), kind="stable")
+    kinds = findings.drop_duplicates(_OF_FINDINGS).groupby("severity", sort=False).size().to_dict()
     undefined, matters = without_relevant(results)
-    text += [undefined] if undefined and not matters else []
-    groups = (
-        findings.fillna("")
-        .sort_values("severity", key=lambda names: names.map(SEVERITIES.index), kind="stable")
-        .groupby(_OF_FINDINGS, sort=False)
-    )
-    paragraphs = [_paragraph(dict(zip(_OF_FINDINGS, kind, strict=True)), own) for kind, own in groups]
-    context = {"findings": paragraphs, "title": PAGE.text("findings", parts=kinds)}
-    figures = layouts(results.splits, len(results.items["ids"]))
-    return PAGE.section("partitions", text, figures, context=context)
+    text = [*([] if kinds else [PAGE.text("no-findings")]), *([undefined] if undefined and not matters else [])]
+    paragraphs = [_paragraph(own) for _, own in findings.groupby(_OF_FINDINGS, sort=False)]
+    context = {"findings": paragraphs, "title": PAGE.text("findings", kinds=kinds)}
+    return PAGE.section("partitions", text, layouts(results.splits, len(results.items["ids"])), context=context)
 
 
-def _paragraph(kind: dict[str, str], own: Any) -> dict[str, str]:
-    """Return the columns of `_OF_FINDINGS`, and in words how many items are concerned, where, and which."""
-    first, examples = own.iloc[0], str(own["examples"].iloc[0])
-    values = {"n": own["count"].astype(int).tolist(), "files": own["file"].nunique(), "file": first["file"]}
-    is_whole = examples.count(", ") + 1 >= first["count"]
-    return kind | {"items": PAGE.text("finding-items", **values, examples=examples, is_whole=is_whole)}
+def _paragraph(own: Any) -> dict[str, str]:
+    """Return the first row of a kind of finding, and in words how many items are affected, where, and which."""
+    first = own.iloc[0].to_dict() | {"examples": str(own["examples"].iloc[0])}
+    return first | {"items": PAGE.text("finding-items", n=list(own["count"]), files=own["file"].nunique(), **first)}
 
 
 def without_relevant(results: Results) -> tuple[str, bool]:
@@ -74,55 +61,46 @@ def without_relevant(results: Results) -> tuple[str, bool]:
 
     The sentence, "" if there are none, is about the setting with most of them, or one in which a ranking would change.
     """
-    rows = _without_relevant(results)
-    if rows.empty:
-        return "", False
-    treatment = registry.METRICS.entry(results.metric).undefined
-    is_undefined = "without relevant items counts as 0" in treatment  # otherwise, their scores are defined
-    changes = {one: is_undefined and _ranks_change(results, one, own) for one, own in rows.groupby(list(SETTING))}
-    setting, own = max(rows.groupby(list(SETTING)), key=lambda pair: (changes[pair[0]], pair[1]["n"].sum()))
-    feature, truth, split = setting
-    matters = changes[setting]
-    sentence = PAGE.text(
-        "without-relevant",
-        runs=len(own),
-        of=at(results.run_scores, feature=feature, ground_truth=truth, split=split)["run"].nunique(),
-        n=own["n"].tolist(),
-        n_queries=len(results.splits[split]["query"]),
-        where=f"{feature}, {truth}, {split} split",
-        matters=matters if is_undefined else None,
-        otherwise=_OTHERWISE[results.config["undefined"]],
-        metric=results.metric,
+    scores = (
+        at(results.run_scores, metric=results.metric).merge(_without_relevant(results), how="left").fillna({"n": 0})
     )
-    return sentence, matters
+    groups = [own for _, own in scores.groupby(list(SETTING)) if own["n"].any()]
+    if not groups:
+        return "", False
+    matters, own = max(
+        ((_ranks_change(results, own), own) for own in groups), key=lambda one: (one[0], one[1]["n"].sum())
+    )
+    n = own.drop_duplicates("run")["n"].astype(int).tolist()
+    n_queries = len(results.splits[own["split"].iloc[0]]["query"])
+    values = {"own": own.iloc[0], "n": list(filter(None, n)), "of": len(n), "n_queries": n_queries, "matters": matters}
+    return PAGE.text("without-relevant", results=results, is_known=_is_undefined(results), **values), matters
 
 
 def _without_relevant(results: Results) -> Any:
     """Return the number of queries without relevant items, by setting and run, as the audit found them."""
-    import pandas as pd
-
-    rows = []
-    for one in at(results.findings, finding="query-without-relevant").itertuples():
-        if match := re.match("With the ground truth (.+) on the split (.+?), these ", one.consequence):
-            *_, feature, _, run, _ = Path(one.file).parts
-            names = zip(SETTING, (feature, *match.groups()), strict=True)
-            setting = {kind: results.display(kind, name) for kind, name in names}
-            rows.append(setting | {"run": int(run.removeprefix("run")), "n": one.count})
-    return pd.DataFrame(rows, columns=[*SETTING, "run", "n"])
+    rows = at(results.findings, finding="query-without-relevant").astype({"consequence": str, "file": str})
+    places = rows["consequence"].str.extract("^With the ground truth (.+) on the split (.+?), these ")
+    parts = rows["file"].str.extract(r"([^/]+)/[^/]+/run(\d+)/[^/]+$")
+    names = dict(zip(SETTING, (parts[0], places[0], places[1]), strict=True))
+    shown = {kind: column.map(lambda name, kind=kind: results.display(kind, name)) for kind, column in names.items()}
+    return rows.assign(**shown, run=parts[1], n=rows["count"]).dropna().astype({"run": int})[[*SETTING, "run", "n"]]
 
 
-def _ranks_change(results: Results, setting: tuple[str, ...], own: Any) -> bool:
+def _is_undefined(results: Results) -> bool:
+    """Return whether the main metric is undefined for exactly these queries."""
+    return "without relevant items counts as 0" in registry.METRICS.entry(results.metric).undefined
+
+
+def _ranks_change(results: Results, scores: Any) -> bool:
     """Return whether a hasher's rank changes if the scores of these queries are left out, or count as 0.
 
     The share of such queries is the same for all hashers of a run, so only the weights of the runs change.
     """
-    scores = at(results.run_scores, metric=results.metric, **dict(zip(SETTING, setting, strict=True)))
-    shares = own.set_index("run")["n"] / len(results.splits[setting[-1]]["query"])
-    defined = 1 - scores["run"].map(shares).fillna(0)
-    is_zero = results.config["undefined"] == "zero"
-    scores = scores.assign(other=scores["value"] / defined if is_zero else scores["value"] * defined)
-    ranks = scores.groupby(["n_bits", "hasher"])[["value", "other"]].mean().round(8).groupby("n_bits").rank().fillna(0)
-    return bool((ranks["value"] != ranks["other"]).any())
+    defined = 1 - scores["n"] / len(results.splits[scores["split"].iloc[0]]["query"])
+    other = scores["value"] / defined if results.config["undefined"] == "zero" else scores["value"] * defined
+    groups = scores.assign(other=other).groupby(["n_bits", "hasher"])[["value", "other"]]
+    ranks = groups.mean().round(8).groupby("n_bits").rank().fillna(0)
+    return _is_undefined(results) and bool((ranks["value"] != ranks["other"]).any())
 
 
 def layouts(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int) -> list[Figure]:
