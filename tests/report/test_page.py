@@ -380,18 +380,17 @@ def test_every_figure_is_drawn_in_both_themes_and_on_a_phone(browser, path, them
         assert max(tab.evaluate(size.format("height"))) < 600  # long intervals are cut off
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 31)"}[theme]
+        texts = tab.evaluate(
+            """[...document.querySelectorAll("[data-figure] svg.marks")].map((chart) => [
+                chart.getBoundingClientRect().right,
+                [...chart.querySelectorAll("text")].map((text) => [
+                    text.textContent, text.getBoundingClientRect().right])])"""
+        )
+        cut = [text for edge, own in texts for text, right in own if "…" in text or right > edge + 0.5]
+        assert cut == []
         tab.evaluate("for (const box of document.querySelectorAll('main details')) box.open = false")
         tab.click(".status a[href='#findings']")
         assert tab.locator("#findings p").first.is_visible()
-        legends = tab.evaluate(
-            """[...document.querySelectorAll("[id^=layout-]")].map((figure) => ({
-                edge: figure.querySelector("svg.marks").getBoundingClientRect().right,
-                labels: [...figure.querySelectorAll(".role-legend-label text")].map(
-                    (text) => [text.textContent, text.getBoundingClientRect().right])}))"""
-        )
-        assert [bool(legend["labels"]) for legend in legends] == [True, True]
-        cut = [text for own in legends for text, right in own["labels"] if "…" in text or right > own["edge"]]
-        assert cut == []
         assert wrong == []
 
 
@@ -485,8 +484,8 @@ _TEXTS = """() => [...document.querySelectorAll("main p")].filter((text) => text
     text.textContent)"""
 _CELLS = """() => [...document.querySelectorAll("[data-follows]:not([hidden])")].slice(1).map((table) =>
     [...table.querySelectorAll("tbody tr")].map((row) => [...row.cells].map((cell) => cell.textContent)))"""
-_LEGENDS = """() => Object.fromEntries([...document.querySelectorAll("[data-figure]")].map((figure) =>
-    [figure.id, [...figure.querySelectorAll(".role-legend-label text")].map((text) => text.textContent)]))"""
+_NAMES = """() => Object.fromEntries([...document.querySelectorAll("[data-figure]")].map((figure) =>
+    [figure.id, [...figure.querySelectorAll(".mark-text text")].map((text) => text.textContent)]))"""
 
 
 def test_everything_on_the_page_describes_the_selection(browser, partial):
@@ -497,7 +496,7 @@ def test_everything_on_the_page_describes_the_selection(browser, partial):
         tab.evaluate(UNFOLD)
         for selection, shown in list(zip(results.selections, pages, strict=True))[::3]:
             select(tab, selection.combination)
-            texts, legends = tab.evaluate(_TEXTS), tab.evaluate(_LEGENDS)
+            texts, names = tab.evaluate(_TEXTS), tab.evaluate(_NAMES)
             for part in shown:
                 own_texts = (*part.text, *(table.caption for table in part.tables))
                 assert {re.sub(r"`|\[(\w.*?)\]\(#.*?\)", r"\1", text) for text in own_texts} <= set(texts), selection
@@ -505,8 +504,7 @@ def test_everything_on_the_page_describes_the_selection(browser, partial):
                     assert {figure.shows, *figure.sentences.values()} & set(texts), (selection, figure.name)
             figures = {figure.name: figure for part in shown for figure in part.figures}
             for name in ("by-length", "pr-curves", "precision-at-n", "empty-balls", "bucket-sizes"):
-                scale = figures[name].static["layer"][0]["encoding"]["color"]["scale"]
-                assert legends[name] == scale["domain"], (name, selection)
+                assert set(names[name]) & {*results.hashers} == set(figures[name].drawn["hasher"]), (name, selection)
             differences = [table.rows for table in shown[0].tables if table.name == "differences"]
             assert tab.evaluate(_CELLS) == [[[*map(str, row)] for row in rows] for rows in differences], selection
             others = {text for page in pages if page is not shown for part in page for text in part.text}

@@ -113,10 +113,8 @@ def difference_figure(
     `difference` describes the column of this name in `rows`; those of several ``versus`` are side by side.
     """
     versus = list(dict.fromkeys(rows["versus"]))
-    chart = {"by": "versus", **series_scales(versus)}
-    if len(versus) == 1:
-        chart = {"by": "hasher", **series_scales(results.hashers), "legend": None}
-    chart |= {"axis": f"{{metric}}: {difference}", "versus": {"domain": versus}}
+    chart = series_scales(results.hashers) | {"axis": f"{{metric}}: {difference}", "versus": versus}
+    chart |= {"step": 10 + 10 * len(versus), "legend": {} if len(versus) > 1 else None}
     values: dict[str, Any] = {"sentence": sentences[results.metric], "difference": difference, "sentences": sentences}
     return PAGE.figure(name, rows, {"metric": results.metric, **setting}, of="differences", chart=chart, **values)
 
@@ -124,7 +122,7 @@ def difference_figure(
 def paired(rows: "pd.DataFrame", std: "pd.Series", n_runs: "pd.Series", shared: Any) -> "pd.DataFrame":
     """Return rows with the interval ``low`` to ``high`` of their ``difference``, a mean over runs."""
     half = half_width(std, n_runs, shared=shared)
-    rows = rows.assign(low=rows["difference"] - half, high=rows["difference"] + half)
+    rows = rows.assign(low=rows["difference"] - half, high=rows["difference"] + half, n_runs=n_runs)
     for metric, rows_of in rows.groupby("metric"):
         ends = shown_interval(rows_of["low"], rows_of["high"], n_runs[rows_of.index], str(metric), difference=True)
         rows.loc[rows_of.index, ["low", "high"]] = np.column_stack(ends)
@@ -162,7 +160,7 @@ def _compared(results: Results, selection: Selection, here: "pd.DataFrame", metr
     first, second, *more = splits
     if here.empty:
         return PAGE.text("one-split", results=results, selection=selection, metric=metric)
-    shared, has_intervals = _shared(results, first, second), bool(here["low"].notna().any())
+    shared, has_intervals = _shared(results, first, second), bool((here["low"].notna() & (here["n_runs"] > 2)).any())
     why = "" if np.isnan(shared) else why_not_shown([selection.n_runs], shared)
     if more:
         values = {"metric": metric, "first": first, "has_intervals": has_intervals, "why": why}
