@@ -171,7 +171,7 @@ def _of_metric(metric: str, scores: "pd.DataFrame", shared: float) -> dict[str, 
     low, high = shown_interval(*ends, len(scores), metric, difference=True)
     digits = decimals((high - low) / 2) if (high > low).any() else 3
     texts = {
-        (below, above): f"{pair.mean:+z.{digits}f} {_brackets(least, most, digits)}".rstrip()
+        (below, above): f"{pair.mean:+z.{digits}f}{_brackets(least, most, digits)}"
         for ((above, below), pair), least, most in zip(pairs.items(), low, high, strict=True)
     }
     return {
@@ -188,7 +188,7 @@ def _differences(results: Results, selection: Selection, pairs: Mapping[str, Map
         return []
     shown = pairs.get(results.metric, {"hashers": [], "rows": [], "strong": [], "n_runs": selection.n_runs})
     names, shared = shown["hashers"], results.shared(selection.split)
-    rows = [row.replace(" [", "\n[").split(";") for row in shown["rows"]]
+    rows = [row.replace("[", "\n[").split(";") for row in shown["rows"]]
     table = PAGE.table(
         "differences",
         [[one, *row, *[""] * (len(names) - 1 - len(row))] for one, row in zip(names[1:], rows, strict=True)],
