@@ -27,8 +27,7 @@ def page(results: Results) -> str:
     parts, *others = (sections_of(results, selection) for selection in results.selections)
     selections = [selection.combination for selection in results.selections]
     summary, lines = experiment_line(results), status(results)
-    first = results.selections[0].where()
-    return render(title, parts, summary=summary, lines=lines, first=first, selections=selections, others=others)
+    return render(title, parts, summary=summary, lines=lines, selections=selections, others=others)
 
 
 def render(
@@ -37,11 +36,10 @@ def render(
     *,
     summary: str = "",
     lines: Sequence[Status] = (),
-    first: str = "",
     selections: Sequence[Mapping[str, Any]] = (),
     others: Sequence[Sequence[Section]] = (),
 ) -> str:
-    """Return a page of sections, with `summary` and the status at the top, and what is selected `first` in words.
+    """Return a page of sections, with `summary` and the status at the top.
 
     The reader chooses from `selections`, the first of which `parts` describe and the rest `others`, in this order.
     """
@@ -57,7 +55,6 @@ def render(
             status=lines,
             for_all=SHARED,
             n_first=N_FIRST,
-            first=first,
             shared=shared_choices(figures, selections),
             selections=selections,
             contents=_contents([parts, *others]),

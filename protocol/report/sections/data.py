@@ -30,6 +30,8 @@ _WHOLE, _NONE = "whole dataset", "in no partition"
 TILE = 48  # pixels
 _QUERIES = 3
 """The number of queries whose nearest items are shown."""
+_UNDEFINED = "without relevant items counts as 0"
+"""In the registry, the treatment of such queries by metrics that are undefined for them and no others."""
 _OF_FINDINGS = ["severity", "finding", "consequence", "fix", "treatment"]
 """The columns by which findings are counted once, in their paragraphs and in the status line."""
 
@@ -57,11 +59,9 @@ def without_relevant(results: Results) -> tuple[str, bool]:
 
     The sentence, "" if there are none, is about the setting with most of them, or one in which a ranking would change.
     """
-    scores = (
-        at(results.run_scores, metric=results.metric).merge(_without_relevant(results), how="left").fillna({"n": 0})
-    )
-    groups = [own for _, own in scores.groupby(list(SETTING)) if own["n"].any()]
-    if not groups:
+    runs = at(results.run_scores, metric=results.metric).merge(_without_relevant(results), how="left").fillna({"n": 0})
+    groups = [own for _, own in runs.groupby(list(SETTING)) if own["n"].any()]
+    if not groups or _UNDEFINED not in registry.METRICS.entry(results.metric).undefined:
         return "", False
     matters, own = max(
         ((_ranks_change(results, own), own) for own in groups), key=lambda one: (one[0], one[1]["n"].sum())
@@ -69,7 +69,7 @@ def without_relevant(results: Results) -> tuple[str, bool]:
     n = own.drop_duplicates("run")["n"].astype(int).tolist()
     n_queries = len(results.splits[own["split"].iloc[0]]["query"])
     values = {"own": own.iloc[0], "n": list(filter(None, n)), "of": len(n), "n_queries": n_queries, "matters": matters}
-    return PAGE.text("without-relevant", results=results, is_known=_is_undefined(results), **values), matters
+    return PAGE.text("without-relevant", results=results, **values), matters
 
 
 def _without_relevant(results: Results) -> Any:
@@ -82,11 +82,6 @@ def _without_relevant(results: Results) -> Any:
     return rows.assign(**shown, run=parts[1], n=rows["count"]).dropna().astype({"run": int})[[*SETTING, "run", "n"]]
 
 
-def _is_undefined(results: Results) -> bool:
-    """Return whether the main metric is undefined for exactly these queries."""
-    return "without relevant items counts as 0" in registry.METRICS.entry(results.metric).undefined
-
-
 def _ranks_change(results: Results, scores: Any) -> bool:
     """Return whether a hasher's rank changes if the scores of these queries are left out, or count as 0.
 
@@ -96,7 +91,7 @@ def _ranks_change(results: Results, scores: Any) -> bool:
     other = scores["value"] / defined if results.config["undefined"] == "zero" else scores["value"] * defined
     groups = scores.assign(other=other).groupby(["n_bits", "hasher"])[["value", "other"]]
     ranks = groups.mean().round(8).groupby("n_bits").rank().fillna(0)
-    return _is_undefined(results) and bool((ranks["value"] != ranks["other"]).any())
+    return bool((ranks["value"] != ranks["other"]).any())
 
 
 def layouts(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int) -> list[Figure]:
@@ -209,16 +204,13 @@ def duplicates_section(results: Results) -> Section | None:
     table = None if results.duplicates is None else results.ordered(results.duplicates)
     if table is None or (rows := at(table, metric=results.metric)).empty:
         return None
-    sizes, others = rows["difference"].abs(), table[table["metric"] != results.metric]
+    sizes = rows["difference"].abs()
     if sizes.isna().all():
-        text, figures = PAGE.text("duplicates-undefined", metric=results.metric), []
-    else:
-        figures, largest = [_differences(results, table)], rows.loc[sizes.idxmax()]
-        values = {"metric": results.metric, "n": len(rows), "moves": len(_changed(rows)), "largest": largest}
-        text = PAGE.text("duplicates", **values, setting=", ".join(str(largest[name]) for name in SETTING))
-    changed = _changed(others)
-    values = {"n": len(others), "moves": len(changed), "metrics": dict.fromkeys(changed["metric"])}
-    return PAGE.section("duplicates", [text, PAGE.text("duplicates-others", **values)], figures)
+        return PAGE.section("duplicates", [PAGE.text("duplicates-undefined", metric=results.metric)])
+    ranks = rows[["rank_all", "rank_without"]].dropna()
+    moves = int((ranks["rank_all"] != ranks["rank_without"]).sum())
+    text = PAGE.text("duplicates", metric=results.metric, n=len(rows), moves=moves, largest=rows.loc[sizes.idxmax()])
+    return PAGE.section("duplicates", [text], [_differences(results, table)])
 
 
 def _differences(results: Results, table: Any) -> Figure:
@@ -235,12 +227,6 @@ def _differences(results: Results, table: Any) -> Figure:
     return difference_figure(
         "duplicate-differences", results, rows, results.selections[0].combination, difference, sentences
     )
-
-
-def _changed(rows: Any) -> Any:
-    """Return the rows whose rank changes without these queries."""
-    ranks = rows[["rank_all", "rank_without"]].dropna()
-    return rows.loc[ranks.index[ranks["rank_all"] != ranks["rank_without"]]]
 
 
 def retrieved_section(results: Results, selection: Selection) -> Section | None:
