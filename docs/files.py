@@ -21,10 +21,10 @@ PAGE = Path(__file__).parent / "reference" / "files.md"
 _ABOVE = """\
 # File formats
 
-An experiment writes these files to `results/`. In their paths, `NAME` is the name of the experiment, `DATASET` that of
-the dataset, with a digest of its options if these are not the defaults, `R` the number of the run, and `LIST` an
-official split of a dataset. `SAMPLE` is a sampled split: the queries, the validation sets and the training set of a
-run, which split protocols share if they differ only in their database.
+An experiment writes these files to `results/`. In their paths, `NAME` is the name of the experiment, `DATASET` the
+name of the dataset, with a digest of its options if these are not the defaults, `R` the number of the run, and `LIST`
+an official split of a dataset. `SAMPLE` is a sampled split: the queries, the validation sets and the training set of a
+run, which split protocols share if they differ only in their database; `standard` and `improved` share `random`.
 
 HDF5 files begin with 512 bytes that contain the SHA-256 of the rest (`tail -c +513 FILE | sha256sum`), and have two
 attributes: `digest`, which depends only on the arrays and the provenance, and `provenance`, a JSON object:
@@ -106,28 +106,28 @@ _HDF5 = {
 }
 _PATTERNS = {"N_BITS": r"\d+", "LEARNED": r"\w+_(?:/[\w.]+)?"}
 _NOTES = {
-    "counts/HASHER.h5": "Counts have the smallest unsigned type that can represent them. They are those of the plain "
-    "codes, from which those of extension codes follow (`HammingCounts.extended`)."
+    "counts/HASHER.h5": "Counts have the smallest unsigned type that can represent them. They are for plain codes; the "
+    "counts of extension codes follow from them (`HammingCounts.extended`)."
 }
 _TABLES = {
     "metrics.csv": "One row for each value.",
     "summary.csv": "One row for each mean over runs, with the conventions and sizes that identify it.",
-    "runs.csv": "A digest of the queries, database and ground truth of each run, by which runs of two experiments are "
-    "paired.",
+    "runs.csv": "A digest of the queries, database and ground truth of each run, which serves to pair the runs of two "
+    "experiments.",
     "audit.csv": "The findings of the audit.",
     "claims.json": "Only with `reproduction: true`: a list with an object for each claim of the papers.",
 }
 _COLUMNS = {
-    "dataset": "Names, those of the config file.",
-    "feature": "Names, those of the config file.",
-    "ground_truth": "Names, those of the config file.",
-    "split": "Names, those of the config file.",
+    "dataset": "Names from the config file.",
+    "feature": "Names from the config file.",
+    "ground_truth": "Names from the config file.",
+    "split": "Names from the config file.",
     "run": "Number of the run, from 0.",
-    "hasher": "Names, those of the config file.",
+    "hasher": "Names from the config file.",
     "n_bits": "",
     "extension": "Kind of extension code: `none`, `same` or `different`.",
     "extension_bits": "Number of bits by which the code is extended.",
-    "metric": "Names, those of the config file.",
+    "metric": "Names from the config file.",
     "value": "Mean of the metric over the queries, nine digits.",
     "mean": "Mean over the runs.",
     "std": "Sample standard deviation over the runs; empty for one run.",

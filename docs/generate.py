@@ -112,7 +112,7 @@ _PAPERS = {
     "HABIR": ("the reference MATLAB code (HABIR toolkit)", "the reference MATLAB code"),
 }  # short names of sources that many entries have; the first spelling is the one that the page explains
 _PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", re.MULTILINE | re.DOTALL)
-_REFERENCE = re.compile(r"(?:Parameters[^.]* those of|As) `(\w+)`")
+_REFERENCE = re.compile(r"(?:Parameters[^.]* as for|As) `(\w+)`")
 _CONFIGURATION = """\
 # Configuration
 
@@ -589,8 +589,8 @@ def _claims() -> str:
     totals = ", ".join(f"{len(of)} {status}" for status, of in of_status.items() if of)
     n_claims = sum(map(len, of_status.values()))
     above = (
-        f"Of {n_claims} claims of the papers, according to the stored results: {totals}. [What "
-        "the papers claim, and what holds](../explanation/claims-of-the-papers.md) describes the statuses, `protocol "
+        f"The status of {n_claims} claims of the papers, according to the stored results: {totals}. The statuses are "
+        "described in [What the papers claim, and what holds](../explanation/claims-of-the-papers.md). `protocol "
         "papers` lists all claims, and `protocol papers ID` prints one in full, with the values. These do not hold:"
     )
     parts = ["# Claims of the papers", above]

@@ -38,7 +38,7 @@ def precomputed_codes(
 
 
 def check_code_files(experiment: Experiment) -> None:
-    """Raise ProtocolError if files of codes are missing or have too few or many rows; it names the first of them."""
+    """Raise ProtocolError if a file of codes is missing or has a wrong number of rows; the message names the first."""
     for method in experiment.codes.values():
         for split, run in itertools.product(method.splits, range(experiment.features[method.feature].runs)):
             sizes = experiment.sizes(split)

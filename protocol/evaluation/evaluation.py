@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import checks
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, suggesting
 from protocol.evaluation.code_pairs import CodePair, Codes, packed_batch, read_codes
 from protocol.evaluation.conventions import Scoring
 from protocol.evaluation.ground_truth import GroundTruth, Labels, Truth, ground_truth, only_truth
@@ -19,6 +19,7 @@ from protocol.inputs.arrays import as_numpy
 from protocol.truth.relevance import ground_truth_sha256
 
 
+@suggesting
 def evaluate(
     query_codes: Any,
     database_codes: Any,
@@ -65,7 +66,7 @@ def evaluate(
         conventions.
     leave_one_out : bool, default=False
         Whether the queries are the database items, in the same order, and each query leaves its own row out of the
-        database. The values are those of a call for each query, with a database that lacks this row. Metrics that
+        database. The values equal those of a call for each query, with a database that lacks this row. Metrics that
         need the buckets of the database, such as mLGAP, are not computed.
     threads : int, default=1
         Threads for the search of the nearest items and for counting.

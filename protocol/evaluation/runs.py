@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from protocol import metrics as scores
-from protocol.checks import ProtocolError, rounded
+from protocol.checks import ProtocolError, rounded, suggesting
 from protocol.counting import RunCounts
 from protocol.evaluation.conventions import Scoring, find
 from protocol.evaluation.output import about_relevance, metrics_table
@@ -58,6 +58,7 @@ class RunEvaluation(ScoredRanking):
         return ["\n".join(about), facts, metrics_table(self)]
 
 
+@suggesting
 def evaluate_run(
     run: Any,
     relevance: Any,
@@ -103,7 +104,7 @@ def evaluate_run(
 
     Notes
     -----
-    Without ties, the values are those of trec_eval: mAP is its ``map``, ``mAP@K[all]`` ``map_cut``, P@K ``P``, R@K
+    Without ties, the values equal those of trec_eval: mAP is its ``map``, ``mAP@K[all]`` ``map_cut``, P@K ``P``, R@K
     ``recall``, hit@K ``success``, nDCG[linear] ``ndcg``, MRR ``recip_rank``, R-precision ``Rprec``. Its scores have 32
     bits, so that some may be tied there that differ here.
 

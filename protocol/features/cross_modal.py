@@ -43,7 +43,7 @@ class CrossModal(Vectors):
 class ImageToText(CrossModal):
     """Image to text: queries are image vectors, and the database consists of text vectors, both from the dataset.
 
-    Parameters are those of `CrossModal`.
+    Parameters are as for `CrossModal`.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class ImageToText(CrossModal):
 class TextToImage(CrossModal):
     """Text to image: queries are text vectors, and the database consists of image vectors, both from the dataset.
 
-    Parameters are those of `CrossModal`.
+    Parameters are as for `CrossModal`.
 
     Examples
     --------

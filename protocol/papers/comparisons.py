@@ -362,7 +362,7 @@ class Results:
     def in_folder(cls, folder: str | Path) -> Self:
         """Return the results of every experiment in a folder, and the stored reference results in its ``reference/``.
 
-        The folder may also be that of one experiment; then only its rows are returned.
+        It may also be the folder of one experiment; then only its rows are returned.
 
         Raises
         ------
@@ -371,7 +371,7 @@ class Results:
         """
         folder = Path(folder)
         if not folder.is_dir():
-            raise ProtocolError(f'{folder}: no such folder. Run an experiment first, or pass results="DIR".')
+            raise ProtocolError(f"{folder}: no such folder. Run an experiment first, or name another folder.")
         patterns = "summary.csv", "*/summary.csv", "reference/*/*.csv"
         return cls(path for pattern in patterns for path in sorted(folder.glob(pattern)))
 

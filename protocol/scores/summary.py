@@ -65,7 +65,7 @@ def summarise(
 ) -> "pd.DataFrame":
     """Return the mean, standard deviation and number of runs of each combination, with columns that identify them.
 
-    The standard deviation is that of a sample (n - 1 in the denominator), and is missing for a single run. The columns
+    The sample standard deviation has n - 1 in the denominator, and is missing for a single run. The columns
     after ``n_runs`` are those of `protocol.scores.metadata`; a number of items that differs between runs is given as
     a range.
 
@@ -212,7 +212,7 @@ def summary_of(rows: list[dict[str, str]], path: str | Path) -> list[dict[str, A
             f"{path}: not a summary.csv: it lacks {', '.join(missing)}. An experiment "
             "writes it with `snakemake -- metrics`."
         )
-    return [_row(row, f"{path}: line {line}") | {"line": line} for line, row in enumerate(rows, _FIRST_LINE)]
+    return [_row(row, f"{path}, line {line}") | {"line": line} for line, row in enumerate(rows, _FIRST_LINE)]
 
 
 def _row(row: dict[str, str], line: str) -> dict[str, Any]:
