@@ -29,7 +29,7 @@ def test_a_constructor_may_be_written_out_and_is_inherited():
 
 def test_an_unknown_parameter_is_refused_and_nothing_is_set():
     hasher = ITQ(16)
-    with pytest.raises(ProtocolError, match=r"Unknown parameter 'bits' of ITQ: choose n_bits, n_iter or seed"):
+    with pytest.raises(ProtocolError, match=r"Unknown option 'bits' of ITQ: choose n_bits, n_iter or seed"):
         hasher.set_params(n_iter=9, bits=8)
     assert hasher.n_iter == 50
 
