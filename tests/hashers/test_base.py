@@ -43,7 +43,7 @@ def test_an_offset_does_not_matter(hasher):
 
 def test_after_a_failed_fit_the_hasher_is_unfitted():
     hasher = ITQ(7)
-    with pytest.raises(ProtocolError, match="^n_bits must be at most 6, the number of features"):
+    with pytest.raises(ProtocolError, match=r"^n_bits must be at most 6, the number of features"):
         hasher.fit(X)
     with pytest.raises(ProtocolError, match=r"^ITQ\.transform: the hasher is not fitted\. Call fit\(X\) first\.$"):
         hasher.transform(X)
