@@ -126,7 +126,7 @@ def of_split(
     stored : mapping of str to ndarray
         The arrays of codes.h5: ``query_image`` and ``image``, the images that queries and items come from, and for each
         code length ``<n_bits>/query`` and ``<n_bits>/items``, the codes of all queries of the sampled split, and of all
-        items. Finished codes, which exist for each split, are stored under ``<split>/``.
+        items. Precomputed codes, which exist for each split, are stored under ``<split>/``.
     parts : mapping of str to ndarray of int64
         Row numbers of the images of ``query`` and ``database``, ascending, as in splits.h5.
     split : str, default=""

@@ -9,6 +9,8 @@ PROJECT = _PACKAGE / "pipeline" if (_PACKAGE / "pipeline").is_dir() else _PACKAG
 """The folder with `config` and `workflow`: the checkout, or a folder that only a wheel has."""
 DEFAULT = PROJECT / "config" / "config.yaml"
 """The config file of the default experiment."""
+SNAKEFILE = PROJECT / "workflow" / "Snakefile"
+"""The pipeline, which Snakemake runs in any folder."""
 
 
 def configs() -> dict[str, Path]:

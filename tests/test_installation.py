@@ -140,7 +140,9 @@ def test_the_command_line_scores_codes_with_numpy_alone(core, files, tmp_path, m
     assert done.stdout == f"{found}\n\n{found.spread()}\n\n{buckets}\n"
 
 
-@pytest.mark.parametrize("command", ["list", "audit --query query_rows.npy --database database_rows.npy", "snakefile"])
+@pytest.mark.parametrize(
+    "command", ["list", "audit --query query_rows.npy --database database_rows.npy", "list snakefile"]
+)
 def test_commands_that_need_no_extra(core, files, command):
     done = run(core / "protocol", *command.split(), folder=files, PYTHONWARNINGS="error")
     assert (done.returncode, READ.sub("", done.stderr)) == (0, "")
@@ -237,7 +239,7 @@ def test_the_installed_workflow_is_a_module_of_another(target, tmp_path):
     """As the guide to the workflow as a module shows it, in an empty folder."""
     page = "use-the-workflow-elsewhere"
     copy, run_it, *_ = (text for language, text in blocks(page) if language == "sh")
-    (shown,) = (text for _, text in blocks(page) if "from protocol.cli.snakefile" in text)
+    (shown,) = (text for _, text in blocks(page) if "from protocol.shipped" in text)
     in_shell(copy, target, tmp_path)
     assert (tmp_path / "my.yaml").read_text() == (ROOT / "config" / "config.yaml").read_text()
     (tmp_path / "Snakefile").write_text(shown)
@@ -263,7 +265,7 @@ def test_the_installed_package_runs_a_folder_of_own_plug_ins(target, tmp_path):
     file.write_text(hasher)
     (tmp_path / "my.yaml").write_text(config)
     assert "\nplugins    my_plugins: hasher ridge_codes\n" in in_shell("protocol check my.yaml", target, tmp_path)
-    command = 'snakemake --snakefile "$(protocol snakefile)" --configfile my.yaml {} -- metrics'
+    command = 'snakemake --snakefile "$(protocol list snakefile)" --configfile my.yaml {} -- metrics'
     in_shell(command.format(""), target, tmp_path)
     assert ",ridge_codes,32,none,0,mAP," in (tmp_path / "results" / "mine" / "summary.csv").read_text()
     assert "Nothing to be done" in in_shell(command.format("--dry-run"), target, tmp_path)

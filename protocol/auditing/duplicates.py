@@ -64,7 +64,7 @@ class Proposals:
         items. ``rank`` is 1 for the query with the most similar partner, 2 for the next one, and so on; ``choice`` is 1
         for the best partner of a query, 2 and more for partners that are about as similar. If a set is compared with
         itself, each pair is listed once, so the best partner of an item may be listed as the query instead. For images
-        also the ``cosine`` of the block means, the ``correlation`` of local contrast, and whether the score is that of
+        also the ``cosine`` of the block means, the ``correlation`` of local contrast, and whether the score is for
         the pair with one image ``mirrored``.
     query_ids : ndarray of str, or None
         The names of all queries; None if they are named by row numbers.

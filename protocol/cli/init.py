@@ -50,7 +50,7 @@ def _dataset(arguments: argparse.Namespace) -> tuple[str, dict[str, str], str]:
         raise ProtocolError("init needs either --features (and --labels) or --images.")
     if images is not None:
         return "image_folder", {"folder": images}, "gist"
-    return "arrays", {"features": features} | ({} if labels is None else {"labels": labels}), "precomputed"
+    return "arrays", {"features": features} | ({} if labels is None else {"labels": labels}), "vectors"
 
 
 def _derived(n_items: int, n_classes: int, most: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`protocol list`: the names that a config file or a command may use, the record of each, and shipped configs."""
+"""`protocol list`: the names that a config file or a command may use, the record of each, and shipped files."""
 
 import argparse
 import dataclasses
@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
-from protocol.checks import one_of
+from protocol.checks import ProtocolError, one_of
 from protocol.cli._output import show
 from protocol.registry import folders
-from protocol.shipped import configs, description
+from protocol.shipped import SNAKEFILE, configs, description
 from protocol.terminal import width
 
 if TYPE_CHECKING:
@@ -28,10 +28,15 @@ _LISTS = {f"{kind}s": kind for kind in (*registry.PACKAGES, "finding", "conventi
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol list`."""
+    if arguments.kind == "snakefile":
+        if arguments.name is not None:
+            raise ProtocolError(f"`protocol list snakefile` prints one path and takes no name, got {arguments.name!r}.")
+        show(str(SNAKEFILE))
+        return
     kinds = list(_LISTS.values())
     if arguments.kind:
         plural = f"{arguments.kind}s"
-        kinds = [_LISTS[plural if plural in _LISTS else one_of(arguments.kind, _LISTS, "kind")]]
+        kinds = [_LISTS[plural if plural in _LISTS else one_of(arguments.kind, [*_LISTS, "snakefile"], "kind")]]
     if arguments.plugins is not None:
         folders.add(arguments.plugins)
     if folders.folders():

@@ -23,7 +23,7 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class FinishedCodes:
+class PrecomputedCodes:
     """A method whose codes were computed elsewhere. The attributes are named after the keys of the config file.
 
     `query` and `database` are file names with placeholders.
@@ -111,7 +111,7 @@ class Experiment:
         The hashers, by the names that `features` and `config` use.
     ground_truths : dict of str to Variant
         The ground truths, by such names.
-    codes : dict of str to FinishedCodes
+    codes : dict of str to PrecomputedCodes
         The methods whose codes were computed elsewhere, by name.
     """
 
@@ -120,7 +120,7 @@ class Experiment:
     features: dict[str, FeaturePlan]
     hashers: dict[str, Variant]
     ground_truths: dict[str, Variant]
-    codes: dict[str, FinishedCodes] = field(default_factory=dict)
+    codes: dict[str, PrecomputedCodes] = field(default_factory=dict)
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -173,8 +173,8 @@ class Experiment:
         }
         return {field: digest.removeprefix("-") for field, digest in folders.items() if digest}
 
-    def finished(self, feature: str, split: str | None = None) -> list[str]:
-        """Return the names of the methods with finished codes for a feature, under one split protocol or any."""
+    def precomputed(self, feature: str, split: str | None = None) -> list[str]:
+        """Return the names of the methods with precomputed codes for a feature and, if given, for a split."""
         return [
             name
             for name, method in self.codes.items()
@@ -182,7 +182,7 @@ class Experiment:
         ]
 
     def combinations(self) -> list[dict[str, Any]]:
-        """Return each combination that is scored. A method with codes that are `finished` counts as a hasher."""
+        """Return each combination that is scored. A method with precomputed codes counts as a hasher."""
         return [
             {
                 "feature": feature.name,
@@ -191,12 +191,12 @@ class Experiment:
                 "sample": sample_of(split),
                 "run": run,
                 "hasher": hasher,
-                "finished": hasher in self.codes,
+                "precomputed": hasher in self.codes,
             }
             for feature in self.features.values()
             for split in feature.splits
             for run in range(feature.runs)
-            for hasher in (*feature.hashers, *self.finished(feature.name, split))
+            for hasher in (*feature.hashers, *self.precomputed(feature.name, split))
         ]
 
     def supervising(self) -> dict[str, str]:

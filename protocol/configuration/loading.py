@@ -11,7 +11,7 @@ from protocol import datasets, registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration import checks, options, schema
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
-from protocol.configuration.finished_codes import check_code_files, finished_codes
+from protocol.configuration.precomputed_codes import check_code_files, precomputed_codes
 from protocol.configuration.schema import KeyedError, at, location, read
 from protocol.metrics import ALL, everything
 from protocol.registry import folders
@@ -91,7 +91,7 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
     complete |= _keys_of("hasher", hashers) | _keys_of("ground_truth", ground_truths)
     complete["hasher_grids"] = {name: hashers[name].grid for name in sorted(complete["hasher_grids"])}
     with at("codes"):
-        codes = finished_codes(complete, plans, hashers)
+        codes = precomputed_codes(complete, plans, hashers)
         complete["codes"] = {name: method.config for name, method in codes.items()}
     with at("names"):
         complete["names"] = _display_names(complete, plans, hashers, ground_truths)
@@ -361,7 +361,7 @@ def _display_names(
     """Return the display name of everything that an experiment uses, in the form of the key `names`.
 
     If two things have the same printed name, as two variants of mAP@100 do, each is shown by its own name instead.
-    A method with finished codes is shown by its name, and a user's own dataset without a printed name by that of the
+    A method with precomputed codes is shown by its name, and a user's own dataset without a printed name by that of the
     experiment.
 
     Raises

@@ -22,7 +22,7 @@ from protocol.splits import SplitProtocol, declaration, list_paths, sample_of, s
 
 Wildcards = Mapping[str, str]
 """The wildcards of a job, by name."""
-_FIELDS = ("feature", "extraction", "split", "sample", "run", "hasher", "finished")
+_FIELDS = ("feature", "extraction", "split", "sample", "run", "hasher", "precomputed")
 _RUN = "{feature}/{sample}/run{run}"
 
 
@@ -35,7 +35,7 @@ class Plan:
     >>> from protocol.configuration import load
     >>> plan = Plan(load({"runs": 2, "features": {"gist": {}}}, from_file=False))
     >>> plan.each("results/digits/samples/{sample}/run{run}.h5")
-    ['results/digits/samples/thesis/run0.h5', 'results/digits/samples/thesis/run1.h5']
+    ['results/digits/samples/random/run0.h5', 'results/digits/samples/random/run1.h5']
     """
 
     experiment: Experiment
@@ -90,7 +90,7 @@ class Plan:
 
     def each_trained(self, pattern: str) -> list[str]:
         """Return the files of a pattern for every hasher that is trained, each file once."""
-        return list(dict.fromkeys(pattern.format(**row) for row in self.jobs if not row["finished"]))
+        return list(dict.fromkeys(pattern.format(**row) for row in self.jobs if not row["precomputed"]))
 
     def split_runs(self, wildcards: Wildcards) -> list[tuple[str, int]]:
         """Return the split and run of every row that agrees with the wildcards, each pair once."""
@@ -269,11 +269,11 @@ class Plan:
         return next((name for name in names if hashers[name].plugin == "lsh"), names[0])
 
     def scored_hashers(self, wildcards: Wildcards) -> list[str]:
-        """Return the hashers and methods with finished codes of a feature and split."""
+        """Return the hashers and methods with precomputed codes of a feature and split."""
         return self.each("{hasher}", wildcards)
 
     def code_files(self, wildcards: Wildcards) -> dict[str, dict[int, dict[str, str]]]:
-        """Return the files of a method's finished codes by split, code length and role."""
+        """Return the files of a method's precomputed codes by split, code length and role."""
         method, run = self.experiment.codes[wildcards["hasher"]], int(wildcards["run"])
         return {split: method.files(split, run) for split in self.each("{split}", wildcards)}
 
@@ -337,7 +337,7 @@ class Plan:
 
     def leak_features(self, wildcards: Wildcards) -> dict[str, dict[str, Any]]:
         """Return the features of a run of the leak study, with their ground truths and trained hashers."""
-        rows = [row for row in self.rows({"run": wildcards["run"]}) if not row["finished"]]
+        rows = [row for row in self.rows({"run": wildcards["run"]}) if not row["precomputed"]]
         return {
             name: self.feature({"feature": name})
             | {

@@ -99,7 +99,7 @@ def files_of_dataset(config: Mapping[str, Any]) -> list[Path]:
 def states_of_dataset(config: Mapping[str, Any]) -> list[str]:
     """Return the states of the user's files and folders from which the dataset is loaded.
 
-    The state of a folder is that of `protocol.datasets.folder_state`: its files are not opened.
+    The state of a folder comes from `protocol.datasets.folder_state`: its files are not opened.
     """
     files, folders = datasets.user_paths(config["dataset"], config["dataset_options"])
     return [*states(files), *map(datasets.folder_state, folders)]

@@ -109,7 +109,7 @@ def in_buckets(
 ) -> Iterator[NDArray[np.bool_]]:
     """Yield, for each query, a mask of the items in the union of its buckets, (n_database,), valid until the next one.
 
-    Parameters and errors are those of `bucket_search`.
+    Parameters and errors are as for `bucket_search`.
 
     Examples
     --------

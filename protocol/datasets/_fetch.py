@@ -155,7 +155,7 @@ def fetch(file: File, downloads: Downloads) -> dict[str, Any]:
 
 
 class _RefusedError(Exception):
-    """The source does not deliver the file; the next source may deliver it."""
+    """The source refused the request. A retry will not help, but another source may have the file."""
 
 
 def _first_good(file: File, downloads: Downloads, expected: str | None) -> tuple[str, str]:

@@ -44,7 +44,7 @@ def load(paths: Mapping[str, Path], *, labels: str = "fine") -> Data:
     paths : mapping of str to Path
         Path of ``cifar-100-binary.tar.gz``.
     labels : {"fine", "coarse", "both"}, default="fine"
-        The 100 classes; the 20 groups, which the authors of mLGAP evaluate; or both levels, a group and a class for
+        The 100 classes, the 20 groups, which the authors of mLGAP evaluate, or both levels: a group and a class for
         each image, so that items share 0, 1 or 2 labels, as required by `buffer_zone` with two levels.
 
     Returns

@@ -403,7 +403,7 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
     raise ProtocolError(f"{name}: expected codes of 0/1 or -1/+1, got values from {least:.6g} to {most:.6g}. {hint}")
 
 
-def finished_codes(
+def precomputed_codes(
     files: Mapping[int, Mapping[str, Any]], parts: Mapping[str, NDArray[np.int64]], *, name: str, **encoding: Any
 ) -> dict[str, NDArray]:
     """Return the codes of one split, which were computed elsewhere, in the form that `protocol.codes.of_split` reads.

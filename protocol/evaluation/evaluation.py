@@ -66,7 +66,7 @@ def evaluate(
         conventions.
     leave_one_out : bool, default=False
         Whether the queries are the database items, in the same order, and each query leaves its own row out of the
-        database. The values are those of a call for each query, with a database that lacks this row. Metrics that
+        database. The values equal those of a call for each query, with a database that lacks this row. Metrics that
         need the buckets of the database, such as mLGAP, are not computed.
     threads : int, default=1
         Threads for the search of the nearest items and for counting.

@@ -104,7 +104,7 @@ def evaluate_run(
 
     Notes
     -----
-    Without ties, the values are those of trec_eval: mAP is its ``map``, ``mAP@K[all]`` ``map_cut``, P@K ``P``, R@K
+    Without ties, the values equal those of trec_eval: mAP is its ``map``, ``mAP@K[all]`` ``map_cut``, P@K ``P``, R@K
     ``recall``, hit@K ``success``, nDCG[linear] ``ndcg``, MRR ``recip_rank``, R-precision ``Rprec``. Its scores have 32
     bits, so that some may be tied there that differ here.
 

@@ -230,7 +230,7 @@ def n_undefined(masks: Mapping[str, NDArray[np.bool_]], n_queries: int) -> dict[
 def spread_names(n_database: int, ranking: str) -> list[str]:
     """Return the variants of mAP of a ranking.
 
-    Cutoffs beyond the size of the database are omitted, because the value is that of the complete ranking.
+    Cutoffs beyond the size of the database are omitted, because the value equals that for the complete ranking.
     """
     names = [name for name in SPREAD if is_defined(name, ranking)]
     return [name for name in names if metrics.keywords(name).get("cutoff", 0) < n_database]

@@ -22,7 +22,7 @@ from protocol.registry import Count, FeatureRecord, at_least
     "runs once, on a sample of the training descriptors, and starts from random words",
 )
 class BagOfWords(Feature):
-    """Bag of visual words: the histogram, of unit length, of the words nearest to an image's SIFT descriptors.
+    """Bag of visual words: the L2-normalised histogram of the words nearest to an image's SIFT descriptors.
 
     With vocabulary v_1 ... v_k (k-means centres of training descriptors) and descriptors x_1 ... x_m of an image,
     ``h_w = #{i : w = argmin_j |x_i - v_j|}`` and the vector is ``h / |h|_2``. If several words are equally near, the
@@ -43,7 +43,7 @@ class BagOfWords(Feature):
 
     Notes
     -----
-    Raw descriptors are those of `dense_sift`, uint8, shape (n, grid^2, 128). Only the vocabulary is learned, from
+    Raw descriptors are as for `dense_sift`, uint8, shape (n, grid^2, 128). Only the vocabulary is learned, from
     training images. Distances are compared as ``x.v - |v|^2 / 2`` in float32.
 
     References

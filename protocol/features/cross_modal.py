@@ -1,7 +1,7 @@
 """Cross-modal retrieval: queries are described by one modality of an item, the database by the other."""
 
 from protocol.features._feature import Feature
-from protocol.features.precomputed import Precomputed
+from protocol.features.vectors import Vectors
 from protocol.registry import FeatureRecord
 
 _SOURCE = "Moran 2016, thesis section 3.2.2; Rasiwasia et al. 2010, A New Approach to Cross-Modal Multimedia Retrieval"
@@ -11,7 +11,7 @@ _DEVIATIONS = (
 )
 
 
-class CrossModal(Precomputed):
+class CrossModal(Vectors):
     """Two of the dataset's own vectors per item, one for queries and one for the database, chosen by the subclass.
 
     Parameters
@@ -36,14 +36,14 @@ class CrossModal(Precomputed):
     @property
     def modalities(self) -> dict[str, Feature]:
         """As for `Feature`: one for queries and one for the database."""
-        return {"": self, "database/": Precomputed(name=self.database_name, n_components=self.database_n_components)}
+        return {"": self, "database/": Vectors(name=self.database_name, n_components=self.database_n_components)}
 
 
 @FeatureRecord("image_to_text", printed="Image to text", source=_SOURCE, deviations=_DEVIATIONS)
 class ImageToText(CrossModal):
     """Image to text: queries are image vectors, and the database consists of text vectors, both from the dataset.
 
-    Parameters are those of `CrossModal`.
+    Parameters are as for `CrossModal`.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class ImageToText(CrossModal):
 class TextToImage(CrossModal):
     """Text to image: queries are text vectors, and the database consists of image vectors, both from the dataset.
 
-    Parameters are those of `CrossModal`.
+    Parameters are as for `CrossModal`.
 
     Examples
     --------

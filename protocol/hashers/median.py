@@ -12,16 +12,16 @@ from protocol.registry import HasherRecord
     printed="Median",
     source="NVIDIA cuVS, binary quantizer with the threshold sampling_median; Caspari et al., CoRECT, 2025: "
     "binarization at the median of each dimension",
-    deviations="The median is that of all training rows, whereas cuVS uses a sample. With fewer bits than features, "
-    "only the first n_bits features are used, as in truncated Matryoshka embeddings; in the sources, every feature "
-    "gives a bit.",
+    deviations="The median is taken over all training rows; cuVS uses a sample. With fewer bits than features, only "
+    "the first n_bits features are used, as in truncated Matryoshka embeddings; in the sources, every feature gives "
+    "a bit.",
     bits_within_features=True,
     random=False,
 )
 class Median(Sign):
     """Binary quantisation at the median: a bit is 1 if its feature is above the median of the training values.
 
-    ``bit_j(x) = [x_j > median_j]`` for the first n_bits features, where median_j is that of the training rows.
+    ``bit_j(x) = [x_j > median_j]`` for the first n_bits features, where median_j is the median of the training rows.
 
     Parameters
     ----------

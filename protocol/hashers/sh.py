@@ -13,9 +13,9 @@ from protocol.registry import HasherRecord
     "sh",
     printed="SH",
     source="Weiss, Torralba, Fergus, Spectral Hashing, NIPS 2008, eigenfunctions of a uniform distribution on a box",
-    deviations="As in the reference MATLAB code (HABIR toolkit), which is that of the authors, with two exceptions: "
-    "the training mean is subtracted, whereas that code expects centred input, and the components are those of the "
-    "training rows, whereas that code uses training and test rows together.",
+    deviations="As in the authors' MATLAB code (in the HABIR toolkit), with two exceptions: the training mean is "
+    "subtracted, whereas that code expects centred input; and the components are computed from the training rows "
+    "alone, whereas that code also uses the test rows.",
     bits_within_features=False,
     random=False,
 )

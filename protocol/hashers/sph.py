@@ -18,10 +18,10 @@ _FAR = 1000.0  # times the farthest row: at that distance a sphere is a plane, a
     "sph",
     printed="SpH",
     source="Heo, Lee, He, Chang, Yoon, Spherical Hashing, CVPR 2012, section 3 and Algorithm 1",
-    deviations="Codes are compared by the plain Hamming distance, as in the reference MATLAB code (HABIR toolkit), not "
-    "by the paper's spherical one. Updates end after max_iter or when the centres diverge; the original may not "
-    "terminate. An odd n is supported: floor(n / 2) rows lie in a sphere. A radius is enlarged by a few rounding "
-    "errors, so that the row that determines it is inside.",
+    deviations="Codes are compared by the plain Hamming distance, as in the reference MATLAB code (HABIR toolkit), "
+    "not by the paper's spherical one. Updates end after max_iter or when the centres diverge; the original may not "
+    "terminate. An odd n is supported: floor(n / 2) rows lie in a sphere. Radii are enlarged by a few rounding "
+    "errors, so that the row that determines a radius is inside its sphere.",
     bits_within_features=False,
     random=True,
 )

@@ -136,7 +136,7 @@ def in_every_order(record: MetricRecord, index: Needed) -> Callable[[Callable[..
 def divided(counts: HammingCounts, ties: str) -> HammingCounts:
     """Return counts whose distances 2 d and 2 d + 1 are the relevant items at distance d and the others, or vice versa.
 
-    With them, the expected value is that of the order ``best`` or ``worst``; for ``expected``, nothing is divided.
+    With them, the expected value is the value of the order ``best`` or ``worst``; for ``expected``, nothing is divided.
     """
     return counts if ties == "expected" else counts.once(_divided, ties == "best")
 

@@ -30,7 +30,7 @@ def average_precision_at_r(
     .. math:: AP@R = \frac{1}{R} \sum_{t=1}^{R} \mathrm{rel}(t) \frac{\sum_{u \le t} \mathrm{rel}(u)}{t}
 
     The letter R is part of the name: R is the number of relevant items of each query, not a number in the request. The
-    value is that of `average_precision` with the cutoff R.
+    value equals `average_precision` with the cutoff R.
 
     Parameters
     ----------

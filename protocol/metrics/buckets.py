@@ -25,7 +25,7 @@ _metric = partial(
     range=(0.0, float("inf")),
     better="higher",
     undefined="Always defined.",
-    denominator="None: in bits, not divided by the largest possible value.",
+    denominator="none (in bits, not normalised)",
 )
 def entropy(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Entropy of the code of a random database item, in bits.
@@ -183,7 +183,7 @@ def largest_bucket(counts: HammingCounts, *, undefined: str = "zero") -> NDArray
     denominator="min(2^n_bits, size of the database)",
 )
 def utilisation(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
-    r"""Share of the usable codes, at most one per item and 2^n_bits in all, that occur in the database.
+    r"""Share of the 2^n_bits codes (or of one code per item, if that is less) that occur in the database.
 
     .. math:: \frac{|\{\mathrm{codes\ of\ the\ database}\}|}{\min(2^Q, N)}
 

@@ -22,7 +22,7 @@ _metric = partial(
 )
 _per_query = partial(
     _metric,
-    deviations="Macro-averaged: the mean of per-query F, not F of the mean precision and the mean recall.",
+    deviations="Macro-averaged: the mean of the per-query F scores, not the F score of the mean precision and recall.",
     undefined="A query with neither a relevant item nor an item in the ball counts as 0, or is left out.",
     denominator="items in the ball plus beta^2 times all relevant items",
 )

@@ -123,7 +123,7 @@ def empty_balls(counts: HammingCounts, *, radius: int, undefined: str = "zero") 
     undefined="Always defined.",
     ties="Not affected: the order of the items does not matter.",
     defined_on="radius",
-    denominator="None: a number of buckets.",
+    denominator="none (a number of buckets)",
     beyond="If R exceeds n_bits, all 2^n_bits buckets are looked up.",
 )
 def lookups(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:

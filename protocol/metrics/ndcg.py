@@ -33,9 +33,7 @@ _metric = partial(
     undefined="A query without relevant items counts as 0, or is left out.",
     ties=EXPECTED,
 )
-_SUMMARY = (
-    "Discounted gain of the {}, divided by that of the best order, as the expected value over ties; the gain is {}."
-)
+_SUMMARY = "Discounted gain of the {}, relative to the best order, as the expected value over ties; the gain is {}."
 
 
 def ndcg(
@@ -47,7 +45,7 @@ def ndcg(
     ideal: str = "database",
     undefined: str = "zero",
 ) -> NDArray[np.float64]:
-    r"""Discounted gain of the ranking, divided by that of the best order, as the expected value over ties.
+    r"""Discounted gain of the ranking, relative to the best order, as the expected value over ties.
 
     .. math:: DCG@K = \sum_{t=1}^{K} \frac{g(t)}{\log_2(1 + t)}, \quad
         g(t) = 2^{\mathrm{level}(t)} - 1 \;\text{or}\; \mathrm{level}(t), \quad
@@ -90,9 +88,9 @@ def ndcg(
     Notes
     -----
     TALR and the paper on evaluation metrics have the exponential gain. trec_eval, scikit-learn and ranx (``ndcg``) have
-    the linear one, which is that of Järvelin and Kekäläinen.
+    the linear one of Järvelin and Kekäläinen.
 
-    The paper does not state whether the best ranking is that of the complete database or of the retrieved items. Our
+    The paper does not state whether the best ranking is of the complete database or of the retrieved items. Our
     default is the database, as in TALR. With the retrieved items, a ranking that finds one of a hundred relevant items
     and puts it first has the value 1. The released code of TALR gives 1 to a query without relevant items, which raises
     the mean; here the value is 0, or left out. That code also computes gains in 8-bit integers, so the gain of any

@@ -172,7 +172,7 @@ def top_k_curve(counts: HammingCounts, cutoffs: Sequence[int] | None = None, *, 
     References
     ----------
     Papers on hashing show such figures of precision or recall over the number of retrieved items, for example Cao,
-    Long, Wang, Yu 2017, *HashNet: Deep Learning to Hash by Continuation*. The values are those of P@K and R@K.
+    Long, Wang, Yu 2017, *HashNet: Deep Learning to Hash by Continuation*. The values equal P@K and R@K.
 
     Examples
     --------

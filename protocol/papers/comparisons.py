@@ -362,7 +362,7 @@ class Results:
     def in_folder(cls, folder: str | Path) -> Self:
         """Return the results of every experiment in a folder, and the stored reference results in its ``reference/``.
 
-        The folder may also be that of one experiment; then only its rows are returned.
+        It may also be the folder of one experiment; then only its rows are returned.
 
         Raises
         ------

@@ -109,7 +109,7 @@ class FigureData:
     def in_folder(cls, folder: str | Path) -> Self:
         """Return the rows of every experiment in a folder of results, and of the tables in its ``reference/``.
 
-        The folder may also be that of one experiment. Tables with other columns are left out.
+        It may also be the folder of one experiment. Tables with other columns are left out.
 
         Raises
         ------

@@ -356,7 +356,7 @@ def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDAr
 def streamed(path: str | Path, name: str) -> "Iterator[h5py.Dataset]":
     """Yield one array of a file, to be read by slices of rows. Raises the errors of `read`.
 
-    The name may also be that of a group, the part before a ``/``, if the group contains only one array.
+    The name of a group, the part before a ``/``, also works if the group contains only one array.
     """
     with opened(path) as arrays:
         matches = [array for array in arrays if array == name or array.startswith(f"{name}/")]

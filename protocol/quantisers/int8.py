@@ -30,7 +30,7 @@ class Int8(Quantiser):
     Parameters
     ----------
     calibration : {"symmetric", "minmax", "sentence_transformers"}, default "symmetric"
-        One scale for all dimensions, or the range of each dimension in one of two roundings, see above.
+        One scale for all dimensions, or the range of each dimension with one of two rounding rules (see above).
 
     Examples
     --------

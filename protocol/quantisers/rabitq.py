@@ -27,7 +27,7 @@ class RaBitQ(FaissQuantiser):
 
     .. math:: |q - c|^2 + |r|^2 - 2 \langle q - c, y \rangle, \quad y = s \, |r|^2 / \langle r, s \rangle
 
-    Its order is that of the inner product of ``(q - c, 1)`` and ``(y, -|r|^2 / 2)``, which this quantiser decodes. For
+    It orders items like the inner product of ``(q - c, 1)`` and ``(y, -|r|^2 / 2)``, which this quantiser decodes. For
     the inner product, ``|r|^2 - |x|^2`` takes the place of ``|r|^2``. For the cosine, the squared distance of unit
     vectors is estimated.
     """

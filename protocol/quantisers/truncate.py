@@ -13,13 +13,13 @@ from protocol.registry import Count, QuantiserRecord
     printed="truncated",
     source="Kusupati et al. 2022, Matryoshka Representation Learning; sentence-transformers, truncate_dim",
     size="4 dims",
-    queries="real-valued, truncated as well",
+    queries="real-valued, also truncated",
 )
 class Truncate(Quantiser):
     """Truncation: the first dimensions, in float32.
 
     For the inner product, the truncated items are scaled to the length that they had before. For the Euclidean distance
-    and the cosine, they are not scaled; the cosine is that of the truncated vectors.
+    and the cosine, they are not scaled; the cosine is between truncated vectors.
 
     Parameters
     ----------

@@ -205,8 +205,8 @@ def of_run(
     Parameters
     ----------
     codes_of : mapping of str to mapping
-        The codes of each hasher by code length, as `protocol.codes.of_split` returns them; finished codes may lack some
-        code lengths.
+        The codes of each hasher by code length, as `protocol.codes.of_split` returns them; precomputed codes may lack
+        some code lengths.
     truths : mapping of str to Relevance
         The ground truths by name.
     parts : mapping of str to ndarray of int64

@@ -187,7 +187,7 @@ class Results:
 
     @cached_property
     def hashers(self) -> dict[str, str]:
-        """The hashers and the methods with finished codes: the name in the config file by display name."""
+        """The hashers and the methods with precomputed codes: the name in the config file by display name."""
         return {name: self.config_name("hasher", name) for name in self._order("hasher")}
 
     @cached_property

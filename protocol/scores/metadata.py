@@ -57,7 +57,7 @@ determined by the codes alone. In a comparison, its name is part of the method's
 """
 
 UNSUPERVISED = ("none", "unknown")
-"""The values of the column ``supervision`` for methods that learn from the training vectors alone, and finished codes.
+"""The values of ``supervision`` for methods that learn from the training vectors alone, and for precomputed codes.
 
 The other values are "labels", "labels of FILE", "pairs" (of two modalities) and "distances of FEATURE (GROUND TRUTH)":
 what the method learned from in addition to the training vectors. Supervision is part of the method, so that two kinds
@@ -113,7 +113,7 @@ def supervision_of(config: Mapping[str, Any], hasher: str, feature: str) -> str:
     config : mapping
         A checked configuration, or its keys `SUPERVISION_KEYS`.
     hasher : str
-        A hasher, or a method with finished codes.
+        A hasher, or a method with precomputed codes.
     feature : str
         Its distances supervise a hasher if no labels do.
     """

@@ -157,7 +157,7 @@ def shown_interval(
     low, high, n_runs : array_like
     metric : str
     difference : bool, default=False
-        Whether the intervals are those of differences between two values of the metric.
+        Whether the intervals are for differences between two values of the metric.
 
     Examples
     --------
@@ -197,7 +197,7 @@ class Lead(NamedTuple):
 def lead(scores: "pd.DataFrame", *, shared: float, better: str = "higher") -> Lead | None:
     """Return the best hasher by its mean over the runs that all hashers have; None if no score is defined.
 
-    The interval of their paired difference is that of a corrected resampled t-test, see `shared_variance`. Because
+    The interval of their paired difference comes from a corrected resampled t-test, see `shared_variance`. Because
     the two hashers are chosen by their means, it is also corrected for all pairs of hashers (Bonferroni).
 
     Parameters
@@ -238,7 +238,7 @@ def paired_differences(
     """Return the difference of each pair of columns, the first minus the second, by their names.
 
     The differences are paired over the runs in which all hashers have a score. The tests are corrected resampled
-    t-tests, see `shared_variance`. The parameters are those of `lead`; `n_hashers` is the number of hashers for all of
+    t-tests, see `shared_variance`. The parameters are as for `lead`; `n_hashers` is the number of hashers for all of
     whose pairs the intervals hold together (Bonferroni), by default that of the columns.
     """
     defined = scores.dropna(axis="columns", how="all").dropna()

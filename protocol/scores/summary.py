@@ -65,7 +65,7 @@ def summarise(
 ) -> "pd.DataFrame":
     """Return the mean, standard deviation and number of runs of each combination, with columns that identify them.
 
-    The standard deviation is that of a sample (n - 1 in the denominator), and is missing for a single run. The columns
+    The sample standard deviation has n - 1 in the denominator, and is missing for a single run. The columns
     after ``n_runs`` are those of `protocol.scores.metadata`; a number of items that differs between runs is given as
     a range.
 

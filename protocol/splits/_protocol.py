@@ -146,7 +146,7 @@ class SplitProtocol:
         Name of the sampled split, that is, of all partitions except the database, for protocols that share it. Default:
         the protocol shares its sampled split with no other.
     unseen : int or sequence of int, default=0
-        The classes that are unseen, or their number if each run draws them.
+        The unseen classes, or how many of them each run draws.
     imbalance : float, default=1
         The ratio of the largest class of the training set to the smallest one, at least 1. In the order of the labels,
         class i of C keeps the share ``imbalance ** (-i / (C - 1))`` of its drawn items, at least one (Cao et al. 2019,

@@ -13,6 +13,6 @@ STANDARD = SplitRecord(
     SplitProtocol(
         {**dict.fromkeys(DRAWN, Drawn()), "database": Rest()},
         may_overlap={"database": ("validation_query", "validation_database", "train")},
-        sample="thesis",
+        sample="random",
     )
 )

@@ -45,6 +45,6 @@ register(
     __name__,
     source="Sablayrolles, Douze, Usunier and Jégou 2017, How should we evaluate supervised hashing?; names of the "
     "scores: An Empirical Study on Training Paradigms for Deep Supervised Hashing (code: aassxun/DSH_Analysis)",
-    summary="Unseen classes, drawn in each run: queries of {queries} classes, a database of {database} classes; it "
-    "includes the training set unless it is of unseen classes",
+    summary="Unseen classes, drawn in each run: queries of {queries} classes, a database of {database} classes, "
+    "which includes the training set unless all classes are unseen",
 )

@@ -64,7 +64,7 @@ def epsilon_ball(
     comparison: Literal["<=", "<"] = "<=",
     count_in: Literal["database", "train"] = "database",
 ) -> dict[str, NDArray]:
-    r"""Items within a fixed radius of the query are relevant: the mean distance of an item to its R-th neighbour.
+    r"""Items within a radius are relevant to a query; the radius is the mean distance of an item to its R-th neighbour.
 
     .. math:: S_{ij} = 1 \iff \lVert x_i - x_j \rVert_2 \le \varepsilon
 

@@ -54,7 +54,7 @@ class Verification(Printed):
 
     @property
     def verdict(self) -> str:
-        """The result in one line; it names the first failure."""
+        """The result in one line, with the first failure."""
         if self.holds:
             n = sum(check.outcome == UNCHECKED for check in self.checks)
             lines = f"; {counted(n, 'line')} above not checked" if n else ""

@@ -56,12 +56,12 @@ def test_every_error_is_one_line(capsys, monkeypatch, error, status, line):
     def fail(arguments):
         raise error from error.__cause__
 
-    monkeypatch.setattr("protocol.cli.snakefile.run", fail)
-    assert main(["snakefile"]) == status
+    monkeypatch.setattr("protocol.cli.list.run", fail)
+    assert main(["list"]) == status
     err = capsys.readouterr().err
     assert err.startswith(line)
     assert err.count("\n") == 1
-    assert main(["--debug", "snakefile"]) == status
+    assert main(["--debug", "list"]) == status
     shown = capsys.readouterr().err
     assert "Traceback" in shown
     assert shown.endswith(err)

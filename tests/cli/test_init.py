@@ -42,7 +42,7 @@ def test_the_values_follow_from_the_files(capsys):
         "dataset": "arrays",
         "dataset_options": {"features": "My X.npy", "labels": "y.npy"},
         "seed": 0,
-        "features": {"precomputed": {"preprocessing": ["centre"]}},
+        "features": {"vectors": {"preprocessing": ["centre"]}},
         "ground_truths": ["class_label"],
         "splits": ["improved", "standard"],
         "runs": 3,

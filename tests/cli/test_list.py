@@ -31,6 +31,11 @@ def test_fields_and_docstrings(capsys):
     assert main(["list", "metrics", "mAP@100[none]"]) == 2
 
 
+def test_the_path_of_the_pipeline_is_the_whole_output(capsys, root):
+    assert main(["list", "snakefile"]) == 0
+    assert capsys.readouterr().out == f"{root / 'workflow' / 'Snakefile'}\n"
+
+
 def test_the_list_of_metrics_names_undefined_values(capsys):
     text = listed(capsys, "metrics")
     assert "[Musgrave, Belongie and Lim 2020, A Metric Learning Reality Check, MAP@R] undefined values: A query" in text

@@ -12,8 +12,8 @@ from protocol.configuration import options
         ("hasher", "sklsh", {"gamma": 2}, {"gamma": 2}),
         ("hasher", "sklsh", {"gamma": "2.5"}, {"gamma": 2.5}),
         ("dataset", "arrays", {"labels": "null"}, {"features": None, "labels": None, "ids": None}),
-        ("feature", "precomputed", {"n_components": "8"}, {"name": None, "n_components": 8}),
-        ("feature", "precomputed", {"name": "8"}, {"name": "8", "n_components": None}),
+        ("feature", "vectors", {"n_components": "8"}, {"name": None, "n_components": 8}),
+        ("feature", "vectors", {"name": "8"}, {"name": "8", "n_components": None}),
     ],
 )
 def test_text_is_converted_to_the_type_of_the_option(kind, name, values, complete):

@@ -68,15 +68,15 @@ CODES = "<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5"
 
 def test_files_agree_with_the_wildcards():
     plan = planned(features={"gist": {}, "sift": {"runs": 1, "splits": ["improved"], "hashers": ["lsh"]}})
-    assert plan.each("{sample}/run{run}") == ["thesis/run0", "thesis/run1"]
-    of_run = {"feature": "gist", "sample": "thesis", "run": "1"}
+    assert plan.each("{sample}/run{run}") == ["random/run0", "random/run1"]
+    of_run = {"feature": "gist", "sample": "random", "run": "1"}
     assert plan.each("{split}/run{run}", of_run) == ["standard/run1", "improved/run1"]
     assert plan.file("<data>/{extraction}/features.h5", of_run) == "<data>/gist/features.h5"
     of_hasher = {"feature": "gist", "hasher": "itq"}
-    assert plan.each("{sample}/run{run}", of_hasher) == ["thesis/run0", "thesis/run1"]  # of two splits
+    assert plan.each("{sample}/run{run}", of_hasher) == ["random/run0", "random/run1"]  # of two splits
     assert plan.split_runs(of_hasher) == [("standard", 0), ("standard", 1), ("improved", 0), ("improved", 1)]
-    assert plan.each_row("{split} {sample}", of_hasher) == ["standard thesis"] * 2 + ["improved thesis"] * 2
-    assert plan.each(CODES, {"feature": "sift", "split": "improved"}) == ["<results>/sift/thesis/run0/lsh/codes.h5"]
+    assert plan.each_row("{split} {sample}", of_hasher) == ["standard random"] * 2 + ["improved random"] * 2
+    assert plan.each(CODES, {"feature": "sift", "split": "improved"}) == ["<results>/sift/random/run0/lsh/codes.h5"]
     with pytest.raises(ProtocolError, match=r"^experiment 'small' has no job for feature sift, run 1\.$"):
         plan.file("{sample}", {"feature": "sift", "run": "1"})
     # Two splits with different samples: `examples` reads the codes of the sample of its split alone.
@@ -97,7 +97,7 @@ def test_features_with_other_options_have_another_folder():
 
 
 def test_seeds_depend_on_what_is_drawn_and_on_nothing_else():
-    plan, job = planned(), {"feature": "gist", "sample": "thesis", "run": "1", "hasher": "itq"}
+    plan, job = planned(), {"feature": "gist", "sample": "random", "run": "1", "hasher": "itq"}
     assert plan.sample_seed(job) == derive(0, "digits", "split", 1)
     assert plan.preprocessing_seed(job) == derive(0, "digits", "preprocess", "gist", 1)
     assert plan.ground_truth_seed(job) == derive(0, "digits", "groundtruth", "gist", 1)
@@ -109,14 +109,14 @@ def test_seeds_depend_on_what_is_drawn_and_on_nothing_else():
 def test_a_hasher_reads_its_supervision_and_its_selection():
     grid = {"itq": {"n_iter": [5, 10]}}
     plan = planned(hashers=["lsh", "itq", "ksh"], hasher_grids=grid, affinities="graded_distance")
-    job = {"feature": "gist", "sample": "thesis", "run": "0", "hasher": "itq"}
-    assert plan.selections == [f"<results>/gist/thesis/run{run}/itq/selection.h5" for run in (0, 1)]
+    job = {"feature": "gist", "sample": "random", "run": "0", "hasher": "itq"}
+    assert plan.selections == [f"<results>/gist/random/run{run}/itq/selection.h5" for run in (0, 1)]
     assert (plan.grid(job), "n_iter" in plan.hasher(job)["options"]) == (grid["itq"], False)
     assert (plan.supervision("itq"), plan.supervision("ksh")) == (
         [],
         ["<results>/{feature}/{sample}/run{run}/affinities.h5"],
     )
-    assert plan.supervisions == [f"<results>/gist/thesis/run{run}/affinities.h5" for run in (0, 1)]
+    assert plan.supervisions == [f"<results>/gist/random/run{run}/affinities.h5" for run in (0, 1)]
     assert plan.criterion(job) == {"ground_truth": "class_label", "metric": "mAP", "undefined": "zero"}
     assert plan.selecting(job)["plugin"] == "class_label"
     assert plan.supervising({"supervision": "affinities"})["plugin"] == "graded_distance"
@@ -132,7 +132,7 @@ def test_only_split_protocols_with_lists_read_files(tmp_path, monkeypatch):
     for job in ({"sample": "from_lists", "run": "0"}, {"split": "from_lists", "run": "0"}):
         assert plan.split_lists(job) == list(lists.values())
         assert plan.split_options(job).items() >= lists.items()
-    drawn = {"sample": "thesis", "run": "0"}
+    drawn = {"sample": "random", "run": "0"}
     assert (plan.split_lists(drawn), plan.split_options(drawn)) == ([], {})
     assert plan.sample_sizes(drawn) == SMALL["split_sizes"]
 

@@ -16,7 +16,7 @@ ELSEWHERE = {
     "explanation/same-codes-three-numbers": "evaluation/test_published_codes.py",
     "explanation/one-byte-in-a-helper": "evaluators/test_search.py",
     "how-to/keep-a-leaderboard": "docs/test_leaderboard.py",
-    "how-to/train-on-our-split": "workflow/test_finished_codes.py",
+    "how-to/train-on-our-split": "workflow/test_precomputed_codes.py",
     "tutorials/five-lines-in-a-notebook": "docs/test_tutorials.py",
 }
 WRITTEN = sorted(path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.glob("[!_r]*/*.md"))

@@ -13,7 +13,7 @@ from scipy import sparse
 from protocol import codes
 from protocol.checks import ProtocolError
 from protocol.evaluation import Nearest, evaluate
-from protocol.evaluation.code_pairs import Codes, finished_codes, read_codes
+from protocol.evaluation.code_pairs import Codes, precomputed_codes, read_codes
 from protocol.truth.relevance import NeighbourRelevance
 
 torch = import_module("torch") if find_spec("torch") else None
@@ -287,27 +287,27 @@ PARTS = {"query": np.array([1, 4]), "database": np.array([0, 2, 3])}
 BITS = {"query": np.array([[0, 1, 1], [1, 0, 0]]), "database": np.array([[0, 1, 1], [1, 1, 1], [1, 0, 0]])}
 
 
-def test_finished_codes_have_the_form_that_counting_reads(tmp_path):
+def test_precomputed_codes_have_the_form_that_counting_reads(tmp_path):
     np.save(tmp_path / "query.npy", 2.0 * BITS["query"] - 1)
     np.save(tmp_path / "database.npy", np.packbits(BITS["database"], axis=1))
     files = {"query": str(tmp_path / "query.npy"), "database": 2 * BITS["database"] - 1}
     for sides, encoding in ((files, {}), (BITS | {"database": tmp_path / "database.npy"}, {"bit_order": "big"})):
-        arrays = finished_codes({3: sides}, PARTS, name="codes.mine", **encoding)
+        arrays = precomputed_codes({3: sides}, PARTS, name="codes.mine", **encoding)
         (pair,) = codes.of_split({f"a/{name}": array for name, array in arrays.items()}, PARTS, "a").values()
         for side, bits in BITS.items():
             np.testing.assert_array_equal(codes.unpack(pair[side], 3), bits)
     with pytest.raises(
         ProtocolError, match=r"^codes.mine: .*query.npy: 3 columns of int64, but n_bits=4 needs 4 columns of bits"
     ):
-        finished_codes({4: files}, PARTS, name="codes.mine")
+        precomputed_codes({4: files}, PARTS, name="codes.mine")
     outputs = {"query": np.array([[0.2, -0.1], [1.0, 2.0]]), "database": np.array([[0.3, -2], [0.9, -1], [0.1, 5]])}
     for binarize, first in (("sign", [1, 0]), ("median", [0, 1])):
-        arrays = finished_codes({2: outputs}, PARTS, name="codes.mine", binarize=binarize)
+        arrays = precomputed_codes({2: outputs}, PARTS, name="codes.mine", binarize=binarize)
         assert codes.unpack(arrays["2/query"], 2)[0].astype(int).tolist() == first
     with pytest.raises(
         ProtocolError, match=r"^codes.mine: database codes: 2 rows for 3 row numbers of `database` in splits"
     ):
-        finished_codes({3: BITS | {"database": BITS["query"]}}, PARTS, name="codes.mine")
+        precomputed_codes({3: BITS | {"database": BITS["query"]}}, PARTS, name="codes.mine")
 
 
 def test_an_error_about_vectors_names_their_file(tmp_path):

@@ -2,7 +2,7 @@ import numpy as np
 
 from protocol.features import Preprocessing, prepared
 from protocol.features.cross_modal import ImageToText
-from protocol.features.precomputed import Precomputed
+from protocol.features.vectors import Vectors
 from protocol.provenance import storage
 
 RNG = np.random.default_rng(0)
@@ -48,7 +48,7 @@ def test_queries_are_of_one_modality_and_the_database_of_the_other(tmp_path):
 
 
 def test_one_modality_is_that_of_all_partitions_and_has_no_pairs(tmp_path):
-    feature = Precomputed(name="image")
+    feature = Vectors(name="image")
     with prepared(feature, STEPS, *written(tmp_path, feature)) as items:
         for part in ("train", "query", "database", "validation_database"):
             np.testing.assert_allclose(items.vectors(part, QUERY), expected("image", QUERY, STEPS[""]), atol=1e-5)

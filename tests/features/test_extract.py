@@ -85,9 +85,9 @@ def test_joined_parts_equal_the_file_of_one_job(extract, tmp_path, name, options
 
 def test_vectors_are_selected_by_name_or_as_the_only_ones(extract):
     text, picture = np.random.default_rng(0).random((5000, 3)), IMAGES[:5]
-    arrays, _ = extract("precomputed", {"images": picture, "vectors/text": text})
+    arrays, _ = extract("vectors", {"images": picture, "vectors/text": text})
     np.testing.assert_array_equal(arrays["X"], text)
-    arrays, _ = extract("precomputed", {"vectors/image": text[:9], "vectors/text": text}, name="text")
+    arrays, _ = extract("vectors", {"vectors/image": text[:9], "vectors/text": text}, name="text")
     np.testing.assert_array_equal(arrays["X"], text)
 
 
@@ -95,11 +95,11 @@ def test_vectors_are_selected_by_name_or_as_the_only_ones(extract):
     ("name", "content", "message"),
     [
         ("gist", {"vectors/gist": np.zeros((4, 3))}, r"content\.h5: no array 'images'; it contains vectors/gist\.$"),
-        ("precomputed", VECTORS, r"content\.h5: several arrays 'vectors'; it contains .*vectors/image, vectors/text"),
+        ("vectors", VECTORS, r"content\.h5: several arrays 'vectors'; it contains .*vectors/image, vectors/text"),
         (
-            "precomputed",
+            "vectors",
             {"vectors/gist": np.where(np.arange(5000) == 4999, np.inf, 0)[:, None]},
-            r"^Precomputed\(name=None, n_components=None\): row 4,999 of vectors gives NaN or infinity\.$",
+            r"^Vectors\(name=None, n_components=None\): row 4,999 of vectors gives NaN or infinity\.$",
         ),
     ],
 )

@@ -3,7 +3,7 @@ import pytest
 
 from protocol.checks import ProtocolError
 from protocol.features import Preprocessing, Rows, extracted, items_of
-from protocol.features.precomputed import Precomputed
+from protocol.features.vectors import Vectors
 from protocol.provenance import storage
 
 
@@ -37,7 +37,7 @@ def test_extracted_items_are_found_by_image(tmp_path):
     X, image = np.arange(24).reshape(6, 4), np.array([0, 0, 1, 3, 3, 3])
     path = tmp_path / "features.h5"
     storage.write(path, {"X": X, "image": image}, storage.provenance("test", parameters={}, inputs={}))
-    fitted = Preprocessing.fit(Precomputed(), X[:3], ["centre"], seed=0)
+    fitted = Preprocessing.fit(Vectors(), X[:3], ["centre"], seed=0)
     with extracted(path) as items:
         np.testing.assert_array_equal(items.raw(np.array([1, 3]))[:], X[2:])
         vectors = fitted.transform(items.raw(np.array([1, 3])), block=3)

@@ -37,7 +37,7 @@ def test_the_best_is_the_first_of_the_largest_that_is_defined(scores):
 
 
 def selection(path, run, *, hasher="itq", points=({"n_iter": 5}, {"n_iter": 50}), chosen=1):
-    combination = {"dataset": "digits", "feature": "gist", "sample": "thesis", "run": run, "hasher": hasher}
+    combination = {"dataset": "digits", "feature": "gist", "sample": "random", "run": run, "hasher": hasher}
     provenance = storage.provenance(
         "selection",
         parameters=combination | {"ground_truth": "class_label", "metric": "mAP"},
@@ -55,7 +55,7 @@ def test_one_row_for_each_point_in_the_order_of_combinations_and_grid(tmp_path):
     files = [selection(tmp_path / f"{run}.h5", run) for run in (10, 2)]
     falling = selection(tmp_path / "f.h5", 0, hasher="lsh", points=[{"n_iter": 50}, {"n_iter": 5}])
     rows = [
-        f"digits,gist,class_label,thesis,{run},itq,{row}"
+        f"digits,gist,class_label,random,{run},itq,{row}"
         for run in (2, 10)
         for row in (
             "8,mAP,n_iter=5,False,False,0.333333333",

@@ -65,7 +65,7 @@ def folder(tmp_path):
     examples.mkdir(parents=True)
     (examples / "lookups.csv").write_text("hasher,n_bits,radius,codes,milliseconds\n" + rows)
     for hasher, alpha in (("talr_ap", 1.0), ("talr_ap_5", 5.0)):
-        path = experiment / "gist" / "thesis" / "run0" / hasher / "models.h5"
+        path = experiment / "gist" / "random" / "run0" / hasher / "models.h5"
         path.parent.mkdir(parents=True)
         parameters = {"alpha": alpha, "growth": 1.0}
         storage.write(path, {}, storage.provenance(f"hasher {hasher}", parameters=parameters, inputs={}))

@@ -14,8 +14,8 @@ def test_choices_are_counted_over_runs_and_scores_averaged():
         *((2, 8, "n_iter=5", False, False, 0.5), (2, 8, "n_iter=50", True, True, 0.6)),
         (0, 4, "n_iter=7", False, True, 0.2),  # without the default
     ]
-    place = {"feature": "gist", "sample": "thesis", "hasher": "itq", "ground_truth": "class_label", "metric": "mAP"}
-    table = [("digits", "gist", "class_label", "thesis", run, "itq", n_bits, "mAP", *own) for run, n_bits, *own in rows]
+    place = {"feature": "gist", "sample": "random", "hasher": "itq", "ground_truth": "class_label", "metric": "mAP"}
+    table = [("digits", "gist", "class_label", "random", run, "itq", n_bits, "mAP", *own) for run, n_bits, *own in rows]
     shortest, longest = choices(pd.DataFrame(table, columns=COLUMNS))
     assert longest == place | {
         "n_bits": 8,

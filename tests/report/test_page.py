@@ -199,25 +199,25 @@ def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(res
     assert "<h1>Our codes</h1>" in page(changed(altered, config={"title": "Our codes"}))
 
 
-def test_finished_codes_are_one_more_method_and_the_page_identifies_them(results):
-    """lsh, and finished codes of one code length for the improved split alone."""
+def test_precomputed_codes_are_one_more_method_and_the_page_identifies_them(results):
+    """lsh, and precomputed codes of one code length for the improved split alone."""
 
     def selected(table):
         table = table.assign(hasher=table["hasher"].replace("itq", "mine"))
-        is_finished = (table["split"] == "improved") & (table["n_bits"] == 4)
-        return table[(table["hasher"] == "lsh") | is_finished].reset_index(drop=True)
+        is_precomputed = (table["split"] == "improved") & (table["n_bits"] == 4)
+        return table[(table["hasher"] == "lsh") | is_precomputed].reset_index(drop=True)
 
     mine = {"query": "q{run}.npy", "database": "d{run}.npy", "feature": "gist"}
-    finished = changed(
+    precomputed = changed(
         results,
         config={"hashers": ["lsh"], "codes": {"mine": mine | {"splits": ["improved"], "n_bits": [4]}}},
         summary=selected(results.summary),
         examples={name: selected(table) for name, table in results.examples.items()},
     )
-    assert "2 hashers" in experiment_line(finished)
-    assert any(text.startswith("The codes of mine were computed") for text in of(finished, "answer").text)
-    assert "query: q{run}.npy" in of(finished, "provenance").context["config"]
-    (compared,) = of(finished, "splits-compared").figures
+    assert "2 hashers" in experiment_line(precomputed)
+    assert any(text.startswith("The codes of mine were computed") for text in of(precomputed, "answer").text)
+    assert "query: q{run}.npy" in of(precomputed, "provenance").context["config"]
+    (compared,) = of(precomputed, "splits-compared").figures
     assert "the same order" in compared.shows  # of lsh alone, as mine has one split
 
 
@@ -320,14 +320,13 @@ def test_every_figure_is_drawn_in_both_themes_and_on_a_phone(browser, path, them
         assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 31)"}[theme]
         tab.click(".status a[href='#table-findings']")
         assert tab.locator("#table-findings").is_visible()
-        legends = tab.evaluate(
-            """[...document.querySelectorAll("[id^=layout-]")].map((figure) => ({
-                edge: figure.querySelector("svg.marks").getBoundingClientRect().right,
-                labels: [...figure.querySelectorAll(".role-legend-label text")].map(
-                    (text) => [text.textContent, text.getBoundingClientRect().right])}))"""
+        texts = tab.evaluate(
+            """[...document.querySelectorAll("[data-figure] svg.marks")].map((chart) => [
+                chart.getBoundingClientRect().right,
+                [...chart.querySelectorAll("text")].map((text) => [
+                    text.textContent, text.getBoundingClientRect().right])])"""
         )
-        assert [bool(legend["labels"]) for legend in legends] == [True, True]
-        cut = [text for own in legends for text, right in own["labels"] if "…" in text or right > own["edge"]]
+        cut = [text for edge, own in texts for text, right in own if "…" in text or right > edge + 0.5]
         assert cut == []
         assert wrong == []
 
@@ -379,8 +378,8 @@ def partial(results, tmp_path_factory):
 
 _TEXTS = """() => [...document.querySelectorAll("main p")].filter((text) => text.checkVisibility()).map((text) =>
     text.textContent)"""
-_LEGENDS = """() => Object.fromEntries([...document.querySelectorAll("[data-figure]")].map((figure) =>
-    [figure.id, [...figure.querySelectorAll(".role-legend-label text")].map((text) => text.textContent)]))"""
+_NAMES = """() => Object.fromEntries([...document.querySelectorAll("[data-figure]")].map((figure) =>
+    [figure.id, [...figure.querySelectorAll(".mark-text text")].map((text) => text.textContent)]))"""
 
 
 def test_everything_on_the_page_describes_the_selection(browser, partial):
@@ -391,7 +390,7 @@ def test_everything_on_the_page_describes_the_selection(browser, partial):
         tab.evaluate(UNFOLD)
         for selection, shown in list(zip(results.selections, pages, strict=True))[::3]:
             select(tab, selection.combination)
-            texts, legends = tab.evaluate(_TEXTS), tab.evaluate(_LEGENDS)
+            texts, names = tab.evaluate(_TEXTS), tab.evaluate(_NAMES)
             for part in shown:
                 own_texts = (*part.text, *(table.caption for table in part.tables))
                 assert {text.replace("`", "") for text in own_texts} <= set(texts), selection
@@ -399,8 +398,7 @@ def test_everything_on_the_page_describes_the_selection(browser, partial):
                     assert {figure.shows, *figure.sentences.values()} & set(texts), (selection, figure.name)
             figures = {figure.name: figure for part in shown for figure in part.figures}
             for name in ("by-length", "pr-curves", "precision-at-n", "empty-balls", "bucket-sizes"):
-                scale = figures[name].static["layer"][0]["encoding"]["color"]["scale"]
-                assert legends[name] == scale["domain"], (name, selection)
+                assert set(names[name]) & {*results.hashers} == set(figures[name].drawn["hasher"]), (name, selection)
             others = {text for page in pages if page is not shown for part in page for text in part.text}
             assert not (others - {text for part in shown for text in part.text}) & set(texts), selection
             assert f"{selection.feature}, " in tab.locator("[data-follows] .caption:visible").inner_text()

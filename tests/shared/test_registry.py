@@ -66,8 +66,8 @@ MEANT = {
         "'R@5' (Share of a query's relevant items that are among the top K) or 'hit@5' (Whether a relevant item is "
         "among the top K; recall@K of metric learning)",
     ),
-    "NDCG@5": "'nDCG@5' (Discounted gain of the top K, divided by that of the best order; the gain is 2^level - 1) or "
-    "'nDCG@5[linear]' (Discounted gain of the top K, divided by that of the best order; the gain is the level)",
+    "NDCG@5": "'nDCG@5' (Discounted gain of the top K, relative to the best order; the gain is 2^level - 1) or "
+    "'nDCG@5[linear]' (Discounted gain of the top K, relative to the best order; the gain is the level)",
 }
 
 

@@ -125,7 +125,7 @@ SHARED = {
 def test_protocols_that_share_a_draw_differ_in_the_database_only():
     of_database = {name: splits for name, splits in SHARED.items() if not DIVIDING & {*splits}}
     assert of_database == {
-        "thesis": ["improved", "standard"],
+        "random": ["improved", "standard"],
         "cifar10_1k_5k": ["cifar10_54k", "cifar10_5k", "cifar10_s1"],
     }
     for splits in of_database.values():
@@ -133,8 +133,8 @@ def test_protocols_that_share_a_draw_differ_in_the_database_only():
         for other, part in itertools.product(drawn[1:], DRAWN):
             np.testing.assert_array_equal(drawn[0][part], other[part])
     assert set(draw("improved")["database"].tolist()) < set(draw("standard")["database"].tolist())
-    assert [sample_of(split) for split in ("improved", "standard", "sift1m")] == ["thesis", "thesis", "sift1m"]
-    assert [sampling_split(sample) for sample in ("thesis", "sift1m")] == ["improved", "sift1m"]
+    assert [sample_of(split) for split in ("improved", "standard", "sift1m")] == ["random", "random", "sift1m"]
+    assert [sampling_split(sample) for sample in ("random", "sift1m")] == ["improved", "sift1m"]
     assert not set(SHARED) & set(registry.names("split"))
 
 
@@ -142,7 +142,7 @@ def test_a_protocol_draws_even_if_its_own_database_would_be_empty():
     sizes = {"query": 50, "train": 50}
     with pytest.raises(ProtocolError, match="the database would be empty"):
         registry.get("split", "improved").split(100, None, sizes=sizes, seed=0)
-    parts = registry.get("split", sampling_split("thesis")).drawn(Items(100), sizes=sizes, seed=0)
+    parts = registry.get("split", sampling_split("random")).drawn(Items(100), sizes=sizes, seed=0)
     assert len(registry.get("split", "standard").completed(parts, Items(100), seed=0)["database"]) == 50
 
 

@@ -215,7 +215,7 @@ def export(results):
             folder = results.folder / "codes" / split / f"run{run}" / "itq"
             folder.mkdir(parents=True, exist_ok=True)
             stored = storage.read(
-                results.folder / "results" / "small" / "gist" / "thesis" / f"run{run}" / "itq" / "codes.h5"
+                results.folder / "results" / "small" / "gist" / "random" / f"run{run}" / "itq" / "codes.h5"
             )
             for n_bits, pair in codes.of_split(stored, vars(parts)).items():
                 for role, packed in pair.items():

@@ -52,7 +52,7 @@ def test_class_label_map_is_where_published_figures_are(cifar10):
 
 def test_a_typical_epsilon_ball_contains_about_fifty_items(cifar10):
     """The rule of the author's code on these features: a median of 58 relevant items, none for 17 % of the queries."""
-    truth = storage.read(results(cifar10) / "gist" / "thesis" / "run0" / "ground_truth.h5")
+    truth = storage.read(results(cifar10) / "gist" / "random" / "run0" / "ground_truth.h5")
     for split in ("standard", "improved"):
         relevant = np.diff(truth[f"{split}/epsilon_ball/indptr"])
         assert 15 < np.median(relevant) < 120

@@ -102,7 +102,7 @@ def test_both_modalities_have_their_steps_fitted_on_the_training_pairs(nuswide):
     np.testing.assert_array_equal(items["labels"], labels[np.ix_(keep, chosen)])
     parts, raw = read_split(project), {"bow": words, "tags": tags}
     for direction in DIRECTIONS:
-        cell = results(project) / direction / "thesis" / "run0"
+        cell = results(project) / direction / "random" / "run0"
         learned, own = storage.read(cell / "preprocessing.h5"), config["features"][direction]
         feature, prepared = registry.get("feature", direction)(**own["options"]), []
         for place, side in (("", "query"), ("database/", "database")):
@@ -143,7 +143,7 @@ def test_the_audit_follows_both_modalities_and_finds_no_leak(nuswide):
     findings = pd.read_csv(results(project) / "audit.csv")
     assert not set(findings["finding"]) & {"preprocessing-leak", "selection-leak"}
     for direction in DIRECTIONS:
-        provenance = storage.read_provenance(results(project) / direction / "thesis" / "run0" / "preprocessing.h5")
+        provenance = storage.read_provenance(results(project) / direction / "random" / "run0" / "preprocessing.h5")
         train = read_split(project)["train"]
         both = storage.read(extracted(project, direction), ["X", "database/X"]).values()
         assert provenance["fitted_on"] == storage.array_digest(np.hstack([X[train] for X in both]))

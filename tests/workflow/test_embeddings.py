@@ -55,7 +55,7 @@ def test_the_share_of_neighbours_is_computed_from_the_embeddings(embeddings):
 
 
 def test_the_features_are_the_embeddings(embeddings):
-    X = storage.read(embeddings.data / "precomputed" / "features.h5", ["X"])["X"]
+    X = storage.read(embeddings.data / "vectors" / "features.h5", ["X"])["X"]
     np.testing.assert_array_equal(X, np.load(embeddings.folder / "features.npy"))
 
 

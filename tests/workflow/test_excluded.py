@@ -51,7 +51,7 @@ def test_all_scores_are_those_without_the_queries_and_no_model_is_trained_again(
             assert own["position"].tolist() == rows != []
             assert own["item"].tolist() == parts["query"][rows].tolist()
 
-            stored = storage.read(FOLDER / "gist" / "thesis" / f"run{run}" / "itq" / "codes.h5")
+            stored = storage.read(FOLDER / "gist" / "random" / f"run{run}" / "itq" / "codes.h5")
             pair = codes.of_split(stored, parts, split)[16]
             evaluation = hp.evaluate(
                 hp.Codes(pair["query"], n_bits=16),

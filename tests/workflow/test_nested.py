@@ -17,7 +17,7 @@ from protocol.truth.relevance import LabelRelevance
 RESULTS = "results/small"
 GRIDS = {"sklsh": {"gamma": [0.01, 1, 3]}, "dsh": {"alpha": [1.5, 2], "n_neighbors": [3]}}
 NESTED = SHORT | {"runs": 2, "hashers": ["lsh", *GRIDS], "n_bits": [16], "hasher_grids": GRIDS, "extensions": ["none"]}
-CELL = "gist/thesis/run1"
+CELL = "gist/random/run1"
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_every_point_of_every_run_has_a_row_and_the_first_best_is_chosen(nested)
     table = selection(nested)
     assert tuple(table) == COLUMNS
     assert len(table) == 2 * (3 + 2)  # runs, points
-    assert set(table["sample"]) == {"thesis"}
+    assert set(table["sample"]) == {"random"}
     for (hasher, *_), own in table.groupby(["hasher", "sample", "run"]):
         options = "gamma={}" if hasher == "sklsh" else "alpha={} n_neighbors=3"
         assert own["options"].tolist() == [options.format(value) for value in next(iter(GRIDS[hasher].values()))]
@@ -115,7 +115,7 @@ def test_the_selection_does_not_read_test_queries_and_database(nested, tmp_path)
     """Nothing changes if their rows are moved, and every item outside the three partitions is destroyed."""
     before = searched(nested, tmp_path)
     assert set(before["read"]) == {"validation_query", "validation_database", "train"}
-    source = results(nested) / "samples" / "thesis" / "run1.h5"
+    source = results(nested) / "samples" / "random" / "run1.h5"
     split = storage.read(results(nested) / "splits" / "improved" / "run1" / "splits.h5")
     moved = rewritten(source, tmp_path / "sample.h5", query=np.arange(3), database=np.arange(5))
     assert searched(nested, tmp_path, sample=moved) == before
@@ -140,14 +140,14 @@ def test_the_audit_finds_a_selection_on_test_queries(nested, tmp_path):
     )
     assert leaking != script.read_text()
     script.write_text(leaking)
-    for path in [results(unfair) / "audit.csv", *results(unfair).glob("gist/thesis/run0/*/selection.h5*")]:
+    for path in [results(unfair) / "audit.csv", *results(unfair).glob("gist/random/run0/*/selection.h5*")]:
         path.unlink()
     unfair.stages(NESTED, "audit")
     findings = pd.read_csv(results(unfair) / "audit.csv")
     assert set(findings["finding"]) == {"truth-leak"}
     assert set(findings["severity"]) == {"error"}
     assert sorted(findings["file"]) == [
-        f"{RESULTS}/gist/thesis/run0/{hasher}/selection.h5" for hasher in ("dsh", "sklsh")
+        f"{RESULTS}/gist/random/run0/{hasher}/selection.h5" for hasher in ("dsh", "sklsh")
     ]
 
 

@@ -39,7 +39,7 @@ def results(tiny, tmp_path_factory) -> Results:
         ({"seed": 1}, "splits", {"sample": 2, "split": 4, "splits": 1}),
         ({"experiment": "other"}, "models", TRAINED),  # neither its dataset nor its feature
         ({"extension_bits": [1, 3]}, "metrics", SCORED),
-        ({"codes": METHODS}, "metrics", {"finished_codes": 4, "count": 2} | SCORED),
+        ({"codes": METHODS}, "metrics", {"precomputed_codes": 4, "count": 2} | SCORED),
         ({"n_bits": [8, 12, 16, 32]}, "metrics", {"model": 4, "count": 2} | SCORED),
     ],
 )
@@ -94,7 +94,7 @@ def test_an_older_copy_of_a_file_of_the_user_is_noticed(tmp_path):
     shutil.copy2(own / "first.npy", own / "features.npy")
     options = {"features": "own/features.npy", "labels": "own/labels.npy"}
     config = {name: value for name, value in SMALL.items() if name != "reproduction"}
-    config |= {"dataset": "arrays", "dataset_options": options, "features": {"precomputed": {}}}
+    config |= {"dataset": "arrays", "dataset_options": options, "features": {"vectors": {}}}
     assert made.stages(config, "dataset").planned(config, "dataset") == {}
     for path in own.iterdir():
         os.utime(path)  # their bytes are the same

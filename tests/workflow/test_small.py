@@ -43,6 +43,15 @@ def test_the_claims_are_checked_against_the_experiment(small):
     assert entries["S0-08"]["status"] == "not run"  # these are no rows of CIFAR-10
 
 
+@pytest.mark.parametrize(
+    ("arguments", "names_it"), [(["all"], True), (["metrics"], False), (["all", "--quiet", "all"], False)]
+)
+def test_the_last_line_names_the_report_if_the_target_includes_it(small, arguments, names_it):
+    done = small.run(*arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr.endswith(f"\nReport: {RESULTS}/report.html\n") == names_it
+
+
 def test_snakemake_s_own_report_has_the_figures(small):
     done = small.run("report", "paper", "--report", "provenance.html")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -51,8 +60,8 @@ def test_snakemake_s_own_report_has_the_figures(small):
     assert "The report of the experiment" in text  # of the caption
 
 
-CODES = f"{RESULTS}/gist/thesis/run0/itq/codes.h5"
-WRITTEN = [CODES, *(f"{RESULTS}/{name}" for name in ("samples/thesis/run1.h5", "gist/scores/itq.csv", "runs.csv"))]
+CODES = f"{RESULTS}/gist/random/run0/itq/codes.h5"
+WRITTEN = [CODES, *(f"{RESULTS}/{name}" for name in ("samples/random/run1.h5", "gist/scores/itq.csv", "runs.csv"))]
 
 
 def test_the_command_of_the_message_writes_every_deleted_file_again(tiny, ran, monkeypatch):

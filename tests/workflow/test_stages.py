@@ -60,8 +60,8 @@ def test_the_items_of_every_run_are_those_of_its_split(tiny):
 
 
 def test_every_file_has_a_provenance_record_with_its_inputs_seed_and_versions(tiny):
-    folder, cell = tiny.folder / RESULTS, tiny.folder / RESULTS / "gist" / "thesis" / "run1"
-    paths = {"features": tiny.data / "gist" / "features.h5", "sample": folder / "samples" / "thesis" / "run1.h5"}
+    folder, cell = tiny.folder / RESULTS, tiny.folder / RESULTS / "gist" / "random" / "run1"
+    paths = {"features": tiny.data / "gist" / "features.h5", "sample": folder / "samples" / "random" / "run1.h5"}
     paths |= {"splits": folder / "splits" / "standard" / "run1" / "splits.h5"}
     paths |= {"codes": cell / "itq" / "codes.h5", "counts": tiny.folder / RESULTS / "gist" / "counts" / "itq.h5"}
     record = {name: storage.read_provenance(path) for name, path in paths.items()}
@@ -108,7 +108,7 @@ def test_figures_and_tables_for_a_paper(tiny):
 
 def test_everything_is_fitted_on_the_training_set_alone(tiny):
     """Recompute one combination from the features and the split, without the scripts of the pipeline."""
-    cell = tiny.folder / RESULTS / "gist" / "thesis" / "run1"
+    cell = tiny.folder / RESULTS / "gist" / "random" / "run1"
     X = storage.read(tiny.data / "gist" / "features.h5")["X"]
     split = storage.read(tiny.folder / RESULTS / "splits" / "improved" / "run1" / "splits.h5")
     mean = X[split["train"]].mean(axis=0, dtype=np.float64)
@@ -155,7 +155,7 @@ def test_the_audit_finds_a_fit_on_other_rows(tiny, tmp_path):
     leaking = script.read_text().replace('["train"])["train"]', '["query"])["query"]')
     assert leaking != script.read_text()
     script.write_text(leaking)
-    fitted = tmp_path / RESULTS / "gist/thesis/run0/preprocessing.h5"
+    fitted = tmp_path / RESULTS / "gist/random/run0/preprocessing.h5"
     for path in (fitted, tmp_path / RESULTS / "audit.csv"):
         path.unlink()
     findings = pd.read_csv(results.stages(SMALL, "audit").folder / RESULTS / "audit.csv")
@@ -165,7 +165,7 @@ def test_the_audit_finds_a_fit_on_other_rows(tiny, tmp_path):
 
 # Altered files
 
-SCORES, CODES = "gist/scores/itq.csv", "gist/thesis/run0/itq/codes.h5"
+SCORES, CODES = "gist/scores/itq.csv", "gist/random/run0/itq/codes.h5"
 
 
 def another_value(content):

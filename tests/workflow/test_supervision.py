@@ -26,7 +26,7 @@ SUPERVISED = SMALL | {
 def cell(tmp_path_factory):
     results = Results(tmp_path_factory.mktemp("supervised"))
     results.stages(SUPERVISED, "metrics", "selections")
-    return results.folder / "results" / "small" / "gist" / "thesis" / "run0"
+    return results.folder / "results" / "small" / "gist" / "random" / "run0"
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_declared_training_labels_replace_those_of_the_dataset_for_hashers_alone
     np.savez(tmp_path / "noisy.npz", noisy=noisy, clean=y)
     results.stages(config | {"training_labels": "noisy.npz:noisy"}, "metrics", "audit")
     folder = tmp_path / "results" / "small"
-    cell, rows = folder / "gist" / "thesis" / "run0", storage.read(next(folder.glob("splits/*/run0/splits.h5")))
+    cell, rows = folder / "gist" / "random" / "run0", storage.read(next(folder.glob("splits/*/run0/splits.h5")))
     np.testing.assert_array_equal(storage.read(cell / "labels.h5")["query_labels"], noisy[rows["train"]])
     truth = storage.grouped(storage.read(cell / "ground_truth.h5"))["improved"]
     np.testing.assert_array_equal(truth["class_label/query_labels"], y[rows["query"]])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.io import sourcecache_entry
+from snakemake.logging import logger
 
 # The folder of the project, even if another workflow imports this one; a URL if it is imported from git.
 CHECKOUT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
@@ -235,3 +236,16 @@ def build_dag(build=workflow._build_dag):
 # nothing to be done. Without this private method, results without a record would be accepted in these three cases.
 # Tests run all of them.
 workflow._build_dag = build_dag
+
+
+def execute(*arguments, run=workflow.execute, **named):
+    """Run the jobs, and name the report in the last line if the plan contains it."""
+    run(*arguments, **named)
+    planned = any(job.rule.name == "report" for job in workflow.dag.jobs)
+    if planned and workflow.is_main_process and not workflow.dryrun:
+        path = Path(workflow.overwrite_workdir or "") / "results" / EXPERIMENT.name / "report.html"
+        logger.info(f"Report: {path}")
+
+
+# Snakemake calls `onsuccess` neither last nor if there is nothing to be done.
+workflow.execute = execute

@@ -70,7 +70,7 @@ rule model:
         "../scripts/model.py"
 
 
-rule finished_codes:
+rule precomputed_codes:
     """Read the codes of a method that were computed elsewhere, for all splits with the same sample."""
     input:
         files=code_files,
@@ -78,9 +78,9 @@ rule finished_codes:
     output:
         codes="<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5",
     log:
-        "<logs>/{feature}/{sample}/run{run}/{hasher}/finished_codes.log",
+        "<logs>/{feature}/{sample}/run{run}/{hasher}/precomputed_codes.log",
     benchmark:
-        "<benchmarks>/{feature}/{sample}/run{run}/{hasher}/finished_codes.tsv"
+        "<benchmarks>/{feature}/{sample}/run{run}/{hasher}/precomputed_codes.tsv"
     wildcard_constraints:
         # The pattern of a wildcard must not be empty.
         hasher="|".join(EXPERIMENT.codes) or "nothing",
@@ -90,6 +90,6 @@ rule finished_codes:
         files=PLAN.code_files,
         states=lambda wildcards: records.states(PLAN.code_paths(wildcards)),
         options=PLAN.code_options,
-        code=code("finished_codes.py"),
+        code=code("precomputed_codes.py"),
     script:
-        "../scripts/finished_codes.py"
+        "../scripts/precomputed_codes.py"

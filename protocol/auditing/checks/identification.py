@@ -205,7 +205,7 @@ def identify(split: Split, declared: str | None = None) -> str:
 
 
 def _recognised(split: Split) -> list[str]:
-    """Return a sentence for each partition whose file names are those of a published list."""
+    """Return a sentence for each partition that has the file names of a published list."""
     ids, known = split.dataset.ids, [(lists, part) for lists in PUBLISHED for part in lists.digests]
     if ids is None:
         return []

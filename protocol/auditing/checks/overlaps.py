@@ -247,7 +247,7 @@ def divided_pairs(split: Split, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def audit_modalities(run: Run) -> list[Finding]:
-    """Return a finding for items whose modalities are in different partitions, by the first one."""
+    """Return a finding for items whose modalities are in different partitions, listed under the first of these."""
     if run.modalities is None:
         return []
     divided = divided_pairs(run.split, run.modalities)

@@ -25,7 +25,7 @@ class CCAITQ(CrossModalHasher):
     ``bit_j(x) = [(phi_x(x) W_x diag(correlations) R)_j > 0]``, and the same with phi_y and W_y for the database: phi is
     an anchor kernel map, W are canonical directions, and R is ITQ's rotation of the projected training rows of both.
 
-    Parameters and attributes are those of `CrossModalHasher`; the seed also determines the initial rotation.
+    Parameters and attributes are as for `CrossModalHasher`; the seed also determines the initial rotation.
 
     Parameters
     ----------

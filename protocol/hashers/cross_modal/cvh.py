@@ -23,7 +23,7 @@ class CVH(CrossModalHasher):
     ``bit_j(x) = [(phi_x(x) W_x)_j > 0]``, and the same with phi_y and W_y for the database: phi is an anchor kernel
     map, and the columns of W_x and W_y are the leading solutions of the eigenproblem of `canonical_directions`.
 
-    Parameters and attributes are those of `CrossModalHasher`; the seed only determines the anchors.
+    Parameters and attributes are as for `CrossModalHasher`; the seed only determines the anchors.
 
     References
     ----------

@@ -30,7 +30,7 @@ class BufferZone(NetworkHasher):
     With the L1 distance instead of the squared distance, the loss is ``1/2 max(r_1 - d, 0) + 1/2 max(d - r_2, 0)`` for
     similar pairs, ``1/2 max(m - d, 0)`` for others, and ``0.01 || |b| - 1 ||_1`` for every item. ``bit_j(x) = [b_j(x)
     >= 0]``; all layers start as in `NetworkHasher`, and the learning rate falls by 40 % after every fifth of the
-    epochs. Parameters and attributes are those of `NetworkHasher`, and:
+    epochs. Parameters and attributes are as for `NetworkHasher`, and:
 
     Parameters
     ----------

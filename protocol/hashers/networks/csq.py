@@ -17,9 +17,9 @@ from protocol.registry import HasherRecord, NotNegative
     "random signs; the paper has such centres only for powers of 2, and samples each bit of the other centres at "
     "random. Here, the others have equally many zeros and ones. The authors' code differs from the paper, which we "
     "follow: its outputs are tanh, mapped to [0, 1], so that the cross-entropy is that of 2 g(x); its quantization "
-    "term is the mean of (|tanh| - 1)^2 with a weight of 0.05; and it adds HashNet's pairwise likelihood with a weight "
-    "of 0.2. The network is initialised as by He et al.; that code uses PyTorch's defaults, a sixth of this variance. "
-    "The learning rate is constant.",
+    "term is the mean of (|tanh| - 1)^2 with a weight of 0.05; and it adds HashNet's pairwise likelihood with a "
+    "weight of 0.2. The network is initialised as by He et al.; that code uses PyTorch's defaults, whose variance is "
+    "a sixth of this. The learning rate is constant.",
     **FACTS,
 )
 class CSQ(NetworkHasher):
@@ -28,7 +28,7 @@ class CSQ(NetworkHasher):
     The loss is ``L_C + lambda_1 L_Q`` with ``h = sigmoid(g(x))``: L_C is the mean over bits of the binary cross-entropy
     between h and the row's centre, and L_Q is ``sum_j log cosh(|2 h_j - 1| - 1)``. The centre of a row with several
     labels is the majority vote of their centres; ties are broken at random. All layers start as in `NetworkHasher`, and
-    the learning rate is constant. Parameters and attributes are those of `NetworkHasher`, and:
+    the learning rate is constant. Parameters and attributes are as for `NetworkHasher`, and:
 
     Parameters
     ----------

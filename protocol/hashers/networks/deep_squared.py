@@ -24,7 +24,7 @@ class DeepSquared(NetworkHasher):
     The loss is ``mean over S+ of d^2 + mean over S- of (n_bits - d)^2``, with ``d = (n_bits - h_k . h_l) / 2`` for the
     codes ``h = tanh(beta g(x))`` of a minibatch. beta is 1 in the first epoch and 7.35 in the last, and grows by the
     same factor every epoch. All layers start as in `NetworkHasher`, and the learning rate is halved for the second
-    half, as in the paper. Parameters and attributes are those of `NetworkHasher`.
+    half, as in the paper. Parameters and attributes are as for `NetworkHasher`.
 
     References
     ----------

@@ -22,7 +22,7 @@ class DeepSupervised(NetworkHasher):
     The loss is ``1/2 ||b_1 - b_2||^2`` for similar pairs, ``1/2 max(2 n_bits - ||b_1 - b_2||^2, 0)`` for others, and
     ``0.01 || |b| - 1 ||_1`` for every item; for binary codes, the margin is n_bits / 2 bits. ``bit_j(x) = [b_j(x) >=
     0]``; all layers start as in `NetworkHasher`, and the learning rate falls by 40 % after every fifth of the epochs.
-    Parameters and attributes are those of `NetworkHasher`.
+    Parameters and attributes are as for `NetworkHasher`.
 
     References
     ----------

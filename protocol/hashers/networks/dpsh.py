@@ -18,11 +18,11 @@ from protocol.registry import HasherRecord, NotNegative
     "dpsh",
     printed="DPSH",
     source="Li, Wang, Kang, Feature Learning based Deep Supervised Hashing with Pairwise Labels, IJCAI 2016, section 3",
-    deviations=f"{NO_PRETRAINING}Pairs are those of a minibatch; the paper pairs its rows with the last outputs of all "
-    "training rows, through which no gradient flows, whereas here it flows through both items of a pair. The loss is "
-    "the mean over pairs instead of the sum. On this scale, the weight 10 of the authors' code for CIFAR-10's 5,000 "
-    "training rows is 0.004; we use 0.01, which was better on CIFAR-10's GIST with other database items as queries. "
-    "The learning rate is constant.",
+    deviations=f"{NO_PRETRAINING}Pairs are formed within a minibatch, and the gradient flows through both items; the "
+    "paper pairs the rows of a minibatch with the last outputs of all training rows, through which no gradient "
+    "flows. The loss is the mean over pairs instead of the sum. On this scale, the weight 10 of the authors' code "
+    "for CIFAR-10's 5,000 training rows is 0.004; we use 0.01, which was better on CIFAR-10's GIST with other "
+    "database items as queries. The learning rate is constant.",
     **FACTS,
 )
 class DPSH(NetworkHasher):
@@ -31,7 +31,7 @@ class DPSH(NetworkHasher):
     With ``theta = u_k . u_l / 2`` of the outputs u, pairs are similar with probability sigmoid(theta). The loss is the
     mean negative log-likelihood of all pairs, plus quantisation times the mean of ``||u - sign(u)||^2``. The hash layer
     starts with weights of standard deviation 0.01, as in the authors' code; larger ones saturate the likelihood, since
-    theta grows with n_bits. The learning rate is constant. Parameters and attributes are those of `NetworkHasher`, and:
+    theta grows with n_bits. The learning rate is constant. Parameters and attributes are as for `NetworkHasher`, and:
 
     Parameters
     ----------

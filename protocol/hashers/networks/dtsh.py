@@ -18,10 +18,10 @@ from protocol.registry import HasherRecord, NotNegative
     "dtsh",
     printed="DTSH",
     source="Wang, Shi, Kitani, Deep Supervised Hashing with Triplet Labels, ACCV 2016, section 3",
-    deviations=f"{NO_PRETRAINING}All triplets of a minibatch are used; the authors' code draws 22,500 triplets per row "
-    "from the last outputs of all training rows. The loss is the mean over triplets instead of the sum, so the "
-    "quantisation term has the weight 0.0044, which is the 100 of that code divided by its 22,500 triplets. The "
-    "learning rate is constant.",
+    deviations=f"{NO_PRETRAINING}All triplets of a minibatch are used; the authors' code draws 22,500 triplets per "
+    "row from the last outputs of all training rows. The loss is the mean over triplets instead of the sum, so the "
+    "quantisation term has the weight 0.0044, that code's weight of 100 divided by its 22,500 triplets. The learning "
+    "rate is constant.",
     **FACTS,
 )
 class DTSH(NetworkHasher):
@@ -31,7 +31,7 @@ class DTSH(NetworkHasher):
     is in order with probability ``sigmoid(theta_qp - theta_qn - margin n_bits)``. The loss is the mean negative
     log-likelihood of all triplets, plus quantisation times the mean of ``||u - sign(u)||^2``. The hash layer starts
     with weights of standard deviation 0.01, as in the authors' code. The learning rate is constant. Parameters and
-    attributes are those of `NetworkHasher`, and:
+    attributes are as for `NetworkHasher`, and:
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ class HashNet(NetworkHasher):
     loss is the negative log-likelihood. Its weights give similar and dissimilar pairs equal shares; if rows have
     several labels, a similar pair counts by the Jaccard index of its labels. beta grows from 1 in the first epoch, as
     the square root of a linear function. The hash layer starts with weights of standard deviation 0.01, as in the
-    authors' code. The learning rate is constant. Parameters and attributes are those of `NetworkHasher`, and:
+    authors' code. The learning rate is constant. Parameters and attributes are as for `NetworkHasher`, and:
 
     Parameters
     ----------

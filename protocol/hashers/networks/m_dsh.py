@@ -19,7 +19,7 @@ class MDSH(DeepSquared):
 
     The loss is ``mean over S+ of (m - d)^2 + mean over S- of (n_bits - d)^2``. If m is far below n_bits, the order of
     distances does not change, but a search finds little at the first m radii. Initialisation and learning rate are
-    those of `DeepSquared`. Parameters and attributes are those of `NetworkHasher`, and:
+    those of `DeepSquared`. Parameters and attributes are as for `NetworkHasher`, and:
 
     Parameters
     ----------

@@ -10,8 +10,8 @@ from protocol.registry import HasherRecord, Positive
     source="Cakir, He, Bargal, Sclaroff, MIHash: Online Hashing with Mutual Information, ICCV 2017, section 3; Hashing "
     "with Mutual Information, TPAMI 2019, section 3",
     deviations=f"{NO_PRETRAINING}The learning rate is constant, and minibatches have 128 rows, not 256 as in the "
-    "authors' code. An empty bin of a histogram has no gradient, as in that code. Weights start as in "
-    "that code; biases start at 0, whereas that code draws them with variance 2 / n_bits.",
+    "authors' code. An empty bin of a histogram has no gradient, as in that code. Weights start as in that code; "
+    "biases start at 0; that code samples them with variance 2 / n_bits.",
     **FACTS,
 )
 class MIHash(NetworkHasher):
@@ -20,7 +20,7 @@ class MIHash(NetworkHasher):
     Every row of a minibatch queries the others, and the mean over the queries of ``I(D; C) = H(D) - H(D | C)`` is
     maximised. D is the distance ``(n_bits - h . h_q) / 2`` of codes ``h = 2 sigmoid(slope g(x)) - 1``, and C is whether
     the item shares a label with the query. The distributions are soft histograms of triangular bins. All layers start
-    as in `NetworkHasher`, and the learning rate is constant. Parameters and attributes are those of `NetworkHasher`,
+    as in `NetworkHasher`, and the learning rate is constant. Parameters and attributes are as for `NetworkHasher`,
     and:
 
     Parameters

@@ -29,7 +29,7 @@ class TALRAPNetwork(NetworkHasher):
 
     Soft Hamming distances are ``(n_bits - h . h') / 2`` of codes ``h = tanh(alpha g(x))``, and rows that share a label
     are relevant to each other. All layers start as in `NetworkHasher`, as the hash layer does in the authors' code. The
-    learning rate is constant. Parameters and attributes are those of `NetworkHasher`, and:
+    learning rate is constant. Parameters and attributes are as for `NetworkHasher`, and:
 
     Parameters
     ----------

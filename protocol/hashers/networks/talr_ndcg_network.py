@@ -12,13 +12,13 @@ from protocol.registry import HasherRecord
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 12 and 66",
     deviations=f"{DEVIATIONS} Levels are numbers of shared labels; affinities from other sources are not accepted. "
     "Gains are not truncated to 8 bits, and a query without relevant rows is left out of the mean. The ideal DCG is "
-    "that of the other rows of the minibatch; in the authors' code the query, with the highest level, counts as well.",
+    "computed from the other rows of the minibatch; the authors' code includes the query, with the highest level.",
     **FACTS,
 )
 class TALRNDCGNetwork(TALRAPNetwork):
     """TALR-NDCG as a network: every row of a minibatch queries the others, and the mean tie-aware NDCG is maximised.
 
-    Parameters and attributes are those of `TALRAPNetwork`, but the level v of a pair is its number of shared labels,
+    Parameters and attributes are as for `TALRAPNetwork`, but the level v of a pair is its number of shared labels,
     with the gain 2^v - 1: ``relaxation="simplified"`` is the lower bound DCG_s (eq. 66), ``"integral"`` is DCG_r
     (eq. 12), both divided by the largest DCG in the minibatch.
 

@@ -20,10 +20,10 @@ Rows = NDArray[np.int64]
     printed="BRE",
     source="Kulis and Darrell, Learning to Hash with Binary Reconstructive Embeddings, NIPS 2009, section 2, with the "
     "distances 0 and 1 of its supervised case",
-    deviations="The kernel is the centred Gaussian kernel of Liu et al. 2012, and the rows in the functions are "
-    "sampled from n_anchors common rows; the released code uses inner products, and all training rows. Up to "
-    "n_labelled = 5,000 training rows are used, each paired with 50 others; the released code pairs each of 1,000 rows "
-    "with 5 % of them, which is the same number. A fit makes at most n_iter passes over the bits.",
+    deviations="The kernel is the centred Gaussian kernel of Liu et al. 2012, and each function uses rows sampled "
+    "from n_anchors common rows; the released code uses inner products, and all training rows. Up to n_labelled = "
+    "5,000 training rows are used, each paired with 50 others; the released code pairs each of 1,000 rows with 5 % "
+    "of them, also 50. A fit makes at most n_iter passes over the bits.",
     bits_within_features=False,
     random=True,
 )

@@ -26,8 +26,8 @@ Product = Callable[[Floats], Floats]
     "Data, CVPR 2014, with the loss of KSH; trees of scikit-learn's HistGradientBoostingClassifier",
     deviations="Written from memory of the method, because neither the text nor the code was available. Inference "
     "starts from an eigenvector instead of equal bits, and tries three codes of a block of related rows, instead of "
-    "finding its best code by graph cuts; on 14 rows, bits reach on average 97 % of the largest objective of any code. "
-    "The trees are those of gradient boosting with the log loss instead of AdaBoost, 100 instead of 200, split "
+    "finding its best code by graph cuts; on 14 rows, the bits reach on average 97 % of the best possible objective. "
+    "There are 100 trees instead of 200, from gradient boosting with the log loss instead of AdaBoost; they split "
     "features at one of 30 values, and use 256 random features per bit. All pairs of training rows are used.",
     bits_within_features=False,
     random=True,
@@ -75,7 +75,7 @@ class FastHash(Hasher):
 
     Notes
     -----
-    Affinities are those of `KSH`. Inference starts from the signs of the largest eigenvector of R. For every block, a
+    Affinities are as for `KSH`. Inference starts from the signs of the largest eigenvector of R. For every block, a
     row with all rows related to it, it then tries 1, -1, and the signs of ``R z``, until no block changes.
 
     References

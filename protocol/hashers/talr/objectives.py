@@ -110,7 +110,7 @@ def ap_s(gain: Floats, total: Floats, best: Floats) -> Ranked:
     Returns
     -------
     Ranked
-        Its derivatives are those of eq. 71-73 and 76, for d = l and d > l at once.
+        Its derivatives are eq. 71-73 and 76, for d = l and d > l at once.
     """
     worth, relevant_above = _at_middle(_RECIPROCAL, *_ends(total)), _before(gain) + (gain + 1) / 2
     weight = gain * relevant_above
@@ -129,7 +129,7 @@ def ap_r(gain: Floats, total: Floats, best: Floats) -> Ranked:
         \left[ s_d + (C^+_{d-1} + 1 - s_d (C_{d-1} + 1)) \, \frac{1}{c_d} \ln\frac{C_d + 1/2}{C_{d-1} + 1/2} \right],
         \quad s_d = \frac{\max(c^+_d - 1, 0)}{\max(c_d - 1, 1)}
 
-    Parameters and result are those of `ap_s`.
+    Parameters and result are as for `ap_s`.
 
     Notes
     -----
@@ -180,7 +180,7 @@ def dcg_r(gain: Floats, total: Floats, best: Floats) -> Ranked:
 
     .. math:: DCG_r = \ln 2 \sum_d \frac{g_d}{c_d} \left[ li(C_d + 3/2) - li(C_{d-1} + 3/2) \right]
 
-    Parameters and result are those of `dcg_s`.
+    Parameters and result are as for `dcg_s`.
 
     Notes
     -----

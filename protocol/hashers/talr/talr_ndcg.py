@@ -9,16 +9,16 @@ from protocol.registry import HasherRecord
     "talr_ndcg",
     printed="TALR-NDCG",
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 12 and 66",
-    deviations="Those of talr_ap; in addition, functions use 32 principal components, gains are not truncated to 8 "
-    "bits, and a query without relevant rows is left out of the mean. The ideal DCG is that of the other rows of the "
-    "minibatch; in the released code the query, with the highest level, counts as well.",
+    deviations="As for talr_ap; in addition, the hash functions use 32 principal components, gains are not truncated "
+    "to 8 bits, and a query without relevant rows is left out of the mean. The ideal DCG is computed from the other "
+    "rows of the minibatch; the released code includes the query, with the highest level.",
     bits_within_features=True,
     random=True,
 )
 class TALRNDCG(TALR):
     """Tie-aware learning to rank for NDCG, with each row as a query to the rest of its minibatch.
 
-    Parameters, attributes and errors are those of `TALRAP`, but relevance levels v have gains 2^v - 1, and the
+    Parameters, attributes and errors are as for `TALRAP`, but relevance levels v have gains 2^v - 1, and the
     objective is the mean NDCG: ``relaxation="simplified"`` is its lower bound DCG_s (eq. 66), ``"integral"`` is DCG_r
     (eq. 12), both divided by the largest DCG in the minibatch.
 

@@ -53,10 +53,10 @@ def test_the_configuration_with_all_defaults_is_a_valid_configuration(here):
 
 def test_a_method_is_scored_like_a_hasher_where_it_has_codes(here):
     experiment = load({"mine": MINE, "part": MINE | {"splits": ["improved"], "n_bits": ["16"]}})
-    scored = [f"{row['split']}{row['run']} {row['hasher']}" for row in experiment.combinations() if row["finished"]]
+    scored = [f"{row['split']}{row['run']} {row['hasher']}" for row in experiment.combinations() if row["precomputed"]]
     of_standard, of_improved = ("standard0 mine", "standard1 mine"), ("improved0 mine", "improved0 part")
     assert scored == [*of_standard, *of_improved, "improved1 mine", "improved1 part"]
-    plan, job = configuration.Plan(experiment), {"feature": "gist", "sample": "thesis", "run": "1", "hasher": "part"}
+    plan, job = configuration.Plan(experiment), {"feature": "gist", "sample": "random", "run": "1", "hasher": "part"}
     assert plan.each("{split}", job) == list(plan.code_files(job)) == ["improved"]
     assert plan.code_paths(job) == ["codes/improved/run1/query_16.npy", "codes/improved/run1/database_16.npy"]
 
@@ -64,7 +64,7 @@ def test_a_method_is_scored_like_a_hasher_where_it_has_codes(here):
 def test_a_method_belongs_to_one_feature(here):
     features = {"gist": {}, "pixels": {"runs": 1, "splits": ["improved"], "n_bits": [16]}}
     experiment = load({"mine": MINE | {"feature": "pixels"}}, features=features)
-    assert (experiment.finished("gist"), experiment.finished("pixels")) == ([], ["mine"])
+    assert (experiment.precomputed("gist"), experiment.precomputed("pixels")) == ([], ["mine"])
     assert (experiment.codes["mine"].splits, experiment.codes["mine"].n_bits) == (["improved"], [16])
 
 

@@ -1,4 +1,4 @@
-"""Precomputed: the dataset's own vectors, unchanged or as principal components."""
+"""The dataset's own vectors, unchanged or as principal components."""
 
 from collections.abc import Mapping
 
@@ -11,13 +11,13 @@ from protocol.registry import Count, FeatureRecord
 
 
 @FeatureRecord(
-    "precomputed",
-    printed="Precomputed features",
+    "vectors",
+    printed="Vectors",
     source="the dataset's own vectors, from its authors or from any model of yours",
     deviations="values are rounded to float32",
 )
-class Precomputed(Feature):
-    """Precomputed: one of the dataset's own vectors per item, unchanged.
+class Vectors(Feature):
+    """Vectors: the dataset's own vectors, one per item, unchanged or as principal components.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Precomputed(Feature):
 
     Examples
     --------
-    >>> next(Precomputed().extract(np.eye(2)))[0]
+    >>> next(Vectors().extract(np.eye(2)))[0]
     array([[1., 0.],
            [0., 1.]])
     """

@@ -4,34 +4,34 @@ from blocks import extract_all
 
 from protocol.checks import ProtocolError
 from protocol.features import Preprocessing
-from protocol.features.precomputed import Precomputed
+from protocol.features.vectors import Vectors
 
 
 @pytest.mark.parametrize("dtype", [np.int16, np.float64])
 def test_vectors_are_unchanged(dtype):
     vectors = np.arange(20_000).reshape(5000, 4).astype(dtype)
-    X, image = extract_all(Precomputed(), vectors)
+    X, image = extract_all(Vectors(), vectors)
     assert X.dtype == dtype
     np.testing.assert_array_equal(X, vectors)
     assert image.tolist() == list(range(5000))
-    prepared = Preprocessing.fit(Precomputed(), X, (), seed=0).transform(X)
+    prepared = Preprocessing.fit(Vectors(), X, (), seed=0).transform(X)
     np.testing.assert_array_equal(prepared, vectors.astype(np.float32))
 
 
 def test_it_reads_the_named_vectors_and_names_rows_that_are_not_finite():
     vectors = np.zeros((5000, 2))
     vectors[4500, 1] = np.nan
-    assert Precomputed().reads == "vectors"
+    assert Vectors().reads == "vectors"
     with pytest.raises(ProtocolError) as error:
-        extract_all(Precomputed(name="gist"), vectors)
+        extract_all(Vectors(name="gist"), vectors)
     problem = "row 4,500 of vectors/gist gives NaN or infinity."
-    assert str(error.value) == f"Precomputed(name='gist', n_components=None): {problem}"
+    assert str(error.value) == f"Vectors(name='gist', n_components=None): {problem}"
 
 
 @pytest.mark.parametrize("n_rows", [30, 8])
 def test_components_are_those_of_the_training_rows(n_rows):
     vectors = np.random.default_rng(0).integers(0, 99, (50, 12))
-    feature = Precomputed(n_components=3)
+    feature = Vectors(n_components=3)
     model = feature.fit(vectors[:n_rows], seed=0)
     mean = vectors[:n_rows].mean(axis=0)
     reference = (vectors - mean) @ np.linalg.svd(vectors[:n_rows] - mean)[2][:3].T
@@ -46,7 +46,7 @@ def test_components_are_those_of_the_training_rows(n_rows):
 @pytest.mark.parametrize(("n_rows", "n_components"), [(30, 13), (5, 6)])
 def test_more_components_than_rows_or_features_are_refused(n_rows, n_components):
     with pytest.raises(ProtocolError) as error:
-        Precomputed(name="image", n_components=n_components).fit(np.zeros((n_rows, 12)), seed=0)
+        Vectors(name="image", n_components=n_components).fit(np.zeros((n_rows, 12)), seed=0)
     assert str(error.value) == (
         f"n_components: {n_components} components need at least as many training rows and features; vectors/image "
         f"has {n_rows} training rows with 12 features."

@@ -1,4 +1,4 @@
-"""Finished codes in the pipeline, and the code on the page that describes how to write them."""
+"""Precomputed codes in the pipeline, and the code on the page that describes how to write them."""
 
 import contextlib
 import re
@@ -50,7 +50,7 @@ def scored(tiny, tmp_path_factory, config):
     results = tiny.copy_to(Results(tmp_path_factory.mktemp("scored")))
     export(results)
     namespace(results.folder, blocks("python")[2])
-    jobs = {"finished_codes": 6, "count": 3, "score": 3, "metrics": 1, "claims": 1, "examples": 2, "report": 1}
+    jobs = {"precomputed_codes": 6, "count": 3, "score": 3, "metrics": 1, "claims": 1, "examples": 2, "report": 1}
     assert results.planned(config, "report") == jobs
     return results.stages(config, "all", "paper")
 
@@ -105,7 +105,7 @@ def test_they_are_in_every_table_and_figure(scored, browser):
 
 
 def test_the_file_of_codes_records_its_input_files(scored):
-    path = scored.folder / RESULTS / "gist" / "thesis" / "run1" / "exported_part" / "codes.h5"
+    path = scored.folder / RESULTS / "gist" / "random" / "run1" / "exported_part" / "codes.h5"
     record = storage.read_provenance(path)
     files = [f"codes/improved/run1/itq/{role}_16.npy" for role in ("database", "query")]
     assert record["parameters"]["files"] == {file: storage.file_sha256(scored.folder / file) for file in files}
@@ -119,7 +119,7 @@ def test_a_changed_file_scores_its_own_run_again(scored, config):
     assert scored.planned(config, "report", "paper") == {}
     file = scored.folder / "codes" / "improved" / "run1" / "query_16.npy"
     np.save(file, ~np.load(file))
-    again = {"finished_codes": 1, "count": 1, "score": 1, "metrics": 1, "claims": 1, "examples": 2, "report": 1}
+    again = {"precomputed_codes": 1, "count": 1, "score": 1, "metrics": 1, "claims": 1, "examples": 2, "report": 1}
     assert scored.planned(config, "report") == again
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from protocol import registry
 from protocol.checks import ProtocolError, one_of
-from protocol.configuration.experiment import Experiment, FeaturePlan, FinishedCodes
+from protocol.configuration.experiment import Experiment, FeaturePlan, PrecomputedCodes
 from protocol.configuration.schema import check_name
 from protocol.inputs.arrays import path_of, row_count
 from protocol.splits import sample_of
@@ -15,9 +15,9 @@ from protocol.splits import sample_of
 PLACEHOLDERS = ("split", "run", "n_bits")
 
 
-def finished_codes(
+def precomputed_codes(
     config: Mapping[str, Any], features: Mapping[str, FeaturePlan], hashers: Collection[str]
-) -> dict[str, FinishedCodes]:
+) -> dict[str, PrecomputedCodes]:
     """Return the methods of the key `codes` by name, with every default.
 
     Parameters
@@ -38,7 +38,7 @@ def finished_codes(
 
 
 def check_code_files(experiment: Experiment) -> None:
-    """Raise ProtocolError if files of codes are missing or have too few or many rows; it names the first of them."""
+    """Raise ProtocolError if a file of codes is missing or has a wrong number of rows; the message names the first."""
     for method in experiment.codes.values():
         for split, run in itertools.product(method.splits, range(experiment.features[method.feature].runs)):
             sizes = experiment.sizes(split)
@@ -57,7 +57,7 @@ def check_code_files(experiment: Experiment) -> None:
 
 def _method(
     name: str, entry: Mapping[str, Any], features: Mapping[str, FeaturePlan], hashers: Collection[str]
-) -> FinishedCodes:
+) -> PrecomputedCodes:
     where = f"codes.{name}"
     check_name(name, where)
     if name in hashers or name in registry.names("hasher"):
@@ -70,14 +70,14 @@ def _method(
         for value in values:
             one_of(str(value), map(str, allowed), f"{where}.{key}")
     ordered = {"splits": sorted(splits, key=feature.splits.index), "n_bits": sorted(n_bits)}
-    method = FinishedCodes(name=name, **{**entry, "feature": feature.name, **ordered})
+    method = PrecomputedCodes(name=name, **{**entry, "feature": feature.name, **ordered})
     _check_patterns(method)
     for role in method.patterns:
         _check_distinct(method, role, feature.runs)
     return method
 
 
-def _check_patterns(method: FinishedCodes) -> None:
+def _check_patterns(method: PrecomputedCodes) -> None:
     """Refuse file names with braces that are not placeholders."""
     for role, pattern in method.patterns.items():
         try:
@@ -87,7 +87,7 @@ def _check_patterns(method: FinishedCodes) -> None:
             raise ProtocolError(f"codes.{method.name}.{role}: {problem}.") from error
 
 
-def _check_distinct(method: FinishedCodes, role: str, runs: int) -> None:
+def _check_distinct(method: PrecomputedCodes, role: str, runs: int) -> None:
     """Refuse file names that would give the same file to different items or to several code lengths."""
     contents: dict[str, tuple[Any, ...]] = {}
     for split, run in itertools.product(method.splits, range(runs)):

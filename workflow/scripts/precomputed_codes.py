@@ -1,6 +1,6 @@
 """Read codes that were computed elsewhere, for the queries and databases of the splits of one run."""
 
-from protocol.evaluation.code_pairs import finished_codes
+from protocol.evaluation.code_pairs import precomputed_codes
 from protocol.inputs.arrays import path_of
 from protocol.provenance import storage
 
@@ -12,10 +12,10 @@ def main(job):
     for split, files in p.files.items():
         parts = storage.read(splits[split], ["query", "database"])
         where = f"codes.{wc.hasher}, {split} split, run {wc.run}"
-        arrays[split] = finished_codes(files, parts, name=where, **p.options)
+        arrays[split] = precomputed_codes(files, parts, name=where, **p.options)
     named = sorted({path for files in p.files.values() for roles in files.values() for path in roles.values()})
     provenance = storage.provenance(
-        "finished codes",
+        "precomputed codes",
         parameters={
             **p.options,
             "files": {path: storage.file_sha256(path_of(path)) for path in named},
