@@ -1,11 +1,15 @@
 """Draw the figures of docs/explanation from the stored reference results: ``python docs/figures.py``.
 
-The figure of the denominators is computed from the digits of scikit-learn, in a second; all others are read from
-``results/reference``.
+Two figures are computed from the digits of scikit-learn, in a second; all others are read from ``results/reference``.
+``python docs/figures.py results/digits/report.html`` makes docs/report.svg, the picture of the README, from the report
+of the default experiment.
 """
 
+import html
+import re
 import sys
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,16 +45,26 @@ def ties() -> Any:
     return (span + point).properties(width=150, height=SIZE["height"]).facet(columns)
 
 
-def denominators() -> Any:
-    """Draw mAP at the cutoff K of one set of codes, by K and denominator."""
+def digits(hasher: str, metrics: Sequence[str]) -> Any:
+    """Return the scores of 32-bit codes of the digits: the first 500 images are the queries."""
     from sklearn.datasets import load_digits
 
     images, labels = load_digits(return_X_y=True)
-    codes = hp.get("hasher", "lsh")(n_bits=32, seed=1).fit(images[500:]).transform(images)
+    codes = hp.get("hasher", hasher)(n_bits=32, seed=1).fit(images[500:]).transform(images)
+    given = {"query_labels": labels[:500], "database_labels": labels[500:]}
+    return hp.evaluate(codes[:500], codes[500:], metrics=metrics, **given)
+
+
+def precision_recall() -> Any:
+    """Draw the precision-recall curve of one set of codes over the Hamming radii."""
+    return digits("itq", ["mAP"]).plot().properties(width=300, height=220)
+
+
+def denominators() -> Any:
+    """Draw mAP at the cutoff K of one set of codes, by K and denominator."""
     cutoffs = (5, 10, 20, 50, 100, 150, 200, 400, 800, 1297)
     names = {f"mAP@{k}[{by}]": (k, by) for k in cutoffs for by in ("all", "min", "retrieved")}
-    given = {"query_labels": labels[:500], "database_labels": labels[500:]}
-    values = hp.evaluate(codes[:500], codes[500:], metrics=list(names), **given).metrics
+    values = digits("lsh", list(names)).metrics
     table = pd.DataFrame([(*names[name], value) for name, value in values.items()], columns=["K", "denominator", "mAP"])
     ticks = alt.Axis(values=[5, 10, 50, 100, 500])
     return (
@@ -59,8 +73,8 @@ def denominators() -> Any:
         .encode(
             alt.X("K:Q", scale=alt.Scale(type="log", nice=False), title="cutoff K", axis=ticks),
             alt.Y("mAP:Q", title="mAP@K", scale=alt.Scale(domain=[0, 1])),
-            alt.Color("denominator:N", scale=alt.Scale(scheme="dark2")),
-            alt.Shape("denominator:N"),
+            alt.Color("denominator:N", title=None, scale=alt.Scale(scheme="dark2")),
+            alt.Shape("denominator:N", title=None),
         )
         .properties(width=380, height=220)
     )
@@ -124,12 +138,32 @@ def lost_recall() -> Any:
 
 
 FIGURES: dict[str, Callable[[], Any]] = {
+    "precision-recall": precision_recall,
     "ties": ties,
     "denominators": denominators,
     "near-duplicates": near_duplicates,
     "buckets": buckets,
     "lost-recall": lost_recall,
 }
+
+
+def of_report(page: str) -> str:
+    """Return the title of a report, its answer and its first figure, as they are on the page, as one picture."""
+    (title,) = re.findall(r"<h1>(.+?)</h1>", page)
+    answer = re.findall(r'<p class="answer">(.+?)</p>', page)[0]
+    width, height, drawn = re.findall(r'<svg[^>]* class="marks"[^>]* viewBox="0 0 (\d+) (\d+)">(.+?)</svg>', page)[0]
+    lines = [html.escape(line) for line in textwrap.wrap(html.unescape(answer), 88, break_on_hyphens=False)]
+    texts = [f'<text x="12" y="{66 + 20 * n}" font-size="14">{line}</text>' for n, line in enumerate(lines)]
+    top = 66 + 20 * len(lines)
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {int(width) + 24} {int(height) + top + 8}"',
+            'color="black" fill="currentColor" font-family="system-ui, sans-serif">',
+            f'<rect width="100%" height="100%" fill="white"/><text x="12" y="36" font-size="20">{title}</text>',
+            *texts,
+            f'<g transform="translate(12,{top})">{drawn}</g></svg>\n',
+        ]
+    )
 
 
 def main(folder: Path = FOLDER) -> None:
@@ -140,4 +174,7 @@ def main(folder: Path = FOLDER) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    if sys.argv[1:]:
+        (ROOT / "docs" / "report.svg").write_text(of_report(Path(sys.argv[1]).read_text()))
+    else:
+        main()

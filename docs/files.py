@@ -21,11 +21,10 @@ PAGE = Path(__file__).parent / "reference" / "files.md"
 _ABOVE = """\
 # File formats
 
-An experiment writes these files to `results/`. In their paths, `NAME` is the name of the experiment, and `DATASET` the
-name of the dataset, followed by a digest of its options unless they are the defaults. `SAMPLE` is the name of a sampled
-split: the queries, the validation sets and the training set of a run. Split protocols that differ only in their
-database share it; `standard` and `improved` share `random`. `R` is the number of the run. `LIST` is the name of an
-official split of a dataset.
+An experiment writes these files to `results/`. In their paths, `NAME` is the name of the experiment, `DATASET` the
+name of the dataset, with a digest of its options if these are not the defaults, `R` the number of the run, and `LIST`
+an official split of a dataset. `SAMPLE` is a sampled split: the queries, the validation sets and the training set of a
+run, which split protocols share if they differ only in their database; `standard` and `improved` share `random`.
 
 HDF5 files begin with 512 bytes that contain the SHA-256 of the rest (`tail -c +513 FILE | sha256sum`), and have two
 attributes: `digest`, which depends only on the arrays and the provenance, and `provenance`, a JSON object:
@@ -37,13 +36,12 @@ attributes: `digest`, which depends only on the arrays and the provenance, and `
 - `versions`: the versions of Python and of the libraries
 - `notes`: notes for readers of the results, including those of the inputs
 
-The SHA-256 of a CSV or JSON file is in a file next to it (`sha256sum -c summary.csv.sha256`). Next to each SHA-256 of a
-result of an experiment is a line `# made with seeds DIGEST, options DIGEST, code DIGEST`. These digests cover the job
-of the file and all earlier jobs of the experiment, and are compared before the file is read
-([results without a record](../how-to/rerun-a-stage.md#results-without-a-record)).
+The SHA-256 of a CSV or JSON file is in a file next to it (`sha256sum -c summary.csv.sha256`), with a line `# made with
+seeds DIGEST, options DIGEST, code DIGEST` for the job of the file and all earlier jobs, which is compared before the
+file is read ([results without a record](../how-to/rerun-a-stage.md#results-without-a-record)).
 
-A file gets its name only when it is complete. [Train on our split](../how-to/train-on-our-split.md) shows how
-to read splits in five lines.
+A file gets its name only when it is complete. [Train on our split](../how-to/train-on-our-split.md) reads splits in
+five lines.
 """
 _HDF5 = {
     "datasets/DATASET/items.h5": {
@@ -126,17 +124,17 @@ _COLUMNS = {
     "split": "Names from the config file.",
     "run": "Number of the run, from 0.",
     "hasher": "Names from the config file.",
-    "n_bits": "Code length.",
+    "n_bits": "",
     "extension": "Kind of extension code: `none`, `same` or `different`.",
     "extension_bits": "Number of bits by which the code is extended.",
     "metric": "Names from the config file.",
     "value": "Mean of the metric over the queries, nine digits.",
     "mean": "Mean over the runs.",
     "std": "Sample standard deviation over the runs; empty for one run.",
-    "n_runs": "Number of runs.",
+    "n_runs": "",
     "relevance": "Kind of ground truth, such as `class labels` or `neighbours`.",
     "n_queries": "Number of queries, without excluded ones.",
-    "n_database": "Number of database items.",
+    "n_database": "",
     "excluded_queries": "Number of the queries that the key `exclude_queries` left out of the scores, and the start of "
     "their SHA-256, or `none`.",
     "options": "Digest of the options of dataset, ground truth and split that are not the defaults.",
@@ -145,19 +143,19 @@ _COLUMNS = {
     "supervision": "What the method learned from in addition to the training vectors: `none`, `labels`, the labels of "
     "a file, `pairs` or the distances of a feature; `unknown` for precomputed codes.",
     "ranking": "How the database is ranked, such as `hamming`.",
-    "convention": "Convention of the scores.",
-    "version": "Version of this package.",
+    "convention": "",
+    "version": "",
     "items": "Digest of the queries, the database and the ground truth of the run.",
     "file": "The file to which the finding refers.",
     "finding": "Name of the [finding](findings.md).",
     "severity": "`error`, `warning` or `information`.",
     "count": "Number of items concerned.",
     "examples": "Some of these items.",
-    "consequence": "The consequence for the scores.",
-    "fix": "How to fix it.",
+    "consequence": "",
+    "fix": "",
     "treatment": "How the papers treat it.",
     "id": "Id of the claim.",
-    "paper": "The paper that makes the claim.",
+    "paper": "",
     "place": "Section, equation, table or figure.",
     "claim": "The claim in one sentence.",
     "expected": "The value that the paper prints, with the tolerance.",
@@ -240,7 +238,7 @@ def _described(array: str, described: Mapping[str, str], path: Path) -> str:
 
 
 def _table(experiment: Path, name: str, described: set[str]) -> str:
-    """Return the section of a table: each column with its description, unless an earlier table has it."""
+    """Return the section of a table: each column with its description, unless an earlier table or its name has it."""
     if name == "claims.json":  # only a reproduction writes it
         columns = list(papers.FIELDS)
     else:
@@ -248,7 +246,7 @@ def _table(experiment: Path, name: str, described: set[str]) -> str:
     alike: dict[str, list[str]] = {}  # the columns by their description
     for column in columns:
         alike.setdefault("As above." if column in described else _COLUMNS[column], []).append(f"`{column}`")
-    lines = [f"- {', '.join(names)}: {text}" for text, names in alike.items()]
+    lines = [f"- {', '.join(names)}{text and f': {text}'}" for text, names in alike.items()]
     described.update(columns)
     return "\n".join([f"## `NAME/{name}`\n", f"{_TABLES[name]}\n", *lines, ""])
 

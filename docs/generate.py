@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cheat_sheet import cheat_sheet, is_tie_order
+
 from protocol import cli, papers, registry
 from protocol.cli.list import entries, properties
 from protocol.configuration.options import options, plain
@@ -58,6 +60,9 @@ _ABOVE = {
     "In formulas, N is the number of relevant items (of all items for buckets) and Q the code length; a tie of n "
     "items, m of them relevant, follows S items, P of them relevant; n_r items are at distance r; |b| is the size of "
     "bucket b. See also [Ties](../explanation/ties.md) and [How counting works](../explanation/counting.md).\n\n"
+    "Without a word for the order of ties, a metric is the expected value over all orders; `[best]` has relevant items "
+    "first in every tie (those of the highest level before all others), `[worst]` has them last, and "
+    "`[database-order]` keeps the order of the database.\n\n"
     "For a query without relevant items, or with an empty Hamming ball, some metrics are 0/0. By default, such a value "
     "counts as 0; `undefined: drop` in a config file leaves the query out of the mean.",
     "convention": "A convention describes how a paper or a tool computes its scores: which metrics, and how undefined "
@@ -86,6 +91,7 @@ _FAMILIES = {
         "Two modalities": ["cross_modal"],
     },
 }  # by the module of a metric and the package of a hasher
+_LONG = 16  # words; a property of this length is not repeated
 _BRIEF = ("hasher", "feature")  # whose options have only a default on their page
 _PAPERS = {
     "thesis": ("Moran 2016, thesis",),
@@ -103,15 +109,16 @@ _PAPERS = {
         "Zhang et al., IDHN (Improved Deep Hashing with Soft Pairwise Similarity for Multi-label Image Retrieval)",
     ),
     "HashNet": ("Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation",),
+    "HABIR": ("the reference MATLAB code (HABIR toolkit)", "the reference MATLAB code"),
 }  # short names of sources that many entries have; the first spelling is the one that the page explains
 _PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", re.MULTILINE | re.DOTALL)
 _REFERENCE = re.compile(r"(?:Parameters[^.]* as for|As) `(\w+)`")
 _CONFIGURATION = """\
 # Configuration
 
-A config file is YAML and describes one experiment. This page is generated from the schema against which config files
-are checked, `workflow/schemas/config.schema.yaml`. `protocol check FILE` checks a config file and prints what would
-run. The option `--config KEY=VALUE` of this command and of `snakemake` changes a key.
+A config file is YAML and describes one experiment; its schema is `workflow/schemas/config.schema.yaml`. `protocol check
+FILE` checks a config file and prints what would run. The option `--config KEY=VALUE` of this command and of `snakemake`
+changes a key.
 
 The keys `runs`, `splits`, `ground_truths`, `hashers`, `n_bits` and `extensions` apply to every feature. Below a
 feature, they apply to that feature alone.
@@ -148,6 +155,7 @@ def pages() -> dict[str, Callable[[], str]]:
         "config-files": _config_files,
         "claims": _claims,
         "evaluations": _evaluations,
+        "cheat-sheet": lambda: cheat_sheet(_families("metric")),
     }
 
 
@@ -198,8 +206,15 @@ def _listed(kind: str) -> str:
         deviations = common.pop("deviations", "")
         parts += [f"In this section, unless an entry states otherwise:\n\n{_lines(common)}"] if common else []
         parts += [f"Further deviations of all of these: {deviations}."] if deviations else []
+        if family and kind in _BRIEF:
+            of_all = _shared_options(kind, members)
+            parts += [f"Options of all of these: {'; '.join(of_all.values())}."] if of_all else []
+            described |= dict.fromkeys(of_all, "")
+        earlier: dict[str, str] = {}  # deviations, with the first entry of the section that has them
         for entry in members:
             fields[entry.name] = _unusual(fields[entry.name], usual | common, deviations)
+            if kind == "hasher":
+                fields[entry.name] |= _abridged(entry.name, fields[entry.name].get("deviations", ""), earlier)
         heading = "###" if family else "##"
         parts += [f"{heading} {_section(kind, group, fields, described)}" for group in _groups(kind, members)]
     return "\n\n".join(parts) + "\n"
@@ -245,6 +260,24 @@ def _usual(fields: Sequence[Mapping[str, str]]) -> dict[str, str]:
         if n >= max(4, len(fields) / 4) and (title == "beyond" or all(title in one for one in fields)):
             usual[title] = value
     return usual
+
+
+def _abridged(name: str, deviations: str, earlier: dict[str, str]) -> dict[str, str]:
+    """Return the deviations of an entry with the name of an earlier one in place of what the two have in common."""
+    for text, other in earlier.items():
+        if deviations.startswith(text):
+            return {"deviations": f"As for [`{other}`](#{other}).{deviations.removeprefix(text)}"}
+    if not deviations:
+        return {}
+    earlier[deviations] = name
+    return {"deviations": deviations}
+
+
+def _shared_options(kind: str, members: Sequence[Any]) -> dict[str, str]:
+    """Return the options that all entries of a section have alike, if there are three or more entries."""
+    of_members = [{f"{shown}: {text}": shown for _, shown, text in _options(kind, entry.name)} for entry in members]
+    alike = set.intersection(*map(set, of_members)) if len(members) > 2 else set()
+    return {key: shown for key, shown in of_members[0].items() if key in alike}
 
 
 def _plain(name: str) -> str:
@@ -293,16 +326,23 @@ def _section(
     kind: str, group: Sequence[Any], fields: Mapping[str, Mapping[str, str]], described: dict[str, str]
 ) -> str:
     """Return the heading and the text of one entry, or of the variants of a metric."""
+    orders = [entry.name for entry in group if kind == "metric" and is_tie_order(entry)]
+    group = [entry for entry in group if entry.name not in orders]
     first = group[0]
     common = set.intersection(*(set(fields[entry.name].items()) for entry in group))
     shared = {title: text for title, text in fields[first.name].items() if (title, text) in common}
     if len(group) == 1:
-        parts = [f"`{first.name}`", f"{first.summary} {shared.pop('consequence', '')}".strip()]
+        parts = [f"`{first.name}`", f"{_summary(first)} {shared.pop('consequence', '')}".strip()]
     else:
         parts = [f"`{first.name.partition('[')[0]}`", ""]
         for entry in group:
             own = [_property(*item).rstrip(".") for item in fields[entry.name].items() if item not in common]
-            parts[1] += f"- `{entry.name}`: " + " ".join([entry.summary, *(f"{text}." for text in own)]) + "\n"
+            parts[1] += f"- `{entry.name}`: " + " ".join([_summary(entry), *(f"{text}." for text in own)]) + "\n"
+    shared |= {"further orders of ties": ", ".join(f"`{name}`" for name in orders)} if orders else {}
+    for title, text in shared.items():
+        earlier = described.setdefault(f"{title}: {text}", first.name)
+        if earlier != first.name and len(text.split()) >= _LONG:
+            shared[title] = f"as for `{earlier}`"
     listed = [_lines(shared)] if shared else []
     if kind == "finding":
         return "\n\n".join([parts[0], f"{parts[1]} {' '.join(_property(*item) for item in shared.items())}"])
@@ -318,8 +358,17 @@ def _section(
     return "\n\n".join(part.strip("\n") for part in parts)
 
 
+def _summary(entry: Any) -> str:
+    """Return the summary of an entry, without the order of ties of most metrics, which the page states above."""
+    return str(entry.summary).replace(", as the expected value over ties", "")
+
+
 def _lines(fields: Mapping[str, str]) -> str:
-    return "\n".join(f"- {_property(title, text)}" for title, text in fields.items())
+    """Return a list of properties; those with the same text share a line."""
+    titles: dict[str, list[str]] = {}
+    for title, text in fields.items():
+        titles.setdefault(text, []).append(title)
+    return "\n".join(f"- {_property(', '.join(of), text)}" for text, of in titles.items())
 
 
 def _property(title: str, text: str) -> str:
@@ -364,26 +413,32 @@ def _parameters(plugin: Any, kind: str) -> dict[str, tuple[str, str]]:
     return described
 
 
-def _option_lines(kind: str, name: str, described: dict[str, str]) -> str:
-    """Return a plug-in's options with their defaults, and with a sentence each unless the kind is `_BRIEF`.
-
-    Those that an earlier entry has are only named.
-    """
-    own, lines, repeated = list[str](), list[str](), dict[str, list[str]]()
+def _options(kind: str, name: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the name of each option of a plug-in, with its default and values, and a sentence about it."""
     texts = documented(kind, name)
     for title, option in options(kind, name).items():
         form, description = texts[title]
         values = form.partition(", default")[0].replace("``", "`") or option.expected
         default = "" if option.default in (inspect.Parameter.empty, None) else f"={plain(option.default)}"
-        text = re.split(r"(?<=[.;])\s", description.replace("``", "`"))[0].rstrip(".;")
         shown = f"`{title}{default}`"
         if not default or values not in ("int", "float", "str", "bool"):  # which the default shows
             shown += f" ({values})"
-        if (earlier := described.setdefault(f"{shown}: {text}", name)) != name:
+        yield title, shown, re.split(r"(?<=[.;])\s", description.replace("``", "`"))[0].rstrip(".;")
+
+
+def _option_lines(kind: str, name: str, described: dict[str, str]) -> str:
+    """Return a plug-in's options with their defaults, and with a sentence each unless the kind is `_BRIEF`.
+
+    Those that an earlier entry has are only named, and those that the section describes (an empty name) are left out.
+    """
+    own, lines, repeated = list[str](), list[str](), dict[str, list[str]]()
+    for title, shown, text in _options(kind, name):
+        earlier = described.setdefault(f"{shown}: {text}", name)
+        if earlier and earlier != name:
             repeated.setdefault(earlier, []).append(f"`{title}`")
-        elif kind in _BRIEF:
+        elif earlier and kind in _BRIEF:
             own.append(shown)
-        else:
+        elif earlier:
             lines.append(f"  - {shown}: {text}")
     own += [f"{', '.join(names)} as for [`{earlier}`](#{earlier})" for earlier, names in repeated.items()]
     return "\n".join([*lines, f"  - {'; '.join(own)}"] if own else lines)
@@ -411,6 +466,7 @@ def _list_of_keys(part: Mapping[str, Any], of_file: Mapping[str, Any]) -> str:
         if text and text == of_file.get(key, {}).get("description"):
             repeated.append(f"`{key}`")
             continue
+        text = f"See [below](#{key})." if "section" in declared else text
         default = "required" if key in part.get("required", ()) else _default_of(declared)
         facts = "; ".join(fact for fact in (_escaped(phrase(declared)), default) if fact not in ("", "a mapping"))
         lines.append(f"- `{key}`{facts and f' ({facts})'}: {_escaped(text)}")

@@ -3,13 +3,16 @@
 import difflib
 import functools
 import importlib
+import inspect
 import math
 import numbers
 import re
 import warnings
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, ParamSpec, TypeVar
 
+P = ParamSpec("P")
+R = TypeVar("R")
 _FEW = 10  # an error message lists at most this many allowed values
 _EXTRAS = {
     "altair": "report",
@@ -44,22 +47,22 @@ def counted(n: int, noun: str) -> str:
 
     Examples
     --------
-    >>> counted(1, "run"), counted(1797, "item")
-    ('1 run', '1,797 items')
+    >>> counted(1, "run"), counted(1797, "item"), counted(2, "query")
+    ('1 run', '1,797 items', '2 queries')
     """
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+    return f"{n:,} {noun if n == 1 else re.sub('y$', 'ie', noun) + 's'}"
 
 
-def listed(words: Iterable[str]) -> str:
+def listed(words: Iterable[str], conjunction: str = "and") -> str:
     """Return words as a list in a sentence.
 
     Examples
     --------
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
+    >>> listed(["a"]), listed(["a", "b", "c"]), listed(["a", "b"], "or")
+    ('a', 'a, b and c', 'a or b')
     """
     *first, last = [*words] or [""]
-    return f"{', '.join(first)} and {last}" if first else last
+    return f"{', '.join(first)} {conjunction} {last}" if first else last
 
 
 def abridged(names: Iterable[Any], most: int = 5) -> str:
@@ -215,6 +218,26 @@ def positive_number(value: Any, name: str) -> float:
     return float(value)
 
 
+def suggesting(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a function, or a constructor, whose TypeError for a wrong call suggests the argument that was meant."""
+    kinds = {name: one.kind for name, one in inspect.signature(function).parameters.items() if name != "self"}
+    by_name = [name for name, kind in kinds.items() if kind is inspect.Parameter.KEYWORD_ONLY]
+    by_place, is_method = len(kinds) - len(by_name), "self" in inspect.signature(function).parameters
+    called = f"{function.__qualname__.removesuffix('.__init__')}()"
+
+    @functools.wraps(function)
+    def checked(*values: P.args, **named: P.kwargs) -> R:
+        for name in named:
+            if name not in kinds:
+                raise TypeError(f"{called} has no argument {name!r}.{_suggestion(name, kinds)}")
+        if len(values) - is_method > by_place:
+            others = ", ".join(f"{name}=..." for name in by_name[:2])
+            raise TypeError(f"{called} takes {counted(by_place, 'argument')} without a name. Name others: {others}.")
+        return function(*values, **named)
+
+    return checked
+
+
 def _is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
@@ -226,7 +249,7 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
     ----------
     value : str
     choices : iterable of str
-        The allowed values.
+        The allowed values; the message has those of a list in its order, and others in that of the alphabet.
     name : str
         The option, such as "distance"; or the kind of name and its place, such as "key in the config file". Both may
         follow the name of a file and a colon.
@@ -239,11 +262,11 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
         If it is not. The message lists the allowed values if there are few, and suggests the closest one, ignoring
         case.
     """
-    allowed = sorted(choices)
+    allowed = list(choices) if isinstance(choices, list) else sorted(choices)
     if value in allowed:
         return value
     hint = _suggestion(str(value), allowed)
-    named = " or ".join(filter(None, (", ".join(allowed[:-1]), *allowed[-1:])))
+    named = listed(allowed, "or")
     where, colon, kind = name.rpartition(": ")
     kind, owner = re.split("(?= (?:of|in) )|$", kind, maxsplit=1)
     is_long = len(allowed) > _FEW
@@ -257,8 +280,18 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
     raise ProtocolError(f"{unknown}: {f'choose {named}' if named else 'there are none'}.{hint}")
 
 
+def close(value: str, allowed: Iterable[str]) -> list[str]:
+    """Return the allowed value that is closest to another one, ignoring case, in a list; [] if none is close.
+
+    Examples
+    --------
+    >>> close("PCA", ["itq", "pcah"]), close("x", ["itq"])
+    (['pcah'], [])
+    """
+    by_case = {choice.casefold(): choice for choice in allowed}
+    return [by_case[near] for near in difflib.get_close_matches(value.casefold(), by_case, n=1)]
+
+
 def _suggestion(value: str, allowed: Iterable[str]) -> str:
     """Return a question with the closest allowed value, or nothing if none is close."""
-    by_case = {choice.casefold(): choice for choice in allowed}
-    near = difflib.get_close_matches(value.casefold(), by_case, n=1)
-    return f" Did you mean {by_case[near[0]]!r}?" if near else ""
+    return "".join(f" Did you mean {near!r}?" for near in close(value, allowed))

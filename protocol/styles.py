@@ -7,7 +7,6 @@ differ also for colour-blind readers; in grey, markers tell the methods apart.
 
 import zlib
 from collections.abc import Iterable
-from types import MappingProxyType
 from typing import NamedTuple
 
 COLOURS = (
@@ -33,17 +32,9 @@ MARKERS = (
     "M1.2,0L-.9,1.2V-1.2Z",  # triangle that points right
     "M-1.2,-1.1L0,0L-1.2,1.1ZM1.2,-1.1V1.1L0,0Z",  # bow tie
 )
-"""Filled shapes as SVG paths; Vega scales the square from -1 to 1 to a symbol's size.
-
-All of them are clockwise, like the line of `Style.key`: shapes of opposite directions would leave a hole in each other.
-"""
+"""Filled shapes as SVG paths; Vega scales the square from -1 to 1 to a symbol's size."""
 _FIRST = ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh", "ksh", "sdh", "cca_itq", "grh")
 """Each of these hashers has the style of its position wherever it is shown."""
-_LINE = "M-4,-.25h8v.5h-8z"
-KEY = MappingProxyType(
-    {"symbolSize": 64, "symbolStrokeWidth": 0, "symbolOffset": 12, "labelOffset": 20, "columnPadding": 14}
-)
-"""The properties of a Vega legend whose symbols are `Style.key`, in pixels."""
 
 
 class Style(NamedTuple):
@@ -51,11 +42,6 @@ class Style(NamedTuple):
 
     colour: str
     marker: str
-
-    @property
-    def key(self) -> str:
-        """The symbol of a legend as an SVG path: the marker in the middle of a line."""
-        return _LINE + self.marker
 
 
 def styles(names: Iterable[str]) -> dict[str, Style]:

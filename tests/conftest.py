@@ -11,6 +11,7 @@ import yaml
 
 # Before anything loads NumPy: on matrices as small as the tests', threads spend their time waiting for each other.
 os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+os.environ["COLUMNS"] = ""  # readline, which pytest imports, sets it for other processes
 
 from browser import launched
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.auditing.items import check_distinct
 from protocol.auditing.small_images import SIZE, block_means, correlations, small_images
-from protocol.checks import ProtocolError, counted, integer, need, number, printable
+from protocol.checks import ProtocolError, counted, integer, need, number, printable, suggesting
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import as_numpy, is_file, items_from, map_array, matrix_from, named
 from protocol.inputs.validation import Sliceable, check_images
@@ -115,6 +115,7 @@ class Proposals:
     __repr__ = to_text
 
 
+@suggesting
 def find_duplicates(
     query: Any,
     database: Any = None,
@@ -220,6 +221,10 @@ def _images(values: Any, role: str, image_size: int) -> tuple[Sliceable, NDArray
         names = storage.decoded(storage.read(path.with_name("items.h5"), ["ids"])["ids"])
     else:
         images = map_array(values)
+    if len(images.shape) == 2:
+        raise ProtocolError(
+            f"{named(values, role)}: rows of numbers, not images. Vectors need --vectors (vectors=True)."
+        )
     check_images(images, named(values, role))
     return images, names
 

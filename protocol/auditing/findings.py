@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import counted, printable
 from protocol.scores import tables
+from protocol.terminal import width
 
 PACKAGE_DATA = "findings.toml"
 _PLACE = re.compile(r"\{(\w+)\|([^}]*)\}")
@@ -161,7 +162,6 @@ COLUMNS = ("file", "finding", "severity", "count", "examples", "consequence", "f
 """Columns of the CSV file."""
 KEYS = ("file", "finding", "severity", "count", "items", "partners", "consequence", "fix", "treatment")
 """Keys of a JSON object, which lists all items."""
-_WIDTH = 100
 _ORDER = {name: position for position, name in enumerate(KIND_OF)}
 Sentences = Mapping[str, Sequence[str]]
 """Sentences by file."""
@@ -258,5 +258,5 @@ def _examples(finding: Finding) -> str:
 
 
 def _paragraph(words: str, indent: int) -> str:
-    filled = textwrap.fill(printable(words), _WIDTH - indent, break_long_words=False, break_on_hyphens=False)
+    filled = textwrap.fill(printable(words), width() - indent, break_long_words=False, break_on_hyphens=False)
     return textwrap.indent(filled, " " * indent)

@@ -342,7 +342,7 @@ def _fields(path: Path, what: str) -> list[tuple[int, list[str]]]:
     for line, row in rows:
         if len(row) != len(rows[0][1]):
             raise ProtocolError(
-                f"{path}: line {line}: {counted(len(row), 'field')}, but the first line has {len(rows[0][1])}: "
+                f"{path}, line {line}: {counted(len(row), 'field')}, but the first line has {len(rows[0][1])}: "
                 f"{','.join(row)[:80]!r}."
             )
     return rows

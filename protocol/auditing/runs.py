@@ -172,8 +172,8 @@ def _parts(split: Any, name: str) -> dict[str, Any]:
     """Return the partitions of a split that is not a file."""
     if not isinstance(split, Mapping):
         raise ProtocolError(
-            f"{name}: expected a file, or a mapping of partition names to row numbers or ids, got "
-            f"{type(split).__name__}. Give the lists of one split by name: query=..., database=...."
+            f"{name} must be a file, or a mapping of partition names to row numbers or ids, got "
+            f"{type(split).__name__}. Pass the lists of one split by name: audit(query=..., database=...)."
         )
     for part in split:
         one_of(part, PARTITIONS, f"{name}: partition")

@@ -125,8 +125,9 @@ def _explained(error: BaseException) -> str:
 def _report(message: str) -> int:
     """Print one line on standard error, and return the exit status of an error."""
     from protocol.checks import brief, printable
+    from protocol.terminal import coloured
 
-    sys.stderr.write(f"protocol: {brief(printable(message))}\n")
+    sys.stderr.write(coloured(f"protocol: {brief(printable(message))}\n", sys.stderr))
     return _REFUSED
 
 

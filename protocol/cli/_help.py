@@ -4,18 +4,45 @@ The texts and options of each command are declared in a TOML file next to its mo
 """
 
 import argparse
+import contextlib
 import functools
-import shutil
+import math
+import re
 import sys
 import textwrap
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-_LARGEST_WIDTH = 100
-_TYPES = {"int": int, "float": float, "path": Path}
+from protocol.checks import ProtocolError, close, listed, one_of
+from protocol.terminal import coloured, width
+
+_SPELLINGS = {"_": "-", "neighbour": "neighbor", "centre": "center", "colour": "color", "is(e|ation)": r"iz\1"}
+"""Regular expressions of spellings of an option, with the one by which options are compared."""
+
+
+def _of_type(convert: Callable[[str], Any], noun: str) -> Callable[[str], Any]:
+    """Return a function that converts the value of an option."""
+
+    def converted(text: str) -> Any:
+        try:
+            return convert(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"must be {noun}, got {text!r}.") from None
+
+    return converted
+
+
+def _path(text: str) -> Path:
+    if not text:
+        raise ValueError("empty")
+    return Path(text)
+
+
+_TYPES = {"int": _of_type(int, "an integer"), "float": _of_type(float, "a number")}
+_TYPES["path"] = _of_type(_path, "the name of a file")
 
 
 class Parser(argparse.ArgumentParser):
@@ -43,8 +70,8 @@ class Parser(argparse.ArgumentParser):
         tasks: Mapping[str, Sequence[str]] = MappingProxyType({}),
         **options: Any,
     ) -> None:
-        layout = functools.partial(argparse.RawDescriptionHelpFormatter, max_help_position=28, width=_width())
-        super().__init__(formatter_class=layout, **options)
+        layout = functools.partial(argparse.RawDescriptionHelpFormatter, max_help_position=28, width=width() - 2)
+        super().__init__(formatter_class=layout, allow_abbrev=False, exit_on_error=False, **options)
         self._rare: list[str] = []
         self._tasks = tasks
         self._examples = textwrap.indent(textwrap.dedent(examples).strip(), "  ")
@@ -80,7 +107,7 @@ class Parser(argparse.ArgumentParser):
         formatter = self._get_formatter()
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
         paragraphs = (self.description or "").split("\n")
-        formatter.add_text("\n".join(textwrap.fill(paragraph, _width()) for paragraph in paragraphs))
+        formatter.add_text("\n".join(textwrap.fill(paragraph, width() - 2) for paragraph in paragraphs))
         for title, actions in self._sections(everything).items():
             formatter.start_section(title)
             formatter.add_arguments(actions)
@@ -89,7 +116,7 @@ class Parser(argparse.ArgumentParser):
         if everything:
             formatter.add_text(self._details)
         elif self._rare:
-            formatter.add_text(textwrap.fill(f"More with --help-all: {'; '.join(self._rare)}.", _width()))
+            formatter.add_text(textwrap.fill(f"More with --help-all: {'; '.join(self._rare)}.", width() - 2))
         text = formatter.format_help()
         for task in list(self._tasks)[1:]:
             text = text.replace(f"\n\n{task}:\n", f"\n{task}:\n")  # so that the help fits on a screen
@@ -105,11 +132,104 @@ class Parser(argparse.ArgumentParser):
         groups = [group for group in self._action_groups if group.title not in hidden]
         return sections | {group.title: group._group_actions for group in groups[bool(commands) :]}
 
-    def error(self, message: str) -> NoReturn:
-        """Raise ProtocolError."""
-        from protocol.checks import ProtocolError
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return the values of options and arguments; raise ProtocolError, in one line, if some can't be used.
 
-        raise ProtocolError(f"{message} (see {self.prog} --help)")
+        British and American spellings of an option, and its singular and plural, are the same.
+        """
+        words = list(args)
+        ends = (n for n, word in enumerate(words) if word == "--" or (self._tasks and word[:1] != "-"))
+        own = next(ends, len(words))
+        words[:own] = map(self._respelt, words[:own])
+        try:
+            parsed, others = super().parse_known_args(words, namespace)
+        except argparse.ArgumentError as error:
+            if error.argument_name is None:  # from Python 3.13 for missing arguments
+                self.error(error.message)
+            raise ProtocolError(f"{error.argument_name} {self._problem(error)}") from error
+        if unexpected := [word for word in others if word != "--"]:
+            self._refuse(unexpected[0], words)
+        return parsed, []
+
+    def _respelt(self, word: str) -> str:
+        """Return an argument with the option in it as it is declared; raise ProtocolError if it is not."""
+        option, equals, value = word.partition("=")
+        known = self._option_string_actions
+        if option in known or not _is_option(word):
+            return word
+        alike = [name for name in known if _compared(name) == _compared(option)]
+        if len(alike) == 1:
+            return f"{alike[0]}{equals}{value}"
+        shown, bare = {name.lstrip("-"): name for name in known if name.startswith("--")}, option.lstrip("-")
+        longer = [name for name in shown.values() if len(bare) > 1 and f"-{bare}-" in f"{name}-"]
+        if near := longer[:3] or [shown[name] for name in close(bare, shown)]:
+            raise ProtocolError(f"Unknown option {option}. Did you mean {listed(near, 'or')}?")
+        if self._tasks:
+            raise ProtocolError(f"Unknown option {option}. Options follow the command, see `{self.prog} --help`.")
+        command = self.prog.removeprefix("protocol ")
+        others = _commands_with(option)
+        elsewhere = f"; {listed(others)} {'has' if len(others) == 1 else 'have'} it" if others else ""
+        raise ProtocolError(f"{command} has no option {option}{elsewhere}. See `{self.prog} --help-all`.")
+
+    def _problem(self, error: argparse.ArgumentError) -> str:
+        """Return what is wrong with the value of an option."""
+        action = self._option_string_actions.get(str(error.argument_name).split("/")[0])
+        if action is None or error.message.startswith("must be"):
+            return error.message
+        if action.nargs == 0:
+            return "takes no value."
+        return f"needs a value: {error.argument_name} {action.metavar}."
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise ProtocolError if a value is not one of the choices."""
+        if action.choices is not None:
+            is_command = isinstance(action, argparse._SubParsersAction)
+            name, listing = ("command", "protocol --help") if is_command else (action.option_strings[0], "")
+            one_of(value, action.choices, name, listing=listing)
+
+    def _refuse(self, argument: str, words: Sequence[str]) -> NoReturn:
+        """Raise ProtocolError for an argument that is neither an option nor its value."""
+        actions = self._option_string_actions
+        before = words[words.index(argument) - 1]
+        if before in actions and actions[before].nargs == 0:
+            raise ProtocolError(f"{before} takes no value, got {argument!r}.")
+        of_files = [name for name, action in actions.items() if action.metavar in ("F", "Q")]
+        hint = f" Files are passed as {of_files[0]} FILE." if of_files and re.search("[./]", argument) else ""
+        raise ProtocolError(f"Unexpected argument {argument!r}.{hint} See `{self.prog} --help`.")
+
+    def error(self, message: str) -> NoReturn:
+        """Raise ProtocolError: arguments are missing."""
+        missing = message.rpartition(": ")[2].split(", ")
+        if self._tasks:
+            raise ProtocolError("A command is missing. `protocol --help` lists them.")
+        raise ProtocolError(
+            f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} missing. See `{self.prog} --help`."
+        )
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print help, with headings in bold on a terminal."""
+        file = file or sys.stdout
+        file.write(coloured(message, file))
+
+
+def _is_option(word: str) -> bool:
+    """Return whether an argument is an option: it begins with a hyphen, has no blank, and is not a number."""
+    with contextlib.suppress(ValueError):
+        return not math.isfinite(float(word))
+    return len(word) > 1 and word[0] == "-" and " " not in word
+
+
+def _compared(option: str) -> str:
+    """Return the spelling of an option by which options are compared.
+
+    Examples
+    --------
+    >>> _compared("--relevant_neighbour"), _compared("--binarise")
+    ('--relevant-neighbor', '--binarize')
+    """
+    for spelling, other in _SPELLINGS.items():
+        option = re.sub(spelling, other, option.lower())
+    return option.removesuffix("s")
 
 
 class _HelpAll(argparse.Action):
@@ -117,26 +237,34 @@ class _HelpAll(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
         if isinstance(parser, Parser):
-            sys.stdout.write(parser.format_help(everything=True))
+            parser._print_message(parser.format_help(everything=True))
         parser.exit()
-
-
-def _width() -> int:
-    return min(shutil.get_terminal_size().columns, _LARGEST_WIDTH) - 2
 
 
 def add_command(commands: "argparse._SubParsersAction[Parser]", name: str) -> None:
     """Add the command that a TOML file declares."""
-    declared = _read(name.replace("-", "_"))
-    included = _read(declared.pop("include")) if "include" in declared else {}
-    options, rare = (declared.pop(part, {}) | included.get(part, {}) for part in ("options", "rare"))
+    declared, groups = _declared(name)
     command = commands.add_parser(name, **declared)
-    for title, group in {"": options, **rare}.items():
+    for title, group in groups.items():
         command.add_declared(group, title)
     # An error message suggests the option after the command.
     command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
 
 
+def _declared(name: str) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Return the texts of a command, and its arguments and options by group, of which the first has no title."""
+    declared = _read(name)
+    included = _read(declared.pop("include")) if "include" in declared else {}
+    options, rare = (declared.pop(part, {}) | included.get(part, {}) for part in ("options", "rare"))
+    return declared, {"": options, **rare}
+
+
+def _commands_with(option: str) -> list[str]:
+    """Return the commands that have an option."""
+    names = [path.stem.replace("_", "-") for path in sorted(Path(__file__).parent.glob("[a-z]*.py"))]
+    return [name for name in names if any(option in group for group in _declared(name)[1].values())]
+
+
 def _read(name: str) -> dict[str, Any]:
-    with open(Path(__file__).with_name(f"{name}.toml"), "rb") as file:
+    with open(Path(__file__).with_name(f"{name.replace('-', '_')}.toml"), "rb") as file:
         return tomllib.load(file)

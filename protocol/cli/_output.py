@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError, printable
+from protocol.terminal import coloured
 
 if TYPE_CHECKING:
     from protocol.evaluation.printed import Printed
@@ -95,7 +96,7 @@ def show(text: str) -> None:
     """Print lines of text on standard output, with control characters escaped."""
     for handler in INPUTS.handlers:
         handler.flush()
-    sys.stdout.write(printable(text, keep="\n\t") + "\n")
+    sys.stdout.write(coloured(printable(text, keep="\n\t") + "\n", sys.stdout))
 
 
 def finish(result: "Printed", json: Path | None) -> None:
@@ -131,13 +132,15 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
 
     names = [name for name in inputs if name is not None]
     files = [*map(Path, names), *map(path_of, names)]
-    for option, path in requested.items():
-        if any(_is_same(path, file) for file in files):
-            raise ProtocolError(f"{option}: {path} is also an input and would be overwritten. Choose another file.")
-        check_writable(path.parent)
     for (option, path), (other, second) in itertools.combinations(requested.items(), 2):
         if _is_same(path, second):
             raise ProtocolError(f"{option} and {other} have the same file, {path}. Choose two files.")
+    for option, path in requested.items():
+        if any(_is_same(path, file) for file in files):
+            raise ProtocolError(f"{option}: {path} is also an input and would be overwritten. Choose another file.")
+        if not path.parent.exists() and " " not in option:  # `--trec DIR` makes its folder
+            raise ProtocolError(f"{path.parent}: no such folder.")
+        check_writable(path.parent)
 
 
 def _is_same(one: Path, other: Path) -> bool:

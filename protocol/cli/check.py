@@ -1,12 +1,14 @@
 """`protocol check`: check a config file, and print what it would run."""
 
 import argparse
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
 from protocol.checks import ProtocolError, counted
 from protocol.cli._output import show
+from protocol.terminal import width
 
 if TYPE_CHECKING:
     from protocol.configuration import Experiment
@@ -32,7 +34,8 @@ def run(arguments: argparse.Namespace) -> None:
         "metrics": [", ".join(experiment.config["metrics"])],
     }
     rows = [(title if line == lines[0] else "", line) for title, lines in parts.items() for line in lines]
-    show("\n".join(f"{title:<11}{line}".rstrip() for title, line in rows))
+    layout = textwrap.TextWrapper(width(10**6), subsequent_indent=" " * 11, break_on_hyphens=False)
+    show("\n".join(layout.fill(f"{title:<11}{line}") for title, line in rows))
 
 
 def _change(text: str) -> tuple[str, Any]:

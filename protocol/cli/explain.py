@@ -18,7 +18,8 @@ def run(arguments: argparse.Namespace) -> None:
     lengths = arguments.n_bits or [None] * n_scores
     for option, values in (sides | {"--n-bits": lengths}).items():
         if len(values) != n_scores:
-            raise ProtocolError(f"{option}: {counted(len(values), 'value')} for {counted(n_scores, 'score')}.")
+            got = f"{counted(n_scores, 'score')}, but {counted(len(values), 'value')} of {option}"
+            raise ProtocolError(f"{got}. Pass one for each score.")
     others = ("query_labels", "database_labels", "relevance", "training_labels")
     inputs = [*arguments.query_codes, *arguments.database_codes, *(getattr(arguments, name) for name in others)]
     check_outputs({"--json": arguments.json}, inputs)

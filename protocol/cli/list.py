@@ -14,6 +14,7 @@ from protocol.checks import ProtocolError, one_of
 from protocol.cli._output import show
 from protocol.registry import folders
 from protocol.shipped import SNAKEFILE, configs, description
+from protocol.terminal import width
 
 if TYPE_CHECKING:
     from protocol.auditing import Kind
@@ -32,7 +33,10 @@ def run(arguments: argparse.Namespace) -> None:
             raise ProtocolError(f"`protocol list snakefile` prints one path and takes no name, got {arguments.name!r}.")
         show(str(SNAKEFILE))
         return
-    kinds = [_LISTS[one_of(arguments.kind, _LISTS, "kind")]] if arguments.kind else list(_LISTS.values())
+    kinds = list(_LISTS.values())
+    if arguments.kind:
+        plural = f"{arguments.kind}s"
+        kinds = [_LISTS[plural if plural in _LISTS else one_of(arguments.kind, [*_LISTS, "snakefile"], "kind")]]
     if arguments.plugins is not None:
         folders.add(arguments.plugins)
     if folders.folders():
@@ -75,9 +79,11 @@ def listing(kind: str) -> str:
         rows: list[tuple[str, ...]] = [(name, description(path)) for name, path in configs().items()]
     else:
         rows = [(entry.name, entry.summary, f"[{entry.source}]", *_further(entry)) for entry in entries(kind)]
-    width, lines = max(len(name) for name, *_ in rows), [f"{kind.replace('_', ' ')}s"]
+    left, lines = max(len(name) for name, *_ in rows), [f"{kind.replace('_', ' ')}s"]
+    layout = textwrap.TextWrapper(width(10**6), subsequent_indent=" " * (left + 4), break_on_hyphens=False)
     for name, *texts in rows:
-        lines += [f"  {label:<{width}}  {text}" for label, text in itertools.zip_longest([name], texts, fillvalue="")]
+        pairs = itertools.zip_longest([name], texts, fillvalue="")
+        lines += [layout.fill(f"  {label:<{left}}  {text}") for label, text in pairs]
     return "\n".join(lines)
 
 
@@ -120,7 +126,7 @@ def explanation(kind: str, name: str) -> str:
         fields.append(("options", ", ".join(options) or "none"))
     if not text.startswith(entry.summary):
         text = f"{entry.summary}\n\n{text}".rstrip()
-    layout = textwrap.TextWrapper(100, subsequent_indent="    ", break_on_hyphens=False)
+    layout = textwrap.TextWrapper(width(), subsequent_indent="    ", break_on_hyphens=False)
     record = [layout.fill(f"{title}: {value}") for title, value in fields]
     return "\n".join([f"{kind.replace('_', ' ')} {name}", "", text, "", *record])
 

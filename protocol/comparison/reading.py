@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, integer, need, one_of, printable
 from protocol.evaluation import Evaluation
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
+from protocol.inputs.formats import EXTENSIONS, TEXT
 from protocol.provenance.checksums import verify
 from protocol.provenance.storage import file_sha256
 from protocol.scores.metadata import NONE_EXCLUDED, OF_LABELS, PROTOCOL, RANKINGS, method_name, with_options
@@ -156,6 +157,8 @@ def read_scores(source: Source, file: str | None = None) -> list[Score]:
     if not path.is_file():
         raise ProtocolError(f"{path}: no such file; give a summary.csv or {_JSON}.")
     verify(path, required=False)
+    if path.suffix in EXTENSIONS - {*TEXT}:
+        raise ProtocolError(f"{path}: not a summary.csv, and not {_JSON}.")
     if path.suffix != ".json":
         return _of_summary(path, name)
     content = read_json(path)
@@ -263,7 +266,7 @@ def read_json(path: Path) -> dict[str, Any]:
         If the file can't be read, or is anything else.
     """
     if not path.is_file():
-        raise ProtocolError(f"{path}: no such file; give {_JSON}.")
+        raise ProtocolError(f"{path}: no such file or folder.")
     with explained(path):
         content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=functools.partial(_once, path))
         if not isinstance(content, dict):

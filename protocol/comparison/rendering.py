@@ -237,26 +237,23 @@ def _figure(name: str, scores: Sequence[Score]) -> Figure:
     )
     rows["n_runs"] = rows["n_runs"].astype(float)
     rows[["low", "high"]] = list(map(_interval, scores))
+    rows.loc[rows["n_runs"] < 3, ["low", "high"]] = math.nan
     metric, n_bits = rows["metric"].iloc[0], int(rows["n_bits"].iloc[0])
     here = rows[(rows["metric"] == metric) & (rows["n_bits"] == n_bits)].dropna(subset="mean")
     of_runs = rows.dropna(subset="low")["n_runs"].notna()
     methods = list(dict.fromkeys(rows["method"]))
-    hashers = [method.partition(", ")[0] for method in methods]
-    # Methods have the styles of the hashers in a report, if no two of them share one.
-    styled = hashers if len(set(hashers)) == len(methods) else methods
     labels = {method: textwrap.wrap(method, _LETTERS, break_on_hyphens=False) for method in methods}
-    scales = series_scales(dict(zip(methods, styled, strict=True)))
+    scales = series_scales({method: method.partition(", ")[0] for method in methods})  # as in a report
+    step = 8 + 12 * max(map(len, labels.values()))
     return PAGE.figure(
         f"figure-{name}",
         rows,
         {"metric": metric, "n_bits": n_bits},
         of="scores-by-method",
-        chart=scales
-        | {"labels": f"{json.dumps(labels)}[datum.label]", "step": 12 + 12 * max(map(len, labels.values()))},
+        chart=scales | {"labels": f"{json.dumps(labels)}[datum.label]", "step": step},
         metric=metric,
         n_bits=n_bits,
         ends=[here.loc[here["mean"].idxmin()], here.loc[here["mean"].idxmax()]] if len(here) else [],
         units=[*(["runs"] if of_runs.any() else []), *([] if of_runs.all() else ["queries"])],
         confidence=f"{100 * CONFIDENCE:g} %",
-        two_runs=TWO_RUNS if ((rows["n_runs"] == 2) & rows["low"].isna()).any() else "",
     )

@@ -1,6 +1,7 @@
 """The loader: makes a checked experiment from the keys of a config file."""
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -53,7 +54,8 @@ def load(config: Mapping[str, Any], *, from_file: bool = True, files: Sequence[s
         if from_file and not files:
             raise
         path = error.path if isinstance(error, KeyedError) else ()
-        raise ProtocolError(f"{location(config, files, path)}: {error}") from error
+        text = re.sub("^Unknown", "unknown", str(error))
+        raise ProtocolError(f"{location(config, files, path)}: {text}") from error
 
 
 def _loaded(config: Mapping[str, Any]) -> Experiment:

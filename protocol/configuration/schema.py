@@ -16,13 +16,19 @@ from typing import Any, NoReturn
 import jsonschema  # type: ignore[import-untyped]
 import yaml
 
-from protocol.checks import ProtocolError, one_of
+from protocol.checks import ProtocolError, close, listed, one_of
 from protocol.inputs.text import lines
 from protocol.shipped import PROJECT
 
 _NAME = re.compile(
     "[a-z0-9][a-z0-9_]{0,79}"
 )  # two names, a metric and an extension fit in the 255 bytes of a file name
+_UNCLOSED = {
+    "while parsing a flow sequence": "the list that begins here has no ] at its end, or lacks a comma",
+    "while parsing a flow mapping": "the mapping that begins here has no } at its end, or lacks a comma",
+    "while scanning a quoted scalar": "the text that begins here has no quote at its end",
+}
+"""What is wrong, by the context of PyYAML's error."""
 RESERVED = ("benchmarks", "examples", "figures", "leak", "logs", "samples", "scores", "splits", "tables")
 """Names of folders in an experiment's results, which a feature or hasher may not have."""
 _LONGEST_VALUE = 80  # characters of a value in a message
@@ -94,19 +100,24 @@ def _refuse(error: jsonschema.ValidationError) -> NoReturn:
         unknown = next(key for key in error.instance if key not in declared)
         with at(*path, unknown):
             one_of(unknown, declared, f"key in {where or 'the config file'}")
-    raise KeyedError(f"{where or 'config file'}{_problem(error, where)}", path)
+    raise KeyedError(f"{where}{_problem(error, where)}".removeprefix(": "), path)
 
 
 def _problem(error: jsonschema.ValidationError, where: str) -> str:
     value, allowed = error.instance, error.validator_value
     if error.validator == "required":
-        return f": missing keys: {', '.join(key for key in allowed if key not in value)}."
+        missing = [key for key in allowed if key not in value]
+        return f": the key{'s' * (len(missing) > 1)} {listed(missing)} {'are' if len(missing) > 1 else 'is'} missing."
     if error.validator == "uniqueItems":
         return f": {next(item for index, item in enumerate(value) if item in value[:index])!r} is listed twice."
     if "propertyNames" in error.absolute_schema_path:
         return f": keys must be names, got {abbreviated(value)}."
     is_secret = where == "mirror" and isinstance(value, list | dict)  # it may contain credentials
-    return f" must be {phrase(error.schema)}, got {f'a {type(value).__name__}' if is_secret else abbreviated(value)}."
+    expected, got = phrase(error.schema), f"a {type(value).__name__}" if is_secret else abbreviated(value)
+    words = re.findall(r"'(\w+)'", expected)
+    near = [word for one in re.findall(r"'(\w+)'", got) if one not in words for word in close(one, words)]
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f" must be {expected}, got {got}.{hint}"
 
 
 def check_name(name: str, where: str) -> None:
@@ -151,8 +162,8 @@ def phrase(schema: Mapping[str, Any]) -> str:
     if below := schema.get("items", {}).get("type"):
         return f"{noun} of {_NOUNS[below].split()[-1]}s"
     if "maximum" in schema:
-        return f"{noun} from {schema['minimum']} to {schema['maximum']}"
-    return f"{noun} >= {schema['minimum']}" if "minimum" in schema else noun
+        return f"{noun} from {schema['minimum']:,} to {schema['maximum']:,}"
+    return f"{noun} >= {schema['minimum']:,}" if "minimum" in schema else noun
 
 
 class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  # type: ignore[misc]
@@ -193,7 +204,7 @@ def at(*path: Any, about: str = "") -> Iterator[None]:
 
 
 def location(config: Mapping[str, Any], files: Sequence[str | Path], path: Sequence[Any]) -> str:
-    """Return where the value of a key is set: "FILE:LINE" of the last such file, or else "--config KEY".
+    """Return where the value of a key is set: "FILE, line N" of the last such file, or else "--config KEY".
 
     Parameters
     ----------
@@ -208,7 +219,7 @@ def location(config: Mapping[str, Any], files: Sequence[str | Path], path: Seque
         for file in reversed(files):
             line = dict(_lines(yaml.compose(Path(file).read_text(encoding="utf-8-sig"), _Loader))).get(names)
             if line and (isinstance(value, Mapping) or _value(read(file), path[:n]) == value):
-                return f"{file}:{line}"
+                return f"{file}, line {line}"
         if value is not None:
             return f"--config {path[0]}"
     return ", ".join(map(str, files)) or "--config"
@@ -241,8 +252,11 @@ def read(path: str | Path) -> dict[str, Any]:
         file and the line.
     """
     config = parse("".join(lines(Path(path), "a config file")), str(path))
+    if config is None:
+        raise ProtocolError(f"{path}: the file is empty.")
     if not isinstance(config, dict):
-        raise ProtocolError(f"{path}: expected keys with values, got {type(config).__name__}.")
+        kind = "a list" if isinstance(config, list) else "a single value"
+        raise ProtocolError(f"{path}: a config file consists of `key: value` lines, but this one is {kind}.")
     return config
 
 
@@ -252,5 +266,9 @@ def parse(text: str, where: str) -> Any:
         return yaml.load(text, _Loader)  # noqa: S506 - a subclass of the safe loader
     except Exception as error:  # PyYAML raises almost any for a value that does not fit its tag
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
-        line = f":{mark.line + 1}" if mark else ""
+        if (context := getattr(error, "context", None)) in _UNCLOSED:
+            mark, problem = error.context_mark, _UNCLOSED[context]  # type: ignore[attr-defined]
+        elif mark and re.match(r" *\t", "".join(text.split("\n")[mark.line :][:1])):
+            problem = "the line is indented with a tab; use blanks"
+        line = f", line {mark.line + 1}" if mark else ""
         raise ProtocolError(f"{where}{line}: not valid YAML: {' '.join(problem.split())}.") from error

@@ -33,7 +33,7 @@ def _read_list(path: Path) -> tuple[list[str], list[int]]:
         match = _LINE.fullmatch(line)
         if match is None or not 1 <= int(match[2]) <= len(CATEGORIES):
             raise ProtocolError(
-                f"{path}: line {number}: expected text, image and category 1 to {len(CATEGORIES)}, separated by tabs, "
+                f"{path}, line {number}: expected text, image and category 1 to {len(CATEGORIES)}, separated by tabs, "
                 f"got {line[:80]!r}."
             )
         names.append(match[1])

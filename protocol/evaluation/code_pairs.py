@@ -400,9 +400,7 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
         hint = "Packed codes need n_bits; for a mask of 0 and 255, pass codes > 0."
     else:
         hint = 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted from each byte.'
-    raise ProtocolError(
-        f"{name}: expected bits, 0 and 1 or -1 and +1, got values from {least:.6g} to {most:.6g}. {hint}"
-    )
+    raise ProtocolError(f"{name}: expected codes of 0/1 or -1/+1, got values from {least:.6g} to {most:.6g}. {hint}")
 
 
 def precomputed_codes(

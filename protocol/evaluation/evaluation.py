@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import checks
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, suggesting
 from protocol.evaluation.code_pairs import CodePair, Codes, packed_batch, read_codes
 from protocol.evaluation.conventions import Scoring
 from protocol.evaluation.ground_truth import GroundTruth, Labels, Truth, ground_truth, only_truth
@@ -19,6 +19,7 @@ from protocol.inputs.arrays import as_numpy
 from protocol.truth.relevance import ground_truth_sha256
 
 
+@suggesting
 def evaluate(
     query_codes: Any,
     database_codes: Any,

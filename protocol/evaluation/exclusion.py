@@ -159,7 +159,7 @@ def _listed(path: Path) -> NDArray[np.int64]:
             are_pairs |= "database" in map(str.lower, fields)
             continue
         if not (fields[0].isascii() and fields[0].isdecimal()) or len(fields[0]) > _MOST_DIGITS:
-            raise ProtocolError(f"{path}: line {number}: {fields[0][:80]!r} is not the row number of a query.")
+            raise ProtocolError(f"{path}, line {number}: {fields[0][:80]!r} is not the row number of a query.")
         rows.append(int(fields[0]))
     return np.array(list(dict.fromkeys(rows)) if are_pairs else rows, dtype=np.int64)
 

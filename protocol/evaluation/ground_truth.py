@@ -134,7 +134,7 @@ class Nearest:
             If one is not a matrix of numbers, or their dimensions differ.
         """
         query, database = matrix_from(self.query, "query vectors"), matrix_from(self.database, "database vectors")
-        check_dimension(database, query.shape[1], named(self.database, "database vectors"))
+        check_dimension(database, query, named(self.database, "database vectors"), named(self.query, "query vectors"))
         return query, database
 
     def numbers(self, n_database: int, metrics: Iterable[str] = ()) -> tuple[int, ...]:
@@ -318,10 +318,11 @@ def _judged(truth: Judgments, sizes: tuple[int, int]) -> Relevance:
     )
 
 
-def check_dimension(vectors: NDArray, n_features: int, name: str) -> None:
-    """Raise ProtocolError unless vectors have `n_features` dimensions."""
-    if vectors.shape[1] != n_features:
-        raise ProtocolError(f"{name}: dimension {vectors.shape[1]:,}, but the query vectors have {n_features:,}.")
+def check_dimension(vectors: NDArray, query: NDArray, name: str, query_name: str = "query vectors") -> None:
+    """Raise ProtocolError unless vectors have as many columns as those of the queries."""
+    if vectors.shape[1] != query.shape[1]:
+        columns = counted(vectors.shape[1], "column")
+        raise ProtocolError(f"{name}: {columns}, but {query.shape[1]:,} in {query_name}.")
 
 
 def check_sizes(sizes: tuple[int, int], query: NDArray, database: NDArray) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
@@ -75,6 +75,15 @@ class ScoredRanking(Scores, Printed):
     query_ids: tuple[str, ...] = ()
     nearest: NearestItems | None = None
     labels_not_in_database: tuple[int | str, ...] | None = None
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Raise AttributeError, with where the scores are."""
+            hint = "Scores are in its attribute metrics, as in result.metrics['mAP']."
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}. {hint}", name=name, obj=self
+            )
 
     @cached_property
     def metrics(self) -> dict[str, float]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from protocol import metrics as scores
-from protocol.checks import ProtocolError, rounded
+from protocol.checks import ProtocolError, rounded, suggesting
 from protocol.counting import RunCounts
 from protocol.evaluation.conventions import Scoring, find
 from protocol.evaluation.output import about_relevance, metrics_table
@@ -58,6 +58,7 @@ class RunEvaluation(ScoredRanking):
         return ["\n".join(about), facts, metrics_table(self)]
 
 
+@suggesting
 def evaluate_run(
     run: Any,
     relevance: Any,

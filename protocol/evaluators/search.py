@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, counted, integer, one_of
+from protocol.checks import ProtocolError, counted, integer, one_of, suggesting
 from protocol.counting import LabelRelevance
 from protocol.evaluation.code_pairs import Codes, read_codes
 from protocol.evaluation.ground_truth import Labels, Relevant, Truth, ground_truth, only_truth
@@ -70,6 +70,7 @@ class Reported(NamedTuple):
         return cls(text, round(value / 100, digits) if value > 1 else value, max(0.5 * 10.0**-digits, 1e-15))
 
 
+@suggesting
 def explain(
     score: str | float | Sequence[str | float],
     query_codes: Any,
@@ -263,7 +264,8 @@ class Explanation(Printed):
 
     def parts(self) -> list[str | Table]:
         """Return the paragraphs and the tables that are printed."""
-        scores = ", ".join(f"{one.text} ({bits} bits)" for one, bits in zip(self.reported, self.n_bits, strict=True))
+        texts = [f"{one.text} %" if float(one.text) > 1 else one.text for one in self.reported]
+        scores = ", ".join(f"{text} ({bits} bits)" for text, bits in zip(texts, self.n_bits, strict=True))
         means = ", ".join(f"{mean:.5f}" for mean, _ in self.values.get(STANDARD, np.zeros((0, 2))))
         ending = f"{len(self.values):,} evaluations were tried."
         ending += f" The standard mAP is {means}." if means else ""

@@ -16,7 +16,7 @@ from protocol.registry import Count, FeatureRecord, at_least
 def check_patch(patch: int, image_size: int) -> None:
     """Raise ProtocolError if a patch is larger than the image."""
     if patch > image_size:
-        raise ProtocolError(f"patch: expected at most image_size = {image_size}, got {patch}.")
+        raise ProtocolError(f"patch must be at most image_size = {image_size}, got {patch}.")
 
 
 def centres(grid: int, patch: int, image_size: int) -> NDArray[np.float64]:

@@ -270,7 +270,7 @@ class Hasher(Configurable, abc.ABC):
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name and return self; if a name is unknown, set none and raise ProtocolError."""
         for name in params:
-            one_of(name, self.defaults(), f"parameter of {type(self).__name__}")
+            one_of(name, self.defaults(), f"option of {type(self).__name__}")
         for name, value in params.items():
             setattr(self, name, value)
         return self

@@ -105,7 +105,7 @@ class DSH(LinearHasher):
         pairs, distances = _neighbours(centres, self.n_neighbors)
         if len(pairs) < self.n_bits:
             raise ProtocolError(
-                f"n_bits: expected at most {len(pairs):,}, the number of distinct pairs of {n_clusters:,} neighbouring "
+                f"n_bits must be at most {len(pairs):,}, the number of distinct pairs of {n_clusters:,} neighbouring "
                 f"clusters, got {self.n_bits}. Raise alpha={self.alpha} or n_neighbors={self.n_neighbors}."
             )
         one, other = centres[pairs.T]

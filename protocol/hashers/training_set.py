@@ -281,7 +281,7 @@ class TrainingSet:
         """Raise ProtocolError if there are fewer features than bits, for hashers with one direction per bit."""
         n_features = self.X.shape[1]
         if n_bits > n_features:
-            raise ProtocolError(f"n_bits: expected at most {n_features:,}, the number of features, got {n_bits:,}.")
+            raise ProtocolError(f"n_bits must be at most {n_features:,}, the number of features, got {n_bits:,}.")
 
     def components(self, n_components: int) -> PrincipalComponents:
         """Return the `n_components` leading principal components.

@@ -184,9 +184,11 @@ def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
         try:
             lists.append(np.array(re.split(r"[\s,;]+", line.strip()) if line.strip() else [], dtype=np.int64))
         except (ValueError, OverflowError) as error:
+            if len(line.split()) in (4, 6):
+                hint = "need the ids of all queries and database items (--query-ids and --database-ids)"
+                raise ProtocolError(f"{file}: these look like TREC judgments, which {hint}.") from error
             got = textwrap.shorten(line, 40)
-            hint = " Judgments of TREC need the ids of all items as well." if len(line.split()) in (4, 6) else ""
-            raise ProtocolError(f"{file}: line {number}: {got!r} is not a list of database positions.{hint}") from error
+            raise ProtocolError(f"{file}, line {number}: {got!r} is not a list of database positions.") from error
     if not lists:
         raise ProtocolError(f"{file}: the file is empty. It needs a line of database positions for every query.")
     return lists
@@ -337,7 +339,7 @@ def _without_objects(array: NDArray) -> NDArray:
     return array
 
 
-def as_integers(array: NDArray, name: str) -> NDArray[np.int64]:
+def as_integers(array: NDArray, name: str, expected: str = "integers") -> NDArray[np.int64]:
     """Return integers as int64, even if they are stored as floats, as in MATLAB.
 
     Raises
@@ -350,7 +352,7 @@ def as_integers(array: NDArray, name: str) -> NDArray[np.int64]:
         with np.errstate(invalid="ignore"):  # a signalling NaN
             is_int = np.isfinite(array) & (np.trunc(array) == array)
         if not is_int.all():
-            raise ProtocolError(f"{name}: expected integers, got {array[~is_int][0]}.")
+            raise ProtocolError(f"{name}: expected {expected}, got {array[~is_int][0]}.")
         exact = min(2 ** (np.finfo(array.dtype).nmant + 1), LARGEST_INTEGER)
         rounded = np.abs(array.astype(np.promote_types(array.dtype, np.float32))) >= exact
         if rounded.any():

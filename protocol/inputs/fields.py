@@ -202,7 +202,7 @@ def _rows(path: Path) -> tuple[Fields, Sequence[int], list[str]]:
     for number, row in enumerate(rows, start=1):
         if len(row) == 1 and _LABELS_AFTER_MARKS.search(row[0]):
             raise ProtocolError(
-                f"{path}: line {number}: {row[0]!r} has labels after commas or semicolons, unlike another line. "
+                f"{path}, line {number}: {row[0]!r} has labels after commas or semicolons, unlike another line. "
                 "Write all lines in the same form."
             )
     return rows, range(1, len(rows) + 1), items

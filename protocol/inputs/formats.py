@@ -87,6 +87,8 @@ def reading(path: Path, expected: str) -> Iterator[None]:
     except Exception as error:  # a parser may raise anything on a damaged file
         if isinstance(error, ValueError) and _PICKLED.search(str(error)):
             raise ProtocolError(f"{path}: pickled Python objects are never loaded. Save numbers.") from error
+        if "magic string" in str(error):  # NumPy's
+            raise ProtocolError(f"{path}: not {expected}.") from error
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         reason = textwrap.shorten(reason, 160).rstrip(".") or type(error).__name__
         raise ProtocolError(f"{path}: can't be read as {expected} ({reason}).") from error

@@ -85,12 +85,12 @@ def judged_pairs(judgments: str | Path, query_ids: Any, database_ids: Any, sizes
     for number, query, item, level in _lines(Path(judgments)):
         if query not in positions[0] or item not in positions[1]:
             word, name = (item, names[1]) if query in positions[0] else (query, names[0])
-            unknown.append(f"line {number}: {word!r} is not in {name}")
+            unknown.append(f"{judgments}, line {number}: {word!r} is not in {name}")
             continue
         pair = positions[0][query], positions[1][item]
         levels[pair] = min(max(level, 0), _MOST)
     if unknown:
-        raise ProtocolError(f"{judgments}: {unknown[0]} ({counted(len(unknown), 'such judgment')}).")
+        raise ProtocolError(f"{unknown[0]} ({counted(len(unknown), 'such judgment')}).")
     return np.array([(*pair, level) for pair, level in levels.items()], dtype=np.int64).reshape(-1, 3).T
 
 
@@ -107,11 +107,11 @@ def _lines(path: Path) -> Iterator[tuple[int, str, str, int]]:
             judgment = number, query, item, int(level)
         except ValueError:
             raise ProtocolError(
-                f"{path}: line {number}: {textwrap.shorten(line, 60)!r} is neither `query iteration item level` nor a "
+                f"{path}, line {number}: {textwrap.shorten(line, 60)!r} is neither `query iteration item level` nor a "
                 f"line of a run, which has six fields, nor `query item level` below the header `{' '.join(_BEIR)}`."
             ) from None
         if (query, item) in judged:
-            raise ProtocolError(f"{path}: line {number}: item {item!r} is judged twice for query {query!r}.")
+            raise ProtocolError(f"{path}, line {number}: item {item!r} is judged twice for query {query!r}.")
         judged.add((query, item))
         yield judgment
 
@@ -165,7 +165,7 @@ def read_run(values: Any, query_ids: Any = None, database_ids: Any = None) -> di
     scores = defaultdict[str, dict[str, float]](dict)
     for number, query, item, score in _run_lines(Path(values)):
         if item in scores[query]:
-            raise ProtocolError(f"{values}: line {number}: item {item!r} occurs twice for query {query!r}.")
+            raise ProtocolError(f"{values}, line {number}: item {item!r} occurs twice for query {query!r}.")
         scores[query][item] = score
     return dict(scores)
 
@@ -266,13 +266,13 @@ def _run(path: Path, n_queries: int, ids: Sequence[Mapping[str, int]]) -> list[l
             else:
                 query, item = int(query_id.removeprefix("q")), int(item_id.removeprefix("d"))
         except KeyError as error:
-            raise ProtocolError(f"{path}: line {number}: {error} is not in the list of ids.") from None
+            raise ProtocolError(f"{path}, line {number}: {error} is not in the list of ids.") from None
         except ValueError:
             form = f"{_FORM} with row numbers (other ids need the lists of ids)"
-            raise ProtocolError(f"{path}: line {number}: not {form}.") from None
+            raise ProtocolError(f"{path}, line {number}: not {form}.") from None
         if not 0 <= query < n_queries:
             raise ProtocolError(
-                f"{path}: line {number}: query {query:,} is outside the {n_queries:,} queries, counted from 0."
+                f"{path}, line {number}: query {query:,} is outside the {n_queries:,} queries, counted from 0."
             )
         rows[query].append((-score, item))
     return [[item for _, item in sorted(rows[query], key=itemgetter(0))] for query in range(n_queries)]
@@ -285,5 +285,5 @@ def _run_lines(path: Path) -> Iterator[tuple[int, str, str, float]]:
             query, _, item, _, score, *_ = line.split()
             value = _number(score)
         except ValueError:
-            raise ProtocolError(f"{path}: line {number}: not {_FORM}.") from None
+            raise ProtocolError(f"{path}, line {number}: not {_FORM}.") from None
         yield number, query, item, value

@@ -60,13 +60,23 @@ def label_pair(
     >>> label_pair(["cat", "owl"], ["dog", "cat"], 2, 2)
     (array([0, 2]), array([1, 0]), ('owl',))
     """
-    sizes = {"query labels": n_queries} | ({} if n_database is None else {"database labels": n_database})
-    listings = read_listings({"query labels": query, "database labels": database}, has_ids=False, sizes=sizes).values()
-    sides = list(map(_labels, listings, (n_queries, n_database)))
+    expected = {"query labels": n_queries} | ({} if n_database is None else {"database labels": n_database})
+    roles = {"query labels": query, "database labels": database}
+    listings = list(read_listings(roles, has_ids=False, sizes=expected).values())
+    lengths, sizes = list(map(len, listings)), [n_queries, n_database]
+    if lengths == sizes[::-1] != sizes:
+        texts = [f"{one.name}: {counted(len(one), 'label')}" for one in listings]
+        raise ProtocolError(
+            f"{texts[0]} for {counted(n_queries, 'query')}, and {texts[1]} for {counted(lengths[0], 'database item')}. "
+            "Are queries and database swapped?"
+        )
+    sides = [_labels(*side) for side in zip(listings, sizes, ("query", "database item"), strict=True)]
     kinds, names = list(map(_kind, sides)), [listing.classes for listing in listings]
     name = named(database, "database labels")
     if kinds[0] != kinds[1]:
-        raise ProtocolError(f"{name}: {kinds[1]}, but the query labels have {kinds[0]}.")
+        raise ProtocolError(
+            f"{name}: {kinds[1]}, but {kinds[0]} in {named(query, 'query labels')}. Use one form for both."
+        )
     if names[0] != names[1]:
         raise ProtocolError(f"{name}: one side names its classes, and the columns of the other have no names.")
     used = [_used(side, names[0]) for side in sides]
@@ -135,7 +145,7 @@ def _in_order(listing: Listing, ids: NDArray) -> Listing:
     return replace(listing, ids=ids, labels=listing.labels[order])  # type: ignore[index]
 
 
-def _labels(listing: Listing, n_items: int | None) -> NDArray:
+def _labels(listing: Listing, n_items: int | None, noun: str = "item") -> NDArray:
     """Return integers or strings (n_items,), or a bool matrix; integers that no dtype can represent are objects."""
     name, array = listing.name, listing.labels
     if array is None:
@@ -151,9 +161,9 @@ def _labels(listing: Listing, n_items: int | None) -> NDArray:
     if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)):
         array = array.ravel()
     if array.dtype.kind not in "UO":
-        return class_labels(array, n_items, name)
+        return class_labels(array, n_items, name, noun)
     if array.shape != (n_items,):
-        raise ProtocolError(f"{name}: labels of shape {array.shape} for {counted(n_items, 'item')}.")
+        raise ProtocolError(f"{name}: labels of shape {array.shape} for {counted(n_items, noun)}.")
     return array
 
 
@@ -169,7 +179,7 @@ def _exact(array: NDArray, name: str) -> NDArray:
         if set(map(type, array.flat)) != {int}:
             raise ProtocolError(f"{name}: both integers and strings. Use only one kind.")
         return array
-    return as_integers(array, name)
+    return as_integers(array, name, "integers or strings as labels")
 
 
 def _kind(labels: NDArray) -> str:

@@ -70,10 +70,10 @@ def lines(path: Path, what: str) -> list[str]:
     try:
         text = _content(path, what).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ProtocolError(f"{path}: can't be read as {what} ({error}).") from error
+        raise ProtocolError(f"{path}: can't be read as {what}: it is not text in UTF-8.") from error
     if "\0" in text:
         number = len(text.partition("\0")[0].splitlines()) or 1
-        raise ProtocolError(f"{path}: line {number}: a NUL character, as in UTF-16. Save the file as UTF-8.")
+        raise ProtocolError(f"{path}, line {number}: a NUL character, as in UTF-16. Save the file as UTF-8.")
     return list(io.StringIO(text, newline=None))
 
 

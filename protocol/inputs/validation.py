@@ -120,7 +120,7 @@ def rows(index: ArrayLike, n_items: int, name: str) -> NDArray[np.int64]:
     return array.astype(np.int64, copy=False)
 
 
-def class_labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
+def class_labels(y: ArrayLike, n_items: int, name: str = "labels", noun: str = "item") -> NDArray:
     """Return `y` as class labels: integers (n,), or as bool a matrix (n, n_classes) of 0 and 1, or of -1 and +1.
 
     Raises
@@ -139,7 +139,7 @@ def class_labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
         hint = (
             f' Its columns fit: transpose it, or write "{name}\'" for a file.' if array.shape[1:] == (n_items,) else ""
         )
-        raise ProtocolError(f"{name}: {counted(len(array), 'label')} for {counted(n_items, 'item')}.{hint}")
+        raise ProtocolError(f"{name}: {counted(len(array), 'label')} for {counted(n_items, noun)}.{hint}")
     return array if array.ndim == 1 else _memberships(array, name)
 
 

@@ -371,7 +371,7 @@ class Results:
         """
         folder = Path(folder)
         if not folder.is_dir():
-            raise ProtocolError(f'{folder}: no such folder. Run an experiment first, or pass results="DIR".')
+            raise ProtocolError(f"{folder}: no such folder. Run an experiment first, or name another folder.")
         patterns = "summary.csv", "*/summary.csv", "reference/*/*.csv"
         return cls(path for pattern in patterns for path in sorted(folder.glob(pattern)))
 

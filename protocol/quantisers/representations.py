@@ -90,7 +90,7 @@ def training_rows(train: Any, database: NDArray, seed: int) -> tuple[NDArray, st
     rows, name = database, "vectors of the database"
     if train is not None:
         rows, name = matrix_from(train, "training vectors"), "training vectors"
-        check_dimension(rows, database.shape[1], name)
+        check_dimension(rows, database, name)
         check_rows(rows, f"{name}:")
     elif len(database) > SAMPLE:
         rows = database[np.sort(np.random.default_rng(seed).choice(len(database), SAMPLE, replace=False))]

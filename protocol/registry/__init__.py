@@ -184,10 +184,12 @@ REGISTRIES: dict[str, Registry[Record]] = {
 """The registry of each kind of plug-in."""
 PACKAGES = MappingProxyType({kind: registry.package for kind, registry in REGISTRIES.items()})
 """The package of each kind of plug-in."""
+_SINGULAR = {f"{kind}s": kind for kind in PACKAGES}
 
 
 def _of(kind: str) -> Registry[Record]:
-    return REGISTRIES[one_of(kind, PACKAGES, "kind")]
+    """Return the registry of a kind, which may be in the plural."""
+    return REGISTRIES[one_of(_SINGULAR.get(kind, kind), PACKAGES, "kind")]
 
 
 def entries(kind: str) -> Iterator[Record]:

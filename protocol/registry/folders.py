@@ -76,7 +76,7 @@ def _import(module: str, path: Path) -> None:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         line = error.lineno if isinstance(error, SyntaxError) else (lines or [1])[-1]
         problem = error if isinstance(error, ProtocolError) else f"{type(error).__name__}: {error}"
-        raise ProtocolError(f"{shown(path)}: line {line}: {' '.join(str(problem).split())}") from error
+        raise ProtocolError(f"{shown(path)}, line {line}: {' '.join(str(problem).split())}") from error
 
 
 @functools.cache

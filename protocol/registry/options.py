@@ -7,7 +7,7 @@ from functools import partial
 from types import NoneType
 from typing import Annotated, Any, dataclass_transform, get_args
 
-from protocol.checks import integer, number, one_of, positive_number
+from protocol.checks import integer, number, one_of, positive_number, suggesting
 
 Check = Callable[[Any, str], object]
 """A function of a value and its name that raises ProtocolError if the value is out of range."""
@@ -40,6 +40,7 @@ class Configurable:
         hints = inspect.get_annotations(cls)
         if hints:  # otherwise the constructor is inherited, also one that is written out
             dataclass(eq=False, repr=False, kw_only=KW_ONLY not in hints.values())(cls)
+            cls.__init__ = suggesting(cls.__init__)  # type: ignore[method-assign]
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:

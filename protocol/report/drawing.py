@@ -27,6 +27,7 @@ _POINTS = 72  # per inch; vl-convert draws a pixel as a point
 _PNG_DPI = 300
 _MOST_PASSES = 5
 _MOST_POINTS = 130  # the height of a panel
+_OF_STEP = 0.6  # the height of a row, as a share of that on the page
 _RESERVED = 80 * 2**30  # bytes; 64.4 GiB were measured, and the process has its own
 
 
@@ -168,8 +169,11 @@ def _spec(figure: Figure, width: int) -> dict[str, Any]:
     for part in (spec, spec.get("spec", {})):
         if part.get("width") is not None:
             part["width"] = width
-        if isinstance(part.get("height"), int):
-            part["height"] = min(part["height"], _MOST_POINTS)
+        match part.get("height"):
+            case int(height):
+                part["height"] = min(height, _MOST_POINTS)
+            case {"step": step, **others}:
+                part["height"] = others | {"step": _OF_STEP * step}
     return spec
 
 

@@ -8,12 +8,11 @@ In addition to Vega-Lite, a chart may contain
 
 - ``name:Q``, ``name:O`` and ``name:N`` for a quantitative, ordinal or nominal field; in a tooltip, numbers have four
   significant digits;
-- ``$name`` for a value that the section provides: ``$legend``, and the scales ``$colour``, ``$shape`` and
-  ``$dodge`` of the series;
-- a layer ``lines``, with ``x``, ``y``, ``tooltip`` and optionally ``by`` (the column of the series, ``hasher`` if it is
-  missing), ``shift`` (an offset along x), ``order`` and ``size``, for a line and points of each series;
-- ``usermeta: {rank: column}``, for series that legends and offsets have in the order of their means in this column, the
-  largest first;
+- ``$name`` for a value that the section provides, such as the scales ``$colour`` and ``$shape`` of the series;
+- a layer ``lines`` for a line and points of each series, and its name at the right end: ``x``, ``y``, ``tooltip``,
+  ``size`` and optionally ``by`` (the column of the series, by default ``hasher``), ``order`` (the column along which a
+  line runs, by default that of ``x``), ``points`` (which rows have one, as an expression), ``shift`` (along x) and
+  ``interpolate``;
 - ``{column}`` in a title for the reader's choice.
 """
 
@@ -34,7 +33,7 @@ import numpy as np
 from protocol.checks import counted, listed, need, rounded
 from protocol.scores.summary import at
 from protocol.scores.tables import Table
-from protocol.styles import KEY, styles
+from protocol.styles import styles
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,12 +52,12 @@ _TYPES = {"Q": "quantitative", "O": "ordinal", "N": "nominal"}
 _FIELD = re.compile("([a-z_A-Z]+):([QON])")
 
 
-@functools.cache
 def style(medium: str) -> dict[str, Any]:
     """Return the configuration of Vega for a medium, ``page`` or ``print``."""
     return dict(_read("charts.yaml")[medium])
 
 
+@functools.cache
 def _read(name: str) -> dict[str, Any]:
     return dict(need("yaml", "report").safe_load(Path(__file__).with_name(name).read_bytes()))
 
@@ -115,11 +114,14 @@ class Figure:
     def static(self) -> dict[str, Any]:
         """The specification with the rows that are drawn first and a fixed width."""
         values = json.loads(self.drawn.to_json(orient="records", double_precision=12))
-        spec = _with_choices(self.spec, self.choices, self.drawn) | {"data": {"values": values}}
+        spec = replaced(self.spec, self._with_choices) | {"data": {"values": values}}
         for part in (spec, spec.get("spec", {})):
             if part.get("width") == "container":
                 part["width"] = _STATIC_WIDTH
         return spec
+
+    def _with_choices(self, text: str) -> str:
+        return re.sub(r"\{(\w+)\}", lambda match: str(self.choices.get(match[1], match[0])), text)
 
     @property
     def numbers(self) -> list[str]:
@@ -231,31 +233,6 @@ def replaced(value: Any, text: Callable[[str], Any], mapping: Callable[[Mapping]
     return value
 
 
-def _with_choices(spec: Any, choices: Mapping[str, Any], rows: "pd.DataFrame") -> Any:
-    """Return a specification with each ``{column}`` replaced by the choice, and scales of the series in `rows` alone.
-
-    The series are in the order of their means in the column that the specification ranks them by.
-    """
-    rank = spec.get("usermeta", {}).get("rank")
-
-    def text(value: str) -> str:
-        return re.sub(r"\{(\w+)\}", lambda match: str(choices.get(match[1], match[0])), value)
-
-    def mapping(value: Mapping[str, Any]) -> Mapping[str, Any]:
-        domain = (value.get("scale") or {}).get("domain", ())
-        if value.get("type") != "nominal" or value.get("field") not in rows or not domain:
-            return value
-        if rank:
-            means = rows.groupby(value["field"], sort=False)[rank].mean().round(6)
-            drawn = list(map(domain.index, means.sort_values(ascending=False, kind="stable").index))
-        else:
-            there = set(rows[value["field"]])
-            drawn = [i for i, name in enumerate(domain) if name in there]
-        return {**value, "scale": {key: [values[i] for i in drawn] for key, values in value["scale"].items()}}
-
-    return replaced(spec, text, mapping)
-
-
 def scaling(svg: str) -> str:
     """Return an SVG that shrinks with the page, and is never larger than its `viewBox`, without superfluous digits."""
     sized = re.compile(r'(<svg[^>]*?) width="(\d+(?:\.\d+)?)" height="[^"]*"')
@@ -272,7 +249,7 @@ class Description:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    @functools.cached_property
+    @property
     def _content(self) -> dict[str, dict[str, Any]]:
         return _read(self._name)
 
@@ -376,27 +353,19 @@ def rendered(template: str, **values: Any) -> str:
     return str(_template(template).render(values))
 
 
-def series_scales(series: Iterable[str] | Mapping[str, str], **legend: Any) -> dict[str, Any]:
-    """Return the values of a chart that depend on its series: their scales and a legend of lines with their markers.
+def series_scales(series: Iterable[str] | Mapping[str, str]) -> dict[str, Any]:
+    """Return the scales of the colours and markers of the series that a chart shows.
 
     Parameters
     ----------
     series : iterable of str, or mapping of str to str
         The names that the figure shows; of a mapping, the values determine the styles, such as the names of the
         hashers in the configuration.
-    **legend
-        Further properties of the legend.
     """
     shown = dict(series) if isinstance(series, Mapping) else {name: name for name in series}
     by_name = styles(shown.values())
-    shown_styles = [by_name[name] for name in shown.values()]
-    parts = {"colour": [style.colour for style in shown_styles], "shape": [style.marker for style in shown_styles]}
-    keys = json.dumps({name: style.key for name, style in zip(shown, shown_styles, strict=True)})
-    return {
-        **{part: {"domain": list(shown), "range": values} for part, values in parts.items()},
-        "dodge": {"domain": list(shown)},
-        "legend": {"symbolType": {"expr": f"{keys}[datum.value]"}, **KEY, **legend},
-    }
+    colours, markers = zip(*(by_name[name] for name in shown.values()), strict=True)
+    return {part: {"domain": [*shown], "range": [*own]} for part, own in (("colour", colours), ("shape", markers))}
 
 
 def vega(value: Any, values: Mapping[str, Any]) -> Any:
@@ -436,21 +405,14 @@ def _typed(field: Any) -> dict[str, str] | None:
     return {"field": match[1], "type": _TYPES[match[2]]} if match else None
 
 
-def _series_lines(
-    x: Any, y: Any, tooltip: Sequence[str] = (), by: str = "hasher", shift: Any = None, order: Any = None, **points: Any
-) -> list[dict[str, Any]]:
-    """Return the layers of lines and points, each series in its style; `points` are properties of the points.
-
-    The symbols of the legend of the colours also have the markers. Vega-Lite ignores the missing legend of the shapes
-    unless the chart resolves it independently.
-    """
-    series = {"field": f"{by}:N", "title": None}
-    shared = {"x": x, "y": y, "color": series | {"scale": "$colour", "legend": "$legend"}}
-    shared |= {"xOffset": shift} if shift else {}
-    line = {"order": order} if order else {}
-    shape = {"shape": series | {"scale": "$shape", "legend": None}} | ({"tooltip": tooltip} if tooltip else {})
-    mark = {"type": "point", "filled": True, "opacity": 1, **points}
-    return [{"mark": "line", "encoding": shared | line}, {"mark": mark, "encoding": shared | shape}]
+def _series_lines(x: Any, y: Any, by: str = "hasher", order: str = "", **values: Any) -> list[dict[str, Any]]:
+    """Return the layers that ``charts.yaml`` describes: lines and points of each series in its style, and its name."""
+    across, up = (axis["field"].partition(":")[0] for axis in (x, y))
+    values = {"points": "true", "shift": 0, "interpolate": "linear", "x": x, "y": y, "series": by} | values
+    values |= {"across": f"scale('x', datum.{across})", "up": f"scale('y', datum.{up})", "order": order or across}
+    values |= {"defined": f"isValid(datum.{up})"}
+    layers = _read("charts.yaml")["lines"]
+    return list(replaced(layers, lambda text: values.get(text[1:], text) if text[:1] == "$" else text))
 
 
 PAGE = Description("page.yaml")

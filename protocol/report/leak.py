@@ -195,7 +195,7 @@ def leak_figure(summary: "pd.DataFrame") -> str:
     chart = yaml.safe_load(Path(__file__).with_name("leak.yaml").read_bytes())
     panels = []
     for (feature, truth), rows in table.groupby(_SETTING):
-        drawn = rows[["hasher", "training_set", "n_bits", "leak", "low", "high"]]
+        drawn = rows[["hasher", "training_set", "n_bits", "leak", "low", "high", "n_runs"]]
         values = drawn.astype(object).where(drawn.notna(), None).to_dict("records")
         panels.append(vega(chart, shared | {"title": f"{feature}, {truth}: by training set", "values": values}))
     (picture,) = pictures([{"vconcat": panels}])

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 MARK = "†"
 """The mark of best values whose lead over the second best is significant."""
-_LETTERS = 51  # of a legend as wide as a column
-_KEY = {"symbolSize": 25, "symbolOffset": 7, "labelOffset": 12, "columnPadding": 8}  # 20 points wide
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,10 +134,8 @@ def _figure(
     """Return a chart of the report with the display names of the hashers."""
     hashers = {content.name("hasher", name): name for name in content.config["names"]["hashers"]}
     shown = [content.name("hasher", hasher) for hasher in rows["hasher"]]
-    letters = max(map(len, shown)) + 8  # the symbol takes as much as eight letters
-    scales = series_scales(hashers, **_KEY, columns=max(1, min(_LETTERS // letters, len(set(shown)))))
     choices = {"metric": rows["metric"].iloc[0]} if "metric" in rows else {}
-    spec, file = PAGE.chart(chart, **scales, lower=[]), file_name(*name, *setting.values())
+    spec, file = PAGE.chart(chart, **series_scales(hashers), lower=[]), file_name(*name, *setting.values())
     title, data = caption.split(" on ")[0], rows.assign(hasher=shown)
     return Figure(file, title, caption, spec, data, choices, inches=COLUMN_WIDTH)
 
@@ -147,7 +143,8 @@ def _figure(
 def _scores(content: Content, setting: Mapping[str, str], metric: str) -> Iterator[Figure]:
     rows, title = content.summary(metric, setting), content.name("metric", metric)
     if len(rows):
-        runs = f"means over the runs ({rows['n_runs'].max()}), bars show one standard deviation"
+        runs = f"means over the runs ({rows['n_runs'].max()})"
+        runs += ", bars show one standard deviation" if rows["n_runs"].max() > 2 else ""
         caption = f"{title} by code length on {content.where(setting)}: {runs}. {content.definition(metric)}"
         caption += content.trained_on(rows["hasher"], setting)
         rows = rows.assign(metric=title)[["metric", "hasher", "n_bits", "mean", "std", "n_runs"]]

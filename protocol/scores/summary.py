@@ -212,7 +212,7 @@ def summary_of(rows: list[dict[str, str]], path: str | Path) -> list[dict[str, A
             f"{path}: not a summary.csv: it lacks {', '.join(missing)}. An experiment "
             "writes it with `snakemake -- metrics`."
         )
-    return [_row(row, f"{path}: line {line}") | {"line": line} for line, row in enumerate(rows, _FIRST_LINE)]
+    return [_row(row, f"{path}, line {line}") | {"line": line} for line, row in enumerate(rows, _FIRST_LINE)]
 
 
 def _row(row: dict[str, str], line: str) -> dict[str, Any]:

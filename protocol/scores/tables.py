@@ -18,13 +18,13 @@ from protocol.checks import ProtocolError, need, printable
 from protocol.inputs.text import FORMULA
 from protocol.provenance.checksums import verified, verify
 from protocol.provenance.storage import replacing
+from protocol.terminal import width
 
 if TYPE_CHECKING:
     import pandas as pd
 
 DIGITS = "%.9g"
 """The format of results: precise enough to distinguish results, but not to show the rounding errors of a sum."""
-_WIDTH = 100
 _TOGETHER = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"
 _LATEX = {character: f"\\{character}" for character in "&%$#_{}"}
 _LATEX |= {"^": r"\^{}", "~": r"\textasciitilde{}", "\\": r"\textbackslash{}", "<": r"\ensuremath{<}"}
@@ -101,13 +101,16 @@ def read_text(path: str | Path) -> list[dict[str, str]]:
             rows, header = list(reader), reader.fieldnames
     except FileNotFoundError as error:
         raise ProtocolError(f"{path}: no such file.") from error
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except UnicodeDecodeError as error:
+        raise ProtocolError(f"{path}: can't be read as a table: it is not text in UTF-8.") from error
+    except (OSError, csv.Error) as error:
         raise ProtocolError(f"{path}: can't be read as a table ({error}).") from error
     if header is None:
         raise ProtocolError(f"{path}: the file is empty.")
     too_long = next((line for line, row in enumerate(rows, 2) if None in row), None)
     if too_long is not None:
-        raise ProtocolError(f"{path}: line {too_long}: more than {len(header)} cells, the number of columns.")
+        n_cells = len(header) + len(rows[too_long - 2][None])
+        raise ProtocolError(f"{path}, line {too_long}: {n_cells} cells, but the header has {len(header)}.")
     return rows
 
 
@@ -130,15 +133,15 @@ def printable_text(value: Any) -> Any:
 
 
 def filled(paragraph: str) -> str:
-    """Return a paragraph as lines of at most 100 columns, for a terminal, all with the indent of the first."""
+    """Return a paragraph as lines of the terminal's width, all with the indent of the first."""
     indent = paragraph[: len(paragraph) - len(paragraph.lstrip())]
-    return textwrap.fill(paragraph, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    return textwrap.fill(paragraph, width(), subsequent_indent=indent, break_on_hyphens=False)
 
 
 def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table as plain text: columns aligned to the left with two spaces between them.
 
-    The widest columns are wrapped at blanks, but not around ±, until the lines have at most 100 characters.
+    The widest columns are wrapped at blanks, but not around ±, until the lines fit the terminal's width.
 
     Examples
     --------
@@ -151,19 +154,20 @@ def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     widths, printed = _widths(lines), []
     for line in lines:
         cells = [
-            textwrap.wrap(cell, width, break_on_hyphens=False) if len(cell) > width else [cell]
-            for cell, width in zip(line, widths, strict=True)
+            textwrap.wrap(cell, columns, break_on_hyphens=False) if len(cell) > columns else [cell]
+            for cell, columns in zip(line, widths, strict=True)
         ]
         printed += ["  ".join(map(str.ljust, part, widths)) for part in itertools.zip_longest(*cells, fillvalue="")]
     return "\n".join(map(str.rstrip, printed)).replace(_TOGETHER, " ± ")
 
 
 def _widths(lines: Sequence[Sequence[str]]) -> list[int]:
-    """Return the widths of the columns with which lines have at most 100 characters, as far as words allow it."""
+    """Return the widths of the columns with which lines fit the terminal's width, as far as words allow it."""
     columns = list(zip(*lines, strict=True))
     widths = [max(map(len, column)) for column in columns]
     least = [max(len(word) for cell in column for word in cell.split(" ")) for column in columns]
-    while sum(widths) + 2 * (len(widths) - 1) > _WIDTH and widths != least:
+    most = width() - 2 * (len(widths) - 1)
+    while sum(widths) > most and widths != least:
         widest = max(range(len(widths)), key=lambda i: (widths[i] > least[i], widths[i]))
         widths[widest] -= 1
     return widths
@@ -229,7 +233,7 @@ class Table:
     @property
     def flat_header(self) -> list[str]:
         """The header as one line: each name follows the headings above it."""
-        lines = [[heading for heading, width in line for _ in range(width)] for line in self.groups]
+        lines = [[heading for heading, n in line for _ in range(n)] for line in self.groups]
         return [" ".join(filter(None, names)) for names in zip(*lines, self.header, strict=True)]
 
     def text(self) -> str:
@@ -293,10 +297,10 @@ def _spanning(headings: Sequence[tuple[str, int]]) -> str:
     \cmidrule(lr){2-3}
     """
     cells, rules, start = [], [], 1
-    for heading, width in headings:
-        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escaped(heading)}}}" if heading else " & " * (width - 1))
-        rules += [rf"\cmidrule(lr){{{start}-{start + width - 1}}}"] if heading else []
-        start += width
+    for heading, n in headings:
+        cells.append(rf"\multicolumn{{{n}}}{{c}}{{{escaped(heading)}}}" if heading else " & " * (n - 1))
+        rules += [rf"\cmidrule(lr){{{start}-{start + n - 1}}}"] if heading else []
+        start += n
     return f"{' & '.join(cells)} \\\\\n{' '.join(rules)}"
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from protocol import registry
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, suggesting
 from protocol.comparison.reading import FILES, explained, read_json
 from protocol.evaluation import Codes, Evaluation, Judgments, Nearest, Outputs, Relevant, evaluate
 from protocol.evaluation.buckets import searched
@@ -35,6 +35,7 @@ _LONGEST = 100
 _ABSENT = object()
 
 
+@suggesting
 def verify(
     record: str | Path,
     query_codes: Any = None,

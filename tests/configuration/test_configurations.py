@@ -155,9 +155,11 @@ TWICE = "runs: 3\nfeatures:\n  gist: {}\n  gist: {runs: 2}\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (TWICE, "c.yaml:4: not valid YAML: the key 'gist' is repeated (first in line 3)."),
-        ("- 1\n", "c.yaml: expected keys with values, got list."),
-        ("runs: [1\nseed: 2\n", "c.yaml:2: not valid YAML: "),
+        (TWICE, "c.yaml, line 4: not valid YAML: the key 'gist' is repeated (first in line 3)."),
+        ("- 1\n", "c.yaml: a config file consists of `key: value` lines, but this one is a list."),
+        ("words\n", "c.yaml: a config file consists of `key: value` lines, but this one is a single value."),
+        ("# nothing\n", "c.yaml: the file is empty."),
+        ("runs: [1\nseed: 2\n", "c.yaml, line 1: not valid YAML: "),
         (None, "c.yaml: no such file."),
         ("a pipe", "c.yaml: a non-regular file, not a config file."),
     ],

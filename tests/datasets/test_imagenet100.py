@@ -71,7 +71,7 @@ def test_missing_images_are_counted_and_named(written, folder):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (line(TEST[0]) + "a/b.JPEG 1 0\n", "test.txt: line 2: expected a path and 100 flags, one of them 1"),
+        (line(TEST[0]) + "a/b.JPEG 1 0\n", "test.txt, line 2: expected a path and 100 flags, one of them 1"),
         (line(TEST[0]).replace(" 0", " 1", 1), "line 1: expected"),
         ("", "test.txt: the list of images is empty."),
     ],

@@ -89,7 +89,8 @@ def script(name: str) -> ModuleType:
     """Return a script of docs/ as a module."""
     spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with mock.patch.object(sys, "path", [str(DOCS), *sys.path]):  # which its imports need
+        spec.loader.exec_module(module)
     return module
 
 

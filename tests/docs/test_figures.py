@@ -13,8 +13,9 @@ def test_the_stored_figures_are_those_that_it_draws(tmp_path):
         assert path.read_bytes() == stored, "draw them again with: python docs/figures.py"
 
 
-def test_a_page_shows_each_figure_and_names_the_command(root):
-    pages = [page.read_text() for page in (root / "docs").glob("*/*.md")]
+def test_the_gallery_and_a_page_that_names_the_command_show_each_figure(root):
+    pages = {page.stem: page.read_text() for page in (root / "docs").glob("*/*.md")}
     for name in figures.FIGURES:
-        (page,) = (text for text in pages if f"figures/{name}.svg)" in text)
-        assert "python docs/figures.py" in page
+        shown = {page: text for page, text in pages.items() if f"figures/{name}.svg)" in text}
+        assert "gallery" in shown
+        assert all("python docs/figures.py" in text for text in shown.values())

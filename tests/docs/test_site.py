@@ -3,6 +3,7 @@
 .ci/run builds the site and runs these tests; they are skipped where docs/_build does not exist.
 """
 
+import json
 import re
 from urllib.parse import quote
 
@@ -11,7 +12,7 @@ from page_blocks import DOCS
 
 SITE = DOCS / "_build"
 FOUND = "() => /found|match/.test(document.querySelector('#search-results .search-summary')?.textContent)"
-PAGES = "links => links.slice(0, 3).map(link => new URL(link.href).pathname)"
+FIRST = "links => new URL(links[0].href).pathname"
 OVERFLOWING = "blocks => blocks.filter(block => block.scrollWidth > block.clientWidth).map(block => block.textContent)"
 SENTENCE = re.compile(r"[A-Za-z/.]+(?: \S+)*[.:]")
 UNWRAPPED = "div:not(.highlight-sh) > .highlight pre { white-space: pre !important; }"
@@ -32,15 +33,32 @@ def tab(browser):
     [
         ("ties", "explanation/ties"),
         ("own codes", "how-to/score-your-own-codes"),
+        ("mAP@100", "explanation/same-codes-three-numbers"),
         ("mAP@K", "reference/metrics"),
         ("leak", "how-to/audit-a-split"),
+        ("audit", "how-to/audit-a-split"),
+        ("NaN", "explanation/cutoffs-and-denominators"),
         ("ITQ", "reference/hashers"),
     ],
 )
-def test_the_search_finds_a_page_among_the_first_three(tab, words, page):
+def test_the_search_finds_the_page_first(tab, words, page):
     tab.goto(f"{(SITE / 'search.html').as_uri()}?q={quote(words)}")
     tab.wait_for_function(FOUND)
-    assert f"{SITE}/{page}.html" in tab.eval_on_selector_all("#search-results ul.search li > a", PAGES)
+    assert tab.eval_on_selector_all("#search-results ul.search li > a", FIRST) == f"{SITE}/{page}.html"
+
+
+def test_the_index_has_the_documented_names_alone():
+    """A class is documented if it is part of the API, a result, or for plug-ins; an attribute, if its class is."""
+    documented = set(re.findall(r"^   ([\w.]+)$", (DOCS / "reference" / "python.md").read_text(), re.MULTILINE))
+    index = (SITE / "searchindex.js").read_text()
+    objects = json.loads(index[index.index("(") + 1 : index.rindex(")")])["objects"]
+    names = {
+        f"{place}.{entry[-1]}".removeprefix("protocol.") for place, entries in objects.items() for entry in entries
+    }
+    classes = {
+        name for name in names if not name.startswith("registry.options") and name.rpartition(".")[0] not in names
+    }
+    assert classes == documented - {"registry.options"}
 
 
 def test_no_block_of_code_is_wider_than_the_page(tab):
@@ -69,3 +87,9 @@ def test_the_contents_of_a_page_open_with_a_button(tab):
     assert not link.is_visible()
     tab.locator("button.secondary-toggle").click()
     assert link.is_visible()
+
+
+@pytest.mark.parametrize("size", ["A4", "Letter"])
+def test_the_cheat_sheet_is_one_printed_page(tab, size):
+    tab.goto((SITE / "reference" / "cheat-sheet.html").as_uri())
+    assert len(re.findall(rb"/Type\s*/Page\b", tab.pdf(format=size))) == 1

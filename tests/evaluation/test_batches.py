@@ -74,7 +74,7 @@ def test_codes_that_have_collapsed_are_scored():
     ("codes", "labels", "message"),
     [
         ([[1, 0]], [1, 2], "query labels: 2 labels for 1 item."),
-        ([[0.5, 0.1]], [1], "query codes: expected bits, 0 and 1 or -1 and +1, got values"),
+        ([[0.5, 0.1]], [1], "query codes: expected codes of 0/1 or -1/+1, got values"),
         ([[1, 0, 1]], [1], "query codes: 3 bits, but 2 in other batches."),
         ([[1, 0]], ["cat"], "query labels: <U3 of shape (1,), but int64 of shape (1,) in an earlier batch."),
     ],

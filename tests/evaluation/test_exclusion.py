@@ -90,7 +90,7 @@ def test_the_table_and_the_json_have_both_and_identify_the_queries():
         (range(12), "exclude_queries: no query would remain: all 12 are excluded."),
         (np.zeros(12, bool), "exclude_queries: expected row numbers of queries, shape (n,), got shape (12,) of bool."),
         ("missing.txt", "missing.txt: no such file."),
-        ("wrong.txt", "wrong.txt: line 2: 'frog' is not the row number of a query."),
+        ("wrong.txt", "wrong.txt, line 2: 'frog' is not the row number of a query."),
     ],
 )
 def test_errors_are_one_line(tmp_path, monkeypatch, rows, message):

@@ -264,7 +264,10 @@ def test_refusals(change, message):
             {"query": np.ma.masked_array(QUERY > 0, np.arange(96).reshape(6, 16) == 3)},
             "query codes: 1 entries are masked\\. Fill or remove them",
         ),
-        ({"query_labels": pd.Series([1, None] * 3, dtype="Int64")}, "query labels: expected integers, got nan"),
+        (
+            {"query_labels": pd.Series([1, None] * 3, dtype="Int64")},
+            "query labels: expected integers or strings as labels, got nan",
+        ),
         ({"relevance": np.ones((6, 50), dtype=int)}, "may be a matrix or lists of database positions"),
     ],
 )

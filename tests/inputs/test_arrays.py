@@ -145,7 +145,7 @@ def test_no_pickle_is_ever_loaded(tmp_path):
     write_zip(tmp_path / "renamed.npz", {"B.npy": pickled})
     write_zip(tmp_path / "sparse.npz", dict.fromkeys(("data.npy", "format.npy", "shape.npy"), objects))
     for path in tmp_path.iterdir():
-        with pytest.raises(ProtocolError, match=rf"{path}: .*(never loaded|can't be read|expected numbers)"):
+        with pytest.raises(ProtocolError, match=rf"{path}: .*(never loaded|can't be read|expected numbers|not an)"):
             (read_csr if path.stem == "sparse" else read_array)(path)
     assert not touched.exists()
     pickle.loads(pickled)  # noqa: S301 - the trap is a trap
@@ -291,7 +291,7 @@ def test_a_shape_is_read_from_the_header_alone(tmp_path):
     (tmp_path / "a.csv").write_text("1,2\n")
     assert array_shape(tmp_path / "a.csv") is None
     (tmp_path / "b.npy").write_bytes(b"x")
-    for name, message in (("b.npy", "can't be read as an .npy"), ("c.npy", "no such file"), ("c.h5", "no such file")):
+    for name, message in (("b.npy", "not an .npy file"), ("c.npy", "no such file"), ("c.h5", "no such file")):
         refused(tmp_path / name, message, array_shape)
 
 

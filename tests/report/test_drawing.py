@@ -1,9 +1,16 @@
-"""Static pictures, and where they can't be drawn."""
+"""Static pictures: where names and points are, and what can't be drawn."""
 
+import json
+import re
+
+import pandas as pd
 import pytest
+import vl_convert
 
 from protocol.checks import ProtocolError
 from protocol.report.drawing import pictures
+from protocol.report.figure import PAGE, Figure, series_scales
+from protocol.report.sections import sections
 
 BAR = {
     "mark": "bar",
@@ -29,3 +36,74 @@ def test_a_limit_of_the_address_space_is_refused(monkeypatch):
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (8 << 30, 8 << 30))
     with pytest.raises(ProtocolError, match="the address space is limited to 8 GiB"):
         pictures([BAR])
+
+
+def by_length(lines, n_runs=3):
+    """Return a figure of lines with values from 0 to 1, which are 250 to 0 pixels from its top."""
+    rows = [
+        {"hasher": name, "n_bits": n_bits, "mean": value, "std": 0.0, "n_runs": n_runs}
+        for name, values in lines.items()
+        for n_bits, value in zip((8, 16), values, strict=True)
+    ]
+    chart = PAGE.chart("by-length", **series_scales([*lines]), lower=[])
+    return Figure("made", "", "", chart, pd.DataFrame(rows), {})
+
+
+def drawn(figure):
+    (picture,) = pictures([figure.static])
+    return picture["svg"].decode()
+
+
+def places(svg, kind):
+    """Return the place of each mark of a kind, and its text."""
+    found = re.findall(rf'<{kind}[^>]*transform="translate\(([\d.-]+),([\d.-]+)\)"[^>]*>([^<]*)', svg)
+    return [(float(x), float(y), text) for x, y, text in found]
+
+
+NAMES = {f"h{number:02}": (0, number / 19) for number in range(20)}
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ({"a": (0, 0), "b": (0, 1)}, {"b": 0, "a": 250}),
+        # Two end at 125, and their names are half a name from there, in the order of the areas below the lines.
+        ({"a": (0, 0), "b": (0.2, 0.5), "c": (0.3, 0.5), "d": (1, 1)}, {"d": 0, "c": 118, "b": 132, "a": 250}),
+        ({"a": (0, 1), "b": (1, 1), "c": (0.5, 1)}, {"b": 0, "c": 14, "a": 28}),
+        ({"a": (1, 0), "b": (0, 0)}, {"a": 236, "b": 250}),
+        ({"a": (0, 0.6), "b": (0, 1), "c": (1, None)}, {"b": 0, "c": 14, "a": 100}),
+        (NAMES, {name: 14 * place for place, name in enumerate(sorted(NAMES, reverse=True))}),
+    ],
+)
+def test_names_stand_at_the_ends_of_their_lines_in_order_and_apart(lines, expected):
+    names = {text: round(y) for _, y, text in places(drawn(by_length(lines)), "text") if text in lines}
+    assert {name: y - 4 for name, y in names.items()} == expected  # text hangs below its middle
+
+
+def test_points_stay_on_their_tick():
+    lines = {name: (value, value) for name, (_, value) in NAMES.items()}
+    points = [x for x, _, _ in places(drawn(by_length(lines)), "path")]
+    assert len(points) == 3 * len(lines)  # two on the ticks, and one beside the name
+    for tick in (points[: len(lines)], points[len(lines) : 2 * len(lines)]):
+        assert max(tick) - min(tick) < 60**0.5  # the width of a marker
+
+
+def test_no_chart_of_lines_has_a_legend(results):
+    for figure in (figure for part in sections(results, results.selections[0]) for figure in part.figures):
+        chart = vl_convert.vegalite_to_vega(figure.static)
+        assert '"line"' not in json.dumps(chart["marks"]) or "legends" not in chart, figure.name
+
+
+@pytest.mark.parametrize(
+    ("chart", "means"), [("by-length", "mean"), ("rescoring", "mean"), ("differences", "difference")]
+)
+def test_the_intervals_of_two_runs_are_not_drawn(chart, means):
+    """Each has a line in the colour of its hasher, which is a point if there is no interval."""
+    values = {"lower": [], "step": 20, "versus": ["improved"], "axis": "mAP", "legend": None}
+    spec = PAGE.chart(chart, **series_scales(["lsh"]), **values)
+    row = {"hasher": "lsh", "n_bits": 8, "c": 1, means: 0.5, "std": 0.1, "low": 0.4, "high": 0.6}
+    row |= {"versus": "improved", "value": 0.6}
+    for n_runs in (2, 3):
+        svg = drawn(Figure("made", "", "", spec, pd.DataFrame([row | {"n_runs": n_runs}]), {}))
+        (ends,) = re.findall('x2="([^"]*)" y2="([^"]*)" stroke="#0594ff" stroke-width="(?:1.5|2)"', svg)
+        assert (ends == ("0", "0")) == (n_runs == 2)

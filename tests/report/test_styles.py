@@ -3,11 +3,10 @@
 import json
 
 import numpy as np
-import vl_convert
 
 from protocol import registry
 from protocol.report.sections import sections
-from protocol.styles import styles
+from protocol.styles import COLOURS, styles
 
 DEFAULT = ["lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh"]
 
@@ -27,12 +26,14 @@ def test_twelve_methods_differ_in_colour_and_in_marker_whatever_their_names():
         assert [len({style[part] for style in own}) for part in (0, 1)] == [12, 12]
 
 
-def test_a_figure_of_lines_has_one_legend_with_lines_and_markers(results):
-    figures = {figure.name: figure for part in sections(results, results.selections[0]) for figure in part.figures}
-    for name, figure in figures.items():
-        chart = vl_convert.vegalite_to_vega(figure.static)
-        lines = [mark for mark in json.dumps(chart["marks"]).split('"type": ') if mark.startswith('"line"')]
-        assert len(chart.get("legends", [])) <= 1, name
-        if lines:
-            (legend,) = chart["legends"]
-            assert "v.5h" in legend["symbolType"]["signal"], name
+def test_colours_are_those_of_methods(results):
+    """Redundant bits have the colour of the hasher whose codes they extend, and partitions have none."""
+    parts = {part.name: part for part in sections(results, results.selections[0])}
+    layouts = [figure.spec for figure in parts["partitions"].figures]
+    assert not [colour for colour in COLOURS if colour in json.dumps(layouts)]
+    assert [[box["encoding"] for box in spec["layer"]] for spec in layouts[1:]] == [
+        [box["encoding"] for box in layouts[0]["layer"]]
+    ]
+    (extended,) = parts["extensions"].figures
+    scale = extended.spec["layer"][0]["encoding"]["color"]["scale"]
+    assert set(scale["range"]) == {styles(["lsh"])["lsh"].colour}

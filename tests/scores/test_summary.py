@@ -112,7 +112,7 @@ def test_a_wrong_number_is_refused_with_file_line_and_metric(tmp_path, change, m
     path = written(tmp_path / "a.csv", {"n_bits": 32}, change)
     with pytest.raises(ProtocolError) as error:
         read_summary(path)
-    assert str(error.value) == f"{path}: line 3 ({change.get('metric', 'mAP')}): {message}"
+    assert str(error.value) == f"{path}, line 3 ({change.get('metric', 'mAP')}): {message}"
 
 
 @pytest.mark.parametrize(
@@ -120,12 +120,12 @@ def test_a_wrong_number_is_refused_with_file_line_and_metric(tmp_path, change, m
     [
         (b"", "the file is empty."),
         (b"a,b\n1,2\n", "not a summary.csv: it lacks dataset, feature, ground_truth,"),
-        (b"a,b\n1,2,3\n", "line 2: more than 2 cells, the number of columns."),
-        (b"\xff\xfe\n", "can't be read as a table ("),
+        (b"a,b\n1,2,3\n", "line 2: 3 cells, but the header has 2."),
+        (b"\xff\xfe\n", "can't be read as a table: it is not text in UTF-8."),
     ],
 )
 def test_other_files_are_refused(tmp_path, content, message):
     (tmp_path / "a.csv").write_bytes(content)
     with pytest.raises(ProtocolError) as error:
         read_summary(tmp_path / "a.csv")
-    assert str(error.value).startswith(f"{tmp_path / 'a.csv'}: {message}")
+    assert str(error.value).replace(", line", ": line").startswith(f"{tmp_path / 'a.csv'}: {message}")

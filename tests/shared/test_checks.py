@@ -41,7 +41,7 @@ def test_positive_number_refuses(value):
 @pytest.mark.parametrize(
     ("value", "choices", "message"),
     [
-        ("itqq", ["lsh", "sh", "itq"], "hasher must be itq, lsh or sh, got 'itqq'. Did you mean 'itq'?"),
+        ("itqq", ["lsh", "sh", "itq"], "hasher must be lsh, sh or itq, got 'itqq'. Did you mean 'itq'?"),
         (None, [], "Unknown hasher None: there are none."),
         ("n11", [f"n{i}" for i in range(11)], "Unknown hasher 'n11'. Did you mean 'n1'?"),
         ("x", list("0123456789a"), "Unknown hasher 'x': choose 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 or a."),

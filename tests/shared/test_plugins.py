@@ -74,7 +74,7 @@ def own(tmp_path, monkeypatch):
         cached.cache_clear()
 
 
-SETTING = re.compile(r"(?<=^protocol: )(my\.yaml:\d+|--config \w+): ")
+SETTING = re.compile(r"(?<=^protocol: )(my\.yaml, line \d+|--config \w+): ")
 
 
 def checked(capsys, hasher="mine", **changes):
@@ -101,7 +101,7 @@ def test_a_hasher_and_a_metric_in_a_folder_are_found_with_their_options(own, cap
     assert registry.get("hasher", "mine").__module__ == "protocol.plugins.mine"
     assert main(["list", "metrics", "none_found"]) == 0
     assert "\nrange: 0, 1\n" in capsys.readouterr().out
-    assert checked(capsys, "mien")[1].startswith("protocol: Unknown hasher 'mien'. Did you mean 'mine'? ")
+    assert checked(capsys, "mien")[1].startswith("protocol: unknown hasher 'mien'. Did you mean 'mine'? ")
     with pytest.raises(ProtocolError, match="width must be a finite number > 0, got 0"):
         registry.get("hasher", "mine")(width=0).check()
 
@@ -159,14 +159,14 @@ def test_a_wrong_file_is_one_line_with_its_name_and_line(own, capsys, text, mess
     assert text != HASHER
     status, line = checked(capsys)
     assert (status, line.count("\n")) == (2, 1)
-    assert re.match(f"protocol: own/mine.py: {message}", line), line
+    assert re.match(f"protocol: own/mine.py[:,] {message}", line), line
 
 
 def test_the_name_of_a_shipped_hasher_is_taken_for_all_who_request_it(own, capsys):
     own(mine=HASHER.replace('"mine"', '"itq"'), other=HASHER.replace('"mine"', '"other"'))
     taken = "two plug-ins have this name, in protocol/hashers/itq.py and in own/mine.py. Give yours another name."
     for hasher in ("itq", "other"):
-        assert checked(capsys, hasher) == (2, f"protocol: own/mine.py: line 6: hasher 'itq': {taken}\n")
+        assert checked(capsys, hasher) == (2, f"protocol: own/mine.py, line 6: hasher 'itq': {taken}\n")
 
 
 def test_a_file_may_have_another_name_than_its_plug_in_but_not_the_name_of_another_file(own, capsys, tmp_path):

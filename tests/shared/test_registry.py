@@ -23,11 +23,15 @@ def test_every_plug_in_has_a_summary_and_a_source(kind):
         assert len(set(printed)) == len(printed)
 
 
-@pytest.mark.parametrize("kind", ["hashers", None])
+@pytest.mark.parametrize("kind", ["hasherss", None])
 def test_an_unknown_kind_is_refused_with_the_known_ones(kind):
     for call in (registry.names, functools.partial(registry.get, name="itq")):
         with pytest.raises(ProtocolError, match=rf"^kind must be dataset, .* or split, got {kind!r}\.[^\n]*$"):
             call(kind)
+
+
+def test_a_kind_may_be_in_the_plural():
+    assert registry.get("hashers", "itq") is registry.get("hasher", "itq")
 
 
 def test_a_radius_a_cutoff_and_the_number_of_relevant_items_are_told_apart():

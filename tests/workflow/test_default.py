@@ -1,6 +1,5 @@
 """The default experiment, run end to end with the first command of the README."""
 
-import importlib.util
 import itertools
 import math
 import re
@@ -11,6 +10,7 @@ import pandas as pd
 import pytest
 import yaml
 from browser import opened, select
+from page_blocks import DOCS, script
 from project import Project, planned
 
 from protocol import registry
@@ -169,8 +169,14 @@ def test_every_number_in_the_text_is_of_the_selection(default, browser):
 
 
 def test_the_page_on_file_formats_describes_the_files(default, root):
-    spec = importlib.util.spec_from_file_location("files", root / "docs" / "files.py")
-    files = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(files)
     page = (root / "docs" / "reference" / "files.md").read_text()
-    assert page == files.page(default / "results" / "digits"), "run the default experiment and docs/files.py"
+    assert page == script("files").page(default / "results" / "digits"), "run the default experiment and docs/files.py"
+
+
+def test_the_picture_of_the_readme_has_the_texts_of_the_report(default, root):
+    report = (default / "results" / "digits" / "report.html").read_text()
+    stored, made = (
+        re.findall(">([^<>]+)<", svg)
+        for svg in (DOCS.joinpath("report.svg").read_text(), script("figures").of_report(report))
+    )
+    assert stored == made, "python docs/figures.py results/digits/report.html"

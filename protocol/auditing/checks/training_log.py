@@ -252,7 +252,7 @@ def _json_lines(path: Path) -> Iterator[_Row]:
             except (ValueError, RecursionError):
                 row = None
             if not isinstance(row, dict):
-                raise ProtocolError(f'{path}: line {number}: expected a JSON object such as {{"map": 0.7}}.')
+                raise ProtocolError(f'{path}, line {number}: expected a JSON object such as {{"map": 0.7}}.')
             yield number, row
 
 
@@ -272,7 +272,7 @@ def _histories(path: Path, rows: Iterator[_Row]) -> list[History]:
         run += at < previous
         runs[bits] = (run, at)
         name = ", ".join([f"{bits} bits"] * bool(bits) + [f"run {run} of the log"] * (run > 1))
-        _append(histories.setdefault((bits, run), History(name)), value, epoch, f"{path}: line {line}")
+        _append(histories.setdefault((bits, run), History(name)), value, epoch, f"{path}, line {line}")
     if not columns.keys() & _VALUES:
         listed = ", ".join(columns)[:200] or "none"
         raise ProtocolError(f"{path}: no column named map, test_map or value; its columns: {listed}.")

@@ -218,7 +218,7 @@ def _judgement(text: str, path: Path, line: int) -> int:
     """Return a judgement as a number, `DIFFERENT` if there is none."""
     if text not in ("0", "1", "2", "3", ""):
         raise ProtocolError(
-            f"{path}: line {line}: expected the judgement 0 (exact copy), 1 (near-duplicate), 2 (very similar) or "
+            f"{path}, line {line}: expected the judgement 0 (exact copy), 1 (near-duplicate), 2 (very similar) or "
             f"3 (different), got {text[:80]!r}."
         )
     return int(text or DIFFERENT)

@@ -46,7 +46,7 @@ def answer_section(results: Results, selection: Selection) -> Section:
 @functools.lru_cache(maxsize=1)
 def _scores(results: Results) -> "pd.DataFrame":
     """Return every score of plain codes, by metric."""
-    return results.by_metric(results.plain)[["metric", *SETTING, "hasher", "n_bits", "mean", "std"]]
+    return results.by_metric(results.plain)[["metric", *SETTING, "hasher", "n_bits", "mean", "std", "n_runs"]]
 
 
 def _is_lower(metric: str) -> bool:

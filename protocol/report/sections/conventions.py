@@ -118,10 +118,8 @@ def difference_figure(
     `difference` describes the column of this name in `rows`; those of several ``versus`` are side by side.
     """
     versus = list(dict.fromkeys(rows["versus"]))
-    chart = {"by": "versus", **series_scales(versus)}
-    if len(versus) == 1:
-        chart = {"by": "hasher", **series_scales(results.hashers), "legend": None}
-    chart |= {"axis": f"{{metric}}: {difference}", "versus": {"domain": versus}}
+    chart = series_scales(results.hashers) | {"axis": f"{{metric}}: {difference}", "versus": versus}
+    chart |= {"step": 10 + 10 * len(versus), "legend": {} if len(versus) > 1 else None}
     values: dict[str, Any] = {"sentence": sentences[results.metric], "difference": difference, "sentences": sentences}
     return PAGE.figure(name, rows, {"metric": results.metric, **setting}, of="differences", chart=chart, **values)
 
@@ -129,7 +127,7 @@ def difference_figure(
 def paired(rows: "pd.DataFrame", std: "pd.Series", n_runs: "pd.Series", shared: Any) -> "pd.DataFrame":
     """Return rows with the interval ``low`` to ``high`` of their ``difference``, a mean over runs."""
     half = half_width(std, n_runs, shared=shared)
-    rows = rows.assign(low=rows["difference"] - half, high=rows["difference"] + half)
+    rows = rows.assign(low=rows["difference"] - half, high=rows["difference"] + half, n_runs=n_runs)
     for metric, rows_of in rows.groupby("metric"):
         ends = shown_interval(rows_of["low"], rows_of["high"], n_runs[rows_of.index], str(metric), difference=True)
         rows.loc[rows_of.index, ["low", "high"]] = np.column_stack(ends)
@@ -169,7 +167,7 @@ def _compared(
     if here.empty:
         return PAGE.text("one-split", results=results, selection=selection, metric=metric)
     shared = _shared(results, first, second)
-    gap, has_intervals = here.set_index("hasher")["difference"], here["low"].notna().any()
+    gap, has_intervals = here.set_index("hasher")["difference"], (here["low"].notna() & (here["n_runs"] > 2)).any()
     orders = [list(here.sort_values(column, kind="stable")["hasher"]) for column in ("value", "value_versus")]
     return PAGE.text(
         "splits-compared",

@@ -174,13 +174,15 @@ def extensions_section(results: Results, selection: Selection) -> Section | None
     if here.empty:
         return None
     codes = {"hasher": here["hasher"].iloc[0], "n_bits": int(here["n_bits"].iloc[0])}
-    radius = min(BALL, codes["n_bits"])
+    radius, scales = min(BALL, codes["n_bits"]), series_scales(rows["codes"])
+    colours = dict(zip(*series_scales(results.hashers)["colour"].values(), strict=True))
+    scales["colour"]["range"] = [colours[codes["hasher"]] for _ in scales["colour"]["domain"]]
     means = at(results.summary, **selection.setting, **codes, metric="mAP")["mean"]
     figure = PAGE.figure(
         "extensions-by-radius",
         rows.drop(columns=["hasher", "n_bits"]),
         selection.setting,
-        chart=series_scales(rows["codes"], columns=1, labelLimit=400),
+        chart=scales,
         radius=radius,
         values=at(here, radius=radius).set_index("codes")["value"].to_dict(),
         differ=means.max() - means.min() if len(means) else None,

@@ -20,16 +20,12 @@ from protocol.report.results import Results, Selection
 from protocol.report.sections.conventions import difference_figure, paired
 from protocol.scores.statistics import why_not_shown
 from protocol.scores.summary import SETTING, at
-from protocol.styles import COLOURS
 
 _TEST_WORDS = {"query": "test queries", "database": "database", "train": "training set"}
 _VALIDATION_WORDS = {"validation_query": "validation queries", "validation_database": "validation database"}
 WORDS = MappingProxyType(_TEST_WORDS | _VALIDATION_WORDS)
 _TEST, _OTHERS = ("query", "database"), ("validation_query", "validation_database", "train")
 _WHOLE, _NONE = "whole dataset", "in no partition"
-_ROLES = MappingProxyType({"ranked": COLOURS[2], "not ranked": COLOURS[9]})
-"""The colours of items in the database and of all others."""
-_ROW = 26
 TILE = 48  # pixels
 _OF_FINDINGS = ["severity", "finding", "consequence", "fix", "treatment"]
 """The columns by which findings are counted once, in the table and in the status line."""
@@ -66,8 +62,7 @@ def layouts(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int)
     figures = []
     for name, parts in splits.items():
         boxes = pd.DataFrame(boxes_of(parts, n_items))
-        rows, roles = list(dict.fromkeys(boxes["row"])), [role for role in _ROLES if role in set(boxes["role"])]
-        scale = {"domain": roles, "range": [_ROLES[role] for role in roles]}
+        rows = list(dict.fromkeys(boxes["row"]))
         train = parts.get("train", np.empty(0, dtype=np.int64))
         sizes: dict[str, Any] = {
             "n_trained": len(train),
@@ -75,7 +70,7 @@ def layouts(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int)
             "n_database": len(parts["database"]),
         }
         sizes |= {"both": int(np.isin(train, parts["database"]).sum()), "n_items": n_items}
-        chart = {"height": _ROW * len(rows), "items": [0, n_items], "rows": rows, "roles": scale}
+        chart = {"items": [0, n_items], "rows": rows}
         file = f"layout-{'-'.join(name.split())}"
         figures.append(PAGE.figure(file, boxes, of="layout", chart=chart, name_of_split=name, **sizes))
     return figures
@@ -175,7 +170,9 @@ def _differences(results: Results, table: Any) -> Figure:
     rows = paired(table, table["difference_std"], table["n_runs"], shared).dropna(subset="difference")
     rows = rows.rename(columns={"all_queries": "value", "without": "value_versus"}).assign(versus="all queries")
     columns = ["metric", *SETTING, "n_bits", "hasher", "value", "value_versus", "difference", "low", "high", "versus"]
-    tested = {"is_tested": rows["low"].notna().any(), "why": why_not_shown(table["n_runs"], shared.max())}
+    columns.append("n_runs")
+    is_drawn = rows["low"].notna() & (rows["n_runs"] > 2)
+    tested = {"is_tested": is_drawn.any(), "why": why_not_shown(table["n_runs"], shared.max())}
     sentences = {metric: PAGE.text("duplicate-differences", metric=metric, **tested) for metric in rows["metric"]}
     difference, rows = "without these queries minus all", results.by_metric(rows[columns])
     return difference_figure(

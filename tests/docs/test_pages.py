@@ -1,0 +1,64 @@
+"""Pages are rendered as they are meant: tables are whole, diagrams and the gallery are true."""
+
+import itertools
+import re
+
+import pytest
+from markdown_it import MarkdownIt
+from page_blocks import DOCS, ROOT, script
+
+from protocol import registry
+
+PAGES = sorted(
+    path
+    for path in [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *ROOT.glob("results/reference/**/*.md")]
+    if not path.is_relative_to(DOCS / "results")
+)  # without the copies that a build of the site makes
+PARSER = MarkdownIt("commonmark").enable("table")
+ROW = re.compile(r"^\s*\||\|\s*:?-{3,}", re.MULTILINE)
+
+
+def paragraphs(text):
+    tokens = PARSER.parse(text)
+    return [token.content for before, token in itertools.pairwise(tokens) if before.type == "paragraph_open"]
+
+
+@pytest.mark.parametrize(
+    ("text", "n_cut"), [("| a |\n|---|\n| b |", 0), ("| a |\n|---|\n| b |\n\n| c |", 1), ("|a|\n\n|---|", 2)]
+)
+def test_the_rows_of_a_cut_table_are_found(text, n_cut):
+    assert sum(bool(ROW.search(paragraph)) for paragraph in paragraphs(text)) == n_cut
+
+
+def test_no_table_is_cut():
+    """A blank line in a table makes a paragraph of the rows below it, without a warning of Sphinx."""
+    cut = {path.name: text for path in PAGES for text in paragraphs(path.read_text()) if ROW.search(text)}
+    assert cut == {}
+
+
+def test_the_stored_diagrams_are_those_that_are_drawn(root, tmp_path):
+    diagrams = script("diagrams")
+    diagrams.main(tmp_path)
+    for name in diagrams.DIAGRAMS:
+        stored = (diagrams.FOLDER / f"{name}.svg").read_text()
+        assert (tmp_path / f"{name}.svg").read_text() == stored, "draw them again with: python docs/diagrams.py"
+
+
+def test_the_diagrams_have_the_stages_and_the_partitions_that_there_are(root):
+    diagrams = script("diagrams")
+    targets = set(re.findall(r"`(\w+)`", (DOCS / "how-to" / "rerun-a-stage.md").read_text().partition("## Run a")[0]))
+    assert set(diagrams.STAGES) <= targets
+    assert {stage for arrow in diagrams.ARROWS for stage in arrow} == set(diagrams.STAGES)
+    for name in ("standard", "improved"):
+        split = registry.get("split", name)
+        assert {*split.partitions, "rest"} - {"database"} == set(diagrams.PARTITIONS)
+        assert set(split.database_without) < set(diagrams.PARTITIONS)
+
+
+def test_every_figure_of_the_gallery_has_its_command(root):
+    _, *entries = (DOCS / "explanation" / "gallery.md").read_text().split("\n## ")
+    for entry in entries:
+        assert re.search(r"!\[.+?\]\(.+?\.svg\)", entry), entry
+        script_of, config = (re.findall(pattern, entry) for pattern in (r"`python (\S+)`", r"--configfile (\S+)"))
+        assert script_of or config or re.search("`(snakemake|hp\\.)", entry), entry
+        assert all((root / path).exists() for path in [*script_of, *config]), entry
