@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> None:
     kinds = list(_LISTS.values())
     if arguments.kind:
         plural = f"{arguments.kind}s"
-        kinds = [_LISTS[plural if plural in _LISTS else one_of(arguments.kind, _LISTS, "kind")]]
+        kinds = [_LISTS[plural if plural in _LISTS else one_of(arguments.kind, [*_LISTS, "snakefile"], "kind")]]
     if arguments.plugins is not None:
         folders.add(arguments.plugins)
     if folders.folders():

@@ -34,6 +34,7 @@ def test_the_commands_of_the_page_print_what_it_shows(reader, capsys):
 def test_the_job_of_the_workflow_refuses_what_does_not_verify(reader, capsys):
     folder, namespace, (_, edit) = reader
     (command,) = map(shlex.split, STEPS)
+    (folder / "site").mkdir()
     assert main(command[1:]) == 0
     shutil.copytree(folder / "leaderboard" / "itq", folder / "leaderboard" / "copy")
     capsys.readouterr()
