@@ -281,9 +281,9 @@ class Diagnosis(Printed):
     table: Table
 
     def parts(self) -> list[str | Table]:
-        """Return the paragraphs and the table that are printed."""
+        """Return the paragraphs that are printed, and the table unless an evaluation gives every answer."""
         variants = [meanings(self.matches[:1])] if self.matches and self.matches[0].variants else []
-        return [*map(filled, self.verdict), *variants, self.table]
+        return [*map(filled, self.verdict), *variants, *([] if self.matches else [self.table])]
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object."""
