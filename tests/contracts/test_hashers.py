@@ -222,7 +222,7 @@ def check_odd_models_are_refused(make):
         (f"{where}these are the arrays of Other[.]$", {"hasher": "Other"}),
         ("n_bits must be an integer >= 1", {"parameters": described["parameters"] | {"n_bits": 0}}),
         (f"{where}array '", {"parameters": described["parameters"] | {"n_bits": 33}}),
-        (f"Unknown parameter 'bits' of {type(make()).__name__}.* Did you mean 'n_bits'", {"parameters": {"bits": 3}}),
+        (f"Unknown option 'bits' of {type(make()).__name__}.* Did you mean 'n_bits'", {"parameters": {"bits": 3}}),
     ):
         refuses(f"^{message}", load, arrays | {"model": np.array(json.dumps(described | changed))})
     for name in set(arrays) - {"model"}:
@@ -246,7 +246,7 @@ def check_bits_beyond_features(make, within):
     narrow = np.ascontiguousarray(X[:, :5])
     assert make(n_bits=5).fit(narrow).transform(narrow).shape == (N, 5)
     if within:
-        refuses(r"n_bits: expected at most 5, the number of features, got 6", make(n_bits=6).fit, narrow)
+        refuses(r"n_bits must be at most 5, the number of features, got 6", make(n_bits=6).fit, narrow)
     else:
         assert make(n_bits=12).fit(narrow).transform(narrow).shape == (N, 12)
 

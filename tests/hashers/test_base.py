@@ -29,7 +29,7 @@ def test_a_constructor_may_be_written_out_and_is_inherited():
 
 def test_an_unknown_parameter_is_refused_and_nothing_is_set():
     hasher = ITQ(16)
-    with pytest.raises(ProtocolError, match=r"Unknown parameter 'bits' of ITQ: choose n_bits, n_iter or seed"):
+    with pytest.raises(ProtocolError, match=r"Unknown option 'bits' of ITQ: choose n_bits, n_iter or seed"):
         hasher.set_params(n_iter=9, bits=8)
     assert hasher.n_iter == 50
 
@@ -43,7 +43,7 @@ def test_an_offset_does_not_matter(hasher):
 
 def test_after_a_failed_fit_the_hasher_is_unfitted():
     hasher = ITQ(7)
-    with pytest.raises(ProtocolError, match="expected at most 6, the number of features"):
+    with pytest.raises(ProtocolError, match=r"^n_bits must be at most 6, the number of features"):
         hasher.fit(X)
     with pytest.raises(ProtocolError, match=r"^ITQ\.transform: the hasher is not fitted\. Call fit\(X\) first\.$"):
         hasher.transform(X)

@@ -42,7 +42,7 @@ def test_alpha_rounds_halves_up(n_bits, n_clusters):
         (
             DSH(4, alpha=1, n_neighbors=1),
             30,
-            r"n_bits: expected at most [123], .* 4 neighbouring clusters, got 4\. Raise alpha=1",
+            r"n_bits must be at most [123], .* 4 neighbouring clusters, got 4\. Raise alpha=1",
         ),
     ],
 )

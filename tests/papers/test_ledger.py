@@ -162,7 +162,7 @@ def test_the_command_prints_and_writes_the_ledger(tmp_path, capsys, without_data
     [
         (["S4-3"], "Unknown claim 'S4-3'. Did you mean 'S4-13'? `protocol papers` lists all "),
         (["--status", "refute"], "got 'refute'. Did you mean 'refuted'?"),
-        (["--results", "no/folder"], 'no/folder: no such folder. Run an experiment first, or pass results="DIR".'),
+        (["--results", "no/folder"], "no/folder: no such folder. Run an experiment first, or name another folder."),
         (["--output", "x"], "--output is only used with figures"),
         (["figures"], "Figures need a folder for their files"),
     ],

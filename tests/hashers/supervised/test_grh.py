@@ -48,6 +48,6 @@ def test_sums_over_classes_are_those_over_the_pairs(several):
 
 
 def test_only_the_start_by_itq_limits_the_bits_to_the_features():
-    with pytest.raises(ProtocolError, match="n_bits: expected at most 2, the number of features"):
+    with pytest.raises(ProtocolError, match="n_bits must be at most 2, the number of features"):
         GRH(n_bits=3, start="itq").fit(np.eye(4, 2), [0, 0, 1, 1])
     assert GRH(n_bits=3).fit(np.eye(4, 2), [0, 0, 1, 1]).transform(np.eye(4, 2)).shape == (4, 3)
