@@ -23,7 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
             write(arguments.html, comparison.to_html())
         if arguments.latex:
             write(arguments.latex, comparison.to_latex())
-        show(f"{comparison!r}" + (f"\n\n{comparison.why()}" if arguments.why else ""))
+        show("\n\n".join([f"{comparison!r}", *[comparison.why()] * arguments.why]))
     if refused:
         show("\n".join(["", "== Refused", *refused]))
     return int(bool(refused))

@@ -38,12 +38,15 @@ def _attribute(arguments: argparse.Namespace) -> int:
     """Divide the lost recall of results; the status is 1 if the engine made errors."""
     from protocol.quantisers import attribute
 
-    results, distances, numbers = arguments.results, arguments.distances or [], arguments.neighbours
+    results, distances = arguments.results, arguments.distances or []
+    k, *more = arguments.neighbours or [None]
+    if more:
+        raise ProtocolError(f"--neighbours: --results needs one number K, got {1 + len(more)}.")
     if distances and len(distances) != len(results):
         raise ProtocolError(
             f"--distances: {counted(len(distances), 'file')} for {counted(len(results), 'file')} of --results."
         )
-    ids = [file for file in (arguments.query_ids, arguments.database_ids) if file is not None]
+    ids = tuple(_given(arguments, "query_ids", "database_ids").values())
     if len(ids) == 1:
         raise ProtocolError("Ids need both --query-ids and --database-ids.")
     names = [Path(file).stem for file in results]
@@ -53,8 +56,8 @@ def _attribute(arguments: argparse.Namespace) -> int:
         codes(arguments) if _given(arguments, "query_codes", "database_codes") else None,
         nearest(argparse.Namespace(**vars(arguments) | {"neighbours": None})),
         distances=dict(zip(names, distances, strict=False)),
-        ids=tuple(ids) or None,
-        k=numbers[0] if numbers and len(numbers) == 1 else numbers,
+        ids=ids or None,
+        k=k,
         progress=report,
         **passed(arguments, "exact", "threads"),
     )

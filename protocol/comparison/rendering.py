@@ -160,7 +160,7 @@ def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table
     """Return the means of one metric under one protocol: a row per method, a column per code length."""
     lengths = sorted({score.n_bits for score in table.scores})
     digits, is_of_runs = decimals(score.std for score in table.scores), _is_of_runs(table.scores)
-    labels = ["method", *(["file"] if with_files else []), *(["runs"] if is_of_runs else [])]
+    labels = ["method", *["file"] * with_files, *["runs"] * is_of_runs]
     rows = []
     for method, scores in table.by_method.items():
         files = ", ".join(dict.fromkeys(score.file for score in scores.values()))

@@ -5,7 +5,7 @@ A convention is how a paper or a tool scores, as metrics and a treatment of unde
 
 import math
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -154,12 +154,15 @@ class Scoring:
         if self.metrics is not None:
             return [name for name in self.requested if name not in without]
         names = [name for name in find(self.convention).metrics if self._is_defined(name, ranking)]
-        names = [name for name in names if metrics.keywords(name).get("radius", 0) <= n_bits]
-        if self.convention == CONVENTIONS[0].name:
-            names = [name for name in names if metrics.keywords(name).get("cutoff", 0) < n_items]
+        names = [name for name in names if self._fits(metrics.keywords(name), n_bits, n_items)]
         if not names:
             raise ProtocolError(f"convention {self.convention!r}: the {ranking} ranking has none of its metrics.")
         return names
+
+    def _fits(self, numbers: Mapping[str, float], n_bits: int, n_items: float) -> bool:
+        """Return whether a radius does not exceed the code length, nor by default a cutoff the size of the database."""
+        largest = n_items - 1 if self.convention == CONVENTIONS[0].name else math.inf
+        return numbers.get("radius", 0) <= n_bits and numbers.get("cutoff", 0) <= largest
 
     def _is_defined(self, metric: str, ranking: str) -> bool:
         record = registry.METRICS.entry(metric)

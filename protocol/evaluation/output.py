@@ -239,10 +239,8 @@ def metrics_table(evaluation: ScoredRanking) -> Table:
     """
     rules, cells = find(evaluation.convention), []
     means = {name: rounded(mean) for name, mean in evaluation.metrics.items()}
-    ends = {name: [_in_order(name, order) for order in ("worst", "best")] for name in means}
-    ranges = {name: of_name for name, of_name in ends.items() if means.keys() >= {*of_name}}
-    in_ranges = {*itertools.chain(*ranges.values())}
-    for name in (name for name in means if name not in in_ranges):
+    ranges = {name: ends for name in means if means.keys() >= {*(ends := _ends(name))}}
+    for name in [name for name in means if name not in itertools.chain(*ranges.values())]:
         record, n = registry.METRICS.entry(name), evaluation.n_undefined[name]
         undefined = f"{n:,} {_COUNTED[rules.undefined(name)]}" if n else "none"
         ties = re.split("[,:.]| over ", record.ties)[0].lower()  # "expected value", "relevant items first", "none"
@@ -255,15 +253,16 @@ def metrics_table(evaluation: ScoredRanking) -> Table:
     return Table("metrics", "", header[:n_columns], [cell[:n_columns] for cell in cells])
 
 
-def _in_order(name: str, order: str) -> str:
-    """Return the name of a metric with ties in another order.
+def _ends(name: str) -> list[str]:
+    """Return the names of a metric with ties in the worst and in the best order.
 
     Examples
     --------
-    >>> _in_order("mAP", "worst"), _in_order("nDCG@10[linear]", "best")
-    ('mAP[worst]', 'nDCG@10[linear,best]')
+    >>> _ends("mAP"), _ends("nDCG@10[linear]")
+    (['mAP[worst]', 'mAP[best]'], ['nDCG@10[linear,worst]', 'nDCG@10[linear,best]'])
     """
-    return f"{name[:-1]},{order}]" if name.endswith("]") else f"{name}[{order}]"
+    start = f"{name[:-1]}," if name.endswith("]") else f"{name}["
+    return [f"{start}worst]", f"{start}best]"]
 
 
 @dataclass(frozen=True, repr=False)

@@ -50,7 +50,7 @@ def test_the_tables_of_a_paper_state_their_protocol(files, tmp_path, capsys):
         assert rf"\caption{{digits, {sizes}; ground truth ``class\_label'', relevance by class labels. mAP: " in text
     assert r"Assumed, because b/summary.csv does not record them: relevance = class labels.}" in scores
     assert r"method & runs & 16 bits \\" in scores
-    assert r"itq, gist & 3 & \textbf{0.550 $\pm$ 0.050} \\" in scores
+    assert r"itq, gist & 3 & \textbf{0.55 $\pm$ 0.05} \\" in scores
     assert r"\ensuremath{<}lsh\ensuremath{>}, gist & 16 & $-$0.1100 & " in differences
     printed = " ".join(capsys.readouterr().out.split())
     assert "b/summary.csv: 1 table. All scores in a table share dataset, split, ground truth, queries, " in printed
