@@ -159,7 +159,8 @@ def _assumed(scores: Sequence[Score]) -> list[str]:
 def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table:
     """Return the means of one metric under one protocol: a row per method, a column per code length."""
     lengths = sorted({score.n_bits for score in table.scores})
-    digits, is_of_runs = decimals(score.std for score in table.scores), _is_of_runs(table.scores)
+    digits = decimals(score.std for score in table.scores)
+    is_of_runs = any(score.n_runs is not None for score in table.scores)
     labels = ["method", *["file"] * with_files, *["runs"] * is_of_runs]
     rows = []
     for method, scores in table.by_method.items():
@@ -185,10 +186,6 @@ def _strong(table: ComparedTable, lengths: Sequence[int], first: int) -> frozens
         if np.isfinite(means).sum() > 1:
             cells |= {(down, across) for down, mean in enumerate(means) if mean == np.nanmax(means)}
     return frozenset(cells)
-
-
-def _is_of_runs(scores: Iterable[Score]) -> bool:
-    return any(score.n_runs is not None for score in scores)
 
 
 def _runs(scores: Iterable[Score]) -> str:

@@ -226,10 +226,9 @@ def _about_own(evaluation: Evaluation) -> list[str]:
         return [f"each query's own row is left out of the {evaluation.n_queries:,} database items{other}"]
     if not evaluation.queries_are_database:
         return []
-    are_labels = isinstance(evaluation.truth.relevance, LabelRelevance)
-    same = "are the database items" if are_labels else "have the codes of the database items"
-    option = "`protocol evaluate --leave-one-out` (Python: leave_one_out=True)"
-    return [f"the queries {same}: each query finds itself first; {option} leaves each query out of its own ranking"]
+    same = "are" if isinstance(evaluation.truth.relevance, LabelRelevance) else "have the codes of"
+    option = "--leave-one-out (Python: leave_one_out=True)"
+    return [f"the queries {same} the database items: each query finds itself first, unless {option} leaves it out"]
 
 
 def metrics_table(evaluation: ScoredRanking) -> Table:

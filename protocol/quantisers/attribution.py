@@ -141,7 +141,7 @@ class Attribution(Printed):
 
     def parts(self) -> list[str | Table]:
         """Return the inputs, the table of the recall that is lost, the range that ties allow, and the faults."""
-        first, result = self.rows[0], list[str | Table]()
+        first = self.rows[0]
         lines = [f"{self.n_queries:,} queries, {self.n_database:,} database items; {self.neighbours}"]
         for form in dict.fromkeys(row.distances for row in self.rows if row.distances):
             engines = ", ".join(row.name for row in self.rows if row.distances == form)
@@ -153,7 +153,7 @@ class Attribution(Printed):
             for row in self.rows
         ]
         header = ["results", f"recall@{self.k}", *(_LOST[name] for name in names), f"exact by {self.space}"]
-        result += ["\n".join(lines), Table("attribution", "", header, cells)]
+        result: list[str | Table] = ["\n".join(lines), Table("attribution", "", header, cells)]
         if first.lost_to_ties is not None:
             gains = -first.most_lost_to_ties, -first.least_lost_to_ties
             result.append("ties change the recall of an exact search by {:+.2f} to {:+.2f}".format(*gains))

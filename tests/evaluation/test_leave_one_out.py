@@ -154,7 +154,7 @@ def test_the_trec_files_lack_the_own_items(tmp_path):
     assert written.by_document_id == pytest.approx(flipped.metrics["mAP[database-order]"], abs=1e-12)
 
 
-NOTE = "`protocol evaluate --leave-one-out` (Python: leave_one_out=True) leaves each query out of its own ranking"
+NOTE = "each query finds itself first, unless --leave-one-out (Python: leave_one_out=True) leaves it out"
 
 
 def test_queries_with_the_codes_and_labels_of_the_database_are_noted():
