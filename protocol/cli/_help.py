@@ -11,7 +11,7 @@ import re
 import sys
 import textwrap
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -23,26 +23,8 @@ _SPELLINGS = {"_": "-", "neighbour": "neighbor", "centre": "center", "colour": "
 """Regular expressions of spellings of an option, with the one by which options are compared."""
 
 
-def _of_type(convert: Callable[[str], Any], noun: str) -> Callable[[str], Any]:
-    """Return a function that converts the value of an option."""
-
-    def converted(text: str) -> Any:
-        try:
-            return convert(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"must be {noun}, got {text!r}.") from None
-
-    return converted
-
-
-def _path(text: str) -> Path:
-    if not text:
-        raise ValueError("empty")
-    return Path(text)
-
-
-_TYPES = {"int": _of_type(int, "an integer"), "float": _of_type(float, "a number")}
-_TYPES["path"] = _of_type(_path, "the name of a file")
+_TYPES = {"int": int, "float": float, "path": Path}
+_NOUNS: dict[Any, str] = {int: "an integer", float: "a number"}
 
 
 class Parser(argparse.ArgumentParser):
@@ -174,11 +156,21 @@ class Parser(argparse.ArgumentParser):
     def _problem(self, error: argparse.ArgumentError) -> str:
         """Return what is wrong with the value of an option."""
         action = self._option_string_actions.get(str(error.argument_name).split("/")[0])
-        if action is None or error.message.startswith("must be"):
+        if action is None:
             return error.message
         if action.nargs == 0:
             return "takes no value."
         return f"needs a value: {error.argument_name} {action.metavar}."
+
+    def _get_value(self, action: argparse.Action, text: str) -> Any:
+        """Return the value of an option; raise ProtocolError if it is empty, or no number where one is needed."""
+        option = "".join(action.option_strings[:1])
+        if option and not text:
+            raise ProtocolError(f"{option}: the value is empty.")
+        try:
+            return action.type(text) if callable(action.type) else text
+        except ValueError:
+            raise ProtocolError(f"{option} must be {_NOUNS[action.type]}, got {text!r}.") from None
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Raise ProtocolError if a value is not one of the choices."""
