@@ -49,7 +49,7 @@ def is_tie_order(metric: Any) -> bool:
 
 def _denominators(metrics: Sequence[Any]) -> str:
     rows = [(f"`{one.name}`", one.denominator, _program("denominator", _variant(one))) for one in metrics]
-    header = ("name", "sum of the precisions at relevant ranks, divided by", "program")
+    header = ("name", "divides the precisions at the relevant ranks by", "program")
     return _table(header, [*rows, ("(none)", "K", _program("denominator", "K"))])
 
 

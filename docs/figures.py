@@ -151,13 +151,14 @@ def of_report(page: str) -> str:
     """Return the title of a report, its answer and its first figure, as they are on the page, as one picture."""
     (title,) = re.findall(r"<h1>(.+?)</h1>", page)
     answer = re.findall(r'<p class="answer">(.+?)</p>', page)[0]
-    width, height, drawn = re.findall(r'<svg[^>]* class="marks"[^>]* viewBox="0 0 (\d+) (\d+)">(.+?)</svg>', page)[0]
+    picture = r'<svg[^>]* class="marks"[^>]* viewBox="0 0 ([\d.]+) ([\d.]+)">(.+?)</svg>'
+    width, height, drawn = re.findall(picture, page)[0]
     lines = [html.escape(line) for line in textwrap.wrap(html.unescape(answer), 88, break_on_hyphens=False)]
     texts = [f'<text x="12" y="{66 + 20 * n}" font-size="14">{line}</text>' for n, line in enumerate(lines)]
     top = 66 + 20 * len(lines)
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {int(width) + 24} {int(height) + top + 8}"',
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {float(width) + 24:g} {float(height) + top + 8:g}"',
             'color="black" fill="currentColor" font-family="system-ui, sans-serif">',
             f'<rect width="100%" height="100%" fill="white"/><text x="12" y="36" font-size="20">{title}</text>',
             *texts,

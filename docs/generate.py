@@ -60,8 +60,8 @@ _ABOVE = {
     "In formulas, N is the number of relevant items (of all items for buckets) and Q the code length; a tie of n "
     "items, m of them relevant, follows S items, P of them relevant; n_r items are at distance r; |b| is the size of "
     "bucket b. See also [Ties](../explanation/ties.md) and [How counting works](../explanation/counting.md).\n\n"
-    "Without a word for the order of ties, a metric is the expected value over all orders; `[best]` has relevant items "
-    "first in every tie (those of the highest level before all others), `[worst]` has them last, and "
+    "A name without an order of ties stands for the expected value over all orders; `[best]` has relevant items first "
+    "in every tie (those of the highest level before all others), `[worst]` has them last, and "
     "`[database-order]` keeps the order of the database.\n\n"
     "For a query without relevant items, or with an empty Hamming ball, some metrics are 0/0. By default, such a value "
     "counts as 0; `undefined: drop` in a config file leaves the query out of the mean.",
@@ -228,6 +228,10 @@ def _fields(kind: str, entry: Any) -> dict[str, str]:
         fields.pop("needs", None)
     if kind == "metric" or _plain(fields.get("printed", "")) in names:
         fields.pop("printed", None)
+    if kind == "metric":
+        fields["range"] = fields["range"].replace(", ", " to ")
+    if re.search(rf"divided by (the )?{re.escape(fields.get('denominator', '?'))}", entry.summary):
+        fields.pop("denominator")
     for title in {"finding": ["treatment"], "convention": ["reported as map"]}.get(kind, ()):
         fields.pop(title, None)
     if kind == "split" and entry.plugin.n_items:  # the summary contains the sizes

@@ -169,15 +169,15 @@ class Section:
 
 
 def decimals(deviations: Iterable[float]) -> int:
-    """Return how many decimals show two digits of the median standard deviation: 2 to 4, or 4 if there is none.
+    """Return how many decimals show the first digit of the median deviation: 2 to 4, or 4 if there is none.
 
     Examples
     --------
     >>> decimals([0.021]), decimals([0.0012, 0.0034, 0.2]), decimals([float("nan")])
-    (3, 4, 4)
+    (2, 3, 4)
     """
     known = [value for value in deviations if value > 0]
-    return min(4, max(2, 1 - math.floor(math.log10(statistics.median(known))))) if known else 4
+    return min(4, max(2, -math.floor(math.log10(statistics.median(known))))) if known else 4
 
 
 def spread(mean: float, std: float, digits: int | None = None) -> str:

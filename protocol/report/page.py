@@ -9,7 +9,7 @@ from typing import Any
 from protocol.checks import need
 from protocol.report.drawing import pictures
 from protocol.report.figure import SHARED, Figure, Section, scaling
-from protocol.report.results import Results, display_name, with_display_names
+from protocol.report.results import N_FIRST, Results, display_name, with_display_names
 from protocol.report.sections import sections as sections_of
 from protocol.report.sections.answer import experiment_line
 from protocol.report.sections.data import Status, status
@@ -46,6 +46,7 @@ def render(
     figures = [figure for part in parts for figure in part.figures]
     environment = templates(Path(__file__).parent / "templates")
     environment.filters["with_code"] = _with_code
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": False, "separators": (",", ":")}
     return str(
         environment.get_template("page.html.j2").render(
             title=title,
@@ -53,6 +54,7 @@ def render(
             summary=summary,
             status=lines,
             for_all=SHARED,
+            n_first=N_FIRST,
             shared=shared_choices(figures, selections),
             selections=selections,
             contents=_contents([parts, *others]),
@@ -105,16 +107,17 @@ def _drawn(figures: Sequence[Figure]) -> dict[str, str]:
 
 
 def _with_code(text: str) -> Any:
-    """Return text for the page, with everything between two backticks as code.
+    """Return text for the page, with everything between two backticks as code, and links to parts of the page.
 
     Examples
     --------
-    >>> str(_with_code("a < `b`"))
-    'a &lt; <code>b</code>'
+    >>> str(_with_code("a < `b` ([c](#d))"))
+    'a &lt; <code>b</code> (<a href="#d">c</a>)'
     """
     import markupsafe
 
     escaped = re.sub("`([^`]+)`", r"<code>\1</code>", str(markupsafe.escape(printable_text(text))))
+    escaped = re.sub(r"\[([^]]+)\]\(#([a-z-]+)\)", r'<a href="#\2">\1</a>', escaped)
     return markupsafe.Markup(escaped)  # noqa: S704 - it is escaped
 
 

@@ -23,6 +23,9 @@ from protocol.scores.tables import read_table
 if TYPE_CHECKING:
     import pandas as pd
 
+N_FIRST = 8
+"""The number of metrics that the reader can choose from at once; the others follow under "more"."""
+_FIRST = ("mAP", "nDCG", "AUPRC[area]", "AUPRC[trapezoid]", "precision@r2", "recall@r2", "RAMAP@r2", "mLGAP@r2")
 _KINDS = ("feature", *SETTING[1:], "hasher")
 """The columns whose values have display names and an order in the configuration."""
 
@@ -197,6 +200,12 @@ class Results:
         return "mAP" if "mAP" in metrics else str(metrics[0])
 
     @cached_property
+    def metrics(self) -> list[str]:
+        """The metrics in the order in which they are offered: the main one, the most common ones, and the others."""
+        metrics = self.config["metrics"]
+        return list(dict.fromkeys([self.metric, *(name for name in _FIRST if name in metrics), *metrics]))
+
+    @cached_property
     def selections(self) -> list[Selection]:
         """Everything that the reader can select; the first setting with its middle code length is first."""
         n_runs = self.plain.groupby(list(SETTING))["n_runs"].max().to_dict()
@@ -210,7 +219,11 @@ class Results:
 
     def shared(self, split: str) -> float:
         """Return `protocol.scores.summary.shared_of` the runs of a split."""
-        return shared_of(self.summary, split)
+        return self._shared[split]
+
+    @cached_property
+    def _shared(self) -> dict[str, float]:
+        return {split: shared_of(self.summary, split) for split in self.summary["split"].unique()}
 
     @cached_property
     def table(self) -> dict[str, "pd.DataFrame"]:
@@ -239,8 +252,8 @@ class Results:
         return table.loc[table.assign(**ranks).sort_values(columns, kind="stable").index]
 
     def by_metric(self, table: "pd.DataFrame") -> "pd.DataFrame":
-        """Return rows sorted by metric, in the order of the configuration."""
-        return table.loc[table["metric"].map(self.config["metrics"].index).sort_values(kind="stable").index]
+        """Return rows sorted by metric, in the order of `metrics`."""
+        return table.loc[table["metric"].map(self.metrics.index).sort_values(kind="stable").index]
 
     def _order(self, kind: str) -> list[str]:
         return [self.display(kind, name) for name in _names(self.config, kind)]

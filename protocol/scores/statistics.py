@@ -246,8 +246,9 @@ def paired_differences(
     if len(defined) < 2:
         unknown = (math.nan, math.nan, math.nan)
         return {pair: PairedDifference(float((defined[pair[0]] - defined[pair[1]]).mean()), *unknown) for pair in pairs}
-    values = [(defined[one], defined[other]) for one, other in pairs]
-    means = [mean_of(one - other, one.abs() + other.abs(), shared=shared) for one, other in values]
+    columns = {name: defined[name].to_numpy() for name in defined}
+    values = [(columns[one], columns[other]) for one, other in pairs]
+    means = [mean_of(one - other, abs(one) + abs(other), shared=shared) for one, other in values]
     confidence = 1 - (1 - CONFIDENCE) / max(1, math.comb(n_hashers or len(defined.columns), 2))
     return {
         pair: PairedDifference(mean.mean, *mean.interval(confidence), float(p))

@@ -113,7 +113,7 @@ def test_a_method_is_a_row_and_equal_names_get_the_name_of_their_file(codes, exp
     assert [row[0] for row in table.rows] == ["a (b.json)", "a (c.json)"]
     (table,) = compare(*[experiment("x", {"n_runs": 10})] * 2).sections[0].tables
     assert table.rows == [
-        [f"itq, gist (x/summary.csv ({k}))", f"x/summary.csv ({k})", "10", "0.500 ± 0.010"] for k in (1, 2)
+        [f"itq, gist (x/summary.csv ({k}))", f"x/summary.csv ({k})", "10", "0.50 ± 0.01"] for k in (1, 2)
     ]
     names = compare(scored(name="mine (asymmetric)"), scored("asymmetric")).to_frame()["method"]
     assert names.is_unique

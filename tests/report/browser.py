@@ -19,11 +19,11 @@ FLAGS = (
 DRAWN = """() => Object.fromEntries([...document.querySelectorAll("[data-figure]")].map((figure) =>
     [figure.id, figure.querySelectorAll(".vega-embed svg.marks path").length]))"""
 READY = """() => [...document.querySelectorAll("[data-figure]")].every((figure) =>
-    !figure.clientWidth || figure.querySelector(".drawn").textContent)"""
-ALL_DRAWN = """() => [...document.querySelectorAll("[data-figure] .drawn")].every((drawn) => drawn.textContent)"""
+    !figure.clientWidth || figure.dataset.drawn)"""
+ALL_DRAWN = """() => [...document.querySelectorAll("[data-figure]")].every((figure) => figure.dataset.drawn)"""
 
 _SELECT = """(selection) => {
-    for (const drawn of document.querySelectorAll(".drawn")) drawn.textContent = "";
+    for (const figure of document.querySelectorAll("[data-figure]")) delete figure.dataset.drawn;
     const form = document.querySelector("#shared");
     for (const box of form.elements) box.value = selection[box.name];
     form.dispatchEvent(new Event("change"));

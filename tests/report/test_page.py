@@ -1,15 +1,19 @@
 """The page: what its sections state, and what a browser shows."""
 
 import dataclasses
+import itertools
 import re
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
 from browser import ALL_DRAWN, DRAWN, opened, select
 from scipy import stats
 
+from protocol.auditing.checks.codes import audit_truth
+from protocol.auditing.findings import write_findings
 from protocol.report import page
 from protocol.report.results import with_display_names
 from protocol.report.sections import ORDER, sections
@@ -17,6 +21,7 @@ from protocol.report.sections.answer import experiment_line
 from protocol.report.sections.data import status
 from protocol.scores.statistics import NO_TEST, TWO_RUNS, mean_of
 from protocol.scores.summary import at
+from protocol.scores.tables import read_table
 
 pytestmark = pytest.mark.ci  # the browser takes a third of a minute
 
@@ -27,6 +32,7 @@ FIGURES = {
 # Drawn, but hidden until the reader opens them.
 FOLDED = {"one-number"}
 APPENDIX = {"bucket-sizes", "lookup-times"}
+COMMON = ["precision@r2", "recall@r2", "RAMAP@r2"]
 UNFOLD = "for (const box of document.querySelectorAll('details')) box.open = true"
 
 
@@ -106,22 +112,77 @@ def test_the_answer_tells_code_lengths_runs_and_hashers_apart(results, values, r
     assert of(scored(results, values, **runs), "answer").text[0].endswith(statement)
 
 
-def with_queries_without_relevant(results):
-    curves = results.examples["curves"]
-    value = curves["value"].mask(curves["metric"] == "without_relevant", 0.2)
-    return changed(results, examples={"curves": curves.assign(value=value)})
+def paragraphs(results):
+    return of(results, "partitions").context["findings"]
 
 
-def test_the_status_line_counts_a_finding_of_many_files_once_as_the_table_does(results):
+def test_the_status_line_counts_a_finding_of_many_files_once_as_the_paragraphs_do(results):
     files = [results.findings.assign(file=f"results/made/splits/{split}/run0/splits.h5") for split in results.splits]
     many = changed(results, findings=pd.concat(files, ignore_index=True))
-    assert len(table_of(of(many, "partitions"), "findings").rows) == 1
-    lines = status(many)
-    (audit,) = [line for line in lines if line.section == "table-findings"]
-    level = results.findings["severity"].iloc[0]
-    assert (audit.text, audit.level) == (f"Audit: 1 {level}", level)
-    undefined = [line.text for line in status(with_queries_without_relevant(results))]
-    assert "Up to 20.0% of the queries have no relevant item (gist, class_label, standard split)" in undefined
+    (paragraph,) = paragraphs(many)
+    first = "`results/made/splits/standard/run0/splits.h5`"
+    assert paragraph["items"] == f"Affected: 30 in each of 2 files, the first of which is {first} (such as 1, 2)."
+    assert status(many) == [("Audit: 1 warning", "findings", "warning")]
+    one = results.findings.assign(count=1, examples="1")
+    assert paragraphs(changed(results, findings=one))[0]["items"] == "Affected: 1 in `a/splits.h5` (1)."
+    both = pd.concat([results.findings, one], ignore_index=True)
+    assert (
+        paragraphs(changed(results, findings=both))[0]["items"] == "Affected: 1 to 30 in `a/splits.h5` (such as 1, 2)."
+    )
+    none = results.findings.assign(count=0, examples="")
+    assert paragraphs(changed(results, findings=none))[0]["items"] == "In `a/splits.h5`."
+    error = results.findings.assign(severity="error", finding="worse")
+    lines = status(changed(results, findings=pd.concat([results.findings, error, one], ignore_index=True)))
+    assert [line.text for line in lines] == ["Audit: 1 error", "Audit: 1 warning"]
+    fine = changed(results, findings=results.findings[:0])
+    assert [line.text for line in status(fine)] == ["The audit found no errors or warnings"]
+    assert of(fine, "partitions").text == ["The audit of the splits and models found no problems."]
+
+
+def with_queries_without_relevant(results, path, numbers, **values):
+    """Return the results with scores by hasher, and the audit's findings of that many queries in each run."""
+    found, names = {}, np.arange(10).astype(str)
+    for run, n in enumerate(numbers):
+        truths = {"class_label": {"indptr": np.maximum(0, np.arange(11) - n)}}
+        found[f"results/made/gist/thesis/run{run}/ground_truth.h5"] = audit_truth(truths, names, split="standard")
+    write_findings(path / "audit.csv", found)
+    return changed(with_runs(results, **values), findings=read_table(path / "audit.csv"))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "start"),
+    [
+        ((1, 0, 0), "In 1 of 3 runs, 1 of the 10 queries has no relevant item"),
+        ((2, 0, 1), "In 2 of 3 runs, 1 to 2 of the 10 queries have no relevant item"),
+        ((1, 1, 1), "In every run, 1 of the 10 queries has no relevant item"),
+        ((2,), "2 of the 10 queries have no relevant item"),
+    ],
+)
+def test_queries_without_relevant_items_are_counted_by_run(results, tmp_path, numbers, start):
+    """The order of the hashers stays, so the sentence is not at the top of the page."""
+    runs = len(numbers)
+    values = {"lsh": (0.3, 0.4, 0.2)[:runs], "itq": (0.5, 0.7, 0.5)[:runs]}
+    made = with_queries_without_relevant(results, tmp_path, numbers, **values)
+    place = "(gist, class_label, standard split)"
+    end = "; without them, no ranking by mAP would change."
+    assert of(made, "partitions").text == [f"{start} {place}{end}"]
+    assert all("relevant" not in line.text for line in status(made))
+    dropped = of(changed(made, config={"undefined": "drop"}), "partitions").text[0]
+    assert "; if they counted as 0, no ranking" in dropped
+
+
+def test_queries_without_relevant_items_are_at_the_top_if_they_change_a_ranking(results, tmp_path):
+    """Without half of the queries of run 1, lsh has 0.4 instead of 0.2 there, and itq 0.66 instead of 0.33."""
+    made = with_queries_without_relevant(results, tmp_path, (0, 5), lsh=(0.4, 0.2), itq=(0.25, 0.33))
+    text = (
+        "In 1 of 2 runs, 5 of the 10 queries have no relevant item (gist, class_label, standard split); without them, "
+    )
+    text += "the ranking of the hashers would differ"
+    assert [(line.text, line.section) for line in status(made)] == [
+        (text, "findings"),
+        ("Audit: 1 warning", "findings"),
+    ]
+    assert of(made, "partitions").text == []
 
 
 def test_the_status_line_states_the_largest_share_of_other_training_labels(results):
@@ -142,10 +203,9 @@ def test_every_link_leads_to_a_part_of_the_page(html):
 
 def test_the_answer_states_what_the_hashers_learned_from(results):
     config = {"hasher_bases": {"itq": "ksh"}, "affinities": "nearest_neighbours"}
-    supervised = of(changed(results, config=config), "answer")
-    for text in (supervised.figures[0].shows, table_of(supervised, "answer-table").caption):
-        assert text.endswith(" Trained on distances of gist (nearest_neighbours): itq.")
-    assert "Trained" not in table_of(of(results, "answer"), "answer-table").caption
+    supervised = of(changed(results, config=config), "answer").figures[0].shows
+    assert supervised.endswith(" Trained on distances of gist (nearest_neighbours): itq.")
+    assert "Trained" not in of(results, "answer").figures[0].shows
 
 
 def with_runs(results, **values):
@@ -168,9 +228,9 @@ def test_the_differences_of_all_hashers_are_column_minus_row(results):
     assert TWO_RUNS in table.caption
     made = with_runs(results, lsh=(0.3, 0.4, 0.2), itq=(0.5, 0.7, 0.5), sh=(0.1, 0.2, 0.0))
     half = stats.t.ppf(1 - 0.05 / 3 / 2, 2) * 0.1 / 3**0.5 * (1 / 3 + results.shared("standard")) ** 0.5
-    cells = [f"+{mean:.3f}\n[{mean - half:.3f}, {mean + half:.3f}]" for mean in (0.8 / 3, 1.4 / 3)]
+    cells = [f"+{mean:.2f}\n[{mean - half:.2f}, {mean + half:.2f}]" for mean in (0.8 / 3, 1.4 / 3)]
     table = table_of(of(made, "answer"), "differences")
-    assert table.rows == [["lsh", cells[0], ""], ["sh", cells[1], "+0.200"]]
+    assert table.rows == [["lsh", cells[0], ""], ["sh", cells[1], "+0.20"]]
     assert TWO_RUNS not in table.caption
 
 
@@ -215,7 +275,7 @@ def test_precomputed_codes_are_one_more_method_and_the_page_identifies_them(resu
         examples={name: selected(table) for name, table in results.examples.items()},
     )
     assert "2 hashers" in experiment_line(precomputed)
-    assert any(text.startswith("The codes of mine were computed") for text in of(precomputed, "answer").text)
+    assert any(text.startswith("The codes of mine are precomputed.") for text in of(precomputed, "answer").text)
     assert "query: q{run}.npy" in of(precomputed, "provenance").context["config"]
     (compared,) = of(precomputed, "splits-compared").figures
     assert "the same order" in compared.shows  # of lsh alone, as mine has one split
@@ -271,12 +331,14 @@ def test_redundant_bits_change_ramap_but_not_map(results):
     assert list(dict.fromkeys(figure.drawn["codes"])) == ["plain", "same +1", "different +1"]
     values = figure.drawn[figure.drawn["radius"] == 2].set_index("codes")["value"]
     assert values["plain"] >= values["same +1"] >= values["different +1"]
-    assert "their mAP is the same" in figure.shows
-    assert section.tables == ()
+    assert "can't change mAP; RAMAP at radius 2 is " in figure.shows
+    assert (section.text, section.tables) == ([], ())
 
 
 def test_the_configuration_on_the_page_is_yaml_that_can_be_read_again(results):
-    assert yaml.safe_load(of(results, "provenance").context["config"]) == results.config
+    text = of(results, "provenance").context["config"]
+    assert yaml.safe_load(text) == results.config
+    assert text.startswith("codes: {}\nhasher_bases: {}\n")  # not JSON
 
 
 def words_of(html):
@@ -293,14 +355,14 @@ def words_of(html):
 
 def test_the_page_is_short_escaped_complete_and_the_same_each_time(results, html):
     """As it opens; the test of the default workflow counts the words and sections of the whole default experiment."""
-    assert len(words_of(html)) < 2500
+    assert len(words_of(html)) < 900
     assert len([section for section in opened_first(results) if not section.folded]) <= 12
     assert "&lt;made&gt; &amp; small" in html
     assert "<made> & small" in of(results, "provenance").text
     assert "&lt;made&gt;" not in words_of(html)
     assert "<made>" not in html
     assert not re.search(r'(?:src|href)="(?!data:|#)', html[: html.index("<script>")])
-    assert re.search(r"<small>distance \d+: \d+ of \d+ shown</small>", html)
+    assert re.search(r"<small>\d+: \d+/\d+</small>", html)
     assert page(results) == html
 
 
@@ -318,8 +380,6 @@ def test_every_figure_is_drawn_in_both_themes_and_on_a_phone(browser, path, them
         assert max(tab.evaluate(size.format("height"))) < 600  # long intervals are cut off
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 31)"}[theme]
-        tab.click(".status a[href='#table-findings']")
-        assert tab.locator("#table-findings").is_visible()
         texts = tab.evaluate(
             """[...document.querySelectorAll("[data-figure] svg.marks")].map((chart) => [
                 chart.getBoundingClientRect().right,
@@ -328,31 +388,75 @@ def test_every_figure_is_drawn_in_both_themes_and_on_a_phone(browser, path, them
         )
         cut = [text for edge, own in texts for text, right in own if "…" in text or right > edge + 0.5]
         assert cut == []
+        tab.evaluate("for (const box of document.querySelectorAll('main details')) box.open = false")
+        tab.click(".status a[href='#findings']")
+        assert tab.locator("#findings p").first.is_visible()
         assert wrong == []
 
 
 def test_choosing_something_else_draws_something_else(browser, path, results):
     with opened(browser, path) as (tab, wrong):
-        chart, table = tab.locator("#by-length .chart"), tab.locator("[data-follows=by-length]:not([hidden])")
-        before, numbers = chart.inner_html(), table.inner_text()
+        chart, tables = tab.locator("#by-length .chart"), tab.locator("[data-follows=by-length]:not([hidden])")
+        tab.evaluate(UNFOLD)
+        before, numbers = chart.inner_html(), tables.all_inner_texts()
         tab.select_option("#by-length select[name=metric]", "recall@r2")
         tab.wait_for_function("document.querySelector('#by-length svg').textContent.includes('recall@r2')")
         assert chart.inner_html() != before
-        assert "recall@r2" in table.inner_text()
-        assert table.inner_text() != numbers
-        drawn = tab.locator("#ties .drawn")
-        assert drawn.inner_text() == "gist, class_label, standard split, 8 bits"
+        for now, then in zip(tables.all_inner_texts(), numbers, strict=True):
+            assert now.startswith("recall@r2: ")
+            assert now.partition(":")[2] != then.partition(":")[2]
+        drawn = "document.querySelector('#ties').dataset.drawn"
+        assert tab.evaluate(drawn) == "gist, class_label, standard split, 8 bits"
         tab.focus("#shared select[name=n_bits]")
         tab.keyboard.press("ArrowUp")
-        tab.wait_for_function("document.querySelector('#ties .drawn').textContent.includes(' 4 bits')")
+        tab.wait_for_function(f"{drawn}.includes(' 4 bits')")
         tab.select_option("#shared select[name=split]", "improved")
-        tab.wait_for_function(
-            "document.querySelector('[data-follows]:not([hidden]) .caption').textContent.includes('improved')"
-        )
+        tab.wait_for_function("document.querySelector('#by-length').dataset.drawn.includes('improved')")
         with tab.expect_download() as download:
             tab.click("#by-length a.data")
         assert download.value.path().read_text() == of(results, "answer").figures[0].csv
         assert download.value.suggested_filename == "by-length.csv"
+        assert wrong == []
+
+
+def test_eight_metrics_are_offered_before_the_others(browser, path, results):
+    offered = """(group) => [...document.querySelectorAll(`#by-length select[name=metric] ${group} > option`)].map(
+        (option) => option.text)"""
+    with opened(browser, path) as (tab, wrong):
+        first, more = tab.evaluate(offered, ""), tab.evaluate(offered, "optgroup")
+        assert [*first, *more] == [
+            "mAP",
+            *COMMON,
+            *(name for name in results.config["metrics"][1:] if name not in COMMON),
+        ]
+        assert len(first) == 8
+        assert wrong == []
+
+
+def test_the_first_screen_of_a_phone_shows_the_answer_and_its_figure(browser, path):
+    with opened(browser, path, width=390) as (tab, wrong):
+        assert tab.locator("#by-length .chart").bounding_box()["y"] + 300 < 844
+        assert not tab.locator("nav").is_visible()
+        assert tab.locator("#choices > summary").inner_text() == "gist, class_label, standard split, 8 bits"
+        tab.click("#choices > summary")
+        tab.select_option("#shared select[name=n_bits]", "4")
+        tab.wait_for_function("document.querySelector('#choices > summary').textContent.includes(' 4 bits')")
+        assert wrong == []
+
+
+def test_print_has_the_findings_the_definitions_and_the_provenance_but_no_lookup_times(browser, path):
+    with opened(browser, path) as (tab, wrong):
+        tab.emulate_media(media="print")
+        tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+        for name in ("#findings p", "#meanings dl", "#provenance p", "#one-number"):
+            assert tab.locator(name).first.is_visible(), name
+        for name in ("#lookup-times", "#bucket-sizes", "pre", "nav", ".choices", "a.data"):
+            assert not tab.locator(name).first.is_visible(), name
+        levels = tab.evaluate(
+            "[...document.querySelectorAll('h1, h2, h3')].map((heading) => Number(heading.tagName[1]))"
+        )
+        assert levels[0] == 1
+        assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
         assert wrong == []
 
 
@@ -378,6 +482,8 @@ def partial(results, tmp_path_factory):
 
 _TEXTS = """() => [...document.querySelectorAll("main p")].filter((text) => text.checkVisibility()).map((text) =>
     text.textContent)"""
+_CELLS = """() => [...document.querySelectorAll("[data-follows]:not([hidden])")].slice(1).map((table) =>
+    [...table.querySelectorAll("tbody tr")].map((row) => [...row.cells].map((cell) => cell.textContent)))"""
 _NAMES = """() => Object.fromEntries([...document.querySelectorAll("[data-figure]")].map((figure) =>
     [figure.id, [...figure.querySelectorAll(".mark-text text")].map((text) => text.textContent)]))"""
 
@@ -393,15 +499,16 @@ def test_everything_on_the_page_describes_the_selection(browser, partial):
             texts, names = tab.evaluate(_TEXTS), tab.evaluate(_NAMES)
             for part in shown:
                 own_texts = (*part.text, *(table.caption for table in part.tables))
-                assert {text.replace("`", "") for text in own_texts} <= set(texts), selection
+                assert {re.sub(r"`|\[(\w.*?)\]\(#.*?\)", r"\1", text) for text in own_texts} <= set(texts), selection
                 for figure in part.figures:
                     assert {figure.shows, *figure.sentences.values()} & set(texts), (selection, figure.name)
             figures = {figure.name: figure for part in shown for figure in part.figures}
             for name in ("by-length", "pr-curves", "precision-at-n", "empty-balls", "bucket-sizes"):
                 assert set(names[name]) & {*results.hashers} == set(figures[name].drawn["hasher"]), (name, selection)
+            differences = [table.rows for table in shown[0].tables if table.name == "differences"]
+            assert tab.evaluate(_CELLS) == [[[*map(str, row)] for row in rows] for rows in differences], selection
             others = {text for page in pages if page is not shown for part in page for text in part.text}
             assert not (others - {text for part in shown for text in part.text}) & set(texts), selection
-            assert f"{selection.feature}, " in tab.locator("[data-follows] .caption:visible").inner_text()
         assert wrong == []
 
 

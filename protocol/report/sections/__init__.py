@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
-from protocol.evaluation import CONVENTIONS
 from protocol.report.figure import PAGE, Section
 from protocol.report.results import Results, Selection
 from protocol.report.sections.answer import answer_section
 from protocol.report.sections.conventions import conventions_section, splits_compared_section
 from protocol.report.sections.curves import appendix_section, binarisation_section, curves_section, extensions_section
 from protocol.report.sections.data import duplicates_section, partitions_section, retrieved_section
+from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,13 +84,16 @@ def choices(selection: "pd.DataFrame") -> list[dict[str, Any]]:
 
 
 def meanings_section(results: Results) -> Section:
-    """Return the metrics with their ties, denominator and undefined values, and the conventions."""
+    """Return what the intervals mean, and the metrics with their denominators and undefined values, by their ties."""
+    text = [PAGE.text("meanings", undefined=results.config["undefined"])]
+    if results.plain["n_runs"].max() > 1:
+        level = 1 - CONFIDENCE
+        text.append(PAGE.text("tested", confidence=CONFIDENCE, level=level, test=CORRECTED, one_dataset=ONE_DATASET))
     entries = {entry.name: entry for entry in map(registry.METRICS.entry, results.config["metrics"])}
-    tables = [
-        PAGE.table("metrics", map(vars, entries.values())),
-        PAGE.table("named-conventions", map(vars, CONVENTIONS)),
-    ]
-    return PAGE.section("meanings", [PAGE.text("meanings", undefined=results.config["undefined"])], tables=tables)
+    by_ties: dict[str, list[Any]] = {}
+    for entry in entries.values():
+        by_ties.setdefault(entry.ties, []).append(entry)
+    return PAGE.section("meanings", text, context={"by_ties": by_ties})
 
 
 def provenance_section(results: Results) -> Section:
@@ -104,8 +107,8 @@ def provenance_section(results: Results) -> Section:
     ]
     config = yaml.safe_dump(dict(results.config), sort_keys=False, allow_unicode=True, default_flow_style=None)
     context = {"config": config, "versions": results.provenance["versions"]}
-    text = [*results.provenance["notes"], PAGE.text("provenance", experiment=results.config["experiment"]), *mixed]
-    return PAGE.section("provenance", text, context=context)
+    records = PAGE.text("provenance", experiment=results.config["experiment"], seed=results.config["seed"])
+    return PAGE.section("provenance", [*results.provenance["notes"], records, *mixed], context=context)
 
 
 _FOLLOWING = (

@@ -2,16 +2,15 @@
 
 import functools
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
 from protocol.report.figure import ABSENT, PAGE, Section, between, cells, decimals, series_scales, spread
-from protocol.report.results import Results, Selection
+from protocol.report.results import N_FIRST, Results, Selection
 from protocol.scores.metadata import NONE_EXCLUDED
 from protocol.scores.statistics import (
     CONFIDENCE,
-    CORRECTED,
-    ONE_DATASET,
     lead,
     paired_differences,
     shown_interval,
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _LEVEL = 1 - CONFIDENCE
+_MOST_PAIRS = 1000
+"""Of paired differences of all metrics at one selection; they take a fifth of a millisecond each."""
 
 
 def answer_section(results: Results, selection: Selection) -> Section:
@@ -38,9 +39,11 @@ def answer_section(results: Results, selection: Selection) -> Section:
         selection=selection,
         rows=scores,
     )
-    finished = [results.display("hasher", name) for name in results.config.get("codes", {})]
-    text = [sentence(results, selection), *([PAGE.text("finished", names=finished)] if finished else [])]
-    return PAGE.section("answer", text, [figure], [_main_table(results, selection), *_differences(results, selection)])
+    precomputed = [results.display("hasher", name) for name in results.config.get("codes", {})]
+    text = [sentence(results, selection), *([PAGE.text("precomputed", names=precomputed)] if precomputed else [])]
+    pairs = _pairs(results, selection)
+    tables = [_main_table(results, selection), *_differences(results, selection, pairs)]
+    return PAGE.section("answer", text, [figure], tables, context={"pairs": pairs})
 
 
 @functools.lru_cache(maxsize=1)
@@ -57,24 +60,20 @@ def _is_lower(metric: str) -> bool:
 def experiment_line(results: Results) -> str:
     """Return a one-line summary of what was run."""
     plain = results.plain
-    splits = [results.splits[name] for name in plain["split"].unique()]
     excluded = [label for label in plain["excluded_queries"].unique() if label != NONE_EXCLUDED]
     return PAGE.text(
         "experiment",
         results=results,
         features=list(plain["feature"].unique()),
         n_hashers=plain["hasher"].nunique(),
-        n_by_feature=list(plain.groupby("feature")["hasher"].nunique()),
         n_bits=plain["n_bits"],
-        n_queries=[len(parts["query"]) for parts in splits],
         left_out=[label.partition(" quer")[0] for label in excluded],
-        n_database=[len(parts["database"]) for parts in splits],
         n_runs=list(plain["n_runs"]),
     )
 
 
 def _by_run(scores: "pd.DataFrame") -> "pd.DataFrame":
-    return scores.pivot_table(index="run", columns="hasher", values="value")
+    return scores.pivot(index="run", columns="hasher", values="value")  # noqa: PD010 - pivot_table takes thrice as long
 
 
 def sentence(results: Results, selection: Selection) -> str:
@@ -95,7 +94,7 @@ def sentence(results: Results, selection: Selection) -> str:
     lengths: dict[str, list[str]] = {}
     for n, one in leads.items():
         lengths.setdefault(one.best, []).append(str(n))
-    interval = _interval(first.low, first.high, metric, first.n_runs)
+    interval = _brackets(*shown_interval(first.low, first.high, first.n_runs, metric, difference=True))
     return PAGE.text(
         "best",
         results=results,
@@ -109,10 +108,9 @@ def sentence(results: Results, selection: Selection) -> str:
     )
 
 
-def _interval(low: float, high: float, metric: str, n_runs: int) -> str:
-    """Return the interval of a difference in brackets; empty if there is none, or it is not shown."""
-    low, high = map(float, shown_interval(low, high, n_runs, metric, difference=True))
-    return f"[{low:.3f}, {high:.3f}]" if math.isfinite(low) else ""
+def _brackets(low: Any, high: Any, digits: int = 3) -> str:
+    """Return an interval in brackets; empty if there is none."""
+    return f"[{low:z.{digits}f}, {high:z.{digits}f}]" if math.isfinite(low) else ""
 
 
 def _main_table(results: Results, selection: Selection) -> Table:
@@ -123,20 +121,14 @@ def _main_table(results: Results, selection: Selection) -> Table:
     rows = at(results.plain, metric=results.metric, **selection.setting)
     n_runs, in_order = rows["n_runs"], rows.sort_values("n_bits", kind="stable")
     texts, lengths, best = scores_by(in_order, "n_bits", results.metric)
-    is_tested = selection.n_runs > 1 and len(texts) > 1 and not math.isinf(results.shared(selection.setting["split"]))
     return PAGE.table(
         "answer-table",
         texts,
         ["hasher", *(f"{n} bits" for n in lengths)],
         best,
         results=results,
-        selection=selection,
-        learned=results.trained_on(rows),
-        over=f"mean ± sample standard deviation over {between(n_runs)} runs" if max(n_runs) > 1 else "one run",
-        setting=selection.where(n_bits=False),
-        test=CORRECTED if is_tested else "",
-        confidence=CONFIDENCE,
-        one_dataset=ONE_DATASET,
+        over=f"mean ± standard deviation over {between(n_runs)} runs" if max(n_runs) > 1 else "one run",
+        is_tested=selection.n_runs > 1 and len(texts) > 1 and not math.isinf(results.shared(selection.split)),
     )
 
 
@@ -156,31 +148,58 @@ def scores_by(
     return [[str(hasher), *row] for hasher, *row in texts.itertuples()], list(means), cells(best)
 
 
-def _differences(results: Results, selection: Selection) -> list[Table]:
-    """Return the paired differences of all hashers at the selection; [] if there is one hasher everywhere."""
-    metric, every = results.metric, at(results.run_scores, metric=results.metric)
-    if every.groupby([*SETTING, "n_bits"])["hasher"].nunique().max() < 2:
-        return []
-    scores = _by_run(at(every, **selection.combination)).dropna()
+def _pairs(results: Results, selection: Selection) -> dict[str, dict[str, Any]]:
+    """Return the paired differences of all hashers at the selection by metric, as the script puts them in a table.
+
+    Rows and columns are the hashers, the best first, and a row has the differences from those above it. If there are
+    too many, only the first metrics have them.
+    """
+    scores = at(results.run_scores, **selection.combination)
+    n_pairs = math.comb(scores["hasher"].nunique(), 2)
+    metrics = results.metrics if n_pairs * len(results.metrics) <= _MOST_PAIRS else results.metrics[:N_FIRST]
+    by_metric = dict(iter(scores.groupby("metric")))
+    shared = results.shared(selection.split)
+    return {metric: _of_metric(metric, _by_run(by_metric[metric]), shared) for metric in metrics if metric in by_metric}
+
+
+def _of_metric(metric: str, scores: "pd.DataFrame", shared: float) -> dict[str, Any]:
+    """Return the hashers, the best first, the rows of their paired differences, and the significant ones."""
+    scores = scores.dropna()
     scores = scores[scores.mean().sort_values(ascending=_is_lower(metric), kind="stable").index]
-    shared, names, n_runs = results.shared(selection.setting["split"]), [*map(str, scores)], len(scores)
-    pairs = paired_differences(scores, shared=shared)
-    by_pair = {
-        (below, above): "\n".join(filter(None, [f"{pair.mean:+.3f}", _interval(pair.low, pair.high, metric, n_runs)]))
-        for (above, below), pair in pairs.items()
+    names, pairs = [*map(str, scores)], paired_differences(scores, shared=shared)
+    ends = ([pair.low for pair in pairs.values()], [pair.high for pair in pairs.values()])
+    low, high = shown_interval(*ends, len(scores), metric, difference=True)
+    digits = decimals((high - low) / 2) if (high > low).any() else 3
+    texts = {
+        (below, above): f"{pair.mean:+z.{digits}f}{_brackets(least, most, digits)}"
+        for ((above, below), pair), least, most in zip(pairs.items(), low, high, strict=True)
     }
+    return {
+        "hashers": names,
+        "rows": [";".join(texts.get((one, other), "") for other in names[:i]) for i, one in enumerate(names)][1:],
+        "strong": [(names.index(b) - 1, names.index(a)) for (a, b), pair in pairs.items() if pair.p < _LEVEL],
+        "n_runs": len(scores),
+    }
+
+
+def _differences(results: Results, selection: Selection, pairs: Mapping[str, Mapping[str, Any]]) -> list[Table]:
+    """Return the paired differences of the main metric as a table; [] if there is one hasher everywhere."""
+    if results.run_scores.groupby([*SETTING, "n_bits"])["hasher"].nunique().max() < 2:
+        return []
+    shown = pairs.get(results.metric, {"hashers": [], "rows": [], "strong": [], "n_runs": selection.n_runs})
+    names, shared = shown["hashers"], results.shared(selection.split)
+    rows = [row.replace("[", "\n[").split(";") for row in shown["rows"]]
     table = PAGE.table(
         "differences",
-        [[one, *(by_pair.get((one, other), "") for other in names[:-1])] for one in names[1:]],
+        [[one, *row, *[""] * (len(names) - 1 - len(row))] for one, row in zip(names[1:], rows, strict=True)],
         ["hasher", *names[:-1]],
-        frozenset((names.index(b) - 1, names.index(a) + 1) for (a, b), pair in pairs.items() if pair.p < _LEVEL),
-        results=results,
+        frozenset((down, across + 1) for down, across in shown["strong"]),
+        metric=results.metric,
         selection=selection,
         n_hashers=len(names),
-        n_runs=n_runs,
-        why=why_not_shown([n_runs], shared),
+        n_runs=shown["n_runs"],
+        why=why_not_shown([shown["n_runs"]], shared),
         is_tested=not math.isinf(shared),
         confidence=CONFIDENCE,
-        level=_LEVEL,
     )
     return [table]

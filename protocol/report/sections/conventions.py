@@ -2,14 +2,14 @@
 
 import functools
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from protocol.checks import listed
 from protocol.report.figure import PAGE, Figure, Section, series_scales
-from protocol.report.results import Results, Selection
+from protocol.report.results import N_FIRST, Results, Selection
 from protocol.report.sections.answer import scores_by
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
@@ -19,16 +19,14 @@ if TYPE_CHECKING:
 
 _NAMES = {"mAP[worst]": "worst", "mAP": "expected", "mAP[best]": "best"}
 _CELL = [*SETTING, "n_bits", "hasher"]
-_METRICS = ("mAP", "nDCG", "AUPRC[area]", "AUPRC[trapezoid]", "precision@r2", "recall@r2", "RAMAP@r2", "mLGAP@r2")
-"""The metrics that the reader can choose from, besides the main one."""
 
 
 def conventions_section(results: Results, selection: Selection) -> Section:
     """Return the range of mAP over the orders of ties, if it was computed, and mAP under every convention."""
-    figures, text = [_by_convention(results, selection)], [PAGE.text("conventions")]
-    if set(_NAMES) <= set(results.config["metrics"]):
-        figures, text = [_ties(results, selection), *figures], [PAGE.text("ties"), *text]
-    return PAGE.section("conventions", text, figures)
+    by_convention = _by_convention(results, selection)
+    if not set(_NAMES) <= set(results.config["metrics"]):
+        return PAGE.section("conventions", figures=[by_convention])
+    return PAGE.section("conventions", [PAGE.text("ties")], [_ties(results, selection), by_convention])
 
 
 def _ties(results: Results, selection: Selection) -> Figure:
@@ -87,16 +85,13 @@ def splits_compared_section(results: Results, selection: Selection) -> Section |
         return None
     rows = _between_splits(results)
     setting = {key: value for key, value in selection.combination.items() if key != "split"}
-    here = at(rows, **setting, versus=others[0])
     sentences = {
-        metric: _compared(results, selection, at(here, metric=metric), metric, first, others[0])
+        metric: _compared(results, selection, at(rows, **setting, metric=metric), metric, splits)
         for metric in dict.fromkeys([results.metric, *rows["metric"]])
     }
     difference = f"{first} minus {listed(others)}"
     figure = difference_figure("split-differences", results, rows, setting, difference, sentences)
-    databases = {split: results.splits[split]["database"] for split in splits}
-    trained = {split: int(np.isin(results.splits[split]["train"], databases[split]).sum()) for split in splits}
-    text = PAGE.text("databases", databases=[(split, len(databases[split]), trained[split]) for split in splits])
+    text = PAGE.text("databases", n_sizes=len({len(results.splits[split]["database"]) for split in splits}))
     tables = []
     if len(splits) > 2:
         rows, names, best = scores_by(at(results.plain, metric=results.metric, **setting), "split", results.metric)
@@ -139,7 +134,7 @@ def _between_splits(results: Results) -> "pd.DataFrame":
     """Return the mean of each hasher under the first split, and its paired difference from each other split."""
     import pandas as pd
 
-    scores = results.run_scores[results.run_scores["metric"].isin([*_METRICS, results.metric])]
+    scores = results.run_scores[results.run_scores["metric"].isin(results.metrics[:N_FIRST])]
     first, *others = dict.fromkeys(results.plain["split"])
     cell = ["metric", "feature", "ground_truth", "n_bits", "hasher"]
     parts = []
@@ -160,14 +155,17 @@ def _shared(results: Results, first: str, other: str) -> float:
     return max(map(results.shared, (first, other))) if has_pairs else np.nan
 
 
-def _compared(
-    results: Results, selection: Selection, here: "pd.DataFrame", metric: str, first: str, second: str
-) -> str:
-    """Return in words how the scores under two splits differ."""
+def _compared(results: Results, selection: Selection, here: "pd.DataFrame", metric: str, splits: Sequence[str]) -> str:
+    """Return in words how the scores on two splits differ; of more splits, only what the figure shows."""
+    first, second, *more = splits
     if here.empty:
         return PAGE.text("one-split", results=results, selection=selection, metric=metric)
-    shared = _shared(results, first, second)
-    gap, has_intervals = here.set_index("hasher")["difference"], (here["low"].notna() & (here["n_runs"] > 2)).any()
+    shared, has_intervals = _shared(results, first, second), bool((here["low"].notna() & (here["n_runs"] > 2)).any())
+    why = "" if np.isnan(shared) else why_not_shown([selection.n_runs], shared)
+    if more:
+        values = {"metric": metric, "first": first, "has_intervals": has_intervals, "why": why}
+        return PAGE.text("many-splits", selection=selection, **values)
+    gap = here.set_index("hasher")["difference"]
     orders = [list(here.sort_values(column, kind="stable")["hasher"]) for column in ("value", "value_versus")]
     return PAGE.text(
         "splits-compared",
@@ -183,5 +181,5 @@ def _compared(
         n=len(here),
         # Equal differences in all runs have no interval.
         clear=int(((here["low"] * here["high"] > 0) & (here["low"] < here["high"])).sum()) if has_intervals else None,
-        why="" if np.isnan(shared) else why_not_shown([selection.n_runs], shared),
+        why=why,
     )

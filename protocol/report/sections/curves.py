@@ -38,7 +38,7 @@ def curves_section(results: Results, selection: Selection) -> Section:
         _pr_curve(results, selection),
         _empty(results, selection),
     ]
-    return PAGE.section("curves", [PAGE.text("curves", n_runs=list(n_runs))], figures)
+    return PAGE.section("curves", [PAGE.text("curves", n_runs=list(n_runs), selection=selection)], figures)
 
 
 @functools.lru_cache(maxsize=1)
@@ -188,7 +188,7 @@ def extensions_section(results: Results, selection: Selection) -> Section | None
         differ=means.max() - means.min() if len(means) else None,
         setting=PAGE.text("extended", results=results, selection=selection, **codes),
     )
-    return PAGE.section("extensions", [PAGE.text("extensions")], [figure])
+    return PAGE.section("extensions", [], [figure])
 
 
 def appendix_section(results: Results, selection: Selection) -> Section:

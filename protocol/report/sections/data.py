@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
+from protocol.auditing.findings import SEVERITIES
 from protocol.checks import counted
 from protocol.report.figure import PAGE, Figure, Section
 from protocol.report.results import Results, Selection
@@ -27,21 +28,70 @@ WORDS = MappingProxyType(_TEST_WORDS | _VALIDATION_WORDS)
 _TEST, _OTHERS = ("query", "database"), ("validation_query", "validation_database", "train")
 _WHOLE, _NONE = "whole dataset", "in no partition"
 TILE = 48  # pixels
+_QUERIES = 3
+"""The number of queries whose nearest items are shown."""
+_UNDEFINED = "without relevant items counts as 0"
+"""In the registry, the treatment of such queries by metrics that are undefined for them and no others."""
 _OF_FINDINGS = ["severity", "finding", "consequence", "fix", "treatment"]
-"""The columns by which findings are counted once, in the table and in the status line."""
+"""The columns by which findings are counted once, in their paragraphs and in the status line."""
 
 
 def partitions_section(results: Results) -> Section:
     """Return the layout of each split, with the sizes of its partitions, and the audit's findings."""
-    findings = results.findings
-    numbers = findings.drop_duplicates(_OF_FINDINGS).groupby("severity").size().items()
-    kinds = [counted(n, "informational finding" if kind == "information" else kind) for kind, n in numbers]
-    text = [PAGE.text("findings", parts=kinds) if kinds else PAGE.text("no-findings")]
-    groups = findings.fillna("").groupby(_OF_FINDINGS).agg(files=("file", "size"), most=("count", "max"))
-    rows = [[*kind, str(files), f"{most:,}"] for *kind, files, most in groups.reset_index().itertuples(index=False)]
-    header = [*_OF_FINDINGS, "files", "largest number of items"]
-    tables = [PAGE.table("findings", rows, header)] if rows else []
-    return PAGE.section("partitions", text, layouts(results.splits, len(results.items["ids"])), tables)
+    findings = results.findings.fillna("")
+    findings = findings.sort_values("severity", key=lambda names: names.map(SEVERITIES.index), kind="stable")
+    kinds = findings.drop_duplicates(_OF_FINDINGS).groupby("severity", sort=False).size().to_dict()
+    undefined, matters = without_relevant(results)
+    text = [*([] if kinds else [PAGE.text("no-findings")]), *([undefined] if undefined and not matters else [])]
+    paragraphs = [_paragraph(own) for _, own in findings.groupby(_OF_FINDINGS, sort=False)]
+    context = {"findings": paragraphs, "title": PAGE.text("findings", kinds=kinds)}
+    return PAGE.section("partitions", text, layouts(results.splits, len(results.items["ids"])), context=context)
+
+
+def _paragraph(own: Any) -> dict[str, str]:
+    """Return the first row of a kind of finding, and in words how many items are affected, where, and which."""
+    first = own.iloc[0].to_dict() | {"examples": str(own["examples"].iloc[0])}
+    return first | {"items": PAGE.text("finding-items", n=list(own["count"]), files=own["file"].nunique(), **first)}
+
+
+def without_relevant(results: Results) -> tuple[str, bool]:
+    """Return a sentence on the queries without relevant items, and whether another treatment would change a ranking.
+
+    The sentence, "" if there are none, is about the setting with most of them, or one in which a ranking would change.
+    """
+    runs = at(results.run_scores, metric=results.metric).merge(_without_relevant(results), how="left").fillna({"n": 0})
+    groups = [own for _, own in runs.groupby(list(SETTING)) if own["n"].any()]
+    if not groups or _UNDEFINED not in registry.METRICS.entry(results.metric).undefined:
+        return "", False
+    matters, own = max(
+        ((_ranks_change(results, own), own) for own in groups), key=lambda one: (one[0], one[1]["n"].sum())
+    )
+    n = own.drop_duplicates("run")["n"].astype(int).tolist()
+    n_queries = len(results.splits[own["split"].iloc[0]]["query"])
+    values = {"own": own.iloc[0], "n": list(filter(None, n)), "of": len(n), "n_queries": n_queries, "matters": matters}
+    return PAGE.text("without-relevant", results=results, **values), matters
+
+
+def _without_relevant(results: Results) -> Any:
+    """Return the number of queries without relevant items, by setting and run, as the audit found them."""
+    rows = at(results.findings, finding="query-without-relevant").astype({"consequence": str, "file": str})
+    places = rows["consequence"].str.extract("^With the ground truth (.+) on the split (.+?), these ")
+    parts = rows["file"].str.extract(r"([^/]+)/[^/]+/run(\d+)/[^/]+$")
+    names = dict(zip(SETTING, (parts[0], places[0], places[1]), strict=True))
+    shown = {kind: column.map(lambda name, kind=kind: results.display(kind, name)) for kind, column in names.items()}
+    return rows.assign(**shown, run=parts[1], n=rows["count"]).dropna().astype({"run": int})[[*SETTING, "run", "n"]]
+
+
+def _ranks_change(results: Results, scores: Any) -> bool:
+    """Return whether a hasher's rank changes if the scores of these queries are left out, or count as 0.
+
+    The share of such queries is the same for all hashers of a run, so only the weights of the runs change.
+    """
+    defined = 1 - scores["n"] / len(results.splits[scores["split"].iloc[0]]["query"])
+    other = scores["value"] / defined if results.config["undefined"] == "zero" else scores["value"] * defined
+    groups = scores.assign(other=other).groupby(["n_bits", "hasher"])[["value", "other"]]
+    ranks = groups.mean().round(8).groupby("n_bits").rank().fillna(0)
+    return bool((ranks["value"] != ranks["other"]).any())
 
 
 def layouts(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int) -> list[Figure]:
@@ -129,21 +179,23 @@ class Status(NamedTuple):
 
 
 def status(results: Results) -> list[Status]:
-    """Return what a reader must know first: findings of the audit, undefined scores, and doubtful parts."""
-    lines = []
-    distinct = results.findings.drop_duplicates(_OF_FINDINGS)
-    for level in ("error", "warning"):
-        if n := int((distinct["severity"] == level).sum()):
-            lines.append(Status(PAGE.text("status-audit", findings=counted(n, level)), "table-findings", level))
+    """Return what a reader must know first: errors of the audit, then whatever makes scores doubtful, then warnings."""
+    numbers = results.findings.drop_duplicates(_OF_FINDINGS)["severity"].value_counts()
+    audit = {
+        level: Status(PAGE.text("status-audit", findings=counted(int(numbers[level]), level)), "findings", level)
+        for level in ("error", "warning")
+        if level in numbers
+    }
+    lines = [audit["error"]] if "error" in audit else []
+    undefined, matters = without_relevant(results)
+    lines += [Status(undefined, "findings", "warning")] if matters else []
     others = results.findings[results.findings["finding"] == "other-training-labels"].sort_values("count")
-    lines += [Status(one.consequence, "table-findings", "warning") for one in others.tail(1).itertuples()]
-    shares = at(results.table["curves"], metric="without_relevant")
-    for worst in shares[shares["value"] > 0].nlargest(1, "value").itertuples():
-        lines.append(Status(PAGE.text("status-undefined", worst=worst), "meanings", "warning"))
+    lines += [Status(one.consequence, "findings", "warning") for one in others.tail(1).itertuples()]
     if registry.DATASETS.entry(results.config["dataset"]).required:  # own data, of which parts may be missing
         lines += [Status(note, "provenance", "warning") for note in results.provenance["notes"]]
     if any(len(versions) > 1 for versions in results.libraries.values()):
         lines.append(Status(PAGE.text("status-mixed"), "provenance", "warning"))
+    lines += [audit["warning"]] if "warning" in audit else []
     return lines or [Status(PAGE.text("status-fine"), "partitions", "fine")]
 
 
@@ -152,16 +204,13 @@ def duplicates_section(results: Results) -> Section | None:
     table = None if results.duplicates is None else results.ordered(results.duplicates)
     if table is None or (rows := at(table, metric=results.metric)).empty:
         return None
-    sizes, others = rows["difference"].abs(), table[table["metric"] != results.metric]
+    sizes = rows["difference"].abs()
     if sizes.isna().all():
-        text, figures = PAGE.text("duplicates-undefined", metric=results.metric), []
-    else:
-        figures, largest = [_differences(results, table)], rows.loc[sizes.idxmax()]
-        values = {"metric": results.metric, "n": len(rows), "moves": len(_changed(rows)), "largest": largest}
-        text = PAGE.text("duplicates", **values, setting=", ".join(str(largest[name]) for name in SETTING))
-    changed = _changed(others)
-    values = {"n": len(others), "moves": len(changed), "metrics": dict.fromkeys(changed["metric"])}
-    return PAGE.section("duplicates", [text, PAGE.text("duplicates-others", **values)], figures)
+        return PAGE.section("duplicates", [PAGE.text("duplicates-undefined", metric=results.metric)])
+    ranks = rows[["rank_all", "rank_without"]].dropna()
+    moves = int((ranks["rank_all"] != ranks["rank_without"]).sum())
+    text = PAGE.text("duplicates", metric=results.metric, n=len(rows), moves=moves, largest=rows.loc[sizes.idxmax()])
+    return PAGE.section("duplicates", [text], [_differences(results, table)])
 
 
 def _differences(results: Results, table: Any) -> Figure:
@@ -180,12 +229,6 @@ def _differences(results: Results, table: Any) -> Figure:
     )
 
 
-def _changed(rows: Any) -> Any:
-    """Return the rows whose rank changes without these queries."""
-    ranks = rows[["rank_all", "rank_without"]].dropna()
-    return rows.loc[ranks.index[ranks["rank_all"] != ranks["rank_without"]]]
-
-
 def retrieved_section(results: Results, selection: Selection) -> Section | None:
     """Return the nearest items of a few queries under the best and the worst hasher; None without images."""
     if results.images is None:
@@ -194,6 +237,7 @@ def retrieved_section(results: Results, selection: Selection) -> Section | None:
         text = PAGE.text("retrieved-elsewhere", selection=results.selections[0])
         return PAGE.section("retrieved", [text], context={"searches": []})
     rows = at(results.table["retrieved"], **selection.setting)
+    rows = rows[rows["query"].isin(np.unique(rows["query"])[:_QUERIES])]
     by_hasher = {hasher: at(rows, hasher=hasher) for hasher in _extremes(results, selection)}
     searches = [
         {"hasher": hasher, "queries": [_query(results, nearest) for _, nearest in rows.groupby("query")]}
