@@ -23,6 +23,7 @@ _SPELLINGS = {"_": "-", "neighbour": "neighbor", "centre": "center", "colour": "
 """Regular expressions of spellings of an option, with the one by which options are compared."""
 
 
+_DASHES = "-\N{EN DASH}\N{EM DASH}"  # the others come from pages on which -- became one character
 _TYPES = {"int": int, "float": float, "path": Path}
 _NOUNS: dict[Any, str] = {int: "an integer", float: "a number"}
 
@@ -142,7 +143,7 @@ class Parser(argparse.ArgumentParser):
         alike = [name for name in known if _compared(name) == _compared(option)]
         if len(alike) == 1:
             return f"{alike[0]}{equals}{value}"
-        shown, bare = {name.lstrip("-"): name for name in known if name.startswith("--")}, option.lstrip("-")
+        shown, bare = {name.lstrip("-"): name for name in known if name.startswith("--")}, option.lstrip(_DASHES)
         longer = [name for name in shown.values() if len(bare) > 1 and f"-{bare}-" in f"{name}-"]
         if near := longer[:3] or [shown[name] for name in close(bare, shown)]:
             raise ProtocolError(f"Unknown option {option}. Did you mean {listed(near, 'or')}?")
@@ -208,7 +209,7 @@ def _is_option(word: str) -> bool:
     """Return whether an argument is an option: it begins with a hyphen, has no blank, and is not a number."""
     with contextlib.suppress(ValueError):
         return not math.isfinite(float(word))
-    return len(word) > 1 and word[0] == "-" and " " not in word
+    return len(word) > 1 and word[0] in _DASHES and " " not in word
 
 
 def _compared(option: str) -> str:
