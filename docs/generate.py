@@ -51,7 +51,7 @@ _ABOVE = {
     "hasher": "A hasher learns hash functions from the training set and encodes queries and database. The key "
     "`hashers` of a config file names hashers, `hasher_options` sets their options, and `hasher_grids` lists "
     "values to select from. Every hasher has the options `n_bits` and `seed`.",
-    "quantiser": "A quantiser compresses vectors of real numbers. `protocol quantisation --quantiser NAME` compares it "
+    "quantiser": "A quantiser compresses vectors of real numbers. `protocol recall --quantiser NAME` compares it "
     "with binary codes at equal bytes ([guide](../how-to/measure-lost-recall.md)), with options in the form "
     "`pq:m=16`. Every hasher that learns from vectors alone is also a quantiser. In sizes, d is the dimension of the "
     "vectors.",
@@ -516,8 +516,7 @@ def _config_files() -> str:
 
 _GUIDES = {
     "evaluate": "score-your-own-codes",
-    "quantisation": "measure-lost-recall",
-    "attribute": "measure-lost-recall",
+    "recall": "measure-lost-recall",
     "audit": "audit-a-split",
     "find-duplicates": "find-near-duplicates",
     "verify": "check-a-result",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from protocol.cli._help import Parser
 
 _TASKS = {
-    "score your codes": ("evaluate", "quantisation", "attribute"),
+    "score your codes": ("evaluate", "recall"),
     "check a split or a reported score": ("audit", "find-duplicates", "verify", "explain", "diagnose"),
     "compare methods": ("compare",),
     "reproduce the papers": ("papers",),

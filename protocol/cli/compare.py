@@ -15,14 +15,15 @@ def run(arguments: argparse.Namespace) -> int:
         need("altair", "report")  # before the files are read
     verified, refused = ([], []) if arguments.verify is None else _verified(arguments.verify)
     files = [*arguments.files, *verified]
-    if arguments.html:
-        tables = (Path(file).with_name(name) for file in files for name in ("metrics.csv", "runs.csv"))
-        check_outputs({"--html": arguments.html}, [*files, *tables])
+    tables = (Path(file).with_name(name) for file in files for name in ("metrics.csv", "runs.csv"))
+    check_outputs({"--html": arguments.html, "--latex": arguments.latex}, [*files, *tables])
     if len(files) > 1 or not refused:
         comparison = compare(*files, **passed(arguments, "metrics", "assume", "against"))
         if arguments.html:
             write(arguments.html, comparison.to_html())
-        show(f"{comparison!r}")
+        if arguments.latex:
+            write(arguments.latex, comparison.to_latex())
+        show(f"{comparison!r}" + (f"\n\n{comparison.why()}" if arguments.why else ""))
     if refused:
         show("\n".join(["", "== Refused", *refused]))
     return int(bool(refused))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _KINDS = ("per_query", "pr_curves", "top_k_curves")
 _LABELS = ("query_labels", "database_labels")
 _FILES, _NAMES = ("run", "relevance", "query_ids", "database_ids"), ("name", "dataset", "split", "ground_truth")
+_INPUTS = (*_FILES, *_LABELS, "query_codes", "database_codes", "query_vectors", "database_vectors", "exclude_queries")
 _OF_RUNS = (*_FILES, *_NAMES, "metrics", "convention", "threads", "json", *_KINDS, "command", "debug")
 
 
@@ -30,10 +31,9 @@ def run(arguments: argparse.Namespace) -> None:
         return
     for text in arguments.tables:
         Tables.parse(text)
-    inputs = [getattr(arguments, f"{side}_{kind}") for side in ("query", "database") for kind in ("codes", "labels")]
     if arguments.tables and (arguments.leave_one_out or find(arguments.convention).leave_one_out):
         raise ProtocolError("--tables searches the complete database, so it can't be combined with leaving one out.")
-    check_options(arguments, [*inputs, arguments.relevance, arguments.query_ids, arguments.database_ids])
+    _check_options(arguments)
     truth = _truth(arguments)
     options = passed(arguments, *_LABELS, "metrics", "convention", "leave_one_out", "threads")
     evaluation = evaluate(*codes(arguments), truth=truth, progress=report, **options)
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.tables:
         relevance = evaluation.truth.relevance
         others = [searched(evaluation.codes, relevance, arguments.tables, arguments.convention)]
-    write(arguments, evaluation, others)
+    _write(arguments, evaluation, others)
 
 
 def _score_run(arguments: argparse.Namespace) -> None:
@@ -51,8 +51,8 @@ def _score_run(arguments: argparse.Namespace) -> None:
     for name, value in vars(arguments).items():
         if name not in _OF_RUNS and (type(value) is int or value not in (None, False, [], "little", "hamming")):
             raise ProtocolError(f"--{name.replace('_', '-')} needs codes, so it can't be combined with --run.")
-    check_options(arguments, [getattr(arguments, name) for name in _FILES])
-    write(arguments, evaluate_run(**passed(arguments, *_FILES, "metrics", "convention")))
+    _check_options(arguments)
+    _write(arguments, evaluate_run(**passed(arguments, *_FILES, "metrics", "convention")))
 
 
 def _truth(arguments: argparse.Namespace) -> "Judgments | Relevant | Nearest | None":
@@ -60,7 +60,7 @@ def _truth(arguments: argparse.Namespace) -> "Judgments | Relevant | Nearest | N
     vectors, relevant = nearest(arguments), relevance(arguments)
     labels = [arguments.query_labels, arguments.database_labels]
     if vectors is not None and not any((arguments.query_codes, arguments.database_codes, *labels)):
-        raise ProtocolError("--query-codes is missing. `protocol quantisation` computes codes from vectors.")
+        raise ProtocolError("--query-codes is missing. `protocol recall` computes codes from vectors.")
     if not any((vectors, relevant, *labels)):
         raise ProtocolError(
             "No ground truth: pass --query-labels and --database-labels, --relevance, or --query-vectors and "
@@ -83,18 +83,17 @@ def relevance(arguments: argparse.Namespace) -> "Judgments | Relevant | None":
     return Judgments(arguments.relevance, *ids)
 
 
-def check_options(arguments: argparse.Namespace, inputs: Sequence[str | None]) -> None:
+def _check_options(arguments: argparse.Namespace) -> None:
     """Check, before anything is computed, that the outputs can be written."""
     from protocol.evaluation.exclusion import rows_from
 
     files = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in ("json", *_KINDS)}
     folder = arguments.trec
     trec = {f"--trec {name}": folder and folder / name for name in ("run", "qrels")}
-    vectors = [arguments.query_vectors, arguments.database_vectors]
-    check_outputs(files | trec, [*inputs, *vectors, arguments.exclude_queries])
+    check_outputs(files | trec, passed(arguments, *_INPUTS).values())
     is_hamming = one_of(arguments.ranking, RANKINGS, "--ranking") == "hamming"
     for option in ("pr_curves", "tables", "trec"):
-        if not is_hamming and getattr(arguments, option, None) not in (None, []):
+        if not is_hamming and getattr(arguments, option) not in (None, []):
             raise ProtocolError(f"--{option.replace('_', '-')} needs the distances of --ranking hamming.")
     if arguments.exclude_queries is not None:
         rows_from(arguments.exclude_queries)
@@ -128,13 +127,7 @@ def nearest(arguments: argparse.Namespace) -> "Nearest | None":
     return Nearest(arguments.query_vectors, arguments.database_vectors, k, distance or "cosine", relevant)
 
 
-def lists(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return the lists of the split by partition, and its file as ``split``, as far as options name them."""
-    options = {part: getattr(arguments, f"{part}_list") for part in ("query", "database", "train")}
-    return {part: file for part, file in (options | {"split": arguments.split_file}).items() if file is not None}
-
-
-def write(arguments: argparse.Namespace, evaluation: "ScoredRanking", others: "Sequence[Printed]" = ()) -> None:
+def _write(arguments: argparse.Namespace, evaluation: "ScoredRanking", others: "Sequence[Printed]" = ()) -> None:
     """Write the files that were requested, and print the results."""
     from protocol.evaluation import Evaluation
     from protocol.evaluation.output import write_csv
@@ -151,5 +144,7 @@ def write(arguments: argparse.Namespace, evaluation: "ScoredRanking", others: "S
     for kind, file in files.items():
         write_csv(evaluation, kind, file)
     if arguments.json:
-        evaluation.write_json(arguments.json, *results, **files, lists=lists(arguments))
+        lists = {part: getattr(arguments, f"{part}_list") for part in ("query", "database", "train")}
+        lists["split"] = arguments.split_file
+        evaluation.write_json(arguments.json, *results, **files, lists=lists)
     show("\n\n".join(map(str, [evaluation, *results])))

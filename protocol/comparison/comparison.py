@@ -12,11 +12,11 @@ from protocol.comparison import rendering
 from protocol.comparison.differences import ComparedTable, compared_table
 from protocol.comparison.matching import OF_METRIC, assumptions, match
 from protocol.comparison.reading import Score, Source, read_sources
+from protocol.report.figure import Section
+from protocol.scores.tables import filled
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from protocol.report.figure import Section
 
 _MOST_TABLES = 6
 _HEADLINE, _ALL = "mAP", "all"
@@ -46,16 +46,31 @@ class Comparison:
     n_further: int
 
     @property
-    def sections(self) -> "list[Section]":
-        """The tables as text, by section, and a last section about what was compared and how."""
-        return rendering.sections(self.files, self.tables, self.left_out, self.n_further)
+    def sections(self) -> list[Section]:
+        """The tables by section, and a last section about what was compared, how, and what was left out."""
+        overview = [*rendering.why(self.files, self.tables), *self._notes]
+        return [*rendering.sections(self.tables), Section("overview", "What was compared, and how", overview)]
+
+    @property
+    def _notes(self) -> list[str]:
+        return rendering.notes(self.tables, self.left_out, self.n_further)
 
     def __repr__(self) -> str:
-        return rendering.text(self.sections)
+        return rendering.text(self.tables, self._notes)
+
+    def why(self) -> str:
+        """Return what is compared, and how it is tested."""
+        return "\n".join(map(filled, rendering.why(self.files, self.tables)))
 
     def to_html(self) -> str:
         """Return a page that opens offline, with the tables and a figure of the scores for each section."""
-        return rendering.page(self.sections, self.tables)
+        from protocol.report.page import render
+
+        return render("Comparison", rendering.with_figures(self.sections, self.tables))
+
+    def to_latex(self) -> str:
+        """Return the tables as LaTeX (package booktabs) with their protocol; the best mean of a column is bold."""
+        return rendering.latex(self.tables)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the compared scores: a row per file, method, code length and metric.

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,10 +12,9 @@ import numpy as np
 
 from protocol.checks import counted, listed, need, printable
 from protocol.comparison.differences import PLURAL, UNCORRECTED, UNTESTED, ComparedTable, Difference, sign_of
-from protocol.comparison.matching import OF_METRIC
 from protocol.comparison.reading import RUN, Score, Values
 from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, decimals, series_scales, spread
-from protocol.scores.metadata import NONE_EXCLUDED, PROTOCOL
+from protocol.scores.metadata import NONE_EXCLUDED
 from protocol.scores.statistics import (
     CONFIDENCE,
     CORRECTED,
@@ -28,8 +28,6 @@ from protocol.scores.statistics import (
 from protocol.scores.tables import Table, filled
 
 _UNDEFINED = {"zero": "undefined values count as 0", "drop": "undefined values are left out"}
-_HEADINGS = {"ground_truth": "ground truth {}", "excluded_queries": "without {}"}
-_HEADINGS |= {"n_queries": "{} queries", "n_database": "{} database items"}
 _TESTED = {
     UNTESTED: NO_TEST,
     CORRECTED: f"Over runs: {CORRECTED}. {ONE_DATASET}",
@@ -39,6 +37,10 @@ _TESTED = {
 _LEVEL = 1 - CONFIDENCE
 _TINY = 1e-4
 _LETTERS = 28  # of a method's name in one line of the figure
+_METHOD = (
+    f"Paired t-tests; p-values (Holm) and {100 * CONFIDENCE:g} % intervals (Bonferroni) are corrected for all "
+    "comparisons in a table (`protocol compare --why`)."
+)
 _PAIRED = (
     "A difference is a mean over pairs: over runs on the same items, or over queries at the same position if all of "
     "these have the same relevant positions (labels alone do not identify the items). The intervals hold "
@@ -49,28 +51,64 @@ _PAIRED = (
 )
 
 
-def sections(
-    files: Sequence[str], tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]], n_further: int
-) -> list[Section]:
-    """Return the sections of a `protocol.comparison.Comparison` with these fields, without figures."""
-    by_section = [(name, list(group)) for name, group in itertools.groupby(tables, lambda table: table.section)]
-    return [*itertools.starmap(_section, by_section), _overview(files, tables, left_out, n_further)]
+def sections(tables: Sequence[ComparedTable], *, with_files: bool = True) -> list[Section]:
+    """Return the tables by section, without figures, and with or without the names of the files."""
+    parts = []
+    for name, group in itertools.groupby(tables, lambda table: table.section):
+        of_section, blocks = list(group), list[Table]()
+        for number, table in enumerate(of_section, 1):
+            blocks.append(_scores_table(f"{name}-{number}", table, with_files=with_files))
+            blocks += [_differences_table(f"{name}-{number}-differences", table)] if table.comparisons else []
+        verdicts = [_verdict(table) for table in of_section if table.comparisons]
+        parts.append(Section(name, _heading(of_section[0]), verdicts, [], blocks))
+    return parts
 
 
-def text(parts: Sequence[Section]) -> str:
-    """Return sections as plain text."""
-    blocks = []
-    for part in parts:
+def why(files: Sequence[str], tables: Sequence[ComparedTable]) -> list[str]:
+    """Return the paragraphs about what is compared, and how it is tested."""
+    about = (
+        f"{listed(files)}: {counted(len(tables), 'table')}. All scores in a table share dataset, split, ground truth, "
+        "queries, database, and the treatment of ties and undefined values."
+    )
+    return [about, _PAIRED] if any(table.comparisons for table in tables) else [about]
+
+
+def notes(tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]], n_further: int) -> list[str]:
+    """Return a sentence about everything that was left out."""
+    sentences = [f"Left out of {file}: {reason}." for file, reasons in left_out.items() for reason in reasons]
+    missing: dict[tuple[str, ...], dict[str, None]] = {}
+    for table in tables:
+        for reason, methods in table.missing.items():
+            missing.setdefault((reason, *methods), {})[table.metric] = None
+    for (reason, *methods), metrics in missing.items():
+        sentences.append(f"No paired differences for {listed(methods)} ({listed([*metrics])}): {reason}.")
+    if n_further:
+        sentences.append(
+            f"{counted(n_further, 'further table')} not shown: use --metrics NAME for one metric under every protocol, "
+            "or --metrics all for all of them."
+        )
+    return sentences
+
+
+def text(tables: Sequence[ComparedTable], below: Sequence[str]) -> str:
+    """Return the tables by section, then sentences and the one about the method, as plain text."""
+    blocks, below = [], [*below, *[_METHOD] * any(table.comparisons for table in tables)]
+    for part in sections(tables):
         lines = [filled(line) for line in (f"== {part.title}", *part.text)]
         blocks += ["\n".join(lines), *(table.text() for table in part.tables)]
+    blocks += ["\n".join(map(filled, below))] * bool(below)
     return printable("\n\n".join(blocks), keep="\n")
 
 
-def page(parts: Sequence[Section], tables: Sequence[ComparedTable]) -> str:
-    """Return sections as a page that opens offline, with a figure of the scores for each section that has any."""
-    from protocol.report.page import render
-
-    return render("Comparison", with_figures(parts, tables))
+def latex(tables: Sequence[ComparedTable]) -> str:
+    """Return the tables as LaTeX, each with its protocol in the caption, and without the names of the files."""
+    texts = []
+    for part in sections(tables, with_files=False):
+        for table in part.tables:
+            caption = re.sub('"([^"]*)"', "“\\1”", f"{part.title}. {table.caption}")
+            rows = [[re.sub(r"(?<!\S)-(?=\d)", "\N{MINUS SIGN}", cell) for cell in row] for row in table.rows]
+            texts.append(replace(table, caption=caption, rows=rows).latex())
+    return "\n".join(texts)
 
 
 def with_figures(parts: Sequence[Section], tables: Sequence[ComparedTable]) -> list[Section]:
@@ -81,20 +119,16 @@ def with_figures(parts: Sequence[Section], tables: Sequence[ComparedTable]) -> l
     ]
 
 
-def _section(name: str, tables: Sequence[ComparedTable]) -> Section:
-    """Return a section with its tables of scores and differences."""
-    blocks: list[Table] = []
-    for number, table in enumerate(tables, 1):
-        blocks.append(_scores_table(f"{name}-{number}", table))
-        if table.comparisons:
-            blocks.append(_differences_table(f"{name}-{number}-differences", table))
-    fields = dict(tables[0].scores[0].fields)
-    if fields["excluded_queries"] == NONE_EXCLUDED:
-        del fields["excluded_queries"]
-    heading = [
-        _HEADINGS.get(field, f"{field} {{}}").format(value) for field, value in fields.items() if field not in OF_METRIC
-    ]
-    return Section(name, ", ".join(heading), [_verdict(table) for table in tables if table.comparisons], [], blocks)
+def _heading(table: ComparedTable) -> str:
+    """Return the fields that all scores of a section share."""
+    fields = table.scores[0].fields
+    sizes = (str(fields[size]) for size in ("n_queries", "n_database"))
+    n_queries, n_database = (f"{int(size):,}" if size.isdecimal() else size for size in sizes)
+    without = "" if fields["excluded_queries"] == NONE_EXCLUDED else f", without {fields['excluded_queries']}"
+    return (
+        f'{fields["dataset"]}, split "{fields["split"]}": {n_queries} queries{without}, {n_database} database items; '
+        f'ground truth "{fields["ground_truth"]}", relevance by {fields["relevance"]}'
+    )
 
 
 def _verdict(table: ComparedTable) -> str:
@@ -113,56 +147,44 @@ def _verdict(table: ComparedTable) -> str:
     return f"The difference between {better} and {worse} is {tested}: {at}."
 
 
-def _overview(
-    files: Sequence[str], tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]], n_further: int
-) -> Section:
-    """Return the section about what is compared and tested, and what was left out and why."""
-    agree = f"All scores in a table agree in {listed(PROTOCOL)}, and in the metric"
-    sentences = [
-        f"{listed(files)}: {counted(len(tables), 'table')}. {agree}; those in a column also agree in the code length."
-    ]
-    if any(table.comparisons for table in tables):
-        sentences.append(_PAIRED)
-    sentences += [f"Left out of {file}: {reason}." for file, reasons in left_out.items() for reason in reasons]
-    missing: dict[tuple[str, ...], dict[str, None]] = {}
-    for table in tables:
-        for reason, methods in table.missing.items():
-            missing.setdefault((reason, *methods), {})[table.metric] = None
-    for (reason, *methods), metrics in missing.items():
-        sentences.append(f"No paired differences for {listed(methods)} ({listed([*metrics])}): {reason}.")
-    if n_further:
-        sentences.append(
-            f"{counted(n_further, 'further table')} not shown: use --metrics NAME for one metric under every protocol, "
-            "or --metrics all for all of them."
-        )
-    return Section("overview", "What was compared, and how", sentences)
-
-
 def _assumed(scores: Sequence[Score]) -> list[str]:
     """Return a sentence for each file of a table that does not record the assumed fields."""
     by_file: dict[str, dict[str, str]] = {}
     for score in scores:
         by_file.setdefault(score.file, {}).update(score.assumed)
     texts = {file: ", ".join(map(" = ".join, fields.items())) for file, fields in by_file.items()}
-    return [f"Assumed, because {file} does not record it: {text}." for file, text in texts.items() if text]
+    return [f"Assumed, because {file} does not record them: {text}." for file, text in texts.items() if text]
 
 
-def _scores_table(name: str, table: ComparedTable) -> Table:
+def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table:
     """Return the means of one metric under one protocol: a row per method, a column per code length."""
     lengths = sorted({score.n_bits for score in table.scores})
     digits, is_of_runs = decimals(score.std for score in table.scores), _is_of_runs(table.scores)
+    labels = ["method", *(["file"] if with_files else []), *(["runs"] if is_of_runs else [])]
     rows = []
     for method, scores in table.by_method.items():
-        means = [spread(scores[n].mean, scores[n].std, digits) if n in scores else ABSENT for n in lengths]
         files = ", ".join(dict.fromkeys(score.file for score in scores.values()))
-        rows.append([method, files, *([_runs(scores.values())] if is_of_runs else []), *means])
+        cells = {"method": method, "file": files, "runs": _runs(scores.values())}
+        means = [spread(scores[n].mean, scores[n].std, digits) if n in scores else ABSENT for n in lengths]
+        rows.append([*(cells[label] for label in labels), *means])
     fields = table.scores[0].fields
     undefined, ties = str(fields["undefined"]), str(fields["ties"])
     value = "mean ± standard deviation over the runs" if is_of_runs else "mean over the queries"
     statement = f"{table.metric}: {value}; {_UNDEFINED.get(undefined, f'undefined values: {undefined}')}; "
     statement += f"ties: {ties[:1].lower()}{ties[1:].rstrip('.')}."
-    header = ["method", "file", *(["runs"] if is_of_runs else []), *map("{} bits".format, lengths)]
-    return Table(name, " ".join([statement, *_assumed(table.scores)]), header, rows, n_labels=2)
+    header = [*labels, *map("{} bits".format, lengths)]
+    caption = " ".join([statement, *_assumed(table.scores)])
+    return Table(name, caption, header, rows, n_labels=1 + with_files, strong=_strong(table, lengths, len(labels)))
+
+
+def _strong(table: ComparedTable, lengths: Sequence[int], first: int) -> frozenset[tuple[int, int]]:
+    """Return the cells with the best mean of each code length that several methods have, from a first column."""
+    sign, cells = sign_of(table.metric), set[tuple[int, int]]()
+    for across, n_bits in enumerate(lengths, first):
+        means = [sign * scores[n_bits].mean if n_bits in scores else math.nan for scores in table.by_method.values()]
+        if np.isfinite(means).sum() > 1:
+            cells |= {(down, across) for down, mean in enumerate(means) if mean == np.nanmax(means)}
+    return frozenset(cells)
 
 
 def _is_of_runs(scores: Iterable[Score]) -> bool:

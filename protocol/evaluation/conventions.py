@@ -3,6 +3,7 @@
 A convention is how a paper or a tool scores, as metrics and a treatment of undefined values.
 """
 
+import math
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -134,11 +135,11 @@ class Scoring:
         """The requested metrics about the nearest items, such as ``neighbours@10``."""
         return [name for name in self.requested if name != metrics.ALL and registry.METRICS.entry(name).relevant]
 
-    def names(self, n_bits: int, ranking: str, *, without: Sequence[str] = ()) -> list[str]:
-        """Return the metrics to compute for a code length and a ranking, except those in `without`.
+    def names(self, n_bits: int, ranking: str, n_items: float = math.inf, *, without: Sequence[str] = ()) -> list[str]:
+        """Return the metrics to compute for codes, a ranking and its number of items, except those in `without`.
 
         Metrics of the convention, and those that ``all`` stands for, are omitted if the codes or the ranking do not
-        support them.
+        support them; those of the default convention also if their cutoff is not below the size of the database.
 
         Raises
         ------
@@ -152,8 +153,10 @@ class Scoring:
             return [name for name in metrics.everything(n_bits) if self._is_defined(name, ranking)]
         if self.metrics is not None:
             return [name for name in self.requested if name not in without]
-        names = [name for name in find(self.convention).metrics if metrics.keywords(name).get("radius", 0) <= n_bits]
-        names = [name for name in names if self._is_defined(name, ranking)]
+        names = [name for name in find(self.convention).metrics if self._is_defined(name, ranking)]
+        names = [name for name in names if metrics.keywords(name).get("radius", 0) <= n_bits]
+        if self.convention == CONVENTIONS[0].name:
+            names = [name for name in names if metrics.keywords(name).get("cutoff", 0) < n_items]
         if not names:
             raise ProtocolError(f"convention {self.convention!r}: the {ranking} ranking has none of its metrics.")
         return names

@@ -102,7 +102,8 @@ def scored(
 ) -> Evaluation:
     """Score codes and a ground truth that were read, as `evaluate`."""
     leave_one_out, nearest = scoring.leave_one_out, truth.nearest
-    names = scoring.names(codes.n_bits, codes.ranking, without=scoring.of_nearest if nearest else ())
+    n_database = len(codes.database) - leave_one_out
+    names = scoring.names(codes.n_bits, codes.ranking, n_database, without=scoring.of_nearest if nearest else ())
     blocks = counted(codes, truth, names, leave_one_out=leave_one_out, threads=threads, progress=progress)
     if nearest is None:
         nearest_counts, of_scored = {}, blocks[truth.scored]
@@ -120,7 +121,7 @@ def scored(
         counts=next(iter(of_scored)) if codes.ranking == "hamming" else None,
         nearest_counts=nearest_counts,
         n_queries=len(codes.query),
-        n_database=len(codes.database) - leave_one_out,
+        n_database=n_database,
         n_bits=codes.n_bits,
         ranking=codes.ranking,
         binarize=codes.binarize,

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes, metrics, registry
-from protocol.checks import ProtocolError, abridged, integer, one_of, rounded
+from protocol.checks import ProtocolError, abridged, counted, integer, one_of, rounded
 from protocol.evaluation.conventions import find
-from protocol.evaluation.printed import Printed, json_text, with_range
+from protocol.evaluation.printed import Printed, json_text
 from protocol.evaluation.result import Evaluation, ScoredRanking
 from protocol.provenance import VERSION
 from protocol.provenance.storage import check_writable, file_sha256, replacing
@@ -41,8 +41,8 @@ KINDS = ("per_query", "pr_curves", "top_k_curves")
 """The kinds of values that `write_csv` writes."""
 _DEPTH = 1000
 _FEW = 10  # at most this many labels are listed
-_COUNTED = {"zero": "counted as 0", "drop": "left out"}
-_RANKING = {"hamming": "Hamming", "asymmetric": "asymmetric"}
+_COUNTED = {"zero": "as 0", "drop": "left out"}
+_RANKING = {"asymmetric": "asymmetric ranking", "run": "ranked by the scores of a run"}
 _DISTANCES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
 
 
@@ -76,7 +76,7 @@ def write_json(
     evaluation: ScoredRanking,
     path: str | Path,
     *others: Printed,
-    lists: Mapping[str, str | Path] | None = None,
+    lists: Mapping[str, str | Path | None] | None = None,
     **files: str | Path | None,
 ) -> None:
     """Write the JSON of `to_json` and the names of the input files, a record that `protocol.verify` checks.
@@ -113,8 +113,8 @@ def write_json(
             for role, value in evaluation.inputs.items()
         }
     fields |= {key: reference(file) for key, file in files.items() if file is not None}
-    if lists:
-        fields["lists"] = {part: reference(file) for part, file in lists.items()}
+    if given := {part: reference(file) for part, file in (lists or {}).items() if file is not None}:
+        fields["lists"] = given
     with replacing(path) as temporary:
         temporary.write_text(json_text(fields) + "\n", encoding="utf-8")
 
@@ -162,19 +162,60 @@ def _columns(evaluation: ScoredRanking, kind: str) -> tuple[str, Sequence[int | 
 def parts(evaluation: Evaluation, lines: Sequence[str] = (), more: Sequence[Table] = ()) -> list[str | Table]:
     """Return the paragraphs and tables of `Evaluation.parts`, with further lines and tables about the codes."""
     rules = find(evaluation.convention)
-    of_database = "" if evaluation.ranking == "hamming" else "database "
-    binarized = f", {of_database}binarised by {evaluation.binarize}" if evaluation.binarize else ""
-    sizes = (
-        f"{evaluation.n_queries:,} queries, {evaluation.n_database:,} database items, {evaluation.n_bits} "
-        f"bits{binarized}; {_RANKING[evaluation.ranking]} ranking; convention {evaluation.convention}"
-    )
-    about = [sizes, *_about_own(evaluation), *lines, about_relevance(evaluation), rules.summary, f"[{rules.source}]"]
-    result: list[str | Table] = ["\n".join(about), *_nearest_table(evaluation), *more, metrics_table(evaluation)]
+    about = [*input_lines(evaluation), *_about_own(evaluation), *lines]
+    result: list[str | Table] = ["\n".join(about), metrics_table(evaluation), *more]
     if sentences := evaluation.code_utilisation.sentences():
         result.append("\n".join(f"{name}: {text}." for name, text in sentences.items()))
     if rules.not_copied:
         result.append("\n".join(["not copied from the original:", *(f"  {line}" for line in rules.not_copied)]))
     return result
+
+
+def input_lines(evaluation: ScoredRanking) -> list[str]:
+    """Return the line about the inputs, and one for each thing that is unusual about them or about the convention."""
+    n, rules = evaluation.n_queries, find(evaluation.convention)
+    sizes = ["1 query" if n == 1 else f"{n:,} queries"]
+    if isinstance(evaluation, Evaluation):
+        of_database = "" if evaluation.ranking == "hamming" else "database "
+        sizes += [counted(evaluation.n_database, "database item"), counted(evaluation.n_bits, "bit")]
+        sizes += [f"{of_database}binarised by {evaluation.binarize}"] if evaluation.binarize else []
+    facts = [", ".join(sizes), _RANKING.get(evaluation.ranking, ""), _about_relevance(evaluation)]
+    about = f"convention {rules.name}: {rules.summary} [{rules.source}]" if rules.not_copied else ""
+    return ["; ".join(filter(None, facts)), *filter(None, [_unusual(evaluation), about])]
+
+
+def _about_relevance(evaluation: ScoredRanking) -> str:
+    """Return how the ground truth was read, unless it is labels.
+
+    If several items are as far away as the K-th nearest one, all of them are nearest items.
+    """
+    (fewest, most), nearest = evaluation.relevant_per_query, evaluation.nearest
+    if nearest is not None:
+        k = nearest.relevant
+        ties = "" if most == k else f", with ties {fewest:,} to {most:,} items"
+        by = f"{_DISTANCES[nearest.distance]} of the vectors ({nearest.dtype}, dimension {nearest.n_features:,})"
+        return f"relevant: the {k:,} nearest by {by}{ties}"
+    if evaluation.labels_not_in_database is not None:
+        return ""
+    lowest, highest = evaluation.levels
+    levels = f"level {lowest}" if lowest == highest else f"levels {lowest} to {highest}, larger is more relevant"
+    items = counted(most, "relevant item") if fewest == most else f"{fewest:,} to {most:,} relevant items"
+    kind = "" if evaluation.relevance == "judgments" else "read as "
+    return f"relevance {kind}{evaluation.relevance}: {items} per query ({levels})"
+
+
+def _unusual(evaluation: ScoredRanking) -> str:
+    """Return what is unusual about the ground truth."""
+    facts, n = [], evaluation.queries_without_relevant
+    if n:
+        facts.append(f"{n:,} of {evaluation.n_queries:,} queries {'has' if n == 1 else 'have'} no relevant item")
+    if evaluation.labels_not_in_database:
+        absent = abridged(evaluation.labels_not_in_database, _FEW)
+        facts.append(f"query labels absent from the database: {absent}")
+    is_every = evaluation.relevant_per_query[0] == getattr(evaluation, "n_database", None)
+    if is_every and evaluation.nearest is None:
+        facts.append("every item is relevant to every query")
+    return "; ".join(facts)
 
 
 def _about_own(evaluation: Evaluation) -> list[str]:
@@ -191,62 +232,38 @@ def _about_own(evaluation: Evaluation) -> list[str]:
     return [f"the queries {same}: each query finds itself first; {option} leaves each query out of its own ranking"]
 
 
-def about_relevance(evaluation: ScoredRanking) -> str:
-    """Return the line about the interpretation of the ground truth.
-
-    If several items are as far away as the K-th nearest one, all of them are nearest items.
-    """
-    (fewest, most), nearest = evaluation.relevant_per_query, evaluation.nearest
-    if nearest is not None:
-        k = nearest.relevant
-        ties = "" if most == k else f"; with ties {fewest:,} to {most:,} items for K = {k:,}"
-        vectors = f"{nearest.dtype}, dimension {nearest.n_features:,}"
-        return f"nearest items: by {_DISTANCES[nearest.distance]} of the vectors ({vectors}){ties}"
-    n = evaluation.queries_without_relevant
-    facts = [f"{n:,} of {evaluation.n_queries:,} queries {'has' if n == 1 else 'have'} no relevant item"]
-    if evaluation.labels_not_in_database is not None:
-        facts.append(f"query labels absent from the database: {abridged(evaluation.labels_not_in_database, _FEW)}")
-    else:
-        lowest, highest = evaluation.levels
-        levels = f"level {lowest}" if lowest == highest else f"levels {lowest} to {highest} (larger is more relevant)"
-        items = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
-        facts.append(f"relevance read as {evaluation.relevance}: {items} items per query, {levels}")
-    if isinstance(evaluation, Evaluation) and fewest == evaluation.n_database:
-        facts.append("every item is relevant to every query")
-    return "; ".join(facts)
-
-
-def _nearest_table(evaluation: Evaluation) -> list[Table]:
-    """Return the table of the shares of nearest items, if vectors are the ground truth."""
-    if evaluation.nearest is None:
-        return []
-    cells, means = [], evaluation.metrics
-    for number in evaluation.nearest.numbers:
-        names = (f"neighbours@{number}", f"1-recall@{number}")
-        ranges = (with_range(*(means[f"{name}{ties}"] for ties in ("", "[worst]", "[best]"))) for name in names)
-        cells.append([f"{number:,}", *itertools.chain(*ranges)])
-    title = (
-        "share of the K nearest items among the top K by code, and of queries with their nearest item there; "
-        "expected over ties:"
-    )
-    header = ("K", "neighbours@K", "worst to best", "1-recall@K", "worst to best")
-    return [Table("nearest items", title, header, cells)]
-
-
 def metrics_table(evaluation: ScoredRanking) -> Table:
-    """Return the table of the means; those about the nearest items have a separate table if vectors are the truth."""
-    rules, cells, title, nearest = find(evaluation.convention), [], "", evaluation.nearest
-    if nearest is not None:
-        title = f"other metrics, with the {nearest.relevant:,} nearest items of each query as relevant:"
-    for name, mean in evaluation.metrics.items():
-        record = registry.METRICS.entry(name)
-        if nearest is not None and record.relevant:
-            continue  # it has a separate table
-        n = evaluation.n_undefined[name]
-        undefined = f"{n:,}, {_COUNTED[rules.undefined(name)]}" if n else "none"
+    """Return the table of the means.
+
+    The row of a metric contains its range over the orders of ties if its worst and its best order were requested.
+    """
+    rules, cells = find(evaluation.convention), []
+    means = {name: rounded(mean) for name, mean in evaluation.metrics.items()}
+    ends = {name: [_in_order(name, order) for order in ("worst", "best")] for name in means}
+    ranges = {name: of_name for name, of_name in ends.items() if means.keys() >= {*of_name}}
+    in_ranges = {*itertools.chain(*ranges.values())}
+    for name in (name for name in means if name not in in_ranges):
+        record, n = registry.METRICS.entry(name), evaluation.n_undefined[name]
+        undefined = f"{n:,} {_COUNTED[rules.undefined(name)]}" if n else "none"
         ties = re.split("[,:.]| over ", record.ties)[0].lower()  # "expected value", "relevant items first", "none"
-        cells.append((name, rounded(mean), undefined, ties, record.denominator))
-    return Table("metrics", title, ("metric", "mean", "undefined values", "ties", "denominator"), cells)
+        if name in ranges:
+            worst, best = (means[end] for end in ranges[name])
+            ties = "no effect" if worst == best else f"{worst} to {best}"
+        cells.append((name, means[name], ties, record.denominator, undefined))
+    header = ("metric", "mean", "ties", "denominator", "undefined")
+    n_columns = len(header) - all(cell[-1] == "none" for cell in cells)
+    return Table("metrics", "", header[:n_columns], [cell[:n_columns] for cell in cells])
+
+
+def _in_order(name: str, order: str) -> str:
+    """Return the name of a metric with ties in another order.
+
+    Examples
+    --------
+    >>> _in_order("mAP", "worst"), _in_order("nDCG@10[linear]", "best")
+    ('mAP[worst]', 'nDCG@10[linear,best]')
+    """
+    return f"{name[:-1]},{order}]" if name.endswith("]") else f"{name}[{order}]"
 
 
 @dataclass(frozen=True, repr=False)
@@ -282,16 +299,12 @@ class Trec(Printed):
         return self.by_document_id - self.expected
 
     def parts(self) -> list[str | Table]:
-        """Return the table of mAP by order of ties; the title gives the files and the effect of trec_eval's order."""
-        title = f"TREC files {self.run} and {self.qrels}: {self.depth:,} items per query"
+        """Return a sentence with the files and the effect of trec_eval's order of ties on mAP."""
+        sentence = f"TREC files {self.run} and {self.qrels}: {self.depth:,} items per query"
         if not math.isnan(self.moved):
             means = f"from {rounded(self.expected)} to {rounded(self.by_document_id)}"
-            title += f"; trec_eval's tie-breaking moves {self.metric} {means} ({self.moved:+.2g})"
-        cells = [
-            ("expected over ties", rounded(self.expected)),
-            ("ties by document id, as trec_eval orders them", rounded(self.by_document_id)),
-        ]
-        return [Table("trec", f"{title}:", (self.metric, "mean"), cells)]
+            sentence += f"; trec_eval's tie-breaking moves {self.metric} {means} ({self.moved:+.2g})"
+        return [f"{sentence}."]
 
     def content(self) -> dict[str, Any]:
         """Return all fields as ``trec``."""

@@ -280,11 +280,10 @@ class Evaluation(ScoredRanking):
         return output.write_trec(self, folder, depth)
 
     def parts(self) -> list[str | Table]:
-        """Return each mean with its number of undefined values, its ties and its denominator.
+        """Return each mean with its ties, its denominator and its number of undefined values.
 
-        The interpretation of the inputs comes first; then, if vectors are the ground truth, the tables about the
-        nearest items; what is conspicuous about the codes and the differences of the convention from its original
-        follow.
+        A line about the inputs comes first, and one for each thing that is unusual about them; what is conspicuous
+        about the codes and the differences of the convention from its original follow.
         """
         from protocol.evaluation import output
 

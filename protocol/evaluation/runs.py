@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from protocol import metrics as scores
-from protocol.checks import ProtocolError, rounded, suggesting
+from protocol.checks import ProtocolError, suggesting
 from protocol.counting import RunCounts
 from protocol.evaluation.conventions import Scoring, find
-from protocol.evaluation.output import about_relevance, metrics_table
+from protocol.evaluation.output import input_lines, metrics_table
 from protocol.evaluation.result import ScoredRanking
 from protocol.evaluation.scoring import Scores, score
 from protocol.inputs.arrays import is_file, named
@@ -21,8 +21,6 @@ from protocol.inputs.judgments import read_judgments, read_run
 from protocol.scores.tables import Table
 
 ByQuery = Mapping[str, Mapping[str, float]]
-_ORDERS = ("mAP[worst]", "mAP[best]")
-_RULES = "all judged queries count; items not judged, or below level 1, are not relevant; ranks are ignored"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -35,27 +33,22 @@ class RunEvaluation(ScoredRanking):
         The numbers of judged queries without results; of results of queries without judgments, which are left out; of
         results of judged queries, and of those without a judgment; of judgments below level 0; and of pairs of results
         with tied scores.
-    tie_range : list of float
-        The means of mAP with every tie in the worst and in the best order.
     """
 
     facts: dict[str, int]
-    tie_range: list[float]
 
     def content(self) -> dict[str, Any]:
-        """Return the means, the fields that identify them, `facts` and `tie_range`."""
-        return super().content() | {"facts": self.facts, "tie_range": self.tie_range}
+        """Return the means, the fields that identify them, and `facts`."""
+        return super().content() | {"facts": self.facts}
 
     def parts(self) -> list[str | Table]:
-        """Return how the run and its judgments were read, and each mean with its ties and its denominator."""
-        rules, title = find(self.convention), f"ranking by the scores of a run; convention {self.convention}"
-        about = [title, about_relevance(self), _RULES, rules.summary, f"[{rules.source}]"]
-        cells = [(name.replace("_", " "), f"{n:,}") for name, n in self.facts.items()]
-        cells.append(("mAP with ties in the worst to the best order", "{} to {}".format(*map(rounded, self.tie_range))))
+        """Return how the judgments were read, the table of the means, and those of `facts` that are above 0."""
+        about = input_lines(self)
         if self.facts["results_without_judgment"] == self.facts["results_of_judged_queries"]:
-            about.insert(1, "no result has a judgment: the run and the judgments may have different ids of items")
+            about.append("no result has a judgment: the run and the judgments may have different ids of items")
+        cells = [(name.replace("_", " "), f"{n:,}") for name, n in self.facts.items() if n]
         facts = Table("run", "", ("the run and its judgments", "number"), cells)
-        return ["\n".join(about), facts, metrics_table(self)]
+        return ["\n".join(about), metrics_table(self), facts]
 
 
 @suggesting
@@ -133,7 +126,6 @@ def evaluate_run(
         inputs={role: str(file) for role, file in files.items() if is_file(file)},
         query_ids=tuple(judgments),
         facts=_facts(of_run, judgments),
-        tie_range=[*map(scores.mean, _scored(of_run, judgments, _ORDERS, convention).per_query.values())],
     )
 
 

@@ -281,9 +281,9 @@ class Diagnosis(Printed):
     table: Table
 
     def parts(self) -> list[str | Table]:
-        """Return the paragraphs and the table that are printed."""
+        """Return the paragraphs that are printed, and the table unless an evaluation gives every answer."""
         variants = [meanings(self.matches[:1])] if self.matches and self.matches[0].variants else []
-        return [*map(filled, self.verdict), *variants, self.table]
+        return [*map(filled, self.verdict), *variants, *([] if self.matches else [self.table])]
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object."""
@@ -364,8 +364,8 @@ def _disagreement(
     known: _Known, differs: NDArray[np.bool_], nearest: Way | None, cases: list[int], n_numbers: int
 ) -> str:
     """Return where every evaluation differs, and how far the nearest one agrees."""
-    first = known.cases[int(differs.argmax(axis=1).max())].name
-    text = f"Unknown: no known evaluation gives all answers up to case {differs.argmax(axis=1).max() + 1} ({first})."
+    last = int(differs.argmax(axis=1).max())
+    text = f"Unknown: no known evaluation reproduces all answers up to case {last + 1} ({known.cases[last].name})."
     if nearest is not None:
         answers = counted(len(known.cases), "answer")
         text += (

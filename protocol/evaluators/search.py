@@ -273,16 +273,15 @@ class Explanation(Printed):
             return [filled(f"Nothing known gives {scores}. {ending}")]
         verdict = f"{scores}: {self.matches[0].measure}, {self.matches[0].text}."
         if not self.decisive:
-            verdict = f"Nothing known gives {scores}, but some evaluations agree by coincidence."
+            verdict = f"Nothing known gives {scores} for certain; these evaluations agree, perhaps by coincidence."
         first, n_others = self.matches[:_MOST], len(self.matches) - _MOST
         header = ["chance", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
         rows = [
             [f"{self.chance(way):.1g}", way.measure, *itertools.starmap(_with_deviation, self.values[way]), way.names]
             for way in first
         ]
-        weak = f"Matches with a chance of {_DECISIVE:g} or more may be coincidences." * (first[-1] not in self.decisive)
         others = f"and {counted(n_others, 'other evaluation')}" * (n_others > 0)
-        below = filter(None, [others, weak, meanings(first)])
+        below = filter(None, [others, meanings(first)])
         return [filled(verdict), Table("matches", "", header, rows), *below, filled(ending)]
 
     def content(self) -> dict[str, Any]:

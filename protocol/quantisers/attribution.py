@@ -140,24 +140,24 @@ class Attribution(Printed):
     n_database: int
 
     def parts(self) -> list[str | Table]:
-        """Return the inputs, the table of the recall that is lost, and the faults."""
+        """Return the inputs, the table of the recall that is lost, the range that ties allow, and the faults."""
+        first, result = self.rows[0], list[str | Table]()
         lines = [f"{self.n_queries:,} queries, {self.n_database:,} database items; {self.neighbours}"]
         for form in dict.fromkeys(row.distances for row in self.rows if row.distances):
             engines = ", ".join(row.name for row in self.rows if row.distances == form)
-            unchecked = ", so they are not compared with those of the items" if form == _UNKNOWN else ""
-            lines.append(f"distances of {engines}: {form}{unchecked}")
-        return ["\n".join(lines), self._table(), "\n".join(map(str, self.faults)) or "no faults"]
-
-    def _table(self) -> Table:
-        first, title = self.rows[0], "means over the queries; recall and lost recall add up to 1"
+            checked = form if form != _UNKNOWN else f"{form}, so not compared with those of the items"
+            lines.append(f"distances of {engines}: {checked}")
         names = [name for name in _LOST if getattr(first, name) is not None]
-        if first.lost_to_ties is not None:
-            least, most = first.least_lost_to_ties, first.most_lost_to_ties
-            title += f"; an exact search loses between {least:.4f} and {most:.4f} to ties"
-        columns = ("recall", *names, "exact")
-        cells = [[row.name, *(f"{getattr(row, name) + 0.0:.4f}" for name in columns)] for row in self.rows]
+        cells = [
+            [row.name, *(f"{getattr(row, name) + 0.0:.4f}" for name in ("recall", *names, "exact"))]
+            for row in self.rows
+        ]
         header = ["results", f"recall@{self.k}", *(_LOST[name] for name in names), f"exact by {self.space}"]
-        return Table("attribution", f"{title}:", header, cells)
+        result += ["\n".join(lines), Table("attribution", "", header, cells)]
+        if first.lost_to_ties is not None:
+            gains = -first.most_lost_to_ties, -first.least_lost_to_ties
+            result.append("ties change the recall of an exact search by {:+.2f} to {:+.2f}".format(*gains))
+        return result + ["\n".join(map(str, self.faults))] * bool(self.faults)
 
     def content(self) -> dict[str, Any]:
         """Return all fields but the values per query."""

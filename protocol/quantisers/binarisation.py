@@ -4,17 +4,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, integer, need
+from protocol.checks import ProtocolError, integer
 from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.conventions import Scoring
 from protocol.evaluation.evaluation import scored
 from protocol.evaluation.ground_truth import Nearest, check_sizes, ground_truth
 from protocol.evaluation.output import parts
-from protocol.evaluation.plots import SIDE
 from protocol.evaluation.printed import with_range
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.result import Evaluation
@@ -22,10 +21,6 @@ from protocol.quantisers._quantiser import Quantiser
 from protocol.quantisers.representations import Representation, plugin_of, represent, training_rows
 from protocol.quantisers.rescoring import Represented, Rescoring, RescoringCurve, by_quantiser, by_vectors, compared
 from protocol.scores.tables import Table
-
-if TYPE_CHECKING:
-    import altair as alt
-
 
 _DEFAULT = Rescoring()
 
@@ -55,12 +50,6 @@ class Quantisation(Evaluation):
     equal_bytes: tuple[Represented, ...]
     ranked_by: Mapping[str, str]
 
-    def plot(self, kind: str = "bytes") -> "alt.Chart":
-        """Return a figure of `Evaluation.plot`, or of the share of the nearest items over ``bytes`` of a vector."""
-        if kind == "bytes" and self.equal_bytes:
-            return _bytes_chart(self.equal_bytes, self.name or "Nearest items found at equal bytes")
-        return super().plot(kind)
-
     def content(self) -> dict[str, Any]:
         """Return the fields of the evaluation and of this class; those that were not requested are left out."""
         content = super().content() | {"hashed_by": self.hashed_by, "rescoring": self.rescoring}
@@ -70,14 +59,12 @@ class Quantisation(Evaluation):
 
     def parts(self) -> list[str | Table]:
         """Return the parts of an evaluation, with the origin and the cost of the codes, re-ranking and comparison."""
-        lines = [] if self.hashed_by is None else [f"codes: {self.hashed_by}"]
+        n_bytes = self.codes.database.shape[1]
+        lines = [f"codes: {self.hashed_by or 'given'}; {n_bytes:,} bytes instead of {self.vector_bytes:,}"]
         for ranking in dict.fromkeys(self.ranked_by.values()) if len(self.ranked_by) > 1 else ():
             names = [name for name, words in self.ranked_by.items() if words == ranking]
             lines.append(f"ranked by {ranking}: {', '.join(names)}")
-        tables, n_bytes = list(map(_curve_table, self.rescoring)), self.codes.database.shape[1]
-        cells = [["code", f"{n_bytes:,}", f"1/{self.vector_bytes / n_bytes:.4g}"]]
-        cells.append(["vector", f"{self.vector_bytes:,}", ""])
-        tables.append(Table("cost", "cost of an item:", ["stored", "bytes", "share of the vector"], cells))
+        tables = list(map(_curve_table, self.rescoring))
         if self.equal_bytes:
             target = self.rescoring[0].target
             tables += (_bytes_table(self.equal_bytes, k, target) for k in self.equal_bytes[0].shares)
@@ -118,10 +105,10 @@ def quantisation(
         The vectors (n, d) on which the hasher and the quantisers are fitted. If None, the database, or a sample of
         10,000 of its rows if it has more.
     metrics : str or sequence of str, optional
-        Registered metrics, as for `evaluate`. Items up to the distance of the K-th nearest one are relevant, see
+        Further metrics, as for `evaluate`. Items up to the distance of the K-th nearest one are relevant, see
         `Nearest`.
     convention : str, default="default"
-        Determines how undefined values count, and the default metrics.
+        Determines how undefined values count.
     threads : int, default=1
         Threads for the search of the nearest items and for counting.
     progress : callable, optional
@@ -144,11 +131,12 @@ def quantisation(
     >>> result.metrics["neighbours@2"], result.rescoring[0].smallest_factor[2]
     (0.5, 3)
     """
-    scoring = Scoring(metrics, convention)
-    if scoring.leave_one_out:
-        raise ProtocolError(f"convention {convention!r} leaves out own rows, which a comparison of quantisers can't.")
     integer(seed, "seed", minimum=0)
     query, database = vectors.vectors()
+    of_nearest = f"neighbours@{vectors.numbers(len(database))[0]}"
+    scoring = Scoring(of_nearest if metrics is None else metrics, convention)
+    if scoring.leave_one_out:
+        raise ProtocolError(f"convention {convention!r} leaves out own rows, which a comparison of quantisers can't.")
     given = _checked(codes, rescoring.quantiser, query, database)
     training = training_rows(train, database, seed)
     encode = partial(represent, query=query, database=database, distance=vectors.distance, training=training)
@@ -224,28 +212,3 @@ def _bytes_table(represented: Sequence[Represented], k: int, target: float) -> T
         f"smallest with which re-ranking c x K items by the vectors finds {target:g}:"
     )
     return Table(f"equal bytes {k}", title, header, cells)
-
-
-def _bytes_chart(represented: Sequence[Represented], title: str) -> Any:
-    """Return a chart of the share of the nearest items over the bytes of a vector, with a panel for each K.
-
-    A line connects the points of names that differ in options only. Rules are intervals.
-    """
-    alt = need("altair", "report")
-    points = [
-        {"panel": f"K = {k:,}", "name": each.name, "method": each.name.partition(":")[0], "bytes": each.n_bytes}
-        | {"share": share.expected, "low": share.low, "high": share.high}
-        for each in represented
-        for k, share in each.shares.items()
-    ]
-    share = alt.Scale(domain=[0, 1])
-    base = alt.Chart().encode(
-        x=alt.X("bytes:Q", scale=alt.Scale(type="log", base=2), title="bytes a vector"),
-        color=alt.Color("method:N", sort=None, title=None, scale=alt.Scale(scheme="tableau20")),
-    )
-    bars = base.mark_rule().encode(y=alt.Y("low:Q", scale=share, title="share of the K nearest items"), y2="high:Q")
-    line = base.mark_line(point=True).encode(
-        y=alt.Y("share:Q", scale=share), tooltip=["name:N", "bytes:Q", "share:Q", "low:Q", "high:Q"]
-    )
-    panel = alt.layer(bars, line).properties(width=SIDE, height=SIDE)
-    return panel.facet(alt.Column("panel:N", sort=None, title=None), data=alt.Data(values=points), title=title)

@@ -31,6 +31,7 @@ _LATEX |= {"^": r"\^{}", "~": r"\textasciitilde{}", "\\": r"\textbackslash{}", "
 _LATEX |= {
     ">": r"\ensuremath{>}",
     "±": r"$\pm$",
+    "\N{MINUS SIGN}": "$-$",
     "\N{MULTIPLICATION SIGN}": r"$\times$",
     "\N{EN DASH}": "--",
     "“": "``",

@@ -213,7 +213,7 @@ def _table(path: Path) -> dict[str, NDArray[np.str_]]:
     items: dict[str, list[str]] = {}
     for lines, fields in rows_of_text(path):
         if len(fields) not in (0, 2):
-            raise ProtocolError(f"{path}, line {lines[-1]}: {len(fields)} fields instead of a partition and an id.")
+            raise ProtocolError(f"{path}, line {lines[-1]}: {len(fields)} fields; expected two, a partition and an id.")
         if fields:
             items.setdefault(fields[0], []).append(unsafe(fields[1]))
     if not items:

@@ -287,7 +287,7 @@ def relevance_from_arrays(arrays: Mapping[str, NDArray], n_database: int) -> Rel
         names = ", ".join(sorted(arrays)) or "none"
         raise ProtocolError(f"relevance needs query_labels and database_labels, or indptr and indices, got {names}.")
     if relevance.n_database != n_database:
-        raise ProtocolError(f"relevance is of {relevance.n_database:,} database items, not of {n_database:,}.")
+        raise ProtocolError(f"the ground truth has {relevance.n_database:,} database items, expected {n_database:,}.")
     return relevance
 
 

@@ -239,7 +239,7 @@ class _Record:
     def others(self, computed: Mapping[str, Any]) -> Iterator[Check]:
         """Yield the fields that can't be computed, and another version."""
         if names := [name for name in _NAMES if self.content.get(name) is not None]:
-            yield Check(UNCHECKED, ", ".join(names), "names, which nothing but the record states")
+            yield Check(UNCHECKED, ", ".join(names), "names that only the record states")
         if others := [key for key in self.content if key not in (*computed, "inputs", "lists", *FILES)]:
             yield Check(UNCHECKED, ", ".join(others), "not recomputed")
         if (version := self.content.get("version")) != VERSION:

@@ -57,14 +57,18 @@ class Verification(Printed):
         """The result in one line, with the first failure."""
         if self.holds:
             n = sum(check.outcome == UNCHECKED for check in self.checks)
-            lines = f"; {counted(n, 'line')} above not checked" if n else ""
+            lines = f"; {counted(n, 'line')} below not checked" if n else ""
             return f"{self.file}: verified: {counted(self.n_values, 'value')} recomputed{lines}."
         problem = (f"{check.subject}: {check.text.rstrip('.')}" for check in self.failures)
         return f"{self.file}: not verified: {next(problem, 'no value was recomputed')}."
 
     def parts(self) -> list[str | Table]:
-        """Return a line for each check, and the verdict."""
-        return ["\n".join(map(str, self.checks)), self.verdict]
+        """Return the verdict, and a line for each check, failures first; single values that hold share a line."""
+        of_values = [check for check in self.checks if check.outcome == HOLDS and check.n_values == 1]
+        together = [Check(HOLDS, "values", ", ".join(check.subject for check in of_values))] if of_values else []
+        lines = [*together, *(check for check in self.checks if check not in of_values)]
+        lines.sort(key=lambda check: (FAILS, NOTE, UNCHECKED, HOLDS).index(check.outcome))
+        return [self.verdict, "\n".join(map(str, lines))]
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object."""

@@ -66,7 +66,7 @@ def test_one_file_under_two_folders_is_found(case, capsys):
 def test_sorted_keys_verify_and_a_file_that_is_gone_does_not(case, monkeypatch):
     both, holds = ran("sorted_keys.py", case).splitlines()
     monkeypatch.chdir(next(case.glob("*/r.json")).parent)
-    assert both == " | ".join(f"{name}.json: verified: 2 values recomputed; 1 line above not checked." for name in "rs")
+    assert both == " | ".join(f"{name}.json: verified: 2 values recomputed; 1 line below not checked." for name in "rs")
     assert holds == "False"
     assert hp.verify("r.json").verdict == "r.json: not verified: per_query: pq.csv is missing."
     assert main(["verify", "r.json"]) == 1

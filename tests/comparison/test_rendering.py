@@ -33,12 +33,28 @@ def test_the_command_prints_the_result_of_the_function(files, capsys):
 def test_the_verdict_stands_first_and_the_method_last(files, experiment):
     lines = repr(compare(*files, metrics="mAP", assume="relevance=class labels")).splitlines()
     assert lines[2].startswith("The difference between itq, gist and <lsh>, gist is not significant: 0.110 [-")
-    assert [line for line in lines if line.startswith("== ")][-1] == "== What was compared, and how"
+    assert " ".join(lines[-2:]).startswith("Paired t-tests; p-values (Holm)")
     clear = [
         experiment(name, {"values": values}) for name, values in (("c", [0.5, 0.52, 0.51]), ("d", [0.9, 0.92, 0.92]))
     ]
     text = repr(compare(*clear, against="itq, gist (c/summary.csv)"))
     assert "itq, gist (d/summary.csv) beats itq, gist (c/summary.csv) by 0.403 [" in " ".join(text.split())
+
+
+def test_the_tables_of_a_paper_state_their_protocol(files, tmp_path, capsys):
+    command = ["compare", *map(str, files), "--metrics", "mAP", "--assume", "relevance=class labels"]
+    assert main([*command, "--latex", str(tmp_path / "t.tex"), "--why"]) == 0
+    scores, differences = (tmp_path / "t.tex").read_text().split("\n\n")
+    sizes = "split ``standard'': 100 queries, 1,697 database items"
+    for text in (scores, differences):
+        assert rf"\caption{{digits, {sizes}; ground truth ``class\_label'', relevance by class labels. mAP: " in text
+    assert r"Assumed, because b/summary.csv does not record them: relevance = class labels.}" in scores
+    assert r"method & runs & 16 bits \\" in scores
+    assert r"itq, gist & 3 & \textbf{0.550 $\pm$ 0.050} \\" in scores
+    assert r"\ensuremath{<}lsh\ensuremath{>}, gist & 16 & $-$0.1100 & " in differences
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "b/summary.csv: 1 table. All scores in a table share dataset, split, ground truth, queries, " in printed
+    assert printed.endswith("so all pairs of methods count as comparisons.")
 
 
 def test_of_many_tables_only_that_of_the_headline_is_printed(experiment):

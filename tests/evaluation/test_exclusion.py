@@ -115,7 +115,7 @@ def test_a_comparison_keeps_scores_without_queries_apart(tmp_path):
     shown = compare(one, two, three)
     every, without, _ = shown.sections
     assert [len(section.tables[0].rows) for section in (every, without)] == [3, 2]
-    assert f"without {left.label}, 9 queries" in without.title
+    assert f"9 queries, without {left.label}, " in without.title
     assert "without" not in every.title
     assert "three.json and one.json differ in excluded_queries (1 query (" in " ".join(repr(shown).split())
 

@@ -164,7 +164,7 @@ def test_queries_with_the_codes_and_labels_of_the_database_are_noted():
         json.loads(result.to_json())["queries_are_database"] is json.loads(left_out.to_json())["leave_one_out"] is True
     )
     assert NOTE in result.parts()[0].split("\n")[1]
-    assert left_out.parts()[0].split("\n")[1] == "each query's own row is left out of the 24 database items"
+    assert left_out.parts()[0].split("\n")[2] == "each query's own row is left out of the 24 database items"
     by_lists = evaluate(Codes(CODES), CODES, truth=Relevant(GRADED > 0))
     assert "the queries have the codes of the database items: each query" in by_lists.parts()[0]
     assert evaluate(Outputs(OUTPUTS), CODES, **labels).queries_are_database

@@ -50,7 +50,7 @@ def test_the_page_shows_the_output_of_its_commands(folder, page, monkeypatch, ca
     monkeypatch.chdir(folder)
     blocks = re.findall(r"^```(sh|python)\n(.*?)^```\n\n^```text\n(.*?)^```$", page, re.S | re.M)
     assert [language for language, *_ in blocks] == ["sh", "sh", "python", "sh"]
-    assert page.count("```") == 4 * len(blocks)
+    assert page.count("```") == 4 * len(blocks) + 2 * page.count("```{index}")
     for language, code, output in blocks:
         if language == "python":
             exec(compile(code, "same-codes-three-numbers.md", "exec"), {})

@@ -29,18 +29,19 @@ def sha256_of(n_bits, *packed):
 
 
 def test_the_table_states_every_convention():
-    text = str(evaluated_codes(metrics=["mAP", "mAP[worst]", "AUPRC[area]"], convention="hashnet"))
+    names = ["mAP", "mAP[worst]", "nDCG[linear,best]", "nDCG[linear]", "AUPRC[area]", "nDCG[linear,worst]"]
+    text = str(evaluated_codes(metrics=names, convention="hashnet"))
     head, numbers, differences = text.split("\n\n")
-    assert head.split("\n")[0] == "2 queries, 3 database items, 2 bits; Hamming ranking; convention hashnet"
+    assert head.startswith("2 queries, 3 database items, 2 bits\n1 of 2 queries has no relevant item; query labels ")
+    assert "\nconvention hashnet: mAP divided by" in head
     rows = [re.split("  +", line) for line in numbers.split("\n")]
     assert rows[:3] == [
-        ["metric", "mean", "undefined values", "ties", "denominator"],
-        ["mAP", "0.8333", "1, left out", "expected value", "all relevant items"],
-        ["mAP[worst]", "0.8333", "1, left out", "relevant items last", "all relevant items"],
+        ["metric", "mean", "ties", "denominator", "undefined"],
+        ["mAP", "0.8333", "expected value", "all relevant items", "1 left out"],
+        ["mAP[worst]", "0.8333", "relevant items last", "all relevant items", "1 left out"],
     ]
-    assert rows[3][:-1] == ["AUPRC[area]", "0.3833", "none", "not affected"]
-    wrapped = [row[-1] for row in rows[3:]]
-    assert " ".join(wrapped) == registry.METRICS.entry("AUPRC[area]").denominator
+    assert rows[3][:3] == ["nDCG[linear]", "0.4599", "no effect"]
+    assert [row[0] for row in rows if row[0]] == ["metric", "mAP", "mAP[worst]", "nDCG[linear]", "AUPRC[area]"]
     assert differences.startswith("not copied from the original:\n  Ties are ordered by an unstable sort")
 
 
@@ -53,7 +54,8 @@ def test_every_metric_and_every_table_is_printed_in_100_columns(tmp_path):
     results.append(bucket_search(codes, codes, ["4x4", "2x2"], query_labels=labels, database_labels=labels))
     lines = [line for result in results for line in str(result).split("\n")]
     assert max(map(len, lines)) <= 100
-    assert all(f"\n{name} " in str(every) for name in every.metrics)
+    names = {line.split()[0] for line in str(every).split("\n") if line}
+    assert {name for name in every.metrics if "worst]" not in name and "best]" not in name} <= names
 
 
 def test_json_has_the_means_and_their_metadata(tmp_path):
@@ -105,7 +107,7 @@ def test_json_has_null_for_undefined_means_and_the_spread_if_requested(tmp_path)
     assert {"value": None, "metric": name, "undefined": ["drop"], "conventions": ["hashnet", "mihash"]} in content[
         "spread"
     ]
-    assert re.search(r"^mAP@1000\[retrieved\] +undefined +1, left out ", str(undefined), re.M)
+    assert re.search(r"^mAP@1000\[retrieved\] +undefined .* 1 left out$", str(undefined), re.M)
 
 
 def test_per_query_values(tmp_path):

@@ -206,7 +206,7 @@ def test_nothing_is_named_for_an_unknown_evaluator(name):
     diagnosis = diagnose(UNKNOWN[name], codes="signs")
     assert not diagnosis.matches
     assert diagnosis.nearest is None
-    assert str(diagnosis).startswith("Unknown: no known evaluation gives all answers up to case ")
+    assert str(diagnosis).startswith("Unknown: no known evaluation reproduces all answers up to case ")
 
 
 def test_an_unknown_evaluator_differs_in_a_case_that_is_named():

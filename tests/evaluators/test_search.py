@@ -147,7 +147,7 @@ def test_nothing_explains_an_impossible_score():
     assert not found.decisive
     text = " ".join(str(found).split())
     assert text.startswith("Nothing known gives 0.987654 (12 bits)")
-    assert "Matches with a chance of 0.05 or more may be coincidences." in text
+    assert "for certain; these evaluations agree, perhaps by coincidence. chance" in text
 
 
 def test_the_chance_is_that_of_values_spread_evenly():

@@ -189,7 +189,7 @@ def test_kinds_of_distances(exact, space, form, expected):
     result = hp.attribute(ids, **inputs, distances=form(distances).astype(np.float32))
     assert result.rows[0].distances == expected
     assert not result.faults
-    told = f"{UNKNOWN}, so they are not compared" in " ".join(str(result).split())
+    told = f"{UNKNOWN}, so not compared" in " ".join(str(result).split())
     assert told == (expected == UNKNOWN)
 
 
@@ -259,7 +259,7 @@ def test_command(exact, tmp_path, monkeypatch, capsys):
     ids, distances, inputs, every = exact("hamming")
     for name, array in [("ids", ids), ("d", distances), ("q", inputs["codes"][0]), ("db", inputs["codes"][1])]:
         np.save(f"{name}.npy", array)
-    command = ["attribute", "--query-codes", "q.npy", "--database-codes", "db.npy", "--results", "ids.npy"]
+    command = ["recall", "--query-codes", "q.npy", "--database-codes", "db.npy", "--results", "ids.npy"]
     assert main([*command, "--distances", "d.npy", "--exact", "--json", "out.json"]) == 0
     assert capsys.readouterr().out.startswith(
         "30 queries, 200 database items; the 5 nearest by code\ndistances of ids: Hamming distances\n"

@@ -300,6 +300,22 @@ def test_the_differences_of_splits_are_paired_and_have_the_intervals_of_comparis
     assert "interval" not in unpaired.shows
 
 
+def test_more_than_two_splits_are_compared_in_a_table(results):
+    def more(table):
+        return pd.concat([table, at(table, split="improved").assign(split="third")], ignore_index=True)
+
+    made = changed(
+        results,
+        config={"splits": [*results.splits, "third"]},
+        splits=results.splits | {"third": results.splits["improved"]},
+        summary=more(results.summary),
+        run_scores=more(results.run_scores),
+    )
+    section = of(made, "splits-compared")
+    assert section.figures[0].shows.startswith("mAP on the standard split minus that on each other split (gist, ")
+    assert table_of(section, "by-split").header == ["hasher", "standard", "improved", "third"]
+
+
 def test_every_section_has_something_to_show(results, bare, undrawn):
     for made in (results, bare):
         for section in opened_first(made):

@@ -58,7 +58,7 @@ def test_from_arrays():
         ProtocolError, match=r"relevance needs query_labels and database_labels, or indptr and indices, got"
     ):
         relevance_from_arrays({"indptr": ball["indptr"], "radius": ball["radius"]}, 3)
-    with pytest.raises(ProtocolError, match="3 database items, not of 4"):
+    with pytest.raises(ProtocolError, match="3 database items, expected 4"):
         relevance_from_arrays(labels, 4)
 
 

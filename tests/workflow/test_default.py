@@ -108,7 +108,7 @@ def test_the_report_answers_first_and_is_short(default, browser):
             assert len(re.findall(rb"/Type\s*/Page\b", tab.pdf(format=paper))) <= 8
         assert wrong == []
     with opened(browser, path, width=390) as (tab, wrong):
-        box = tab.locator("#by-length .chart svg").bounding_box()
+        box = tab.locator("#by-length .chart svg.marks").bounding_box()
         assert box["y"] + box["height"] <= 844
         assert wrong == []
     assert names[0] == "answer"

@@ -1,0 +1,102 @@
+"""`protocol recall`: measure the recall lost to binarisation, or divide that of a search engine among its causes."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from protocol.checks import ProtocolError, counted
+from protocol.cli._output import check_outputs, finish, passed, report, show
+from protocol.cli.evaluate import codes, nearest
+
+_OF_RESULTS = ("distances", "exact", "query_ids", "database_ids")
+_OF_BINARISATION = (
+    *("hasher", "train_vectors", "seed", "rescore", "target", "largest_factor", "quantiser"),
+    *("metrics", "relevant_neighbours"),
+)
+_FILES = ("query_codes", "database_codes", "query_vectors", "database_vectors", "train_vectors", *_OF_RESULTS[2:])
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run `protocol recall`."""
+    results = arguments.results or []
+    for option in _given(arguments, *(_OF_BINARISATION if results else _OF_RESULTS)):
+        if results:
+            raise ProtocolError(f"{option} measures the recall lost to binarisation, so --results can't be given.")
+        raise ProtocolError(f"{option} needs --results, the items that a search engine found.")
+    inputs = [*results, *(arguments.distances or ()), *passed(arguments, *_FILES).values()]
+    check_outputs({"--json": arguments.json}, inputs)
+    return _attribute(arguments) if results else _binarise(arguments)
+
+
+def _given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return the values of the named options that the user gave, by option."""
+    values = passed(arguments, *names).items()
+    return {f"--{name.replace('_', '-')}": value for name, value in values if value is not None and value is not False}
+
+
+def _attribute(arguments: argparse.Namespace) -> int:
+    """Divide the lost recall of results; the status is 1 if the engine made errors."""
+    from protocol.quantisers import attribute
+
+    results, distances, numbers = arguments.results, arguments.distances or [], arguments.neighbours
+    if distances and len(distances) != len(results):
+        raise ProtocolError(
+            f"--distances: {counted(len(distances), 'file')} for {counted(len(results), 'file')} of --results."
+        )
+    ids = [file for file in (arguments.query_ids, arguments.database_ids) if file is not None]
+    if len(ids) == 1:
+        raise ProtocolError("Ids need both --query-ids and --database-ids.")
+    names = [Path(file).stem for file in results]
+    names = names if len(set(names)) == len(names) else results
+    attribution = attribute(
+        dict(zip(names, results, strict=True)),
+        codes(arguments) if _given(arguments, "query_codes", "database_codes") else None,
+        nearest(argparse.Namespace(**vars(arguments) | {"neighbours": None})),
+        distances=dict(zip(names, distances, strict=False)),
+        ids=tuple(ids) or None,
+        k=numbers[0] if numbers and len(numbers) == 1 else numbers,
+        progress=report,
+        **passed(arguments, "exact", "threads"),
+    )
+    finish(attribution, arguments.json)
+    return int(bool(attribution.faults))
+
+
+def _binarise(arguments: argparse.Namespace) -> int:
+    """Measure the recall lost to binarisation."""
+    from protocol.quantisers import Rescoring, quantisation
+
+    vectors, limits = nearest(arguments), passed(arguments, "target", "largest_factor").items()
+    if vectors is None:
+        raise ProtocolError("--query-vectors and --database-vectors are missing.")
+    result = quantisation(
+        vectors,
+        _codes(arguments),
+        rescoring=Rescoring(arguments.rescore, **{name: value for name, value in limits if value is not None}),
+        quantisers=arguments.quantiser or (),
+        seed=arguments.seed or 0,
+        train=arguments.train_vectors,
+        progress=report,
+        **passed(arguments, "metrics", "threads"),
+    )
+    if arguments.json:
+        result.write_json(arguments.json)
+    show(str(result))
+    return 0
+
+
+def _codes(arguments: argparse.Namespace) -> Any:
+    """Return the codes in files, or the hasher that computes them from the vectors."""
+    encoding = [*_given(arguments, "binarize", "n_bits"), *["--ranking"] * (arguments.ranking != "hamming")]
+    if _given(arguments, "query_codes", "database_codes"):
+        if arguments.hasher is not None:
+            raise ProtocolError("--hasher computes codes from vectors, so it can't be combined with --query-codes.")
+        if arguments.train_vectors is not None and not _given(arguments, "quantiser", "rescore"):
+            raise ProtocolError("--train-vectors needs a hasher or a quantiser to fit, but only codes are given.")
+        return codes(arguments)
+    if encoding:
+        raise ProtocolError(
+            f"{encoding[0]} needs --query-codes and --database-codes as well. A hasher is named with its code length, "
+            "as in itq:n_bits=16."
+        )
+    return arguments.hasher or "sign"
