@@ -533,7 +533,8 @@ _COMMAND_LINE = """\
 `python -m protocol` is the same program. The options that several commands share are described once, at the first of
 them. [Lists, labels and codes as input](lists.md) describes the formats of files. `protocol COMMAND --help` prints the
 common options of a command with examples, and `--help-all` everything, also how to read the output. `protocol --debug
-COMMAND` prints the full traceback of an error."""
+COMMAND` prints the full traceback of an error. Text on a terminal has its width, from 80 to 140 columns, and colours,
+unless the environment variable `NO_COLOR` is set."""
 
 
 def _command_line() -> str:

@@ -11,7 +11,7 @@ import re
 import sys
 import textwrap
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -23,26 +23,9 @@ _SPELLINGS = {"_": "-", "neighbour": "neighbor", "centre": "center", "colour": "
 """Regular expressions of spellings of an option, with the one by which options are compared."""
 
 
-def _of_type(convert: Callable[[str], Any], noun: str) -> Callable[[str], Any]:
-    """Return a function that converts the value of an option."""
-
-    def converted(text: str) -> Any:
-        try:
-            return convert(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"must be {noun}, got {text!r}.") from None
-
-    return converted
-
-
-def _path(text: str) -> Path:
-    if not text:
-        raise ValueError("empty")
-    return Path(text)
-
-
-_TYPES = {"int": _of_type(int, "an integer"), "float": _of_type(float, "a number")}
-_TYPES["path"] = _of_type(_path, "the name of a file")
+_DASHES = "-\N{EN DASH}\N{EM DASH}"  # the others come from pages on which -- became one character
+_TYPES = {"int": int, "float": float, "path": Path}
+_NOUNS: dict[Any, str] = {int: "an integer", float: "a number"}
 
 
 class Parser(argparse.ArgumentParser):
@@ -160,7 +143,7 @@ class Parser(argparse.ArgumentParser):
         alike = [name for name in known if _compared(name) == _compared(option)]
         if len(alike) == 1:
             return f"{alike[0]}{equals}{value}"
-        shown, bare = {name.lstrip("-"): name for name in known if name.startswith("--")}, option.lstrip("-")
+        shown, bare = {name.lstrip("-"): name for name in known if name.startswith("--")}, option.lstrip(_DASHES)
         longer = [name for name in shown.values() if len(bare) > 1 and f"-{bare}-" in f"{name}-"]
         if near := longer[:3] or [shown[name] for name in close(bare, shown)]:
             raise ProtocolError(f"Unknown option {option}. Did you mean {listed(near, 'or')}?")
@@ -174,11 +157,21 @@ class Parser(argparse.ArgumentParser):
     def _problem(self, error: argparse.ArgumentError) -> str:
         """Return what is wrong with the value of an option."""
         action = self._option_string_actions.get(str(error.argument_name).split("/")[0])
-        if action is None or error.message.startswith("must be"):
+        if action is None:
             return error.message
         if action.nargs == 0:
             return "takes no value."
         return f"needs a value: {error.argument_name} {action.metavar}."
+
+    def _get_value(self, action: argparse.Action, text: str) -> Any:
+        """Return the value of an option; raise ProtocolError if it is empty, or no number where one is needed."""
+        option = "".join(action.option_strings[:1])
+        if option and not text:
+            raise ProtocolError(f"{option}: the value is empty.")
+        try:
+            return action.type(text) if callable(action.type) else text
+        except ValueError:
+            raise ProtocolError(f"{option} must be {_NOUNS[action.type]}, got {text!r}.") from None
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Raise ProtocolError if a value is not one of the choices."""
@@ -216,7 +209,7 @@ def _is_option(word: str) -> bool:
     """Return whether an argument is an option: it begins with a hyphen, has no blank, and is not a number."""
     with contextlib.suppress(ValueError):
         return not math.isfinite(float(word))
-    return len(word) > 1 and word[0] == "-" and " " not in word
+    return len(word) > 1 and word[0] in _DASHES and " " not in word
 
 
 def _compared(option: str) -> str:

@@ -38,12 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Refuse empty names of files, and a folder for the fixed split that can't be written or has no split."""
+    """Refuse a folder for the fixed split that can't be written or has no split."""
     from protocol.auditing.fixing import check_folder
 
-    for name in _FILES:
-        if getattr(arguments, name) == "":
-            raise ProtocolError(f"--{name.replace('_', '-')}: the name of the file is empty.")
     if arguments.write_fixed and not (arguments.splits or arguments.query):
         raise ProtocolError("--write-fixed needs a split: files of splits, or --query and --database.")
     if arguments.write_fixed:

@@ -155,7 +155,8 @@ def read_scores(source: Source, file: str | None = None) -> list[Score]:
         return _of_content(json.loads(source.to_json()), name, name, name, per_query)
     path = Path(source)
     if not path.is_file():
-        raise ProtocolError(f"{path}: no such file; give a summary.csv or {_JSON}.")
+        found = "a folder" if path.is_dir() else "no such file"
+        raise ProtocolError(f"{path}: {found}; give a summary.csv or {_JSON}.")
     verify(path, required=False)
     if path.suffix in EXTENSIONS - {*TEXT}:
         raise ProtocolError(f"{path}: not a summary.csv, and not {_JSON}.")
@@ -289,6 +290,8 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except ProtocolError:
         raise
+    except UnicodeDecodeError as error:
+        raise ProtocolError(f"{path}: not {_JSON}: it is not text in UTF-8.") from error
     except KeyError as error:
         raise ProtocolError(f"{path}: not {_JSON}: the key {error} is missing.") from error
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:

@@ -132,6 +132,8 @@ def quantisation(
     (0.5, 3)
     """
     integer(seed, "seed", minimum=0)
+    if not isinstance(vectors, Nearest):
+        raise ProtocolError(f"vectors must be Nearest(query, database), got {type(vectors).__name__}.")
     query, database = vectors.vectors()
     of_nearest = f"neighbours@{vectors.numbers(len(database))[0]}"
     scoring = Scoring(of_nearest if metrics is None else metrics, convention)

@@ -8,6 +8,7 @@ The name of a metric may contain placeholders: ``mAP@K[all]`` is requested as ``
 ``precision@r2``, ``F_beta@rR`` as ``F0.5@r2``; `get` then binds ``cutoff=1000``, ``radius=2``, ``beta=0.5``.
 """
 
+import contextlib
 import difflib
 import functools
 import importlib
@@ -19,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Generic, TypeVar
 
-from protocol.checks import ProtocolError, one_of
+from protocol.checks import ProtocolError, listed, one_of
 from protocol.registry import folders
 from protocol.registry.options import Check, Configurable, Count, NotNegative, Positive, at_least, choice  # noqa: F401
 from protocol.registry.records import (
@@ -131,6 +132,10 @@ class _MetricRegistry(Registry[MetricRecord]):
 
     def _unknown(self, name: str) -> ProtocolError:
         """Return the error for an unknown metric; the suggested names have the numbers that were requested."""
+        if "," in name:
+            with contextlib.suppress(ProtocolError):
+                names = [part for part in name.replace(",", " ").split() if self.find(part)]
+                return ProtocolError(f"Unknown metric {name!r}. Pass separate names: {listed(map(repr, names))}.")
         known, request = self._by_spelling(name), _plain_spelling(name)
         variants = [key for key in known if key.startswith((f"{request}[", f"{request}@")) and "," not in key]
         near = [request] if request in known else variants or difflib.get_close_matches(request, known, n=1)

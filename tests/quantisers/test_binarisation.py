@@ -294,6 +294,11 @@ def test_memory_does_not_grow_with_the_database(tmp_path, monkeypatch):
     assert peaks[60_000] < peaks[12_000] + 1_000_000
 
 
+def test_vectors_without_their_role_are_refused():
+    with pytest.raises(ProtocolError, match=r"^vectors must be Nearest\(query, database\), got ndarray\.$"):
+        quantisation(QUERY, DATABASE)
+
+
 @pytest.mark.parametrize(("change", "message"), refusals("quantisers/refused.yaml"))
 def test_refusals(change, message):
     def refused_call(query=((1, 2), (3, 4)), database=((1, 0), (0, 1), (2, 2)), codes="sign", **options):

@@ -54,3 +54,26 @@ def test_the_names():
 def test_another_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match=r"has no attribute 'evalute'\. Public names: __version__, .*evaluate"):
         hp.evalute  # noqa: B018
+
+
+CODES = [[0, 1], [1, 0]]
+MISTAKES = {
+    "evaluate() takes 2 arguments without a name. Name others: query_labels=..., database_labels=....": (
+        lambda: hp.evaluate(CODES, CODES, [0, 1], [0, 1])
+    ),
+    "evaluate() has no argument 'metric'. Did you mean 'metrics'?": lambda: hp.evaluate(CODES, CODES, metric="mAP"),
+    "ITQ() has no argument 'bits'. Did you mean 'n_bits'?": lambda: hp.get("hasher", "itq")(bits=32),
+    "ITQ() takes 1 argument without a name. Name others: seed=..., n_iter=....": (
+        lambda: hp.get("hasher", "itq")(32, 1)
+    ),
+    "'Evaluation' object has no attribute 'map'. Scores are in its attribute metrics, as in result.metrics['mAP'].": (
+        lambda: hp.evaluate(CODES, CODES, query_labels=[0, 1], database_labels=[0, 1]).map
+    ),
+}
+
+
+@pytest.mark.parametrize("message", MISTAKES)
+def test_a_wrong_call_is_refused_with_what_was_meant(message):
+    with pytest.raises((TypeError, AttributeError)) as error:
+        MISTAKES[message]()
+    assert str(error.value) == message
