@@ -50,7 +50,7 @@ def counted(n: int, noun: str) -> str:
     >>> counted(1, "run"), counted(1797, "item"), counted(2, "query")
     ('1 run', '1,797 items', '2 queries')
     """
-    return f"{n:,} {noun if n == 1 else re.sub('y$', 'ie', noun) + 's'}"
+    return f"{n:,} {noun if n == 1 else re.sub('(?<![aeo])y$', 'ie', noun) + 's'}"
 
 
 def listed(words: Iterable[str], conjunction: str = "and") -> str:
@@ -273,10 +273,9 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
     if named and not any((listing, owner, is_long)):
         raise ProtocolError(f"{name} must be {named}, got {value!r}.{hint}")
     unknown = f"{where}{colon}{'unknown' if colon else 'Unknown'} {kind} {value!r}{owner}"
-    if is_long and listing:
-        raise ProtocolError(f"{unknown}.{hint} `{listing}` lists all {len(allowed)}.")
-    if is_long and hint:
-        raise ProtocolError(f"{unknown}.{hint}")
+    lists = f" `{listing}` lists all {len(allowed)}." if listing else ""
+    if is_long and hint + lists:
+        raise ProtocolError(f"{unknown}.{hint}{lists}")
     raise ProtocolError(f"{unknown}: {f'choose {named}' if named else 'there are none'}.{hint}")
 
 

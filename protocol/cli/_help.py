@@ -143,16 +143,21 @@ class Parser(argparse.ArgumentParser):
         alike = [name for name in known if _compared(name) == _compared(option)]
         if len(alike) == 1:
             return f"{alike[0]}{equals}{value}"
+        raise self._unknown(option)
+
+    def _unknown(self, option: str) -> ProtocolError:
+        """Return the error for an option that the command lacks."""
+        known = self._option_string_actions
         shown, bare = {name.lstrip("-"): name for name in known if name.startswith("--")}, option.lstrip(_DASHES)
         longer = [name for name in shown.values() if len(bare) > 1 and f"-{bare}-" in f"{name}-"]
         if near := longer[:3] or [shown[name] for name in close(bare, shown)]:
-            raise ProtocolError(f"Unknown option {option}. Did you mean {listed(near, 'or')}?")
+            return ProtocolError(f"Unknown option {option}. Did you mean {listed(near, 'or')}?")
         if self._tasks:
-            raise ProtocolError(f"Unknown option {option}. Options follow the command, see `{self.prog} --help`.")
+            return ProtocolError(f"Unknown option {option}. Options follow the command, see `{self.prog} --help`.")
         command = self.prog.removeprefix("protocol ")
         others = _commands_with(option)
         elsewhere = f"; {listed(others)} {'has' if len(others) == 1 else 'have'} it" if others else ""
-        raise ProtocolError(f"{command} has no option {option}{elsewhere}. See `{self.prog} --help-all`.")
+        return ProtocolError(f"{command} has no option {option}{elsewhere}. See `{self.prog} --help-all`.")
 
     def _problem(self, error: argparse.ArgumentError) -> str:
         """Return what is wrong with the value of an option."""

@@ -128,7 +128,6 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
     if not requested:
         return
     from protocol.inputs.arrays import path_of
-    from protocol.provenance.storage import check_writable
 
     names = [name for name in inputs if name is not None]
     files = [*map(Path, names), *map(path_of, names)]
@@ -138,9 +137,16 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
     for option, path in requested.items():
         if any(_is_same(path, file) for file in files):
             raise ProtocolError(f"{option}: {path} is also an input and would be overwritten. Choose another file.")
-        if not path.parent.exists() and " " not in option:  # `--trec DIR` makes its folder
-            raise ProtocolError(f"{path.parent}: no such folder.")
-        check_writable(path.parent)
+        _check_folder(path.parent, is_made=" " in option)  # `--trec DIR` makes its folder
+
+
+def _check_folder(folder: Path, *, is_made: bool) -> None:
+    """Raise ProtocolError if files can't be written to a folder."""
+    from protocol.provenance.storage import check_writable
+
+    if not folder.exists() and not is_made:
+        raise ProtocolError(f"{folder}: no such folder.")
+    check_writable(folder)
 
 
 def _is_same(one: Path, other: Path) -> bool:

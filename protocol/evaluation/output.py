@@ -239,7 +239,7 @@ def metrics_table(evaluation: ScoredRanking) -> Table:
     rules, cells = find(evaluation.convention), []
     means = {name: rounded(mean) for name, mean in evaluation.metrics.items()}
     ranges = {name: ends for name in means if means.keys() >= {*(ends := _ends(name))}}
-    for name in [name for name in means if name not in itertools.chain(*ranges.values())]:
+    for name in itertools.filterfalse({*itertools.chain(*ranges.values())}.__contains__, means):
         record, n = registry.METRICS.entry(name), evaluation.n_undefined[name]
         undefined = f"{n:,} {_COUNTED[rules.undefined(name)]}" if n else "none"
         ties = re.split("[,:.]| over ", record.ties)[0].lower()  # "expected value", "relevant items first", "none"

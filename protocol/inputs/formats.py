@@ -85,13 +85,18 @@ def reading(path: Path, expected: str) -> Iterator[None]:
     except ProtocolError:
         raise
     except Exception as error:  # a parser may raise anything on a damaged file
-        if isinstance(error, ValueError) and _PICKLED.search(str(error)):
-            raise ProtocolError(f"{path}: pickled Python objects are never loaded. Save numbers.") from error
-        if "magic string" in str(error):  # NumPy's
-            raise ProtocolError(f"{path}: not {expected}.") from error
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        reason = textwrap.shorten(reason, 160).rstrip(".") or type(error).__name__
-        raise ProtocolError(f"{path}: can't be read as {expected} ({reason}).") from error
+        raise ProtocolError(f"{path}: {_problem(error, expected)}.") from error
+
+
+def _problem(error: Exception, expected: str) -> str:
+    """Return what is wrong with a file, given the error of its reader."""
+    if isinstance(error, ValueError) and _PICKLED.search(str(error)):
+        return "pickled Python objects are never loaded. Save numbers"
+    if "magic string" in str(error):  # NumPy's
+        return f"not {expected}"
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    reason = textwrap.shorten(reason, 160).rstrip(".") or type(error).__name__
+    return f"can't be read as {expected} ({reason})"
 
 
 # Text and NumPy

@@ -63,13 +63,8 @@ def label_pair(
     expected = {"query labels": n_queries} | ({} if n_database is None else {"database labels": n_database})
     roles = {"query labels": query, "database labels": database}
     listings = list(read_listings(roles, has_ids=False, sizes=expected).values())
-    lengths, sizes = list(map(len, listings)), [n_queries, n_database]
-    if lengths == sizes[::-1] != sizes:
-        texts = [f"{one.name}: {counted(len(one), 'label')}" for one in listings]
-        raise ProtocolError(
-            f"{texts[0]} for {counted(n_queries, 'query')}, and {texts[1]} for {counted(lengths[0], 'database item')}. "
-            "Are queries and database swapped?"
-        )
+    sizes = [n_queries, n_database]
+    _check_not_swapped(listings, sizes)
     sides = [_labels(*side) for side in zip(listings, sizes, ("query", "database item"), strict=True)]
     kinds, names = list(map(_kind, sides)), [listing.classes for listing in listings]
     name = named(database, "database labels")
@@ -89,6 +84,17 @@ def label_pair(
         _, numbers = np.unique(np.concatenate(sides), return_inverse=True)
         return numbers[:n_queries], numbers[n_queries:], lacking
     return sides[0], sides[1], lacking
+
+
+def _check_not_swapped(listings: Sequence[Listing], sizes: Sequence[int | None]) -> None:
+    """Raise ProtocolError if the queries have as many labels as there are database items, and the reverse."""
+    lengths = list(map(len, listings))
+    if lengths == list(sizes)[::-1] != list(sizes):
+        one, other = (f"{listing.name}: {counted(len(listing), 'label')}" for listing in listings)
+        raise ProtocolError(
+            f"{one} for {counted(lengths[1], 'query')}, and {other} for {counted(lengths[0], 'database item')}. "
+            "Are queries and database swapped?"
+        )
 
 
 def _used(labels: NDArray, classes: Sequence[str]) -> list[Any]:

@@ -135,10 +135,7 @@ def quantisation(
     if not isinstance(vectors, Nearest):
         raise ProtocolError(f"vectors must be Nearest(query, database), got {type(vectors).__name__}.")
     query, database = vectors.vectors()
-    of_nearest = f"neighbours@{vectors.numbers(len(database))[0]}"
-    scoring = Scoring(of_nearest if metrics is None else metrics, convention)
-    if scoring.leave_one_out:
-        raise ProtocolError(f"convention {convention!r} leaves out own rows, which a comparison of quantisers can't.")
+    scoring = _scoring(metrics, f"neighbours@{vectors.numbers(len(database))[0]}", convention)
     given = _checked(codes, rescoring.quantiser, query, database)
     training = training_rows(train, database, seed)
     encode = partial(represent, query=query, database=database, distance=vectors.distance, training=training)
@@ -165,6 +162,13 @@ def quantisation(
         equal_bytes=compared(counted, truth.numbers, rescoring.target) if quantisers else (),
         ranked_by={each.name: each.ranked_by for each in (by_code, *others.values())},
     )
+
+
+def _scoring(metrics: str | Sequence[str] | None, otherwise: str, convention: str) -> Scoring:
+    scoring = Scoring(otherwise if metrics is None else metrics, convention)
+    if scoring.leave_one_out:
+        raise ProtocolError(f"convention {convention!r} leaves out own rows, which a comparison of quantisers can't.")
+    return scoring
 
 
 def _checked(codes: Any, quantiser: str | None, query: NDArray, database: NDArray) -> Representation | None:

@@ -141,7 +141,7 @@ class _MetricRegistry(Registry[MetricRecord]):
         near = [request] if request in known else variants or difflib.get_close_matches(request, known, n=1)
         meant = [record for key in near[:3] for record in sorted(known[key], key=lambda record: record.name)]
         texts = [_suggestion(name, record, described=len(near) == 1 < len(meant)) for record in meant]
-        hint = f" Did you mean {' or '.join(texts)}?" if texts else ""
+        hint = f" Did you mean {' or '.join(texts)}?" * bool(texts)
         return ProtocolError(f"Unknown metric {name!r}.{hint} `protocol list metrics` lists all {len(self.records)}.")
 
 
