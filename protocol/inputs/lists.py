@@ -128,7 +128,8 @@ def read_listings(
     sizes : mapping of str to int, optional
         The known numbers of items.
     log : bool, default=True
-        Whether each file is reported to the logger ``protocol.inputs``, in one line.
+        Whether each file is reported to the logger ``protocol.inputs``, in one line; arrays of labels, which can be
+        read in one way, are not.
 
     Returns
     -------
@@ -154,7 +155,7 @@ def read_listings(
     for role, content in contents.items():
         if not isinstance(content, Table):
             listings[role] = _of_numbers(content, named(sources[role], role), has_ids)
-        if log and is_file(sources[role]):
+        if log and is_file(sources[role]) and (has_ids or isinstance(content, Table)):
             _log.info("%s", printable(str(listings[role])))
     return {role: listings[role] for role in sources}
 
