@@ -21,10 +21,16 @@ pytestmark = pytest.mark.ci
 
 
 @pytest.fixture(scope="module")
-def tab(browser):
-    """Return a tab of 1,280 pixels."""
+def index():
+    """Return the index of the search as text."""
     if not (SITE / "searchindex.js").exists():
         pytest.skip("the site is not built")
+    return (SITE / "searchindex.js").read_text()
+
+
+@pytest.fixture(scope="module")
+def tab(index, browser):
+    """Return a tab of 1,280 pixels."""
     return browser.new_page(viewport={"width": 1280, "height": 900})
 
 
@@ -47,10 +53,9 @@ def test_the_search_finds_the_page_first(tab, words, page):
     assert tab.eval_on_selector_all("#search-results ul.search li > a", FIRST) == f"{SITE}/{page}.html"
 
 
-def test_the_index_has_the_documented_names_alone():
+def test_the_index_has_the_documented_names_alone(index):
     """A class is documented if it is part of the API, a result, or for plug-ins; an attribute, if its class is."""
     documented = set(re.findall(r"^   ([\w.]+)$", (DOCS / "reference" / "python.md").read_text(), re.MULTILINE))
-    index = (SITE / "searchindex.js").read_text()
     objects = json.loads(index[index.index("(") + 1 : index.rindex(")")])["objects"]
     names = {
         f"{place}.{entry[-1]}".removeprefix("protocol.") for place, entries in objects.items() for entry in entries
