@@ -48,9 +48,9 @@ _ABOVE = {
     "split": "A split protocol declares where the queries, the validation sets, the training set and the database "
     "come from, their sizes, and which of them may overlap ([explanation](../explanation/split-protocols.md)). The key "
     "`splits` of a config file names protocols; the key `split_sizes` states the sizes that a protocol leaves open.",
-    "hasher": "A hasher learns hash functions from the training set and encodes queries and database. The key "
-    "`hashers` of a config file names hashers, `hasher_options` sets their options, and `hasher_grids` lists "
-    "values to select from. Every hasher has the options `n_bits` and `seed`.",
+    "hasher": "A hasher learns hash functions from the training set and encodes queries and database. In a config "
+    "file, `hashers` names hashers, `hasher_options` sets their options, and `hasher_grids` lists values to select "
+    "from. Every hasher has the options `n_bits` and `seed`.",
     "quantiser": "A quantiser compresses vectors of real numbers. `protocol recall --quantiser NAME` compares it "
     "with binary codes at equal bytes ([guide](../how-to/measure-lost-recall.md)), with options in the form "
     "`pq:m=16`. Every hasher that learns from vectors alone is also a quantiser. In sizes, d is the dimension of the "
@@ -69,7 +69,7 @@ _ABOVE = {
     "values count. `protocol evaluate --convention NAME` applies it.",
     "finding": "The problems that `protocol audit` can find in a split. Each finding is an error, a warning or "
     "information; the same finding can be an error under one protocol and inherent in another. `protocol audit` also "
-    "prints how the papers treat it.",
+    "prints why a finding matters, and how the papers treat it.",
 }
 _FAMILIES = {
     "metric": {
@@ -91,7 +91,7 @@ _FAMILIES = {
         "Two modalities": ["cross_modal"],
     },
 }  # by the module of a metric and the package of a hasher
-_LONG = 16  # words; a property of this length is not repeated
+_LONG = 10  # words; a property of this length is not repeated
 _BRIEF = ("hasher", "feature")  # whose options have only a default on their page
 _PAPERS = {
     "thesis": ("Moran 2016, thesis",),
@@ -232,7 +232,7 @@ def _fields(kind: str, entry: Any) -> dict[str, str]:
         fields["range"] = fields["range"].replace(", ", " to ")
     if re.search(rf"divided by (the )?{re.escape(fields.get('denominator', '?'))}", entry.summary):
         fields.pop("denominator")
-    for title in {"finding": ["treatment"], "convention": ["reported as map"]}.get(kind, ()):
+    for title in {"finding": ["consequence", "treatment"], "convention": ["reported as map"]}.get(kind, ()):
         fields.pop(title, None)
     if kind == "split" and entry.plugin.n_items:  # the summary contains the sizes
         partitions = [part.replace("_", " ") for part in entry.plugin.partitions]
@@ -336,7 +336,7 @@ def _section(
     common = set.intersection(*(set(fields[entry.name].items()) for entry in group))
     shared = {title: text for title, text in fields[first.name].items() if (title, text) in common}
     if len(group) == 1:
-        parts = [f"`{first.name}`", f"{_summary(first)} {shared.pop('consequence', '')}".strip()]
+        parts = [f"`{first.name}`", _summary(first)]
     else:
         parts = [f"`{first.name.partition('[')[0]}`", ""]
         for entry in group:
@@ -390,11 +390,9 @@ def documented(kind: str, name: str) -> dict[str, tuple[str, str]]:
     """Return the form and the description of each option of a plug-in, from its docstring."""
     plugin = registry.get(kind, name)
     if kind == "split":
-        form, text = "str or None, default None", "File that lists the items of `{}`, as ids or row numbers."
+        form, text = "str or None, default None", "File that lists the items of the partition, as ids or row numbers."
         declared = _parameters(SplitProtocol, kind)
-        return {part: (form, text.format(part)) for part in plugin.listed} | {
-            option: declared[option] for option in plugin.options
-        }
+        return dict.fromkeys(plugin.listed, (form, text)) | {option: declared[option] for option in plugin.options}
     parameters = _parameters(plugin, kind)
     return {option: parameters.get(option, ("", "")) for option in options(kind, name)}
 
@@ -435,7 +433,7 @@ def _option_lines(kind: str, name: str, described: dict[str, str]) -> str:
 
     Those that an earlier entry has are only named, and those that the section describes (an empty name) are left out.
     """
-    own, lines, repeated = list[str](), list[str](), dict[str, list[str]]()
+    own, alike, repeated = list[str](), dict[str, list[str]](), dict[str, list[str]]()
     for title, shown, text in _options(kind, name):
         earlier = described.setdefault(f"{shown}: {text}", name)
         if earlier and earlier != name:
@@ -443,8 +441,9 @@ def _option_lines(kind: str, name: str, described: dict[str, str]) -> str:
         elif earlier and kind in _BRIEF:
             own.append(shown)
         elif earlier:
-            lines.append(f"  - {shown}: {text}")
+            alike.setdefault(text, []).append(shown)
     own += [f"{', '.join(names)} as for [`{earlier}`](#{earlier})" for earlier, names in repeated.items()]
+    lines = [f"  - {', '.join(names)}: {text}" for text, names in alike.items()]
     return "\n".join([*lines, f"  - {'; '.join(own)}"] if own else lines)
 
 
