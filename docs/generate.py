@@ -118,20 +118,14 @@ _CONFIGURATION = """\
 
 A config file is YAML and describes one experiment; its schema is `workflow/schemas/config.schema.yaml`. `protocol check
 FILE` checks a config file and prints what would run. The option `--config KEY=VALUE` of this command and of `snakemake`
-changes a key.
+changes a key. Paths are relative to the working directory.
 
 The keys `runs`, `splits`, `ground_truths`, `hashers`, `n_bits` and `extensions` apply to every feature. Below a
 feature, they apply to that feature alone.
 
-A plug-in may be used several times with different options. Each variant then needs its own name, made of
-lower-case letters, digits and `_`:
-
-```yaml
-hashers: [lsh, itq, {name: itq_5, base: itq, options: {n_iter: 5}}]
-features:
-  gist: {}
-  gist_small: {base: gist, options: {image_size: 16}}
-```
+A plug-in may be used several times with different options
+([example](../how-to/choose-options.md#options-of-hashers-features-and-ground-truths)). Each variant then needs its own
+name, made of lower-case letters, digits and `_`.
 
 A name has one meaning in the whole file: once it is defined, other lists may contain the name alone, and
 `hasher_options`, `hasher_grids` and `ground_truth_options` may refer to it.
@@ -340,14 +334,12 @@ def _section(
     else:
         parts = [f"`{first.name.partition('[')[0]}`", ""]
         for entry in group:
-            own = [_property(*item).rstrip(".") for item in fields[entry.name].items() if item not in common]
-            parts[1] += f"- `{entry.name}`: " + " ".join([_summary(entry), *(f"{text}." for text in own)]) + "\n"
+            own = dict(item for item in fields[entry.name].items() if item not in common)
+            lines = _lines(_referring(own, entry.name, described)).splitlines()
+            sentences = [f"{line.removeprefix('- ').rstrip('.')}." for line in lines]
+            parts[1] += f"- `{entry.name}`: {' '.join([_summary(entry), *sentences])}\n"
     shared |= {"further orders of ties": ", ".join(f"`{name}`" for name in orders)} if orders else {}
-    for title, text in shared.items():
-        earlier = described.setdefault(f"{title}: {text}", first.name)
-        if earlier != first.name and len(text.split()) >= _LONG:
-            shared[title] = f"as for `{earlier}`"
-    listed = [_lines(shared)] if shared else []
+    listed = [_lines(_referring(shared, first.name, described))] if shared else []
     if kind == "finding":
         return "\n\n".join([parts[0], f"{parts[1]} {' '.join(_property(*item) for item in shared.items())}"])
     if kind in registry.PACKAGES and kind != "metric":
@@ -360,6 +352,16 @@ def _section(
         parts += [formula for formula in formulas if described[formula] == first.name]
         parts += [f"Formulas: as for `{origin}`." for origin in sorted(origins - {first.name})]
     return "\n\n".join(part.strip("\n") for part in parts)
+
+
+def _referring(fields: Mapping[str, str], name: str, described: dict[str, str]) -> dict[str, str]:
+    """Return the properties of an entry, with the name of an earlier entry in place of a long text of both."""
+    return {
+        title: text
+        if len(text.split()) < _LONG or (earlier := described.setdefault(f"{title}: {text}", name)) == name
+        else f"as for `{earlier}`"
+        for title, text in fields.items()
+    }
 
 
 def _summary(entry: Any) -> str:
@@ -471,7 +473,11 @@ def _list_of_keys(part: Mapping[str, Any], of_file: Mapping[str, Any]) -> str:
             continue
         text = f"See [below](#{key})." if "section" in declared else text
         default = "required" if key in part.get("required", ()) else _default_of(declared)
-        facts = "; ".join(fact for fact in (_escaped(phrase(declared)), default) if fact not in ("", "a mapping"))
+        facts = "; ".join(
+            fact
+            for fact in (_escaped(phrase(declared).removeprefix("a non-empty ")), default)
+            if fact not in ("", "a mapping", "mapping")
+        )
         lines.append(f"- `{key}`{facts and f' ({facts})'}: {_escaped(text)}")
     if repeated:
         lines.append(f"- {', '.join(repeated)}: as for the file.")
