@@ -133,11 +133,12 @@ A name has one meaning in the whole file: once it is defined, other lists may co
 _EVALUATIONS = """\
 The standard evaluation ranks by Hamming distance, takes the expected value over ties, divides average precision by all
 relevant items, counts a query without relevant items as 0, and takes the mean over the queries. This page lists the
-differences that `protocol explain` and `protocol diagnose` know, with their weights and examples in public code. An evaluation has at most one difference of each family, and its weight is the sum of their weights:
-1 for a convention of many tools, 2 for a rarer convention or a fault of several tools, and 3 for a fault of one tool.
-Measures other than mAP, nDCG, precision and recall (AUPRC, MRR, R-precision, hit rate) weigh 1 more. mAP within a
-radius is divided by the relevant items in the ball, and nDCG of several levels has one of two gains. `sklearn`, `numpy`
-and `torch` are libraries, and all other sources are repositories."""
+differences that `protocol explain` and `protocol diagnose` know, with their weights and examples in public code. An
+evaluation has at most one difference of each family, and its weight is the sum of their weights: 1 for a convention of
+many tools, 2 for a rarer convention or a fault of several tools, and 3 for a fault of one tool. Measures other than
+mAP, nDCG, precision and recall (AUPRC, MRR, R-precision, hit rate) weigh 1 more. mAP within a radius is divided by the
+relevant items in the ball, and nDCG of several levels has one of two gains. `sklearn`, `numpy` and `torch` are
+libraries, and all other sources are repositories."""
 
 
 def pages() -> dict[str, Callable[[], str]]:
