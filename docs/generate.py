@@ -48,9 +48,9 @@ _ABOVE = {
     "split": "A split protocol declares where the queries, the validation sets, the training set and the database "
     "come from, their sizes, and which of them may overlap ([explanation](../explanation/split-protocols.md)). The key "
     "`splits` of a config file names protocols; the key `split_sizes` states the sizes that a protocol leaves open.",
-    "hasher": "A hasher learns hash functions from the training set and encodes queries and database. The key "
-    "`hashers` of a config file names hashers, `hasher_options` sets their options, and `hasher_grids` lists "
-    "values to select from. Every hasher has the options `n_bits` and `seed`.",
+    "hasher": "A hasher learns hash functions from the training set and encodes queries and database. In a config "
+    "file, `hashers` names hashers, `hasher_options` sets their options, and `hasher_grids` lists values to select "
+    "from. Every hasher has the options `n_bits` and `seed`.",
     "quantiser": "A quantiser compresses vectors of real numbers. `protocol recall --quantiser NAME` compares it "
     "with binary codes at equal bytes ([guide](../how-to/measure-lost-recall.md)), with options in the form "
     "`pq:m=16`. Every hasher that learns from vectors alone is also a quantiser. In sizes, d is the dimension of the "
@@ -69,7 +69,7 @@ _ABOVE = {
     "values count. `protocol evaluate --convention NAME` applies it.",
     "finding": "The problems that `protocol audit` can find in a split. Each finding is an error, a warning or "
     "information; the same finding can be an error under one protocol and inherent in another. `protocol audit` also "
-    "prints how the papers treat it.",
+    "prints why a finding matters, and how the papers treat it.",
 }
 _FAMILIES = {
     "metric": {
@@ -91,7 +91,7 @@ _FAMILIES = {
         "Two modalities": ["cross_modal"],
     },
 }  # by the module of a metric and the package of a hasher
-_LONG = 16  # words; a property of this length is not repeated
+_LONG = 10  # words; a property of this length is not repeated
 _BRIEF = ("hasher", "feature")  # whose options have only a default on their page
 _PAPERS = {
     "thesis": ("Moran 2016, thesis",),
@@ -118,20 +118,14 @@ _CONFIGURATION = """\
 
 A config file is YAML and describes one experiment; its schema is `workflow/schemas/config.schema.yaml`. `protocol check
 FILE` checks a config file and prints what would run. The option `--config KEY=VALUE` of this command and of `snakemake`
-changes a key.
+changes a key. Paths are relative to the working directory.
 
 The keys `runs`, `splits`, `ground_truths`, `hashers`, `n_bits` and `extensions` apply to every feature. Below a
 feature, they apply to that feature alone.
 
-A plug-in may be used several times with different options. Each variant then needs its own name, made of
-lower-case letters, digits and `_`:
-
-```yaml
-hashers: [lsh, itq, {name: itq_5, base: itq, options: {n_iter: 5}}]
-features:
-  gist: {}
-  gist_small: {base: gist, options: {image_size: 16}}
-```
+A plug-in may be used several times with different options
+([example](../how-to/choose-options.md#options-of-hashers-features-and-ground-truths)). Each variant then needs its own
+name, made of lower-case letters, digits and `_`.
 
 A name has one meaning in the whole file: once it is defined, other lists may contain the name alone, and
 `hasher_options`, `hasher_grids` and `ground_truth_options` may refer to it.
@@ -139,12 +133,12 @@ A name has one meaning in the whole file: once it is defined, other lists may co
 _EVALUATIONS = """\
 The standard evaluation ranks by Hamming distance, takes the expected value over ties, divides average precision by all
 relevant items, counts a query without relevant items as 0, and takes the mean over the queries. This page lists the
-differences from it that `protocol explain` and `protocol diagnose` know, with their weights and, where public code has
-them, the sources. An evaluation has at most one difference of each family, and its weight is the sum of their weights:
-1 for a convention of many tools, 2 for a rarer convention or a fault of several tools, and 3 for a fault of one tool.
-Measures other than mAP, nDCG, precision and recall (AUPRC, MRR, R-precision, hit rate) weigh 1 more. mAP within a
-radius is divided by the relevant items in the ball, and nDCG of several levels has one of two gains. `sklearn`, `numpy`
-and `torch` are libraries, and all other sources are repositories."""
+differences that `protocol explain` and `protocol diagnose` know, with their weights and examples in public code. An
+evaluation has at most one difference of each family, and its weight is the sum of their weights: 1 for a convention of
+many tools, 2 for a rarer convention or a fault of several tools, and 3 for a fault of one tool. Measures other than
+mAP, nDCG, precision and recall (AUPRC, MRR, R-precision, hit rate) weigh 1 more. mAP within a radius is divided by the
+relevant items in the ball, and nDCG of several levels has one of two gains. `sklearn`, `numpy` and `torch` are
+libraries, and all other sources are repositories."""
 
 
 def pages() -> dict[str, Callable[[], str]]:
@@ -232,7 +226,7 @@ def _fields(kind: str, entry: Any) -> dict[str, str]:
         fields["range"] = fields["range"].replace(", ", " to ")
     if re.search(rf"divided by (the )?{re.escape(fields.get('denominator', '?'))}", entry.summary):
         fields.pop("denominator")
-    for title in {"finding": ["treatment"], "convention": ["reported as map"]}.get(kind, ()):
+    for title in {"finding": ["consequence", "treatment"], "convention": ["reported as map"]}.get(kind, ()):
         fields.pop(title, None)
     if kind == "split" and entry.plugin.n_items:  # the summary contains the sizes
         partitions = [part.replace("_", " ") for part in entry.plugin.partitions]
@@ -336,18 +330,16 @@ def _section(
     common = set.intersection(*(set(fields[entry.name].items()) for entry in group))
     shared = {title: text for title, text in fields[first.name].items() if (title, text) in common}
     if len(group) == 1:
-        parts = [f"`{first.name}`", f"{_summary(first)} {shared.pop('consequence', '')}".strip()]
+        parts = [f"`{first.name}`", _summary(first)]
     else:
         parts = [f"`{first.name.partition('[')[0]}`", ""]
         for entry in group:
-            own = [_property(*item).rstrip(".") for item in fields[entry.name].items() if item not in common]
-            parts[1] += f"- `{entry.name}`: " + " ".join([_summary(entry), *(f"{text}." for text in own)]) + "\n"
+            own = dict(item for item in fields[entry.name].items() if item not in common)
+            lines = _lines(_referring(own, entry.name, described)).splitlines()
+            sentences = [f"{line.removeprefix('- ').rstrip('.')}." for line in lines]
+            parts[1] += f"- `{entry.name}`: {' '.join([_summary(entry), *sentences])}\n"
     shared |= {"further orders of ties": ", ".join(f"`{name}`" for name in orders)} if orders else {}
-    for title, text in shared.items():
-        earlier = described.setdefault(f"{title}: {text}", first.name)
-        if earlier != first.name and len(text.split()) >= _LONG:
-            shared[title] = f"as for `{earlier}`"
-    listed = [_lines(shared)] if shared else []
+    listed = [_lines(_referring(shared, first.name, described))] if shared else []
     if kind == "finding":
         return "\n\n".join([parts[0], f"{parts[1]} {' '.join(_property(*item) for item in shared.items())}"])
     if kind in registry.PACKAGES and kind != "metric":
@@ -360,6 +352,16 @@ def _section(
         parts += [formula for formula in formulas if described[formula] == first.name]
         parts += [f"Formulas: as for `{origin}`." for origin in sorted(origins - {first.name})]
     return "\n\n".join(part.strip("\n") for part in parts)
+
+
+def _referring(fields: Mapping[str, str], name: str, described: dict[str, str]) -> dict[str, str]:
+    """Return the properties of an entry, with the name of an earlier entry in place of a long text of both."""
+    return {
+        title: text
+        if len(text.split()) < _LONG or (earlier := described.setdefault(f"{title}: {text}", name)) == name
+        else f"as for `{earlier}`"
+        for title, text in fields.items()
+    }
 
 
 def _summary(entry: Any) -> str:
@@ -390,11 +392,9 @@ def documented(kind: str, name: str) -> dict[str, tuple[str, str]]:
     """Return the form and the description of each option of a plug-in, from its docstring."""
     plugin = registry.get(kind, name)
     if kind == "split":
-        form, text = "str or None, default None", "File that lists the items of `{}`, as ids or row numbers."
+        form, text = "str or None, default None", "File that lists the items of the partition, as ids or row numbers."
         declared = _parameters(SplitProtocol, kind)
-        return {part: (form, text.format(part)) for part in plugin.listed} | {
-            option: declared[option] for option in plugin.options
-        }
+        return dict.fromkeys(plugin.listed, (form, text)) | {option: declared[option] for option in plugin.options}
     parameters = _parameters(plugin, kind)
     return {option: parameters.get(option, ("", "")) for option in options(kind, name)}
 
@@ -435,7 +435,7 @@ def _option_lines(kind: str, name: str, described: dict[str, str]) -> str:
 
     Those that an earlier entry has are only named, and those that the section describes (an empty name) are left out.
     """
-    own, lines, repeated = list[str](), list[str](), dict[str, list[str]]()
+    own, alike, repeated = list[str](), dict[str, list[str]](), dict[str, list[str]]()
     for title, shown, text in _options(kind, name):
         earlier = described.setdefault(f"{shown}: {text}", name)
         if earlier and earlier != name:
@@ -443,8 +443,9 @@ def _option_lines(kind: str, name: str, described: dict[str, str]) -> str:
         elif earlier and kind in _BRIEF:
             own.append(shown)
         elif earlier:
-            lines.append(f"  - {shown}: {text}")
+            alike.setdefault(text, []).append(shown)
     own += [f"{', '.join(names)} as for [`{earlier}`](#{earlier})" for earlier, names in repeated.items()]
+    lines = [f"  - {', '.join(names)}: {text}" for text, names in alike.items()]
     return "\n".join([*lines, f"  - {'; '.join(own)}"] if own else lines)
 
 
@@ -472,7 +473,11 @@ def _list_of_keys(part: Mapping[str, Any], of_file: Mapping[str, Any]) -> str:
             continue
         text = f"See [below](#{key})." if "section" in declared else text
         default = "required" if key in part.get("required", ()) else _default_of(declared)
-        facts = "; ".join(fact for fact in (_escaped(phrase(declared)), default) if fact not in ("", "a mapping"))
+        facts = "; ".join(
+            fact
+            for fact in (_escaped(phrase(declared).removeprefix("a non-empty ")), default)
+            if fact not in ("", "a mapping", "mapping")
+        )
         lines.append(f"- `{key}`{facts and f' ({facts})'}: {_escaped(text)}")
     if repeated:
         lines.append(f"- {', '.join(repeated)}: as for the file.")

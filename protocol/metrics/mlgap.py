@@ -26,7 +26,7 @@ def mlgap(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDA
     r"""Precision of the Hamming ball, weighted by how evenly its buckets are filled, as the mean over the radii 0..R.
 
     .. math:: LGAP(R) = \frac{1}{R + 1} \sum_{r=0}^{R} P(r)\, \varphi(S_r), \quad
-        \varphi(S_r) = \frac{|S_r|}{\max_b |b| \cdot V(r)}, \quad V(r) = \sum_{i \le r} \binom{k}{i}
+        \varphi(S_r) = \frac{|S_r|}{\max_b |b| \cdot V(r)}, \quad V(r) = \sum_{i \le r} \binom{Q}{i}
 
     The ball S_r has V(r) buckets b, including empty ones. Because P(r) is the number of relevant items divided by
     ``|S_r|``, a term is the number of relevant items divided by the size of the largest bucket and by V(r).

@@ -10,10 +10,8 @@ from protocol.hashers.talr.objectives import Objective, ap_r, ap_s, binary_gains
 from protocol.registry import HasherRecord, Positive, choice
 
 DEVIATIONS = (
-    f"{NO_PRETRAINING}The first bin and bins of one item are finite, because integrals have the limits of the midpoint "
-    "rule. Gradients have the factor 2 of eq. 73, which the authors' code lacks. There is a bin for each distance, as "
-    "in the paper; from 32 bits upwards, that code has half as many bins on CIFAR-10. Its weight decay is 0.0005, and "
-    "its minibatches have 250 rows. The learning rate is constant."
+    f"{NO_PRETRAINING}Bins and gradients are as for talr_ap. The authors' code has a weight decay of 0.0005, and "
+    "minibatches of 250 rows. The learning rate is constant."
 )
 
 

@@ -11,8 +11,7 @@ from protocol.registry import HasherRecord
     printed="TALR-NDCG (network)",
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 12 and 66",
     deviations=f"{DEVIATIONS} Levels are numbers of shared labels; affinities from other sources are not accepted. "
-    "Gains are not truncated to 8 bits, and a query without relevant rows is left out of the mean. The ideal DCG is "
-    "computed from the other rows of the minibatch; the authors' code includes the query, with the highest level.",
+    "Gains, the ideal DCG and queries without relevant rows are as for talr_ndcg.",
     **FACTS,
 )
 class TALRNDCGNetwork(TALRAPNetwork):
