@@ -29,8 +29,9 @@ _LISTS = {f"{kind}s": kind for kind in (*registry.PACKAGES, "finding", "conventi
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol list`."""
     if arguments.kind == "snakefile":
-        if arguments.name is not None:
-            raise ProtocolError(f"`protocol list snakefile` prints one path and takes no name, got {arguments.name!r}.")
+        if arguments.name is not None or arguments.plugins is not None:
+            got = "--plugins" if arguments.name is None else repr(arguments.name)
+            raise ProtocolError(f"`protocol list snakefile` prints one path and takes no name or option, got {got}.")
         show(str(SNAKEFILE))
         return
     kinds = list(_LISTS.values())
