@@ -29,8 +29,8 @@ _LISTS = {f"{kind}s": kind for kind in (*registry.PACKAGES, "finding", "conventi
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol list`."""
     if arguments.kind == "snakefile":
-        if arguments.name is not None or arguments.plugins is not None:
-            got = "--plugins" if arguments.name is None else repr(arguments.name)
+        if others := {arguments.name, arguments.plugins} - {None}:
+            got = repr(min(map(str, others)))
             raise ProtocolError(f"`protocol list snakefile` prints one path and takes no name or option, got {got}.")
         show(str(SNAKEFILE))
         return

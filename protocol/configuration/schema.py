@@ -7,9 +7,10 @@ neither the file nor the line.
 import contextlib
 import copy
 import functools
+import itertools
 import operator
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -282,8 +283,13 @@ def parse(text: str, where: str) -> Any:
         raise ProtocolError(f"{where}{line}: not valid YAML: {' '.join(problem.split())}.") from error
     level = [value]
     for _ in range(_DEEPEST):
-        below = [one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
-        level = list({id(item): item for items in below for item in items}.values())  # an alias is not repeated
+        level = _below(level)
     if level:
         raise ProtocolError(f"{where}: nested too deeply.")
     return value
+
+
+def _below(values: Iterable[Any]) -> list[Any]:
+    """Return the items of lists and the values of mappings, each object once, as an alias may occur often."""
+    items = [one.values() if isinstance(one, dict) else one for one in values if isinstance(one, dict | list | tuple)]
+    return list({id(item): item for item in itertools.chain(*items)}.values())
