@@ -97,15 +97,18 @@ def _failed(error: BaseException, parsed: argparse.Namespace) -> int:
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, KeyboardInterrupt):
         cause = cause.__cause__ or cause.__context__  # a library may raise an error of its own when interrupted
-    _report(_explained(cause or error))
+    _report(_explained(cause or error, parsed))
     return _REFUSED if cause is None else _INTERRUPTED
 
 
-def _explained(error: BaseException) -> str:
+def _explained(error: BaseException, parsed: argparse.Namespace) -> str:
     """Return the line that explains an error of a command."""
     from protocol.checks import ProtocolError, missing_extra
+    from protocol.cli._help import with_hyphens
 
     match error:
+        case ProtocolError() if "command" in parsed:
+            return with_hyphens(str(error), parsed)
         case ProtocolError() | OSError():
             return str(error)
         case KeyboardInterrupt():

@@ -6,6 +6,7 @@ The texts and options of each command are declared in a TOML file next to its mo
 import argparse
 import contextlib
 import functools
+import itertools
 import math
 import re
 import sys
@@ -19,7 +20,14 @@ from typing import Any, NoReturn
 from protocol.checks import ProtocolError, close, listed, one_of
 from protocol.terminal import coloured, width
 
-_SPELLINGS = {"_": "-", "neighbour": "neighbor", "centre": "center", "colour": "color", "is(e|ation)": r"iz\1"}
+_SPELLINGS = {
+    "_": "-",
+    "neighbour": "neighbor",
+    "centre": "center",
+    "colour": "color",
+    "is(e|ation)": r"iz\1",
+    "ies$": "y",
+}
 """Regular expressions of spellings of an option, with the one by which options are compared."""
 
 
@@ -53,7 +61,7 @@ class Parser(argparse.ArgumentParser):
         tasks: Mapping[str, Sequence[str]] = MappingProxyType({}),
         **options: Any,
     ) -> None:
-        layout = functools.partial(argparse.RawDescriptionHelpFormatter, max_help_position=28, width=width() - 2)
+        layout = functools.partial(_Layout, max_help_position=28, width=width() - 2)
         super().__init__(formatter_class=layout, allow_abbrev=False, exit_on_error=False, **options)
         self._rare: list[str] = []
         self._tasks = tasks
@@ -90,7 +98,9 @@ class Parser(argparse.ArgumentParser):
         formatter = self._get_formatter()
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
         paragraphs = (self.description or "").split("\n")
-        formatter.add_text("\n".join(textwrap.fill(paragraph, width() - 2) for paragraph in paragraphs))
+        formatter.add_text(
+            "\n".join(textwrap.fill(paragraph, width() - 2, break_on_hyphens=False) for paragraph in paragraphs)
+        )
         for title, actions in self._sections(everything).items():
             formatter.start_section(title)
             formatter.add_arguments(actions)
@@ -123,7 +133,7 @@ class Parser(argparse.ArgumentParser):
         words = list(args)
         ends = (n for n, word in enumerate(words) if word == "--" or (self._tasks and word[:1] != "-"))
         own = next(ends, len(words))
-        words[:own] = map(self._respelt, words[:own])
+        words[:own] = map(self._respelt, words[:own], ["", *words])
         try:
             parsed, others = super().parse_known_args(words, namespace)
         except argparse.ArgumentError as error:
@@ -134,30 +144,31 @@ class Parser(argparse.ArgumentParser):
             self._refuse(unexpected[0], words)
         return parsed, []
 
-    def _respelt(self, word: str) -> str:
+    def _respelt(self, word: str, before: str) -> str:
         """Return an argument with the option in it as it is declared; raise ProtocolError if it is not."""
         option, equals, value = word.partition("=")
         known = self._option_string_actions
         if option in known or not _is_option(word):
             return word
         alike = [name for name in known if _compared(name) == _compared(option)]
-        if len(alike) == 1:
+        if len(alike) == 1 and (known[alike[0]].nargs != 0 or option[-1:].lower() == alike[0][-1]):  # no --helps
             return f"{alike[0]}{equals}{value}"
-        raise self._unknown(option)
+        is_value = word[1:2] != "-" and before in known and known[before].nargs != 0
+        raise ProtocolError(f"{self._unknown(option)}{f' As a value, write {before}={word}.' * is_value}")
 
-    def _unknown(self, option: str) -> ProtocolError:
-        """Return the error for an option that the command lacks."""
+    def _unknown(self, option: str) -> str:
+        """Return the message about an option that the command lacks."""
         known = self._option_string_actions
         shown, bare = {name.lstrip("-"): name for name in known if name.startswith("--")}, option.lstrip(_DASHES)
         longer = [name for name in shown.values() if len(bare) > 1 and f"-{bare}-" in f"{name}-"]
         if near := longer[:3] or [shown[name] for name in close(bare, shown)]:
-            return ProtocolError(f"Unknown option {option}. Did you mean {listed(near, 'or')}?")
+            return f"Unknown option {option}. Did you mean {listed(near, 'or')}?"
         if self._tasks:
-            return ProtocolError(f"Unknown option {option}. Options follow the command, see `{self.prog} --help`.")
+            return f"Unknown option {option}. Options follow the command, see `{self.prog} --help`."
         command = self.prog.removeprefix("protocol ")
         others = _commands_with(option)
         elsewhere = f"; {listed(others)} {'has' if len(others) == 1 else 'have'} it" if others else ""
-        return ProtocolError(f"{command} has no option {option}{elsewhere}. See `{self.prog} --help-all`.")
+        return f"{command} has no option {option}{elsewhere}. See `{self.prog} --help-all`."
 
     def _problem(self, error: argparse.ArgumentError) -> str:
         """Return what is wrong with the value of an option."""
@@ -188,10 +199,11 @@ class Parser(argparse.ArgumentParser):
     def _refuse(self, argument: str, words: Sequence[str]) -> NoReturn:
         """Raise ProtocolError for an argument that is neither an option nor its value."""
         actions = self._option_string_actions
-        before = words[words.index(argument) - 1]
-        if before in actions and actions[before].nargs == 0:
-            raise ProtocolError(f"{before} takes no value, got {argument!r}.")
-        of_files = [name for name, action in actions.items() if action.metavar in ("F", "Q")]
+        for before, word in itertools.pairwise(words):
+            if word == argument and before in actions and actions[before].nargs == 0:
+                raise ProtocolError(f"{before} takes no value, got {argument!r}.")
+        is_by_name = all(action.option_strings for action in self._actions)
+        of_files = [name for name, action in actions.items() if is_by_name and action.metavar in ("F", "Q")]
         hint = f" Files are passed as {of_files[0]} FILE." if of_files and re.search("[./]", argument) else ""
         raise ProtocolError(f"Unexpected argument {argument!r}.{hint} See `{self.prog} --help`.")
 
@@ -212,9 +224,11 @@ class Parser(argparse.ArgumentParser):
 
 def _is_option(word: str) -> bool:
     """Return whether an argument is an option: it begins with a hyphen, has no blank, and is not a number."""
+    if len(word) < 2 or word[0] not in _DASHES or " " in word:
+        return False
     with contextlib.suppress(ValueError):
         return not math.isfinite(float(word))
-    return len(word) > 1 and word[0] in _DASHES and " " not in word
+    return True
 
 
 def _compared(option: str) -> str:
@@ -228,6 +242,13 @@ def _compared(option: str) -> str:
     for spelling, other in _SPELLINGS.items():
         option = re.sub(spelling, other, option.lower())
     return option.removesuffix("s")
+
+
+class _Layout(argparse.RawDescriptionHelpFormatter):
+    """The layout of help, whose lines do not end within a word."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(text, width, break_on_hyphens=False)
 
 
 class _HelpAll(argparse.Action):
@@ -261,6 +282,20 @@ def _commands_with(option: str) -> list[str]:
     """Return the commands that have an option."""
     names = [path.stem.replace("_", "-") for path in sorted(Path(__file__).parent.glob("[a-z]*.py"))]
     return [name for name in names if any(option in group for group in _declared(name)[1].values())]
+
+
+def with_hyphens(message: str, arguments: argparse.Namespace) -> str:
+    """Return a message of a function in which parameters that are options of the command are written as options.
+
+    These are a parameter with which the message begins, unless a file is called like it, and one that is needed.
+    """
+    options = [name for group in _declared(arguments.command)[1].values() for name in group if name.startswith("--")]
+    names = "|".join(name[2:].replace("-", "[-_ ]") for name in options if f"'{name[2:]}'" not in repr(arguments))
+    pattern = (
+        rf"(?:^|(?<=and )|(?<=or )|(?<=needs )|(?<=need ))({names})(?=:| and | as well| (?:has|must|needs?|is|are)\b)"
+    )
+    message = re.sub(pattern, lambda mark: f"--{re.sub('[_ ]', '-', mark[1])}", message)
+    return re.sub("^(--[^ ]+) are missing", r"\1 is missing", message)
 
 
 def _read(name: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError, one_of
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from protocol.evaluation.result import ScoredRanking
 
 _KINDS = ("per_query", "pr_curves", "top_k_curves")
+_LISTS = ("query_list", "database_list", "train_list", "split_file")
 _LABELS = ("query_labels", "database_labels")
 _FILES, _NAMES = ("run", "relevance", "query_ids", "database_ids"), ("name", "dataset", "split", "ground_truth")
 _INPUTS = (*_FILES, *_LABELS, "query_codes", "database_codes", "query_vectors", "database_vectors", "exclude_queries")
@@ -33,6 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
         Tables.parse(text)
     if arguments.tables and (arguments.leave_one_out or find(arguments.convention).leave_one_out):
         raise ProtocolError("--tables searches the complete database, so it can't be combined with leaving one out.")
+    _check_lists(arguments)
     _check_options(arguments)
     truth = _truth(arguments)
     options = passed(arguments, *_LABELS, "metrics", "convention", "leave_one_out", "threads")
@@ -50,7 +53,9 @@ def _score_run(arguments: argparse.Namespace) -> None:
 
     for name, value in vars(arguments).items():
         if name not in _OF_RUNS and (type(value) is int or value not in (None, False, [], "little", "hamming")):
-            raise ProtocolError(f"--{name.replace('_', '-')} needs codes, so it can't be combined with --run.")
+            raise ProtocolError(f"--run replaces codes, so --{name.replace('_', '-')} can't be combined with it.")
+    if arguments.relevance is None:
+        raise ProtocolError("--run needs --relevance FILE.")
     _check_options(arguments)
     _write(arguments, evaluate_run(**passed(arguments, *_FILES, "metrics", "convention")))
 
@@ -101,6 +106,15 @@ def _check_options(arguments: argparse.Namespace) -> None:
         raise ProtocolError("--trec-depth needs --trec DIR as well.")
 
 
+def _check_lists(arguments: argparse.Namespace) -> None:
+    """Check that the lists of the split, whose digests the JSON file records, exist."""
+    for name, file in passed(arguments, *_LISTS).items():
+        if file is not None and arguments.json is None:
+            raise ProtocolError(f"--{name.replace('_', '-')} needs --json as well.")
+        if file is not None and not Path(file).is_file():
+            raise ProtocolError(f"{file}: no such file.")
+
+
 def codes(arguments: argparse.Namespace) -> tuple[Any, Any]:
     """Return the codes of queries and database with their encoding."""
     from protocol.evaluation import Codes, Outputs
@@ -144,7 +158,6 @@ def _write(arguments: argparse.Namespace, evaluation: "ScoredRanking", others: "
     for kind, file in files.items():
         write_csv(evaluation, kind, file)
     if arguments.json:
-        lists = {part: getattr(arguments, f"{part}_list") for part in ("query", "database", "train")}
-        lists["split"] = arguments.split_file
+        lists = {name.split("_")[0]: file for name, file in passed(arguments, *_LISTS).items()}
         evaluation.write_json(arguments.json, *results, **files, lists=lists)
     show("\n\n".join(map(str, [evaluation, *results])))

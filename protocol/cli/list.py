@@ -29,8 +29,9 @@ _LISTS = {f"{kind}s": kind for kind in (*registry.PACKAGES, "finding", "conventi
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol list`."""
     if arguments.kind == "snakefile":
-        if arguments.name is not None:
-            raise ProtocolError(f"`protocol list snakefile` prints one path and takes no name, got {arguments.name!r}.")
+        if others := {arguments.name, arguments.plugins} - {None}:
+            got = repr(min(map(str, others)))
+            raise ProtocolError(f"`protocol list snakefile` prints one path and takes no name or option, got {got}.")
         show(str(SNAKEFILE))
         return
     kinds = list(_LISTS.values())
@@ -128,7 +129,16 @@ def explanation(kind: str, name: str) -> str:
         text = f"{entry.summary}\n\n{text}".rstrip()
     layout = textwrap.TextWrapper(width(), subsequent_indent="    ", break_on_hyphens=False)
     record = [layout.fill(f"{title}: {value}") for title, value in fields]
+    # A paragraph is filled again if it is wider than the terminal; examples and formulas are not.
+    too_wide = rf"^(?=.{{{width(10**6) + 1}}})( *)(?!>>>|\.\.)\S.*(?:\n\1(?![>.-])\S.*)*"
+    text = re.sub(too_wide, lambda found: _filled(found[0], found[1]), text, flags=re.M)
     return "\n".join([f"{kind.replace('_', ' ')} {name}", "", text, "", *record])
+
+
+def _filled(paragraph: str, indent: str) -> str:
+    """Return a paragraph as lines of the terminal's width, with an indent."""
+    words = " ".join(paragraph.split())
+    return textwrap.fill(words, width(), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def properties(entry: Any) -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from protocol import registry
 from protocol.checks import ProtocolError, counted
 from protocol.cli._output import check_outputs, finish, passed, report, show
 from protocol.cli.evaluate import codes, nearest
@@ -106,4 +107,6 @@ def _codes(arguments: argparse.Namespace) -> Any:
             f"{encoding[0]} needs --query-codes and --database-codes as well. A hasher is named with its code length, "
             "as in itq:n_bits=16."
         )
-    return arguments.hasher or "sign"
+    hasher = arguments.hasher or "sign"
+    registry.HASHERS.check(hasher.partition(":")[0], registry.names("quantiser"))  # these are refused later
+    return hasher

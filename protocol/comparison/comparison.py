@@ -9,7 +9,7 @@ import numpy as np
 
 from protocol.checks import need, one_of
 from protocol.comparison import rendering
-from protocol.comparison.differences import ComparedTable, compared_table
+from protocol.comparison.differences import ComparedTable, compared_table, is_bound
 from protocol.comparison.matching import OF_METRIC, assumptions, match
 from protocol.comparison.reading import Score, Source, read_sources
 from protocol.report.figure import Section
@@ -105,8 +105,8 @@ def compare(
         At least two sources: the ``summary.csv`` of an experiment, the JSON file of ``protocol evaluate --json``, or
         the result of `evaluate`.
     metrics : sequence of str, default=()
-        The metrics to compare, ``"all"`` for all of them. If empty, all metrics if they make at most six tables, and
-        otherwise mAP (or else the first metric) under the first protocol.
+        The metrics to compare, ``"all"`` for all of them. If empty, all except bounds (ties in the worst or best
+        order) if they make at most six tables, and otherwise mAP (or else the first metric) under the first protocol.
     assume : sequence of str, default=()
         ``FIELD=VALUE``: values of fields of `protocol.scores.metadata.PROTOCOL` that are assumed for sources that do
         not record them. A recorded value is never replaced.
@@ -139,11 +139,13 @@ def compare(
 
 
 def _selected(scores: list[Score], metrics: str | Iterable[str]) -> list[Score]:
-    """Return the scores of these metrics, or all if there are none; raise ProtocolError if no score has a metric."""
+    """Return the scores of these metrics, or all except bounds; raise ProtocolError if no score has a metric."""
     known = dict.fromkeys(score.metric for score in scores)
     names = [metrics] if isinstance(metrics, str) else list(metrics)
+    if not names:
+        return [score for score in scores if not is_bound(score.metric)] or scores
     selected = {one_of(metric, known, "metric") for metric in names if metric != _ALL}
-    return scores if _ALL in names or not names else [score for score in scores if score.metric in selected]
+    return scores if _ALL in names else [score for score in scores if score.metric in selected]
 
 
 def _grouped(scores: Iterable[Score]) -> dict[_Key, list[Score]]:

@@ -120,13 +120,14 @@ def read_sources(sources: Sequence[Source]) -> dict[str, list[Score]]:
     ProtocolError
         If there are fewer than two sources, or one of them can't be read.
     """
-    if len(sources) < 2:
-        raise ProtocolError(f"compare needs at least two files, got {len(sources)}.")
     names = [_name(source, number) for number, source in enumerate(sources, 1)]
     unique = [
         name if names.count(name) == 1 else f"{name} ({names[: at + 1].count(name)})" for at, name in enumerate(names)
     ]
-    return {name: read_scores(source, name) for source, name in zip(sources, unique, strict=True)}
+    scores = {name: read_scores(source, name) for source, name in zip(sources, unique, strict=True)}
+    if len(sources) < 2:
+        raise ProtocolError(f"compare needs at least two files, got {len(sources)}.")
+    return scores
 
 
 def _name(source: Source, number: int) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from protocol.checks import counted, listed, need, printable
-from protocol.comparison.differences import PLURAL, UNCORRECTED, UNTESTED, ComparedTable, Difference, sign_of
+from protocol.comparison.differences import PLURAL, UNCORRECTED, UNTESTED, ComparedTable, Difference, is_bound, sign_of
 from protocol.comparison.reading import RUN, Score, Values
 from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, decimals, series_scales, spread
 from protocol.scores.metadata import NONE_EXCLUDED
@@ -59,7 +59,7 @@ def sections(tables: Sequence[ComparedTable], *, with_files: bool = True) -> lis
         for number, table in enumerate(of_section, 1):
             blocks.append(_scores_table(f"{name}-{number}", table, with_files=with_files))
             blocks += [_differences_table(f"{name}-{number}-differences", table)] if table.comparisons else []
-        verdicts = [_verdict(table) for table in of_section if table.comparisons]
+        verdicts = [_verdict(table) for table in of_section if table.comparisons and not is_bound(table.metric)]
         parts.append(Section(name, _heading(of_section[0]), verdicts, [], blocks))
     return parts
 
@@ -148,12 +148,16 @@ def _verdict(table: ComparedTable) -> str:
 
 
 def _assumed(scores: Sequence[Score]) -> list[str]:
-    """Return a sentence for each file of a table that does not record the assumed fields."""
+    """Return a sentence for the files of a table that do not record the same assumed fields."""
     by_file: dict[str, dict[str, str]] = {}
     for score in scores:
         by_file.setdefault(score.file, {}).update(score.assumed)
     texts = {file: ", ".join(map(" = ".join, fields.items())) for file, fields in by_file.items()}
-    return [f"Assumed, because {file} does not record them: {text}." for file, text in texts.items() if text]
+    files = {text: [file for file in texts if texts[file] == text] for text in texts.values() if text}
+    return [
+        f"Assumed, because {listed(of_text)} {'do' if of_text[1:] else 'does'} not record them: {text}."
+        for text, of_text in files.items()
+    ]
 
 
 def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table:

@@ -66,8 +66,7 @@ def _hasher(name: str, options: Mapping[str, Any], dimension: int | None) -> "Ha
     model.check()
     if dimension is not None and record.bits_within_features and model.n_bits > dimension:
         raise ProtocolError(
-            f"n_bits must be at most {dimension}, the dimension of the vectors, for the hasher {name}, got "
-            f"{model.n_bits}."
+            f"hasher {name!r}: n_bits must be at most {dimension}, the dimension of the vectors, got {model.n_bits}."
         )
     return model
 

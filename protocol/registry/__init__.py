@@ -8,7 +8,6 @@ The name of a metric may contain placeholders: ``mAP@K[all]`` is requested as ``
 ``precision@r2``, ``F_beta@rR`` as ``F0.5@r2``; `get` then binds ``cutoff=1000``, ``radius=2``, ``beta=0.5``.
 """
 
-import contextlib
 import difflib
 import functools
 import importlib
@@ -132,10 +131,10 @@ class _MetricRegistry(Registry[MetricRecord]):
 
     def _unknown(self, name: str) -> ProtocolError:
         """Return the error for an unknown metric; the suggested names have the numbers that were requested."""
-        if "," in name:
-            with contextlib.suppress(ProtocolError):
-                names = [part for part in name.replace(",", " ").split() if self.find(part)]
-                return ProtocolError(f"Unknown metric {name!r}. Pass separate names: {listed(map(repr, names))}.")
+        if len(names := re.findall(r"(?:\[[^]]*\]?|[^][, ])+", name)) > 1:
+            return ProtocolError(f"Unknown metric {name!r}. Pass separate names: {listed(map(repr, names))}.")
+        if re.search(r"@(-|0+$|0+\[)", name):
+            return ProtocolError(f"Unknown metric {name!r}. K must be at least 1.")
         known, request = self._by_spelling(name), _plain_spelling(name)
         variants = [key for key in known if key.startswith((f"{request}[", f"{request}@")) and "," not in key]
         near = [request] if request in known else variants or difflib.get_close_matches(request, known, n=1)

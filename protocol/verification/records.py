@@ -214,14 +214,15 @@ class _Record:
             if not (reference := self.content.get(key)):
                 continue
             file = self.path.parent / reference["file"]
-            yield _same_file(key, file, reference)
+            checks = [_same_file(key, file, reference)]
             if file.is_file():
                 with tempfile.TemporaryDirectory() as folder:
                     computed = Path(folder, "computed.csv")
                     write_csv(evaluation, key, computed)
                     for keys, text in itertools.islice(_differences(_rows(file), _rows(computed)), 1):
                         cells = text.replace('"', "")  # a cell is text, most often a number
-                        yield Check(FAILS, key, f"{file.name}: {', '.join(keys)}: {cells}")
+                        checks.append(Check(FAILS, key, f"{file.name}: {', '.join(keys)}: {cells}"))
+            yield from [check for check in checks if check.outcome == FAILS] or checks
 
     def split(self) -> Iterator[Check]:
         """Yield the checks of the lists' files and of the sizes that the split protocol declares."""

@@ -44,7 +44,15 @@ def test_a_terminal_shows_colours(text, shown, monkeypatch):
 
 
 @pytest.mark.parametrize("columns", [80, 140])
-def test_the_lists_of_names_fit_the_terminal(columns, monkeypatch, capsys):
+@pytest.mark.parametrize("names", [["metrics"], ["hashers", "itq"]])
+def test_lists_and_docstrings_fit_the_terminal(names, columns, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", str(columns))
-    assert main(["list", "metrics"]) == 0
+    assert main(["list", *names]) == 0
     assert max(map(len, capsys.readouterr().out.split("\n"))) <= columns
+
+
+def test_no_line_of_help_ends_within_a_word(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main(["recall", "--help-all"])
+    assert [line for line in capsys.readouterr().out.split("\n") if line.endswith("-")] == []

@@ -72,6 +72,16 @@ def test_of_many_tables_only_that_of_the_headline_is_printed(experiment):
     assert "further" not in repr(few)
 
 
+def test_bounds_are_compared_on_request_and_without_verdict(experiment):
+    files = [
+        experiment(name, *({"metric": metric, "values": values} for metric in ("mAP", "mAP[best]")))
+        for name, values in {"a": [0.1, 0.2, 0.3], "b": [0.4, 0.6, 0.5]}.items()
+    ]
+    assert set(compare(*files).to_frame()["metric"]) == {"mAP"}
+    text = repr(compare(*files, metrics="all"))
+    assert ("mAP[best]: mean" in text, "(mAP, 16" in text, "(mAP[best], 16" in text) == (True, True, False)
+
+
 def test_the_page_opens_with_a_figure_that_has_the_complete_names(browser, experiment, tmp_path):
     name = "a_long_name_of_a_supervised_hasher_with_options"
     files = experiment("a", {"hasher": name}), experiment("b", {"hasher": "<lsh>"})
