@@ -13,7 +13,7 @@ import numpy as np
 from protocol.checks import counted, listed, need, printable
 from protocol.comparison.differences import PLURAL, UNCORRECTED, UNTESTED, ComparedTable, Difference, sign_of
 from protocol.comparison.reading import RUN, Score, Values
-from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, decimals, series_scales, spread
+from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, series_scales, spreads
 from protocol.scores.metadata import NONE_EXCLUDED
 from protocol.scores.statistics import (
     CONFIDENCE,
@@ -159,15 +159,14 @@ def _assumed(scores: Sequence[Score]) -> list[str]:
 def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table:
     """Return the means of one metric under one protocol: a row per method, a column per code length."""
     lengths = sorted({score.n_bits for score in table.scores})
-    digits = decimals(score.std for score in table.scores)
+    columns = {n: _column(table, n) for n in lengths}
     is_of_runs = any(score.n_runs is not None for score in table.scores)
     labels = ["method", *["file"] * with_files, *["runs"] * is_of_runs]
     rows = []
     for method, scores in table.by_method.items():
         files = ", ".join(dict.fromkeys(score.file for score in scores.values()))
         cells = {"method": method, "file": files, "runs": _runs(scores.values())}
-        means = [spread(scores[n].mean, scores[n].std, digits) if n in scores else ABSENT for n in lengths]
-        rows.append([*(cells[label] for label in labels), *means])
+        rows.append([*(cells[label] for label in labels), *(columns[n].get(method, ABSENT) for n in lengths)])
     fields = table.scores[0].fields
     undefined, ties = str(fields["undefined"]), str(fields["ties"])
     value = "mean ± standard deviation over the runs" if is_of_runs else "mean over the queries"
@@ -176,6 +175,13 @@ def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table
     header = [*labels, *map("{} bits".format, lengths)]
     caption = " ".join([statement, *_assumed(table.scores)])
     return Table(name, caption, header, rows, n_labels=1 + with_files, strong=_strong(table, lengths, len(labels)))
+
+
+def _column(table: ComparedTable, n_bits: int) -> dict[str, str]:
+    """Return the means of one code length with their deviations, by method."""
+    scores = {method: own[n_bits] for method, own in table.by_method.items() if n_bits in own}
+    means, stds = zip(*((score.mean, score.std) for score in scores.values()), strict=True)
+    return dict(zip(scores, spreads(means, stds), strict=True))
 
 
 def _strong(table: ComparedTable, lengths: Sequence[int], first: int) -> frozenset[tuple[int, int]]:

@@ -135,7 +135,7 @@ def _figure(
     hashers = {content.name("hasher", name): name for name in content.config["names"]["hashers"]}
     shown = [content.name("hasher", hasher) for hasher in rows["hasher"]]
     choices = {"metric": rows["metric"].iloc[0]} if "metric" in rows else {}
-    spec, file = PAGE.chart(chart, **series_scales(hashers), lower=[]), file_name(*name, *setting.values())
+    spec, file = PAGE.chart(chart, **series_scales(hashers)), file_name(*name, *setting.values())
     title, data = caption.split(" on ")[0], rows.assign(hasher=shown)
     return Figure(file, title, caption, spec, data, choices, inches=COLUMN_WIDTH)
 

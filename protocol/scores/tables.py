@@ -9,8 +9,8 @@ import csv
 import io
 import itertools
 import textwrap
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -219,6 +219,8 @@ class Table:
         Lines above the header, from the top: headings, each with the number of columns that it spans.
     folded : str, default=""
         A title, under which the page hides the tables that have it until the reader opens it.
+    by_metric : mapping, default={}
+        The cells for each metric that the reader of the page can select, for its script.
     """
 
     name: str
@@ -230,6 +232,7 @@ class Table:
     groups: Sequence[Sequence[tuple[str, int]]] = ()
     folded: str = ""
     second: frozenset[tuple[int, int]] = frozenset()
+    by_metric: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def flat_header(self) -> list[str]:

@@ -45,7 +45,7 @@ def by_length(lines, n_runs=3):
         for name, values in lines.items()
         for n_bits, value in zip((8, 16), values, strict=True)
     ]
-    chart = PAGE.chart("by-length", **series_scales([*lines]), lower=[])
+    chart = PAGE.chart("by-length", **series_scales([*lines]))
     return Figure("made", "", "", chart, pd.DataFrame(rows), {})
 
 
@@ -99,7 +99,7 @@ def test_no_chart_of_lines_has_a_legend(results):
 )
 def test_the_intervals_of_two_runs_are_not_drawn(chart, means):
     """Each has a line in the colour of its hasher, which is a point if there is no interval."""
-    values = {"lower": [], "step": 20, "versus": ["improved"], "axis": "mAP", "legend": None}
+    values = {"step": 20, "versus": ["improved"], "axis": "mAP", "legend": None}
     spec = PAGE.chart(chart, **series_scales(["lsh"]), **values)
     row = {"hasher": "lsh", "n_bits": 8, "c": 1, means: 0.5, "std": 0.1, "low": 0.4, "high": 0.6}
     row |= {"versus": "improved", "value": 0.6}
