@@ -113,14 +113,17 @@ class Figure:
     def static(self) -> dict[str, Any]:
         """The specification with the rows that are drawn first and a fixed width."""
         values = json.loads(self.drawn.to_json(orient="records", double_precision=12))
-        spec = replaced(self.spec, self._with_choices) | {"data": {"values": values}}
+        spec = replaced(self.spec, str, self._with_choices) | {"data": {"values": values}}
         for part in (spec, spec.get("spec", {})):
             if part.get("width") == "container":
                 part["width"] = _STATIC_WIDTH
         return spec
 
-    def _with_choices(self, text: str) -> str:
-        return re.sub(r"\{(\w+)\}", lambda match: str(self.choices.get(match[1], match[0])), text)
+    def _with_choices(self, part: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not isinstance(title := part.get("title"), str):
+            return part
+        filled = re.sub(r"\{(\w+)\}", lambda match: str(self.choices.get(match[1], match[0])), title)
+        return {**part, "title": filled}
 
     @property
     def numbers(self) -> list[str]:
@@ -188,8 +191,8 @@ def spreads(means: Iterable[float], stds: Iterable[float]) -> list[str]:
     --------
     >>> spreads([0.1694, 0.0003, 0.02], [0.00098, 0.0, 0.0001])
     ['0.1694 ± 0.0010', '0.0003 ± 0.0000', '0.0200 ± 0.0001']
-    >>> spreads([0.5, 0.0003, float("nan")], [0.014, 0.002, float("nan")])
-    ['0.50 ± 0.01', '< 0.01 ± < 0.01', 'undefined']
+    >>> spreads([0.5, 0.0003, float("nan")], [0.02, 0.03, float("nan")])
+    ['0.50 ± 0.02', '< 0.01 ± 0.03', 'undefined']
     >>> spreads([0.0049, 0.0009], [0.02, 0.03]), spreads([0.5, -0.001], [0.02, float("nan")])
     (['0.0049 ± 0.0200', '0.0009 ± 0.0300'], ['0.50 ± 0.02', '> -0.01'])
     """
@@ -418,6 +421,7 @@ def _series_lines(x: Any, y: Any, by: str = "hasher", order: str = "", **values:
     """Return the layers that ``charts.yaml`` describes: lines and points of each series in its style, and its name."""
     across, up = (axis["field"].partition(":")[0] for axis in (x, y))
     values = {"points": "true", "shift": 0, "interpolate": "linear", "x": x, "y": y, "series": by} | values
+    values["full_name"] = [f"{by}:N"]  # of which a chart shows the beginning
     values |= {"across": f"scale('x', datum.{across})", "up": f"scale('y', datum.{up})", "order": order or across}
     values |= {"defined": f"isValid(datum.{up})"}
     layers = _read("charts.yaml")["lines"]

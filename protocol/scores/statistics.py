@@ -147,6 +147,11 @@ def metric_range(metric: str) -> tuple[float, float]:
         return -math.inf, math.inf
 
 
+def finite_range(metric: str) -> list[float]:
+    """Return `metric_range` for charts, which have no infinite numbers."""
+    return np.clip(metric_range(metric), -1e300, 1e300).tolist()
+
+
 def shown_interval(
     low: ArrayLike, high: ArrayLike, n_runs: ArrayLike, metric: str, *, difference: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

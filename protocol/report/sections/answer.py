@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import json
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from protocol.report.results import N_FIRST, Results, Selection
 from protocol.scores.metadata import NONE_EXCLUDED
 from protocol.scores.statistics import (
     CONFIDENCE,
+    finite_range,
     lead,
     paired_differences,
     shown_interval,
@@ -30,12 +32,13 @@ _MOST_PAIRS = 1000
 
 def answer_section(results: Results, selection: Selection) -> Section:
     """Return the answer, a figure of every metric by code length, and tables of the main metric."""
-    scores = _scores(results)
+    scores, key = _scores(results), ["metric", *SETTING]
+    ranges = f"{json.dumps({metric: finite_range(metric) for metric in results.metrics})}[datum.metric]"
     figure = PAGE.figure(
         "by-length",
         scores,
         {"metric": results.metric} | selection.setting,
-        chart=series_scales(results.hashers),
+        chart=series_scales(results.hashers) | {"zero": not scores.duplicated(key).any(), "range": ranges},
         results=results,
         selection=selection,
         rows=scores,
