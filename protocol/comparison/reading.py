@@ -28,6 +28,7 @@ _JSON = "the JSON of `protocol evaluate --json`"
 FILES = ("per_query", "pr_curves", "top_k_curves")
 """The keys of a JSON file under which it refers to other files."""
 Source = str | Path | Evaluation
+ONE_VALUE = "one value for all queries"
 Why = str
 """A reason in words."""
 _Group = tuple[str, Mapping[str, Any], Mapping[str, Any], Sequence[int]]
@@ -382,7 +383,7 @@ def _query_values(
     if isinstance(per_query, Why):
         return per_query
     if metric not in per_query:
-        return f"{file} has one value for all queries together, not one per query"
+        return f"{file} has {ONE_VALUE} together, not one per query"
     numbers, values = per_query[metric], None
     if numbers.size == content.get("n_queries"):
         values = Values(QUERY, np.array([content["ground_truth_sha256"]]), np.delete(numbers, excluded))

@@ -12,8 +12,8 @@ import numpy as np
 
 from protocol.checks import counted, listed, need, printable
 from protocol.comparison.differences import PLURAL, UNCORRECTED, UNTESTED, ComparedTable, Difference, is_bound, sign_of
-from protocol.comparison.reading import RUN, Score, Values
-from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, decimals, series_scales, spread
+from protocol.comparison.reading import ONE_VALUE, RUN, Score, Values
+from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, series_scales, spreads
 from protocol.scores.metadata import NONE_EXCLUDED
 from protocol.scores.statistics import (
     CONFIDENCE,
@@ -38,13 +38,13 @@ _LEVEL = 1 - CONFIDENCE
 _TINY = 1e-4
 _LETTERS = 28  # of a method's name in one line of the figure
 _METHOD = (
-    f"Paired t-tests; p-values (Holm) and {100 * CONFIDENCE:g} % intervals (Bonferroni) are corrected for all "
+    f"Paired t-tests; p-values (Holm) and {CONFIDENCE:.0%} intervals (Bonferroni) are corrected for all "
     "comparisons in a table (`protocol compare --why`)."
 )
 _PAIRED = (
     "A difference is a mean over pairs: over runs on the same items, or over queries at the same position if all of "
     "these have the same relevant positions (labels alone do not identify the items). The intervals hold "
-    f"simultaneously for all comparisons in a table, with {100 * CONFIDENCE:g} % confidence (Bonferroni). p: paired "
+    f"simultaneously for all comparisons in a table, with {CONFIDENCE:.0%} confidence (Bonferroni). p: paired "
     "t-tests (sign tests if all differences are equal), corrected for all comparisons in the table (Holm). Name the "
     "reference with --against if you can. Otherwise, the reference is the method with the best mean. This choice "
     "depends on the tested values, so all pairs of methods count as comparisons."
@@ -163,23 +163,31 @@ def _assumed(scores: Sequence[Score]) -> list[str]:
 def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table:
     """Return the means of one metric under one protocol: a row per method, a column per code length."""
     lengths = sorted({score.n_bits for score in table.scores})
-    digits = decimals(score.std for score in table.scores)
+    columns = {n: _column(table, n) for n in lengths}
     is_of_runs = any(score.n_runs is not None for score in table.scores)
     labels = ["method", *["file"] * with_files, *["runs"] * is_of_runs]
     rows = []
     for method, scores in table.by_method.items():
         files = ", ".join(dict.fromkeys(score.file for score in scores.values()))
         cells = {"method": method, "file": files, "runs": _runs(scores.values())}
-        means = [spread(scores[n].mean, scores[n].std, digits) if n in scores else ABSENT for n in lengths]
-        rows.append([*(cells[label] for label in labels), *means])
+        rows.append([*(cells[label] for label in labels), *(columns[n].get(method, ABSENT) for n in lengths)])
     fields = table.scores[0].fields
     undefined, ties = str(fields["undefined"]), str(fields["ties"])
+    is_pooled = all(isinstance(score.values, str) and ONE_VALUE in score.values for score in table.scores)
     value = "mean ± standard deviation over the runs" if is_of_runs else "mean over the queries"
+    value = ONE_VALUE if is_pooled else value
     statement = f"{table.metric}: {value}; {_UNDEFINED.get(undefined, f'undefined values: {undefined}')}; "
     statement += f"ties: {ties[:1].lower()}{ties[1:].rstrip('.')}."
     header = [*labels, *map("{} bits".format, lengths)]
     caption = " ".join([statement, *_assumed(table.scores)])
     return Table(name, caption, header, rows, n_labels=1 + with_files, strong=_strong(table, lengths, len(labels)))
+
+
+def _column(table: ComparedTable, n_bits: int) -> dict[str, str]:
+    """Return the means of one code length with their deviations, by method."""
+    scores = {method: own[n_bits] for method, own in table.by_method.items() if n_bits in own}
+    means, stds = zip(*((score.mean, score.std) for score in scores.values()), strict=True)
+    return dict(zip(scores, spreads(means, stds), strict=True))
 
 
 def _strong(table: ComparedTable, lengths: Sequence[int], first: int) -> frozenset[tuple[int, int]]:
@@ -262,7 +270,6 @@ def _figure(name: str, scores: Sequence[Score]) -> Figure:
     rows[["low", "high"]] = list(map(_interval, scores))
     rows.loc[rows["n_runs"] < 3, ["low", "high"]] = math.nan
     metric, n_bits = rows["metric"].iloc[0], int(rows["n_bits"].iloc[0])
-    here = rows[(rows["metric"] == metric) & (rows["n_bits"] == n_bits)].dropna(subset="mean")
     of_runs = rows.dropna(subset="low")["n_runs"].notna()
     methods = list(dict.fromkeys(rows["method"]))
     labels = {method: textwrap.wrap(method, _LETTERS, break_on_hyphens=False) for method in methods}
@@ -274,9 +281,6 @@ def _figure(name: str, scores: Sequence[Score]) -> Figure:
         {"metric": metric, "n_bits": n_bits},
         of="scores-by-method",
         chart=scales | {"labels": f"{json.dumps(labels)}[datum.label]", "step": step},
-        metric=metric,
-        n_bits=n_bits,
-        ends=[here.loc[here["mean"].idxmin()], here.loc[here["mean"].idxmax()]] if len(here) else [],
         units=[*(["runs"] if of_runs.any() else []), *([] if of_runs.all() else ["queries"])],
-        confidence=f"{100 * CONFIDENCE:g} %",
+        confidence=f"{CONFIDENCE:.0%}",
     )

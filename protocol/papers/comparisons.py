@@ -289,7 +289,7 @@ class Mean(NamedTuple):
 
 @dataclass(frozen=True)
 class Difference:
-    """A mean difference between runs, and half the width of its interval at a level of 95 %.
+    """A mean difference between runs, and half the width of its interval at a level of 95%.
 
     The interval of a difference that can't be tested has an infinite width, so the difference decides nothing.
     """

@@ -239,7 +239,7 @@ def _hypergeometric(numbers: NDArray, n: NDArray, marked: NDArray, drawn: NDArra
 class Share(NamedTuple):
     """The mean share of the K nearest items among the first K by a representation.
 
-    ``low`` and ``high`` are the ends of the 95 % confidence interval of the expected value over queries (normal
+    ``low`` and ``high`` are the ends of the 95% confidence interval of the expected value over queries (normal
     approximation; NaN for a single query), ``worst`` and ``best`` the values for the orders of ties. ``first`` is
     1-recall@K, and ``factor`` the smallest c with which re-ranking c x K items by the vectors reaches the target.
     """

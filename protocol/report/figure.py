@@ -46,7 +46,6 @@ ABSENT = "\N{EN DASH}"
 SHARED = ("feature", "ground_truth", "split", "n_bits")
 """The columns for which the reader chooses one value for all figures of a page."""
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
-_SMALL = 1e-3
 _STATIC_WIDTH = 620
 _TYPES = {"Q": "quantitative", "O": "ordinal", "N": "nominal"}
 _FIELD = re.compile("([a-z_A-Z]+):([QON])")
@@ -114,14 +113,17 @@ class Figure:
     def static(self) -> dict[str, Any]:
         """The specification with the rows that are drawn first and a fixed width."""
         values = json.loads(self.drawn.to_json(orient="records", double_precision=12))
-        spec = replaced(self.spec, self._with_choices) | {"data": {"values": values}}
+        spec = replaced(self.spec, str, self._with_choices) | {"data": {"values": values}}
         for part in (spec, spec.get("spec", {})):
             if part.get("width") == "container":
                 part["width"] = _STATIC_WIDTH
         return spec
 
-    def _with_choices(self, text: str) -> str:
-        return re.sub(r"\{(\w+)\}", lambda match: str(self.choices.get(match[1], match[0])), text)
+    def _with_choices(self, part: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not isinstance(title := part.get("title"), str):
+            return part
+        filled = re.sub(r"\{(\w+)\}", lambda match: str(self.choices.get(match[1], match[0])), title)
+        return {**part, "title": filled}
 
     @property
     def numbers(self) -> list[str]:
@@ -180,22 +182,32 @@ def decimals(deviations: Iterable[float]) -> int:
     return min(4, max(2, -math.floor(math.log10(statistics.median(known))))) if known else 4
 
 
-def spread(mean: float, std: float, digits: int | None = None) -> str:
-    """Return a mean with its standard deviation, if there is one, to the same number of decimals.
+def spreads(means: Iterable[float], stds: Iterable[float]) -> list[str]:
+    """Return the means in a column with their standard deviations, if there are any, all to the same decimals.
 
-    By default, these are `decimals` of the deviation.
+    These are the `decimals` of the deviations; if every mean is smaller, the largest has two significant digits.
 
     Examples
     --------
-    >>> spread(0.1694, 0.00098), spread(0.1694, 0.0001, 3), spread(0.00012, 0.00001), spread(0.5, float("nan"))
-    ('0.1694 ± 0.0010', '0.169 ± < 0.001', '0.00012 ± 1e-05', '0.5000')
+    >>> spreads([0.1694, 0.0003, 0.02], [0.00098, 0.0, 0.0001])
+    ['0.1694 ± 0.0010', '0.0003 ± 0.0000', '0.0200 ± 0.0001']
+    >>> spreads([0.5, 0.0003, float("nan")], [0.02, 0.03, float("nan")])
+    ['0.50 ± 0.02', '< 0.01 ± 0.03', 'undefined']
+    >>> spreads([0.0049, 0.0009], [0.02, 0.03]), spreads([0.5, -0.001], [0.02, float("nan")])
+    (['0.0049 ± 0.0200', '0.0009 ± 0.0300'], ['0.50 ± 0.02', '> -0.01'])
     """
-    if np.isnan(mean) or abs(mean) < _SMALL:
-        return rounded(mean) + ("" if np.isnan(std) or np.isnan(mean) else f" ± {rounded(std)}")
-    digits = decimals([std]) if digits is None else digits
-    shown, least = f"{std:.{digits}f}", f"{10.0**-digits:.{digits}f}"
-    shown = f"< {least}" if std > 0 and float(shown) == 0 else shown
-    return f"{mean:.{digits}f}" + ("" if np.isnan(std) else f" ± {shown}")
+    means, stds = [*means], [*stds]
+    digits, largest = decimals(stds), max((abs(mean) for mean in means if not math.isnan(mean)), default=0)
+    if 0 < largest < 10.0**-digits:
+        digits = 1 - math.floor(math.log10(largest))
+    texts = [["undefined" if math.isnan(value) else _fixed(value, digits) for value in own] for own in (means, stds)]
+    return [mean if math.isnan(std) else f"{mean} ± {shown}" for mean, shown, std in zip(*texts, stds, strict=True)]
+
+
+def _fixed(value: float, digits: int) -> str:
+    """Return a number to some decimals; one that would become 0 as a bound, such as "< 0.001"."""
+    text, least = f"{value:z.{digits}f}", f"{10.0**-digits:.{digits}f}"
+    return text if float(text) or value == 0 else f"< {least}" if value > 0 else f"> -{least}"
 
 
 def between(values: Collection[int]) -> str:
@@ -337,7 +349,7 @@ def _template(source: str) -> Any:
     import jinja2
 
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined)  # noqa: S701 - the page escapes every text
-    filters = {"between": between, "counted": counted, "listed": listed, "number": rounded, "spread": spread}
+    filters = {"between": between, "counted": counted, "listed": listed, "number": rounded, "spreads": spreads}
     environment.filters |= filters | {"as": format}
     return environment.from_string(source)
 
@@ -409,6 +421,7 @@ def _series_lines(x: Any, y: Any, by: str = "hasher", order: str = "", **values:
     """Return the layers that ``charts.yaml`` describes: lines and points of each series in its style, and its name."""
     across, up = (axis["field"].partition(":")[0] for axis in (x, y))
     values = {"points": "true", "shift": 0, "interpolate": "linear", "x": x, "y": y, "series": by} | values
+    values["full_name"] = [f"{by}:N"]  # of which a chart shows the beginning
     values |= {"across": f"scale('x', datum.{across})", "up": f"scale('y', datum.{up})", "order": order or across}
     values |= {"defined": f"isValid(datum.{up})"}
     layers = _read("charts.yaml")["lines"]

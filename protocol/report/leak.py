@@ -45,7 +45,7 @@ def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataF
     DataFrame
         A row per combination. ``outside`` is the mean score on the database that does not contain the training set;
         ``leak`` is the mean leak, ``std`` its sample standard deviation over the runs; ``low``, ``high`` and ``p`` are
-        the 95 % interval and p-value of `protocol.scores.statistics.mean_of`, without intervals that `shown_interval`
+        the 95% interval and p-value of `protocol.scores.statistics.mean_of`, without intervals that `shown_interval`
         leaves out. ``p_holm`` is p, corrected over all combinations of the hashers that learn, as one family. It is
         missing for the controls, since a correction would hide a leak that should not be there. ``detectable`` is the
         leak that a test with this number of runs detects with a power of 0.8 at the strictest level of the correction.

@@ -17,7 +17,7 @@ from protocol.report.examples import middle
 from protocol.report.figure import ABSENT, COLUMN_WIDTH, PAGE, Figure, between, cells, series_scales
 from protocol.report.results import display_name, read_examples, trained_on
 from protocol.report.sections.curves import pr_points
-from protocol.scores.statistics import CONFIDENCE, CORRECTED, NO_TEST, ONE_DATASET, lead
+from protocol.scores.statistics import CONFIDENCE, CORRECTED, NO_TEST, ONE_DATASET, finite_range, lead
 from protocol.scores.summary import COLUMNS, SETTING, at, shared_of
 from protocol.scores.tables import Table, read_table
 
@@ -129,13 +129,19 @@ def paper_figures(content: Content) -> list[Figure]:
 
 
 def _figure(
-    content: Content, chart: str, name: Sequence[object], setting: Mapping[str, str], rows: "pd.DataFrame", caption: str
+    content: Content,
+    chart: str,
+    name: Sequence[object],
+    setting: Mapping[str, str],
+    rows: "pd.DataFrame",
+    caption: str,
+    **values: Any,
 ) -> Figure:
     """Return a chart of the report with the display names of the hashers."""
     hashers = {content.name("hasher", name): name for name in content.config["names"]["hashers"]}
     shown = [content.name("hasher", hasher) for hasher in rows["hasher"]]
     choices = {"metric": rows["metric"].iloc[0]} if "metric" in rows else {}
-    spec, file = PAGE.chart(chart, **series_scales(hashers), lower=[]), file_name(*name, *setting.values())
+    spec, file = PAGE.chart(chart, **series_scales(hashers), **values), file_name(*name, *setting.values())
     title, data = caption.split(" on ")[0], rows.assign(hasher=shown)
     return Figure(file, title, caption, spec, data, choices, inches=COLUMN_WIDTH)
 
@@ -148,7 +154,16 @@ def _scores(content: Content, setting: Mapping[str, str], metric: str) -> Iterat
         caption = f"{title} by code length on {content.where(setting)}: {runs}. {content.definition(metric)}"
         caption += content.trained_on(rows["hasher"], setting)
         rows = rows.assign(metric=title)[["metric", "hasher", "n_bits", "mean", "std", "n_runs"]]
-        yield _figure(content, "by-length", ["scores", metric], setting, rows, caption)
+        yield _figure(
+            content,
+            "by-length",
+            ["scores", metric],
+            setting,
+            rows,
+            caption,
+            zero=False,
+            range=str(finite_range(metric)),
+        )
 
 
 def _curves(content: Content, setting: Mapping[str, str]) -> Iterator[Figure]:

@@ -46,7 +46,7 @@ def render(
     figures = [figure for part in parts for figure in part.figures]
     environment = templates(Path(__file__).parent / "templates")
     environment.filters["with_code"] = _with_code
-    environment.policies["json.dumps_kwargs"] = {"sort_keys": False, "separators": (",", ":")}
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": False, "separators": (",", ":"), "ensure_ascii": False}
     return str(
         environment.get_template("page.html.j2").render(
             title=title,

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 N_FIRST = 8
 """The number of metrics that the reader can choose from at once; the others follow under "more"."""
-_FIRST = ("mAP", "nDCG", "AUPRC[area]", "AUPRC[trapezoid]", "precision@r2", "recall@r2", "RAMAP@r2", "mLGAP@r2")
+_FIRST = (
+    *("mAP", "mAP@100[all]", "mAP@100[retrieved]", "nDCG", "AUPRC[area]"),
+    *("precision@r2", "recall@r2", "RAMAP@r2", "AUPRC[trapezoid]", "mLGAP@r2"),
+)
 _KINDS = ("feature", *SETTING[1:], "hasher")
 """The columns whose values have display names and an order in the configuration."""
 

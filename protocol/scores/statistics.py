@@ -133,7 +133,7 @@ def _quantile(n: ArrayLike, confidence: float) -> NDArray[np.float64]:
 
 
 def half_width(std: ArrayLike, n_runs: ArrayLike, *, shared: ArrayLike = 0.0) -> NDArray[np.float64]:
-    """Return half the width of the 95 % interval of a mean over runs; NaN for one run, and if `shared` is infinite."""
+    """Return half the width of the 95% interval of a mean over runs; NaN for one run, and if `shared` is infinite."""
     known = np.where(np.isinf(shared), np.nan, shared)
     error = np.asarray(std) * (1 / np.asarray(n_runs, dtype=np.float64) + known) ** 0.5
     return np.asarray(_quantile(n_runs, CONFIDENCE) * error)
@@ -145,6 +145,11 @@ def metric_range(metric: str) -> tuple[float, float]:
         return registry.METRICS.entry(metric).range
     except ProtocolError:
         return -math.inf, math.inf
+
+
+def finite_range(metric: str) -> list[float]:
+    """Return `metric_range` for charts, which have no infinite numbers."""
+    return np.clip(metric_range(metric), -1e300, 1e300).tolist()
 
 
 def shown_interval(
@@ -222,7 +227,7 @@ def lead(scores: "pd.DataFrame", *, shared: float, better: str = "higher") -> Le
 class PairedDifference(NamedTuple):
     """The mean difference of two hashers, and its interval and p-value, which are corrected for all pairs.
 
-    ``low`` and ``high`` are the limits of simultaneous 95 % confidence intervals (Bonferroni), and ``p`` is corrected
+    ``low`` and ``high`` are the limits of simultaneous 95% confidence intervals (Bonferroni), and ``p`` is corrected
     by Holm's method. All three are NaN if there is only one run, and if the variance that the runs share is infinite.
     """
 

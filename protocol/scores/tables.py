@@ -8,9 +8,10 @@ frames.
 import csv
 import io
 import itertools
+import re
 import textwrap
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 DIGITS = "%.9g"
 """The format of results: precise enough to distinguish results, but not to show the rounding errors of a sum."""
-_TOGETHER = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"
+_TOGETHER = re.compile("(?<=[±<>])[ \N{NO-BREAK SPACE}]|[ \N{NO-BREAK SPACE}](?=±)")
 _LATEX = {character: f"\\{character}" for character in "&%$#_{}"}
 _LATEX |= {"^": r"\^{}", "~": r"\textasciitilde{}", "\\": r"\textbackslash{}", "<": r"\ensuremath{<}"}
 _LATEX |= {
@@ -151,7 +152,7 @@ def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lsh     0.1000
     pca_rr  0.25
     """
-    lines = [[printable(cell).replace(" ± ", _TOGETHER) for cell in line] for line in (header, *rows)]
+    lines = [[_TOGETHER.sub("\N{NO-BREAK SPACE}", printable(cell)) for cell in line] for line in (header, *rows)]
     widths, printed = _widths(lines), []
     for line in lines:
         cells = [
@@ -159,7 +160,7 @@ def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
             for cell, columns in zip(line, widths, strict=True)
         ]
         printed += ["  ".join(map(str.ljust, part, widths)) for part in itertools.zip_longest(*cells, fillvalue="")]
-    return "\n".join(map(str.rstrip, printed)).replace(_TOGETHER, " ± ")
+    return _TOGETHER.sub(" ", "\n".join(map(str.rstrip, printed)))
 
 
 def _widths(lines: Sequence[Sequence[str]]) -> list[int]:
@@ -219,6 +220,8 @@ class Table:
         Lines above the header, from the top: headings, each with the number of columns that it spans.
     folded : str, default=""
         A title, under which the page hides the tables that have it until the reader opens it.
+    by_metric : mapping, default={}
+        The cells for each metric that the reader of the page can select, for its script.
     """
 
     name: str
@@ -230,6 +233,7 @@ class Table:
     groups: Sequence[Sequence[tuple[str, int]]] = ()
     folded: str = ""
     second: frozenset[tuple[int, int]] = frozenset()
+    by_metric: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def flat_header(self) -> list[str]:

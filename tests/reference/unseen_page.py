@@ -39,7 +39,7 @@ def scores() -> pd.DataFrame:
 
 
 def differences(table: pd.DataFrame, score: str, n_bits: int, reference: str) -> pd.DataFrame:
-    """Return the paired difference of each hasher from a reference, with its 95 % interval over the runs."""
+    """Return the paired difference of each hasher from a reference, with its 95% interval over the runs."""
     wide = table[(table["score"] == score) & (table["n_bits"] == n_bits)].pivot_table(
         index="run", columns="hasher", values="value"
     )

@@ -45,7 +45,7 @@ def by_length(lines, n_runs=3):
         for name, values in lines.items()
         for n_bits, value in zip((8, 16), values, strict=True)
     ]
-    chart = PAGE.chart("by-length", **series_scales([*lines]), lower=[])
+    chart = PAGE.chart("by-length", **series_scales([*lines]), zero=False, range="[0, 1]")
     return Figure("made", "", "", chart, pd.DataFrame(rows), {})
 
 
@@ -71,6 +71,7 @@ NAMES = {f"h{number:02}": (0, number / 19) for number in range(20)}
         ({"a": (0, 0), "b": (0.2, 0.5), "c": (0.3, 0.5), "d": (1, 1)}, {"d": 0, "c": 118, "b": 132, "a": 250}),
         ({"a": (0, 1), "b": (1, 1), "c": (0.5, 1)}, {"b": 0, "c": 14, "a": 28}),
         ({"a": (1, 0), "b": (0, 0)}, {"a": 236, "b": 250}),
+        ({"a": (1, 0), "b": (0, 0.001), "c": (1, 1)}, {"c": 0, "b": 236, "a": 250}),
         ({"a": (0, 0.6), "b": (0, 1), "c": (1, None)}, {"b": 0, "c": 14, "a": 100}),
         (NAMES, {name: 14 * place for place, name in enumerate(sorted(NAMES, reverse=True))}),
     ],
@@ -78,6 +79,17 @@ NAMES = {f"h{number:02}": (0, number / 19) for number in range(20)}
 def test_names_stand_at_the_ends_of_their_lines_in_order_and_apart(lines, expected):
     names = {text: round(y) for _, y, text in places(drawn(by_length(lines)), "text") if text in lines}
     assert {name: y - 4 for name, y in names.items()} == expected  # text hangs below its middle
+
+
+def test_only_titles_have_the_choice_and_long_names_are_shown_in_full():
+    """The name of a hasher may look like a place for the choice."""
+    chart = PAGE.chart("by-length", **series_scales(["{metric}"]), zero=True, range="[0, 1]")
+    row = {"hasher": "{metric}", "metric": "mAP", "n_bits": 8, "mean": 0.3, "std": 0.5, "n_runs": 3}
+    static = Figure("made", "", "", chart, pd.DataFrame([row]), {"metric": "mAP"}).static
+    assert static["layer"][0]["encoding"]["y"]["title"] == "mAP"
+    svg = drawn(Figure("made", "", "", chart, pd.DataFrame([row]), {"metric": "mAP"}))
+    assert {"{metric}", "0", "0.8"} <= {text for _, _, text in places(svg, "text")}
+    assert "-0.2" not in svg.replace("\N{MINUS SIGN}", "-")  # the bar ends at the range of the metric
 
 
 def test_points_stay_on_their_tick():
@@ -99,7 +111,7 @@ def test_no_chart_of_lines_has_a_legend(results):
 )
 def test_the_intervals_of_two_runs_are_not_drawn(chart, means):
     """Each has a line in the colour of its hasher, which is a point if there is no interval."""
-    values = {"lower": [], "step": 20, "versus": ["improved"], "axis": "mAP", "legend": None}
+    values = {"zero": False, "range": "[0, 1]", "step": 20, "versus": ["improved"], "axis": "mAP", "legend": None}
     spec = PAGE.chart(chart, **series_scales(["lsh"]), **values)
     row = {"hasher": "lsh", "n_bits": 8, "c": 1, means: 0.5, "std": 0.1, "low": 0.4, "high": 0.6}
     row |= {"versus": "improved", "value": 0.6}

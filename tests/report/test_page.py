@@ -435,6 +435,44 @@ def test_choosing_something_else_draws_something_else(browser, path, results):
         assert wrong == []
 
 
+def test_the_script_shows_the_cells_that_python_formats_for_every_metric(browser, path, results):
+    tables = of(results, "answer").tables
+    with opened(browser, path) as (tab, wrong):
+        tab.evaluate(UNFOLD)
+        for metric in results.metrics:
+            tab.select_option("#by-length select[name=metric]", metric)
+            tab.wait_for_function(
+                "(metric) => document.querySelector('#by-length').dataset.drawn.startsWith(metric)", arg=metric
+            )
+            for table, shown in zip(tables, tab.locator("[data-follows]:not([hidden])").all(), strict=True):
+                if metric not in table.by_metric:
+                    assert shown.inner_text().strip() == "No paired differences for this metric."
+                    continue
+                cells = [text.replace("\n", "") for text in shown.locator("td").all_inner_texts()]
+                expected = [cell for row in table.by_metric[metric]["rows"] for cell in row.split(";")]
+                spaced = [cell.strip("*").replace("±", " ± ").replace(",", ", ") for cell in expected]
+                assert [cell for cell in cells if cell] == [cell for cell in spaced if cell], metric
+        assert wrong == []
+
+
+def test_a_hasher_without_values_leaves_the_differences_of_the_others(results):
+    made = with_runs(results, lsh=(0.3, 0.4), itq=(0.5, 0.7), sh=(np.nan, np.nan))
+    assert table_of(of(made, "answer"), "differences").rows == [["lsh", "+0.250"]]
+
+
+def test_the_recall_that_is_quoted_is_not_that_of_the_whole_database(results):
+    n_items = len(results.splits["standard"]["database"])
+    figures = {figure.name: figure for figure in of(results, "curves").figures}
+    assert n_items in set(at(figures["recall-at-n"].data, split="standard")["N"])
+    assert f"recall@{n_items}," not in figures["recall-at-n"].shows
+
+
+def test_a_page_for_one_hasher_ranks_nothing(bare):
+    words = " ".join(figure.shows for section in opened_first(bare) for figure in section.figures)
+    words += " ".join(table.caption for section in opened_first(bare) for table in section.tables)
+    assert not re.search("highest|most on|Bold", words)
+
+
 def test_eight_metrics_are_offered_before_the_others(browser, path, results):
     offered = """(group) => [...document.querySelectorAll(`#by-length select[name=metric] ${group} > option`)].map(
         (option) => option.text)"""

@@ -88,3 +88,9 @@ def test_one_table_in_every_format():
     assert r" & \multicolumn{2}{c}{S1} \\" in table.latex()
     assert r"\textbf{0.5}" in table.latex()
     assert r"\underline{0.1}" in table.latex()
+
+
+def test_a_mean_and_the_bound_of_its_deviation_stay_on_one_line(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    text = tables.text(["one two three " * 5, "mAP"], [["x", "0.1690 ± < 0.0001"], ["y", "< 0.0001 ± 0.0020"]])
+    assert {"0.1690 ± < 0.0001", "< 0.0001 ± 0.0020"} <= {line[-17:] for line in text.splitlines()}

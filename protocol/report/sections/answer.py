@@ -1,16 +1,19 @@
 """The answer: the best hasher in a sentence, with the figure and the table that show it."""
 
+import dataclasses
 import functools
+import json
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
-from protocol.report.figure import ABSENT, PAGE, Section, between, cells, decimals, series_scales, spread
+from protocol.report.figure import ABSENT, PAGE, Section, between, cells, decimals, series_scales, spreads
 from protocol.report.results import N_FIRST, Results, Selection
 from protocol.scores.metadata import NONE_EXCLUDED
 from protocol.scores.statistics import (
     CONFIDENCE,
+    finite_range,
     lead,
     paired_differences,
     shown_interval,
@@ -29,21 +32,20 @@ _MOST_PAIRS = 1000
 
 def answer_section(results: Results, selection: Selection) -> Section:
     """Return the answer, a figure of every metric by code length, and tables of the main metric."""
-    scores = _scores(results)
+    scores, key = _scores(results), ["metric", *SETTING]
+    ranges = f"{json.dumps({metric: finite_range(metric) for metric in results.metrics})}[datum.metric]"
     figure = PAGE.figure(
         "by-length",
         scores,
         {"metric": results.metric} | selection.setting,
-        chart=series_scales(results.hashers) | {"lower": list(filter(_is_lower, results.config["metrics"]))},
+        chart=series_scales(results.hashers) | {"zero": not scores.duplicated(key).any(), "range": ranges},
         results=results,
         selection=selection,
         rows=scores,
     )
     precomputed = [results.display("hasher", name) for name in results.config.get("codes", {})]
     text = [sentence(results, selection), *([PAGE.text("precomputed", names=precomputed)] if precomputed else [])]
-    pairs = _pairs(results, selection)
-    tables = [_main_table(results, selection), *_differences(results, selection, pairs)]
-    return PAGE.section("answer", text, [figure], tables, context={"pairs": pairs})
+    return PAGE.section("answer", text, [figure], [_main_table(results, selection), *_differences(results, selection)])
 
 
 @functools.lru_cache(maxsize=1)
@@ -118,18 +120,55 @@ def _main_table(results: Results, selection: Selection) -> Table:
 
     It has a row per hasher, the best first, and a column per code length.
     """
-    rows = at(results.plain, metric=results.metric, **selection.setting)
-    n_runs, in_order = rows["n_runs"], rows.sort_values("n_bits", kind="stable")
-    texts, lengths, best = scores_by(in_order, "n_bits", results.metric)
-    return PAGE.table(
+    n_runs = at(results.plain, metric=results.metric, **selection.setting)["n_runs"]
+    by_metric = _scores_by_metric(results)[tuple(selection.setting.values())]
+    n_hashers = len(by_metric[results.metric]["hashers"])
+    return _following(
         "answer-table",
-        texts,
-        ["hasher", *(f"{n} bits" for n in lengths)],
-        best,
+        by_metric,
         results=results,
+        n_hashers=n_hashers,
         over=f"mean ± standard deviation over {between(n_runs)} runs" if max(n_runs) > 1 else "one run",
-        is_tested=selection.n_runs > 1 and len(texts) > 1 and not math.isinf(results.shared(selection.split)),
+        is_tested=selection.n_runs > 1 and n_hashers > 1 and not math.isinf(results.shared(selection.split)),
     )
+
+
+def _following(name: str, by_metric: Mapping[str, Mapping[str, Any]], *, results: Results, **values: Any) -> Table:
+    """Return the table of the main metric, with the cells of every metric for the page's script."""
+    shown = by_metric.get(results.metric, {"hashers": [], "rows": []})
+    names, rows = shown["hashers"], [row.split(";") for row in shown["rows"]]
+    header = ["hasher", *shown.get("columns", names[:-1])]
+    labelled = [
+        [one, *(_unpacked(cell.removeprefix("*")) for cell in row), *[""] * (len(header) - 1 - len(row))]
+        for one, row in zip(names[len(names) - len(rows) :], rows, strict=True)
+    ]
+    strong = {(down, across) for down, row in enumerate(rows) for across, cell in enumerate(row, 1) if cell[:1] == "*"}
+    table = PAGE.table(name, labelled, header, frozenset(strong), results=results, **values)
+    packed = {metric: {key: own[key] for key in own if key != "n_runs"} for metric, own in by_metric.items()}
+    return dataclasses.replace(table, by_metric=packed)
+
+
+def _unpacked(cell: str) -> str:
+    """Return a cell as it is shown; the page stores it without blanks."""
+    return cell.replace("[", "\n[").replace(",", ", ").replace("±", " ± ")
+
+
+@functools.lru_cache(maxsize=1)
+def _scores_by_metric(results: Results) -> dict[tuple[str, ...], dict[str, dict[str, Any]]]:
+    """Return the scores of every metric by setting, in the form of `_pairs`, with a column for each code length."""
+    tables: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
+    in_order = results.plain.sort_values("n_bits", kind="stable")
+    for (*setting, metric), rows in in_order.groupby([*SETTING, "metric"], sort=False):
+        texts, lengths, best = scores_by(rows, "n_bits", metric)
+        marked = [
+            ";".join(
+                "*" * ((down, across) in best) + cell.replace(" ± ", "±") for across, cell in enumerate(row[1:], 1)
+            )
+            for down, row in enumerate(texts)
+        ]
+        shown = {"hashers": [row[0] for row in texts], "columns": [f"{n} bits" for n in lengths], "rows": marked}
+        tables.setdefault(tuple(setting), {})[metric] = shown
+    return tables
 
 
 def scores_by(
@@ -139,64 +178,70 @@ def scores_by(
 
     The columns are the values of `column` in `rows`, in their order.
     """
-    digits, is_lower = decimals(rows["std"]), _is_lower(metric)
     means = rows.pivot_table(index="hasher", columns=column, values="mean", sort=False, dropna=False)
-    means = means.loc[means.mean(axis=1).sort_values(ascending=is_lower, kind="stable").index]
-    texts = rows.assign(text=[spread(*pair, digits) for pair in zip(rows["mean"], rows["std"], strict=True)])
-    texts = texts.pivot_table(index="hasher", columns=column, values="text", aggfunc="first")
-    texts, best = texts.reindex_like(means).fillna(ABSENT), means.eq(means.min() if is_lower else means.max())
-    return [[str(hasher), *row] for hasher, *row in texts.itertuples()], list(means), cells(best)
+    means = means.loc[means.mean(axis=1).sort_values(ascending=_is_lower(metric), kind="stable").index]
+    texts = {
+        name: dict(zip(own["hasher"], spreads(own["mean"], own["std"]), strict=True))
+        for name, own in rows.groupby(column, sort=False)
+    }
+    best = means.eq(means.min() if _is_lower(metric) else means.max())
+    return (
+        [[str(one), *(texts[name].get(one, ABSENT) for name in means)] for one in means.index],
+        list(means),
+        cells(best & (len(means) > 1)),
+    )
 
 
 def _pairs(results: Results, selection: Selection) -> dict[str, dict[str, Any]]:
     """Return the paired differences of all hashers at the selection by metric, as the script puts them in a table.
 
-    Rows and columns are the hashers, the best first, and a row has the differences from those above it. If there are
-    too many, only the first metrics have them.
+    Rows and columns are the hashers, the best first, and a row has the differences from those above it, separated by
+    semicolons; "*" marks the significant ones. If there are too many, only the first metrics have them.
     """
     scores = at(results.run_scores, **selection.combination)
     n_pairs = math.comb(scores["hasher"].nunique(), 2)
     metrics = results.metrics if n_pairs * len(results.metrics) <= _MOST_PAIRS else results.metrics[:N_FIRST]
     by_metric = dict(iter(scores.groupby("metric")))
     shared = results.shared(selection.split)
-    return {metric: _of_metric(metric, _by_run(by_metric[metric]), shared) for metric in metrics if metric in by_metric}
+    pairs = {
+        metric: _of_metric(metric, _by_run(by_metric[metric]), shared) for metric in metrics if metric in by_metric
+    }
+    return {metric: own for metric, own in pairs.items() if own["rows"] or metric == results.metric}
 
 
 def _of_metric(metric: str, scores: "pd.DataFrame", shared: float) -> dict[str, Any]:
-    """Return the hashers, the best first, the rows of their paired differences, and the significant ones."""
-    scores = scores.dropna()
+    """Return the hashers, the best first, the rows of their paired differences, and the number of runs."""
+    scores = scores.dropna(axis="columns", how="all").dropna()
     scores = scores[scores.mean().sort_values(ascending=_is_lower(metric), kind="stable").index]
     names, pairs = [*map(str, scores)], paired_differences(scores, shared=shared)
     ends = ([pair.low for pair in pairs.values()], [pair.high for pair in pairs.values()])
     low, high = shown_interval(*ends, len(scores), metric, difference=True)
     digits = decimals((high - low) / 2) if (high > low).any() else 3
     texts = {
-        (below, above): f"{pair.mean:+z.{digits}f}{_brackets(least, most, digits)}"
+        (below, above): "*" * (pair.p < _LEVEL)
+        + f"{pair.mean:+z.{digits}f}{_brackets(least, most, digits).replace(' ', '')}"
         for ((above, below), pair), least, most in zip(pairs.items(), low, high, strict=True)
     }
     return {
         "hashers": names,
         "rows": [";".join(texts.get((one, other), "") for other in names[:i]) for i, one in enumerate(names)][1:],
-        "strong": [(names.index(b) - 1, names.index(a)) for (a, b), pair in pairs.items() if pair.p < _LEVEL],
         "n_runs": len(scores),
     }
 
 
-def _differences(results: Results, selection: Selection, pairs: Mapping[str, Mapping[str, Any]]) -> list[Table]:
+def _differences(results: Results, selection: Selection) -> list[Table]:
     """Return the paired differences of the main metric as a table; [] if there is one hasher everywhere."""
     if results.run_scores.groupby([*SETTING, "n_bits"])["hasher"].nunique().max() < 2:
         return []
-    shown = pairs.get(results.metric, {"hashers": [], "rows": [], "strong": [], "n_runs": selection.n_runs})
-    names, shared = shown["hashers"], results.shared(selection.split)
-    rows = [row.replace("[", "\n[").split(";") for row in shown["rows"]]
-    table = PAGE.table(
+    pairs, shared = _pairs(results, selection), results.shared(selection.split)
+    shown = pairs.get(results.metric, {"hashers": [], "n_runs": selection.n_runs})
+    table = _following(
         "differences",
-        [[one, *row, *[""] * (len(names) - 1 - len(row))] for one, row in zip(names[1:], rows, strict=True)],
-        ["hasher", *names[:-1]],
-        frozenset((down, across + 1) for down, across in shown["strong"]),
+        pairs,
+        results=results,
         metric=results.metric,
         selection=selection,
-        n_hashers=len(names),
+        n_hashers=len(shown["hashers"]),
         n_runs=shown["n_runs"],
         why=why_not_shown([shown["n_runs"]], shared),
         is_tested=not math.isinf(shared),

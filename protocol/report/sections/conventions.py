@@ -41,6 +41,7 @@ def _ties(results: Results, selection: Selection) -> Figure:
         results=results,
         selection=selection,
         widest=here.loc[(here["best"] - here["worst"]).idxmax()],
+        n_hashers=len(here),
         n_pairs=len(pairs),
         overlap=sum(a["worst"] < b["best"] and b["worst"] < a["best"] for a, b in pairs),
     )

@@ -100,12 +100,26 @@ def _figure(
 
 
 def _top(results: Results, selection: Selection, metric: str, cutoff: int | None) -> Figure:
-    """Return precision or recall of the top N; the sentence quotes the N nearest to `cutoff`, or else the largest."""
+    """Return precision or recall of the top N; the sentence quotes the N nearest to `cutoff`, or else the largest.
+
+    That is smaller than the database, of which every hasher retrieves the same items.
+    """
     rows = _top_rows(results, metric)
     here = at(rows, **selection.combination)
-    n = here["N"].max() if cutoff is None else min(here["N"].unique(), key=lambda other: abs(other - cutoff))
+    every = len(results.splits[selection.split]["database"])
+    smaller = here["N"][here["N"] < every].unique() if here["N"].min() < every else here["N"].unique()
+    n = max(smaller) if cutoff is None else min(smaller, key=lambda other: abs(other - cutoff))
     best = at(here, N=n).sort_values(metric, ascending=False, kind="stable").iloc[0]
-    return _figure(f"{metric}-at-n", results, selection, rows, selection.combination, n=n, best=best)
+    return _figure(
+        f"{metric}-at-n",
+        results,
+        selection,
+        rows,
+        selection.combination,
+        n=n,
+        best=best,
+        n_hashers=here["hasher"].nunique(),
+    )
 
 
 def _pr_curve(results: Results, selection: Selection) -> Figure:
@@ -114,7 +128,16 @@ def _pr_curve(results: Results, selection: Selection) -> Figure:
     half = here[here["recall"] >= 0.5].sort_values("radius", kind="stable")
     first = half.drop_duplicates("hasher")
     best = None if first.empty else first.loc[first["precision"].idxmax()]
-    return _figure("pr-curves", results, selection, rows, selection.combination, best=best, least=LEAST_RECALL)
+    return _figure(
+        "pr-curves",
+        results,
+        selection,
+        rows,
+        selection.combination,
+        best=best,
+        least=LEAST_RECALL,
+        n_hashers=len(first),
+    )
 
 
 def _of_codes(
@@ -134,7 +157,9 @@ def _empty(results: Results, selection: Selection) -> Figure:
     rows, choices, here = _of_codes(selection, radii, "radius", "value")
     here = at(here, radius=BALL)
     most, fewest = here.loc[here["value"].idxmax()], here.loc[here["value"].idxmin()]
-    return _figure("empty-balls", results, selection, rows, choices, radius=BALL, most=most, fewest=fewest)
+    return _figure(
+        "empty-balls", results, selection, rows, choices, radius=BALL, most=most, fewest=fewest, n_hashers=len(here)
+    )
 
 
 def _sizes(results: Results, selection: Selection) -> Figure:
