@@ -287,15 +287,17 @@ def _commands_with(option: str) -> list[str]:
 def with_hyphens(message: str, arguments: argparse.Namespace) -> str:
     """Return a message of a function in which parameters that are options of the command are written as options.
 
-    These are a parameter with which the message begins, unless a file is called like it, and one that is needed.
+    These are, in its first sentence, a parameter with which it begins, unless a file is called like it, and one that is
+    needed.
     """
     options = [name for group in _declared(arguments.command)[1].values() for name in group if name.startswith("--")]
     names = "|".join(name[2:].replace("-", "[-_ ]") for name in options if f"'{name[2:]}'" not in repr(arguments))
     pattern = (
         rf"(?:^|(?<=and )|(?<=or )|(?<=needs )|(?<=need ))({names})(?=:| and | as well| (?:has|must|needs?|is|are)\b)"
     )
-    message = re.sub(pattern, lambda mark: f"--{re.sub('[_ ]', '-', mark[1])}", message)
-    return re.sub("^(--[^ ]+) are missing", r"\1 is missing", message)
+    first, stop, others = message.partition(". ")
+    first = re.sub(pattern, lambda mark: f"--{re.sub('[_ ]', '-', mark[1])}", first)
+    return re.sub("^(--[^ ]+) are missing", r"\1 is missing", first) + stop + others
 
 
 def _read(name: str) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def result(scored):
 
 @pytest.fixture(scope="module")
 def asymmetric(scored):
-    return scored(["mAP@100[retrieved]", "mAP[best]", "mAP[worst]"], ranking="asymmetric")
+    return scored(["mAP@100[retrieved]"], ranking="asymmetric")
 
 
 def test_the_page_shows_the_output_of_its_commands(folder, page, monkeypatch, capsys):
@@ -67,22 +67,16 @@ def test_the_numbers_in_the_sentences_of_the_page(arrays, result, asymmetric, pa
     prose = " ".join(re.sub("^```.*?^```$", "", page, flags=re.S | re.M).split())
     retrieved, everything, smaller, recall = result.metrics.values()
     sizes = np.bincount(of_database.astype(int))
-    other, best, worst = asymmetric.metrics.values()
+    other = asymmetric.metrics["mAP@100[retrieved]"]
     for sentence in (
         f"{query.shape[1]} real values for each of the {len(query):,} test videos",
-        f"for each of the {len(database):,} training videos",
+        f"the queries, and the {len(database):,} training videos",
         f"has {sizes.min()} to {sizes.max()} relevant items",
-        f"The name of the checkpoint refers to this metric; it is {retrieved:.4f} here.",
-        f"the lowest number: {everything:.4f}.",
         f"contain {100 * recall:.1f} % of the relevant items (`R@100`)",
         f"the {np.count_nonzero(sizes < 100)} classes with fewer than 100 training videos",
-        f"lies between the other two: {smaller:.4f}.",
-        f"a difference of {retrieved - everything:.3f} between the first two",
         f"puts {retrieved:.4f} from one paper next to {everything:.4f} from another",
         f"For {result.n_undefined['mAP@100[retrieved]']} queries, no relevant item is among the first 100",
-        f"`mAP@100[retrieved]` is now {other:.4f} instead of {retrieved:.4f}.",
-        f"The difference of {other - retrieved:.4f} comes from the ranking alone.",
-        f"the best and the worst order give a mAP of {best:.4f} and {worst:.4f}.",
+        f"raises `mAP@100[retrieved]` by {other - retrieved:.4f}.",
     ):
         assert sentence in prose
     assert everything < smaller < retrieved

@@ -239,7 +239,7 @@ def test_the_command_prints_the_facts_and_writes_a_record_that_can_be_verified(t
     capsys.readouterr()
     for option in (["--binarize", "sign"], ["--spread"], ["--ranking", "asymmetric"], ["--query-codes", "q.npy"]):
         assert main([*command, *option]) == 2
-        assert capsys.readouterr().err == f"protocol: {option[0]} needs codes, so it can't be combined with --run.\n"
+        assert capsys.readouterr().err == f"protocol: --run replaces codes, so {option[0]} can't be combined with it.\n"
     for command in (["compare", "mine.json", "mine.json"], ["verify", "mine.json"]):
         assert main(command) == 2
         assert "the scores of a run, which can't be compared or verified" in capsys.readouterr().err
