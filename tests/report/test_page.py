@@ -449,9 +449,11 @@ def test_the_script_shows_the_cells_that_python_formats_for_every_metric(browser
                     assert shown.inner_text().strip() == "No paired differences for this metric."
                     continue
                 cells = [text.replace("\n", "") for text in shown.locator("td").all_inner_texts()]
-                expected = [cell for row in table.by_metric[metric]["rows"] for cell in row.split(";")]
-                spaced = [cell.strip("*").replace("±", " ± ").replace(",", ", ") for cell in expected]
-                assert [cell for cell in cells if cell] == [cell for cell in spaced if cell], metric
+                rows = [[text.replace("\n", "") for text in row] for _, *row in table.by_metric[metric].rows]
+                assert cells == [cell for row in rows for cell in row], metric
+                bold = shown.locator("td:has(b)").all_inner_texts()
+                own = [table.by_metric[metric].rows[down][across] for down, across in table.by_metric[metric].strong]
+                assert sorted(bold) == sorted(own), metric
         assert wrong == []
 
 

@@ -5,7 +5,7 @@ import functools
 import json
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from protocol import registry
 from protocol.report.figure import ABSENT, PAGE, Section, between, cells, decimals, series_scales, spreads
@@ -78,6 +78,11 @@ def _by_run(scores: "pd.DataFrame") -> "pd.DataFrame":
     return scores.pivot(index="run", columns="hasher", values="value")  # noqa: PD010 - pivot_table takes thrice as long
 
 
+def _defined(scores: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the scores by run of the hashers with any, in the runs in which all of these have one."""
+    return _by_run(scores).dropna(axis="columns", how="all").dropna()
+
+
 def sentence(results: Results, selection: Selection) -> str:
     """Return in words which hasher is best at the selected setting, and by how much."""
     shared, metric = results.shared(selection.setting["split"]), results.metric
@@ -115,6 +120,14 @@ def _brackets(low: Any, high: Any, digits: int = 3) -> str:
     return f"[{low:z.{digits}f}, {high:z.{digits}f}]" if math.isfinite(low) else ""
 
 
+class _Cells(NamedTuple):
+    """The cells of a table for one metric: the header, the rows, and the row and column of each bold cell."""
+
+    header: list[str]
+    rows: list[list[str]]
+    strong: list[tuple[int, int]]
+
+
 def _main_table(results: Results, selection: Selection) -> Table:
     """Return the table of the selected setting, which on the page follows the metric of the figure.
 
@@ -122,7 +135,7 @@ def _main_table(results: Results, selection: Selection) -> Table:
     """
     n_runs = at(results.plain, metric=results.metric, **selection.setting)["n_runs"]
     by_metric = _scores_by_metric(results)[tuple(selection.setting.values())]
-    n_hashers = len(by_metric[results.metric]["hashers"])
+    n_hashers = len(by_metric[results.metric].rows)
     return _following(
         "answer-table",
         by_metric,
@@ -133,40 +146,21 @@ def _main_table(results: Results, selection: Selection) -> Table:
     )
 
 
-def _following(name: str, by_metric: Mapping[str, Mapping[str, Any]], *, results: Results, **values: Any) -> Table:
+def _following(name: str, by_metric: Mapping[str, _Cells], *, results: Results, **values: Any) -> Table:
     """Return the table of the main metric, with the cells of every metric for the page's script."""
-    shown = by_metric.get(results.metric, {"hashers": [], "rows": []})
-    names, rows = shown["hashers"], [row.split(";") for row in shown["rows"]]
-    header = ["hasher", *shown.get("columns", names[:-1])]
-    labelled = [
-        [one, *(_unpacked(cell.removeprefix("*")) for cell in row), *[""] * (len(header) - 1 - len(row))]
-        for one, row in zip(names[len(names) - len(rows) :], rows, strict=True)
-    ]
-    strong = {(down, across) for down, row in enumerate(rows) for across, cell in enumerate(row, 1) if cell[:1] == "*"}
-    table = PAGE.table(name, labelled, header, frozenset(strong), results=results, **values)
-    packed = {metric: {key: own[key] for key in own if key != "n_runs"} for metric, own in by_metric.items()}
-    return dataclasses.replace(table, by_metric=packed)
-
-
-def _unpacked(cell: str) -> str:
-    """Return a cell as it is shown; the page stores it without blanks."""
-    return cell.replace("[", "\n[").replace(",", ", ").replace("±", " ± ")
+    header, rows, strong = by_metric.get(results.metric, _Cells(["hasher"], [], []))
+    table = PAGE.table(name, rows, header, frozenset(strong), results=results, **values)
+    return dataclasses.replace(table, by_metric=by_metric)
 
 
 @functools.lru_cache(maxsize=1)
-def _scores_by_metric(results: Results) -> dict[tuple[str, ...], dict[str, dict[str, Any]]]:
-    """Return the scores of every metric by setting, in the form of `_pairs`, with a column for each code length."""
-    tables: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
+def _scores_by_metric(results: Results) -> dict[tuple[str, ...], dict[str, _Cells]]:
+    """Return the scores of every metric by setting, with a column for each code length."""
+    tables: dict[tuple[str, ...], dict[str, _Cells]] = {}
     in_order = results.plain.sort_values("n_bits", kind="stable")
     for (*setting, metric), rows in in_order.groupby([*SETTING, "metric"], sort=False):
         texts, lengths, best = scores_by(rows, "n_bits", metric)
-        marked = [
-            ";".join(
-                "*" * ((down, across) in best) + cell.replace(" ± ", "±") for across, cell in enumerate(row[1:], 1)
-            )
-            for down, row in enumerate(texts)
-        ]
-        shown = {"hashers": [row[0] for row in texts], "columns": [f"{n} bits" for n in lengths], "rows": marked}
+        shown = _Cells(["hasher", *(f"{n} bits" for n in lengths)], texts, sorted(best))
         tables.setdefault(tuple(setting), {})[metric] = shown
     return tables
 
@@ -192,11 +186,11 @@ def scores_by(
     )
 
 
-def _pairs(results: Results, selection: Selection) -> dict[str, dict[str, Any]]:
-    """Return the paired differences of all hashers at the selection by metric, as the script puts them in a table.
+def _pairs(results: Results, selection: Selection) -> dict[str, _Cells]:
+    """Return the paired differences of all hashers at the selection by metric; if there are too many, of the first.
 
-    Rows and columns are the hashers, the best first, and a row has the differences from those above it, separated by
-    semicolons; "*" marks the significant ones. If there are too many, only the first metrics have them.
+    Rows and columns are the hashers, the best first, and a row has the differences from those above it, the significant
+    ones in bold. Another metric than the main one is left out if it has no differences.
     """
     scores = at(results.run_scores, **selection.combination)
     n_pairs = math.comb(scores["hasher"].nunique(), 2)
@@ -204,29 +198,25 @@ def _pairs(results: Results, selection: Selection) -> dict[str, dict[str, Any]]:
     by_metric = dict(iter(scores.groupby("metric")))
     shared = results.shared(selection.split)
     pairs = {
-        metric: _of_metric(metric, _by_run(by_metric[metric]), shared) for metric in metrics if metric in by_metric
+        metric: _of_metric(metric, _defined(by_metric[metric]), shared) for metric in metrics if metric in by_metric
     }
-    return {metric: own for metric, own in pairs.items() if own["rows"] or metric == results.metric}
+    return {metric: cells for metric, cells in pairs.items() if cells.rows or metric == results.metric}
 
 
-def _of_metric(metric: str, scores: "pd.DataFrame", shared: float) -> dict[str, Any]:
-    """Return the hashers, the best first, the rows of their paired differences, and the number of runs."""
-    scores = scores.dropna(axis="columns", how="all").dropna()
+def _of_metric(metric: str, scores: "pd.DataFrame", shared: float) -> _Cells:
+    """Return the paired differences of the hashers under one metric, and their intervals."""
     scores = scores[scores.mean().sort_values(ascending=_is_lower(metric), kind="stable").index]
     names, pairs = [*map(str, scores)], paired_differences(scores, shared=shared)
     ends = ([pair.low for pair in pairs.values()], [pair.high for pair in pairs.values()])
     low, high = shown_interval(*ends, len(scores), metric, difference=True)
     digits = decimals((high - low) / 2) if (high > low).any() else 3
     texts = {
-        (below, above): "*" * (pair.p < _LEVEL)
-        + f"{pair.mean:+z.{digits}f}{_brackets(least, most, digits).replace(' ', '')}"
+        (below, above): "\n".join(filter(None, [f"{pair.mean:+z.{digits}f}", _brackets(least, most, digits)]))
         for ((above, below), pair), least, most in zip(pairs.items(), low, high, strict=True)
     }
-    return {
-        "hashers": names,
-        "rows": [";".join(texts.get((one, other), "") for other in names[:i]) for i, one in enumerate(names)][1:],
-        "n_runs": len(scores),
-    }
+    rows = [[one, *(texts.get((one, other), "") for other in names[:-1])] for one in names[1:]]
+    strong = [(names.index(b) - 1, names.index(a) + 1) for (a, b), pair in pairs.items() if pair.p < _LEVEL]
+    return _Cells(["hasher", *names[:-1]], rows, strong)
 
 
 def _differences(results: Results, selection: Selection) -> list[Table]:
@@ -234,16 +224,17 @@ def _differences(results: Results, selection: Selection) -> list[Table]:
     if results.run_scores.groupby([*SETTING, "n_bits"])["hasher"].nunique().max() < 2:
         return []
     pairs, shared = _pairs(results, selection), results.shared(selection.split)
-    shown = pairs.get(results.metric, {"hashers": [], "n_runs": selection.n_runs})
+    scores = _defined(at(results.run_scores, metric=results.metric, **selection.combination))
+    n_runs = len(scores) or selection.n_runs
     table = _following(
         "differences",
         pairs,
         results=results,
         metric=results.metric,
         selection=selection,
-        n_hashers=len(shown["hashers"]),
-        n_runs=shown["n_runs"],
-        why=why_not_shown([shown["n_runs"]], shared),
+        n_hashers=len(scores.columns),
+        n_runs=n_runs,
+        why=why_not_shown([n_runs], shared),
         is_tested=not math.isinf(shared),
         confidence=CONFIDENCE,
     )
