@@ -171,16 +171,20 @@ def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table
         files = ", ".join(dict.fromkeys(score.file for score in scores.values()))
         cells = {"method": method, "file": files, "runs": _runs(scores.values())}
         rows.append([*(cells[label] for label in labels), *(columns[n].get(method, ABSENT) for n in lengths)])
-    fields = table.scores[0].fields
-    undefined, ties = str(fields["undefined"]), str(fields["ties"])
+    header = [*labels, *map("{} bits".format, lengths)]
+    caption = " ".join([_statement(table, is_of_runs=is_of_runs), *_assumed(table.scores)])
+    return Table(name, caption, header, rows, n_labels=1 + with_files, strong=_strong(table, lengths, len(labels)))
+
+
+def _statement(table: ComparedTable, *, is_of_runs: bool) -> str:
+    """Return what the values of a table are, and how undefined values and ties are treated."""
+    undefined, ties = (str(table.scores[0].fields[name]) for name in ("undefined", "ties"))
     is_pooled = all(isinstance(score.values, str) and ONE_VALUE in score.values for score in table.scores)
     value = "mean ± standard deviation over the runs" if is_of_runs else "mean over the queries"
-    value = ONE_VALUE if is_pooled else value
-    statement = f"{table.metric}: {value}; {_UNDEFINED.get(undefined, f'undefined values: {undefined}')}; "
-    statement += f"ties: {ties[:1].lower()}{ties[1:].rstrip('.')}."
-    header = [*labels, *map("{} bits".format, lengths)]
-    caption = " ".join([statement, *_assumed(table.scores)])
-    return Table(name, caption, header, rows, n_labels=1 + with_files, strong=_strong(table, lengths, len(labels)))
+    return (
+        f"{table.metric}: {ONE_VALUE if is_pooled else value}; "
+        f"{_UNDEFINED.get(undefined, f'undefined values: {undefined}')}; ties: {ties[:1].lower()}{ties[1:].rstrip('.')}."
+    )
 
 
 def _column(table: ComparedTable, n_bits: int) -> dict[str, str]:

@@ -186,7 +186,7 @@ def status(results: Results) -> list[Status]:
         for level in ("error", "warning")
         if level in numbers
     }
-    lines = [audit["error"]] if "error" in audit else []
+    lines = list(filter(None, [audit.get("error")]))
     undefined, matters = without_relevant(results)
     lines += [Status(undefined, "findings", "warning")] if matters else []
     others = results.findings[results.findings["finding"] == "other-training-labels"].sort_values("count")
@@ -195,7 +195,7 @@ def status(results: Results) -> list[Status]:
         lines += [Status(note, "provenance", "warning") for note in results.provenance["notes"]]
     if any(len(versions) > 1 for versions in results.libraries.values()):
         lines.append(Status(PAGE.text("status-mixed"), "provenance", "warning"))
-    lines += [audit["warning"]] if "warning" in audit else []
+    lines += filter(None, [audit.get("warning")])
     return lines or [Status(PAGE.text("status-fine"), "partitions", "fine")]
 
 
