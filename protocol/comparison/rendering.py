@@ -181,10 +181,12 @@ def _statement(table: ComparedTable, *, is_of_runs: bool) -> str:
     undefined, ties = (str(table.scores[0].fields[name]) for name in ("undefined", "ties"))
     is_pooled = all(isinstance(score.values, str) and ONE_VALUE in score.values for score in table.scores)
     value = "mean ± standard deviation over the runs" if is_of_runs else "mean over the queries"
-    return (
-        f"{table.metric}: {ONE_VALUE if is_pooled else value}; "
-        f"{_UNDEFINED.get(undefined, f'undefined values: {undefined}')}; ties: {ties[:1].lower()}{ties[1:].rstrip('.')}."
-    )
+    texts = [
+        ONE_VALUE if is_pooled else value,
+        _UNDEFINED.get(undefined, f"undefined values: {undefined}"),
+        f"ties: {ties[:1].lower()}{ties[1:].rstrip('.')}",
+    ]
+    return f"{table.metric}: {'; '.join(texts)}."
 
 
 def _column(table: ComparedTable, n_bits: int) -> dict[str, str]:
