@@ -97,7 +97,7 @@ def test_they_are_in_every_table_and_figure(scored, browser):
     with opened(browser, scored.folder / RESULTS / "report.html", width=900) as (tab, wrong):
         text = tab.evaluate("document.body.textContent")
         assert wrong == []
-    assert "The codes of exported, exported_part and my_network were computed outside this pipeline" in text
+    assert "The codes of exported, exported_part and my_network are precomputed." in text
     assert "· 5 hashers ·" in text
     for name in ("scores-mAP", "precision-at-n-16", "pr-curves-*"):
         (figure,) = (scored.folder / RESULTS / "figures").glob(f"{name}-gist-class-label-improved.svg")
