@@ -138,7 +138,7 @@ class Figure:
     @property
     def csv_link(self) -> str:
         """The data as a link address (a data URL)."""
-        return "data:text/csv;charset=utf-8," + quote(self.csv, safe="[]@,()/+:;=")
+        return "data:text/csv;charset=utf-8," + quote(self.csv, safe=" []@,()/+:;=")
 
 
 @dataclass(frozen=True)

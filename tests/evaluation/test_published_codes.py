@@ -62,12 +62,13 @@ def test_the_page_shows_the_output_of_its_commands(folder, page, monkeypatch, ca
         assert doctest.OutputChecker().check_output(output, printed, doctest.ELLIPSIS), printed
 
 
-def test_the_numbers_in_the_sentences_of_the_page(arrays, result, asymmetric, page):
+def test_the_numbers_in_the_sentences_of_the_page(arrays, result, asymmetric, scored, page):
     query, database, of_query, of_database = arrays
     prose = " ".join(re.sub("^```.*?^```$", "", page, flags=re.S | re.M).split())
     retrieved, everything, smaller, recall = result.metrics.values()
     sizes = np.bincount(of_database.astype(int))
     other = asymmetric.metrics["mAP@100[retrieved]"]
+    worst, best = scored(["mAP[worst]", "mAP[best]"]).metrics.values()
     for sentence in (
         f"{query.shape[1]} real values for each of the {len(query):,} test videos",
         f"the queries, and the {len(database):,} training videos",
@@ -77,6 +78,7 @@ def test_the_numbers_in_the_sentences_of_the_page(arrays, result, asymmetric, pa
         f"puts {retrieved:.4f} from one paper next to {everything:.4f} from another",
         f"For {result.n_undefined['mAP@100[retrieved]']} queries, no relevant item is among the first 100",
         f"raises `mAP@100[retrieved]` by {other - retrieved:.4f}.",
+        f"by Hamming distance, mAP is {worst:.4f} to {best:.4f}, depending on their order",
     ):
         assert sentence in prose
     assert everything < smaller < retrieved

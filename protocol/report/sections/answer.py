@@ -121,11 +121,11 @@ def _brackets(low: Any, high: Any, digits: int = 3) -> str:
 
 
 class _Cells(NamedTuple):
-    """The cells of a table for one metric: the header, the rows, and the row and column of each bold cell."""
+    """The cells of a table for one metric: the header, the rows, and for each row the columns of its bold cells."""
 
     header: list[str]
     rows: list[list[str]]
-    strong: list[tuple[int, int]]
+    strong: list[list[int]]
 
 
 def _main_table(results: Results, selection: Selection) -> Table:
@@ -149,7 +149,8 @@ def _main_table(results: Results, selection: Selection) -> Table:
 def _following(name: str, by_metric: Mapping[str, _Cells], *, results: Results, **values: Any) -> Table:
     """Return the table of the main metric, with the cells of every metric for the page's script."""
     header, rows, strong = by_metric.get(results.metric, _Cells(["hasher"], [], []))
-    table = PAGE.table(name, rows, header, frozenset(strong), results=results, **values)
+    bold = frozenset((down, across) for down, columns in enumerate(strong) for across in columns)
+    table = PAGE.table(name, rows, header, bold, results=results, **values)
     return dataclasses.replace(table, by_metric=by_metric)
 
 
@@ -160,7 +161,8 @@ def _scores_by_metric(results: Results) -> dict[tuple[str, ...], dict[str, _Cell
     in_order = results.plain.sort_values("n_bits", kind="stable")
     for (*setting, metric), rows in in_order.groupby([*SETTING, "metric"], sort=False):
         texts, lengths, best = scores_by(rows, "n_bits", metric)
-        shown = _Cells(["hasher", *(f"{n} bits" for n in lengths)], texts, sorted(best))
+        strong = [[across for across in range(len(row)) if (down, across) in best] for down, row in enumerate(texts)]
+        shown = _Cells(["hasher", *(f"{n} bits" for n in lengths)], texts, strong)
         tables.setdefault(tuple(setting), {})[metric] = shown
     return tables
 
@@ -214,8 +216,9 @@ def _of_metric(metric: str, scores: "pd.DataFrame", shared: float) -> _Cells:
         (below, above): "\n".join(filter(None, [f"{pair.mean:+z.{digits}f}", _brackets(least, most, digits)]))
         for ((above, below), pair), least, most in zip(pairs.items(), low, high, strict=True)
     }
-    rows = [[one, *(texts.get((one, other), "") for other in names[:-1])] for one in names[1:]]
-    strong = [(names.index(b) - 1, names.index(a) + 1) for (a, b), pair in pairs.items() if pair.p < _LEVEL]
+    above = [(below, names[:n]) for n, below in enumerate(names)][1:]
+    rows = [[below, *(texts[below, one] for one in others)] for below, others in above]
+    strong = [[n for n, one in enumerate(others, 1) if pairs[one, below].p < _LEVEL] for below, others in above]
     return _Cells(["hasher", *names[:-1]], rows, strong)
 
 
