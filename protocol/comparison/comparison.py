@@ -9,10 +9,11 @@ import numpy as np
 
 from protocol.checks import need, one_of
 from protocol.comparison import rendering
-from protocol.comparison.differences import ComparedTable, compared_table, is_bound
+from protocol.comparison.differences import ComparedTable, compared_table
 from protocol.comparison.matching import OF_METRIC, assumptions, match
 from protocol.comparison.reading import Score, Source, read_sources
 from protocol.report.figure import Section
+from protocol.scores.metadata import is_bound
 from protocol.scores.tables import filled
 
 if TYPE_CHECKING:

@@ -136,11 +136,6 @@ def sign_of(metric: str) -> int:
     return 1 if registry.METRICS.entry(metric).better == "higher" else -1
 
 
-def is_bound(metric: str) -> bool:
-    """Return whether a metric has ties in their worst or best order, and so only bounds what another one measures."""
-    return metric.endswith(("worst]", "best]"))
-
-
 def _best(by_method: ByMethod, metric: str) -> str | None:
     """Return the method with the best mean in a table, given the direction of the metric; None if all are undefined."""
     sign = sign_of(metric)

@@ -11,10 +11,10 @@ from dataclasses import replace
 import numpy as np
 
 from protocol.checks import counted, listed, need, printable
-from protocol.comparison.differences import PLURAL, UNCORRECTED, UNTESTED, ComparedTable, Difference, is_bound, sign_of
+from protocol.comparison.differences import PLURAL, UNCORRECTED, UNTESTED, ComparedTable, Difference, sign_of
 from protocol.comparison.reading import ONE_VALUE, RUN, Score, Values
 from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, series_scales, spreads
-from protocol.scores.metadata import NONE_EXCLUDED
+from protocol.scores.metadata import NONE_EXCLUDED, is_bound
 from protocol.scores.statistics import (
     CONFIDENCE,
     CORRECTED,

@@ -246,9 +246,10 @@ def replaced(value: Any, text: Callable[[str], Any], mapping: Callable[[Mapping]
 
 
 def scaling(svg: str) -> str:
-    """Return an SVG that shrinks with the page, and is never larger than its `viewBox`, without superfluous digits."""
+    """Return an SVG that shrinks with the page, and is never larger than its `viewBox`, without superfluous parts."""
     sized = re.compile(r'(<svg[^>]*?) width="(\d+(?:\.\d+)?)" height="[^"]*"')
-    svg = sized.sub(r'\1 style="width:100%;max-width:\2px"', svg, count=1).replace(' opacity="1"', "")
+    svg = sized.sub(r'\1 style="width:100%;max-width:\2px"', svg, count=1)
+    svg = re.sub(r' opacity="1"| pointer-events="none"|<path class="foreground"[^>]* display="none"/>', "", svg)
     return re.sub(r' (?:d|transform|x2|y2)="[^"]*"', lambda part: re.sub(r"(\.\d\d)\d+", r"\1", part[0]), svg)
 
 

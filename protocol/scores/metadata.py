@@ -150,3 +150,8 @@ def items_sha256(query: str, database: str, ground_truth: str) -> str:
         Digest of the relevance of the database items to the queries.
     """
     return hashlib.sha256(f"{query} {database} {ground_truth}".encode()).hexdigest()
+
+
+def is_bound(metric: str) -> bool:
+    """Return whether a metric has ties in their worst or best order, and so only bounds what another one measures."""
+    return metric.endswith(("worst]", "best]"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from protocol import registry
 from protocol.report.figure import ABSENT, PAGE, Section, between, cells, decimals, series_scales, spreads
 from protocol.report.results import N_FIRST, Results, Selection
-from protocol.scores.metadata import NONE_EXCLUDED
+from protocol.scores.metadata import NONE_EXCLUDED, is_bound
 from protocol.scores.statistics import (
     CONFIDENCE,
     finite_range,
@@ -200,7 +200,9 @@ def _pairs(results: Results, selection: Selection) -> dict[str, _Cells]:
     by_metric = dict(iter(scores.groupby("metric")))
     shared = results.shared(selection.split)
     pairs = {
-        metric: _of_metric(metric, _defined(by_metric[metric]), shared) for metric in metrics if metric in by_metric
+        metric: _of_metric(metric, _defined(by_metric[metric]), shared)
+        for metric in metrics
+        if metric in by_metric and (metric == results.metric or not is_bound(metric))
     }
     return {metric: cells for metric, cells in pairs.items() if cells.rows or metric == results.metric}
 
