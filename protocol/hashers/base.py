@@ -2,6 +2,8 @@
 
 import abc
 import json
+import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Self, TypeVar
@@ -318,7 +320,11 @@ def _check_array(array: NDArray, declared: tuple[str | int, ...], lengths: dict[
 
 
 def packed_codes(
-    models: Mapping[Key, Hasher], blocks: Iterable[NDArray[np.float32]], *, of_database: bool = False
+    models: Mapping[Key, Hasher],
+    blocks: Iterable[NDArray[np.float32]],
+    *,
+    of_database: bool = False,
+    seconds: Counter[Any] | None = None,
 ) -> dict[Key, NDArray[np.uint8]]:
     """Return the packed codes of items by several models; each block of vectors is read once and encoded by all models.
 
@@ -329,6 +335,8 @@ def packed_codes(
         Blocks of vectors, at least one.
     of_database : bool, default False
         Whether these are database items, whose modality may differ from that of the queries.
+    seconds : Counter, optional
+        The CPU time of each model is added to it.
 
     Returns
     -------
@@ -338,5 +346,8 @@ def packed_codes(
     packed: dict[Key, list[NDArray[np.uint8]]] = {key: [] for key in models}
     for block in blocks:
         for key, model in models.items():
+            started = time.process_time()
             packed[key].append(codes.pack(model.transform_database(block) if of_database else model.transform(block)))
+            if seconds is not None:
+                seconds[key] += time.process_time() - started
     return {key: np.concatenate(parts) for key, parts in packed.items()}

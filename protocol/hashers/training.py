@@ -3,7 +3,9 @@
 import contextlib
 import logging
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,10 @@ from protocol.checks import ProtocolError
 from protocol.hashers.base import Hasher, packed_codes
 from protocol.hashers.training_set import TrainingSet
 from protocol.provenance import reuse, storage
+from protocol.scores.tables import read_text, write_csv
 
+TIMES = ("n_bits", "training_seconds", "encoding_seconds")
+"""The columns of a file of CPU times: of training, and of encoding the queries and all items once."""
 _LINES = 20  # in the log, for the steps of a training
 _log = logging.getLogger(__name__)
 
@@ -65,7 +70,7 @@ def progress(name: str, n_steps: int) -> Iterator[Progress]:
 
 
 def train_and_encode(
-    files: tuple[str | Path, str | Path],
+    files: tuple[str | Path, str | Path, str | Path],
     hasher: Callable[..., Hasher],
     made_of: Mapping[int, Mapping[str, Any]],
     training: TrainingSet,
@@ -82,8 +87,8 @@ def train_and_encode(
 
     Parameters
     ----------
-    files : pair of path
-        The file of the fitted hashers, and the file of the codes.
+    files : three paths
+        The files of the fitted hashers, of the codes, and of the CPU times of training and encoding, `TIMES`.
     hasher : type of Hasher
     made_of : mapping of int to mapping
         As for `protocol.provenance.reuse.unchanged`: for each code length, with its ``hasher``, ``seed`` and
@@ -98,9 +103,15 @@ def train_and_encode(
     inputs : mapping of str to path
         The input files of the job.
     """
-    earlier = reuse.unchanged(files, made_of)
-    models = {n: _fitted(hasher, n, made_of[n], training, files[0]) for n in sorted(made_of.keys() - earlier.keys())}
-    codes = {part: packed_codes(models, rows, of_database=part == "items") for part, rows in blocks.items() if models}
+    *stored, times = files
+    earlier, models, trained, encoding = reuse.unchanged(stored, made_of), dict[int, Hasher](), {}, Counter[int]()
+    for n_bits in sorted(made_of.keys() - earlier.keys()):
+        models[n_bits], trained[n_bits] = _fitted(hasher, n_bits, made_of[n_bits], training, files[0])
+    codes = {
+        part: packed_codes(models, rows, of_database=part == "items", seconds=encoding)
+        for part, rows in blocks.items()
+        if models
+    }
     fits, learned, packed = dict[int, Any](), dict[int, Any](), dict[Any, Any]()
     for n_bits in sorted(made_of):
         if n_bits in earlier:
@@ -117,10 +128,11 @@ def train_and_encode(
         fitted_on=storage.array_digest(training.X),
     )
     for path, arrays in zip(
-        files, (learned, packed | {"image": images["items"], "query_image": images["query"]}), strict=True
+        stored, (learned, packed | {"image": images["items"], "query_image": images["query"]}), strict=True
     ):
         storage.write(path, storage.flattened(arrays), provenance)
         reuse.keep(path)
+    _write_times(times, {n: (n, trained[n], encoding[n]) for n in models}, made_of)
     # Also those of lengths that are no longer needed.
     for left in Path(files[0]).parent.glob(f"{Path(files[0]).name}.[0-9]*"):
         left.unlink()
@@ -128,20 +140,30 @@ def train_and_encode(
 
 def _fitted(
     hasher: Callable[..., Hasher], n_bits: int, made_of: Mapping[str, Any], training: TrainingSet, output: str | Path
-) -> Hasher:
-    """Return a fitted hasher, which a job that was killed may have saved; otherwise, fit and save it."""
+) -> tuple[Hasher, float]:
+    """Return a fitted hasher and its CPU time; NaN for one that a killed job has saved."""
     model, path = hasher(n_bits=n_bits, seed=made_of["seed"], **made_of["options"]), _finished(output, n_bits)
     if path.exists():
         try:
             if storage.read_provenance(path)["parameters"] == made_of:
-                return model.from_arrays(storage.read(path))
+                return model.from_arrays(storage.read(path)), math.nan
             _log.info("%s: not used, because it was made of something else", path)
         except ProtocolError as error:
             _log.info("not used: %s", error)
     _log.info("training at %d bits", n_bits)
+    started = time.process_time()
     model.fit(training)
+    seconds = time.process_time() - started
     storage.write(path, model.to_arrays(), storage.provenance("model", parameters=made_of, inputs={}))
-    return model
+    return model, seconds
+
+
+def _write_times(path: str | Path, measured: Mapping[int, Sequence[Any]], lengths: Iterable[int]) -> None:
+    """Write the times of all code lengths; a length that was copied has the time of the job that trained it."""
+    before = reuse.earlier(path)
+    earlier = {int(row["n_bits"]): list(row.values()) for row in read_text(before)} if before.exists() else {}
+    write_csv(path, TIMES, (measured.get(n, earlier.get(n, (n, math.nan, math.nan))) for n in sorted(lengths)))
+    reuse.keep(path)
 
 
 def _finished(output: str | Path, n_bits: int) -> Path:

@@ -21,7 +21,7 @@ def made_of(*lengths, **changed):
 
 def run(folder, expected, *, killed=None):
     """Train like the rule `model`; return the lengths at which it trained."""
-    paths, lengths = (folder / "models.h5", folder / "codes.h5"), []
+    paths, lengths = (folder / "models.h5", folder / "codes.h5", folder / "times.csv"), []
 
     class Recorded(ITQ):
         def fit(self, X, y=None):
@@ -107,7 +107,7 @@ def test_nothing_is_reused_from_a_damaged_earlier_file(tmp_path, damage, caplog)
 def test_the_second_name_takes_no_space_unless_links_are_refused(tmp_path, monkeypatch):
     run(tmp_path, made_of(4))
     assert os.stat(tmp_path / "models.h5").st_nlink == 2
-    names = ["codes.h5", "codes.h5.earlier", "models.h5", "models.h5.earlier"]
+    names = [f"{file}{end}" for file in ("codes.h5", "models.h5", "times.csv") for end in ("", ".earlier")]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
 
     def refused(*_):

@@ -50,6 +50,7 @@ rule model:
     output:
         models="<results>/{feature}/{sample}/run{run}/{hasher}/models.h5",
         codes="<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5",
+        times="<benchmarks>/{feature}/{sample}/run{run}/{hasher}/times.csv",
     log:
         "<logs>/{feature}/{sample}/run{run}/{hasher}/model.log",
     benchmark:
