@@ -1,6 +1,5 @@
 """Your own images: a folder with a subfolder for each class, in any common format."""
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -15,7 +14,6 @@ from protocol.datasets._dataset import listings
 from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS, looks_complete, read_image, square
 from protocol.registry import DatasetRecord
 
-_MOST_NAMES = 5
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """In a name, bytes that are not UTF-8."""
 
@@ -57,14 +55,15 @@ def image_rows(paths: Sequence[Path], image_size: int) -> LazyRows:
 
 
 def check_images(paths: Sequence[Path]) -> None:
-    """Raise ProtocolError, which names the first files that do not begin and end like images of a known format."""
+    """Raise ProtocolError if a file does not begin and end like an image; the message counts them and names the first.
+
+    This takes 50 microseconds for each file. An image that is damaged inside is an error when it is read.
+    """
     problems = [(path, problem) for path in paths if (problem := _problem(path))]
     if problems:
-        folder = os.path.commonpath([path.parent for path in paths])
-        files = [f"{path.relative_to(folder).as_posix()} ({problem})" for path, problem in problems[:_MOST_NAMES]]
-        more = [f"and {len(problems) - _MOST_NAMES:,} more"] * (len(problems) > _MOST_NAMES)
+        path, problem = problems[0]
         raise ProtocolError(
-            f"{folder}: {counted(len(problems), 'image')} can't be used: {'; '.join(files + more)}. Supported are "
+            f"{path}: {problem}. {len(problems):,} of {counted(len(paths), 'image')} can't be used. Supported are "
             f"{', '.join(sorted(EXTENSIONS))}. Convert or remove the others."
         )
 
@@ -91,43 +90,20 @@ def files_below(folder: str | Path) -> list[str]:
     ProtocolError
         If a folder can't be listed or is found twice because of a link, or a name is not valid text.
     """
-    names = []
-    for path, files in listings(folder, refuse_cycles=True):
-        names += [(Path(path) / name).relative_to(folder).as_posix() for name in files]
+    names = sorted(
+        (Path(path) / name).relative_to(folder).as_posix() for path, files in listings(folder) for name in files
+    )
     broken = next((name for name in names if _SURROGATE.search(name)), None)
     if broken is not None:
         raise ProtocolError(f"{folder}: the file name {broken!a} is not UTF-8. Rename the file.")
-    return sorted(names)
+    return names
 
 
 def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
     known: dict[str, Any] = {"image_shape": squares_of(image_size)}
-    if folder is not None and not _has_folders(folder):
+    if folder is not None and not any("/" in name for name in files_below(folder)):
         known["labelled"] = False
     return known
-
-
-def _has_folders(folder: str) -> bool:
-    """Return whether a folder may contain classes, which is also assumed if the folder can't be listed."""
-    try:
-        with os.scandir(folder) as entries:
-            return any(entry.is_dir() and not entry.name.startswith(".") for entry in entries)
-    except OSError:
-        return True
-
-
-def _images(folder: str, files: Sequence[str]) -> list[str]:
-    """Return the files that are images; raise ProtocolError if there are none, counting those in other formats."""
-    images = [name for name in files if PurePosixPath(name).suffix.lower() in EXTENSIONS | OTHER_EXTENSIONS]
-    if not images:
-        known = ", ".join(sorted(EXTENSIONS))
-        raise ProtocolError(f"{folder}: no images ({known}) among {counted(len(files), 'file')}.")
-    return images
-
-
-def _notes(n_skipped: int) -> tuple[str, ...]:
-    verbs = "is not an image and was" if n_skipped == 1 else "are not images and were"
-    return (f"{counted(n_skipped, 'file')} in the folder {verbs} skipped",) if n_skipped else ()
 
 
 @DatasetRecord(
@@ -162,12 +138,15 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     ------
     ProtocolError
         If no folder is given; if it contains no images, images both in subfolders and next to them, or files that are
-        not complete images of a supported format (all are listed); when rows are read, if an image is damaged inside.
+        not complete images of a supported format; when rows are read, if an image is damaged inside.
     """
     if folder is None:
         raise ProtocolError("dataset_options of 'image_folder': folder is missing. Add {folder: PATH}.")
     files = files_below(folder)
-    images = _images(folder, files)
+    images = [name for name in files if PurePosixPath(name).suffix.lower() in EXTENSIONS | OTHER_EXTENSIONS]
+    if not images:
+        known = ", ".join(sorted(EXTENSIONS))
+        raise ProtocolError(f"{folder}: no images ({known}) among {counted(len(files), 'file')}.")
     classes = sorted({name.partition("/")[0] for name in images if "/" in name})
     outside = next((name for name in images if "/" not in name), None)
     if classes and outside is not None:
@@ -175,10 +154,11 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     paths_of_images = [Path(folder, name) for name in images]
     check_images(paths_of_images)
     code = {name: number for number, name in enumerate(classes)}
+    n_skipped = len(files) - len(images)
     return Data(
         np.array(images),
         np.array([code[name.partition("/")[0]] for name in images]) if classes else None,
         tuple(classes),
         image_rows(paths_of_images, image_size),
-        notes=_notes(len(files) - len(images)),
+        notes=(f"files in the folder that are not images and were skipped: {n_skipped:,}",) if n_skipped else (),
     )

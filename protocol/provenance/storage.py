@@ -14,13 +14,13 @@ import os
 import platform
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, need
 from protocol.provenance import checksums
@@ -242,27 +242,6 @@ class Writer:
             array.resize(len(array) + len(rows), axis=0)
             array[-len(rows) :] = rows
             _update(self._growing[name], rows)
-
-    def fill(
-        self,
-        name: str,
-        shape: tuple[int, ...],
-        dtype: DTypeLike,
-        blocks: Iterable[NDArray],
-        *,
-        progress: Callable[[int], object],
-    ) -> None:
-        """Write an array of known shape in one piece, from blocks of its rows.
-
-        `progress` is called with the number of rows just written, after each block.
-        """
-        array, content, start = self._file.create_dataset(name, shape=shape, dtype=dtype), hashlib.sha256(), 0
-        for rows in blocks:
-            array[start : start + len(rows)] = rows
-            _update(content, rows)
-            start += len(rows)
-            progress(len(rows))
-        self._digests[name] = _digest_of(array, content)
 
     def _finish(self, provenance: Mapping[str, Any]) -> None:
         self._digests |= {name: _digest_of(self._file[name], content) for name, content in self._growing.items()}
