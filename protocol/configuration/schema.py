@@ -7,10 +7,9 @@ neither the file nor the line.
 import contextlib
 import copy
 import functools
-import itertools
 import operator
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -32,7 +31,6 @@ _UNCLOSED = {
 """What is wrong, by the context of PyYAML's error."""
 RESERVED = ("benchmarks", "examples", "figures", "leak", "logs", "samples", "scores", "splits", "tables")
 """Names of folders in an experiment's results, which a feature or hasher may not have."""
-_DEEPEST = 20  # lists and mappings within one another
 _LONGEST_VALUE = 80  # characters of a value in a message
 # In later drafts, 2.0 is an integer.
 Validator: Any = jsonschema.validators.extend(
@@ -270,7 +268,7 @@ def read(path: str | Path) -> dict[str, Any]:
 def parse(text: str, where: str) -> Any:
     """Return the value of a YAML text; raise the same errors as `read`."""
     try:
-        value = yaml.load(text, _Loader)  # noqa: S506 - a subclass of the safe loader
+        return yaml.load(text, _Loader)  # noqa: S506 - a subclass of the safe loader
     except RecursionError as error:
         raise ProtocolError(f"{where}: nested too deeply.") from error
     except Exception as error:  # PyYAML raises almost any for a value that does not fit its tag
@@ -281,15 +279,3 @@ def parse(text: str, where: str) -> Any:
             problem = "the line is indented with a tab; use blanks"
         line = f", line {mark.line + 1}" if mark else ""
         raise ProtocolError(f"{where}{line}: not valid YAML: {' '.join(problem.split())}.") from error
-    level = [value]
-    for _ in range(_DEEPEST):
-        level = _below(level)
-    if level:
-        raise ProtocolError(f"{where}: nested too deeply.")
-    return value
-
-
-def _below(values: Iterable[Any]) -> list[Any]:
-    """Return the items of lists and the values of mappings, each object once, as an alias may occur often."""
-    items = [one.values() if isinstance(one, dict) else one for one in values if isinstance(one, dict | list | tuple)]
-    return list({id(item): item for item in itertools.chain(*items)}.values())

@@ -100,10 +100,9 @@ def files_below(folder: str | Path) -> list[str]:
 
 
 def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
-    known: dict[str, Any] = {"image_shape": squares_of(image_size)}
-    if folder is not None and not any("/" in name for name in files_below(folder)):
-        known["labelled"] = False
-    return known
+    files = [] if folder is None else files_below(folder)
+    labelled = {"labelled": False} if files and not any("/" in name for name in files) else {}
+    return {"image_shape": squares_of(image_size), **labelled}
 
 
 @DatasetRecord(
