@@ -4,7 +4,7 @@ import contextlib
 import logging
 import math
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -104,7 +104,12 @@ def train_and_encode(
         The input files of the job.
     """
     *stored, times = files
-    earlier, models, trained, encoding = reuse.unchanged(stored, made_of), dict[int, Hasher](), {}, Counter[int]()
+    earlier, models, trained, encoding = (
+        reuse.unchanged(stored, made_of),
+        dict[int, Hasher](),
+        {},
+        defaultdict[int, float](float),
+    )
     for n_bits in sorted(made_of.keys() - earlier.keys()):
         models[n_bits], trained[n_bits] = _fitted(hasher, n_bits, made_of[n_bits], training, files[0])
     codes = {
