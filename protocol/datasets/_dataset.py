@@ -110,7 +110,8 @@ class Data:
         if self.labels is not None:
             self._check_labels(self.labels)
         for name, part in self.partitions.items():
-            _check_partition(part, n, f"partition {name!r}")
+            if len(np.unique(rows(part, n, f"partition {name!r}"))) < len(part):
+                raise ProtocolError(f"partition {name!r}: a row occurs more than once.")
 
     def _check_labels(self, labels: NDArray) -> None:
         class_labels(labels, len(self.ids))
@@ -136,11 +137,6 @@ def _check_vectors(vectors: Sliceable, n_items: int, name: str) -> None:
             f"{name}: expected float32 or integers of shape (n, d) with one row per id, n = {n_items}, got {dtype} of "
             f"shape {shape}."
         )
-
-
-def _check_partition(part: NDArray[np.int64], n_items: int, name: str) -> None:
-    if len(np.unique(rows(part, n_items, name))) < len(part):
-        raise ProtocolError(f"{name}: a row occurs more than once.")
 
 
 def store(file: Writer, name: str, array: Sliceable) -> None:

@@ -161,8 +161,6 @@ def _first_good(file: File, downloads: Downloads, expected: str | None) -> tuple
     `replacing` renames the file at the end, and deletes it after an error.
     """
     target, tried = downloads.path(file), []
-    with explained(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
     size = file.size if downloads.sha256(file) == file.sha256 else None
     for source in downloads.sources(file):
         shown = source if source in file.urls else redacted(source)

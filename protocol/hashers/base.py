@@ -218,8 +218,6 @@ class Hasher(Configurable, abc.ABC):
             shape that the parameters require.
         """
         where = f"model of {cls.__name__}"
-        if "model" not in arrays:
-            raise ProtocolError(f"{where}: no array 'model'; the arrays are: {', '.join(sorted(arrays)) or 'none'}.")
         try:
             description = json.loads(arrays["model"].astype(str).item())
             name, n_features = description["hasher"], description["n_features"]
@@ -334,7 +332,7 @@ def packed_codes(
         Blocks of vectors, at least one.
     of_database : bool, default False
         Whether these are database items, whose modality may differ from that of the queries.
-    seconds : mapping of any key to float, optional
+    seconds : mapping of any key to float with a default of 0, optional
         The CPU time of each model is added to it.
 
     Returns

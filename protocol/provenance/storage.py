@@ -341,7 +341,7 @@ def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDAr
 
 def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
     """Return the arrays of a file whose names begin with ``group/``, by the rest of their names, as `read` does."""
-    return grouped(read(path, [group]))[group]
+    return {name.removeprefix(f"{group}/"): array for name, array in read(path, [group]).items()}
 
 
 @contextlib.contextmanager

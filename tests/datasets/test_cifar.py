@@ -5,7 +5,6 @@ import pytest
 from official_archives import refused, write_tar
 
 from protocol import datasets
-from protocol.checks import ProtocolError
 from protocol.datasets import cifar10, cifar100
 
 NAMES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
@@ -80,14 +79,6 @@ def test_both_levels_are_two_labels_for_every_image(archive):
     assert data.class_names == (*COARSE, *FINE)
     assert data.labels.dtype == bool
     assert [np.flatnonzero(row).tolist() for row in data.labels] == [[n % 20, 20 + n % 100] for n in range(40)]
-
-
-def test_other_labels_are_refused_before_anything_is_read():
-    for call in (cifar100.load, lambda paths, labels: datasets.statistics("cifar100", {"labels": labels})):
-        with pytest.raises(
-            ProtocolError, match=r"labels must be both, coarse or fine, got 'course'. Did you mean 'coarse'\?"
-        ):
-            call({}, labels="course")
 
 
 @pytest.mark.parametrize(

@@ -111,12 +111,6 @@ def test_paths_other_than_folders_of_images_are_refused(folder, files, message):
     refused(message, load, {}, folder=str(folder))
 
 
-def test_a_wrong_size_or_no_folder_is_refused(folder):
-    write(folder / "x.png", picture())
-    refused("image_size must be an integer >= 1", load, {}, folder=str(folder), image_size=0)
-    refused("folder is missing. Add {folder: PATH}", load, {})
-
-
 def test_the_size_is_a_statistic_and_the_number_is_not_known(folder):
     write(folder / "x.png", picture())
     options = {"folder": str(folder), "image_size": 9}
