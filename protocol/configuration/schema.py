@@ -115,14 +115,7 @@ def _problem(error: jsonschema.ValidationError, where: str) -> str:
         return f": keys must be names, got {abbreviated(value)}."
     is_secret = where == "mirror" and isinstance(value, list | dict)  # it may contain credentials
     expected, got = phrase(error.schema), f"a {type(value).__name__}" if is_secret else abbreviated(value)
-    return f" must be {expected}, got {got}.{_hint(expected, got)}"
-
-
-def _hint(expected: str, got: str) -> str:
-    """Return a suggestion if a quoted word is close to one of those that are expected."""
-    words = re.findall(r"'(\w+)'", expected)
-    near = [word for one in re.findall(r"'(\w+)'", got) if one not in words for word in close(one, words)]
-    return f" Did you mean {near[0]!r}?" if near else ""
+    return f" must be {expected}, got {got}."
 
 
 def check_name(name: str, where: str) -> None:
