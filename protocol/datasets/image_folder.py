@@ -1,5 +1,6 @@
 """Your own images: a folder with a subfolder for each class, in any common format."""
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -100,8 +101,9 @@ def files_below(folder: str | Path) -> list[str]:
 
 
 def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
-    files = [] if folder is None else files_below(folder)
-    labelled = {"labelled": False} if files and not any("/" in name for name in files) else {}
+    below = listings(folder) if folder is not None else ()
+    first_with_files = [*itertools.islice((path for path, files in below if files), 2)]
+    labelled = {"labelled": False} if first_with_files == [folder] else {}
     return {"image_shape": squares_of(image_size), **labelled}
 
 
