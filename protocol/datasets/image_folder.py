@@ -1,6 +1,7 @@
 """Your own images: a folder with a subfolder for each class, in any common format."""
 
 import itertools
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -15,6 +16,7 @@ from protocol.datasets._dataset import listings
 from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS, looks_complete, read_image, square
 from protocol.registry import DatasetRecord
 
+_MOST_NAMES = 5
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """In a name, bytes that are not UTF-8."""
 
@@ -56,15 +58,14 @@ def image_rows(paths: Sequence[Path], image_size: int) -> LazyRows:
 
 
 def check_images(paths: Sequence[Path]) -> None:
-    """Raise ProtocolError if a file does not begin and end like an image; the message counts them and names the first.
-
-    This takes 50 microseconds for each file. An image that is damaged inside is an error when it is read.
-    """
+    """Raise ProtocolError, which names the first files that do not begin and end like images of a known format."""
     problems = [(path, problem) for path in paths if (problem := _problem(path))]
     if problems:
-        path, problem = problems[0]
+        folder = os.path.commonpath([path.parent for path in paths])
+        files = [f"{path.relative_to(folder).as_posix()} ({problem})" for path, problem in problems[:_MOST_NAMES]]
+        more = [f"and {len(problems) - _MOST_NAMES:,} more"] * (len(problems) > _MOST_NAMES)
         raise ProtocolError(
-            f"{path}: {problem}. {len(problems):,} of {counted(len(paths), 'image')} can't be used. Supported are "
+            f"{folder}: {counted(len(problems), 'image')} can't be used: {'; '.join(files + more)}. Supported are "
             f"{', '.join(sorted(EXTENSIONS))}. Convert or remove the others."
         )
 
@@ -139,7 +140,7 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     ------
     ProtocolError
         If no folder is given; if it contains no images, images both in subfolders and next to them, or files that are
-        not complete images of a supported format; when rows are read, if an image is damaged inside.
+        not complete images of a supported format (all are listed); when rows are read, if an image is damaged inside.
     """
     if folder is None:
         raise ProtocolError("dataset_options of 'image_folder': folder is missing. Add {folder: PATH}.")

@@ -75,12 +75,19 @@ def test_a_broken_image_is_named_when_it_is_read(folder):
     refused("cat/b.png: not a complete JPEG, PNG, BMP, TIFF, WebP or PNM image.", images.__getitem__, slice(1, None))
 
 
-def test_files_that_are_not_images_are_counted_and_the_first_is_named(folder):
+def test_all_files_that_are_not_images_are_in_one_message(folder):
     write(folder / "cat" / "x.png", picture())
-    (folder / "cat" / "1.jpg").touch()
-    (folder / "cat" / "y.gif").write_bytes(b"GIF89a")
-    message = "cat/1.jpg: the file is empty. 2 of 3 images can't be used. Supported are .bmp, .jpeg, .jpg, "
-    refused(message, load, {}, folder=str(folder))
+    for number in range(4):
+        (folder / "cat" / f"{number}.jpg").touch()
+    for name in ("y.gif", "z.gif"):
+        (folder / "cat" / name).write_bytes(b"GIF89a")
+    for part in (
+        "images/cat: 6 images can't be used: ",
+        "0.jpg (the file is empty); ",
+        "y.gif (GIF files are not supported); ",
+    ):
+        refused(part, load, {}, folder=str(folder))
+    refused("and 1 more. Supported are .bmp, .jpeg, .jpg, ", load, {}, folder=str(folder))
 
 
 def test_links_to_folders_are_followed_but_cycles_are_refused(folder, tmp_path):
@@ -101,7 +108,7 @@ def test_links_to_folders_are_followed_but_cycles_are_refused(folder, tmp_path):
             "images: the image y.png is in no subfolder. Move it to that of its class.",
         ),
         ([os.fsdecode(b"\xff.png")], r"images: the file name '\udcff.png' is not UTF-8. Rename the file."),
-        (["cat/y.HEIC"], "y.HEIC: HEIC files are not supported. 1 of 1 image can't be used. Supported are .bmp, "),
+        (["cat/y.HEIC"], "y.HEIC (HEIC files are not supported). Supported are .bmp, .jpeg, .jpg, "),
     ],
 )
 def test_paths_other_than_folders_of_images_are_refused(folder, files, message):

@@ -9,11 +9,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass(frozen=True)
 class Answer:
-    """A response: its status, its body, and the length that it announces, by default that of the body."""
+    """A response: its status, its body, and the length that it announces ("own", or any number, or None for none).
+
+    With `stalls`, the response ends only when the server's event `released` is set, and is cut off then.
+    """
 
     content: bytes = b""
     status: int = 200
-    length: int | None = None
+    length: int | str | None = "own"
+    stalls: bool = False
 
 
 class WebServer(ThreadingHTTPServer):
@@ -23,6 +27,7 @@ class WebServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answers: dict[str, Answer] = {}
         self.requests: list[tuple[str, dict[str, str]]] = []
+        self.stalled, self.released = threading.Event(), threading.Event()
         self.address = f"http://127.0.0.1:{self.server_port}"
 
 
@@ -33,9 +38,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.requests.append((self.path, dict(self.headers)))
         answer = self.server.answers.get(self.path, Answer(status=404))
         self.send_response(answer.status)
-        self.send_header("Content-Length", str(answer.length or len(answer.content)))
+        if answer.length is not None:
+            self.send_header("Content-Length", str(len(answer.content) if answer.length == "own" else answer.length))
         self.end_headers()
-        self.wfile.write(answer.content)
+        with contextlib.suppress(ConnectionError):  # the client may refuse the rest
+            self.wfile.write(answer.content)
+        if answer.stalls:
+            self.server.stalled.set()
+            self.server.released.wait()
 
     def log_message(self, *_: object) -> None:
         """Print nothing."""
@@ -50,5 +60,6 @@ def running() -> Iterator[WebServer]:
         try:
             yield server
         finally:
+            server.released.set()
             server.shutdown()
             thread.join()
