@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from protocol.checks import ProtocolError, need
+from protocol.checks import need
 from protocol.papers.comparisons import AS_PRINTED, Difference, Results, compared
 
 PACKAGE_DATA = "*.yaml"
@@ -154,10 +154,7 @@ class Claim:
         if self.test:
             return self.verdict({self.reading: dict(self.expected) | dict(self.ours)})
         if self.compare:
-            try:
-                return self.verdict(*compared(self.compare, results))
-            except ProtocolError as error:
-                raise ProtocolError(f"claim {self.id}: {error}") from error
+            return self.verdict(*compared(self.compare, results))
         values = {}
         for name, (dataset, *statistics) in self.statistics.items():
             counted = results.statistics(dataset).set_index("statistic")["mean"]
