@@ -43,7 +43,7 @@ def answer_section(results: Results, selection: Selection) -> Section:
         selection=selection,
         rows=scores,
     )
-    precomputed = [results.display("hasher", name) for name in results.config.get("codes", {})]
+    precomputed = [shown for shown, name in results.hashers.items() if name in results.config["codes"]]
     text = [sentence(results, selection), *([PAGE.text("precomputed", names=precomputed)] if precomputed else [])]
     return PAGE.section("answer", text, [figure], [_main_table(results, selection), *_differences(results, selection)])
 

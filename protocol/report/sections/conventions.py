@@ -9,7 +9,7 @@ import numpy as np
 
 from protocol.checks import listed
 from protocol.report.figure import PAGE, Figure, Section, series_scales
-from protocol.report.results import N_FIRST, Results, Selection
+from protocol.report.results import N_FIRST, Results, Scores, Selection
 from protocol.report.sections.answer import scores_by
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
@@ -55,7 +55,7 @@ def _orders_of_ties(results: Results) -> "pd.DataFrame":
 
 
 @functools.lru_cache(maxsize=1)
-def _values(results: Results) -> "pd.DataFrame":
+def convention_values(results: Scores) -> "pd.DataFrame":
     """Return the values under every convention, of run 0, and whether a named convention reports them as mAP."""
     columns = [*SETTING, "n_bits", "hasher", "metric", "undefined", "reported_as_map_by", "value"]
     rows = results.table["conventions"][columns].fillna({"reported_as_map_by": ""})
@@ -66,7 +66,7 @@ def _values(results: Results) -> "pd.DataFrame":
 
 def _by_convention(results: Results, selection: Selection) -> Figure:
     """Return the values under every convention; the sentence is about those of the best hasher that have a name."""
-    rows = _values(results)
+    rows = convention_values(results)
     scores = at(results.plain, **selection.combination, metric=results.metric)
     best = str(scores.loc[scores["mean"].fillna(-1).idxmax(), "hasher"])
     named = at(rows, **selection.setting, named="yes").dropna(subset="value")

@@ -17,7 +17,7 @@ from protocol import registry
 from protocol.auditing.findings import SEVERITIES
 from protocol.checks import counted
 from protocol.report.figure import PAGE, Figure, Section
-from protocol.report.results import Results, Selection
+from protocol.report.results import Results, Selection, with_display_names
 from protocol.report.sections.conventions import difference_figure, paired
 from protocol.scores.statistics import why_not_shown
 from protocol.scores.summary import SETTING, at
@@ -75,10 +75,12 @@ def without_relevant(results: Results) -> tuple[str, bool]:
 def _without_relevant(results: Results) -> Any:
     """Return the number of queries without relevant items, by setting and run, as the audit found them."""
     rows = at(results.findings, finding="query-without-relevant").astype({"consequence": str, "file": str})
+    import pandas as pd
+
     places = rows["consequence"].str.extract("^With the ground truth (.+) on the split (.+?), these ")
     parts = rows["file"].str.extract(r"([^/]+)/[^/]+/run(\d+)/[^/]+$")
     names = dict(zip(SETTING, (parts[0], places[0], places[1]), strict=True))
-    shown = {kind: column.map(lambda name, kind=kind: results.display(kind, name)) for kind, column in names.items()}
+    shown = with_display_names(pd.DataFrame(names), results.config)
     return rows.assign(**shown, run=parts[1], n=rows["count"]).dropna().astype({"run": int})[[*SETTING, "run", "n"]]
 
 
