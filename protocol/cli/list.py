@@ -129,16 +129,7 @@ def explanation(kind: str, name: str) -> str:
         text = f"{entry.summary}\n\n{text}".rstrip()
     layout = textwrap.TextWrapper(width(), subsequent_indent="    ", break_on_hyphens=False)
     record = [layout.fill(f"{title}: {value}") for title, value in fields]
-    # A paragraph is filled again if it is wider than the terminal; examples and formulas are not.
-    too_wide = rf"^(?=.{{{width(10**6) + 1}}})( *)(?!>>>|\.\.)\S.*(?:\n\1(?![>.-])\S.*)*"
-    text = re.sub(too_wide, lambda found: _filled(found[0], found[1]), text, flags=re.M)
     return "\n".join([f"{kind.replace('_', ' ')} {name}", "", text, "", *record])
-
-
-def _filled(paragraph: str, indent: str) -> str:
-    """Return a paragraph as lines of the terminal's width, with an indent."""
-    words = " ".join(paragraph.split())
-    return textwrap.fill(words, width(), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def properties(entry: Any) -> Iterator[tuple[str, str]]:
