@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from protocol import registry
-from protocol.report.figure import ABSENT, PAGE, Section, between, cells, decimals, series_scales, spreads
+from protocol.report.figure import ABSENT, PAGE, Section, cells, decimals, series_scales, spreads
 from protocol.report.results import N_FIRST, Results, Selection
 from protocol.scores.metadata import NONE_EXCLUDED, is_bound
 from protocol.scores.statistics import (
@@ -61,17 +61,9 @@ def _is_lower(metric: str) -> bool:
 
 def experiment_line(results: Results) -> str:
     """Return a one-line summary of what was run."""
-    plain = results.plain
-    excluded = [label for label in plain["excluded_queries"].unique() if label != NONE_EXCLUDED]
-    return PAGE.text(
-        "experiment",
-        results=results,
-        features=list(plain["feature"].unique()),
-        n_hashers=plain["hasher"].nunique(),
-        n_bits=plain["n_bits"],
-        left_out=[label.partition(" quer")[0] for label in excluded],
-        n_runs=list(plain["n_runs"]),
-    )
+    excluded = [label for label in results.plain["excluded_queries"].unique() if label != NONE_EXCLUDED]
+    left_out = [label.partition(" quer")[0] for label in excluded]
+    return PAGE.text("experiment", results=results, left_out=left_out)
 
 
 def _by_run(scores: "pd.DataFrame") -> "pd.DataFrame":
@@ -136,14 +128,9 @@ def _main_table(results: Results, selection: Selection) -> Table:
     n_runs = at(results.plain, metric=results.metric, **selection.setting)["n_runs"]
     by_metric = _scores_by_metric(results)[tuple(selection.setting.values())]
     n_hashers = len(by_metric[results.metric].rows)
-    return _following(
-        "answer-table",
-        by_metric,
-        results=results,
-        n_hashers=n_hashers,
-        over=f"mean ± standard deviation over {between(n_runs)} runs" if max(n_runs) > 1 else "one run",
-        is_tested=selection.n_runs > 1 and n_hashers > 1 and not math.isinf(results.shared(selection.split)),
-    )
+    is_tested = selection.n_runs > 1 and n_hashers > 1 and not math.isinf(results.shared(selection.split))
+    values = {"n_runs": list(n_runs), "n_hashers": n_hashers, "is_tested": is_tested}
+    return _following("answer-table", by_metric, results=results, **values)
 
 
 def _following(name: str, by_metric: Mapping[str, _Cells], *, results: Results, **values: Any) -> Table:
