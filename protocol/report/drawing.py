@@ -1,12 +1,8 @@
 """Charts as static pictures, and the files of a paper: figures with their data, and tables as LaTeX and as Markdown.
 
 Figures are drawn for print: with an exact width, black on white, and in fonts and sizes that journals accept.
-
-vl-convert draws with V8, which reserves about 64 GiB of address space when it starts, of which it uses little. It ends
-the whole process if the address space is limited (``ulimit -v``, as on some clusters), which is therefore refused.
 """
 
-import contextlib
 import functools
 import math
 import os
@@ -28,7 +24,6 @@ _PNG_DPI = 300
 _PASSES = 2
 _MOST_POINTS = 130  # the height of a panel
 _OF_STEP = 0.6  # the height of a row, as a share of that on the page
-_RESERVED = 80 * 2**30  # bytes; 64.4 GiB were measured, and the process has its own
 
 
 def pictures(
@@ -52,18 +47,9 @@ def pictures(
     Raises
     ------
     ProtocolError
-        If the address space is limited, or a specification can't be drawn.
+        If a specification can't be drawn.
     """
     library = need("vl_convert", "report")
-    with contextlib.suppress(ImportError):
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if limit != resource.RLIM_INFINITY and limit < _RESERVED:
-            raise ProtocolError(
-                f"vl-convert can't draw the static pictures: the address space is limited to {limit / 2**30:.3g} GiB. "
-                "Run `ulimit -v unlimited` first."
-            )
     clips: dict[str, str] = {}
 
     def numbered(name: re.Match[str]) -> str:  # Vega counts the pictures of a process

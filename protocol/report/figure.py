@@ -274,12 +274,7 @@ class Description:
         return rendered(self._content["texts"][name], **values)
 
     def table(
-        self,
-        name: str,
-        rows: Iterable[Sequence[str] | Mapping[str, Any]],
-        header: Sequence[str] = (),
-        strong: frozenset[tuple[int, int]] = frozenset(),
-        **values: Any,
+        self, name: str, rows: Iterable[Any], header: Sequence[str] = (), strong: Any = frozenset(), **values: Any
     ) -> Table:
         """Return a table; `values` are the variables of its caption.
 
@@ -301,11 +296,11 @@ class Description:
         self,
         name: str,
         data: Any,
-        choices: Mapping[str, Any] | None = None,
+        choices: Any = None,
         *,
         of: str = "",
-        chart: Mapping[str, Any] | None = None,
-        sentences: Mapping[str, str] | None = None,
+        chart: Any = None,
+        sentences: Any = None,
         **values: Any,
     ) -> Figure:
         """Return a figure; `values` are the variables of its title and of its sentence.
@@ -332,9 +327,9 @@ class Description:
         self,
         name: str,
         text: Sequence[str] = (),
-        figures: Sequence[Figure] = (),
-        tables: Sequence[Table] = (),
-        context: Mapping[str, Any] | None = None,
+        figures: Any = (),
+        tables: Any = (),
+        context: Any = None,
         **values: Any,
     ) -> Section:
         """Return a section; `values` are the variables of its title."""

@@ -34,15 +34,10 @@ def answer_section(results: Results, selection: Selection) -> Section:
     """Return the answer, a figure of every metric by code length, and tables of the main metric."""
     scores, key = _scores(results), ["metric", *SETTING]
     ranges = f"{json.dumps({metric: finite_range(metric) for metric in results.metrics})}[datum.metric]"
-    figure = PAGE.figure(
-        "by-length",
-        scores,
-        {"metric": results.metric} | selection.setting,
-        chart=series_scales(results.hashers) | {"zero": not scores.duplicated(key).any(), "range": ranges},
-        results=results,
-        selection=selection,
-        rows=scores,
-    )
+    chart = series_scales(results.hashers) | {"zero": not scores.duplicated(key).any(), "range": ranges}
+    choices = {"metric": results.metric} | selection.setting
+    shown = {"results": results, "selection": selection, "rows": scores}
+    figure = PAGE.figure("by-length", scores, choices, chart=chart, **shown)
     precomputed = [shown for shown, name in results.hashers.items() if name in results.config["codes"]]
     text = [sentence(results, selection), *([PAGE.text("precomputed", names=precomputed)] if precomputed else [])]
     return PAGE.section("answer", text, [figure], [_main_table(results, selection), *_differences(results, selection)])
@@ -94,17 +89,9 @@ def sentence(results: Results, selection: Selection) -> str:
     for n, one in leads.items():
         lengths.setdefault(one.best, []).append(str(n))
     interval = _brackets(*shown_interval(first.low, first.high, first.n_runs, metric, difference=True))
-    return PAGE.text(
-        "best",
-        results=results,
-        selection=selection,
-        lead=first,
-        n_bits=n_bits,
-        lengths=lengths,
-        n_lengths=len(leads),
-        difference=f"{first.difference:+.3f}{interval and ' '}{interval}",
-        why="" if interval else why_not_shown([first.n_runs], shared),
-    )
+    values = {"results": results, "lead": first, "n_bits": n_bits, "lengths": lengths, "n_lengths": len(leads)}
+    values["difference"] = f"{first.difference:+.3f}{interval and ' '}{interval}"
+    return PAGE.text("best", why="" if interval else why_not_shown([first.n_runs], shared), **values)
 
 
 def _brackets(low: Any, high: Any, digits: int = 3) -> str:
@@ -218,16 +205,7 @@ def _differences(results: Results, selection: Selection) -> list[Table]:
     pairs, shared = _pairs(results, selection), results.shared(selection.split)
     scores = _defined(at(results.run_scores, metric=results.metric, **selection.combination))
     n_runs = len(scores) or selection.n_runs
-    table = _following(
-        "differences",
-        pairs,
-        results=results,
-        metric=results.metric,
-        selection=selection,
-        n_hashers=len(scores.columns),
-        n_runs=n_runs,
-        why=why_not_shown([n_runs], shared),
-        is_tested=not math.isinf(shared),
-        confidence=CONFIDENCE,
-    )
+    values = {"metric": results.metric, "selection": selection, "n_hashers": len(scores.columns), "n_runs": n_runs}
+    values |= {"why": why_not_shown([n_runs], shared), "is_tested": not math.isinf(shared), "confidence": CONFIDENCE}
+    table = _following("differences", pairs, results=results, **values)
     return [table]

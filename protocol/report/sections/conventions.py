@@ -11,6 +11,7 @@ from protocol.checks import listed
 from protocol.report.figure import PAGE, Figure, Section, series_scales
 from protocol.report.results import N_FIRST, Results, Scores, Selection
 from protocol.report.sections.answer import scores_by
+from protocol.report.sections.curves import figure_of
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
 
@@ -31,20 +32,11 @@ def conventions_section(results: Results, selection: Selection) -> Section:
 
 def _ties(results: Results, selection: Selection) -> Figure:
     rows = _orders_of_ties(results)
-    here = at(rows, **selection.combination).reset_index(drop=True)
-    pairs = list(itertools.combinations(here.to_dict("records"), 2))
-    return PAGE.figure(
-        "ties",
-        rows,
-        selection.combination,
-        chart=series_scales(results.hashers),
-        results=results,
-        selection=selection,
-        widest=here.loc[(here["best"] - here["worst"]).idxmax()],
-        n_hashers=len(here),
-        n_pairs=len(pairs),
-        overlap=sum(a["worst"] < b["best"] and b["worst"] < a["best"] for a, b in pairs),
-    )
+    here = at(rows, **selection.combination)
+    pairs = list(itertools.combinations(here.itertuples(), 2))
+    overlap = sum(a.worst < b.best and b.worst < a.best for a, b in pairs)
+    widest = here.loc[(here["best"] - here["worst"]).idxmax()]
+    return figure_of("ties", rows, results, selection, widest=widest, n_pairs=len(pairs), overlap=overlap)
 
 
 @functools.lru_cache(maxsize=1)
@@ -168,19 +160,8 @@ def _compared(results: Results, selection: Selection, here: "pd.DataFrame", metr
         return PAGE.text("many-splits", selection=selection, **values)
     gap = here.set_index("hasher")["difference"]
     orders = [list(here.sort_values(column, kind="stable")["hasher"]) for column in ("value", "value_versus")]
-    return PAGE.text(
-        "splits-compared",
-        results=results,
-        selection=selection,
-        metric=metric,
-        first=first,
-        second=second,
-        mean=gap.mean(),
-        largest=gap[gap.abs().idxmax()],
-        hasher=gap.abs().idxmax(),
-        same=orders[0] == orders[1],
-        n=len(here),
-        # Equal differences in all runs have no interval.
-        clear=int(((here["low"] * here["high"] > 0) & (here["low"] < here["high"])).sum()) if has_intervals else None,
-        why=why,
-    )
+    values = {"metric": metric, "first": first, "second": second, "n": len(here), "same": orders[0] == orders[1]}
+    values |= {"mean": gap.mean(), "largest": gap[gap.abs().idxmax()], "hasher": gap.abs().idxmax(), "why": why}
+    # Equal differences in all runs have no interval.
+    clear = int(((here["low"] * here["high"] > 0) & (here["low"] < here["high"])).sum()) if has_intervals else None
+    return PAGE.text("splits-compared", selection=selection, clear=clear, **values)

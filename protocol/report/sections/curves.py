@@ -44,15 +44,15 @@ def curves_section(results: Results, selection: Selection) -> Section:
     best = None if half.empty else half.loc[half["precision"].idxmax()]
     empty = at(radii, metric="empty", extension="none", ground_truth=selection.ground_truth)
     figures = [
-        _figure("precision-at-n", precision, results, selection, n=min(cutoffs, key=lambda n: abs(n - _AT))),
-        _figure("recall-at-n", recall, results, selection, n=cutoffs[-1]),
-        _figure("pr-curves", points, results, selection, best=best, least=LEAST_RECALL),
-        _figure("empty-balls", empty[[*_OF_CODES, "radius", "value"]], results, selection, radius=BALL),
+        figure_of("precision-at-n", precision, results, selection, n=min(cutoffs, key=lambda n: abs(n - _AT))),
+        figure_of("recall-at-n", recall, results, selection, n=cutoffs[-1]),
+        figure_of("pr-curves", points, results, selection, best=best, least=LEAST_RECALL),
+        figure_of("empty-balls", empty[[*_OF_CODES, "radius", "value"]], results, selection, radius=BALL),
     ]
     return PAGE.section("curves", [PAGE.text("curves", n_runs=list(shown["n_runs"]), selection=selection)], figures)
 
 
-def _figure(name: str, rows: "pd.DataFrame", results: Results, selection: Selection, **values: Any) -> Figure:
+def figure_of(name: str, rows: "pd.DataFrame", results: Results, selection: Selection, **values: Any) -> Figure:
     """Return a figure of all hashers; its sentence has `values` and the selected rows without undefined values."""
     choices = {column: value for column, value in selection.combination.items() if column in rows}
     here = at(rows, **choices).dropna()
@@ -153,8 +153,8 @@ def appendix_section(results: Results, selection: Selection) -> Section:
     means = means[["codes", "milliseconds"]].mean().reset_index().to_dict("records")
     most = {"n_queries": LOOKUP_QUERIES, "n_items": LOOKUP_ITEMS}
     figures = [
-        _figure("bucket-sizes", sizes, results, selection),
-        _figure("lookup-times", times, results, selection, means=means, **most),
+        figure_of("bucket-sizes", sizes, results, selection),
+        figure_of("lookup-times", times, results, selection, means=means, **most),
     ]
     return PAGE.section("appendix", [PAGE.text("appendix")], figures)
 

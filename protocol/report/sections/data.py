@@ -116,14 +116,9 @@ def layouts(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int)
         boxes = pd.DataFrame(boxes_of(parts, n_items))
         rows = list(dict.fromkeys(boxes["row"]))
         train = parts.get("train", np.empty(0, dtype=np.int64))
-        sizes: dict[str, Any] = {
-            "n_trained": len(train),
-            "n_queries": len(parts["query"]),
-            "n_database": len(parts["database"]),
-        }
-        sizes |= {"both": int(np.isin(train, parts["database"]).sum()), "n_items": n_items}
-        chart = {"items": [0, n_items], "rows": rows}
-        file = f"layout-{'-'.join(name.split())}"
+        sizes = {"n_trained": len(train), "both": int(np.isin(train, parts["database"]).sum()), "n_items": n_items}
+        sizes |= {f"n_{part}": len(parts[part]) for part in _TEST}
+        chart, file = {"items": [0, n_items], "rows": rows}, f"layout-{'-'.join(name.split())}"
         figures.append(PAGE.figure(file, boxes, of="layout", chart=chart, name_of_split=name, **sizes))
     return figures
 
