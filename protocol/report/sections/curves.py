@@ -241,7 +241,7 @@ def _rescoring(results: Results, means: "pd.DataFrame", setting: Mapping[str, An
     for hasher, points in here.groupby("hasher", sort=False):
         reached = points[points["mean"] >= TARGET]["c"]
         factors.setdefault(most + 1 if reached.empty else int(reached.min()), []).append(str(hasher))
-    values = {"most": most, "k": int(here["k"].iloc[0]), "target": TARGET, "setting": setting}
+    values: dict[str, Any] = {"most": most, "k": int(here["k"].iloc[0]), "target": TARGET, "setting": setting}
     values["factors"] = {f"more than {most}" if c > most else c: factors[c] for c in sorted(factors)}
     rows, scales = means.drop(columns=["k", "std"]), series_scales(results.hashers)
     return PAGE.figure("rescoring", rows, setting, chart=scales, **values)
