@@ -142,29 +142,14 @@ def leak_text(
     """
     import jinja2
 
-    pooled, learners = together(table, study["controls"]), summary[~summary["control"]]
-    controls = summary[summary["control"]]
+    pooled = together(table, study["controls"])
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)  # noqa: S701 - Markdown
     environment.filters["listed"] = listed
-    return environment.from_string(Path(__file__).with_name("leak.md.j2").read_text()).render(
-        experiment=experiment,
-        study=study,
-        conclusions=_conclusions(summary, pooled),
-        n_runs=int(summary["n_runs"].min()),
-        why=TWO_RUNS if (summary["n_runs"] == 2).any() else "",
-        n_learners=len(learners),
-        n_controls=len(controls),
-        n_alarms=int((controls["p"] < LEVEL).sum()),
-        level=LEVEL,
-        power_of_test=POWER,
-        by_setting=learners.groupby(_SETTING),
-        pooled=pooled.itertuples(),
-        tables=summary.groupby(_SETTING),
-        label=_label,
-        interval=_interval,
-        versions=", ".join(f"{name} {version}" for name, version in sorted(provenance["versions"].items())),
-        notes=provenance["notes"],
-    )
+    values = {"experiment": experiment, "study": study, "provenance": provenance, "summary": summary, "pooled": pooled}
+    values |= {"learners": at(summary, control=False), "controls": at(summary, control=True)}
+    values |= {"conclusions": _conclusions(summary, pooled), "label": _label, "interval": _interval}
+    values |= {"why": TWO_RUNS if (summary["n_runs"] == 2).any() else "", "level": LEVEL, "power_of_test": POWER}
+    return str(environment.from_string(Path(__file__).with_name("leak.md.j2").read_text()).render(values))
 
 
 def leak_figure(summary: "pd.DataFrame") -> str:

@@ -3,6 +3,7 @@
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -108,8 +109,9 @@ def difference_figure(
     versus = list(dict.fromkeys(rows["versus"]))
     chart = series_scales(results.hashers) | {"axis": f"{{metric}}: {difference}", "versus": versus}
     chart |= {"step": 10 + 10 * len(versus), "legend": {} if len(versus) > 1 else None}
-    values: dict[str, Any] = {"sentence": sentences[results.metric], "difference": difference, "sentences": sentences}
-    return PAGE.figure(name, rows, {"metric": results.metric, **setting}, of="differences", chart=chart, **values)
+    values = {"sentence": sentences[results.metric], "difference": difference}
+    figure = PAGE.figure(name, rows, {"metric": results.metric, **setting}, of="differences", chart=chart, **values)
+    return replace(figure, sentences=sentences)
 
 
 def paired(rows: "pd.DataFrame", std: "pd.Series", n_runs: "pd.Series", shared: Any) -> "pd.DataFrame":
