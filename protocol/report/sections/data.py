@@ -74,9 +74,9 @@ def without_relevant(results: Results) -> tuple[str, bool]:
 
 def _without_relevant(results: Results) -> Any:
     """Return the number of queries without relevant items, by setting and run, as the audit found them."""
-    rows = at(results.findings, finding="query-without-relevant").astype({"consequence": str, "file": str})
     import pandas as pd
 
+    rows = at(results.findings, finding="query-without-relevant").astype({"consequence": str, "file": str})
     places = rows["consequence"].str.extract("^With the ground truth (.+) on the split (.+?), these ")
     parts = rows["file"].str.extract(r"([^/]+)/[^/]+/run(\d+)/[^/]+$")
     names = dict(zip(SETTING, (parts[0], places[0], places[1]), strict=True))
@@ -178,21 +178,22 @@ class Status(NamedTuple):
 def status(results: Results) -> list[Status]:
     """Return what a reader must know first: errors of the audit, then whatever makes scores doubtful, then warnings."""
     numbers = results.findings.drop_duplicates(_OF_FINDINGS)["severity"].value_counts()
-    audit = {
-        level: Status(PAGE.text("status-audit", findings=counted(int(numbers[level]), level)), "findings", level)
-        for level in ("error", "warning")
+    error, warning = (
+        [Status(PAGE.text("status-audit", findings=counted(int(numbers[level]), level)), "findings", level)]
         if level in numbers
-    }
-    lines = list(filter(None, [audit.get("error")]))
+        else []
+        for level in ("error", "warning")
+    )
+    lines = [*error]
     undefined, matters = without_relevant(results)
     lines += [Status(undefined, "findings", "warning")] if matters else []
-    others = results.findings[results.findings["finding"] == "other-training-labels"].sort_values("count")
+    others = at(results.findings, finding="other-training-labels").sort_values("count")
     lines += [Status(one.consequence, "findings", "warning") for one in others.tail(1).itertuples()]
     if registry.DATASETS.entry(results.config["dataset"]).required:  # own data, of which parts may be missing
         lines += [Status(note, "provenance", "warning") for note in results.provenance["notes"]]
     if any(len(versions) > 1 for versions in results.libraries.values()):
         lines.append(Status(PAGE.text("status-mixed"), "provenance", "warning"))
-    lines += filter(None, [audit.get("warning")])
+    lines += warning
     return lines or [Status(PAGE.text("status-fine"), "partitions", "fine")]
 
 
