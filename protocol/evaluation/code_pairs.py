@@ -17,14 +17,14 @@ from protocol.inputs import text
 from protocol.inputs.arrays import (
     as_numpy,
     is_file,
-    is_text_array,
-    map_array,
     matrix_from,
     named,
     numbers_from,
     path_of,
+    read_array,
     read_stored,
 )
+from protocol.inputs.formats import TEXT
 from protocol.inputs.validation import is_integer
 from protocol.provenance.storage import array_digest
 
@@ -236,9 +236,9 @@ def _real_values(side: Codes, role: str) -> NDArray:
 
 def _numbers(values: Any, n_bits: int | None, name: str) -> NDArray:
     """Return the numbers of codes; strings have a column for each bit."""
-    if is_file(values) and is_text_array(path_of(values)):
+    if is_file(values) and path_of(values).suffix.lower() in TEXT:
         bits = _bits_of_text(path_of(values), n_bits)
-        return map_array(values) if bits is None else bits
+        return read_array(values) if bits is None else bits
     array = read_stored(values) if is_file(values) else as_numpy(values, name)
     if array.dtype.kind not in "US":
         return numbers_from(array, name)

@@ -10,7 +10,7 @@ from encoded import evaluated as evaluate
 
 from protocol.checks import ProtocolError
 from protocol.inputs import formats
-from protocol.inputs.arrays import array_shape, map_array, read_array, read_stored
+from protocol.inputs.arrays import array_shape, read_array, read_stored
 from protocol.inputs.formats import read_blocks
 
 CODES = {".fvecs": ("f", np.float32), ".ivecs": ("i", np.int32), ".bvecs": ("B", np.uint8)}
@@ -65,13 +65,13 @@ def test_a_wrong_file_is_refused_by_record(case, n_bytes, monkeypatch, tmp_path)
     (tmp_path / "x.fvecs").write_bytes(content)
     mapped = {"empty": "the file is empty", "cut short": "x.fvecs: 157 bytes, not a multiple of 16"}
     with pytest.raises(ProtocolError) as error:
-        map_array(tmp_path / "x.fvecs")
+        read_array(tmp_path / "x.fvecs")
     assert mapped.get(case, message) in str(error.value)
 
 
 def test_vectors_of_texmex_are_mapped(tmp_path):
     (tmp_path / "x.ivecs").write_bytes(written(np.arange(12).reshape(4, 3), ".ivecs"))
-    vectors = map_array(tmp_path / "x.ivecs")
+    vectors = read_array(tmp_path / "x.ivecs")
     assert (vectors.tolist(), vectors.flags.writeable) == (np.arange(12).reshape(4, 3).tolist(), False)
     assert array_shape(tmp_path / "x.ivecs") == (4, 3)
 
@@ -156,7 +156,7 @@ def test_packed_codes_and_labels_are_mapped(tmp_path):
     np.save(tmp_path / "x.npy", packed)
     np.save(tmp_path / "labels.npy", np.arange(90))
     for extension in (".u8bin", ".npy"):
-        mapped = map_array(tmp_path / f"x{extension}")
+        mapped = read_array(tmp_path / f"x{extension}")
         assert isinstance(mapped.base, np.memmap)
         np.testing.assert_array_equal(mapped, packed)
     assert isinstance(read_stored(tmp_path / "labels.npy").base, np.memmap)
