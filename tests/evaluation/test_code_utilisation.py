@@ -28,7 +28,7 @@ def test_the_note_of_evaluate_and_the_field_of_the_json():
     query, database, query_labels, labels = one_code_per_class()
     result = evaluate(query, database, query_labels=query_labels, database_labels=labels, metrics=["mAP"])
     assert (
-        "one-code-per-class: All of the 20 database items have the one code of their class (2 distinct codes for 2 "
+        "one-code-per-class: 100.0 % of the 20 database items have the one code of their class (2 distinct codes for 2 "
         "classes), so a ranking orders classes, not items, and mAP measures how well queries are classified."
     ) in " ".join(str(result).split())
     record = json.loads(result.to_json())["code_utilisation"]
@@ -75,8 +75,8 @@ def test_collapsed_codes():
     rare[:3] = 1
     text = utilisation_of(rare[:2], rare, labels[:2], labels).sentences()
     assert text == {
-        "collapsed-codes": "The 50 database items have 2 distinct codes for 5 classes, with an entropy of 0.33 "
-        "bits, that of their labels 2.32"
+        "collapsed-codes": "The 50 database items have 2 distinct codes with an entropy of 0.33 bits, that "
+        "of their labels 2.32"
     }
     halves = one + (np.arange(50) < 25)[:, None]  # 1 bit of 2.32
     assert "collapsed-codes" in utilisation_of(halves[:2], halves, labels[:2], labels).sentences()
@@ -84,7 +84,10 @@ def test_collapsed_codes():
     four = labels < 4
     assert utilisation_of(quarters[:2], quarters[four], labels[:2], labels[four]).sentences() == {}
     relevant = evaluate(one[:1], one, truth=Relevant([[0, 3]]), metrics=["mAP"])
-    assert "The 50 database items have 1 distinct code with an entropy of 0.00 bits." in " ".join(str(relevant).split())
+    assert (
+        "The 50 database items have 1 distinct code with an entropy of 0.00 bits; that of their 0 classes is 0.00."
+        in " ".join(str(relevant).split())
+    )
 
 
 @pytest.mark.parametrize("n_codes", [1, 9, 10, 12])
@@ -107,12 +110,12 @@ def test_constant_bits():
     database[:, 4] = 1
     utilisation = utilisation_of(database[:3] ^ 1, database, labels[:3], labels)  # the queries may have another value
     assert utilisation.sentences() == {
-        "constant-bits": "Bit 4 has the same value in all database items (counted from 0), so a ranking does not "
-        "depend on it"
+        "constant-bits": "1 bit (4, counted from 0) with the same value in all database items, on which no ranking "
+        "depends"
     }
     database[:, 9] = 0
     utilisation = utilisation_of(database[:3], database, labels[:3], labels)
-    assert utilisation.sentences()["constant-bits"].startswith("2 bits (4, 9) have the same value")
+    assert utilisation.sentences()["constant-bits"].startswith("2 bits (4, 9, counted from 0) with the same value")
     assert utilisation_of(database[:3], database[:20], labels[:3], labels[:20]).constant_bits == ()  # may be chance
 
 

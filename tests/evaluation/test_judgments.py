@@ -73,7 +73,7 @@ REFUSED = [
     ("q2 0 d1 1\nq8 0 d1 1\nq2 0 x 1\n", "q.txt", "qrels.txt: 'x' is not in d.txt (2 such judgments)."),
     ("q2 0 d1 1\nq2 0 d1 0\n", "q.txt", "qrels.txt, line 2: item 'd1' occurs twice for query 'q2'."),
     ("q2 d1 1\n", "q.txt", "qrels.txt, line 1: 'q2 d1 1' is not `query iteration item level`."),
-    ("q2 0 d1 99999999999999999999\n", "q.txt", "qrels.txt: the levels of 1 pairs must be integers from 1 to 255, "),
+    ("q2 0 d1 99999999999999999999\n", "q.txt", "qrels.txt: the levels must be integers from 1 to 255, "),
     ("q2 0 d1 0\n", "q.txt", "qrels.txt: no query has a relevant item."),
     (QRELS, ["a", "b"], "query ids: 2 ids for 3 queries."),
     (QRELS, ["a", "b", "a"], "query ids: item 3: 'a' is also the id of item 1."),
