@@ -345,11 +345,7 @@ def _nearest_items(
     numbers = truth.numbers(len(database) - leave_one_out, scoring.of_nearest)
     relevant = truth.relevant or max(truth.numbers(len(database) - leave_one_out))
     k, done = max(relevant, *numbers) + leave_one_out, stage(progress, "searching", len(query) * len(database))
-    try:
-        neighbours = nearest(query, database, k, distance=truth.distance, threads=threads, progress=done)
-    except ProtocolError as error:  # it begins with the side, whose file is not known there
-        values = {"query": truth.query, "database": truth.database}.get(str(error).partition(" ")[0])
-        raise ProtocolError(f"{values}: {error}" if is_file(values) else str(error)) from error
+    neighbours = nearest(query, database, k, distance=truth.distance, threads=threads, progress=done)
     if leave_one_out:
         neighbours = _of_others(neighbours)
     every = sorted({1, relevant, *numbers})

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.inputs import formats, text
-from protocol.inputs.validation import LARGEST_INTEGER, array_of
+from protocol.inputs.validation import LARGEST_INTEGER
 
 ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
 """The extensions of files of arrays, in which lists may be stored as well."""
@@ -266,7 +266,7 @@ def _converted(values: Any) -> Any:
         return values.toarray()
     if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
         return np.from_dlpack(values)
-    return array_of(values)
+    return np.asarray(values)
 
 
 def _without_objects(array: NDArray) -> NDArray:
@@ -279,7 +279,7 @@ def _without_objects(array: NDArray) -> NDArray:
         texts = [value.decode(errors="backslashreplace") if isinstance(value, bytes) else value for value in values]
         return np.array(texts, dtype=str).reshape(array.shape)
     if all(issubclass(kind, (bool, int, float, np.bool_, np.integer, np.floating)) for kind in kinds):
-        return array_of(values).reshape(array.shape)
+        return np.array(values).reshape(array.shape)
     return array
 
 

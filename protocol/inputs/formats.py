@@ -194,15 +194,14 @@ def _dataset(path: Path, key: str | None, files: contextlib.ExitStack) -> Any:
 
 def _hdf5(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
     dataset = _dataset(path, key, files)
-    return Opened(dataset.shape, lambda: _values(dataset, path))
+    return Opened(dataset.shape, lambda: _values(dataset))
 
 
-def _values(dataset: Any, path: Path) -> NDArray:
+def _values(dataset: Any) -> NDArray:
     """Return the values of a dataset; strings of any length become NumPy strings."""
     if dataset.dtype != object:
         return np.asarray(dataset[()])
-    values = np.asarray(dataset.asstr("utf-8", "backslashreplace")[()])
-    return text.string_array(values.ravel().tolist(), str(path)).reshape(values.shape)
+    return np.asarray(dataset.asstr("utf-8", "backslashreplace")[()]).astype(np.str_)
 
 
 def _variable(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArray:
@@ -233,7 +232,7 @@ def _variable(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArr
 def _texts_of_cells(cells: NDArray, name: str) -> NDArray[np.str_]:
     if not all(cell.dtype.kind == "U" and cell.size <= 1 for cell in cells.flat):
         raise ProtocolError(f"{name} is a cell array, but not of text.")
-    return text.string_array(["".join(cell.flat) for cell in cells.flat], name)
+    return np.array(["".join(cell.flat) for cell in cells.flat], dtype=np.str_)
 
 
 def _variable_of_hdf5(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArray:

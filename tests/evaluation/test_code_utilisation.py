@@ -4,9 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
-from protocol import Codes, Relevant, evaluate, registry
+from protocol import Codes, Relevant, evaluate
 from protocol.evaluation.code_utilisation import numbers
 
 ADSH = {12: (10, 1.0), 24: (10, 1.0), 32: (11, 0.9968), 48: (10, 1.0)}
@@ -84,10 +83,7 @@ def test_collapsed_codes():
     four = labels < 4
     assert utilisation_of(quarters[:2], quarters[four], labels[:2], labels[four]).sentences() == {}
     relevant = evaluate(one[:1], one, truth=Relevant([[0, 3]]), metrics=["mAP"])
-    assert (
-        "The 50 database items have 1 distinct code with an entropy of 0.00 bits; that of their 0 classes is 0.00."
-        in " ".join(str(relevant).split())
-    )
+    assert "The 50 database items have 1 distinct code with an entropy of 0.00 bits." in " ".join(str(relevant).split())
 
 
 @pytest.mark.parametrize("n_codes", [1, 9, 10, 12])
@@ -145,17 +141,3 @@ def test_the_published_codes_of_csq_do_not(shared):
     utilisation = utilisation_of(*codes, *(np.load(folder / f"{side}_label.npy") for side in ("test", "database")))
     assert (utilisation.n_codes, utilisation.n_classes, round(utilisation.one_code, 3)) == (5833, 101, 0.342)
     assert utilisation.sentences() == {}
-
-
-HASHERS = "itq lsh classifier ksh sdh"
-
-
-@pytest.mark.parametrize("hasher", HASHERS.split())
-def test_hashers_on_the_digits_do_not(hasher):
-    X, y = load_digits(return_X_y=True)
-    X = (X - X[100:600].mean(axis=0)).astype(np.float32) / 16
-    for n_bits in (8, 32):
-        model = registry.get("hasher", hasher)(n_bits=n_bits, seed=0).fit(X[100:600], y[100:600])
-        utilisation = utilisation_of(model.transform(X[:100]), model.transform(X[100:]), y[:100], y[100:])
-        assert utilisation.one_code < 0.97
-        assert set(utilisation.sentences()) <= {"constant-bits"}  # a pixel that is always 0

@@ -12,7 +12,7 @@ from protocol.checks import ProtocolError
 from protocol.comparison import compare
 from protocol.comparison.reading import read_scores
 from protocol.evaluation import Nearest
-from protocol.evaluation.exclusion import COLUMNS, excluded_labels, excluded_rows, read_positions
+from protocol.evaluation.exclusion import COLUMNS, excluded_labels, read_positions
 from protocol.quantisers import quantisation
 from protocol.scores.tables import write_table
 
@@ -153,11 +153,3 @@ def test_the_table_of_an_experiment_gives_positions_and_labels(tmp_path):
         "gist other": "none",
         "sift own": "none",
     }
-
-
-def test_a_query_may_occur_several_times(tmp_path):
-    path = tmp_path / "pairs.csv"
-    path.write_text("query,database,score\n9,3,1\n9,4,1\n2,5,1\n")
-    assert excluded_rows(path, 12).tolist() == [2, 9]
-    path.write_text("Query,Database\n9,3\n9,4\n")
-    assert excluded_rows(path, 12).tolist() == [9]

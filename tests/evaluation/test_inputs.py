@@ -12,7 +12,6 @@ from scipy import sparse
 
 from protocol import codes
 from protocol.checks import ProtocolError
-from protocol.evaluation import Nearest, evaluate
 from protocol.evaluation.code_pairs import Codes, precomputed_codes, read_codes
 from protocol.truth.relevance import NeighbourRelevance
 
@@ -207,13 +206,6 @@ def test_labels_of_every_form(form):
     assert means(**{side: form(labels) for side, labels in LABELS.items()}) == means()
 
 
-@pytest.mark.parametrize("first", [2**53 - 1, 2**63 - 3, 2**64 - 3, 2**64])
-@pytest.mark.parametrize("form", [list, lambda side: np.array(side, dtype=object), pd.Series])
-def test_large_labels_are_exact_in_every_form(form, first):
-    sides = [form([first + label for label in labels.tolist()]) for labels in (OF_QUERY, OF_DATABASE)]
-    assert means(query_labels=sides[0], database_labels=sides[1]) == means()
-
-
 POSITIONS = [np.flatnonzero(row) for row in RELEVANT]
 RELEVANCE = {
     "Boolean": lambda: RELEVANT,
@@ -314,14 +306,3 @@ def test_precomputed_codes_have_the_form_that_counting_reads(tmp_path):
         ProtocolError, match=r"^codes.mine: database codes: 2 rows for 3 row numbers of `database` in splits"
     ):
         precomputed_codes({3: BITS | {"database": BITS["query"]}}, PARTS, name="codes.mine")
-
-
-def test_an_error_about_vectors_names_their_file(tmp_path):
-    np.save(tmp_path / "wrong.npy", np.full((6, 2), np.nan))
-    for query, database, message in (
-        (tmp_path / "wrong.npy", QUERY[:, :2], r"wrong\.npy: query row 0: expected finite numbers, got nan"),
-        (QUERY[:, :2], tmp_path / "wrong.npy", r"wrong\.npy: database row 0: expected finite numbers, got nan"),
-        (np.full((6, 2), np.nan), QUERY[:, :2], r"^query row 0: expected finite numbers, got nan"),
-    ):
-        with pytest.raises(ProtocolError, match=message):
-            evaluate(QUERY > 0, QUERY > 0, truth=Nearest(query, database, k=2))

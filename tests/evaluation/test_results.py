@@ -91,25 +91,6 @@ def test_json_has_the_means_and_their_metadata(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["means.json"]
 
 
-def test_json_has_null_for_undefined_means_and_the_spread_if_requested(tmp_path):
-    name = "mAP@1000[retrieved]"
-    undefined = evaluate(
-        [[0]],
-        [[0]] * 1000 + [[1]],
-        query_labels=[1],
-        database_labels=[2] * 1000 + [1],
-        metrics=[name],
-        convention="hashnet",
-    )
-    undefined.write_json(tmp_path / "means.json", undefined.spread())
-    content = json.loads((tmp_path / "means.json").read_text())
-    assert content["metrics"] == {name: None}
-    assert {"value": None, "metric": name, "undefined": ["drop"], "conventions": ["hashnet", "mihash"]} in content[
-        "spread"
-    ]
-    assert re.search(r"^mAP@1000\[retrieved\] +undefined .* 1 left out$", str(undefined), re.M)
-
-
 def test_per_query_values(tmp_path):
     path = tmp_path / "values.csv"
     evaluated_codes(metrics=["mAP", "AUPRC[area]", "precision@r1"], convention="hashnet").write_csv("per_query", path)

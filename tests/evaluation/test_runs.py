@@ -8,10 +8,8 @@ import pytest
 import pytrec_eval
 
 import protocol as hp
-from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.cli import main
-from protocol.evaluation.conventions import is_defined
 
 MEASURES = {
     "mAP": "map",
@@ -88,32 +86,6 @@ def test_ties_are_in_expectation_over_all_orders():
     ends = [result.metrics["mAP[worst]"], result.metrics["mAP[best]"]]
     assert ends == pytest.approx([min(of_map), max(of_map)], abs=1e-12)
     assert result.facts["pairs_with_tied_scores"] == 6
-
-
-OF_ORDERS = [
-    name.replace("@K", "@4")
-    for name in registry.names("metric")
-    if is_defined(name, "run") and not name.endswith(("best]", "worst]"))
-]
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_every_metric_of_a_run_is_the_mean_over_all_orders(seed):
-    rng = np.random.default_rng(seed)
-    run = {"q": {f"d{item}": float(rng.integers(0, 3)) for item in range(6)}}
-    judgments = {"q": {f"d{item}": int(rng.integers(-1, 4)) for item in rng.permutation(10)[:7]}}
-    result = hp.evaluate_run(run, judgments, metrics=OF_ORDERS)
-    values = [hp.evaluate_run({"q": order}, judgments, metrics=OF_ORDERS).metrics for order in orders(run["q"])]
-    for name, value in result.metrics.items():
-        assert value == pytest.approx(np.mean([of_order[name] for of_order in values]), abs=1e-12), name
-
-
-def test_a_query_whose_relevant_items_were_not_retrieved_is_defined_in_every_order():
-    names = [name.replace("@K", "@4") for name in registry.names("metric") if is_defined(name, "run")]
-    names = [name for name in names if "retrieved" not in name]  # whose denominator is the retrieved relevant items
-    result = hp.evaluate_run({"q": {"a": 1.0}, "r": {"a": 1.0}}, {"q": {"a": 1}, "r": {"b": 1}}, metrics=names)
-    assert not any(result.n_undefined.values())
-    assert {name: values[1] for name, values in result.per_query.items() if values[1]} == {}
 
 
 def test_items_that_were_not_retrieved_have_no_rank():

@@ -3,10 +3,8 @@
 import io
 import struct
 
-import h5py
 import numpy as np
 import pytest
-from encoded import evaluated as evaluate
 
 from protocol.checks import ProtocolError
 from protocol.inputs import formats
@@ -69,13 +67,6 @@ def test_a_wrong_file_is_refused_by_record(case, n_bytes, monkeypatch, tmp_path)
     assert mapped.get(case, message) in str(error.value)
 
 
-def test_vectors_of_texmex_are_mapped(tmp_path):
-    (tmp_path / "x.ivecs").write_bytes(written(np.arange(12).reshape(4, 3), ".ivecs"))
-    vectors = read_array(tmp_path / "x.ivecs")
-    assert (vectors.tolist(), vectors.flags.writeable) == (np.arange(12).reshape(4, 3).tolist(), False)
-    assert array_shape(tmp_path / "x.ivecs") == (4, 3)
-
-
 def test_another_extension_is_refused():
     with pytest.raises(ProtocolError, match=r"x.npy: extension must be .bvecs, .fvecs or .ivecs, got '.npy'."):
         read(WHOLE, "x.npy")
@@ -126,27 +117,6 @@ def test_a_header_that_does_not_match_the_size(tmp_path, header, end, message):
         path.write_bytes(b"1234567")
     with pytest.raises(ProtocolError, match=rf"base\.fbin: {message}"):
         read_array(path)
-
-
-def test_scores_from_files_of_the_two_benchmarks(tmp_path):
-    """big-ann-benchmarks: real values and packed codes; ann-benchmarks: HDF5 with the neighbours of each query."""
-    query, database = RNG.normal(size=(4, 16)).astype("f4"), RNG.normal(size=(30, 16)).astype("f4")
-    neighbours = np.argsort(np.linalg.norm(query[:, None] - database, axis=2))[:, :5]
-    expected = evaluate(query > 0, database > 0, relevance=list(neighbours)).metrics
-    with h5py.File(tmp_path / "data.hdf5", "w") as file:
-        file.update({"train": database, "test": query, "neighbors": neighbours.astype("i4")})
-        file["distances"] = np.zeros((4, 5))
-    at = str(tmp_path / "data.hdf5")
-    found = evaluate(f"{at}:test", f"{at}:train", relevance=f"{at}:neighbors", binarize="sign")
-    assert found.metrics == expected
-    files = [put(tmp_path / f"{name}.fbin", side, "<f4") for name, side in (("q", query), ("d", database))]
-    truth = put(tmp_path / "gt.ibin", neighbours, "<i4", end=bytes(4 * neighbours.size))
-    assert evaluate(*files, relevance=truth, binarize="sign").metrics == expected
-    packed = [
-        put(tmp_path / f"{name}.u8bin", np.packbits(side > 0, axis=1), "u1")
-        for name, side in (("q", query), ("d", database))
-    ]
-    assert evaluate(*packed, relevance=truth, n_bits=16, bit_order="big").metrics == expected
 
 
 def test_packed_codes_and_labels_are_mapped(tmp_path):

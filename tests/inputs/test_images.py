@@ -58,13 +58,6 @@ def test_a_file_cut_short_is_refused_by_name(tmp_path, extension):
         assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
-def test_a_complete_image_with_other_values_is_not_called_incomplete(tmp_path, dtype):
-    (tmp_path / "a.tif").write_bytes(cv2.imencode(".tif", COLOUR[..., 0].astype(dtype))[1].tobytes())
-    with pytest.raises(ProtocolError, match=rf"a.tif: the image is {dtype}, expected 8 or 16 bits."):
-        read_image(tmp_path / "a.tif")
-
-
 def test_images_that_begin_and_end_as_they_should_are_not_decoded(tmp_path):
     """The inside of a file is only read with the image itself."""
     for extension in (".jpg", ".png", ".bmp"):
