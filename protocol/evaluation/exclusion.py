@@ -3,7 +3,6 @@
 import hashlib
 import itertools
 import math
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,12 +18,11 @@ from protocol.evaluation.conventions import find
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.result import Evaluation
 from protocol.evaluation.scoring import n_undefined, undefined_queries
-from protocol.inputs.arrays import ARRAYS, as_integers, as_numpy, is_file, named, path_of, read_array
-from protocol.inputs.text import lines
+from protocol.inputs.arrays import named
+from protocol.inputs.lists import read_listings
 from protocol.scores.metadata import NONE_EXCLUDED
 from protocol.scores.tables import Table, read_table
 
-_HEADER = ("query", "row", "id")
 _DIGEST = 12
 COLUMNS = ("split", "run", "position", "item", "id")
 """The columns of ``excluded.csv``: the position of an excluded query in the list of queries, its row number and id."""
@@ -53,9 +51,8 @@ def excluded_rows(values: Any, n_queries: int, name: str = "exclude_queries") ->
     Parameters
     ----------
     values : array_like of int, shape (n,), str or Path
-        Row numbers, from 0, in any order. A file is either text with one row number per line (``.txt``, ``.csv`` or
-        ``.tsv``, possibly ``.gz``; the first column is read, so that pairs of a query and a database item will do), or
-        an array (``F.npy``, ``F.npz:key``, ``F.h5:dataset``, ``F.mat:variable``).
+        Row numbers, from 0, in any order; or a list of them in any form of `protocol.inputs.lists`. The first column is
+        read, so that pairs of a query and a database item will do.
     n_queries : int
     name : str
         The name in error messages.
@@ -63,15 +60,14 @@ def excluded_rows(values: Any, n_queries: int, name: str = "exclude_queries") ->
     Raises
     ------
     ProtocolError
-        If the file can't be read, a value is not an integer or out of range, or no query would remain. An empty list is
-        allowed.
+        If the file can't be read, a value is not an integer or out of range, or no query would remain.
 
     Examples
     --------
     >>> excluded_rows([7, 2, 7], 10)
     array([2, 7])
     """
-    rows, name = rows_from(values, name), named(values, name)
+    rows, name = rows_from(values, name, log=True), named(values, name)
     outside = rows[(rows < 0) | (rows >= n_queries)]
     if outside.size:
         raise ProtocolError(f"{name}: expected row numbers from 0 to {n_queries - 1:,}, got {outside[0]:,}.")
@@ -80,22 +76,13 @@ def excluded_rows(values: Any, n_queries: int, name: str = "exclude_queries") ->
     return rows
 
 
-def rows_from(values: Any, name: str = "exclude_queries") -> NDArray[np.int64]:
+def rows_from(values: Any, name: str = "exclude_queries", *, log: bool = False) -> NDArray[np.int64]:
     """Return distinct row numbers, ascending, as for `excluded_rows`."""
-    name = named(values, name)
-    if is_file(values) and path_of(values).suffix.lower() not in ARRAYS:
-        words = [re.split(r"[\s,;]", line.strip())[0] for line in lines(Path(values), "row numbers") if line.strip()]
-        words = words[1:] if words and words[0].lower() in _HEADER else words
-        wrong = next((word for word in words if not re.fullmatch("[0-9]{1,18}", word)), None)
-        if wrong is not None:
-            raise ProtocolError(f"{name}: {wrong[:80]!r} is not the row number of a query.")
-        return np.unique(np.array(words, dtype=np.int64))
-    array = read_array(values) if is_file(values) else as_numpy(values, name)
-    array = array.ravel() if array.ndim == 2 and 1 in array.shape else array  # lists in MATLAB files are 2-D
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iuf"):
-        got = f"shape {array.shape} of {array.dtype}"
-        raise ProtocolError(f"{name}: expected row numbers of queries, shape (n,), got {got}.")
-    return np.unique(as_integers(array, name))
+    items = read_listings({name: values}, has_ids=True, form="id", log=log)[name].items
+    try:
+        return np.unique(np.array(items.tolist(), dtype=np.int64))
+    except (ValueError, OverflowError) as error:
+        raise ProtocolError(f"{named(values, name)}: expected row numbers of queries ({error}).") from None
 
 
 def read_positions(paths: Iterable[str | Path]) -> dict[tuple[str, int], NDArray[np.int64]]:

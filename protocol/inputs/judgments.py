@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted
 from protocol.inputs import text
-from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named
+from protocol.inputs.arrays import is_file, matrix_from, named
 from protocol.inputs.lists import read_listings
 
 _RUNS = (".run", ".trec", "")
@@ -41,11 +41,8 @@ def read_ids(values: Any, role: str, size: int) -> dict[str, int]:
     ProtocolError
         If the file can't be read, an id is empty or occurs twice, or there are more or fewer ids than items.
     """
-    name = named(values, f"{role} ids")
-    if is_file(values):
-        ids = read_listings({role: values}, has_ids=True, form="id")[role].items
-    else:
-        ids = as_numpy(values, name).ravel()
+    listing = read_listings({f"{role} ids": values}, has_ids=True, form="id")[f"{role} ids"]
+    name, ids = listing.name, listing.items
     positions: dict[str, int] = {}
     for position, item in enumerate(map(str, ids.tolist())):
         if not item or item in positions:

@@ -87,9 +87,9 @@ def test_the_table_and_the_json_have_both_and_identify_the_queries():
     [
         ([12], "exclude_queries: expected row numbers from 0 to 11, got 12."),
         (range(12), "exclude_queries: no query would remain: all 12 are excluded."),
-        (np.zeros(12, bool), "exclude_queries: expected row numbers of queries, shape (n,), got shape (12,) of bool."),
+        (np.zeros(12, bool), "exclude_queries: expected row numbers or ids (str), got dtype bool. numpy.flatnonzero"),
         ("missing.txt", "missing.txt: no such file."),
-        ("wrong.txt", "wrong.txt: 'frog' is not the row number of a query."),
+        ("wrong.txt", "wrong.txt: expected row numbers of queries (invalid literal for int() with base 10: 'frog')."),
     ],
 )
 def test_errors_are_one_line(tmp_path, monkeypatch, rows, message):
