@@ -100,8 +100,8 @@ class CodeUtilisation:
             )
         if self.constant_bits:
             sentences["constant-bits"] = (
-                f"{counted(len(self.constant_bits), 'bit')} ({abridged(self.constant_bits)}, counted from 0) with the "
-                "same value in all database items, on which no ranking depends"
+                f"The value of {counted(len(self.constant_bits), 'bit')} never changes in the database "
+                f"({abridged(self.constant_bits)}, counted from 0), so no ranking depends on it"
             )
         return sentences
 

@@ -106,12 +106,14 @@ def test_constant_bits():
     database[:, 4] = 1
     utilisation = utilisation_of(database[:3] ^ 1, database, labels[:3], labels)  # the queries may have another value
     assert utilisation.sentences() == {
-        "constant-bits": "1 bit (4, counted from 0) with the same value in all database items, on which no ranking "
-        "depends"
+        "constant-bits": "The value of 1 bit never changes in the database (4, counted from 0), so no ranking depends "
+        "on it"
     }
     database[:, 9] = 0
     utilisation = utilisation_of(database[:3], database, labels[:3], labels)
-    assert utilisation.sentences()["constant-bits"].startswith("2 bits (4, 9, counted from 0) with the same value")
+    assert utilisation.sentences()["constant-bits"].startswith(
+        "The value of 2 bits never changes in the database (4, 9,"
+    )
     assert utilisation_of(database[:3], database[:20], labels[:3], labels[:20]).constant_bits == ()  # may be chance
 
 
