@@ -213,25 +213,21 @@ def _variable(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArr
     warnings.simplefilter("error", np.exceptions.ComplexWarning)  # mat_dtype would make complex numbers real
     if io.matlab.matfile_version(path)[0] == 2:  # version 7.3, which is HDF5
         return _variable_of_hdf5(path, key, files)
-    shapes = {name: (shape, kind) for name, shape, kind in io.whosmat(path)}
-    arrays = [name for name, (_, kind) in shapes.items() if kind != "struct"]
-    structs = shapes.keys() - arrays if key not in arrays else ()  # no limit: up to version 7, the format has one
-    fields = _fields(io.loadmat(path, variable_names=list(structs), mat_dtype=True))
-    name = _key_among([*arrays, *fields], key, path)
-    if name in arrays:
-        text.check_array(path, _DOUBLE * prod(shapes[name][0]))
-        fields = io.loadmat(path, variable_names=name, mat_dtype=True)
-    value = fields[name]
+    names = [name for name, _, _ in io.whosmat(path)]
+    first = key.partition(".")[0] if key else None
+    variables = _fields(io.loadmat(path, variable_names=[first] if first in names else names, mat_dtype=True))
+    value = variables[_key_among(list(variables), key, path)]
     if hasattr(value, "toarray"):
+        text.check_array(path, _DOUBLE * prod(value.shape))
         return np.asarray(value.toarray())
     if value.dtype == object:
-        value = _texts_of_cells(value, f"{path}: {name}")
+        value = _texts_of_cells(value, str(path))
     return np.strings.rstrip(value) if value.dtype.kind == "U" else value
 
 
 def _texts_of_cells(cells: NDArray, name: str) -> NDArray[np.str_]:
     if not all(cell.dtype.kind == "U" and cell.size <= 1 for cell in cells.flat):
-        raise ProtocolError(f"{name} is a cell array, but not of text.")
+        raise ProtocolError(f"{name}: a cell array, but not of text.")
     return np.array(["".join(cell.flat) for cell in cells.flat], dtype=np.str_)
 
 

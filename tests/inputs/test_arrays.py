@@ -175,7 +175,7 @@ def test_a_missing_key_lists_the_keys(tmp_path, name):
 
 
 REFUSED = [
-    ("a.mat:cell", r"a\.mat: cell is a cell array, but not of text\."),
+    ("a.mat:cell", r"a\.mat: a cell array, but not of text\."),
     ("a.mat:complex", "Casting complex values to real discards the imaginary"),
     ("a.h5:objects", "expected numbers, got dtype \\["),
     ("a.h5:nothing", "the array is empty, shape None"),
