@@ -256,11 +256,8 @@ def test_sparse_variables_of_matlab(tmp_path):
 def test_strings_of_every_format_are_the_same(tmp_path):
     words = ["cat", "Käse", "\U0001d538 b"]
     np.save(tmp_path / "a.npy", np.array(words))
-    np.savez(tmp_path / "a.npz", x=np.array(words))
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file["any"] = words
     scipy_io.savemat(tmp_path / "a.mat", {"cell": np.array(words, object), "text": np.array(words[:2])})
-    for name in ("a.npy", "a.npz:x", "a.h5:any", "a.mat:cell"):
+    for name in ("a.npy", "a.mat:cell"):
         read = read_stored(tmp_path / name)
         assert (read.dtype.kind, read.tolist()) == ("U", words), name
         refused(tmp_path / name, "expected numbers, got dtype [<|]?[US]")
