@@ -14,7 +14,7 @@ from protocol.auditing.items import check_distinct
 from protocol.auditing.small_images import SIZE, block_means, correlations, small_images
 from protocol.checks import ProtocolError, counted, integer, need, number, printable, suggesting
 from protocol.evaluation.progress import Progress, stage
-from protocol.inputs.arrays import as_numpy, is_file, items_from, map_array, matrix_from, named
+from protocol.inputs.arrays import as_numpy, is_file, items_from, matrix_from, named, read_array
 from protocol.inputs.validation import Sliceable, check_images
 from protocol.parallel import in_order, workers
 from protocol.provenance import storage
@@ -217,10 +217,10 @@ def _images(values: Any, role: str, image_size: int) -> tuple[Sliceable, NDArray
         folder = _folder(path, image_size)
         images, names = folder.images, folder.ids
     elif path.name == _CONTENT:
-        images = map_array(f"{path}:images")
+        images = read_array(f"{path}:images")
         names = storage.decoded(storage.read(path.with_name("items.h5"), ["ids"])["ids"])
     else:
-        images = map_array(values)
+        images = read_array(values)
     if len(images.shape) == 2:
         raise ProtocolError(
             f"{named(values, role)}: rows of numbers, not images. Vectors need --vectors (vectors=True)."

@@ -9,7 +9,7 @@ from protocol import registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, PrecomputedCodes
 from protocol.configuration.schema import check_name
-from protocol.inputs.arrays import path_of, row_count
+from protocol.inputs.arrays import array_shape, path_of
 from protocol.splits import sample_of
 
 PLACEHOLDERS = ("split", "run", "n_bits")
@@ -90,9 +90,9 @@ def check_code_files(experiment: Experiment) -> None:
                     if not path_of(file).is_file():
                         missing = f"no file {str(path_of(file))!r} (looked in {Path.cwd()})"
                         raise ProtocolError(f"codes.{method.name}.{role}: {missing}.")
-                    n_codes = row_count(file) if role in sizes else None
+                    shape = array_shape(file) if role in sizes else None
                     if n_codes not in (None, sizes.get(role)):
                         raise ProtocolError(
-                            f"codes.{method.name}.{role}: {file}: {n_codes:,} codes for the {sizes[role]:,} items of "
+                            f"codes.{method.name}.{role}: {file}: {shape[0]:,} codes for the {sizes[role]:,} items of "
                             f"`{role}` in the {split} split."
                         )
