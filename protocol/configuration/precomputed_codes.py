@@ -91,7 +91,7 @@ def check_code_files(experiment: Experiment) -> None:
                         missing = f"no file {str(path_of(file))!r} (looked in {Path.cwd()})"
                         raise ProtocolError(f"codes.{method.name}.{role}: {missing}.")
                     shape = array_shape(file) if role in sizes else None
-                    if n_codes not in (None, sizes.get(role)):
+                    if shape is not None and shape[0] != sizes[role]:
                         raise ProtocolError(
                             f"codes.{method.name}.{role}: {file}: {shape[0]:,} codes for the {sizes[role]:,} items of "
                             f"`{role}` in the {split} split."
