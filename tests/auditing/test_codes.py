@@ -58,7 +58,7 @@ def test_collapsed_codes_and_constant_bits_are_found():
         (np.where(IS_TRAINING, CLASS_CODES, CLASS_CODES ^ (RNG.random((520, 6)) < 0.03)), ""),  # 83 % have the code
         (
             np.where(IS_TRAINING, CLASS_CODES, NOISY),
-            "100.0 % of the training items in the database have the one code of their class, and 3",
+            "0.0 % of the bits of training items in the database differ from the majority",
         ),
         (np.where(IS_TRAINING, 1 - NOISY, NOISY), INVERTED),
         (np.where(IS_TRAINING, 0, NOISY), "of the bits of training items in the database differ"),
