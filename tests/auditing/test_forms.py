@@ -56,12 +56,6 @@ def test_names_that_repeat_within_a_list_say_nothing_and_are_listed_as_not_compa
     assert words not in str(audit(query=["train/cat/7.jpg", "a.jpg"], database=["b/x.jpg", "c/y.jpg"]).not_checked)
 
 
-def test_one_name_that_repeats_by_chance_does_not_end_the_comparison():
-    query, database = in_folders("a", n=200), [*in_folders("b", n=199, start=199), "c/300.jpg"]
-    (found,) = audited(query, database)
-    assert found == ("equal-file-names", "warning", ("a/199.jpg ~ b/199.jpg",))
-
-
 @pytest.mark.parametrize(("protocol", "is_found"), [("standard", False), ("improved", True), (None, True)])
 def test_equal_names_are_compared_where_partitions_must_be_disjoint(protocol, is_found):
     lists = {"query": in_folders("q", n=9), "database": in_folders("d", n=99, start=50)}

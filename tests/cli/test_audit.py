@@ -120,7 +120,7 @@ def test_files_of_the_pipeline_need_no_options(folder, capsys):
         "  known-near-duplicate (needs known pairs)",
         "  group-split (needs groups)",
         "  selection-on-test (needs a training log)",
-        "  one-code-per-class, training-codes-differ, collapsed-codes, constant-bits (need codes)",
+        "  one-code-per-class, collapsed-codes, constant-bits (need codes)",
         "  split-difference (needs a split to compare with)",
         "  preprocessing-leak, selection-leak, truth-leak, mixed-libraries (need the pipeline's target audit)",
     ]

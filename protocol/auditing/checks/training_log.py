@@ -1,15 +1,14 @@
 r"""Check training logs: whether the reported value is the best of several evaluations on the test set.
 
-A log is a table (``.csv``), JSON lines (``.json``, ``.jsonl``), or any text with one regular expression. Its named
-groups are ``value`` (the test score) and optionally ``bits`` and ``epoch``. The columns of tables have the same names;
-the test scores may also be in the column ``map`` or ``test_map``, and the epochs in ``step``. The evaluations are in
-the order of their lines, and an epoch that is lower than the previous one begins another run.
+A log is a table (``.csv``), or any text with one regular expression. Its named groups are ``value`` (the test score)
+and optionally ``bits`` and ``epoch``. The columns of tables have the same names; the test scores may also be in the
+column ``map`` or ``test_map``, and the epochs in ``step``. The evaluations are in the order of their lines, and an
+epoch that is lower than the previous one begins another run.
 """
 
-import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -27,8 +26,8 @@ _VALUES = ("map", "test_map", "value")
 EXAMPLE = r"--pattern 'epoch:(?P<epoch>\d+), bit:(?P<bits>\d+).*mAP:(?P<value>[\d.]+)'"
 CERTAIN = 10
 """The number of evaluations from which scores that never decrease, and repeat exactly, are no coincidence."""
-_Row = tuple[int, Mapping[str, Any]]
-"""The number of a line, and its texts by the name of the column or group."""
+_Row = tuple[int, Mapping[str, str]]
+"""The number of a line, and its texts by the name of the column or group, in lower case."""
 
 
 @dataclass
@@ -92,12 +91,10 @@ def audit_training_log(histories: Sequence[History], reported: str = "") -> tupl
     found = [one for one in histories if any(one.matches(reported, score) for score in one.values)]
     compared, severity = found or histories, _running_best(histories)
     is_a_last_score = any(one.matches(reported, one.values[-1]) for one in compared)  # which is no selection
-    findings = [
-        finding
-        for one in compared
-        for level, what in [_verdict(one, reported, severity, is_a_last_score)]
-        for finding in findings_of("selection-on-test", level, bool(what), [one.name or "test scores"], what=what)
-    ]
+    findings = list[Finding]()
+    for one in compared:
+        level, what = _verdict(one, reported, severity, is_a_last_score)
+        findings += findings_of("selection-on-test", level, bool(what), [one.name or "test scores"], what=what)
     counts = [f"{counted(len(one.values), 'evaluation')}{one.name and f' at {one.name}'}" for one in histories]
     missing = int(np.isnan(np.concatenate([one.values for one in histories])).sum())
     omitted = f", {missing:,} without a finite score" if missing else ""
@@ -121,7 +118,7 @@ def _running_best(histories: Sequence[History]) -> str:
 
 
 def _verdict(one: History, reported: str, running_best: str, is_a_last_score: bool) -> tuple[str, str]:
-    """Return the severity and what was found if the reported score is, or may be, the best of several; else "", "".
+    """Return the severity and what was found if the reported score may be the best of several; else an empty text.
 
     `running_best` is the result of `_running_best`, and `is_a_last_score` states whether the reported score is the last
     one of some history of the log.
@@ -131,20 +128,15 @@ def _verdict(one: History, reported: str, running_best: str, is_a_last_score: bo
     the, at_best = f"At {one.name}, the" if one.name else "The", f" (epoch {epoch})" if epoch else ""
     seen = f"best of {len(one.values):,} seen on the test set"
     if running_best:
-        if reported and not is_best:
-            return "", ""
-        each = "each is" if running_best == "error" else "each may be"
-        what = (
-            f"{the} reported value {reported or f'{best:.15g}'} is the {seen}: the scores in this log never decrease "
-        )
-        return running_best, f"{what}and repeat exactly, so {each} the best so far"
+        score, each = reported or f"{best:.15g}", "each is" if running_best == "error" else "each may be"
+        what = f"{the} reported value {score} is the {seen}: the scores in this log never decrease and repeat exactly, "
+        return running_best, f"{what}so {each} the best so far" if is_best or not reported else ""
     if last == best or (reported and not is_best and is_a_last_score):
         return "", ""
     if is_best and not is_last:
-        what = f"{the} reported value {reported} is the {seen}{at_best}; the last is {last:.15g}"
-        if not is_a_last_score:
-            return "error", what
-        return "warning", f"{what}, unless the last value of another code length or run is reported"
+        unless = ", unless the last value of another code length or run is reported" * is_a_last_score
+        what = f"{the} reported value {reported} is the {seen}{at_best}; the last is {last:.15g}{unless}"
+        return "warning" if is_a_last_score else "error", what
     why = "compare both with the reported value"
     if reported:
         too_few = f"{reported} has too few decimals to tell them apart"
@@ -203,22 +195,11 @@ def read_logs(files: Any, pattern: str | None = None) -> dict[str, list[History]
 
 
 def _rows(path: Path, pattern: str | None) -> Sequence[_Row]:
-    """Return the rows of a log in its format."""
-    name = path.name.lower().removesuffix(".gz")
-    if pattern is not None:
-        return _matching_lines(path, pattern)
-    if name.endswith(".csv"):
+    """Return the rows of a table, or the groups of the lines that match a pattern."""
+    if pattern is None:
+        if not path.name.lower().removesuffix(".gz").endswith(".csv"):
+            raise ProtocolError(f"{path}: other text than .csv needs a regular expression, such as {EXAMPLE}")
         return read_table(path, "a training log")[1]
-    if name.endswith((".json", ".jsonl")):
-        return [(n, _json(line, f"{path}, line {n}")) for n, line in _numbered(path) if line.strip()]
-    raise ProtocolError(f"{path}: printed text needs a regular expression for its evaluations, such as {EXAMPLE}")
-
-
-def _numbered(path: Path) -> Iterator[tuple[int, str]]:
-    return enumerate(lines(path, "a training log"), start=1)
-
-
-def _matching_lines(path: Path, pattern: str) -> list[_Row]:
     try:
         expression = re.compile(pattern)
     except re.error as error:
@@ -227,30 +208,17 @@ def _matching_lines(path: Path, pattern: str) -> list[_Row]:
         raise ProtocolError(
             f"pattern: {pattern!r} needs the named group (?P<value>...), and may have those named bits and epoch."
         )
-    rows = [(n, match.groupdict()) for n, line in _numbered(path) if (match := expression.search(line))]
+    numbered = enumerate(lines(path, "a training log"), start=1)
+    rows = [(number, match.groupdict("")) for number, line in numbered if (match := expression.search(line))]
     if not rows:
         raise ProtocolError(f"{path}: no line matches the pattern {pattern!r}.")
     return rows
 
 
-def _json(line: str, where: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line, parse_float=str, parse_int=str, parse_constant=str)
-    except (ValueError, RecursionError):
-        row = None
-    if not isinstance(row, dict):
-        raise ProtocolError(f'{where}: expected a JSON object such as {{"map": 0.7}}.')
-    return row
-
-
 def _histories(path: Path, rows: Sequence[_Row]) -> list[History]:
     histories: dict[tuple[str, int], History] = {}
     runs: dict[str, tuple[int, float]] = {}  # by code length: the number of the run, and its last epoch
-    texts = [
-        (line, {name.lower(): "" if cell is None else str(cell).strip() for name, cell in row.items()})
-        for line, row in rows
-    ]
-    for line, row in texts:
+    for line, row in rows:
         value = next(filter(None, map(row.get, _VALUES)), None)
         if value is None:
             continue
@@ -266,9 +234,9 @@ def _histories(path: Path, rows: Sequence[_Row]) -> list[History]:
         history.values.append(score if math.isfinite(score) else math.nan)
         history.epochs.append(epoch)
         history.decimals = max(history.decimals, _decimals(value))
-    columns = dict.fromkeys(column for _, row in texts for column in row)
-    if not columns.keys() & _VALUES:
-        listed = ", ".join(columns)[:200] or "none"
+    columns = rows[0][1].keys()
+    if not columns & _VALUES:
+        listed = ", ".join(columns)[:200]
         raise ProtocolError(f"{path}: no column named map, test_map or value; its columns: {listed}.")
     evaluated = [one for one in histories.values() if not np.isnan(one.values).all()]
     if not evaluated:

@@ -164,7 +164,7 @@ def _shipped(name: str, dataset: Dataset, n_listed: int) -> KnownPairs:
     pairs, assumed = _cifar_numbers(dataset, name, n_listed)[sides], "" if dataset.ids is not None else _ASSUMED
     limits = "only pairs of an official test and an official training image were judged"
     known = KnownPairs("ciFAIR (Barz and Denzler 2020)", pairs, judgement, limits, assumed=assumed)
-    return _listed(known, dataset, f"test image {items[0]}")
+    return _listed(known, dataset, _IDS[name](_TEST + int(items[0])))
 
 
 def known_pairs_sha256(name: str) -> str:
@@ -189,13 +189,7 @@ def _cifar_numbers(dataset: Dataset, name: str, n_listed: int) -> NDArray[np.int
                 f"{name}: row numbers must be those of {_SIZE:,} images, the training images first, not of {n_items:,}."
             )
         return np.arange(_SIZE)
-    numbers = numbers_by_id(map(_IDS[name], range(_SIZE)), dataset.ids)
-    if not (numbers >= 0).any():
-        raise ProtocolError(
-            f"{name}: these pairs have ids such as {_IDS[name](_TEST)!r}, but the lists have ids such as "
-            f"{str(dataset.ids[0])!r}. Give a file with the columns query,database,judgement and your ids."
-        )
-    return numbers
+    return numbers_by_id(map(_IDS[name], range(_SIZE)), dataset.ids)
 
 
 def _judged(path: Path, columns: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
