@@ -57,6 +57,7 @@ def test_logs_are_audited_with_a_split_and_without(tmp_path):
         Path(file).write_text(TABLE)
     alone = audit(training_log=files, reported=0.797)
     assert (list(alone.findings), alone.n_errors) == (files, 2)
+    assert '"count": 1,' in alone.to_json()
     split = {"query": [0, 1], "database": [1, 2]}
     audited = audit(**split, training_log=[Path(file) for file in files], reported=0.797)
     assert (list(audited.findings), audited.n_errors) == (["query database", *files], 3)

@@ -94,7 +94,7 @@ def audit_training_log(histories: Sequence[History], reported: str = "") -> tupl
     findings = list[Finding]()
     for one in compared:
         level, what = _verdict(one, reported, severity, is_a_last_score)
-        findings += findings_of("selection-on-test", level, bool(what), [one.name or "test scores"], what=what)
+        findings += findings_of("selection-on-test", level, int(what != ""), [one.name or "test scores"], what=what)
     counts = [f"{counted(len(one.values), 'evaluation')}{one.name and f' at {one.name}'}" for one in histories]
     missing = int(np.isnan(np.concatenate([one.values for one in histories])).sum())
     omitted = f", {missing:,} without a finite score" if missing else ""
