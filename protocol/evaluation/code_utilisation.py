@@ -24,11 +24,6 @@ COLLAPSED = 0.5
 """Entropy of the codes relative to that of the labels. Measured: ADSH and digits at least 1, CSQ 1.67."""
 UNLIKELY = 1e-9
 """Probability that a random bit is constant by chance: bits of fewer than about 40 items lead to no conclusion."""
-OTHERS = 0.5
-"""Share with the one code of their class among other items, if nearly all training items have it. Measured: at least
-0.67 on the digits (FastHash, which fits its training labels exactly)."""
-DIFFERENCE = 0.1
-"""Difference in the share of bits that differ from the majority of the class. Measured: at most 0.04 on the digits."""
 EXAMINED = 1 << 18
 """Number of items that are examined, in equal distances; all items of smaller databases."""
 
