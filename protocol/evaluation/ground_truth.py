@@ -67,16 +67,17 @@ class Judgments:
 
     Parameters
     ----------
-    judgments : str or Path
-        A file with lines ``query iteration item level``, the qrels of TREC, where levels below 1 are not relevant; or
-        with lines ``query Q0 item rank score tag``, a run, whose items are relevant at level 1.
+    judgments : mapping of str to mapping of str to int, str or Path
+        The level of each item by query, as ``{"q1": {"d7": 2}}``, where levels below 1 are not relevant; or a file with
+        lines ``query iteration item level``, the qrels of TREC, or ``query-id corpus-id score``, those of BEIR; or with
+        lines ``query Q0 item rank score tag``, a run, whose items are relevant at level 1.
     query_ids : array_like, str or Path
         The ids of all queries, in the order of the codes; a file has an id on each line.
     database_ids : array_like, str or Path
         The ids of all database items, in the order of the codes. Every id in the judgments must be in its list.
     """
 
-    judgments: str | Path
+    judgments: Any
     query_ids: Any
     database_ids: Any
 

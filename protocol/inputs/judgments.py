@@ -61,14 +61,15 @@ def read_ids(values: Any, role: str, size: int | None) -> dict[str, int]:
     return positions
 
 
-def judged_pairs(judgments: str | Path, query_ids: Any, database_ids: Any, sizes: Sequence[int]) -> NDArray[np.int64]:
+def judged_pairs(judgments: Any, query_ids: Any, database_ids: Any, sizes: Sequence[int]) -> NDArray[np.int64]:
     """Return the judged pairs of a query and a database item and their levels, shape (3, n_pairs).
 
     Parameters
     ----------
-    judgments : str or Path
-        A file with lines ``query iteration item level`` (qrels), or ``query Q0 item rank score tag`` (a run, whose
-        items have level 1); or, below the header ``query-id corpus-id score`` of BEIR, with lines ``query item level``.
+    judgments : mapping of str to mapping of str to int, str or Path
+        The levels of the items by query; or a file with lines ``query iteration item level`` (qrels), or ``query Q0
+        item rank score tag`` (a run, whose items have level 1); or, below the header ``query-id corpus-id score`` of
+        BEIR, with lines ``query item level``.
     query_ids, database_ids : array_like, str or Path
     sizes : sequence of int
         The numbers of queries and database items.
@@ -82,16 +83,24 @@ def judged_pairs(judgments: str | Path, query_ids: Any, database_ids: Any, sizes
     positions = read_ids(query_ids, "query", sizes[0]), read_ids(database_ids, "database", sizes[1])
     names = named(query_ids, "query ids"), named(database_ids, "database ids")
     levels, unknown = dict[tuple[int, int], int](), list[str]()
-    for number, query, item, level in _lines(Path(judgments)):
+    for number, query, item, level in _lines(Path(judgments)) if is_file(judgments) else _entries(judgments):
         if query not in positions[0] or item not in positions[1]:
             word, name = (item, names[1]) if query in positions[0] else (query, names[0])
-            unknown.append(f"{judgments}, line {number}: {word!r} is not in {name}")
+            place = f"{judgments}, line {number}" if is_file(judgments) else f"judgment {number}"
+            unknown.append(f"{place}: {word!r} is not in {name}")
             continue
         pair = positions[0][query], positions[1][item]
         levels[pair] = min(max(level, 0), _MOST)
     if unknown:
         raise ProtocolError(f"{unknown[0]} ({counted(len(unknown), 'such judgment')}).")
     return np.array([(*pair, level) for pair, level in levels.items()], dtype=np.int64).reshape(-1, 3).T
+
+
+def _entries(judgments: Any) -> Iterator[tuple[int, str, str, int]]:
+    """Yield the number, query, item and level of each judgment of a mapping."""
+    levels = [(query, *pair) for query, of_query in read_judgments(judgments).items() for pair in of_query.items()]
+    for number, judgment in enumerate(levels, start=1):
+        yield number, *judgment
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str, str, int]]:
