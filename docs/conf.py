@@ -20,7 +20,7 @@ copyright = f"2026, {author}"  # noqa: A001
 version = release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx_copybutton"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "paper"]
 templates_path = ["_templates"]
 myst_heading_anchors = 4
 myst_enable_extensions = ["deflist", "dollarmath"]

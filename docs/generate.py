@@ -531,6 +531,7 @@ _GUIDES = {
     "papers": "figures-and-tables",
     "init": "run-on-your-own-data",
     "check": "choose-options",
+    "run": "operations",
 }
 _AFTER_OPTIONS = ("exit status",)  # other pages contain the other paragraphs
 _HELP = re.compile(r"  -h, --help .*\n(?:   .*\n)*|  --help-all .*\n(?:   .*\n)*")

@@ -265,7 +265,7 @@ def test_the_installed_package_runs_a_folder_of_own_plug_ins(target, tmp_path):
     file.write_text(hasher)
     (tmp_path / "my.yaml").write_text(config)
     assert "\nplugins    my_plugins: hasher ridge_codes\n" in in_shell("protocol check my.yaml", target, tmp_path)
-    command = 'snakemake --snakefile "$(protocol list snakefile)" --configfile my.yaml {} -- metrics'
+    command = "protocol run --configfile my.yaml {} -- metrics"
     in_shell(command.format(""), target, tmp_path)
     assert ",ridge_codes,32,none,0,mAP," in (tmp_path / "results" / "mine" / "summary.csv").read_text()
     assert "Nothing to be done" in in_shell(command.format("--dry-run"), target, tmp_path)

@@ -1,8 +1,13 @@
 """The workflows, which only call tested scripts, the templates of issues, and the script of a release."""
 
+import itertools
+import json
 import os
+import re
 import subprocess
 import sys
+import tarfile
+import tomllib
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -14,6 +19,7 @@ from protocol import __version__
 ROOT = Path(__file__).parents[1]
 GITHUB = ROOT / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+EXTRAS = ("build", "fast", "hdf5", "pipeline", "report")  # of the conda package
 # Facts about the actions: who publishes them, and the version whose inputs the workflows use.
 ACTIONS = {
     *("actions/checkout@v4", "actions/setup-python@v5", "actions/upload-artifact@v4", "actions/download-artifact@v4"),
@@ -79,7 +85,49 @@ def test_the_files_of_a_release_work_in_an_empty_environment(libraries, tmp_path
     done = release(tmp_path / "dist", PYTHON=sys.executable, PIP_DISABLE_PIP_VERSION_CHECK="1", **offline)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count(" scores codes, audits a split and contains the workflow.\n") == 2
-    assert len(list((tmp_path / "dist").iterdir())) == 2
+    (archive,) = (tmp_path / "dist").glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
+    )
+    tracked = {name for name in listed.stdout.splitlines() if (ROOT / name).exists()}
+    # No results of runs and no caches; the links of the repository are files or folders in the archive.
+    assert {name for name in names if name.startswith(("results/", "protocol/", ".github/"))} <= tracked
+    assert names >= {name for name in tracked if name.startswith(("protocol/", "workflow/", "config/", "envs/"))}
+
+
+def test_the_files_about_the_software_agree():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    codemeta = json.loads((ROOT / "codemeta.json").read_text())
+    jinja, recipe = re.split(r"(?<=%})\n", (ROOT / "envs" / "recipe" / "meta.yaml").read_text())
+    recipe = yaml.safe_load(re.sub(r"\{\{ (\w+) }}", r"\1", recipe))
+    (stated,) = re.findall(r'\{% set version = "(.+)" %}', jinja)
+    assert {citation["version"], codemeta["version"], stated, project["version"]} == {__version__}
+    assert {citation["license"], recipe["about"]["license"], project["license"]} == {"MIT"}
+    assert codemeta["license"] == "https://spdx.org/licenses/MIT"
+    assert codemeta["identifier"] == recipe["package"]["name"] == project["name"]
+    assert citation["title"] == codemeta["name"] == f"protocol: {project['description'].replace('Rep', 'rep')}"
+    assert recipe["about"]["summary"] == project["description"]
+    assert [codemeta["description"], codemeta["keywords"]] == [citation["abstract"], citation["keywords"]]
+    assert [one["name"] for one in codemeta["author"]] == [one["name"] for one in citation["authors"]]
+    assert codemeta["runtimePlatform"] == f"Python {project['requires-python']}"
+    assert recipe["build"]["entry_points"] == [f"{name} = {path}" for name, path in project["scripts"].items()]
+
+
+def test_the_recipe_has_the_libraries_of_the_pipeline_in_the_versions_of_the_lock():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lock = (ROOT / "envs" / "run.lock").read_text()
+    recipe = (ROOT / "envs" / "recipe" / "meta.yaml").read_text()
+    pins = dict(re.findall(r"^    - (\S+) ==(\S+)$", recipe, re.M))
+    named = {"py-opencv": "opencv-python-headless", "snakemake-minimal": "snakemake"}  # conda's names
+    for name, version in pins.items():
+        assert re.search(rf"^{named.get(name, name)}=={re.escape(version)}[ .]", lock, re.M), name
+    requirements = [*project["dependencies"], *itertools.chain(*map(project["optional-dependencies"].get, EXTRAS))]
+    required = {re.split("[<>=[]", requirement)[0] for requirement in requirements}
+    assert {named.get(name, name) for name in pins} == required - {"hashing-protocol"}
+    assert re.findall(r"^    - python (.+)$", recipe, re.M) == [project["requires-python"]] * 2
 
 
 def test_a_tag_must_be_the_version_and_the_changelog_must_have_it(tmp_path):

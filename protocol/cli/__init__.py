@@ -20,7 +20,7 @@ _TASKS = {
     "check a split or a reported score": ("audit", "find-duplicates", "verify", "explain", "diagnose"),
     "compare methods": ("compare",),
     "reproduce the papers": ("papers",),
-    "set up an experiment": ("list", "init", "check"),
+    "run an experiment": ("list", "init", "check", "run"),
 }
 """The commands by task, in the order of the help."""
 _COMMANDS = tuple(name for names in _TASKS.values() for name in names)
@@ -44,7 +44,7 @@ def _parser(commands: Sequence[str] = _COMMANDS) -> "Parser":
             protocol audit --query q.txt --database d.txt --train t.txt       find leaks in your own split
             protocol list metrics 'mAP@K[all]'                                explain a metric
             protocol check my.yaml                                            check a config file
-            snakemake --snakefile "$(protocol list snakefile)"                run the default experiment
+            protocol run                                                      run the default experiment
         """,
         tasks=_TASKS,
     )

@@ -126,9 +126,13 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return the values of options and arguments; raise ProtocolError, in one line, if some can't be used.
 
-        British and American spellings of an option, and its singular and plural, are the same.
+        British and American spellings of an option, and its singular and plural, are the same. A command that passes
+        its arguments on to another program takes them as they are.
         """
         words = list(args)
+        passed_on = [action.dest for action in self._actions if action.nargs == argparse.REMAINDER]
+        if passed_on and not {"-h", "--help", "--help-all"}.intersection(words[:1]):
+            return argparse.Namespace(**{passed_on[0]: words}), []
         ends = (n for n, word in enumerate(words) if word == "--" or (self._tasks and word[:1] != "-"))
         own = next(ends, len(words))
         words[:own] = map(self._respelt, words[:own])

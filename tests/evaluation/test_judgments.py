@@ -33,9 +33,27 @@ def relevance(judgments="qrels.txt", query_ids="q.txt", database_ids="d.txt"):
     return [dict(zip(*map(list, result.row(row)), strict=True)) for row in range(3)]
 
 
+MAPPING = {"q2": {"d1": 2, "FT911-3": 1, "d9": 0}, "301": {"d9": 0, "d3": -2, "d1": 1}}
+
+
+@pytest.mark.parametrize("judgments", ["qrels.txt", MAPPING], ids=["file", "mapping"])
 @pytest.mark.parametrize("ids", [("q.txt", "d.txt"), (QUERIES, np.array(ITEMS))])
-def test_levels_are_those_of_the_judgments(files, ids):
-    assert relevance("qrels.txt", *ids) == [{}, {1: 2, 2: 1}, {1: 1}]
+def test_levels_are_those_of_the_judgments(files, judgments, ids):
+    assert relevance(judgments, *ids) == [{}, {1: 2, 2: 1}, {1: 1}]
+
+
+@pytest.mark.parametrize(
+    ("judgments", "message"),
+    [
+        ({"q2": {"d1": 1, "x": 1}, "q8": {"d1": 1}}, "judgment 2: 'x' is not in d.txt (2 such judgments)."),
+        ({"q2": ["d1"]}, "relevance: expected a file or {query: {item: number}} ("),
+        ({"q2": {"d1": 0.5}}, "relevance: expected a file or {query: {item: number}} ("),
+    ],
+)
+def test_refused_mappings(files, judgments, message):
+    with pytest.raises(ProtocolError) as error:
+        relevance(judgments)
+    assert str(error.value).startswith(message)
 
 
 def test_scores_by_hand(files):
