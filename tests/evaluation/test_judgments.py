@@ -45,9 +45,9 @@ def test_levels_are_those_of_the_judgments(files, judgments, ids):
 @pytest.mark.parametrize(
     ("judgments", "message"),
     [
-        ({"q2": {"d1": 1, "x": 1}, "q8": {"d1": 1}}, "judgment 2: 'x' is not in d.txt (2 such judgments)."),
-        ({"q2": ["d1"]}, "relevance: expected a file or {query: {item: number}} ("),
-        ({"q2": {"d1": 0.5}}, "relevance: expected a file or {query: {item: number}} ("),
+        ({"q2": {"d1": 1, "x": 1}, "q8": {"d1": 1}}, "relevance: 'x' is not in d.txt (2 such judgments)."),
+        ({"q2": ["d1"]}, "relevance: "),
+        ({"q2": {"d1": 0.5}}, "relevance: "),
     ],
 )
 def test_refused_mappings(files, judgments, message):
