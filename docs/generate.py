@@ -634,18 +634,21 @@ def _speed() -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     above = (
         f"`python tests/benchmarks/side_by_side.py` measured this table on {machine['cpu']} ({machine['cores']} cores; "
-        f"{machine['date']}; {versions}). The ratio is the time of the other divided by that of `protocol`: above 1, "
+        f"{machine['date']}; load average {machine['load']}; {versions}). The ratio is the time of the other divided by that of `protocol`: above 1, "
         "`protocol` is faster. Seconds move with the machine; ratios move less."
     )
     left_out = ", ".join(machine["left_out"])
-    parts = ["# Speed, side by side", above, *([f"Not installed, and left out: {left_out}."] if left_out else [])]
+    parts = ["# Speed, side by side", above, *([f"Left out: {left_out}."] if left_out else [])]
     for part, text in _SPEED.items():
         own = [row for row in rows if row["part"] == part]
         columns = ["ratio", "contender", *(["bits", "threads"] if part == "counting" else []), "seconds"]
         table = ["| " + " | ".join(columns) + " |", "| --: | --- |" + " --: |" * (len(columns) - 2)]
         table += ["| " + " | ".join(row[column] for column in columns) + " |" for row in own]
         parts += [f"## {part.capitalize()}", textwrap.fill(text, 120), "\n".join(table)] if own else []
-    return "\n\n".join([parts[0], *(textwrap.fill(one, 120) for one in parts[1:2]), *parts[2:]]) + "\n"
+    return (
+        "\n\n".join([parts[0], *(textwrap.fill(one, 120, break_on_hyphens=False) for one in parts[1:2]), *parts[2:]])
+        + "\n"
+    )
 
 
 if __name__ == "__main__":

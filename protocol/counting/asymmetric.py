@@ -144,12 +144,9 @@ class _Scorer:
 
     def __init__(self, database_codes: NDArray[np.uint8], n_bits: int) -> None:
         words = codes.words(database_codes)
-        order = np.lexsort(words.T)
-        is_first = np.append(True, (np.diff(words[order], axis=0) != 0).any(axis=1))
-        self.code_of_item = np.empty(len(words), dtype=np.int64)
-        self.code_of_item[order] = np.cumsum(is_first) - 1
-        self.bucket_sizes = np.sort(np.diff(np.flatnonzero(is_first), append=len(words)))[::-1]
-        self._codes, self._n_bits = database_codes[order[is_first]], n_bits
+        _, first, number, sizes = np.unique(words, axis=0, return_index=True, return_inverse=True, return_counts=True)
+        self.code_of_item, self.bucket_sizes = number.reshape(-1), np.sort(sizes)[::-1]
+        self._codes, self._n_bits = database_codes[first], n_bits
         step = max(1, _SIGN_BYTES // (8 * n_bits))
         self._parts = [slice(start, start + step) for start in range(0, len(self._codes), step)]
         self._signs = self._of_part(self._parts[0]) if len(self._parts) == 1 else None

@@ -8,6 +8,7 @@ that are not installed are left out, and named.
 
 import ctypes
 import datetime
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -42,6 +43,7 @@ LENGTHS, THREADS, TURNS = (16, 32, 64, 128, 256, 512, 1024), (1, 2), 4
 N_DATABASE, N_CLASSES, BLOCK = 59_000, 10, 50
 EVALUATED = 10_000
 """The queries of `protocol evaluate`; other packages get fewer, and their time is multiplied."""
+PEERS = ("faiss", "numkong", "torch", "torchmetrics", "pytorch_metric_learning", "ranx")
 COLUMNS = ["part", "bits", "threads", "contender", "seconds", "ratio"]
 PLAIN_C = """
 #include <stdint.h>
@@ -267,6 +269,11 @@ def bare(folder: Path, n_jobs: int) -> Path:
     return folder
 
 
+def version(name: str) -> str:
+    """Return the version of an imported package; the distribution of faiss has another name."""
+    return importlib.metadata.version({"faiss": "faiss-cpu"}.get(name, name))
+
+
 def n_jobs(printed: str) -> int:
     return int(re.findall(r"^total\s+(\d+)", printed, re.M)[-1])
 
@@ -305,6 +312,7 @@ PARTS = {"counting": counting, "evaluate": evaluation, "planning": planning, "ex
 
 def main(names: list[str]) -> None:
     """Measure some parts, and write the table and the machine."""
+    load = os.getloadavg()[0]
     FOLDER.mkdir(exist_ok=True)
     path, rows = FOLDER / "speed.csv", []
     names = names or list(PARTS)
@@ -317,10 +325,11 @@ def main(names: list[str]) -> None:
             own = seconds if contender == "protocol" else own
             rows.append((part, n_bits, threads, contender, float(f"{seconds:.3g}"), float(f"{seconds / own:.3g}")))
             say(" ".join(map(str, rows[-1])))
-    pd.DataFrame(rows, columns=COLUMNS).to_csv(path, index=False)
+        pd.DataFrame(rows, columns=COLUMNS).to_csv(path, index=False)
     cpu = re.findall(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M)
     machine = {"cpu": cpu[0] if cpu else "unknown", "cores": os.cpu_count(), "date": str(datetime.date.today())}
-    machine |= {"versions": storage.versions(), "left_out": left_out}
+    versions = storage.versions() | {name: version(name) for name in PEERS if is_installed(name)}
+    machine |= {"load": round(load, 1), "versions": versions, "left_out": left_out}
     (FOLDER / "machine.json").write_text(json.dumps(machine, indent=2) + "\n")
 
 

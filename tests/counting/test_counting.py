@@ -9,7 +9,7 @@ from protocol.counting import _compiled, count, counting
 from protocol.counting._compiled import BitPlanes, Words
 from protocol.counting._plain import Plain
 from protocol.counting._shell import Shell
-from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
+from protocol.truth.relevance import LabelRelevance
 
 QUERY = codes.pack([[0, 0, 0], [1, 1, 1]])
 DATABASE = codes.pack([[0, 0, 0], [0, 0, 1], [0, 0, 1], [1, 1, 1], [0, 1, 1]])
@@ -25,14 +25,6 @@ def test_a_case_counted_by_hand():
     assert counts.at_level.tolist() == [[[1, 1, 0, 0]], [[1, 0, 1, 0]]]
     assert counts.largest_bucket.tolist() == [[1, 2, 2, 2], [1, 1, 2, 2]]
     assert counts.bucket_sizes.tolist() == [2, 1, 1, 1]
-
-
-def test_ground_truths_share_common_arrays():
-    neighbours = NeighbourRelevance([0, 1, 3], [4, 0, 4], 5)
-    counts = count(QUERY, DATABASE, 3, {"class": LABELS, "ball": neighbours})
-    assert list(counts) == ["class", "ball"]
-    assert counts["class"].retrieved is counts["ball"].retrieved
-    assert counts["ball"].relevant.tolist() == [[0, 0, 1, 0], [0, 1, 0, 1]]
 
 
 @pytest.mark.parametrize("algorithm", [BitPlanes, Words])
