@@ -634,8 +634,9 @@ def _speed() -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     above = (
         f"`python tests/benchmarks/side_by_side.py` measured this table on {machine['cpu']} ({machine['cores']} cores; "
-        f"{machine['date']}; load average {machine['load']}; {versions}). The ratio is the time of the other divided by that of `protocol`: above 1, "
-        "`protocol` is faster. Seconds move with the machine; ratios move less."
+        f"{machine['date']}; load average {machine['load']}; {versions}). "
+        "The ratio is the time of the other divided by that of `protocol`: above 1, `protocol` is faster. "
+        "Seconds move with the machine; ratios move less."
     )
     left_out = ", ".join(machine["left_out"])
     parts = ["# Speed, side by side", above, *([f"Left out: {left_out}."] if left_out else [])]

@@ -90,7 +90,7 @@ def test_counts_do_not_depend_on_whether_compiled_code_is_loaded(monkeypatch):
     monkeypatch.setattr(counting, "_missed", counting._Missed())
     monkeypatch.setattr(counting, "_COMPILED_START", 2.5 * 20 * 300 * 1.85e-9)
     each = [count(query, database, 64, truth)["t"].to_arrays() for _ in range(4)]
-    assert "protocol.counting._kernels" in sys.modules
+    assert counting._missed.seconds > counting._COMPILED_START  # the last two calls are compiled
     for arrays in each[1:]:
         for name, array in arrays.items():
             np.testing.assert_array_equal(array, each[0][name])
