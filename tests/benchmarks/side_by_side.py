@@ -45,30 +45,6 @@ EVALUATED = 10_000
 """The queries of `protocol evaluate`; other packages get fewer, and their time is multiplied."""
 PEERS = ("faiss", "numkong", "torch", "torchmetrics", "pytorch_metric_learning", "ranx")
 COLUMNS = ["part", "bits", "threads", "contender", "seconds", "ratio"]
-PLAIN_C = """
-#include <stdint.h>
-void count(const uint64_t *query, const uint64_t *database, const int64_t *query_label, const int64_t *database_label,
-           long n_queries, long n_database, int64_t *all, int64_t *relevant)
-{
-    for (long q = 0; q < n_queries; q++, query += WORDS, all += 64 * WORDS + 1, relevant += 64 * WORDS + 1)
-        for (long item = 0; item < n_database; item++) {
-            long distance = 0;
-            for (int w = 0; w < WORDS; w++)
-                distance += __builtin_popcountll(query[w] ^ database[item * WORDS + w]);
-            all[distance]++;
-            relevant[distance] += query_label[q] == database_label[item];
-        }
-}
-void histogram(const int32_t *distance, const int64_t *query_label, const int64_t *database_label,
-               long n_queries, long n_database, int64_t *all, int64_t *relevant)
-{
-    for (long q = 0; q < n_queries; q++, distance += n_database, all += 64 * WORDS + 1, relevant += 64 * WORDS + 1)
-        for (long item = 0; item < n_database; item++) {
-            all[distance[item]]++;
-            relevant[distance[item]] += query_label[q] == database_label[item];
-        }
-}
-"""
 JOB = "import h5py, numpy\nopen(snakemake.output[0], 'w').close()\n"
 BARE = """
 rule all:
@@ -110,8 +86,7 @@ def address(array: np.ndarray) -> ctypes.c_void_p:
 
 def compiled(folder: str, n_words: int) -> ctypes.CDLL:
     """Compile the loops in C for codes of some words."""
-    source, library = Path(folder, "count.c"), Path(folder, f"count{n_words}.so")
-    source.write_text(PLAIN_C)
+    source, library = Path(__file__).with_name("histograms.c"), Path(folder, f"histograms{n_words}.so")
     options = ["-O3", "-march=native", f"-DWORDS={n_words}", "-shared", "-fPIC"]
     subprocess.run(["cc", *options, "-o", library, source], check=True)
     return ctypes.CDLL(library)
