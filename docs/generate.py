@@ -4,6 +4,7 @@ python docs/generate.py
 """
 
 import argparse
+import csv
 import functools
 import inspect
 import itertools
@@ -150,6 +151,7 @@ def pages() -> dict[str, Callable[[], str]]:
         "claims": _claims,
         "evaluations": _evaluations,
         "cheat-sheet": lambda: cheat_sheet(_families("metric")),
+        "../explanation/speed": _speed,
     }
 
 
@@ -607,6 +609,48 @@ def _claims() -> str:
             lines.append(f"- `{entry['id']}`: {held if held and status == 'some parts fail' else entry['claim']}")
         parts += [f"## {status.capitalize()}", "\n".join(lines)] if lines else []
     return "\n\n".join(parts) + "\n"
+
+
+_SPEED = {
+    "counting": "Histograms of all and of relevant items: 1,000 queries x 59,000 items, 10 classes. Each call alone, "
+    "in a process that has loaded the compiled code, which happens after a few such calls. *Distances only* makes no "
+    "histogram. Seconds are CPU time, and wall time with two threads.",
+    "evaluate": "The whole command `protocol evaluate`: 10,000 queries x 59,000 items of 64 bits, five metrics with "
+    "the range of mAP. The others compute mAP alone, from fewer queries. Their CPU time is multiplied, and does not "
+    "contain their imports. The argsort script is the product and the sort for each query of most published code.",
+    "planning": "`snakemake -n` for ten runs of 30 hashers at six code lengths, and for a Snakefile with as many jobs "
+    "without inputs. Seconds are CPU time.",
+    "experiment": "`snakemake --cores 2`: the default experiment in a fresh clone, and a Snakefile with as many jobs "
+    "that only import NumPy and h5py. Seconds are CPU time.",
+}
+"""What each part of the table of `tests/benchmarks/side_by_side.py` measures."""
+
+
+def _speed() -> str:
+    """Return the page with the times of this project and of others."""
+    folder = FOLDER.parents[1] / "results" / "reference" / "speed"
+    machine = json.loads((folder / "machine.json").read_text())
+    with open(folder / "speed.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    above = (
+        f"`python tests/benchmarks/side_by_side.py` measured this table on {machine['cpu']} ({machine['cores']} cores; "
+        f"{machine['date']}; load average {machine['load']}; {versions}). "
+        "The ratio is the time of the other divided by that of `protocol`: above 1, `protocol` is faster. "
+        "Seconds move with the machine; ratios move less."
+    )
+    left_out = ", ".join(machine["left_out"])
+    parts = ["# Speed, side by side", above, *([f"Left out: {left_out}."] if left_out else [])]
+    for part, text in _SPEED.items():
+        own = [row for row in rows if row["part"] == part]
+        columns = ["ratio", "contender", *(["bits", "threads"] if part == "counting" else []), "seconds"]
+        table = ["| " + " | ".join(columns) + " |", "| --: | --- |" + " --: |" * (len(columns) - 2)]
+        table += ["| " + " | ".join(row[column] for column in columns) + " |" for row in own]
+        parts += [f"## {part.capitalize()}", textwrap.fill(text, 120), "\n".join(table)] if own else []
+    return (
+        "\n\n".join([parts[0], *(textwrap.fill(one, 120, break_on_hyphens=False) for one in parts[1:2]), *parts[2:]])
+        + "\n"
+    )
 
 
 if __name__ == "__main__":

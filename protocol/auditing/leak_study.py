@@ -110,7 +110,6 @@ def rankings(
     *,
     metric: str = "mAP",
     undefined: str = "zero",
-    calls: int = 1,
 ) -> dict[str, dict[tuple[str, str], float]]:
     """Rank both databases with both models and return the scores.
 
@@ -127,8 +126,6 @@ def rankings(
         The registered metric.
     undefined : str
         How undefined values count, as in `protocol.metrics.evaluate`.
-    calls : int, default=1
-        How many such calls the process will make. This only affects the speed.
 
     Returns
     -------
@@ -144,7 +141,6 @@ def rankings(
             bits.shape[1],
             truths[ranked],
             buckets=False,
-            calls=calls * len(RANKINGS),
         )
         for truth, counts in counted.items():
             values = evaluate(counts, [metric], undefined=undefined)[metric]
@@ -208,8 +204,7 @@ def scores_of_feature(
                 )
                 for side, seed in of_side.items()
             }
-            calls = len(hashers) * len(seeds["models"][name])
-            scores = rankings(models, X["a"]["query"], database, truths, undefined=undefined, calls=calls)
+            scores = rankings(models, X["a"]["query"], database, truths, undefined=undefined)
             for truth, four in scores.items():
                 yield name, n_bits, size, len(X["a"][f"inside/{size}"]), truth, *four.values()
 

@@ -6,9 +6,11 @@ The ranking is therefore that of a weighted Hamming distance, in which the weigh
 query's output from the threshold. If all outputs have the same magnitude, such as -1 and +1, it is the Hamming ranking.
 """
 
+import itertools
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,7 +106,17 @@ def asymmetric_counts(
     integer(threads, "threads")
     if leave_one_out:
         check_same_number(len(query_outputs), len(database_codes))
-    return _blocks(query_outputs, database_codes, n_bits, relevance, (index_order, leave_one_out), threads, progress)
+    scorer = _Scorer(database_codes, n_bits)
+    bucket_sizes = None if leave_one_out else scorer.bucket_sizes
+    block_size = max(1, _BLOCK_BYTES // (8 * len(database_codes) * (2 + relevance.levels.size)))
+    groups = partial(_groups, scorer.code_of_item, relevance, index_order, leave_one_out)
+    with ThreadPoolExecutor(threads) as pool:
+        for start in range(0, len(query_outputs), block_size):
+            keys = scorer.keys(query_outputs[start : start + block_size])
+            rows = list(pool.map(groups, itertools.count(start), keys))
+            yield _padded(rows, relevance.levels, bucket_sizes, index_order)
+            if progress is not None:
+                progress(len(keys))
 
 
 def _check(query_outputs: NDArray[np.floating], database_codes: NDArray[np.uint8], n_bits: int) -> None:
@@ -117,32 +129,6 @@ def _check(query_outputs: NDArray[np.floating], database_codes: NDArray[np.uint8
     if not finite.all():
         row = np.flatnonzero(~finite)[0]
         raise ProtocolError(f"query outputs: expected finite numbers, got NaN or infinity, first in row {row}.")
-
-
-def _blocks(
-    query_outputs: NDArray[np.floating],
-    database_codes: NDArray[np.uint8],
-    n_bits: int,
-    relevance: Relevance,
-    options: tuple[bool, bool],
-    threads: int,
-    progress: Callable[[int], object] | None,
-) -> Iterator[HammingCounts]:
-    n_queries, n_database, (index_order, leave_one_out) = len(query_outputs), len(database_codes), options
-    scorer = _Scorer(database_codes, n_bits)
-    block_size = max(1, _BLOCK_BYTES // (8 * n_database * (2 + relevance.levels.size)))
-    with ThreadPoolExecutor(threads) as pool:
-        for start in range(0, n_queries, block_size):
-            queries = range(start, min(start + block_size, n_queries))
-            scores = scorer.scores(query_outputs[queries.start : queries.stop])
-
-            def row(at: int, queries: range = queries, scores: NDArray[np.float64] = scores) -> _Row:
-                return _groups(-scores[at], scorer.code_of_item, queries[at], relevance, *options)
-
-            rows = list(pool.map(row, range(len(queries))))
-            yield _padded(rows, relevance.levels, None if leave_one_out else scorer.bucket_sizes, index_order)
-            if progress is not None:
-                progress(len(queries))
 
 
 class _Scorer:
@@ -158,24 +144,21 @@ class _Scorer:
 
     def __init__(self, database_codes: NDArray[np.uint8], n_bits: int) -> None:
         words = codes.words(database_codes)
-        order = np.lexsort(words.T)
-        is_first = np.append(True, (np.diff(words[order], axis=0) != 0).any(axis=1))
-        self.code_of_item = np.empty(len(words), dtype=np.int64)
-        self.code_of_item[order] = np.cumsum(is_first) - 1
-        self.bucket_sizes = np.sort(np.diff(np.flatnonzero(is_first), append=len(words)))[::-1]
-        self._codes, self._n_bits = database_codes[order[is_first]], n_bits
+        _, first, number, sizes = np.unique(words, axis=0, return_index=True, return_inverse=True, return_counts=True)
+        self.code_of_item, self.bucket_sizes = number.reshape(-1), np.sort(sizes)[::-1]
+        self._codes, self._n_bits = database_codes[first], n_bits
         step = max(1, _SIGN_BYTES // (8 * n_bits))
         self._parts = [slice(start, start + step) for start in range(0, len(self._codes), step)]
         self._signs = self._of_part(self._parts[0]) if len(self._parts) == 1 else None
 
-    def scores(self, outputs: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return the scores of the distinct codes, (n_outputs, n_codes), each row multiplied by a power of two."""
-        values = _as_integers(outputs)
-        scores = np.empty((len(values), len(self._codes)))
+    def keys(self, outputs: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return the scores of the distinct codes, (n_outputs, n_codes), negative and times a power of two."""
+        values = -_as_integers(outputs)
+        keys = np.empty((len(values), len(self._codes)))
         for part in self._parts:
             signs = self._of_part(part) if self._signs is None else self._signs
-            np.matmul(values, signs.T, out=scores[:, part])
-        return scores
+            np.matmul(values, signs.T, out=keys[:, part])
+        return keys
 
     def _of_part(self, part: slice) -> NDArray[np.float64]:
         return np.where(codes.unpack(self._codes[part], self._n_bits), 1.0, -1.0)
@@ -189,12 +172,12 @@ def _as_integers(outputs: NDArray[np.floating]) -> NDArray[np.float64]:
 
 
 def _groups(
-    keys: NDArray[np.float64],
     code_of_item: NDArray[np.int64],
-    query: int,
     relevance: Relevance,
     index_order: bool,
     leave_one_out: bool,
+    query: int,
+    keys: NDArray[np.float64],
 ) -> _Row:
     """Count all items, and the relevant items at each level, in each group of a query's ranking.
 

@@ -9,8 +9,9 @@ Four algorithms give the same integers:
   compute mAP[database-order], with ties in database order.
 - `Plain` is the reference that the others must equal. It has no start-up time, and is used if numba is not installed.
 
-`BitPlanes` and `Words` require the optional dependency numba, and must load its compiled code, which pays off for more
-than some 100 million pairs. `python tests/benchmarks/counting.py --lengths` measures the speed at each code length.
+`BitPlanes` and `Words` require the optional dependency numba. Their compiled code is loaded as soon as it would have
+saved the process, in all calls so far, the time that loading takes: in the first call for some 300 million pairs, or
+after a few smaller calls. `python tests/benchmarks/side_by_side.py` measures the speed.
 """
 
 import importlib.util
@@ -18,6 +19,7 @@ import itertools
 import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -38,13 +40,23 @@ _KERNELS = "protocol.counting._kernels"
 """The module of the compiled code. Loading it takes most of `_COMPILED_START`."""
 
 # Seconds, measured on one core of a server. Only their ratios matter, and only for the choice of the algorithm.
-_COMPILED_START = 0.4
+_COMPILED_START = 0.6
 _PLAIN_PER_PAIR, _SORT_PER_PAIR = 2e-9, 50e-9
 _PLANES_PER_PAIR, _WORDS_PER_PAIR = 0.15e-9, 0.7e-9
 _SHELL_PER_ADDITION, _SHELL_PER_BIT = 0.5e-9, 0.1e-3
 _WORTH_A_WARNING = 0.5
 """The estimated seconds that numba must save before its absence is worth a warning. For 300 million pairs of 64 bits,
 NumPy takes one second, and numba a tenth of a second."""
+
+
+@dataclass
+class _Missed:
+    """The estimated seconds that the compiled code would have saved this process before it was loaded."""
+
+    seconds: float = 0.0
+
+
+_missed = _Missed()
 
 
 def count(
@@ -55,7 +67,6 @@ def count(
     *,
     buckets: bool = True,
     index_order: bool = False,
-    calls: int = 1,
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> dict[str, HammingCounts]:
@@ -78,9 +89,6 @@ def count(
         Whether to find the sizes of all buckets, and the largest one within each radius. The codes are sorted for it.
     index_order : bool, default=False
         Whether to compute the precisions with ties in database order.
-    calls : int, default=1
-        How many such calls the process will make. The compiled code is loaded once for all of them. The results do not
-        depend on it.
     threads : int, default=1
         The results do not depend on it.
     progress : callable, optional
@@ -115,7 +123,7 @@ def count(
     integer(threads, "threads")
     queries, items = codes.words(query_codes), codes.words(database_codes)
     by_label = {name: relevance for name, relevance in relevances.items() if isinstance(relevance, LabelRelevance)}
-    algorithm = _choose(len(queries) * len(items), n_bits, by_label, index_order, calls)
+    algorithm = _choose(len(queries) * len(items), n_bits, by_label, index_order)
     counter = algorithm(queries, items, n_bits, by_label)
     of_database = Buckets.of(items) if buckets else None
     work = partial(_of_block, counter, relevances, of_database, index_order)
@@ -165,23 +173,28 @@ def largest_buckets(
     return np.concatenate(_in_blocks(work, len(query_codes), counter.block_size, threads, None))
 
 
-def _choose(
-    pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance], index_order: bool, calls: int
-) -> type[Plain]:
-    """Return the fastest algorithm; the compiled code is loaded if that saves time in all calls together."""
+def _choose(pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance], index_order: bool) -> type[Plain]:
+    """Return the fastest algorithm.
+
+    A call alone may not be worth loading the compiled code, and later calls are not known. It is loaded once all calls
+    so far have missed its time of loading, so that a process never takes more than that time longer than necessary.
+    """
     of_numpy, seconds = _fastest_of_numpy(pairs, n_bits, by_label)
     kinds = [relevance.kind for relevance in by_label.values()]
     compiled: type[Plain] = BitPlanes if n_bits <= _compiled.LONGEST and kinds in ([], ["class labels"]) else Words
     of_compiled = pairs * (_PLANES_PER_PAIR if compiled is BitPlanes else _WORDS_PER_PAIR)
-    saved = calls * (seconds - of_compiled + index_order * pairs * _SORT_PER_PAIR)
+    saved = seconds - of_compiled + index_order * pairs * _SORT_PER_PAIR
+    if saved <= 0:
+        return of_numpy
+    _missed.seconds += saved
     if not _numba_is_installed():
-        if saved - _COMPILED_START > _WORTH_A_WARNING:
+        if _missed.seconds > _COMPILED_START + _WORTH_A_WARNING:
             warn_once(
                 "numba is not installed, so counting uses NumPy, which is about ten times slower. "
                 f"{install_hint('fast')}"
             )
         return of_numpy
-    return compiled if saved > (0 if _KERNELS in sys.modules else _COMPILED_START) else of_numpy
+    return compiled if _KERNELS in sys.modules or _missed.seconds > _COMPILED_START else of_numpy
 
 
 def _fastest_of_numpy(pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance]) -> tuple[type[Plain], float]:

@@ -1,7 +1,7 @@
 """The input of every metric: the number of items of each relevance level at each Hamming distance from each query."""
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar, cast
 
@@ -13,13 +13,8 @@ from protocol.checks import ProtocolError
 
 Counts = NDArray[np.int64]
 Value = TypeVar("Value")
-_ORIGINS = {
-    "bucket_sizes": "`count` returns it for a complete database, but it can't be added up over parts",
-    "largest_bucket": "request it with count(..., buckets=True)",
-    "index_precisions": "request it with count(..., index_order=True)",
-    "index_top": "request it with count(..., index_order=True)",
-    "index_discounts": "request it with count(..., index_order=True)",
-}
+_OF_DATABASE = ("levels", "bucket_sizes")
+"""The arrays whose first axis is not the query."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,23 +94,18 @@ class HammingCounts:
                 "counts need at least one query, distance and level, but retrieved has shape "
                 f"{self.retrieved.shape}, and there are {self.levels.size} levels."
             )
-        n_queries, n_distances = self.retrieved.shape
-        expected: dict[str, tuple[tuple[int, ...], type]] = {
-            "retrieved": ((n_queries, n_distances), np.int64),
-            "at_level": ((n_queries, self.levels.size, n_distances), np.int64),
-            "levels": ((self.levels.size,), np.int64),
-            "bucket_sizes": ((-1 if self.bucket_sizes is None else self.bucket_sizes.size,), np.int64),
-            "largest_bucket": ((n_queries, n_distances), np.int64),
-            "index_precisions": ((n_queries, n_distances), np.float64),
-            "index_top": ((n_queries, 3), np.float64),
-            "index_discounts": ((n_queries, self.levels.size), np.float64),
+        (n_queries, n_distances), n_levels = self.retrieved.shape, self.levels.size
+        shapes = {
+            "at_level": (n_queries, n_levels, n_distances),
+            "levels": (n_levels,),
+            "index_top": (n_queries, 3),
+            "index_discounts": (n_queries, n_levels),
         }
         for name, array in self.to_arrays().items():
-            shape, dtype = expected[name]
+            shape = array.ravel().shape if name == "bucket_sizes" else shapes.get(name, self.retrieved.shape)
+            dtype = "float64" if name.startswith("index") else "int64"
             if array.shape != shape or array.dtype != dtype:
-                raise ProtocolError(
-                    f"counts: {name}: expected {np.dtype(dtype)} {shape}, got {array.dtype} {array.shape}."
-                )
+                raise ProtocolError(f"counts: {name}: expected {dtype} {shape}, got {array.dtype} {array.shape}.")
 
     @property
     def n_queries(self) -> int:
@@ -177,7 +167,11 @@ class HammingCounts:
         """
         array: NDArray | None = getattr(self, name)
         if array is None:
-            raise ProtocolError(f"counts have no {name}: {_ORIGINS[name]}.")
+            option = "index_order" if name.startswith("index") else "buckets"
+            raise ProtocolError(
+                f"counts have no {name}: request it with count(..., {option}=True). It can't be added up over parts of "
+                "a database."
+            )
         return array
 
     def __add__(self, other: Self) -> Self:
@@ -222,8 +216,8 @@ class HammingCounts:
         >>> HammingCounts.from_histograms([[1, 1], [2, 0]], [[1, 0], [1, 0]]).of_queries(np.array([1])).retrieved
         array([[2, 0]])
         """
-        of_database, arrays = ("levels", "bucket_sizes"), self.to_arrays()
-        return type(self)(**{name: array if name in of_database else array[rows] for name, array in arrays.items()})
+        of_queries = {name: array[rows] for name, array in self.to_arrays().items() if name not in _OF_DATABASE}
+        return replace(self, **of_queries)
 
     def extended(self, extension: str, extension_bits: int) -> Self:
         """Return the counts of extended codes, without counting them.
@@ -249,16 +243,14 @@ class HammingCounts:
         if extension == "none":
             return self
         before, after = (extension_bits, 0) if extension == "different" else (0, extension_bits)
-        arrays = self.to_arrays()
-        for name in ("retrieved", "at_level", "largest_bucket", "index_precisions"):
-            if name in arrays:
-                width = [(0, 0)] * (arrays[name].ndim - 1) + [(before, after)]
-                arrays[name] = np.pad(arrays[name], width)
-        if "largest_bucket" in arrays:  # all buckets are within the radii beyond the largest distance of plain codes
-            arrays["largest_bucket"][:, before + self.n_bits + 1 :] = arrays["largest_bucket"][
-                :, [before + self.n_bits]
-            ]
-        return type(self)(**arrays)
+        arrays = {
+            name: np.pad(array, [(0, 0)] * (array.ndim - 1) + [(before, after)])
+            for name, array in self.to_arrays().items()
+            if name in ("retrieved", "at_level", "largest_bucket", "index_precisions")
+        }
+        if self.largest_bucket is not None:  # all buckets are within the radii beyond the distances of plain codes
+            arrays["largest_bucket"][:, before + self.n_bits :] = self.largest_bucket[:, -1:]
+        return replace(self, **arrays)
 
     @cached_property
     def pooled(self) -> Self:
@@ -315,21 +307,6 @@ class HammingCounts:
         """Return the arrays by name, for storage, except those that are None."""
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: array for name, array in arrays.items() if array is not None}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray]) -> Self:
-        """Return counts from the arrays that `to_arrays` returned; other names are ignored.
-
-        Raises
-        ------
-        ProtocolError
-            If an array is missing, or the arrays are not valid counts.
-        """
-        expected = [field.name for field in fields(cls) if field.default is MISSING]
-        if not arrays.keys() >= set(expected):
-            missing = [name for name in expected if name not in arrays]
-            raise ProtocolError(f"counts lack {' and '.join(missing)}.")
-        return cls(**{field.name: arrays[field.name] for field in fields(cls) if field.name in arrays})
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,18 +367,11 @@ def pack_counts(by_truth: Mapping[str, HammingCounts]) -> dict[str, NDArray]:
 
 
 def unpack_counts(arrays: Mapping[str, NDArray]) -> dict[str, HammingCounts]:
-    """Return the counts of each ground truth from the arrays that `pack_counts` returned.
-
-    Raises
-    ------
-    ProtocolError
-        If an array is missing, or the arrays are not valid counts.
-    """
-    widened = {name: array if array.dtype == np.float64 else array.astype(np.int64) for name, array in arrays.items()}
-    shared = {name: widened[name] for name in _SHARED if name in widened}
-    truths = sorted({name.partition("/")[0] for name in widened if "/" in name})
-    of_truth = {
-        truth: {name.partition("/")[2]: widened[name] for name in widened if name.startswith(f"{truth}/")}
-        for truth in truths
-    }
-    return {truth: HammingCounts.from_arrays(shared | arrays) for truth, arrays in of_truth.items()}
+    """Return the counts of each ground truth from the arrays that `pack_counts` returned."""
+    shared: dict[str, NDArray] = {}
+    by_truth: dict[str, dict[str, NDArray]] = {}
+    for name, array in sorted(arrays.items()):
+        truth, _, own = name.rpartition("/")
+        of_name = by_truth.setdefault(truth, {}) if truth else shared
+        of_name[own] = array if array.dtype == np.float64 else array.astype(np.int64)
+    return {truth: HammingCounts(**shared, **own) for truth, own in by_truth.items()}

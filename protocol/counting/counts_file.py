@@ -53,7 +53,6 @@ def counted(
     *,
     code: str,
     index_order: bool,
-    calls: int,
     earlier: str | Path,
 ) -> Iterator[Counted]:
     """Count one split and run of a hasher at every code length, or reuse what an earlier run of the job counted.
@@ -68,8 +67,6 @@ def counted(
         The digest of the code that counts.
     index_order : bool
         As for `protocol.counting.count`.
-    calls : int
-        The number of such calls in the job.
     earlier : path
         The output of the job. Counts of an earlier run are reused if nothing that they depend on has changed.
     """
@@ -87,7 +84,7 @@ def counted(
             (arrays,) = reusable[group].arrays()
         else:
             both = pair["query"], pair["database"]
-            arrays = pack_counts(count(*both, n_bits, truths, index_order=index_order, calls=calls * len(pairs)))
+            arrays = pack_counts(count(*both, n_bits, truths, index_order=index_order))
         yield Counted(group, arrays, recorded, made_of[group])
 
 

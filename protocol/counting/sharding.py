@@ -36,7 +36,6 @@ def count_in_shards(
     *,
     shard_items: int = SHARD_ITEMS,
     buckets: bool = True,
-    calls: int = 1,
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> dict[str, HammingCounts]:
@@ -54,8 +53,6 @@ def count_in_shards(
     buckets : bool, default=True
         Whether to find the buckets. If there are several shards, all codes are sorted in memory for it, and compared
         with those that several items share.
-    calls : int, default=1
-        How many such calls the process will make, as for `count`.
     threads : int, default=1
         The results do not depend on it.
     progress : callable, optional
@@ -84,7 +81,7 @@ def count_in_shards(
     n_queries, n_database = len(query_codes), len(database_codes)
     counted = partial(count, query_codes, n_bits=n_bits, threads=threads)
     if n_database <= integer(shard_items, "shard_items"):
-        return counted(database_codes, relevances=relevances, buckets=buckets, calls=calls, progress=progress)
+        return counted(database_codes, relevances=relevances, buckets=buckets, progress=progress)
     for name, relevance in relevances.items():
         check_relevance(relevance, n_queries, n_database, name)
     shards = list(_shards(n_database, shard_items))
@@ -94,7 +91,6 @@ def count_in_shards(
         of_shard = counted(
             np.asarray(database_codes[items]),
             relevances={name: relevance.part(items.start, items.stop) for name, relevance in relevances.items()},
-            calls=calls * len(shards),
             buckets=False,
         )
         total = {name: total[name] + counts for name, counts in of_shard.items()} if total else of_shard

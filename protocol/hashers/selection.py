@@ -82,14 +82,11 @@ class Validation:
     metric: str
     undefined: str = "zero"
 
-    def score(self, model: Hasher, *, calls: int = 1) -> float:
-        """Return the mean metric of a fitted model over the validation queries; NaN if it is undefined for all of them.
-
-        `calls` is the number of models that will be scored. As in `protocol.counting.count`, it only affects the speed.
-        """
+    def score(self, model: Hasher) -> float:
+        """Return the mean metric of a fitted model over the validation queries; NaN if it is undefined for all."""
         query = codes.pack(model.transform(self.query))
         database = codes.pack(model.transform_database(self.database))
-        counts = count(query, database, model.n_bits, {"": self.relevance}, calls=calls)[""]
+        counts = count(query, database, model.n_bits, {"": self.relevance})[""]
         return mean(registry.get("metric", self.metric)(counts, undefined=self.undefined))
 
 
@@ -131,7 +128,7 @@ def search(
                 model = hasher(n_bits=n_bits, seed=seed, **options, **point).fit(training)
             except ProtocolError as error:
                 raise ProtocolError(f"grid point {options_text(point)} at {n_bits} bits: {error}") from error
-            scores[n_bits].append(validation.score(model, calls=len(seeds) * len(points)))
+            scores[n_bits].append(validation.score(model))
     return scores
 
 

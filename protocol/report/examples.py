@@ -116,15 +116,9 @@ def mean_over_runs(rows: Iterable[Row]) -> "pd.DataFrame":
     return groups.agg(value="mean", n_runs="size").reset_index()
 
 
-def convention_rows(
-    pair: Pair, n_bits: int, truths: Truths, *, calls: int, without: Sequence[int] = ()
-) -> Iterator[Row]:
-    """Yield every value of one run that a named convention reports as mAP, without some queries.
-
-    `calls` is as in `protocol.counting.count`.
-    """
-    packed = (pair["query"], pair["database"], n_bits)
-    counts = count(*packed, truths, index_order=True, buckets=False, calls=calls)
+def convention_rows(pair: Pair, n_bits: int, truths: Truths, *, without: Sequence[int] = ()) -> Iterator[Row]:
+    """Yield every value of one run that a named convention reports as mAP, without some queries."""
+    counts = count(pair["query"], pair["database"], n_bits, truths, index_order=True, buckets=False)
     for truth, labelled in counts.items():
         remaining = np.delete(np.arange(labelled.n_queries), np.asarray(without, dtype=np.int64))
         for row in spread_of([labelled.of_queries(remaining)]):
@@ -220,7 +214,7 @@ def of_run(
             if n_bits == min(lengths):
                 tables["histogram"] = histogram_rows(pair["database"], n_bits)
             if n_bits == middle(lengths):
-                tables["conventions"] = convention_rows(pair, n_bits, truths, calls=len(codes_of), without=without)
+                tables["conventions"] = convention_rows(pair, n_bits, truths, without=without)
                 tables["retrieved"] = retrieved_rows(pair, n_bits, truths, parts)
             for name, more in tables.items():
                 rows[name] += [{"hasher": hasher} | row for row in more]

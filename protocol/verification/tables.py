@@ -192,6 +192,6 @@ def _counts(
         key = (split, int(run.removeprefix("run")))
         with tempfile.TemporaryDirectory() as temporary:
             path = Path(temporary, "counts.h5")
-            counts = counting.counted(*key, files, code="", index_order=in_order, calls=1, earlier=path)
+            counts = counting.counted(*key, files, code="", index_order=in_order, earlier=path)
             counting.write_counts(path, counts, {key: files})
             yield from counting.read_counts(path, without=without)

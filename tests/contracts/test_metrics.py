@@ -86,7 +86,7 @@ def follows_a_permutation_of_the_queries(metric, nearest=0):
     arrays = counts.to_arrays()
     of_queries = ("retrieved", "at_level", "largest_bucket", *IN_ORDER)
     moved = {name: arrays[name][order] for name in of_queries}
-    values, of_moved = metric(counts), metric(HammingCounts.from_arrays(arrays | moved))
+    values, of_moved = metric(counts), metric(HammingCounts(**arrays | moved))
     np.testing.assert_allclose(of_moved, values[order] if values.size > 1 else values, rtol=1e-14)
 
 

@@ -168,4 +168,4 @@ def test_blocks_parts_and_threads_change_nothing(monkeypatch):
 def test_refused(outputs, n_items, message):
     database = codes.pack(np.ones((4, 2), dtype=bool))[:n_items]
     with pytest.raises(ProtocolError, match=message):
-        asymmetric_counts(outputs, database, 2, LabelRelevance([1, 2], [1, 2, 1, 2]))
+        list(asymmetric_counts(outputs, database, 2, LabelRelevance([1, 2], [1, 2, 1, 2])))

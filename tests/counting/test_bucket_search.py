@@ -5,8 +5,8 @@ import pytest
 
 from protocol import codes
 from protocol.checks import ProtocolError
-from protocol.counting import bucket_search, count, lookup_time
-from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
+from protocol.counting import bucket_search, lookup_time
+from protocol.truth.relevance import LabelRelevance
 
 
 def truth_of(query, database):
@@ -47,17 +47,6 @@ def test_against_loops(n_bits, width, n_tables):
         assert found.retrieved[q] == len(union)
         assert found.relevant[q] == len(relevant)
         assert found.true_positives[q] == len(union & relevant)
-
-
-def test_one_table_of_all_bits_is_the_ball_of_radius_zero():
-    rng = np.random.default_rng(0)
-    query, database = codes.pack(rng.random((9, 5)) < 0.5), codes.pack(rng.random((200, 5)) < 0.5)
-    truth = NeighbourRelevance(np.arange(10), rng.integers(0, 200, 9), 200)
-    found = bucket_search(query, database, 5, truth, bits_per_table=5, n_tables=1)
-    counts = count(query, database, 5, {"t": truth})["t"]
-    np.testing.assert_array_equal(found.retrieved, counts.retrieved[:, 0])
-    np.testing.assert_array_equal(found.true_positives, counts.relevant[:, 0])
-    np.testing.assert_array_equal(found.relevant, counts.n_relevant)
 
 
 @pytest.mark.parametrize(("width", "n_tables"), [(0, 1), (1, 0), (2, 2), (4, 1), (-1, -3)])

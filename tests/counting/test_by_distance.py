@@ -49,16 +49,6 @@ def test_a_slow_loop(distance, threads, monkeypatch):
                 assert not found[wanted.size :].any()
 
 
-def test_copies_of_an_item_are_tied_wherever_they_are():
-    rng = np.random.default_rng(0)
-    line = rng.normal(size=(700, 30)).astype(np.float32)
-    database = np.concatenate([line, line[::-1]])
-    relevance = NeighbourRelevance(np.arange(6), np.arange(5), 1400)
-    counts = count_by_distance(rng.normal(size=(5, 30)), database, {1: relevance}, distance="dot")[1]
-    assert counts.retrieved[np.arange(5), 1].tolist() == [2] * 5
-    assert counts.relevant[:, 1].tolist() == [1] * 5
-
-
 def test_refusals():
     query, database, relevances = data(1, 40)
     database[7, 2] = np.nan

@@ -53,19 +53,6 @@ def test_the_counts_of_shards_are_those_of_the_database(n_bits, shard_items, thr
     assert_same(found, count(query, database, n_bits, truths))
 
 
-@pytest.mark.parametrize("name", ["labels", "sets", "neighbours"])
-def test_a_part_of_the_relevance_is_the_relevance_of_the_part(name):
-    complete = relevances(np.random.default_rng(5))[name]
-    part = complete.part(40, 90)
-    assert (part.n_queries, part.n_database, part.kind) == (N_QUERIES, 50, complete.kind)
-    np.testing.assert_array_equal(part.levels, complete.levels)
-    for query in range(N_QUERIES):
-        positions, levels = complete.row(query)
-        inside = (positions >= 40) & (positions < 90)
-        for found, expected in zip(part.row(query), (positions[inside] - 40, levels[inside]), strict=True):
-            np.testing.assert_array_equal(found, expected)
-
-
 def test_refusals(monkeypatch):
     rng = np.random.default_rng(6)
     truths, (query, database) = relevances(rng), pair(rng, 16)

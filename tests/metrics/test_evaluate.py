@@ -182,7 +182,7 @@ def test_missing_arrays_are_reported():
     ):
         evaluate(COUNTS, ["mAP[database-order]"])
     without = replace(COUNTS, largest_bucket=None)
-    with pytest.raises(ProtocolError, match=r"^counts have no largest_bucket: .*buckets=True\)\.$"):
+    with pytest.raises(ProtocolError, match=r"^counts have no largest_bucket: .*buckets=True\)\."):
         evaluate(without, ["mLGAP@r1"])
     without = replace(COUNTS, bucket_sizes=None)
     for name in ("utilisation", "entropy", "collision", "largest_bucket"):

@@ -54,7 +54,7 @@ def test_curves_are_the_metrics_and_queries_without_relevant_items_are_counted()
 
 
 def test_conventions_are_those_of_the_spread():
-    rows = list(examples.convention_rows(PAIR, N_BITS, TRUTHS, calls=1))
+    rows = list(examples.convention_rows(PAIR, N_BITS, TRUTHS))
     counts = count(PAIR["query"], PAIR["database"], N_BITS, TRUTHS, index_order=True)["class_label"]
     assert [(row["metric"], row["value"]) for row in rows] == [(row.metric, row.value) for row in spread_of([counts])]
     (expected,) = [row for row in rows if row["metric"] == "mAP" and row["undefined"] in ("0", "no difference")]
@@ -110,7 +110,7 @@ def test_the_tables_contain_the_declared_metrics_and_no_others(monkeypatch):
     for rows in (
         examples.radius_rows(STORED, [("none", 0), ("same", 1)], undefined="zero"),
         examples.curve_rows(STORED, undefined="zero"),
-        examples.convention_rows(PAIR, N_BITS, TRUTHS, calls=1),
+        examples.convention_rows(PAIR, N_BITS, TRUTHS),
     ):
         assert list(rows)
     assert computed == {registry.METRICS.entry(name).name for name in examples.METRICS}

@@ -18,7 +18,7 @@ def main(job):
         parts = zip(files.items(), shards, strict=True)
         counts = (added(split, run, of_split, paths) for ((split, run), paths), of_split in parts)
     else:
-        options = {"code": p.code, "index_order": p.index_order, "calls": len(files), "earlier": job.output.counts}
+        options = {"code": p.code, "index_order": p.index_order, "earlier": job.output.counts}
         counts = (counted(split, run, paths, **options) for (split, run), paths in files.items())
     write_counts(job.output.counts, itertools.chain.from_iterable(counts), files)
     if p.n_shards == 1:

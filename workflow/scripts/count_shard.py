@@ -16,10 +16,9 @@ def main(job):
             n_database = int(rows.sum())
             part, stored_rules = shard(n_database, number, p.n_shards), storage.grouped(storage.grouped(rules)[split])
             truths = {truth: relevance_of_part(rule, n_database, part) for truth, rule in stored_rules.items()}
-            options = {"buckets": False, "calls": len(p.splits)}
             for n_bits, pair in codes.of_shard(stored, parts, rows, part, split):
-                packed = pack_counts(count_in_shards(pair["query"], pair["database"], n_bits, truths, **options))
-                arrays |= {f"{split}/{n_bits}/{name}": array for name, array in packed.items()}
+                counts = count_in_shards(pair["query"], pair["database"], n_bits, truths, buckets=False)
+                arrays |= {f"{split}/{n_bits}/{name}": array for name, array in pack_counts(counts).items()}
     inputs = {name: job.input[name] for name in ("codes", "ground_truth")}
     record = storage.provenance(
         "counts of a shard",
