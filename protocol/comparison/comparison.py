@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from protocol.checks import need, one_of
+from protocol.checks import ProtocolError, need, one_of
 from protocol.comparison import rendering
 from protocol.comparison.differences import ComparedTable, compared_table
 from protocol.comparison.matching import OF_METRIC, assumptions, match
@@ -126,6 +126,8 @@ def compare(
     """
     assumed = assumptions(assume)
     by_source = read_sources(sources)
+    if len(sources) < 2:
+        raise ProtocolError(f"compare needs at least two files, got {len(sources)}.")
     scores, left_out = match(_selected(list(itertools.chain(*by_source.values())), metrics), assumed)
     if against is not None:
         one_of(against, dict.fromkeys(score.method for score in scores), "against")

@@ -165,7 +165,7 @@ def compared_table(section: str, metric: str, scores: Sequence[Score], against: 
     n_tests = len(paired) if is_named else _n_pairs_of_methods(paired)
     level = 1 - (1 - CONFIDENCE) / max(1, n_tests)
     sizes = scores[0].fields  # the same for all scores of a table
-    means = [_mean(pairs, shared_variance(sizes["n_queries"], sizes["n_database"])) for _, _, pairs in paired]
+    means = [mean_difference(pairs, shared_variance(sizes["n_queries"], sizes["n_database"])) for _, _, pairs in paired]
     p = holm([mean.p() for mean, _ in means] + [1.0] * (n_tests - len(means)))  # tests not carried out have p 1
     comparisons = (
         Difference(*one, test, mean.mean, *mean.interval(level), float(corrected))
@@ -179,7 +179,7 @@ def _n_pairs_of_methods(paired: Sequence[tuple[str, int, Pairs]]) -> int:
     return sum(n * (n + 1) // 2 for n in Counter(n_bits for _, n_bits, _ in paired).values())
 
 
-def _mean(pairs: Pairs, shared: float) -> tuple[Mean, str]:
+def mean_difference(pairs: Pairs, shared: float) -> tuple[Mean, str]:
     """Return the mean difference and the name of its test; `shared` is the `shared_variance` of runs."""
     test, variance = OVER_QUERIES, 0.0
     if pairs.unit == RUN and math.isnan(shared):

@@ -34,15 +34,17 @@ def assumptions(assumed: str | Iterable[str]) -> dict[str, str]:
     return values
 
 
-def match(scores: Sequence[Score], assumed: Mapping[str, str]) -> tuple[list[Score], dict[str, list[str]]]:
-    """Return the scores that at least two sources have under the same known or assumed protocol.
+def match(
+    scores: Sequence[Score], assumed: Mapping[str, str], *, least: int = 2
+) -> tuple[list[Score], dict[str, list[str]]]:
+    """Return the scores that at least two sources (or `least`) have under the same known or assumed protocol.
 
     A field that a score does not record takes the assumed value, if there is one.
 
     Returns
     -------
     compared : list of Score
-        Every score for which another file has one under the same protocol; assumed values are filled in.
+        Every score for which enough files have one under the same protocol; assumed values are filled in.
     left_out : dict of str to list of str
         For each file, descriptions of the scores that were left out, with the reasons.
 
@@ -58,7 +60,7 @@ def match(scores: Sequence[Score], assumed: Mapping[str, str]) -> tuple[list[Sco
     compared, left_out = list[Score](), list[Score]()
     for score in complete:
         is_known = None not in score.protocol
-        is_compared = is_known and len(files[score.metric, score.n_bits, score.protocol]) > 1
+        is_compared = is_known and len(files[score.metric, score.n_bits, score.protocol]) >= least
         (compared if is_compared else left_out).append(score)
     if not compared:
         raise ProtocolError(_nothing(complete))

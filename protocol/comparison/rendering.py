@@ -60,7 +60,7 @@ def sections(tables: Sequence[ComparedTable], *, with_files: bool = True) -> lis
             blocks.append(_scores_table(f"{name}-{number}", table, with_files=with_files))
             blocks += [_differences_table(f"{name}-{number}-differences", table)] if table.comparisons else []
         verdicts = [_verdict(table) for table in of_section if table.comparisons and not is_bound(table.metric)]
-        parts.append(Section(name, _heading(of_section[0]), verdicts, [], blocks))
+        parts.append(Section(name, heading(of_section[0].scores[0].fields), verdicts, [], blocks))
     return parts
 
 
@@ -119,9 +119,8 @@ def with_figures(parts: Sequence[Section], tables: Sequence[ComparedTable]) -> l
     ]
 
 
-def _heading(table: ComparedTable) -> str:
-    """Return the fields that all scores of a section share."""
-    fields = table.scores[0].fields
+def heading(fields: Mapping[str, str | None]) -> str:
+    """Return the fields that all scores of a section share, in words."""
     sizes = (str(fields[size]) for size in ("n_queries", "n_database"))
     n_queries, n_database = (f"{int(size):,}" if size.isdecimal() else size for size in sizes)
     without = "" if fields["excluded_queries"] == NONE_EXCLUDED else f", without {fields['excluded_queries']}"
@@ -253,7 +252,7 @@ def _pairs(one: Difference) -> str:
     return f"{n:,} {noun}" if n == of else f"{n:,} of {of:,} {noun}"
 
 
-def _interval(score: Score) -> tuple[float, float]:
+def interval_of(score: Score) -> tuple[float, float]:
     """Return the limits of the interval of a mean over the runs, or else over the queries; NaN if it is not shown."""
     half = math.nan
     if score.n_runs is not None:
@@ -273,7 +272,7 @@ def _figure(name: str, scores: Sequence[Score]) -> Figure:
         [{column: getattr(score, column) for column in columns} for score in scores]
     )
     rows["n_runs"] = rows["n_runs"].astype(float)
-    rows[["low", "high"]] = list(map(_interval, scores))
+    rows[["low", "high"]] = list(map(interval_of, scores))
     rows.loc[rows["n_runs"] < 3, ["low", "high"]] = math.nan
     metric, n_bits = rows["metric"].iloc[0], int(rows["n_bits"].iloc[0])
     of_runs = rows.dropna(subset="low")["n_runs"].notna()
