@@ -3,21 +3,33 @@
 import argparse
 from pathlib import Path
 
-from protocol.checks import ProtocolError, need
+from protocol.checks import ProtocolError, listed, need
 from protocol.cli._output import check_outputs, passed, show, write
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `protocol compare`."""
-    from protocol.comparison import compare
+    from protocol.comparison import compare, leaderboard
 
+    page, others = arguments.leaderboard, ("html", "latex", "metrics", "against", "why")
+    if page and any(getattr(arguments, name) for name in others):
+        raise ProtocolError(f"--leaderboard can't be combined with {listed([f'--{name}' for name in others], 'or')}.")
     if arguments.html:
         need("altair", "report")  # before the files are read
     verified, refused = ([], []) if arguments.verify is None else _verified(arguments.verify)
     files = [*arguments.files, *verified]
-    tables = (Path(file).with_name(name) for file in files for name in ("metrics.csv", "runs.csv"))
-    check_outputs({"--html": arguments.html, "--latex": arguments.latex}, [*files, *tables])
-    if len(files) > 1 or not refused:
+    beside = {f"--leaderboard {suffix}": page.with_suffix(suffix) for suffix in (".csv", ".json")} if page else {}
+    tables = (Path(file).with_name(name) for file in files for name in ("metrics.csv", "runs.csv", "times.csv"))
+    outputs = {"--html": arguments.html, "--latex": arguments.latex, "--leaderboard": page} | beside
+    check_outputs(outputs, [*files, *tables])
+    if page and (files or not refused):
+        board = leaderboard(*files, **passed(arguments, "assume"))
+        for path, text in zip(
+            (page, *beside.values()), (board.to_html(), board.to_csv(), board.to_json()), strict=True
+        ):
+            write(path, text)
+        show(str(board))
+    elif len(files) > 1 or not refused:
         comparison = compare(*files, **passed(arguments, "metrics", "assume", "against"))
         if arguments.html:
             write(arguments.html, comparison.to_html())

@@ -19,7 +19,7 @@ from protocol.comparison.reading import RUN, Score, Source, Values, Why, read_so
 from protocol.comparison.rendering import heading, interval_of
 from protocol.report.figure import ABSENT, between
 from protocol.scores.statistics import CONFIDENCE, NO_TEST, holm, shared_variance
-from protocol.scores.tables import DIGITS, Table, read_text
+from protocol.scores.tables import DIGITS, Table, filled, read_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -154,7 +154,7 @@ class Leaderboard:
         )
 
     def __repr__(self) -> str:
-        return "\n".join(self.sentences)
+        return "\n".join(map(filled, self.sentences))
 
     @property
     def sentences(self) -> list[str]:
@@ -166,19 +166,19 @@ class Leaderboard:
         adjacent, separable = (sum(getattr(of, name) for of in self.places) for name in ("n_adjacent", "n_separable"))
         n_methods = len({row["method"] for row in self.rows})
         number = (
-            f"{counted(n_methods, 'method')}, but only {between([*filter(None, n_places)])} places under a protocol with "
-            f"one code length: of {adjacent:,} pairs of neighbours in the order of {RANKED}, {separable:,} can be told "
-            "apart."
+            f"{counted(n_methods, 'method')}, but only {between([*filter(None, n_places)])} places under a protocol "
+            f"with one code length: of {adjacent:,} pairs of neighbours in the order of {RANKED}, {separable:,} can be "
+            "told apart."
         )
         longest = max(places)
         holders: dict[str, list[str]] = defaultdict(list)
         for method, by_protocol in places[longest].items():
             for name in [name for name, place in by_protocol.items() if place == 1]:
                 holders[name].append(method)
-        texts = [
-            f"{listed(of) if len(of) <= _MOST_NAMED else counted(len(of), 'method')} under {names[name]}"
-            for name, of in holders.items()
-        ]
+        protocols: dict[str, list[str]] = defaultdict(list)
+        for name, of in holders.items():
+            protocols[listed(of) if len(of) <= _MOST_NAMED else counted(len(of), "method")].append(names[name])
+        texts = [f"{methods} under {listed(of)}" for methods, of in protocols.items()]
         first = [f"Place 1 with {longest} bits: {'; '.join(texts)}."] if texts else []
         return [number, *first, *self._changed()]
 
@@ -260,7 +260,7 @@ def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboa
         places.append(places_of(order))
         for score, place, reason in zip(order, places[-1].places, places[-1].reasons, strict=True):
             by_metric = of_method[fields, n_bits, score.method]
-            seconds = times.get(score.recorded.get("path"), {}).get(_timed(score.recorded | {"n_bits": n_bits}))
+            seconds = times.get(score.recorded.get("path"), {}).get(_timed(score.recorded))
             about = {"section": f"protocol-{numbers[fields]}", "place": place, "not_tested": reason}
             about |= {"method": labels[score.method]}
             rows.append(about | _row(score, by_metric) | dict(zip(TIMES, seconds or [math.nan] * 2, strict=True)))

@@ -133,7 +133,12 @@ def _differing(one: Score, other: Score) -> list[str]:
 def _reasons(score: Score, other: Score | None) -> list[str]:
     """Return, in a clause for each, why a score is not compared with the nearest one of another file."""
     if other is None:
-        return [f"no other file has the metric and code length of {score.file}"]
+        unknown = _unknown(score)
+        return [
+            f"{score.file} does not record {listed(unknown)}"
+            if unknown
+            else f"no other file has the metric and code length of {score.file}"
+        ]
     differing = _differing(score, other)
     reasons = [f"{score.file} and {other.file} differ in {listed(differing)}"] if differing else []
     missing = {each.file: _unknown(each) for each in (score, other)}
@@ -149,9 +154,16 @@ def _nothing(scores: Sequence[Score]) -> str:
     kinds = _kinds(scores)
     score, other = min(((score, _nearest(score, kinds)) for score in kinds), key=lambda pair: _distance(*pair))
     line = f"nothing to compare: {'; '.join(_reasons(score, other))}."
-    if other is None or _differing(score, other):
+    unknown = {*_unknown(score), *(_unknown(other) if other else ())}
+    if other and _differing(score, other):
+        splits = {
+            one.file: [*dict.fromkeys(str(kind.fields["split"]) for kind in kinds if kind.file == one.file)]
+            for one in (score, other)
+        }
+        texts = [f"{file} has the splits {listed(names)}" for file, names in splits.items() if len(names) > 1]
+        return " ".join([line, *(f"{text}." for text in texts)])
+    if not unknown:
         return line
-    unknown = {*_unknown(score), *_unknown(other)}
     fields = " ".join(f"{field}=VALUE" for field in PROTOCOL if field in unknown)
     return (
         f"{line} Record these fields (`protocol evaluate --dataset NAME --split NAME --ground-truth NAME`; "
