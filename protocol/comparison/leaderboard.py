@@ -68,15 +68,15 @@ def places_of(scores: Sequence[Score]) -> Places:
     p = [1.0 if isinstance(test, Why) else test for test in tests.values()]  # tests not carried out have p 1
     differs = {both: bool(value < 1 - CONFIDENCE) for both, value in zip(pairs, holm(p), strict=True)}
     tested = {both for both in pairs if not isinstance(tests[both], Why)}
-    places, reasons, place, opener = list[int | None](), list[str](), 0, None
+    places, reasons, place, opener = list[int | None](), list[str](), 0, -1
     for at in range(len(scores)):
         with_opener = (opener, at)
-        if not any(at in both for both in tested) or (opener is not None and with_opener not in tested):
+        if not any(at in both for both in tested) or (opener >= 0 and with_opener not in tested):
             whys = [test for both, test in tests.items() if at in both and isinstance(test, Why)]
             places.append(None)
             reasons.append(whys[0] if whys else "no other method")
             continue
-        if opener is None or differs[with_opener]:
+        if opener < 0 or differs[with_opener]:
             place, opener = place + 1, at
         places.append(place)
         reasons.append("")

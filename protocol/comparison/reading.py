@@ -212,7 +212,7 @@ def _of_summary(path: Path, file: str) -> list[Score]:
     runs, scores = _read_runs(path, file), []
     for row in rows:
         # The pipeline has no other ranking, and stored results may be older than the column.
-        recorded = {"ranking": "hamming", "excluded_queries": NONE_EXCLUDED, "path": path} | row
+        recorded: dict[str, Any] = {"ranking": "hamming", "excluded_queries": NONE_EXCLUDED, "path": path} | row
         one_of(recorded["ranking"], RANKINGS, f"{path}: ranking")
         if row.get("relevance") not in OF_LABELS and row["ground_truth"] != "class_label":
             recorded["ground_truth"] += f" of {row['feature']}"  # computed from the distances of this feature

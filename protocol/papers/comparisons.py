@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 AS_PRINTED = "as printed"
+LEADERBOARD = ("reference", "cifar10", "summary.csv")
+"""The stored leaderboard, which is no evidence on claims: its options are the same in all runs, not selected in each."""
 """The reading that a paper itself states; other readings are conventions that it does not define, or corrections."""
 _AGGREGATES = (
     *("number", "count", "share", "largest", "smallest", "median", "list", "each"),
@@ -398,6 +400,8 @@ class Results:
         rows: list[dict[str, Any]] = []
         statistics: list[Any] = []
         for path in self._paths:
+            if path.parts[-3:] == LEADERBOARD:
+                continue
             table = read_text(path)
             columns = tuple(table[0]) if table else ()
             of_experiment = path.name == "summary.csv" and path.parents[1].name != "reference"

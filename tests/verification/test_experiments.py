@@ -113,7 +113,7 @@ def test_the_stored_reference_tables_verify_as_far_as_their_runs_are_there():
     verification = verify(REFERENCE)
     assert verification.holds
     checks = {(check.outcome, check.subject): check.text for check in verification.checks}
-    assert checks["holds", "cifar10/summary.csv"].startswith("192 rows: means of the runs in map_by_run.csv; no table")
+    assert checks["holds", "cifar10/full.csv"].startswith("192 rows: means of the runs in map_by_run.csv; no table")
     assert checks["holds", "learned/summary.csv"] == "681 rows: means of the runs in metrics.csv"
     assert checks["holds", "supervised/summary.csv"] == "1,836 rows: means of the runs in runs.csv"
     unchecked = " ".join(place for outcome, place in checks if outcome == "not checked")

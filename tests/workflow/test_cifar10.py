@@ -86,8 +86,8 @@ def test_the_stored_reference_results_are_reproduced(cifar10, root, sample):
         tolerance = 0.01 if hasher == "itq" else 0.001
         np.testing.assert_allclose(found, stored[found.index], atol=tolerance, err_msg=f"{hasher}, {n_bits} bits")
     items, stored_items = (
-        pd.read_csv(path / "runs.csv").query("run == 0 and ground_truth == 'class_label'").reset_index(drop=True)
-        for path in (results(cifar10), reference)
+        pd.read_csv(path).query("run == 0 and ground_truth == 'class_label'").reset_index(drop=True)
+        for path in (results(cifar10) / "runs.csv", reference / "full_runs.csv")
     )
     pd.testing.assert_frame_equal(items, stored_items)
 
