@@ -1,9 +1,9 @@
-"""The stored tables of the leaderboard, gathered from the results of its experiments.
+"""The stored tables of the leaderboard, gathered from the results of its experiments, and its page of the docs.
 
 python docs/leaderboard.py results/leaderboard results/leaderboard_s2 results/leaderboard_unseen
 """
 
-import csv
+import contextlib
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,11 +13,24 @@ from typing import Any
 import h5py
 import pandas as pd
 
+from protocol.comparison import leaderboard
 from protocol.provenance import storage
 from protocol.scores.tables import read_table, read_text, write_table
 
 FOLDER = Path(__file__).parents[1] / "results" / "reference" / "cifar10"
 TABLES = ("summary.csv", "metrics.csv", "runs.csv")
+SHOWN = 32  # bits of the table
+_ABOVE = """\
+# Leaderboard
+
+All hashers on CIFAR-10 with GIST features, under four protocols, made by the pipeline alone. Methods that can't be told
+apart share a place. [Keep a leaderboard](how-to/keep-a-leaderboard.md) describes how it is made, and how you add a
+method.
+
+```sh
+protocol compare results/reference/cifar10/summary.csv --leaderboard leaderboard.html
+```
+"""
 TIMES = ("feature", "split", "run", "hasher", "n_bits", "training_seconds", "encoding_seconds")
 
 
@@ -62,6 +75,16 @@ def gather(folders: Sequence[Path], target: Path = FOLDER) -> None:
     known = json.loads(record.read_text()) if record.exists() else {}
     known |= {folder.name: provenance(folder) for folder in folders}
     record.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n")
+
+
+def page() -> str:
+    """Return the page docs/leaderboard.md: what the leaderboard shows, and the places under each protocol."""
+    if not (FOLDER / "summary.csv").exists():
+        return f"{_ABOVE}\nThis checkout lacks the stored results.\n"
+    with contextlib.chdir(FOLDER.parents[2]):
+        board = leaderboard("results/reference/cifar10/summary.csv")
+    (table,) = [table for table in board.changes if table.name == f"changes-{SHOWN}"]
+    return "\n\n".join([_ABOVE.rstrip(), *board.sentences, table.markdown()])
 
 
 if __name__ == "__main__":

@@ -18,16 +18,13 @@ def run(arguments: argparse.Namespace) -> int:
         need("altair", "report")  # before the files are read
     verified, refused = ([], []) if arguments.verify is None else _verified(arguments.verify)
     files = [*arguments.files, *verified]
-    beside = {f"--leaderboard {suffix}": page.with_suffix(suffix) for suffix in (".csv", ".json")} if page else {}
     tables = (Path(file).with_name(name) for file in files for name in ("metrics.csv", "runs.csv", "times.csv"))
-    outputs = {"--html": arguments.html, "--latex": arguments.latex, "--leaderboard": page} | beside
+    outputs = {f"--leaderboard F{suffix}": page.with_suffix(suffix) for suffix in (".csv", ".json")} if page else {}
+    outputs |= {"--html": arguments.html, "--latex": arguments.latex, "--leaderboard": page}
     check_outputs(outputs, [*files, *tables])
     if page and (files or not refused):
         board = leaderboard(*files, **passed(arguments, "assume"))
-        for path, text in zip(
-            (page, *beside.values()), (board.to_html(), board.to_csv(), board.to_json()), strict=True
-        ):
-            write(path, text)
+        board.write(page)
         show(str(board))
     elif len(files) > 1 or not refused:
         comparison = compare(*files, **passed(arguments, "metrics", "assume", "against"))

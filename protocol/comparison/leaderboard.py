@@ -17,6 +17,7 @@ from protocol.comparison.differences import mean_difference, pair
 from protocol.comparison.matching import OF_METRIC, assumptions, match
 from protocol.comparison.reading import RUN, Score, Source, Values, Why, read_sources
 from protocol.comparison.rendering import heading, interval_of
+from protocol.provenance.storage import replacing
 from protocol.report.figure import ABSENT, between
 from protocol.scores.statistics import CONFIDENCE, NO_TEST, holm, shared_variance
 from protocol.scores.tables import DIGITS, Table, filled, read_text
@@ -133,8 +134,19 @@ class Leaderboard:
         defined = [{name: None if value != value else value for name, value in row.items()} for row in self.rows]
         return json.dumps(defined, indent=1, default=str) + "\n"
 
-    def to_html(self) -> str:
-        """Return a page that opens offline: the places, the scores, and a record behind every number."""
+    def write(self, page: str | Path) -> None:
+        """Write the page, and next to it the rows as CSV and JSON, with the same name."""
+        path = Path(page)
+        texts = {path.suffix: self.to_html(beside=path.stem), ".csv": self.to_csv(), ".json": self.to_json()}
+        for suffix, text in texts.items():
+            with replacing(path.with_suffix(suffix)) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+
+    def to_html(self, *, beside: str = "") -> str:
+        """Return a page that opens offline: the places, the scores, and a record behind every number.
+
+        `beside` is the name, without suffix, of the CSV and JSON files to which it links.
+        """
         from protocol.report.page import rendered
 
         groups = [list(rows) for _, rows in itertools.groupby(self.rows, lambda row: (row["section"], row["n_bits"]))]
@@ -142,6 +154,7 @@ class Leaderboard:
             "leaderboard.html.j2",
             title=f"Leaderboard: {listed([*dict.fromkeys(row['dataset'] for row in self.rows)])}",
             sentences=self.sentences,
+            beside=beside,
             left_out=self.left_out,
             groups=list(zip(groups, self.places, strict=True)),
             changes=self.changes,

@@ -22,9 +22,9 @@ from protocol.scores.tables import read_text
 if TYPE_CHECKING:
     import pandas as pd
 
-AS_PRINTED = "as printed"
 LEADERBOARD = ("reference", "cifar10", "summary.csv")
-"""The stored leaderboard, which is no evidence on claims: its options are the same in all runs, not selected in each."""
+"""The stored leaderboard, which is no evidence on claims: its options are the same in all runs, not selected."""
+AS_PRINTED = "as printed"
 """The reading that a paper itself states; other readings are conventions that it does not define, or corrections."""
 _AGGREGATES = (
     *("number", "count", "share", "largest", "smallest", "median", "list", "each"),
