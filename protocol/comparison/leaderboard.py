@@ -179,8 +179,8 @@ class Leaderboard:
         adjacent, separable = (sum(getattr(of, name) for of in self.places) for name in ("n_adjacent", "n_separable"))
         n_methods = len({row["method"] for row in self.rows})
         number = (
-            f"{counted(n_methods, 'method')}, but only {between([*filter(None, n_places)])} places under a protocol "
-            f"with one code length: of {adjacent:,} pairs of neighbours in the order of {RANKED}, {separable:,} can be "
+            f"{counted(n_methods, 'method')} hold {between([*filter(None, n_places)])} places under a protocol with one "
+            f"code length: of {counted(adjacent, 'pair')} of neighbours in the order of {RANKED}, {separable:,} can be "
             "told apart."
         )
         longest = max(places)
