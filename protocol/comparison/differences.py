@@ -18,10 +18,8 @@ from protocol.scores.statistics import CONFIDENCE, CORRECTED, Mean, holm, mean_o
 
 PLURAL = {RUN: "runs", QUERY: "queries"}
 OVER_QUERIES = "paired t-test"
-UNCORRECTED = "paired t-test, not corrected"
-"""The name of the test over runs if no file records their numbers of queries and database items."""
 UNTESTED = "none"
-"""The name of the test over runs if `shared_variance` is infinite."""
+"""The name of the test over runs if `shared_variance` is infinite or not known."""
 EQUAL = "sign test"
 
 
@@ -182,10 +180,8 @@ def _n_pairs_of_methods(paired: Sequence[tuple[str, int, Pairs]]) -> int:
 def mean_difference(pairs: Pairs, shared: float) -> tuple[Mean, str]:
     """Return the mean difference and the name of its test; `shared` is the `shared_variance` of runs."""
     test, variance = OVER_QUERIES, 0.0
-    if pairs.unit == RUN and math.isnan(shared):
-        test = UNCORRECTED
-    elif pairs.unit == RUN:
-        test, variance = UNTESTED if math.isinf(shared) else CORRECTED, shared
+    if pairs.unit == RUN:
+        test, variance = CORRECTED if math.isfinite(shared) else UNTESTED, shared
     mean = mean_of(pairs.one - pairs.other, np.abs(pairs.one) + np.abs(pairs.other), shared=variance)
     return mean, test if mean.error else EQUAL
 

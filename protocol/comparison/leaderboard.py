@@ -179,9 +179,9 @@ class Leaderboard:
         adjacent, separable = (sum(getattr(of, name) for of in self.places) for name in ("n_adjacent", "n_separable"))
         n_methods = len({row["method"] for row in self.rows})
         number = (
-            f"{counted(n_methods, 'method')} hold {between([*filter(None, n_places)])} places under a protocol with one "
-            f"code length: of {counted(adjacent, 'pair')} of neighbours in the order of {RANKED}, {separable:,} can be "
-            "told apart."
+            f"{counted(n_methods, 'method')} hold {between([*filter(None, n_places)])} places under a protocol with "
+            f"one code length: of {counted(adjacent, 'pair')} of neighbours in the order of {RANKED}, {separable:,} "
+            "can be told apart."
         )
         longest = max(places)
         holders: dict[str, list[str]] = defaultdict(list)
@@ -265,7 +265,10 @@ def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboa
         of_method[_protocol(score), score.n_bits, score.method][score.metric] = score
         if score.metric == RANKED and not math.isnan(score.mean):
             groups[_protocol(score), score.n_bits].append(score)
-    labels, times = _labels(known), {path: _times(path) for path in _summaries(known)}
+    labels, times = (
+        _labels(known),
+        {path: _times(path) for path in {score.recorded["path"] for score in known if "line" in score.recorded}},
+    )
     numbers = {fields: number for number, fields in enumerate(dict.fromkeys(fields for fields, _ in groups), 1)}
     rows, places = list[dict[str, Any]](), list[Places]()
     for fields, n_bits in sorted(groups, key=lambda key: (numbers[key[0]], key[1])):
@@ -295,7 +298,6 @@ def _labels(scores: Iterable[Score]) -> dict[str, str]:
 def _row(score: Score, by_metric: Mapping[str, Score]) -> dict[str, Any]:
     """Return the columns about a method, and the record behind them."""
     low, high = interval_of(score)
-    is_of_runs = score.n_runs is not None and score.n_runs < _FEWEST_RUNS
     runs: dict[str, dict[str, Any]] = {}
     for metric, one in by_metric.items():
         if isinstance(one.values, Values) and one.values.unit == RUN:
@@ -312,8 +314,8 @@ def _row(score: Score, by_metric: Mapping[str, Score]) -> dict[str, Any]:
         "trained_on": _trained_on(score.recorded),
         "n_runs": score.n_runs,
         RANKED: score.mean,
-        "low": math.nan if is_of_runs else low,
-        "high": math.nan if is_of_runs else high,
+        "low": low,
+        "high": high,
         **{metric: by_metric[metric].mean if metric in by_metric else math.nan for metric in METRICS[1:]},
         "file": str(path),
         "check": f"protocol verify {Path(path).parent if 'line' in score.recorded else path}",
@@ -336,11 +338,6 @@ def _trained_on(recorded: Mapping[str, Any]) -> str:
         return "training set" if classes == "all" else f"training set ({classes} classes)"
     sizes = split.sizes({}, n_items=split.n_items, n_classes=split.n_classes)
     return f"training set ({sizes['train']:,})"
-
-
-def _summaries(scores: Iterable[Score]) -> list[Any]:
-    """Return the different summaries from which the scores come."""
-    return [*dict.fromkeys(score.recorded["path"] for score in scores if "line" in score.recorded)]
 
 
 def _times(summary: Path) -> dict[Any, list[float]]:
