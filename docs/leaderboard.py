@@ -23,9 +23,8 @@ SHOWN = 32  # bits of the table
 _ABOVE = """\
 # Leaderboard
 
-All hashers on CIFAR-10 with GIST features, under four protocols, made by the pipeline alone. Methods that can't be told
-apart share a place. [Keep a leaderboard](how-to/keep-a-leaderboard.md) describes how it is made, and how you add a
-method.
+All hashers on CIFAR-10 with GIST features, made by the pipeline alone. Methods that can't be told apart share a place.
+[Keep a leaderboard](how-to/keep-a-leaderboard.md) describes how it is made, and how you add a method.
 
 ```sh
 protocol compare results/reference/cifar10/summary.csv --leaderboard leaderboard.html
