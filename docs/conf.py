@@ -16,8 +16,8 @@ from protocol.comparison import leaderboard
 
 DOCS = Path(__file__).parent
 STORED = Path("results", "reference", "cifar10", "summary.csv")  # in the checkout
+_LINK = '<p><a href="places/leaderboard.html">All places, scores and records are in a page of their own.</a></p>'
 _EMBEDDED = """
-<p><a href="places/leaderboard.html">Open the leaderboard in its own page.</a></p>
 <iframe src="places/leaderboard.html" title="Leaderboard" style="width: 100%; height: 80vh; border: 0"></iframe>
 """
 
@@ -75,7 +75,8 @@ def _link_to_copies(_app: Sphinx, page: str, source: list[str]) -> None:
     """Make links to stored results, whose paths are those of the repository, lead to the copies."""
     source[0] = source[0].replace("](../../results/reference/", "](../results/")
     if page == "leaderboard":
-        source[0] += _EMBEDDED
+        title, _, text = source[0].partition("\n\n")
+        source[0] = f"{title}\n\n{_LINK}\n\n{text}{_EMBEDDED}"
 
 
 def _write_leaderboard(app: Sphinx, _error: Exception | None) -> None:
