@@ -11,7 +11,7 @@ compare
 evaluate
     Score codes under a named convention.
 evaluate_run
-    Score a run of a search engine, or lists of items, against relevance judgments.
+    Score a run of a search engine against relevance judgments.
 Evaluator
     Score codes that arrive in batches, as in a training loop.
 diagnose

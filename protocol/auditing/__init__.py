@@ -1,7 +1,7 @@
 """Audit splits, what was fitted on them, and training logs; `audit` is the public function.
 
 `items`, `evidence` and `runs` read splits and what is known about their items, and `checks` makes the findings.
-`experiment` audits the files of the pipeline; `fixing` writes splits without misplaced items.
+`experiment` audits the files of the pipeline, `duplicates` proposes near-duplicates; `leak_study` is the leak study.
 """
 
 from protocol.auditing.evidence import Evidence

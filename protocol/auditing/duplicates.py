@@ -14,7 +14,7 @@ from protocol.auditing.items import check_distinct
 from protocol.auditing.small_images import SIZE, block_means, correlations, small_images
 from protocol.checks import ProtocolError, counted, integer, need, number, printable, suggesting
 from protocol.evaluation.progress import Progress, stage
-from protocol.inputs.arrays import as_numpy, is_file, items_from, map_array, matrix_from, named
+from protocol.inputs.arrays import as_numpy, is_file, items_from, matrix_from, named, read_array
 from protocol.inputs.validation import Sliceable, check_images
 from protocol.parallel import in_order, workers
 from protocol.provenance import storage
@@ -214,31 +214,19 @@ def _images(values: Any, role: str, image_size: int) -> tuple[Sliceable, NDArray
     if path is None:
         images = as_numpy(values, role)
     elif path.is_dir():
-        folder = _folder(path, image_size)
+        folder = registry.get("dataset", "image_folder")({}, folder=str(path), image_size=image_size)
         images, names = folder.images, folder.ids
     elif path.name == _CONTENT:
-        images = map_array(f"{path}:images")
+        images = read_array(f"{path}:images")
         names = storage.decoded(storage.read(path.with_name("items.h5"), ["ids"])["ids"])
     else:
-        images = map_array(values)
+        images = read_array(values)
     if len(images.shape) == 2:
         raise ProtocolError(
             f"{named(values, role)}: rows of numbers, not images. Vectors need --vectors (vectors=True)."
         )
     check_images(images, named(values, role))
     return images, names
-
-
-def _folder(path: Path, image_size: int) -> Any:
-    return registry.get("dataset", "image_folder")({}, folder=str(path), image_size=image_size)
-
-
-def image_files(path: str | Path) -> list[Path]:
-    """Return the additional files that `items_of` reads for images: those in a folder, or of a dataset."""
-    path = Path(path)
-    if path.is_dir():
-        return [path / name for name in _folder(path, 1).ids.tolist()]
-    return [path.with_name("items.h5")] if path.name == _CONTENT else []
 
 
 def _listed(ids: Any, role: str, of: str, n_items: int) -> NDArray[np.str_]:
@@ -401,7 +389,7 @@ def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: 
     ----------
     path : str or Path
     proposals : Proposals
-        Result of `find_duplicates` for images.
+        Result of `find_duplicates` for images; vectors can't be shown.
     query : path or array_like
         The images of the queries that were passed to it.
     database : path or array_like
@@ -410,15 +398,13 @@ def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: 
     Raises
     ------
     ProtocolError
-        If the proposals are vectors, or the images can't be read.
+        If the images can't be read.
 
     Notes
     -----
     The CSV file has the columns ``query,database,distance,judgement``, which `protocol.audit` accepts as known pairs.
     The distance is 1 minus the score.
     """
-    if "correlation" not in proposals.columns:
-        raise ProtocolError("contact sheet: vectors can't be shown, only images.")
     template, columns, cards = templates(Path(__file__).parent).get_template(PACKAGE_DATA), proposals.columns, []
     left = items_of(query, "query", image_size=_LONGEST).rows
     right = left if database is None else items_of(database, "database", image_size=_LONGEST).rows

@@ -1,100 +1,41 @@
-"""What is known about the items of a dataset: copies under other ids, groups, modalities, and judged pairs.
-
-Copies have identical content, or features within a distance.
-"""
+"""What is known about the items of a dataset: copies under other ids, groups, codes, and judged pairs."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.items import Dataset, Split, numbers_of, read_table
 from protocol.auditing.known_pairs import known_pairs_for
-from protocol.checks import ProtocolError, counted, number
+from protocol.checks import ProtocolError, counted
 from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.inputs.arrays import named, numbers_from
 from protocol.provenance import storage
-from protocol.truth import neighbours_within
 
 _BLOCK_BYTES = 32 << 20
-_QUERIES = 4096  # per block, which bounds the number of pairs in memory for any distance
-
-# Copies
-
-Partners = tuple[NDArray[np.int64], NDArray[np.int64]]
+Copies = Mapping[str, NDArray[np.int64]]
+"""By the kind of similarity, for the reader: the first item with the same content as each item."""
 
 
-@dataclass(frozen=True, eq=False)
-class EqualContent:
-    """A search for items with identical content.
+def copies_of(a: NDArray[np.int64], b: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return, for each item of a partition, another item of the ascending partition `b` with the same content, or -1.
 
-    Parameters
-    ----------
-    first : ndarray of int64, shape (n_items,)
-        The first item with the same content as each item, as `first_equal` returns it.
+    There is only one per item, because a group of n copies has n (n - 1) / 2 pairs. `first` as in `Copies`.
     """
-
-    first: NDArray[np.int64]
-    is_equal: ClassVar[bool] = True
-
-    def partners(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> Partners:
-        """Return, for each item of two partitions in ascending order, its copy in the other one, or -1.
-
-        There is only one partner per item, the first of its copies, because a group of n copies has n (n - 1) / 2
-        pairs.
-        """
-        return self._in(a, b), self._in(b, a)
-
-    def _in(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
-        lowest, highest = np.full((2, len(self.first)), -1)
-        lowest[self.first[b[::-1]]] = b[::-1]  # among items with identical content, the last assignment wins
-        highest[self.first[b]] = b
-        content = self.first[a]
-        copies = np.where(lowest[content] == a, highest[content], lowest[content])
-        return np.where(copies == a, -1, copies)  # an item is not a copy of itself
+    lowest, highest = np.full((2, len(first)), -1)
+    lowest[first[b[::-1]]] = b[::-1]  # among items with identical content, the last assignment wins
+    highest[first[b]] = b
+    content = first[a]
+    copies = np.where(lowest[content] == a, highest[content], lowest[content])
+    return np.where(copies == a, -1, copies)  # an item is not a copy of itself
 
 
-@dataclass(frozen=True, eq=False)
-class WithinDistance:
-    """An exact search for items within a Euclidean distance, which may be different items.
-
-    Parameters
-    ----------
-    X : array, shape (n_items, d)
-        Features.
-    distance : float
-    """
-
-    X: Any
-    distance: float
-    is_equal: ClassVar[bool] = False
-
-    def partners(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> Partners:
-        """Return the partners as `EqualContent` does: the first item within the distance, not the nearest."""
-        of_a, of_b = np.full(len(a), -1), np.full(len(b), -1)
-        database = np.asarray(self.X[b])
-        for start in range(0, len(a), _QUERIES):
-            items = a[start : start + _QUERIES]
-            indptr, near = neighbours_within(np.asarray(self.X[items]), database, self.distance)
-            rows = np.repeat(np.arange(len(items)), np.diff(indptr))
-            others = b[near] != items[rows]
-            rows, near = rows[others], near[others]
-            with_copy, first = np.unique(rows, return_index=True)
-            of_a[start + with_copy] = b[near[first]]
-            with_copy, first = np.unique(near, return_index=True)
-            of_b[with_copy] = np.where(of_b[with_copy] < 0, items[rows[first]], of_b[with_copy])
-        return of_a, of_b
-
-
-Copies = EqualContent | WithinDistance
-
-
-def stored_copies(content: str | Path, features: Iterable[str | Path], dataset: Dataset) -> dict[str, Copies]:
-    """Return searches for copies in a dataset of the pipeline: identical images, or features if it has no images.
+def stored_copies(content: str | Path, features: Iterable[str | Path], dataset: Dataset) -> Copies:
+    """Return the copies in a dataset of the pipeline: identical images, or features if it has no images.
 
     Parameters
     ----------
@@ -107,11 +48,11 @@ def stored_copies(content: str | Path, features: Iterable[str | Path], dataset: 
     for path in () if has_images else features:
         name = storage.read_provenance(path)["maker"].removeprefix("feature ")
         files[f"equal features, {name}"] = (path, "X")
-    copies: dict[str, Copies] = {}
+    copies = {}
     for alike, (path, array) in files.items():
         with storage.streamed(path, array) as rows:
             if len(rows) == dataset.n_items:  # otherwise rows are local descriptors, many of which are equal by nature
-                copies[alike] = EqualContent(first_equal(rows, str(path)))
+                copies[alike] = first_equal(rows, str(path))
     return copies
 
 
@@ -170,9 +111,6 @@ def features_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray:
     return X
 
 
-# Groups
-
-
 @dataclass(frozen=True)
 class Groups:
     """The group of each item of a dataset.
@@ -198,12 +136,12 @@ class Groups:
 
     def about(self, split: Split) -> str:
         """Return a sentence about the origin of the groups and the number of items without a group."""
-        listed = np.unique(split.listed)
-        sizes = self.sizes(listed)
-        n_grouped, n_without = int(sizes.sum()), len(listed) - int(sizes.sum())
-        sentence = f"Groups ({self.source}): {counted(int((sizes > 0).sum()), 'group')} of {counted(n_grouped, 'item')}"
-        without = f"; {n_without:,} of {counted(len(listed), 'item')} without a group, so not checked" * bool(n_without)
-        return f"{sentence}{without}."
+        items = np.unique(split.listed)
+        sizes = self.sizes(items)
+        n_without = len(items) - int(sizes.sum())
+        without = f"; {n_without:,} have none, so they are not checked" * bool(n_without)
+        n_groups = counted(int((sizes > 0).sum()), "group")
+        return f"Groups ({self.source}): {n_groups} of {counted(len(items), 'item')}{without}."
 
 
 def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
@@ -238,42 +176,6 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
     return Groups(codes, list(code_of)[1:], name)
 
 
-# Modalities
-
-
-def modalities_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray[np.int64]:
-    """Return the items that are the two modalities of each pair, such as an image and its text.
-
-    Parameters
-    ----------
-    values : str or Path
-        A table with the columns ``id`` and ``partner``, ids or row numbers.
-    dataset : Dataset
-    n_listed : int
-        The largest item number of a split plus one.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_pairs, 2)
-        Item numbers, without the pairs of which an item is not in the dataset.
-
-    Raises
-    ------
-    ProtocolError
-        If the file can't be read, or no pair belongs to the dataset.
-    """
-    columns, rows = read_table(values, "pairs", ("id", "partner"))
-    items = [row[column] for _, row in rows for column in columns]
-    numbers = numbers_of(items, dataset, dataset.n_rows(n_listed), str(values)).reshape(-1, 2)
-    known = numbers[(numbers >= 0).all(axis=1)]
-    if dataset.ids is not None and not len(known):
-        raise ProtocolError(f"{values}: no pair consists of listed ids.")
-    return known
-
-
-# Codes
-
-
 def codes_from(split: Split, query: Any, database: Any) -> CodePair:
     """Return the codes of a split, in the order of the lists of its queries and its database.
 
@@ -295,9 +197,6 @@ def codes_from(split: Split, query: Any, database: Any) -> CodePair:
     return codes
 
 
-# All evidence
-
-
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """Additional information about the items of a dataset, for `audit`, as files or arrays.
@@ -306,18 +205,14 @@ class Evidence:
     ----------
     features : path or array_like, shape (n_items, d), optional
         Features in the order of the row numbers; items with equal features count as copies of each other.
-    distance : float, optional
-        The maximum Euclidean distance in the features between copies; by default 0.
-    pairs : path, optional
-        A table with the columns ``id`` and ``partner`` (ids or row numbers): the two modalities of each item, which
-        must be in the same partitions.
     known_pairs : str or path, optional
         Manually judged pairs of (near-)duplicates: ``cifar10`` or ``cifar100`` for the shipped ones, a CSV file with
         the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very similar).
         For splits of the pipeline on these datasets, the shipped pairs are the default. Without ids, row numbers are
         assumed to count CIFAR's training images, then its test images.
     groups : path, optional
-        The group of each item (a video, patient, scene or product): a table with the columns ``id`` and ``group``.
+        The group of each item (a video, patient, scene or product, or an image with its text): a table with the
+        columns ``id`` and ``group``.
     query_codes : path, array_like or `protocol.Codes`, optional
         The codes of the queries of one split, in the order of its list; labels are required as well.
     database_codes : path, array_like or `protocol.Codes`, optional
@@ -325,8 +220,6 @@ class Evidence:
     """
 
     features: Any = None
-    distance: float | None = None
-    pairs: Any = None
     known_pairs: Any = None
     groups: Any = None
     query_codes: Any = None
@@ -337,17 +230,11 @@ class Evidence:
             side, other = ("database", "query") if self.query_codes is None else ("query", "database")
             raise ProtocolError(f"{side}_codes needs {other}_codes as well.")
 
-    def copies(self, items: Path | None, dataset: Dataset, n_listed: int) -> dict[str, Copies]:
-        """Return the search for copies by the features, or by the content next to the `items` of the pipeline."""
-        if self.distance is not None:
-            number(self.distance, "distance")
-            if self.features is None:
-                raise ProtocolError("distance needs features as well.")
+    def copies(self, items: Path | None, dataset: Dataset, n_listed: int) -> Copies:
+        """Return the copies by the features, or by the content next to the `items` of the pipeline."""
         if self.features is not None:
             X = features_from(self.features, dataset, n_listed)
-            if self.distance:
-                return {f"features within {self.distance:g}": WithinDistance(X, self.distance)}
-            return {"equal features": EqualContent(first_equal(X, named(self.features, "features")))}
+            return {"equal features": first_equal(X, named(self.features, "features"))}
         content = items and items.with_name("content.h5")
         if not (content and content.is_file()):
             return {}
@@ -362,8 +249,9 @@ class Evidence:
         n_listed : int
             The largest item number plus one.
         """
-        read = {"modalities": (modalities_from, self.pairs), "groups": (groups_from, self.groups)}
-        known = {name: of(values, split.dataset, n_listed) for name, (of, values) in read.items() if values is not None}
+        known: dict[str, Any] = {"judged": known_pairs_for(self.known_pairs, split.dataset, n_listed)}
+        if self.groups is not None:
+            known["groups"] = groups_from(self.groups, split.dataset, n_listed)
         if self.query_codes is not None:
             known["codes"] = codes_from(split, self.query_codes, self.database_codes)
-        return known | {"judged": known_pairs_for(self.known_pairs, split.dataset, n_listed)}
+        return known

@@ -89,7 +89,11 @@ def audit_experiment(
             findings[truth] += audit_truth(storage.grouped(rules), queries[split], split=split)
         for file in learned_from:
             made = storage.read_provenance(file)
-            findings[file] = audit_learned(made, of_parts, labels) + others * ("training_labels" in made["parameters"])
+            is_selection = "read" in made
+            findings[file] = (
+                audit_selection(made, of_parts) if is_selection else audit_fit(made, of_parts["train"], labels)
+            )
+            findings[file] += others * ("training_labels" in made["parameters"])
     return findings
 
 
@@ -123,21 +127,6 @@ def audit_fit(provenance: Mapping[str, Any], training: NDArray, labels: NDArray 
     leaked = provenance["fitted_on"] != array_digest(training)
     leaked |= labels is not None and provenance["fitted_on_labels"] != array_digest(labels)
     return findings_of("preprocessing-leak", "error", int(leaked), maker=provenance["maker"])
-
-
-def audit_learned(provenance: Mapping[str, Any], parts: Mapping[str, NDArray], labels: NDArray | None) -> list[Finding]:
-    """Return findings on the inputs of hashers other than features: chosen options, or supervision.
-
-    Parameters
-    ----------
-    provenance : mapping
-        The record of a selection (`audit_selection`), or of a supervision (`audit_fit`).
-    parts : mapping of str to ndarray
-        The data of all partitions, recomputed from the split.
-    labels : ndarray or None
-        Labels of the training set.
-    """
-    return audit_selection(provenance, parts) if "read" in provenance else audit_fit(provenance, parts["train"], labels)
 
 
 def audit_selection(provenance: Mapping[str, Any], parts: Mapping[str, NDArray]) -> list[Finding]:

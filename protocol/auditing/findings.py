@@ -7,12 +7,9 @@ import re
 import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from protocol.checks import counted, printable
 from protocol.scores import tables
@@ -73,25 +70,6 @@ with open(Path(__file__).with_name(PACKAGE_DATA), "rb") as _stream:
 
 
 @dataclass(frozen=True)
-class Removal:
-    """Items to remove from a partition to fix a finding.
-
-    Parameters
-    ----------
-    part : str
-        The partition.
-    items : ndarray of int64
-        Item numbers.
-    keeps_first : bool, default=False
-        Whether the first entry of each item stays.
-    """
-
-    part: str
-    items: NDArray[np.int64]
-    keeps_first: bool = False
-
-
-@dataclass(frozen=True)
 class Finding:
     """A problem, or a fact that a reader must know.
 
@@ -110,8 +88,6 @@ class Finding:
         What follows from it, in one sentence.
     partners : tuple of str
         For findings on pairs, the other member of each pair, in the order of `items`; otherwise ().
-    removals : tuple of Removal
-        The items to remove from partitions to fix it; empty if removing items does not fix it.
     """
 
     name: str
@@ -120,7 +96,6 @@ class Finding:
     items: tuple[str, ...]
     consequence: str
     partners: tuple[str, ...] = ()
-    removals: tuple[Removal, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def examples(self) -> tuple[str, ...]:
@@ -140,20 +115,12 @@ class Finding:
 
 
 def findings_of(
-    name: str,
-    severity: str,
-    count: int,
-    items: Sequence[str] = (),
-    *,
-    partners: Sequence[str] = (),
-    removals: Sequence[Removal] = (),
-    **words: str,
+    name: str, severity: str, count: int, items: Sequence[str] = (), partners: Sequence[str] = (), **words: str
 ) -> list[Finding]:
     """Return a finding of the kind `name`, none if `count` is 0; `words` are inserted into its consequence."""
     if not count:
         return []
-    consequence, names = KIND_OF[name].consequence_of(**words), tuple(map(str, items))
-    return [Finding(name, severity, count, names, consequence, tuple(map(str, partners)), tuple(removals))]
+    return [Finding(name, severity, count, tuple(items), KIND_OF[name].consequence_of(**words), tuple(partners))]
 
 
 # Texts
@@ -207,54 +174,38 @@ def text(findings: Mapping[str, Sequence[Finding]], about: Sentences, not_checke
     why : bool
         Whether to list these checks.
     """
-    parts = []
+    lines = []
     for file, in_file in findings.items():
-        n_missing = len(not_checked[file])
-        were = "was" if n_missing == 1 else "were"
-        verdict = f"no errors or warnings; {counted(n_missing, 'check')} {were} not made" if n_missing else "clean"
-        is_clean = all(one.severity == "information" for one in in_file)
-        parts += [printable(file), *[f"  {verdict}"] * is_clean]
+        lines.append(printable(file))
+        if all(one.severity == "information" for one in in_file):
+            n_missing = len(not_checked[file])
+            not_made = f"{counted(n_missing, 'check')} {'was' if n_missing == 1 else 'were'} not made"
+            lines.append(f"  no errors or warnings; {not_made}" if n_missing else "  clean")
         for _, one in ordered({file: in_file}):
-            parts.append(f"  {one.severity:<8} {one.name}: {one.count:,}")
-            details = (_examples(one), one.consequence, f"How to fix it: {one.fix}", f"Papers: {one.treatment}")
-            parts += [_paragraph(line, 11) for line in details if line]
-        parts += [_paragraph(line, 2) for line in about[file]]
-    return "\n".join([*parts, "", summary(findings), *_needs(not_checked, why)])
+            more = ", ..." if one.count > len(one.examples) > 0 else ""
+            details = (", ".join(one.examples) + more, one.consequence, f"How to fix it: {one.fix}")
+            lines.append(f"  {one.severity:<8} {one.name}: {one.count:,}")
+            lines += [_paragraph(detail, 11) for detail in (*details, f"Papers: {one.treatment}") if detail]
+        lines += [_paragraph(line, 2) for line in about[file]]
+    return "\n".join([*lines, "", _totals(findings), *_needs(not_checked, why)])
+
+
+def _totals(findings: Mapping[str, Sequence[Finding]]) -> str:
+    severities = [one.severity for in_file in findings.values() for one in in_file]
+    totals = [counted(severities.count(severity), severity) for severity in ("error", "warning")]
+    n_informing = severities.count("information")
+    return ", ".join([*totals, *[counted(n_informing, "informational finding")] * bool(n_informing)])
 
 
 def _needs(not_checked: Sentences, why: bool) -> list[str]:
     """Return the number of checks that need more data, and if asked each of them with its files."""
-    files: dict[str, list[str]] = {}
-    for file, checks in not_checked.items():
-        for check in checks:
-            files.setdefault(check, []).append(file)
-    first = f"{counted(len(files), 'check')} need{'s' * (len(files) == 1)} more data:"
-    if not files or not why:
-        return [f"{first} --why lists them (in Python, `not_checked`)"] if files else []
-    return [
-        first,
-        *(f"  {check}{'' if len(of) == len(not_checked) else ': ' + ', '.join(of)}" for check, of in files.items()),
-    ]
-
-
-def summary(findings: Mapping[str, Sequence[Finding]]) -> str:
-    """Return the number of findings of each severity, in one line.
-
-    Examples
-    --------
-    >>> summary({"split.h5": []})
-    '0 errors, 0 warnings'
-    """
-    severities = [one.severity for _, one in ordered(findings)]
-    totals = [counted(severities.count(severity), severity) for severity in ("error", "warning")]
-    n_informing = severities.count("information")
-    return ", ".join([*totals, counted(n_informing, "informational finding")] if n_informing else totals)
-
-
-def _examples(finding: Finding) -> str:
-    """Return the examples in one line, followed by an ellipsis if there are more."""
-    more = ", ..." if finding.count > len(finding.examples) > 0 else ""
-    return ", ".join(map(printable, finding.examples)) + more
+    checks = dict.fromkeys(check for of_file in not_checked.values() for check in of_file)
+    first = f"{counted(len(checks), 'check')} need{'s' * (len(checks) == 1)} more data:"
+    if not checks or not why:
+        return [f"{first} --why lists them (in Python, `not_checked`)"] * bool(checks)
+    files = {check: [file for file, of_file in not_checked.items() if check in of_file] for check in checks}
+    only = {check: ": " + ", ".join(of) if len(of) < len(not_checked) else "" for check, of in files.items()}
+    return [first, *(f"  {check}{of}" for check, of in only.items())]
 
 
 def _paragraph(words: str, indent: int) -> str:

@@ -1,24 +1,26 @@
 """The items of a split in its original form, the forms of their ids, and tables of items by id or by row number.
 
 Items are the same only if their ids are equal. Ids are alike if they are equal in their normal form: NFKC without case,
-with slashes, without an image's extension and leading zeros; or if one of them only lacks leading folders:
-``./a.jpg``, ``/data/a.jpg`` and ``A.png``, but not ``train/a.jpg`` and ``test/a.jpg``. The latter have the same name,
-which may be the same file in another folder. They mean nothing if names are only unique within their folder
-(``cat/1.jpg``, ``dog/1.jpg``), which is assumed if more than `REPEATED` of the names in a list repeat.
+with slashes, without an image's extension, and numbers by their value (``007``, ``7.0``); or if one of them only lacks
+leading folders: ``./a.jpg``, ``/data/a.jpg`` and ``A.png``, but not ``train/a.jpg`` and ``test/a.jpg``. The latter have
+the same name, which may be the same file in another folder. Names mean nothing if they are only unique within their
+folder (``cat/1.jpg``, ``dog/1.jpg``), which is assumed if more than `REPEATED` of the names in a list repeat.
 """
 
 import csv
+import functools
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.findings import Finding, Removal, findings_of
+from protocol.auditing.findings import Finding, findings_of
 from protocol.checks import ProtocolError, counted
 from protocol.inputs.arrays import is_file, items_from, named
 from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS
@@ -30,7 +32,8 @@ REPEATED = 0.01
 """The largest share of repeated names in a list whose names identify files: enough for chance, too few for folders that
 number their files, where a list of any size repeats most names."""
 _EXTENSIONS = EXTENSIONS | OTHER_EXTENSIONS | {".npy"}
-_DIGITS = 18  # maximum number of digits of a row number
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?(e[+-]?\d{1,3})?")
+_ROW = re.compile(r"[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -119,37 +122,43 @@ class Split:
         """The items of all partitions, once for each partition."""
         return np.concatenate(list(self.parts.values()))
 
+    @functools.cached_property
+    def forms(self) -> list["Form"]:
+        """The ids of the dataset in the normal form."""
+        return [one_form(name) for name in self.dataset.ids.tolist()]
+
+    @functools.cached_property
+    def names(self) -> NDArray[np.int64]:
+        """A number for each id of the dataset; ids with equal names in the normal form have equal numbers."""
+        return np.array([hash(form[-1]) for form in self.forms], dtype=np.int64)
+
+    @property
+    def repeats_names(self) -> bool:
+        """Whether names are only unique within their folder, in a list of any size, so that equal names say nothing."""
+        lists = [self.names[part] for part in self.parts.values()]
+        return any(len(names) - len(np.unique(names)) > REPEATED * len(names) for names in lists)
+
     def shared(self, a: str, b: str) -> NDArray[np.int64]:
         """Return the items that two partitions share."""
         return self[a][np.isin(self[a], self[b])]
 
     def findings(
-        self,
-        name: str,
-        severity: str,
-        items: NDArray[np.int64],
-        *,
-        partners: NDArray[np.int64] | None = None,
-        removals: Sequence[Removal] = (),
-        **words: str,
+        self, name: str, severity: str, items: NDArray[np.int64], partners: Any = (), **words: str
     ) -> list[Finding]:
         """Return a finding about items, or about pairs of them, or none if there are no items; see `Finding`."""
-        others = [] if partners is None else self.dataset.names(partners)
-        names = self.dataset.names(items)
-        return findings_of(name, severity, len(items), names, partners=others, removals=removals, **words)
-
-    def overlap(self, name: str, severity: str, kept_in: str, other: str, /, **words: str) -> list[Finding]:
-        """Return a finding about the items that two partitions share; the fix is to remove them from `other`."""
-        items = self.shared(kept_in, other)
-        removals, names = [Removal(other, items)], self.dataset.names(items)
-        return findings_of(name, severity, len(items), names, removals=removals, **words)
+        names, others = self.dataset.names(items), self.dataset.names(np.asarray(partners, dtype=np.int64))
+        return findings_of(name, severity, len(items), names, others, **words)
 
 
 # Forms of ids
 
 
-def one_form(name: str) -> tuple[str, ...]:
-    """Return the folders and the name of an id in the normal form.
+Form = tuple[str | Decimal, ...]
+"""The folders and the name of an id in the normal form."""
+
+
+def one_form(name: str) -> Form:
+    """Return the folders and the name of an id in the normal form; a name that is a number is that number.
 
     Examples
     --------
@@ -160,64 +169,25 @@ def one_form(name: str) -> tuple[str, ...]:
     *folders, last = [part for part in path.strip().split("/") if part not in ("", ".", "..")] or [path]
     stem, dot, extension = last.rpartition(".")
     last = stem if stem and dot + extension in _EXTENSIONS else last
-    return (*folders, last.lstrip("0") or "0") if last.isdecimal() else (*folders, last)
+    return (*folders, Decimal(last) if _NUMBER.fullmatch(last) else last)
 
 
-def form_keys(ids: Any) -> NDArray[np.int64]:
-    """Return a key for each id; ids that are alike have equal keys, but equal keys do not imply that ids are alike."""
-    return np.array([hash(one_form(name)[-1]) for name in ids.tolist()], dtype=np.int64)
+def alike(first: Sequence[Form], second: Sequence[Form]) -> dict[int, int]:
+    """Return the positions in the first list of ids that are alike to one of the second list, each with its position.
 
-
-def names_repeat(lists: Iterable[NDArray[np.int64]]) -> bool:
-    """Return whether names are only unique within their folder, by the keys of the ids in each list."""
-    return any(len(keys) - len(np.unique(keys)) > REPEATED * len(keys) for keys in lists)
-
-
-def alike(
-    first: NDArray[np.int64], second: NDArray[np.int64], ids: NDArray[np.str_], *, by_name: bool = False
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the items of the first list that are alike to one of the second list, and the first such item for each.
-
-    With `by_name`, the folders are ignored.
+    Two ids are alike if they are equal, or one of them only lacks leading folders of the other.
     """
-    forms = [[one_form(name) for name in ids[items].tolist()] for items in (first, second)]
-    a, b = ([form[-1:] for form in side] if by_name else side for side in forms)
-    matches = _matches(a, b) + [(row, other) for other, row in _matches(b, a)]
-    partners = dict(matches[::-1])  # the last assignment wins, so this keeps the first of several partners
-    rows = np.array(sorted(partners), dtype=np.int64)
-    return first[rows], second[[partners[row] for row in rows.tolist()]]
-
-
-def _matches(paths: list[tuple[str, ...]], other_paths: list[tuple[str, ...]]) -> list[tuple[int, int]]:
-    """Return the paths that are equal to one of the others without any leading folders, and the first such path."""
-    first_with = {path: row for row, path in reversed(list(enumerate(other_paths)))}
-    matches = []
-    for row, path in enumerate(paths):
-        endings = (path[n:] for n in range(len(path)))
-        matches += [(row, first_with[ending]) for ending in endings if ending in first_with][:1]
-    return matches
-
-
-def check_numbers(lists: Iterable[tuple[str, NDArray[np.str_]]]) -> None:
-    """Raise ProtocolError if all ids in named lists are numbers, and one number is written in two notations."""
-    items = [(item, name) for name, ids in lists for item in ids.tolist()]
-    if not all(_is_number(item) for item, _ in items):
-        return
-    first: dict[Decimal, tuple[str, str]] = {}
-    for item, name in items:
-        form, other = first.setdefault(Decimal(item), (item, name))
-        if form != item:
-            raise ProtocolError(
-                f"{name}: {item!r} and {form!r} in {other} are the same number, so an overlap would not be found. "
-                "Write row numbers in all lists as plain digits."
-            )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return Decimal(text).is_finite()
-    except InvalidOperation:
-        return False
+    whole: dict[Form, int] = {}
+    endings: dict[Form, int] = {}
+    for position, form in reversed(list(enumerate(second))):  # so that the first of several partners stays
+        whole[form] = position
+        endings |= {form[n:]: position for n in range(len(form))}
+    partners = dict[int, int]()
+    for position, form in enumerate(first):
+        candidates = [endings.get(form), *(whole.get(form[n:]) for n in range(1, len(form)))]
+        if known := [partner for partner in candidates if partner is not None]:
+            partners[position] = known[0]
+    return partners
 
 
 def common_numbers(ids: Iterable[NDArray]) -> tuple[list[NDArray[np.int64]], list[str]]:
@@ -230,7 +200,7 @@ def common_numbers(ids: Iterable[NDArray]) -> tuple[list[NDArray[np.int64]], lis
 # Lists
 
 
-def lists_from(lists: Mapping[str, Any], form: str = "", *, log: bool = True) -> dict[str, Listing]:
+def lists_from(lists: Mapping[str, Any], form: str = "") -> dict[str, Listing]:
     """Return the items of lists, and their labels if the lists contain them.
 
     Parameters
@@ -239,7 +209,6 @@ def lists_from(lists: Mapping[str, Any], form: str = "", *, log: bool = True) ->
         By partition: a file for `protocol.inputs.lists.read_listings`, or row numbers, or ids (str).
     form : str, optional
         One of `protocol.inputs.arrays.FORMS`, if the files don't name one.
-    log : bool, default=True
 
     Raises
     ------
@@ -248,7 +217,7 @@ def lists_from(lists: Mapping[str, Any], form: str = "", *, log: bool = True) ->
     """
     sources = {part: values if is_file(values) else items_from(values, part) for part, values in lists.items()}
     listed = {part: items for part, items in sources.items() if is_file(items) or len(items)}
-    read = read_listings(listed, has_ids=True, form=form, log=log)
+    read = read_listings(listed, has_ids=True, form=form)
     return {part: read.get(part, Listing(part, items, None, "no items")) for part, items in sources.items()}
 
 
@@ -318,34 +287,27 @@ def read_table(path: Any, what: str, *forms: Sequence[str]) -> tuple[Sequence[st
     """
     if not is_file(path):
         raise ProtocolError(f"{what}: expected a file, got {type(path).__name__}.")
-    rows = _fields(Path(path), what)
+    reader = csv.reader(lines(Path(path), what), strict=True)
+    try:
+        rows = [(reader.line_num, [unsafe(field.strip()) for field in row]) for row in reader if row]
+    except csv.Error as error:
+        raise ProtocolError(f"{path}: can't be read as {what} ({error}).") from error
     header = [name.lower() for name in rows[0][1]] if rows else []
     columns = next((form for form in forms or [()] if set(form) <= set(header)), None)
     if columns is None:
         needed = " or ".join(map(",".join, forms))
         raise ProtocolError(f"{path}: the columns must be {needed}, got {','.join(header)[:80]!r}.")
-    repeated = [name for name in header if header.count(name) > 1]
-    if repeated:
+    if repeated := [name for name in header if header.count(name) > 1]:
         raise ProtocolError(f"{path}: the column {repeated[0]!r} occurs twice. Keep one of them.")
     if len(rows) < 2:
         raise ProtocolError(f"{path}: the file has no rows. It should contain {what}.")
+    if wrong := [(line, row) for line, row in rows if len(row) != len(header)]:
+        line, row = wrong[0]
+        n_fields = counted(len(row), "field")
+        raise ProtocolError(
+            f"{path}, line {line}: {n_fields}, but the first line has {len(header)}: {','.join(row)[:80]!r}."
+        )
     return columns, [(line, dict(zip(header, row, strict=True))) for line, row in rows[1:]]
-
-
-def _fields(path: Path, what: str) -> list[tuple[int, list[str]]]:
-    """Return the line number and the fields of each row of a table, all of which have as many fields."""
-    table = csv.reader(lines(path, what), strict=True)
-    try:
-        rows = [(table.line_num, [unsafe(field.strip()) for field in row]) for row in table if row]
-    except csv.Error as error:
-        raise ProtocolError(f"{path}: can't be read as {what} ({error}).") from error
-    for line, row in rows:
-        if len(row) != len(rows[0][1]):
-            raise ProtocolError(
-                f"{path}, line {line}: {counted(len(row), 'field')}, but the first line has {len(rows[0][1])}: "
-                f"{','.join(row)[:80]!r}."
-            )
-    return rows
 
 
 def numbers_of(items: Sequence[str], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:
@@ -366,7 +328,7 @@ def numbers_of(items: Sequence[str], dataset: Dataset, n_items: int, name: str) 
     ProtocolError
         If row numbers are expected and one is not an integer >= 0 or is not in the dataset.
     """
-    not_a_row = next((item for item in items if not is_row(item)), None)
+    not_a_row = next((item for item in items if not _ROW.fullmatch(item)), None)
     if dataset.ids is not None:
         by_id = numbers_by_id(items, dataset.ids)
         if (by_id >= 0).any() or dataset.n_items is None or not_a_row is not None:
@@ -383,8 +345,3 @@ def numbers_by_id(items: Iterable[Any], ids: NDArray) -> NDArray[np.int64]:
     """Return the item number of each id, -1 for ids that are not in the dataset."""
     numbers = {str(name_of_item): number for number, name_of_item in enumerate(ids.tolist())}
     return np.array([numbers.get(str(item), -1) for item in items], dtype=np.int64)
-
-
-def is_row(item: str) -> bool:
-    """Return whether an entry in a table is a row number."""
-    return item.isascii() and item.isdecimal() and len(item) <= _DIGITS

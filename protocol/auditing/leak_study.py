@@ -95,12 +95,9 @@ def halves(
 
 def _classes(y: NDArray | None) -> list[tuple[Any, NDArray[np.int64]]]:
     """Return each class with the row numbers of its items."""
-    if y is None:
-        raise ProtocolError("leak: the dataset has no labels, which are needed to balance the two databases.")
-    if y.ndim != 1:
-        raise ProtocolError(
-            f"leak: expected one class label per item, to balance the two databases, got labels of shape {y.shape}."
-        )
+    if y is None or y.ndim != 1:
+        got = "none" if y is None else f"labels of shape {y.shape}"
+        raise ProtocolError(f"leak: expected one class label per item, to balance the two databases, got {got}.")
     labels = class_labels(y, len(y))
     return [(name, np.flatnonzero(labels == name)) for name in np.unique(labels)]
 

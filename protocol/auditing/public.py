@@ -7,28 +7,24 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing import checks, fixing
+from protocol.auditing import checks
 from protocol.auditing import findings as texts
 from protocol.auditing.checks import audit_splits
 from protocol.auditing.checks.codes import audit_codes, audit_relevance
-from protocol.auditing.checks.declared import sizes_from
-from protocol.auditing.checks.difference import against_from, audit_against
+from protocol.auditing.checks.difference import audit_against
 from protocol.auditing.checks.training_log import audit_training_log, read_logs, reported_score
-from protocol.auditing.evidence import Evidence
-from protocol.auditing.findings import KIND_OF, SEVERITIES, Finding
+from protocol.auditing.evidence import Copies, Evidence
+from protocol.auditing.findings import SEVERITIES, Finding
 from protocol.auditing.items import Dataset, known_dataset
 from protocol.auditing.runs import Run, read_lists, read_runs
-from protocol.checks import ProtocolError, need, one_of, printable
+from protocol.checks import ProtocolError, one_of
 from protocol.inputs.arrays import is_file
 from protocol.splits import PARTITIONS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,91 +85,8 @@ class Audit:
         """Return the findings as a JSON list of objects."""
         return json.dumps(texts.records(self.findings), indent=2, ensure_ascii=False)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return the findings as a data frame with one row each; the columns are the keys of the JSON objects."""
-        return need("pandas", "report").DataFrame(texts.records(self.findings), columns=list(texts.KEYS))
-
-    def write_fixed(self, folder: str | Path, *, also: Sequence[str] = ()) -> "Fixed":
-        """Write the split without misplaced items, and audit what was written.
-
-        Parameters
-        ----------
-        folder : str or Path
-            New or empty. Texts keep their lines; arrays of row numbers become ``.npy``, or ``.npz`` for a complete
-            split, and arrays of ids ``.csv``.
-        also : sequence of str
-            Warnings to fix, such as ``train-in-database``, in addition to errors and near-duplicates.
-
-        Returns
-        -------
-        Fixed
-            Its `audit` has the remaining findings.
-
-        Raises
-        ------
-        ProtocolError
-            If there is not exactly one split, it divides pairs of modalities, the folder is not empty or can't be
-            written, or no query or database item would be left.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     fixed = audit(query=[7, 8], database=[0, 1, 2, 7]).write_fixed(folder)
-        >>> fixed.audit.n_errors, fixed.n_removed
-        (0, 1)
-        """
-        for name in also:
-            one_of(name, KIND_OF, "finding", listing="protocol list findings")
-        fixing.check_folder(folder)
-        if len(self.runs) != 1:
-            raise ProtocolError(f"write_fixed needs a single split, got {len(self.runs):,}. Fix each one by itself.")
-        (run,) = self.runs
-        findings = self.findings[run.file]
-        if any(one.name == "pair-split" for one in findings):
-            raise ProtocolError(f"{run.file}: pair-split can't be fixed by removing items. Move one item of each pair.")
-        logs = {
-            file: (found, self.about[file], self.not_checked[file])
-            for file, found in self.findings.items()
-            if file != run.file
-        }
-        files, removed = fixing.files_of(run), fixing.Removed()
-        name = " ".join(str(Path(folder, file)) for file in dict.fromkeys(files.values()))
-        keep = {part: np.ones(len(entries), dtype=bool) for part, entries in run.split.entries.items()}
-        while True:  # removing items may cause other findings
-            more = fixing.remove(run.split, findings, also, keep)
-            removed += more
-            audited = _checked([fixing.reduced(run, keep, name)], logs)
-            findings = audited.findings[name]
-            if not more:
-                break
-        fixing.write(Path(folder), run, keep, files)
-        return Fixed(audited, removed.total(), fixing.sentence_about(name, keep, removed, findings))
-
     def __repr__(self) -> str:
         return self.to_text()
-
-
-@dataclass(frozen=True)
-class Fixed:
-    """A split as written, without misplaced items.
-
-    Parameters
-    ----------
-    audit : Audit
-        The audit of the written files, with the remaining findings.
-    n_removed : int
-        The number of removed entries.
-    sentence : str
-        A summary of the removals and the remaining findings.
-    """
-
-    audit: Audit
-    n_removed: int
-    sentence: str
-
-    def __str__(self) -> str:
-        return printable(self.sentence)
 
 
 def audit(
@@ -185,7 +98,6 @@ def audit(
     pattern: str | None = None,
     reported: float | str | None = None,
     protocol: str | None = None,
-    sizes: Mapping[str, int] | None = None,
     against: Any = None,
     **lists: Any,
 ) -> Audit:
@@ -196,7 +108,7 @@ def audit(
 
     Parameters
     ----------
-    *splits : path, result of `protocol.load_split`, or mapping of str to array_like
+    *splits : path, or mapping of str to array_like
         Complete splits: ``splits.h5`` of the pipeline, ``.npz`` (row numbers by partition), ``.csv`` (lines
         ``partition,id``), or row numbers or ids by partition (``query``, ``database``, ``train``,
         ``validation_query``, ``validation_database``). Several splits are treated as runs of one protocol and
@@ -208,7 +120,7 @@ def audit(
     evidence : Evidence, optional
         Additional information about the items: features, judged pairs, groups.
     training_log : path or sequence of path, optional
-        Scores by epoch, as ``.csv`` or JSON lines, or as any text with a `pattern`. See
+        Scores by epoch, as ``.csv``, or as any text with a `pattern`. See
         `protocol.auditing.checks.training_log`.
     pattern : str, optional
         A regular expression for the lines of training logs that have a test score, with the named groups ``value``
@@ -218,11 +130,8 @@ def audit(
     protocol : str, optional
         The intended split protocol, see ``protocol.names("split")``. By default, the one that a file of the pipeline
         records, if any; without a protocol, sizes and classes are not checked.
-    sizes : mapping of str to int, optional
-        The expected sizes of partitions, such as ``{"query": 1000, "train": 5000}``, which replace those of the
-        protocol.
-    against : str, path, result of `protocol.load_split` or mapping, optional
-        The complete split with which each split is compared item by item, or the name of a declared protocol.
+    against : path or mapping, optional
+        The complete split with which each split is compared item by item.
     **lists : path or array_like, shape (n,)
         The list of each partition, by its name: `query` and `database`, which are required, `train`,
         `validation_query` and `validation_database`. Row numbers, or ids (str). A file is text (also ``.gz``) with a
@@ -251,35 +160,38 @@ def audit(
     error query-in-database 1 ('7',)
     warning unused-items 5 ('3', '4', '5', '6', '9')
     """
-    evidence, lists = evidence or Evidence(), _ordered(lists)
+    for part in lists:
+        one_of(part, PARTITIONS, "audit: list of a partition")
+    evidence, lists = evidence or Evidence(), {part: lists[part] for part in _ORDER if lists.get(part) is not None}
     if not isinstance(protocol, str | None):
         raise ProtocolError(f"protocol: expected the name of a split protocol, got {type(protocol).__name__}.")
     files = {"labels": labels, "ids": ids, "against": against, **vars(evidence), **lists}
     _check_paths([*files.items(), *(("split", split) for split in splits)])
     logs = _logs(training_log, pattern, reported)
-    if logs and not splits and all(value is None for value in (protocol, sizes, *files.values())):
+    if logs and not splits and all(value is None for value in (protocol, *files.values())):
         return _checked([], logs)
+    _check_lists(splits, lists)
     dataset = known_dataset(ids, labels)
-    shared = {"expected": sizes_from(sizes), "against": against_from(against, dataset)}
-    return _checked(_with_evidence(_runs(splits, lists, dataset, protocol), evidence, shared), logs)
-
-
-def _with_evidence(runs: Sequence[Run], evidence: Evidence, shared: Mapping[str, Any]) -> list[Run]:
-    """Return the runs with what is known about their items; copies are searched for once in each dataset."""
+    runs = [read_lists(lists, dataset, protocol=protocol)] if lists else read_runs(splits, dataset, protocol=protocol)
     if evidence.query_codes is not None and len(runs) > 1:
         raise ProtocolError(f"query_codes and database_codes need a single split, not {len(runs):,} runs.")
-    n_listed = max(run.n_listed for run in runs)
-    first_of = {run.items: run.split.dataset for run in runs[::-1]}
-    copies = {items: evidence.copies(items, dataset, n_listed) for items, dataset in first_of.items()}
-    known = [evidence.of_items(run.split, n_listed) | {"copies": copies[run.items], **shared} for run in runs]
-    return [dataclasses.replace(run, **of_run) for run, of_run in zip(runs, known, strict=True)]
+    n_listed, copies = max(run.n_listed for run in runs), dict[Path | None, Copies]()
+    other = None if against is None else _other(against, dataset)
+    for number, run in enumerate(runs):
+        if run.items not in copies:  # otherwise they were searched for in the same dataset
+            copies[run.items] = evidence.copies(run.items, run.split.dataset, n_listed)
+        known = evidence.of_items(run.split, n_listed)
+        runs[number] = dataclasses.replace(run, copies=copies[run.items], against=other, **known)
+    return _checked(runs, logs)
 
 
-def _ordered(lists: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the lists that are not None, in the order of reports; refuse other names."""
-    for part in lists:
-        one_of(part, PARTITIONS, "audit: list of a partition")
-    return {part: lists[part] for part in _ORDER if lists.get(part) is not None}
+def _other(against: Any, dataset: Dataset) -> Run:
+    """Return the split to compare with."""
+    if not (is_file(against) or isinstance(against, Mapping)):
+        got = type(against).__name__
+        raise ProtocolError(f"against: expected a file or a mapping of partition names to lists, got {got}.")
+    (run,) = read_runs([against], dataset)
+    return run if is_file(against) else dataclasses.replace(run, file="the other split")
 
 
 _ORDER = ("query", "database", "train", "validation_query", "validation_database")
@@ -326,10 +238,11 @@ def _check_paths(values: Sequence[tuple[str, Any]]) -> None:
                 raise ProtocolError(f"{role}: {problem}.") from error
 
 
-def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, protocol: str | None) -> list[Run]:
-    if bool(lists) == bool(splits):
-        if lists:
-            raise ProtocolError("audit: give complete splits, or lists of the query and database items, not both.")
+def _check_lists(splits: Sequence[Any], lists: Mapping[str, Any]) -> None:
+    """Raise ProtocolError unless there are either complete splits, or lists of queries and database."""
+    if lists and splits:
+        raise ProtocolError("audit: give complete splits, or lists of the query and database items, not both.")
+    if not (lists or splits):
         raise ProtocolError(
             "audit: nothing to audit. Give complete splits, lists of the query and database items, or a training log."
         )
@@ -337,6 +250,3 @@ def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, pro
         if lists and part not in lists:
             verb = "needs" if len(lists) == 1 else "need"
             raise ProtocolError(f"{' and '.join(lists)} {verb} {part} as well.")
-    if lists:
-        return [read_lists(lists, dataset, protocol=protocol)]
-    return read_runs(splits, dataset, protocol=protocol)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.auditing.evidence import Copies, Groups
-from protocol.auditing.items import Dataset, Split, check_numbers, lists_from
+from protocol.auditing.items import Dataset, Split, lists_from
 from protocol.auditing.known_pairs import KnownPairs
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.evaluation.code_pairs import CodePair
@@ -46,23 +46,16 @@ class Run:
         None if it is not known, or nothing is drawn.
     sizes : mapping of str to int
         Known sizes of the partitions that the protocol leaves open.
-    source : path, or mapping of str to path or array_like
-        One file, or a list for each partition.
     items : path or None
         The ``items.h5`` of the pipeline from which the split was drawn, if it is known.
-    copies : mapping of str to Copies
-        Searches for copies of items, by the kind of similarity, for the reader.
-    modalities : ndarray of int64, shape (n_pairs, 2)
-        The two modalities of each item, such as an image and its text.
+    copies : Copies
     judged : KnownPairs
         Manually judged pairs of (near-)duplicates.
     groups : Groups
     options : mapping of str to object
         Known values of the options of its protocol (`protocol.splits.OPTIONS`).
-    expected : mapping of str to int
-        The expected sizes of partitions, which replace those of the protocol.
-    against : str, or tuple of str and Split
-        What the split is compared with: a declared protocol, or another split and its name.
+    against : Run
+        The split with which it is compared.
     codes : CodePair
         The codes of the queries and the database, in the order of their lists.
     """
@@ -72,15 +65,12 @@ class Run:
     name: str = UNDECLARED
     seed: int | None = None
     sizes: Mapping[str, int] = field(default_factory=dict)
-    source: Any = None
     items: Path | None = None
-    copies: Mapping[str, Copies] = field(default_factory=dict)
-    modalities: NDArray[np.int64] | None = None
+    copies: Copies = field(default_factory=dict)
     judged: KnownPairs | None = None
     groups: Groups | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    expected: Mapping[str, int] = field(default_factory=dict)
-    against: str | tuple[str, Split] | None = None
+    against: "Run | None" = None
     codes: CodePair | None = None
 
     @property
@@ -115,7 +105,7 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
 
     Parameters
     ----------
-    splits : sequence of path, of results of `load_split`, or of mapping of str to array_like
+    splits : sequence of path, or of mapping of str to array_like
         Files for `protocol.splits.read_parts`, or row numbers or ids by partition. A file of the pipeline records the
         protocol, the sizes and the seed of its sample. Unless the dataset is known, its ``items.h5`` is searched for in
         the parent folders.
@@ -129,25 +119,27 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
     ProtocolError
         If a file can't be read, a split has no queries or no database, or an item is not in the dataset.
     """
-    read = functools.cache(read_dataset)
+    read, empty = functools.cache(read_dataset), np.empty(0, dtype=np.int64)
     runs: dict[str, Run] = {}  # a file given twice is a single run
     for number, split in enumerate(splits, start=1):
-        file, items = _file_of(split)
-        name = named(file, "split" if len(splits) == 1 else f"split {number}")
-        record = {} if file is None else _provenance(file)
-        parts = _parts(split, name) if file is None else read_parts(file)
-        items = None if dataset.n_items is not None else items or _items_above(file, record)
-        run = _run(name, parts, dataset if items is None else read(items), record, protocol)
-        runs[name] = dataclasses.replace(run, source=parts if file is None else file, items=items)
+        name = named(split, "split" if len(splits) == 1 else f"split {number}")
+        record = _provenance(split) if is_file(split) else {}
+        parts = read_parts(split) if is_file(split) else _parts(split, name)
+        lists = {part: Listing(name, as_items(items, f"{name}: {part}"), None, "") for part, items in parts.items()}
+        items = _items_above(split, record) if record and dataset.n_items is None else None
+        declared = str(record.get("maker", "")).removeprefix("split").strip() or UNDECLARED
+        run = _run(name, lists, read(items) if items else dataset, protocol or declared)
+        complete = Split({**dict.fromkeys(PARTITIONS, empty), **run.split.entries}, run.split.dataset)
+        drawn = _drawn(record, complete.dataset) if record and run.name == declared else {}
+        runs[name] = dataclasses.replace(run, split=complete, items=items, **drawn)
     return list(runs.values())
 
 
-def _file_of(split: Any) -> tuple[Any, Path | None]:
-    """Return the file of a split and that of its dataset; None for those that the argument does not provide."""
-    if is_file(split):
-        return split, None
-    path = getattr(split, "path", None)
-    return (path, split.items) if isinstance(path, Path) else (None, None)
+def _drawn(record: Mapping[str, Any], dataset: Dataset) -> dict[str, Any]:
+    """Return the options of a protocol that a file records, and the seed if it was drawn from this dataset."""
+    is_drawn_from_it = dataset.digest is not None and dataset.digest == record["inputs"].get("labels")
+    parameters, seed = record["parameters"], record.get("seed") if is_drawn_from_it else None
+    return {"seed": seed, "sizes": parameters.get("sizes", {}), "options": parameters}
 
 
 def _provenance(file: str | Path) -> dict[str, Any]:
@@ -155,13 +147,12 @@ def _provenance(file: str | Path) -> dict[str, Any]:
     if Path(file).suffix.lower() != ".h5":
         return {}
     record = storage.read_provenance(file)
-    for key, kind in {"maker": str, "parameters": dict, "inputs": dict}.items():
-        if not isinstance(record.get(key), kind):
-            got = type(record.get(key)).__name__
-            raise ProtocolError(f"{file}: provenance record: {key}: expected {kind.__name__}, got {got}.")
-    sizes = record["parameters"].get("sizes", {})
-    if not isinstance(sizes, dict):
-        raise ProtocolError(f"{file}: provenance record: sizes: expected dict, got {type(sizes).__name__}.")
+    parameters = record.get("parameters")
+    sizes = parameters.get("sizes", {}) if isinstance(parameters, dict) else None
+    if not (
+        isinstance(record.get("maker"), str) and isinstance(record.get("inputs"), dict) and isinstance(sizes, dict)
+    ):
+        raise ProtocolError(f"{file}: the provenance record is not that of a split of the pipeline.")
     for name, number in ({"seed": record.get("seed")} | sizes).items():
         if number is not None:
             integer(number, f"{file}: provenance record: {name}", minimum=0, maximum=_LARGEST)
@@ -178,24 +169,6 @@ def _parts(split: Any, name: str) -> dict[str, Any]:
     for part in split:
         one_of(part, PARTITIONS, f"{name}: partition")
     return {part: items for part, items in split.items() if items is not None}
-
-
-def _run(
-    name: str, parts: Mapping[str, Any], dataset: Dataset, provenance: Mapping[str, Any], requested: str | None
-) -> Run:
-    declared = str(provenance.get("maker", "")).removeprefix("split").strip() or UNDECLARED
-    protocol = requested or declared
-    registry.get("split", protocol)
-    items = {part: as_items(values, f"{name}: {part}") for part, values in parts.items()}
-    split = split_of({part: Listing(name, values, None, "") for part, values in items.items()}, dataset)
-    all_parts = {part: split.entries.get(part, np.empty(0, dtype=np.int64)) for part in PARTITIONS}
-    run = _usable(Run(name, Split(all_parts, split.dataset), protocol))
-    if protocol != declared or not provenance:
-        return run
-    is_drawn_from_it = dataset.digest is not None and dataset.digest == provenance["inputs"].get("labels")
-    seed = provenance.get("seed") if is_drawn_from_it else None
-    parameters = provenance["parameters"]
-    return dataclasses.replace(run, seed=seed, sizes=parameters.get("sizes", {}), options=parameters)
 
 
 def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | None = None) -> Run:
@@ -216,23 +189,22 @@ def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | No
         If a list can't be read, the lists have labels for different numbers of classes, some have ids and some row
         numbers, or an item is not in the dataset.
     """
-    name = protocol or UNDECLARED
-    registry.get("split", name)
-    names = {part: named(items, part) for part, items in lists.items()}
-    split = split_of(lists_from(lists), dataset)
-    return _usable(Run(" ".join(names.values()), split, name, source=lists))
+    name = " ".join(named(items, part) for part, items in lists.items())
+    return _run(name, lists_from(lists), dataset, protocol or UNDECLARED)
 
 
-def _usable(run: Run) -> Run:
+def _run(name: str, lists: Mapping[str, Listing], dataset: Dataset, protocol: str) -> Run:
+    registry.get("split", protocol)
+    split = split_of(lists, dataset)
     for part in ("query", "database"):
-        if not len(run.split[part]):
-            raise ProtocolError(f"{run.file}: the {part} partition is empty.")
-    return run
+        if not len(split[part]):
+            raise ProtocolError(f"{name}: the {part} partition is empty.")
+    return Run(name, split, protocol)
 
 
 def _items_above(splits: Any, provenance: Mapping[str, Any]) -> Path | None:
     """Return the ``items.h5`` from which a split was drawn, if it is in a parent folder or in its ``datasets``."""
-    for folder in Path(splits).parents if provenance else ():
+    for folder in Path(splits).parents:
         for path in (folder / "items.h5", *sorted(folder.glob("datasets/*/items.h5"))):
             if path.is_file() and storage.read_provenance(path)["digest"] == provenance["inputs"].get("labels"):
                 return path
@@ -243,7 +215,11 @@ def split_of(lists: Mapping[str, Listing], dataset: Dataset) -> Split:
     """Return lists of ids, or of row numbers, as a split with item numbers of one dataset."""
     lists = {part: listing for part, listing in lists.items() if len(listing.items)}
     dataset, labels = _with_class_numbers(lists, dataset)
-    _check_widths({"the labels": dataset.y} | {lists[part].name: columns for part, columns in labels.items()})
+    of_lists = {"the labels": dataset.y} | {lists[part].name: columns for part, columns in labels.items()}
+    widths = {name: y.shape[1] for name, y in of_lists.items() if y is not None and y.ndim == 2}
+    if len(set(widths.values())) > 1:
+        counts = ", ".join(f"{width:,} in {name}" for name, width in widths.items())
+        raise ProtocolError(f"lists: the numbers of classes of the labels differ: {counts}.")
     if dataset.ids is None:
         dataset = dataclasses.replace(dataset, ids=_ids_in(list(lists.values()), dataset))
     if dataset.ids is None:
@@ -252,13 +228,6 @@ def split_of(lists: Mapping[str, Listing], dataset: Dataset) -> Split:
     else:
         parts = {part: places_of(listing.items, dataset.ids, listing.name) for part, listing in lists.items()}
     return Split(parts, _labelled(dataset, parts, labels), labels)
-
-
-def _check_widths(labels: Mapping[str, NDArray | None]) -> None:
-    widths = {name: array.shape[1] for name, array in labels.items() if array is not None and array.ndim == 2}
-    if len(set(widths.values())) > 1:
-        counts = ", ".join(f"{width:,} in {name}" for name, width in widths.items())
-        raise ProtocolError(f"lists: the numbers of classes of the labels differ: {counts}.")
 
 
 def _with_class_numbers(lists: Mapping[str, Listing], dataset: Dataset) -> tuple[Dataset, dict[str, NDArray]]:
@@ -301,7 +270,6 @@ def _ids_in(lists: Sequence[Listing], dataset: Dataset) -> NDArray | None:
             f"lists: {with_ids[0].name} contains ids and {with_rows[0].name} row numbers. Give the ids of the dataset "
             "in the order of its rows (ids)."
         )
-    check_numbers((listing.name, listing.items) for listing in lists)
     return np.array(list(dict.fromkeys(np.concatenate([listing.items for listing in lists]).tolist())))
 
 

@@ -6,7 +6,6 @@ The texts and options of each command are declared in a TOML file next to its mo
 import argparse
 import contextlib
 import functools
-import itertools
 import math
 import re
 import sys
@@ -33,7 +32,6 @@ _SPELLINGS = {
 
 _DASHES = "-\N{EN DASH}\N{EM DASH}"  # the others come from pages on which -- became one character
 _TYPES = {"int": int, "float": float, "path": Path}
-_NOUNS: dict[Any, str] = {int: "an integer", float: "a number"}
 
 
 class Parser(argparse.ArgumentParser):
@@ -133,18 +131,20 @@ class Parser(argparse.ArgumentParser):
         words = list(args)
         ends = (n for n, word in enumerate(words) if word == "--" or (self._tasks and word[:1] != "-"))
         own = next(ends, len(words))
-        words[:own] = map(self._respelt, words[:own], ["", *words])
+        words[:own] = map(self._respelt, words[:own])
         try:
             parsed, others = super().parse_known_args(words, namespace)
         except argparse.ArgumentError as error:
             if error.argument_name is None:  # from Python 3.13 for missing arguments
                 self.error(error.message)
-            raise ProtocolError(f"{error.argument_name} {self._problem(error)}") from error
+            raise ProtocolError(f"{error.argument_name}: {error.message}.") from error
         if unexpected := [word for word in others if word != "--"]:
-            self._refuse(unexpected[0], words)
+            is_by_name = "--query-codes" in self._option_string_actions and all(a.option_strings for a in self._actions)
+            hint = " Files are passed as --query-codes FILE." if is_by_name and re.search("[./]", unexpected[0]) else ""
+            raise ProtocolError(f"Unexpected argument {unexpected[0]!r}.{hint} See `{self.prog} --help`.")
         return parsed, []
 
-    def _respelt(self, word: str, before: str) -> str:
+    def _respelt(self, word: str) -> str:
         """Return an argument with the option in it as it is declared; raise ProtocolError if it is not."""
         option, equals, value = word.partition("=")
         known = self._option_string_actions
@@ -153,41 +153,16 @@ class Parser(argparse.ArgumentParser):
         alike = [name for name in known if _compared(name) == _compared(option)]
         if len(alike) == 1 and (known[alike[0]].nargs != 0 or option[-1:].lower() == alike[0][-1]):  # no --helps
             return f"{alike[0]}{equals}{value}"
-        is_value = word[1:2] != "-" and before in known and known[before].nargs != 0
-        raise ProtocolError(f"{self._unknown(option)}{f' As a value, write {before}={word}.' * is_value}")
-
-    def _unknown(self, option: str) -> str:
-        """Return the message about an option that the command lacks."""
-        known = self._option_string_actions
         shown, bare = {name.lstrip("-"): name for name in known if name.startswith("--")}, option.lstrip(_DASHES)
         longer = [name for name in shown.values() if len(bare) > 1 and f"-{bare}-" in f"{name}-"]
-        if near := longer[:3] or [shown[name] for name in close(bare, shown)]:
-            return f"Unknown option {option}. Did you mean {listed(near, 'or')}?"
-        if self._tasks:
-            return f"Unknown option {option}. Options follow the command, see `{self.prog} --help`."
-        command = self.prog.removeprefix("protocol ")
-        others = _commands_with(option)
-        elsewhere = f"; {listed(others)} {'has' if len(others) == 1 else 'have'} it" if others else ""
-        return f"{command} has no option {option}{elsewhere}. See `{self.prog} --help-all`."
-
-    def _problem(self, error: argparse.ArgumentError) -> str:
-        """Return what is wrong with the value of an option."""
-        action = self._option_string_actions.get(str(error.argument_name).split("/")[0])
-        if action is None:
-            return error.message
-        if action.nargs == 0:
-            return "takes no value."
-        return f"needs a value: {error.argument_name} {action.metavar}."
+        near = longer[:3] or [shown[name] for name in close(bare, shown)]
+        hint = f"Did you mean {listed(near, 'or')}?" if near else f"See `{self.prog} --help-all`."
+        raise ProtocolError(f"Unknown option {option}. {hint}")
 
     def _get_value(self, action: argparse.Action, text: str) -> Any:
-        """Return the value of an option; raise ProtocolError if it is empty, or no number where one is needed."""
-        option = "".join(action.option_strings[:1])
-        if option and not text:
-            raise ProtocolError(f"{option}: the value is empty.")
-        try:
-            return action.type(text) if callable(action.type) else text
-        except ValueError:
-            raise ProtocolError(f"{option} must be {_NOUNS[action.type]}, got {text!r}.") from None
+        if action.option_strings and not text:
+            raise argparse.ArgumentError(action, "the value is empty")
+        return super()._get_value(action, text)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Raise ProtocolError if a value is not one of the choices."""
@@ -195,17 +170,6 @@ class Parser(argparse.ArgumentParser):
             is_command = isinstance(action, argparse._SubParsersAction)
             name, listing = ("command", "protocol --help") if is_command else (action.option_strings[0], "")
             one_of(value, action.choices, name, listing=listing)
-
-    def _refuse(self, argument: str, words: Sequence[str]) -> NoReturn:
-        """Raise ProtocolError for an argument that is neither an option nor its value."""
-        actions = self._option_string_actions
-        for before, word in itertools.pairwise(words):
-            if word == argument and before in actions and actions[before].nargs == 0:
-                raise ProtocolError(f"{before} takes no value, got {argument!r}.")
-        is_by_name = all(action.option_strings for action in self._actions)
-        of_files = [name for name, action in actions.items() if is_by_name and action.metavar in ("F", "Q")]
-        hint = f" Files are passed as {of_files[0]} FILE." if of_files and re.search("[./]", argument) else ""
-        raise ProtocolError(f"Unexpected argument {argument!r}.{hint} See `{self.prog} --help`.")
 
     def error(self, message: str) -> NoReturn:
         """Raise ProtocolError: arguments are missing."""
@@ -276,12 +240,6 @@ def _declared(name: str) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     included = _read(declared.pop("include")) if "include" in declared else {}
     options, rare = (declared.pop(part, {}) | included.get(part, {}) for part in ("options", "rare"))
     return declared, {"": options, **rare}
-
-
-def _commands_with(option: str) -> list[str]:
-    """Return the commands that have an option."""
-    names = [path.stem.replace("_", "-") for path in sorted(Path(__file__).parent.glob("[a-z]*.py"))]
-    return [name for name in names if any(option in group for group in _declared(name)[1].values())]
 
 
 def with_hyphens(message: str, arguments: argparse.Namespace) -> str:

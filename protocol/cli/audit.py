@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from protocol.auditing import Audit
 
 _LISTS = ("query", "database", "train", "validation_query", "validation_database")
-_EVIDENCE = ("features", "pairs", "known_pairs", "groups")
+_EVIDENCE = ("features", "known_pairs", "groups")
 _CODES = ("query_codes", "database_codes")
 _FILES = (*_LISTS, "labels", "ids", *_EVIDENCE, *_CODES, "against")
 _OPTIONS = (*_LISTS, "labels", "ids", "protocol", "against", "training_log", "pattern", "reported")
@@ -23,28 +23,14 @@ def run(arguments: argparse.Namespace) -> int:
     from protocol.auditing import Evidence, audit
 
     check_outputs({"--json": arguments.json, "--write-affected": arguments.write_affected}, _inputs(arguments))
-    _check(arguments)
-    evidence = Evidence(**passed(arguments, *_EVIDENCE, "distance"), **_codes(arguments))
-    sizes = None if arguments.sizes is None else _sizes(arguments.sizes)
-    audited = audit(*arguments.splits, evidence=evidence, sizes=sizes, **passed(arguments, *_OPTIONS))
+    evidence = Evidence(**passed(arguments, *_EVIDENCE), **_codes(arguments))
+    audited = audit(*arguments.splits, evidence=evidence, **passed(arguments, *_OPTIONS))
     if arguments.json:
         write(arguments.json, f"{audited.to_json()}\n")
     if arguments.write_affected:
         write(arguments.write_affected, _affected(audited))
     show(audited.to_text(why=arguments.why))
-    if arguments.write_fixed:
-        show(f"\n{audited.write_fixed(arguments.write_fixed, also=arguments.fix_also)}")
     return int(arguments.fail_on != "never" and audited.fails(arguments.fail_on))
-
-
-def _check(arguments: argparse.Namespace) -> None:
-    """Refuse a folder for the fixed split that can't be written or has no split."""
-    from protocol.auditing.fixing import check_folder
-
-    if arguments.write_fixed and not (arguments.splits or arguments.query):
-        raise ProtocolError("--write-fixed needs a split: files of splits, or --query and --database.")
-    if arguments.write_fixed:
-        check_folder(arguments.write_fixed)
 
 
 def _codes(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -80,14 +66,3 @@ def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
         yield split
         for folder in Path(split).parents:
             yield from (folder / "items.h5", *folder.glob("datasets/*/items.h5"))
-
-
-def _sizes(text: str) -> dict[str, int]:
-    """Return the value of ``--sizes``, by partition."""
-    by_part: dict[str, int] = {}
-    for entry in text.split(","):
-        part, _, size = entry.partition("=")
-        if part not in _LISTS or not size.isdecimal() or part in by_part:
-            raise ProtocolError(f"--sizes must be PART=N,... (PART one of {', '.join(_LISTS)}), got {text!r}.")
-        by_part[part] = int(size)
-    return by_part

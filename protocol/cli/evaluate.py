@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 _KINDS = ("per_query", "pr_curves", "top_k_curves")
 _LISTS = ("query_list", "database_list", "train_list", "split_file")
 _LABELS = ("query_labels", "database_labels")
-_FILES, _NAMES = ("run", "relevance", "query_ids", "database_ids"), ("name", "dataset", "split", "ground_truth")
-_INPUTS = (*_FILES, *_LABELS, "query_codes", "database_codes", "query_vectors", "database_vectors", "exclude_queries")
-_OF_RUNS = (*_FILES, *_NAMES, "metrics", "convention", "threads", "json", *_KINDS, "command", "debug")
+_NAMES = ("name", "dataset", "split", "ground_truth")
+_CODES, _VECTORS = ("query_codes", "database_codes"), ("query_vectors", "database_vectors")
+_INPUTS = ("run", "relevance", "query_ids", "database_ids", "exclude_queries", *_LABELS, *_CODES, *_VECTORS)
+_OF_RUNS = ("run", "relevance", *_NAMES, "metrics", "convention", "threads", "json", *_KINDS, "command", "debug")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _score_run(arguments: argparse.Namespace) -> None:
-    """Score a run, or rows of items, in place of codes."""
+    """Score a run in place of codes."""
     from protocol.evaluation import evaluate_run
 
     for name, value in vars(arguments).items():
@@ -57,7 +58,7 @@ def _score_run(arguments: argparse.Namespace) -> None:
     if arguments.relevance is None:
         raise ProtocolError("--run needs --relevance FILE.")
     _check_options(arguments)
-    _write(arguments, evaluate_run(**passed(arguments, *_FILES, "metrics", "convention")))
+    _write(arguments, evaluate_run(**passed(arguments, "run", "relevance", "metrics", "convention")))
 
 
 def _truth(arguments: argparse.Namespace) -> "Judgments | Relevant | Nearest | None":

@@ -1,8 +1,6 @@
 """`protocol find-duplicates`: propose pairs of images or vectors that may be near-duplicates."""
 
 import argparse
-import itertools
-from pathlib import Path
 
 from protocol.checks import ProtocolError, need
 from protocol.cli._output import check_outputs, passed, report, show
@@ -10,12 +8,10 @@ from protocol.cli._output import check_outputs, passed, report, show
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol find-duplicates`. Outputs are checked before minutes of comparing."""
-    from protocol.auditing.duplicates import contact_sheet, find_duplicates, image_files
+    from protocol.auditing.duplicates import contact_sheet, find_duplicates
 
     outputs = {"--csv": arguments.csv, "--sheet": arguments.sheet}
     inputs = [arguments.query, arguments.database, arguments.query_ids, arguments.database_ids]
-    if not arguments.vectors and any(map(Path.exists, filter(None, outputs.values()))):
-        inputs += itertools.chain.from_iterable(map(image_files, filter(None, inputs[:2])))
     check_outputs(outputs, inputs)
     if arguments.sheet:
         if arguments.vectors:

@@ -17,8 +17,6 @@ from protocol.shipped import SNAKEFILE, configs, description
 from protocol.terminal import width
 
 if TYPE_CHECKING:
-    from protocol.auditing import Kind
-    from protocol.evaluation import Convention
     from protocol.splits import SplitProtocol
 
 _NOT_SHOWN = ("name", "summary", "template", "plugin", "module", "files", "statistics", "check")
@@ -60,7 +58,7 @@ def files(dataset: Any) -> str:
     return "; ".join(parts) or "none to download"
 
 
-def entries(kind: str) -> "Iterator[registry.Record | Convention | Kind]":
+def entries(kind: str) -> "Iterator[Any]":
     """Yield the plug-ins of a kind, the findings or the conventions."""
     if kind in registry.PACKAGES:
         yield from registry.entries(kind)
@@ -77,24 +75,20 @@ def entries(kind: str) -> "Iterator[registry.Record | Convention | Kind]":
 def listing(kind: str) -> str:
     """Return the entries of a kind as text: name, summary and source; for a dataset its files, for a metric 0/0."""
     if kind == "config":
-        rows: list[tuple[str, ...]] = [(name, description(path)) for name, path in configs().items()]
+        rows = {name: [description(path)] for name, path in configs().items()}
     else:
-        rows = [(entry.name, entry.summary, f"[{entry.source}]", *_further(entry)) for entry in entries(kind)]
-    left, lines = max(len(name) for name, *_ in rows), [f"{kind.replace('_', ' ')}s"]
+        rows = {entry.name: [entry.summary, f"[{entry.source}]"] for entry in entries(kind)}
+    if kind in ("dataset", "metric"):
+        for entry in entries(kind):
+            rows[entry.name].append(
+                f"files: {files(entry)}" if kind == "dataset" else f"undefined values: {entry.undefined}"
+            )
+    left, lines = max(map(len, rows)), [f"{kind.replace('_', ' ')}s"]
     layout = textwrap.TextWrapper(width(10**6), subsequent_indent=" " * (left + 4), break_on_hyphens=False)
-    for name, *texts in rows:
+    for name, texts in rows.items():
         pairs = itertools.zip_longest([name], texts, fillvalue="")
         lines += [layout.fill(f"  {label:<{left}}  {text}") for label, text in pairs]
     return "\n".join(lines)
-
-
-def _further(entry: Any) -> list[str]:
-    match entry:
-        case registry.DatasetRecord():
-            return [f"files: {files(entry)}"]
-        case registry.MetricRecord():
-            return [f"undefined values: {entry.undefined}"]
-    return []
 
 
 def explanation(kind: str, name: str) -> str:
@@ -129,16 +123,7 @@ def explanation(kind: str, name: str) -> str:
         text = f"{entry.summary}\n\n{text}".rstrip()
     layout = textwrap.TextWrapper(width(), subsequent_indent="    ", break_on_hyphens=False)
     record = [layout.fill(f"{title}: {value}") for title, value in fields]
-    # A paragraph is filled again if it is wider than the terminal; examples and formulas are not.
-    too_wide = rf"^(?=.{{{width(10**6) + 1}}})( *)(?!>>>|\.\.)\S.*(?:\n\1(?![>.-])\S.*)*"
-    text = re.sub(too_wide, lambda found: _filled(found[0], found[1]), text, flags=re.M)
     return "\n".join([f"{kind.replace('_', ' ')} {name}", "", text, "", *record])
-
-
-def _filled(paragraph: str, indent: str) -> str:
-    """Return a paragraph as lines of the terminal's width, with an indent."""
-    words = " ".join(paragraph.split())
-    return textwrap.fill(words, width(), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def properties(entry: Any) -> Iterator[tuple[str, str]]:

@@ -91,7 +91,7 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
     complete |= _keys_of("hasher", hashers) | _keys_of("ground_truth", ground_truths)
     complete["hasher_grids"] = {name: hashers[name].grid for name in sorted(complete["hasher_grids"])}
     with at("codes"):
-        codes = precomputed_codes(complete, plans, hashers)
+        codes = {name: precomputed_codes(name, entry, plans, hashers) for name, entry in complete["codes"].items()}
         complete["codes"] = {name: method.config for name, method in codes.items()}
     with at("names"):
         complete["names"] = _display_names(complete, plans, hashers, ground_truths)

@@ -19,7 +19,6 @@ _PASSED = {
     "hasher": {"n_bits", "seed"},
 }
 """Parameters that the pipeline sets, which are therefore no options."""
-_LARGEST = 2**63 - 1
 _TYPES = {int: "integer", float: "number", str: "string", bool: "boolean", NoneType: "null"}
 
 
@@ -45,7 +44,7 @@ class Option:
         """
         allowed = _schema(self.type)
         value = plain(value if isinstance(self.default, str) else schema.with_defaults(value, allowed))
-        if not Validator(allowed).is_valid(value) or (isinstance(value, int) and abs(value) > _LARGEST):
+        if not Validator(allowed).is_valid(value):
             raise ProtocolError(f"{where} must be {self.expected}, got {abbreviated(value)}.")
         return value
 

@@ -9,21 +9,22 @@ from protocol import registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, PrecomputedCodes
 from protocol.configuration.schema import check_name
-from protocol.inputs.arrays import path_of, row_count
+from protocol.inputs.arrays import array_shape, path_of
 from protocol.splits import sample_of
 
 PLACEHOLDERS = ("split", "run", "n_bits")
 
 
 def precomputed_codes(
-    config: Mapping[str, Any], features: Mapping[str, FeaturePlan], hashers: Collection[str]
-) -> dict[str, PrecomputedCodes]:
-    """Return the methods of the key `codes` by name, with every default.
+    name: str, entry: Mapping[str, Any], features: Mapping[str, FeaturePlan], hashers: Collection[str]
+) -> PrecomputedCodes:
+    """Return a method of the key `codes`, with every default.
 
     Parameters
     ----------
-    config : mapping
-        As `schema.checked` returns it.
+    name : str
+    entry : mapping
+        Its value in a configuration, as `schema.checked` returns it.
     features : mapping of str to FeaturePlan
     hashers : collection of str
         The names of the experiment's hashers.
@@ -34,30 +35,6 @@ def precomputed_codes(
         If a hasher has the same name; if the experiment lacks a feature, split or code length; or if a file name has
         an unknown placeholder or lacks a required one.
     """
-    return {name: _method(name, entry, features, hashers) for name, entry in config["codes"].items()}
-
-
-def check_code_files(experiment: Experiment) -> None:
-    """Raise ProtocolError if a file of codes is missing or has a wrong number of rows; the message names the first."""
-    for method in experiment.codes.values():
-        for split, run in itertools.product(method.splits, range(experiment.features[method.feature].runs)):
-            sizes = experiment.sizes(split)
-            for files in method.files(split, run).values():
-                for role, file in files.items():
-                    if not path_of(file).is_file():
-                        missing = f"no file {str(path_of(file))!r} (looked in {Path.cwd()})"
-                        raise ProtocolError(f"codes.{method.name}.{role}: {missing}.")
-                    n_codes = row_count(file) if role in sizes else None
-                    if n_codes not in (None, sizes.get(role)):
-                        raise ProtocolError(
-                            f"codes.{method.name}.{role}: {file}: {n_codes:,} codes for the {sizes[role]:,} items of "
-                            f"`{role}` in the {split} split."
-                        )
-
-
-def _method(
-    name: str, entry: Mapping[str, Any], features: Mapping[str, FeaturePlan], hashers: Collection[str]
-) -> PrecomputedCodes:
     where = f"codes.{name}"
     check_name(name, where)
     if name in hashers or name in registry.names("hasher"):
@@ -101,3 +78,21 @@ def _check_distinct(method: PrecomputedCodes, role: str, runs: int) -> None:
                     raise ProtocolError(
                         f"codes.{method.name}.{role}: the file name {method.patterns[role]!r} needs {{{placeholder}}}."
                     )
+
+
+def check_code_files(experiment: Experiment) -> None:
+    """Raise ProtocolError if a file of codes is missing or has a wrong number of rows; the message names the first."""
+    for method in experiment.codes.values():
+        for split, run in itertools.product(method.splits, range(experiment.features[method.feature].runs)):
+            sizes = experiment.sizes(split)
+            for files in method.files(split, run).values():
+                for role, file in files.items():
+                    if not path_of(file).is_file():
+                        missing = f"no file {str(path_of(file))!r} (looked in {Path.cwd()})"
+                        raise ProtocolError(f"codes.{method.name}.{role}: {missing}.")
+                    shape = array_shape(file) if role in sizes else None
+                    if shape is not None and shape[0] != sizes[role]:
+                        raise ProtocolError(
+                            f"codes.{method.name}.{role}: {file}: {shape[0]:,} codes for the {sizes[role]:,} items of "
+                            f"`{role}` in the {split} split."
+                        )

@@ -7,10 +7,9 @@ neither the file nor the line.
 import contextlib
 import copy
 import functools
-import itertools
 import operator
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -32,7 +31,6 @@ _UNCLOSED = {
 """What is wrong, by the context of PyYAML's error."""
 RESERVED = ("benchmarks", "examples", "figures", "leak", "logs", "samples", "scores", "splits", "tables")
 """Names of folders in an experiment's results, which a feature or hasher may not have."""
-_DEEPEST = 20  # lists and mappings within one another
 _LONGEST_VALUE = 80  # characters of a value in a message
 # In later drafts, 2.0 is an integer.
 Validator: Any = jsonschema.validators.extend(
@@ -117,14 +115,7 @@ def _problem(error: jsonschema.ValidationError, where: str) -> str:
         return f": keys must be names, got {abbreviated(value)}."
     is_secret = where == "mirror" and isinstance(value, list | dict)  # it may contain credentials
     expected, got = phrase(error.schema), f"a {type(value).__name__}" if is_secret else abbreviated(value)
-    return f" must be {expected}, got {got}.{_hint(expected, got)}"
-
-
-def _hint(expected: str, got: str) -> str:
-    """Return a suggestion if a quoted word is close to one of those that are expected."""
-    words = re.findall(r"'(\w+)'", expected)
-    near = [word for one in re.findall(r"'(\w+)'", got) if one not in words for word in close(one, words)]
-    return f" Did you mean {near[0]!r}?" if near else ""
+    return f" must be {expected}, got {got}."
 
 
 def check_name(name: str, where: str) -> None:
@@ -270,7 +261,7 @@ def read(path: str | Path) -> dict[str, Any]:
 def parse(text: str, where: str) -> Any:
     """Return the value of a YAML text; raise the same errors as `read`."""
     try:
-        value = yaml.load(text, _Loader)  # noqa: S506 - a subclass of the safe loader
+        return yaml.load(text, _Loader)  # noqa: S506 - a subclass of the safe loader
     except RecursionError as error:
         raise ProtocolError(f"{where}: nested too deeply.") from error
     except Exception as error:  # PyYAML raises almost any for a value that does not fit its tag
@@ -281,15 +272,3 @@ def parse(text: str, where: str) -> Any:
             problem = "the line is indented with a tab; use blanks"
         line = f", line {mark.line + 1}" if mark else ""
         raise ProtocolError(f"{where}{line}: not valid YAML: {' '.join(problem.split())}.") from error
-    level = [value]
-    for _ in range(_DEEPEST):
-        level = _below(level)
-    if level:
-        raise ProtocolError(f"{where}: nested too deeply.")
-    return value
-
-
-def _below(values: Iterable[Any]) -> list[Any]:
-    """Return the items of lists and the values of mappings, each object once, as an alias may occur often."""
-    items = [one.values() if isinstance(one, dict) else one for one in values if isinstance(one, dict | list | tuple)]
-    return list({id(item): item for item in itertools.chain(*items)}.values())

@@ -110,7 +110,8 @@ class Data:
         if self.labels is not None:
             self._check_labels(self.labels)
         for name, part in self.partitions.items():
-            _check_partition(part, n, f"partition {name!r}")
+            if len(np.unique(rows(part, n, f"partition {name!r}"))) < len(part):
+                raise ProtocolError(f"partition {name!r}: a row occurs more than once.")
 
     def _check_labels(self, labels: NDArray) -> None:
         class_labels(labels, len(self.ids))
@@ -138,24 +139,16 @@ def _check_vectors(vectors: Sliceable, n_items: int, name: str) -> None:
         )
 
 
-def _check_partition(part: NDArray[np.int64], n_items: int, name: str) -> None:
-    if len(np.unique(rows(part, n_items, name))) < len(part):
-        raise ProtocolError(f"{name}: a row occurs more than once.")
-
-
 def store(file: Writer, name: str, array: Sliceable) -> None:
     """Write an array to a file in blocks of its rows."""
     from tqdm import tqdm
 
-    with tqdm(total=len(array), desc=name, unit="item", disable=None) as bar:
-        file.fill(name, array.shape, array.dtype, blocks(array), progress=bar.update)
-
-
-def blocks(array: Sliceable) -> Iterator[NDArray]:
-    """Yield an array's rows in order, in blocks of some megabytes."""
     step = max(1, _BLOCK_BYTES // max(1, array.dtype.itemsize * prod(array.shape[1:])))
-    for start in range(0, len(array), step):
-        yield array[start : start + step]
+    with tqdm(total=len(array), desc=name, unit="item", disable=None) as bar:
+        for start in range(0, len(array), step):
+            rows = array[start : start + step]
+            file.append(name, rows)
+            bar.update(len(rows))
 
 
 def numbered_ids(n: int) -> NDArray[np.bytes_]:
@@ -317,15 +310,15 @@ def count_files(folder: str | Path) -> int:
     return sum(len(files) for _, files in listings(folder))
 
 
-def listings(folder: str | Path, *, refuse_cycles: bool = False) -> Iterator[tuple[str, list[str]]]:
-    """Yield a folder and each folder below it, with the names of its files; links are followed, but none twice.
+def listings(folder: str | Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield a folder and each folder below it, with the names of its files; links are followed.
 
     Hidden files and folders, whose names begin with a dot, are skipped: ``.git``, ``.ipynb_checkpoints``, ``._a.png``.
 
     Raises
     ------
     ProtocolError
-        If a folder can't be listed, or, with `refuse_cycles`, a link leads to a folder a second time.
+        If a folder can't be listed, or a link leads to a folder a second time.
     """
 
     def refuse(error: OSError) -> None:
@@ -334,9 +327,8 @@ def listings(folder: str | Path, *, refuse_cycles: bool = False) -> Iterator[tup
     seen = set()
     for path, folders, files in os.walk(folder, followlinks=True, onerror=refuse):
         real = os.path.realpath(path)
-        if real in seen and refuse_cycles:
+        if real in seen:
             raise ProtocolError(f"{path}: a link to {real}, which is in the dataset already. Remove the link.")
-        folders[:] = sorted(name for name in folders if not name.startswith(".")) if real not in seen else []
-        if real not in seen:
-            yield path, [name for name in files if not name.startswith(".")]
         seen.add(real)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield path, [name for name in files if not name.startswith(".")]

@@ -1,11 +1,10 @@
 """The files of datasets: their sources, and their download by pooch, with a checksum for every file.
 
-pooch transfers the bytes. Several sources for a file, a bound on its size, and checksums that are recorded at the first
-download are added here, because pooch has none of them.
+pooch transfers the bytes. Several sources for a file, and checksums that are recorded at the first download are added
+here, because pooch has neither.
 """
 
 import ftplib
-import io
 import json
 import re
 import shutil
@@ -19,8 +18,6 @@ from protocol.checks import ProtocolError
 from protocol.provenance.checksums import checksum_path, verified
 from protocol.provenance.storage import explained, file_sha256, replacing
 
-_MOST_BYTES = 64 << 30
-"""Bound on a file whose size is not known."""
 _TIMEOUT = 60  # seconds without a connection or without data
 
 
@@ -164,17 +161,16 @@ def _first_good(file: File, downloads: Downloads, expected: str | None) -> tuple
     `replacing` renames the file at the end, and deletes it after an error.
     """
     target, tried = downloads.path(file), []
-    with explained(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
     size = file.size if downloads.sha256(file) == file.sha256 else None
     for source in downloads.sources(file):
         shown = source if source in file.urls else redacted(source)
         try:
             with replacing(target) as temporary:
-                with _Bounded(temporary, "wb") as output:
-                    output.most = size or _MOST_BYTES
-                    _transfer(source, output)
-                sha256 = _checked_sha256(temporary, size, expected)
+                _transfer(source, temporary)
+                sha256, n_bytes = file_sha256(temporary), temporary.stat().st_size
+                if expected not in (None, sha256) or size not in (None, n_bytes):
+                    due = f"sha256 {expected}" if expected else f"{size:,} bytes"
+                    raise _RefusedError(f"expected {due}, got sha256 {sha256} ({n_bytes:,} bytes)")
             return shown, sha256
         except _RefusedError as error:
             tried.append(f"{shown}: {error}")
@@ -184,40 +180,19 @@ def _first_good(file: File, downloads: Downloads, expected: str | None) -> tuple
     )
 
 
-def _checked_sha256(path: Path, size: int | None, expected: str | None) -> str:
-    """Return the sha256 of a file; raise _RefusedError if it has another size or sha256."""
-    sha256, n_bytes = file_sha256(path), path.stat().st_size
-    if size in (None, n_bytes) and expected in (None, sha256):
-        return sha256
-    facts = " and ".join(filter(None, ["" if size is None else f"{size:,} bytes", expected and f"sha256 {expected}"]))
-    raise _RefusedError(f"expected {facts}, got sha256 {sha256} ({n_bytes:,} bytes)")
-
-
-class _Bounded(io.FileIO):
-    """A file for writing that refuses more bytes than the file has, so that a wrong source can't fill the disk."""
-
-    most = _MOST_BYTES
-
-    def write(self, block: Any) -> int:
-        if self.tell() + len(block) > self.most:
-            raise _RefusedError(f"more than {self.most:,} bytes")
-        return super().write(block)
-
-
-def _transfer(source: str, output: _Bounded) -> None:
+def _transfer(source: str, target: Path) -> None:
     """Write the bytes of a path or URL to a file; raise _RefusedError, without credentials, if they can't be read."""
     from pooch import FTPDownloader, HTTPDownloader  # type: ignore[import-untyped]
 
     options = {"chunk_size": 1 << 16, "progressbar": sys.stderr.isatty(), "timeout": _TIMEOUT}
     try:
         if "://" not in source:
-            with open(source, "rb") as file:
-                shutil.copyfileobj(file, output)
+            shutil.copyfile(source, target)
         elif source.startswith("ftp:"):
-            FTPDownloader(**options)(source, output, None)
+            FTPDownloader(**options)(source, str(target), None)
         else:
             headers = {"Accept-Encoding": "identity", "User-Agent": "hashing-protocol"}
-            HTTPDownloader(headers=headers, **options)(source, output, None)
+            HTTPDownloader(headers=headers, **options)(source, str(target), None)
     except (OSError, EOFError, ftplib.Error, ValueError) as error:  # requests' errors are OSErrors
         raise _RefusedError(_reason(error)) from error
 
@@ -229,7 +204,7 @@ def _reason(error: BaseException) -> str:
         return f"HTTP status {response.status_code}"
     while error.__context__ is not None:
         error = error.__context__
-    text = str(error) if isinstance(error, (_RefusedError, ftplib.Error)) else getattr(error, "strerror", None)
+    text = str(error) if isinstance(error, ftplib.Error) else getattr(error, "strerror", None)
     return text or type(error).__name__
 
 

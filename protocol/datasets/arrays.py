@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, LazyRows, numbered_ids
-from protocol.inputs.arrays import array_shape, map_array, row_count
+from protocol.inputs.arrays import array_shape, read_array
 from protocol.inputs.labels import labels_from
 from protocol.inputs.lists import read_listings
 from protocol.inputs.validation import Sliceable
@@ -22,17 +22,15 @@ def _statistics(features: str | None, labels: str | None, ids: str | None) -> di
     shape = array_shape(features) if features is not None else None
     if shape is not None and len(shape) == 2:
         known |= {"n": shape[0], "dimensions": {"features": shape[1]}}
-    n_items = None if features is None else known.get("n", row_count(features))
-    if n_items is not None:
-        names = _ids(ids, n_items)
+        names = _ids(ids, shape[0])
         if labels is not None:
-            _labels(labels, names, n_items)
+            _labels(labels, names, shape[0])
     return known
 
 
 def _features(file: str) -> Sliceable:
     """Return the vectors, as float32 unless they are bytes; an ``.npy`` file is memory-mapped."""
-    array = map_array(file)
+    array = read_array(file)
     if len(array.shape) != 2:
         raise ProtocolError(f"{file}: expected features of shape (n, d), got shape {array.shape}.")
     dtype = array.dtype if array.dtype == np.uint8 else np.dtype(np.float32)

@@ -53,13 +53,13 @@ def load(paths: Mapping[str, Path]) -> Data:
     Raises
     ------
     ProtocolError
-        If the archive is truncated or damaged or lacks a file, or a file has the wrong size or a label above 9.
+        If the archive is damaged or lacks a file, or a file has the wrong size or a label without a name.
 
     Notes
     -----
     The loader reads the binary version, because the Python version contains pickles, which can run code when loaded.
     It checks the format; the download has verified the checksum.
     """
-    records = read_archive(Path(paths[ARCHIVE]), (*TRAIN, TEST), {"batches.meta.txt": 10})
+    records = read_archive(Path(paths[ARCHIVE]), (*TRAIN, TEST), ["batches.meta.txt"])
     parts = {"train": np.concatenate([records.rows[batch] for batch in TRAIN]), "test": records.rows[TEST]}
     return Data(records.ids, records.labels[:, 0], records.names[0], records.images, partitions=parts)

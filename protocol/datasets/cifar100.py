@@ -60,7 +60,7 @@ def load(paths: Mapping[str, Path], *, labels: str = "fine") -> Data:
         If the archive is truncated or damaged or lacks a file, or a file has the wrong size or a label without a name.
     """
     levels = LABELS[one_of(labels, tuple(LABELS), "labels")]
-    names = {f"{level}_label_names.txt": number for level, number in CLASSES.items()}
+    names = [f"{level}_label_names.txt" for level in CLASSES]
     records = read_archive(Path(paths[ARCHIVE]), ("train", "test"), names)
     codes = dict(zip(CLASSES, records.labels.T, strict=True))
     class_names = dict(zip(CLASSES, records.names, strict=True))

@@ -1,5 +1,6 @@
 """Your own images: a folder with a subfolder for each class, in any common format."""
 
+import itertools
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -91,43 +92,20 @@ def files_below(folder: str | Path) -> list[str]:
     ProtocolError
         If a folder can't be listed or is found twice because of a link, or a name is not valid text.
     """
-    names = []
-    for path, files in listings(folder, refuse_cycles=True):
-        names += [(Path(path) / name).relative_to(folder).as_posix() for name in files]
+    names = sorted(
+        (Path(path) / name).relative_to(folder).as_posix() for path, files in listings(folder) for name in files
+    )
     broken = next((name for name in names if _SURROGATE.search(name)), None)
     if broken is not None:
         raise ProtocolError(f"{folder}: the file name {broken!a} is not UTF-8. Rename the file.")
-    return sorted(names)
+    return names
 
 
 def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
-    known: dict[str, Any] = {"image_shape": squares_of(image_size)}
-    if folder is not None and not _has_folders(folder):
-        known["labelled"] = False
-    return known
-
-
-def _has_folders(folder: str) -> bool:
-    """Return whether a folder may contain classes, which is also assumed if the folder can't be listed."""
-    try:
-        with os.scandir(folder) as entries:
-            return any(entry.is_dir() and not entry.name.startswith(".") for entry in entries)
-    except OSError:
-        return True
-
-
-def _images(folder: str, files: Sequence[str]) -> list[str]:
-    """Return the files that are images; raise ProtocolError if there are none, counting those in other formats."""
-    images = [name for name in files if PurePosixPath(name).suffix.lower() in EXTENSIONS | OTHER_EXTENSIONS]
-    if not images:
-        known = ", ".join(sorted(EXTENSIONS))
-        raise ProtocolError(f"{folder}: no images ({known}) among {counted(len(files), 'file')}.")
-    return images
-
-
-def _notes(n_skipped: int) -> tuple[str, ...]:
-    verbs = "is not an image and was" if n_skipped == 1 else "are not images and were"
-    return (f"{counted(n_skipped, 'file')} in the folder {verbs} skipped",) if n_skipped else ()
+    below = listings(folder) if folder is not None else ()
+    first_with_files = [*itertools.islice((path for path, files in below if files), 2)]
+    labelled = {"labelled": False} if first_with_files == [folder] else {}
+    return {"image_shape": squares_of(image_size), **labelled}
 
 
 @DatasetRecord(
@@ -167,7 +145,10 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     if folder is None:
         raise ProtocolError("dataset_options of 'image_folder': folder is missing. Add {folder: PATH}.")
     files = files_below(folder)
-    images = _images(folder, files)
+    images = [name for name in files if PurePosixPath(name).suffix.lower() in EXTENSIONS | OTHER_EXTENSIONS]
+    if not images:
+        known = ", ".join(sorted(EXTENSIONS))
+        raise ProtocolError(f"{folder}: no images ({known}) among {counted(len(files), 'file')}.")
     classes = sorted({name.partition("/")[0] for name in images if "/" in name})
     outside = next((name for name in images if "/" not in name), None)
     if classes and outside is not None:
@@ -175,10 +156,11 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     paths_of_images = [Path(folder, name) for name in images]
     check_images(paths_of_images)
     code = {name: number for number, name in enumerate(classes)}
+    n_skipped = len(files) - len(images)
     return Data(
         np.array(images),
         np.array([code[name.partition("/")[0]] for name in images]) if classes else None,
         tuple(classes),
         image_rows(paths_of_images, image_size),
-        notes=_notes(len(files) - len(images)),
+        notes=(f"files in the folder that are not images and were skipped: {n_skipped:,}",) if n_skipped else (),
     )

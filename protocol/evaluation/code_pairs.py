@@ -17,14 +17,14 @@ from protocol.inputs import text
 from protocol.inputs.arrays import (
     as_numpy,
     is_file,
-    is_text_array,
-    map_array,
     matrix_from,
     named,
     numbers_from,
     path_of,
+    read_array,
     read_stored,
 )
+from protocol.inputs.formats import TEXT
 from protocol.inputs.validation import is_integer
 from protocol.provenance.storage import array_digest
 
@@ -78,6 +78,8 @@ class Codes:
             checks.one_of(self.binarize, BINARIZE, "binarize")
         if self.n_bits is not None:
             checks.integer(self.n_bits, "n_bits")
+        elif self.bit_order == "big-128":
+            raise ProtocolError('bit_order="big-128" needs n_bits as well.')
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,9 +238,9 @@ def _real_values(side: Codes, role: str) -> NDArray:
 
 def _numbers(values: Any, n_bits: int | None, name: str) -> NDArray:
     """Return the numbers of codes; strings have a column for each bit."""
-    if is_file(values) and is_text_array(path_of(values)):
+    if is_file(values) and path_of(values).suffix.lower() in TEXT:
         bits = _bits_of_text(path_of(values), n_bits)
-        return map_array(values) if bits is None else bits
+        return read_array(values) if bits is None else bits
     array = read_stored(values) if is_file(values) else as_numpy(values, name)
     if array.dtype.kind not in "US":
         return numbers_from(array, name)
@@ -259,34 +261,23 @@ def _bits_of_text(path: Path, n_bits: int | None) -> NDArray[np.bool_] | None:
 
 
 def _bits_of_strings(words: Sequence[str], n_bits: int | None, name: str) -> NDArray[np.bool_] | None:
-    """Return the bits of strings of 0 and 1 or hexadecimal digits, (n, n_bits); None for others."""
-    if not all(map(_BITS.fullmatch, words)):
-        words = _of_hexadecimal(words, n_bits, name)
-    elif words and {4 * len(word) for word in words} == {n_bits}:
+    """Return the bits of strings of 0 and 1 or hexadecimal digits, (n, n_bits); None for decimal numbers and others."""
+    are_bits, may_be_hex = all(map(_BITS.fullmatch, words)), all(map(_HEX.fullmatch, words))
+    is_hex = may_be_hex and not are_bits and any(map(_NOT_DECIMAL.search, words))
+    if may_be_hex and not is_hex and {4 * len(word) for word in words} == {n_bits}:
         raise ProtocolError(
-            f"{name}: {words[0]!r} has {len(words[0])} digits, n_bits is {n_bits}. Write 0x before hexadecimal codes."
+            f"{name}: {words[0]!r} may be a hexadecimal number of {n_bits} bits. Write 0x before hexadecimal codes, or "
+            "save others as .npy."
         )
-    if not words:
+    if is_hex:
+        words = [word.lower().removeprefix("0x") for word in words]
+        words = [f"{int(word, 16):0{4 * len(word)}b}" for word in words]
+    elif not are_bits:
         return None
     odd = next((word for word in words if len(word) != len(words[0])), None)
     if odd is not None:
         raise ProtocolError(f"{name}: codes of different lengths, such as {words[0][:80]!r} and {odd[:80]!r}.")
     return np.frombuffer("".join(words).encode("ascii"), dtype=np.uint8).reshape(len(words), -1) == ord("1")
-
-
-def _of_hexadecimal(words: Sequence[str], n_bits: int | None, name: str) -> list[str]:
-    """Return hexadecimal strings as strings of 0 and 1; none if they are decimal numbers or anything else."""
-    if not all(map(_HEX.fullmatch, words)):
-        return []
-    if any(map(_NOT_DECIMAL.search, words)):
-        words = [word.lower().removeprefix("0x") for word in words]
-        return [f"{int(word, 16):0{4 * len(word)}b}" for word in words]
-    if {4 * len(word) for word in words} == {n_bits}:
-        raise ProtocolError(
-            f"{name}: {words[0]!r} may be a decimal or a hexadecimal number. Write 0x before hexadecimal codes, or "
-            "save decimal ones as .npy."
-        )
-    return []
 
 
 def _bits_of_integers(array: NDArray, n_bits: int | None, name: str) -> NDArray[np.bool_]:
@@ -315,19 +306,12 @@ def _packed(side: Codes, role: str) -> tuple[NDArray[np.uint8], int]:
     array = matrix_from(array, name, "n_bits")
     if n_bits is not None and _is_packed(array, n_bits, side.bit_order):
         return _bytes(array, n_bits, name, side.bit_order), n_bits
-    _check_columns(array, n_bits, name, side.bit_order)
-    return codes.pack(_bits(array, name)), array.shape[1]
-
-
-def _check_columns(array: NDArray, n_bits: int | None, name: str, bit_order: str) -> None:
-    """Raise ProtocolError unless codes that are not packed have a column for each bit."""
-    if n_bits is None and bit_order == "big-128":
-        raise ProtocolError(f"{name}: packed codes need n_bits as well.")
-    if n_bits is not None and (array.shape[1] != n_bits or bit_order == "big-128"):
+    if n_bits not in (None, array.shape[1]) or side.bit_order == "big-128":
         raise ProtocolError(
             f"{name}: {checks.counted(array.shape[1], 'column')} of {array.dtype}, but n_bits={n_bits} needs "
-            f"{checks.counted(n_bits, 'column')} of bits, or {-(-n_bits // 8)} of packed integers."
+            f"{checks.counted(n_bits or 0, 'column')} of bits, or {-(-(n_bits or 0) // 8)} of packed integers."
         )
+    return codes.pack(_bits(array, name)), array.shape[1]
 
 
 def _check_finite(array: NDArray, name: str) -> None:
@@ -359,22 +343,7 @@ def _is_packed(array: NDArray, n_bits: int, bit_order: str) -> bool:
 
 def _bytes(array: NDArray, n_bits: int, name: str, bit_order: str) -> NDArray[np.uint8]:
     """Return packed integers as bytes whose first bit has weight 1."""
-    lowest = -128 if bit_order == "big-128" else 0
-    _check_range(array, lowest, name)
-    if lowest or array.dtype != np.uint8:
-        array = (array.astype(np.int16) - lowest).astype(np.uint8)
-    if array.size >= _SURE and array.min() < array.max() and np.isin(array, (0, 255)).all():
-        raise ProtocolError(f"{name}: all packed values are 0 or 255, as in a mask. Pass codes > 0.")
-    if bit_order != "little":
-        every = np.arange(256, dtype=np.uint8)[:, None]
-        array = np.packbits(np.unpackbits(every, axis=1), axis=1, bitorder="little").ravel()[array]
-    codes.check(array, n_bits, name)
-    return array
-
-
-def _check_range(array: NDArray, lowest: int, name: str) -> None:
-    """Raise ProtocolError unless integers are bytes from which -`lowest` was subtracted."""
-    least, most = array.min(), array.max()
+    lowest, least, most = -128 if bit_order == "big-128" else 0, array.min(), array.max()
     if lowest == 0 and (array.dtype == np.int8 or -128 <= least < 0):
         # Vespa and others store the byte 255 as -1; sentence-transformers, which subtracts 128, stores it as 127.
         raise ProtocolError(
@@ -385,6 +354,15 @@ def _check_range(array: NDArray, lowest: int, name: str) -> None:
         raise ProtocolError(
             f"{name}: packed codes must be from {lowest} to {lowest + 255}, got values from {least} to {most}."
         )
+    if lowest or array.dtype != np.uint8:
+        array = (array.astype(np.int16) - lowest).astype(np.uint8)
+    if array.size >= _SURE and least < most and np.isin(array, (0, 255)).all():
+        raise ProtocolError(f"{name}: all packed values are 0 or 255, as in a mask. Pass codes > 0.")
+    if bit_order != "little":
+        every = np.arange(256, dtype=np.uint8)[:, None]
+        array = np.packbits(np.unpackbits(every, axis=1), axis=1, bitorder="little").ravel()[array]
+    codes.check(array, n_bits, name)
+    return array
 
 
 def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
@@ -396,10 +374,8 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
     least, most = array.min(), array.max()
     if array.dtype.kind == "f" or least < -128 or most > 255 or (-1 <= least < 0 and most <= 1):
         hint = 'If they are real-valued outputs, pass binarize="sign" or binarize="median".'
-    elif least >= 0:
-        hint = "Packed codes need n_bits; for a mask of 0 and 255, pass codes > 0."
     else:
-        hint = 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted from each byte.'
+        hint = 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted; or codes > 0 of a mask.'
     raise ProtocolError(f"{name}: expected codes of 0/1 or -1/+1, got values from {least:.6g} to {most:.6g}. {hint}")
 
 

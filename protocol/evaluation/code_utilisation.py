@@ -24,11 +24,6 @@ COLLAPSED = 0.5
 """Entropy of the codes relative to that of the labels. Measured: ADSH and digits at least 1, CSQ 1.67."""
 UNLIKELY = 1e-9
 """Probability that a random bit is constant by chance: bits of fewer than about 40 items lead to no conclusion."""
-OTHERS = 0.5
-"""Share with the one code of their class among other items, if nearly all training items have it. Measured: at least
-0.67 on the digits (FastHash, which fits its training labels exactly)."""
-DIFFERENCE = 0.1
-"""Difference in the share of bits that differ from the majority of the class. Measured: at most 0.04 on the digits."""
 EXAMINED = 1 << 18
 """Number of items that are examined, in equal distances; all items of smaller databases."""
 
@@ -85,35 +80,25 @@ class CodeUtilisation:
 
     def sentences(self) -> dict[str, str]:
         """Return what was found, by the name of the finding of an audit; {} if nothing was."""
-        texts = {
-            "one-code-per-class": self._about_labels() if self.follows_labels else "",
-            "collapsed-codes": self._about_entropy() if self.is_collapsed else "",
-            "constant-bits": self._about_bits() if self.constant_bits else "",
-        }
-        return {name: text for name, text in texts.items() if text}
-
-    def _about_labels(self) -> str:
         kind, kinds = ("set of labels", "sets of labels") if self.several else ("class", "classes")
-        items = f"{'All' if self.one_code == 1 else percent(self.one_code)} of the {self.n_items:,} database items"
-        return (
-            f"{items} have the one code of their {kind} ({self.n_codes:,} distinct codes for {self.n_classes:,} "
-            f"{kinds}), so a ranking orders {kinds}, not items, and mAP measures how well queries are classified"
-        )
-
-    def _about_entropy(self) -> str:
-        of_labels = f", that of their labels {self.entropy_of_labels:.2f}" if self.n_classes else ""
-        codes = counted(self.n_codes, "distinct code")
-        if not self.several and self.n_codes < self.n_classes:
-            codes += f" for {self.n_classes:,} classes,"
-        return f"The {self.n_items:,} database items have {codes} with an entropy of {self.entropy:.2f} bits{of_labels}"
-
-    def _about_bits(self) -> str:
-        is_one, bits = len(self.constant_bits) == 1, abridged(self.constant_bits)
-        subject = f"Bit {bits} has" if is_one else f"{len(self.constant_bits)} bits ({bits}) have"
-        return (
-            f"{subject} the same value in all database items (counted from 0), so a ranking does not depend on "
-            f"{'it' if is_one else 'them'}"
-        )
+        sentences, codes = {}, counted(self.n_codes, "distinct code")
+        if self.follows_labels:
+            sentences["one-code-per-class"] = (
+                f"{percent(self.one_code)} of the {self.n_items:,} database items have the one code of their {kind} "
+                f"({codes} for {self.n_classes:,} {kinds}), so a ranking orders {kinds}, not items, and mAP measures "
+                "how well queries are classified"
+            )
+        if self.is_collapsed:
+            labels = f", that of their labels {self.entropy_of_labels:.2f}" if self.n_classes else ""
+            sentences["collapsed-codes"] = (
+                f"The {self.n_items:,} database items have {codes} with an entropy of {self.entropy:.2f} bits{labels}"
+            )
+        if self.constant_bits:
+            sentences["constant-bits"] = (
+                f"The value of {counted(len(self.constant_bits), 'bit')} never changes in the database "
+                f"({abridged(self.constant_bits)}, counted from 0), so no ranking depends on it"
+            )
+        return sentences
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object: {} if nothing was found."""

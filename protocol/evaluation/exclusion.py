@@ -18,15 +18,11 @@ from protocol.evaluation.conventions import find
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.result import Evaluation
 from protocol.evaluation.scoring import n_undefined, undefined_queries
-from protocol.inputs.arrays import as_integers, as_numpy, is_file, named, path_of, read_array
-from protocol.inputs.text import lines
+from protocol.inputs.arrays import named
+from protocol.inputs.lists import read_listings
 from protocol.scores.metadata import NONE_EXCLUDED
 from protocol.scores.tables import Table, read_table
 
-_ROLE = "exclude_queries"
-_TEXT = ("", ".txt", ".csv", ".tsv", ".gz")
-_HEADER = ("query", "row", "id")
-_MOST_DIGITS = 18
 _DIGEST = 12
 COLUMNS = ("split", "run", "position", "item", "id")
 """The columns of ``excluded.csv``: the position of an excluded query in the list of queries, its row number and id."""
@@ -49,36 +45,44 @@ def excluded_sha256(rows: Iterable[int]) -> str:
     return hashlib.sha256("".join(f"{row}\n" for row in rows).encode()).hexdigest()
 
 
-def excluded_rows(values: Any, n_queries: int, name: str = _ROLE) -> NDArray[np.int64]:
+def excluded_rows(values: Any, n_queries: int, name: str = "exclude_queries") -> NDArray[np.int64]:
     """Return the row numbers of the queries to exclude, ascending.
 
     Parameters
     ----------
-    values, name
-        As for `rows_from`.
+    values : array_like of int, shape (n,), str or Path
+        Row numbers, from 0, in any order; or a list of them in any form of `protocol.inputs.lists`. The first column is
+        read, so that pairs of a query and a database item will do.
     n_queries : int
+    name : str
+        The name in error messages.
 
     Raises
     ------
     ProtocolError
-        If the rows can't be read, one is out of range or occurs twice, or no query would remain. An empty list is
-        allowed.
+        If the file can't be read, a value is not an integer or out of range, or no query would remain.
 
     Examples
     --------
-    >>> excluded_rows([7, 2], 10)
+    >>> excluded_rows([7, 2, 7], 10)
     array([2, 7])
     """
-    rows, name = np.sort(rows_from(values, name)), named(values, name)
+    rows, name = rows_from(values, name, log=True), named(values, name)
     outside = rows[(rows < 0) | (rows >= n_queries)]
     if outside.size:
         raise ProtocolError(f"{name}: expected row numbers from 0 to {n_queries - 1:,}, got {outside[0]:,}.")
-    twice = rows[1:][rows[1:] == rows[:-1]]
-    if twice.size:
-        raise ProtocolError(f"{name}: row number {twice[0]:,} is listed more than once.")
     if rows.size == n_queries:
         raise ProtocolError(f"{name}: no query would remain: all {n_queries:,} are excluded.")
     return rows
+
+
+def rows_from(values: Any, name: str = "exclude_queries", *, log: bool = False) -> NDArray[np.int64]:
+    """Return distinct row numbers, ascending, as for `excluded_rows`."""
+    items = read_listings({name: values}, has_ids=True, form="id", log=log)[name].items
+    try:
+        return np.unique(np.array(items.tolist(), dtype=np.int64))
+    except (ValueError, OverflowError) as error:
+        raise ProtocolError(f"{named(values, name)}: expected row numbers of queries ({error}).") from None
 
 
 def read_positions(paths: Iterable[str | Path]) -> dict[tuple[str, int], NDArray[np.int64]]:
@@ -114,54 +118,6 @@ def excluded_labels(
         label = excluded_label(most, excluded_sha256(itertools.chain.from_iterable(rows)))
         labels[split] = label if least == most else f"{least} to {label}"
     return labels
-
-
-def rows_from(values: Any, name: str = _ROLE) -> NDArray[np.int64]:
-    """Return row numbers of queries, as they are listed.
-
-    Parameters
-    ----------
-    values : array_like of int, shape (n,), str or Path
-        Row numbers, from 0. A file is either text with one row number per line (``.txt``, ``.csv`` or ``.tsv``,
-        possibly ``.gz``; the first column is read), or an array (``F.npy``, ``F.npz:key``, ``F.h5:dataset``,
-        ``F.mat:variable``).
-    name : str
-        The name in error messages.
-
-    Raises
-    ------
-    ProtocolError
-        If the file can't be read, or a value is not an integer.
-    """
-    name = named(values, name)
-    if is_file(values):
-        path = path_of(values)
-        array = _listed(path) if path.suffix.lower() in _TEXT else read_array(values)
-    else:
-        array = as_numpy(values, name)
-    if array.ndim == 2 and 1 in array.shape:  # lists in MATLAB files are 2-D
-        array = array.ravel()
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iuf"):
-        got = f"shape {array.shape} of {array.dtype}"
-        raise ProtocolError(f"{name}: expected row numbers of queries, shape (n,), got {got}.")
-    return as_integers(array, name)
-
-
-def _listed(path: Path) -> NDArray[np.int64]:
-    """Return the row numbers in a text file: the first field of each line that is not blank.
-
-    A table of pairs, with the header ``query`` and ``database``, may contain a query several times.
-    """
-    rows, are_pairs = [], False
-    for number, line in enumerate(lines(path, "row numbers of queries"), start=1):
-        fields = line.replace(",", " ").replace(";", " ").split()
-        if not fields or (number == 1 and fields[0].lower() in _HEADER):
-            are_pairs |= "database" in map(str.lower, fields)
-            continue
-        if not (fields[0].isascii() and fields[0].isdecimal()) or len(fields[0]) > _MOST_DIGITS:
-            raise ProtocolError(f"{path}, line {number}: {fields[0][:80]!r} is not the row number of a query.")
-        rows.append(int(fields[0]))
-    return np.array(list(dict.fromkeys(rows)) if are_pairs else rows, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -219,7 +175,7 @@ class WithoutQueries(Printed):
             moved = "undefined" if math.isnan(difference) else f"{difference:+.2g}" if difference else "0"
             cells.append((name, rounded(mean), rounded(without), moved))
         n = self.evaluation.n_queries
-        title = f"without {self.n_excluded:,} of {n:,} queries (SHA-256 {self.sha256[:12]})"
+        title = f"without {self.n_excluded:,} of {n:,} queries (SHA-256 {self.sha256[:_DIGEST]})"
         return [Table("without queries", f"{title}:", ("metric", "all queries", "without them", "difference"), cells)]
 
     def content(self) -> dict[str, Any]:

@@ -67,16 +67,17 @@ class Judgments:
 
     Parameters
     ----------
-    judgments : str or Path
-        A file with lines ``query iteration item level``, the qrels of TREC, where levels below 1 are not relevant; or
-        with lines ``query Q0 item rank score tag``, a run, whose items are relevant at level 1.
+    judgments : mapping of str to mapping of str to int, str or Path
+        The levels of the items by query, ``{query: {item: level}}``; or a file with lines ``query iteration item
+        level``, the qrels of TREC, or that of BEIR with the header ``query-id corpus-id score``. Items of levels below
+        1 are not relevant.
     query_ids : array_like, str or Path
         The ids of all queries, in the order of the codes; a file has an id on each line.
     database_ids : array_like, str or Path
         The ids of all database items, in the order of the codes. Every id in the judgments must be in its list.
     """
 
-    judgments: str | Path
+    judgments: Any
     query_ids: Any
     database_ids: Any
 
@@ -344,11 +345,7 @@ def _nearest_items(
     numbers = truth.numbers(len(database) - leave_one_out, scoring.of_nearest)
     relevant = truth.relevant or max(truth.numbers(len(database) - leave_one_out))
     k, done = max(relevant, *numbers) + leave_one_out, stage(progress, "searching", len(query) * len(database))
-    try:
-        neighbours = nearest(query, database, k, distance=truth.distance, threads=threads, progress=done)
-    except ProtocolError as error:  # it begins with the side, whose file is not known there
-        values = {"query": truth.query, "database": truth.database}.get(str(error).partition(" ")[0])
-        raise ProtocolError(f"{values}: {error}" if is_file(values) else str(error)) from error
+    neighbours = nearest(query, database, k, distance=truth.distance, threads=threads, progress=done)
     if leave_one_out:
         neighbours = _of_others(neighbours)
     every = sorted({1, relevant, *numbers})
@@ -378,8 +375,7 @@ def _check_lists(metric: str, relevance: Relevance, leave_one_out: bool) -> None
         raise ProtocolError(f"metric {metric!r} needs vectors, or lists of the {number:,} nearest items, not {got}.")
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
+class Rows(NamedTuple):
     """Relevant items in compressed sparse rows: ``indices[indptr[i] : indptr[i + 1]]`` are those of query i.
 
     Parameters
@@ -468,22 +464,13 @@ def _neighbours(rows: Rows, expected: tuple[int, int], name: str) -> Relevance:
     indptr, levels, n_pairs = rows.indptr.astype(np.int64), rows.levels, rows.indices.size
     if not n_pairs:
         raise ProtocolError(f"{name}: no query has a relevant item.")
-    lengths = np.diff(indptr)
-    if lengths.size != expected[0] or lengths.min() < 0 or indptr[0] != 0 or indptr[-1] != n_pairs:
-        raise ProtocolError(f"{name}: indptr must ascend from 0 to {n_pairs:,} in {expected[0] + 1:,} entries.")
-    if (
-        levels.dtype.kind not in "biuf"
-        or not is_integer(levels).all()
-        or levels.min() < 1
-        or levels.max() > _MOST_LEVELS
-    ):
-        got = f" from {levels.min():.6g} to {levels.max():.6g}" if levels.dtype.kind in "biuf" else ""
+    if not is_integer(levels).all() or levels.min() < 1 or levels.max() > _MOST_LEVELS:
         raise ProtocolError(
-            f"{name}: the levels of {n_pairs:,} pairs must be integers from 1 to {_MOST_LEVELS}, larger for more "
-            f"relevant items, got {levels.dtype}{got}."
+            f"{name}: the levels must be integers from 1 to {_MOST_LEVELS}, larger for more relevant items, got values "
+            f"from {levels.min():.6g} to {levels.max():.6g}."
         )
     items = row_numbers(rows.indices, expected[1], name)
-    query_of_pair = np.repeat(np.arange(lengths.size), lengths)
+    query_of_pair = np.repeat(np.arange(expected[0]), np.diff(indptr))
     order = np.lexsort((items, query_of_pair))
     items = items[order]
     twice = np.flatnonzero((np.diff(items) == 0) & (np.diff(query_of_pair) == 0))

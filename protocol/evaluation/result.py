@@ -145,14 +145,11 @@ class ScoredRanking(Scores, Printed):
         output.write_json(self, path, *others, **files)
 
     def write_per_query(self, path: str | Path) -> None:
-        """Write the values of each query as CSV, see `protocol.evaluation.output.write_csv`."""
-        self._write_csv("per_query", path)
+        """Write the values of each query as CSV; `write_csv` also writes curves."""
+        self.write_csv("per_query", path)
 
-    def write_top_k_curves(self, path: str | Path) -> None:
-        """Write precision and recall by K as CSV, see `protocol.evaluation.output.write_csv`."""
-        self._write_csv("top_k_curves", path)
-
-    def _write_csv(self, kind: str, path: str | Path) -> None:
+    def write_csv(self, kind: str, path: str | Path) -> None:
+        """Write the values of each query or a curve as CSV, see `protocol.evaluation.output.write_csv`."""
         from protocol.evaluation import output
 
         output.write_csv(self, kind, path)
@@ -236,14 +233,14 @@ class Evaluation(ScoredRanking):
         Parameters
         ----------
         queries : array_like of int, str or Path
-            Distinct row numbers of queries, from 0, or their file, for example from ``protocol audit
-            --write-affected``. A file is either text with one row number per line (``.txt``, ``.csv`` or ``.tsv``,
-            possibly ``.gz``; the first column is read), or an array.
+            Row numbers of queries, from 0, or their file, for example from ``protocol audit --write-affected``. A file
+            is either text with one row number per line (``.txt``, ``.csv`` or ``.tsv``, possibly ``.gz``; the first
+            column is read), or an array.
 
         Raises
         ------
         ProtocolError
-            If the file can't be read, a row number is out of range or occurs twice, or no query would remain.
+            If the file can't be read, a row number is out of range, or no query would remain.
         """
         from protocol.evaluation.exclusion import without
 
@@ -268,10 +265,6 @@ class Evaluation(ScoredRanking):
         from protocol.evaluation import plots
 
         return plots.plot(self, kind)
-
-    def write_pr_curves(self, path: str | Path) -> None:
-        """Write precision and recall by radius as CSV, see `protocol.evaluation.output.write_csv`."""
-        self._write_csv("pr_curves", path)
 
     def to_trec(self, folder: str | Path, depth: int | None = None) -> "Trec":
         """Write run and qrels files of TREC, see `protocol.evaluation.output.write_trec`."""

@@ -1,4 +1,4 @@
-"""Scores of results that are not codes: runs of search engines and rows of items, against relevance judgments."""
+"""Scores of results that are not codes: runs of search engines, against relevance judgments."""
 
 import hashlib
 import json
@@ -56,30 +56,23 @@ def evaluate_run(
     run: Any,
     relevance: Any,
     *,
-    query_ids: Any = None,
-    database_ids: Any = None,
     metrics: str | Sequence[str] | None = None,
     convention: str = "default",
 ) -> RunEvaluation:
-    """Score a run of a search engine, or rows of items, against relevance judgments.
+    """Score a run of a search engine against relevance judgments.
 
     Items with equal scores are tied, and every metric treats ties as for codes, in expectation unless its name says
     otherwise. An item that was not retrieved has no rank: it counts as relevant in denominators only.
 
     Parameters
     ----------
-    run : mapping of str to mapping of str to float, array_like, str or Path
+    run : mapping of str to mapping of str to float, str or Path
         The scores of the items by query, ``{query: {item: score}}``; or a file of TREC with lines ``query Q0 item rank
-        score tag``, whose ranks are not used. With `query_ids`, a row of items for each query, best first and without
-        ties: an array (n_queries, K), or a file of it; -1 stands for no item. Text may have lines of different lengths.
+        score tag``, whose ranks are not used.
     relevance : mapping of str to mapping of str to int, str or Path
         The levels of the judged items by query, ``{query: {item: level}}``; or a file of TREC with lines ``query
         iteration item level``, or of BEIR with the header ``query-id corpus-id score``. Items
         without a judgment, or with a level below 1, are not relevant.
-    query_ids : array_like, str or Path, optional
-        The queries of the rows, in their order.
-    database_ids : array_like, str or Path, optional
-        The ids of the database items, if the rows contain positions in it, from 0.
     metrics : str or sequence of str, optional
         Registered metrics that depend on the order of the items alone. If None, those of the convention.
     convention : str, default="default"
@@ -110,11 +103,11 @@ def evaluate_run(
     names, rules = Scoring(metrics, convention).names(0, "run"), find(convention)
     if rules.leave_one_out:
         raise ProtocolError(f"convention {convention!r} leaves each query's own row out of a database. A run has none.")
-    of_run, judgments = read_run(run, query_ids, database_ids), read_judgments(relevance)
+    of_run, judgments = read_run(run), read_judgments(relevance)
     if not judgments.keys() & of_run.keys():
         ids = [repr(next(iter(queries), None)) for queries in (of_run, judgments)]
         raise ProtocolError(f"{named(run, 'run')}: no query has judgments: {ids[0]} is none of those such as {ids[1]}.")
-    files = {"run": run, "relevance": relevance, "query_ids": query_ids, "database_ids": database_ids}
+    files = {"run": run, "relevance": relevance}
     pairs = [(query, sorted(levels.items())) for query, levels in judgments.items()]
     return RunEvaluation(
         **vars(_scored(of_run, judgments, names, convention)),

@@ -2,12 +2,10 @@
 
 from protocol.features._feature import Feature
 from protocol.features._items import (
-    Extracted,
     Prepared,
     Preprocessing,
     Rows,
     extract,
-    extracted,
     fit_preprocessing,
     items_of,
     join,
@@ -15,13 +13,11 @@ from protocol.features._items import (
 )
 
 __all__ = [
-    "Extracted",
     "Feature",
     "Prepared",
     "Preprocessing",
     "Rows",
     "extract",
-    "extracted",
     "fit_preprocessing",
     "items_of",
     "join",

@@ -5,10 +5,9 @@ Preprocessing after extraction, unit length and centring, is learned only from t
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,8 +65,6 @@ class Rows:
     (3, array([44, 77]))
     """
 
-    block = 4096  # rows per read
-
     def __init__(self, array: Sliceable, rows: NDArray[np.int64]) -> None:
         self._array = array
         self._rows = rows
@@ -83,34 +80,10 @@ class Rows:
         first = 0
         while first < len(rows):
             start = rows[first]
-            end = int(np.searchsorted(rows, start + self.block))
+            end = int(np.searchsorted(rows, start + BLOCK))
             values[first:end] = self._array[start : rows[end - 1] + 1][rows[first:end] - start]
             first = end
         return values
-
-
-@dataclass(frozen=True, eq=False)
-class Extracted:
-    """The raw descriptors that a feature extracted from all images of a dataset. Created by `extracted`.
-
-    Parameters
-    ----------
-    X : Sliceable, shape (n_items, ...)
-        Raw descriptors.
-    image : ndarray of int64, shape (n_items,)
-        The image that each item comes from.
-    """
-
-    X: Sliceable
-    image: NDArray[np.int64]
-
-    def raw(self, images: NDArray[np.int64]) -> Rows:
-        """Return the raw descriptors (n_items, ...) of a partition's items, to be read on demand."""
-        return Rows(self.X, items_of(images, self.image))
-
-    def per_item(self, images: NDArray[np.int64], values: NDArray) -> NDArray:
-        """Return, for each of a partition's items, the value of its image, for example the class label."""
-        return values[self.image[items_of(images, self.image)]]
 
 
 def extract(
@@ -151,27 +124,11 @@ def join(file: storage.Writer, feature: Feature, parts: Sequence[str | Path]) ->
     """Concatenate the outputs of `extract` for all parts of a dataset, as if it had been extracted in one part."""
     for prefix in feature.modalities:
         for path in parts:
-            with extracted(path, prefix) as part:
-                for start in range(0, len(part.X), Rows.block):
-                    file.append(f"{prefix}X", part.X[start : start + Rows.block])
-                file.append(f"{prefix}image", part.image)
-
-
-@contextlib.contextmanager
-def extracted(path: str | Path, modality: str = "") -> Iterator[Extracted]:
-    """Open a file with extracted descriptors until the block ends.
-
-    `modality` is a key of `Feature.modalities`: "database/" is the modality of the database if it differs from that of
-    the queries.
-
-    Raises
-    ------
-    ProtocolError
-        If the file is missing, or was altered after writing.
-    """
-    with storage.streamed(path, f"{modality}X") as X:
-        (image,) = storage.read(path, [f"{modality}image"]).values()
-        yield Extracted(X, image)
+            with storage.opened(path) as arrays:
+                X = arrays[f"{prefix}X"]
+                for start in range(0, len(X), BLOCK):
+                    file.append(f"{prefix}X", X[start : start + BLOCK])
+                file.append(f"{prefix}image", arrays[f"{prefix}image"][:])
 
 
 class Preprocessing:
@@ -238,11 +195,9 @@ class Preprocessing:
         Raises
         ------
         ProtocolError
-            If a vector is not finite, or its length is not d or not that of the mean.
+            If a vector is not finite, or its length is not d.
         """
         X = self._encode(raw, block)
-        if self.mean is not None and self.mean.shape != X.shape[1:]:
-            raise ProtocolError(f"mean of {self.feature}: expected shape {X.shape[1:]}, got {self.mean.shape}.")
         for start in range(0, len(X), block):
             rows = X[start : start + block]
             for step in self.steps:
@@ -264,17 +219,8 @@ class Preprocessing:
 
     @classmethod
     def from_arrays(cls, feature: Feature, steps: Sequence[str], arrays: Mapping[str, NDArray]) -> Self:
-        """Restore the preprocessing from the result of `to_arrays`, for the same feature and steps.
-
-        Raises
-        ------
-        ProtocolError
-            If the mean is missing.
-        """
-        centring = _centring(steps)
-        mean = None if centring is None else arrays.get("mean")
-        if centring is not None and mean is None:
-            raise ProtocolError(f"mean is missing, which step {centring!r} of {feature} subtracts.")
+        """Restore the preprocessing from the result of `to_arrays`, for the same feature and steps."""
+        mean = None if _centring(steps) is None else arrays["mean"]
         model = {name.removeprefix(_MODEL): values for name, values in arrays.items() if name.startswith(_MODEL)}
         return cls(feature, steps, model, mean)
 
@@ -302,45 +248,66 @@ def _to_unit_length(X: NDArray[np.float32]) -> None:
     np.divide(X, length[:, None], out=X, where=length[:, None] > 0, casting="same_kind")
 
 
+class Modality(NamedTuple):
+    """One modality of a dataset's items.
+
+    Attributes
+    ----------
+    preprocessing : Preprocessing
+    X : Sliceable, shape (n_items, ...)
+        Raw descriptors.
+    image : ndarray of int64, shape (n_items,)
+        The image that each item comes from.
+    """
+
+    preprocessing: Preprocessing
+    X: Sliceable
+    image: NDArray[np.int64]
+
+    def raw(self, images: NDArray[np.int64]) -> Rows:
+        """Return the raw descriptors (n_items, ...) of a partition's items, to be read on demand."""
+        return Rows(self.X, items_of(images, self.image))
+
+
 class Prepared:
     """The extracted descriptors of a dataset and their preprocessing. Created by `prepared`.
 
     Queries, training rows and, except for cross-modal features, the database have the feature's main modality.
     """
 
-    def __init__(self, modalities: Mapping[str, tuple[Preprocessing, Extracted]]) -> None:
-        self._of_database = modalities.get("database/")
-        self._main = modalities[""]
+    def __init__(self, modalities: Mapping[str, Modality]) -> None:
+        self._modalities = modalities
 
-    def _modality(self, partition: str) -> tuple[Preprocessing, Extracted]:
-        return self._of_database if self._of_database and partition in _OF_DATABASE else self._main
+    def _modality(self, partition: str) -> Modality:
+        crossed = partition in _OF_DATABASE and "database/" in self._modalities
+        return self._modalities["database/" if crossed else ""]
 
     def raw(self, images: NDArray[np.int64]) -> NDArray:
         """Return the raw descriptors of all modalities of training items, next to each other."""
-        modalities = (self._main, self._of_database) if self._of_database else (self._main,)
-        return np.hstack([items.raw(images)[:] for _, items in modalities])
+        return np.hstack([modality.raw(images)[:] for modality in self._modalities.values()])
 
     def vectors(self, partition: str, images: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the vectors (n_items, d) of the items of a partition's images."""
-        fitted, items = self._modality(partition)
-        return fitted.transform(items.raw(images))
+        modality = self._modality(partition)
+        return modality.preprocessing.transform(modality.raw(images))
 
     def blocks(self, partition: str, images: NDArray[np.int64]) -> Iterator[NDArray[np.float32]]:
         """Yield `vectors` in blocks of items."""
-        fitted, items = self._modality(partition)
-        return fitted.blocks(items.raw(images))
+        modality = self._modality(partition)
+        return modality.preprocessing.blocks(modality.raw(images))
 
     def pairs(self, images: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """Return the database's modality of training items (n_items, d'); None if there is only one modality."""
-        return self.vectors("database", images) if self._of_database else None
+        return self.vectors("database", images) if "database/" in self._modalities else None
 
     def images(self, partition: str) -> NDArray[np.int64]:
         """Return the image of each item of the dataset (n_items,), in a partition's modality."""
-        return self._modality(partition)[1].image
+        return self._modality(partition).image
 
     def per_item(self, images: NDArray[np.int64], values: NDArray) -> NDArray:
-        """Return the value of the image of each item, as in `Extracted.per_item`."""
-        return self._main[1].per_item(images, values)
+        """Return, for each of a partition's items, the value of its image, for example the class label."""
+        image = self._modalities[""].image
+        return values[image[items_of(images, image)]]
 
     def items(self, partition: str, images: NDArray[np.int64], labels: NDArray | None) -> Items:
         """Return the items of a partition's images for a ground truth; `labels` are those of all images, if any.
@@ -376,11 +343,12 @@ def fit_preprocessing(
     """
     arrays: dict[str, NDArray] = {}
     raws = []
-    for prefix, modality in feature.modalities.items():
-        with extracted(features, prefix) as items:
-            raws.append(items.raw(images)[:])
-        fitted = Preprocessing.fit(modality, raws[-1], steps[prefix], seed)
-        arrays |= {f"{prefix}{name}": array for name, array in fitted.to_arrays().items()}
+    with storage.opened(features) as stored:
+        for prefix, modality in feature.modalities.items():
+            items = items_of(images, stored[f"{prefix}image"][:])
+            raws.append(Rows(stored[f"{prefix}X"], items)[:])
+            fitted = Preprocessing.fit(modality, raws[-1], steps[prefix], seed)
+            arrays |= {f"{prefix}{name}": array for name, array in fitted.to_arrays().items()}
     return arrays, np.hstack(raws)
 
 
@@ -406,14 +374,13 @@ def prepared(
     Raises
     ------
     ProtocolError
-        If a file is missing or was altered after writing, or the preprocessing is for another feature or other steps.
+        If a file is missing or was altered after writing.
     """
-    learned, prepared_by_prefix = preprocessing, {}
-    if not isinstance(learned, Mapping):
-        learned = storage.read(learned)
-    with contextlib.ExitStack() as files:
+    learned = preprocessing if isinstance(preprocessing, Mapping) else storage.read(preprocessing)
+    modalities = {}
+    with storage.opened(features) as stored:
         for prefix, modality in feature.modalities.items():
             arrays = {name.removeprefix(prefix): array for name, array in learned.items() if name.startswith(prefix)}
             fitted = Preprocessing.from_arrays(modality, steps[prefix], arrays)
-            prepared_by_prefix[prefix] = fitted, files.enter_context(extracted(features, prefix))
-        yield Prepared(prepared_by_prefix)
+            modalities[prefix] = Modality(fitted, stored[f"{prefix}X"], stored[f"{prefix}image"][:])
+        yield Prepared(modalities)

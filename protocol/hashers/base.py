@@ -3,8 +3,7 @@
 import abc
 import json
 import time
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, MutableMapping
 from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
@@ -219,8 +218,6 @@ class Hasher(Configurable, abc.ABC):
             shape that the parameters require.
         """
         where = f"model of {cls.__name__}"
-        if "model" not in arrays:
-            raise ProtocolError(f"{where}: no array 'model'; the arrays are: {', '.join(sorted(arrays)) or 'none'}.")
         try:
             description = json.loads(arrays["model"].astype(str).item())
             name, n_features = description["hasher"], description["n_features"]
@@ -324,7 +321,7 @@ def packed_codes(
     blocks: Iterable[NDArray[np.float32]],
     *,
     of_database: bool = False,
-    seconds: Counter[Any] | None = None,
+    seconds: MutableMapping[Any, float] | None = None,
 ) -> dict[Key, NDArray[np.uint8]]:
     """Return the packed codes of items by several models; each block of vectors is read once and encoded by all models.
 
@@ -335,7 +332,7 @@ def packed_codes(
         Blocks of vectors, at least one.
     of_database : bool, default False
         Whether these are database items, whose modality may differ from that of the queries.
-    seconds : Counter, optional
+    seconds : mapping of any key to float with a default of 0, optional
         The CPU time of each model is added to it.
 
     Returns

@@ -16,6 +16,7 @@ from protocol.hashers.base import Hasher
 from protocol.hashers.training_set import TrainingSet
 from protocol.metrics import mean
 from protocol.provenance import reuse, storage
+from protocol.scores.metadata import options_text
 from protocol.scores.tables import DIGITS, write_csv
 from protocol.truth.relevance import Relevance
 
@@ -34,17 +35,6 @@ def points(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     [{'alpha': 1.0, 'n_neighbors': 3}, {'alpha': 1.0, 'n_neighbors': 4}, {'alpha': 1.5, 'n_neighbors': 3}]
     """
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
-
-
-def described(point: Mapping[str, Any]) -> str:
-    """Return a point as text, its name in tables and messages.
-
-    Examples
-    --------
-    >>> described({"alpha": 1.5, "n_neighbors": 3})
-    'alpha=1.5 n_neighbors=3'
-    """
-    return " ".join(f"{option}={value}" for option, value in point.items())
 
 
 def best(scores: ArrayLike) -> int:
@@ -140,7 +130,7 @@ def search(
             try:
                 model = hasher(n_bits=n_bits, seed=seed, **options, **point).fit(training)
             except ProtocolError as error:
-                raise ProtocolError(f"grid point {described(point)} at {n_bits} bits: {error}") from error
+                raise ProtocolError(f"grid point {options_text(point)} at {n_bits} bits: {error}") from error
             scores[n_bits].append(validation.score(model, calls=len(seeds) * len(points)))
     return scores
 
@@ -216,4 +206,4 @@ def _rows(path: str | Path) -> Iterator[tuple[Any, ...]]:
     for n_bits, arrays in scored.items():
         for point, score in zip(provenance["points"], arrays["scores"], strict=True):
             marks = (point == provenance["default"], point == provenance["chosen"][n_bits])
-            yield (*combination, int(n_bits), parameters["metric"], described(point), *marks, DIGITS % score)
+            yield (*combination, int(n_bits), parameters["metric"], options_text(point), *marks, DIGITS % score)

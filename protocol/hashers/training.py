@@ -4,7 +4,7 @@ import contextlib
 import logging
 import math
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -104,7 +104,12 @@ def train_and_encode(
         The input files of the job.
     """
     *stored, times = files
-    earlier, models, trained, encoding = reuse.unchanged(stored, made_of), dict[int, Hasher](), {}, Counter[int]()
+    earlier, models, trained, encoding = (
+        reuse.unchanged(stored, made_of),
+        dict[int, Hasher](),
+        {},
+        defaultdict[int, float](float),
+    )
     for n_bits in sorted(made_of.keys() - earlier.keys()):
         models[n_bits], trained[n_bits] = _fitted(hasher, n_bits, made_of[n_bits], training, files[0])
     codes = {
@@ -142,7 +147,8 @@ def _fitted(
     hasher: Callable[..., Hasher], n_bits: int, made_of: Mapping[str, Any], training: TrainingSet, output: str | Path
 ) -> tuple[Hasher, float]:
     """Return a fitted hasher and its CPU time; NaN for one that a killed job has saved."""
-    model, path = hasher(n_bits=n_bits, seed=made_of["seed"], **made_of["options"]), _finished(output, n_bits)
+    model = hasher(n_bits=n_bits, seed=made_of["seed"], **made_of["options"])
+    path = Path(f"{output}.{n_bits}")  # which Snakemake does not delete
     if path.exists():
         try:
             if storage.read_provenance(path)["parameters"] == made_of:
@@ -164,8 +170,3 @@ def _write_times(path: str | Path, measured: Mapping[int, Sequence[Any]], length
     earlier = {int(row["n_bits"]): list(row.values()) for row in read_text(before)} if before.exists() else {}
     write_csv(path, TIMES, (measured.get(n, earlier.get(n, (n, math.nan, math.nan))) for n in sorted(lengths)))
     reuse.keep(path)
-
-
-def _finished(output: str | Path, n_bits: int) -> Path:
-    """Return the file of a length that is trained before the job has finished. Snakemake does not delete it."""
-    return Path(f"{output}.{n_bits}")

@@ -1,6 +1,5 @@
 """One door for arrays: files, arrays of any library, data frames, tensors and lists become checked NumPy arrays."""
 
-import contextlib
 import os
 import re
 import textwrap
@@ -13,9 +12,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.inputs import formats, text
-from protocol.inputs.validation import LARGEST_INTEGER, array_of
+from protocol.inputs.validation import LARGEST_INTEGER
 
-_COUNTED_BYTES = 64 << 20
 ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
 """The extensions of files of arrays, in which lists may be stored as well."""
 _WITH_KEY = re.compile(r"(.+?\.(?:npz|h5|hdf5|mat|csv|tsv|pt|pth)):(.+)", re.IGNORECASE)
@@ -65,7 +63,8 @@ def read_array(file: str | Path) -> NDArray:
     Returns
     -------
     ndarray
-        Not empty. From text, a matrix: int64 or uint64 if every number is an integer in its range, otherwise float64.
+        Not empty; mapped from ``.npy``, ``.fbin``, ``.fvecs`` and similar files. From text, a matrix: int64 or uint64
+        if every number is an integer in its range, otherwise float64.
 
     Raises
     ------
@@ -73,38 +72,18 @@ def read_array(file: str | Path) -> NDArray:
         If the file or key does not exist (the message lists the existing keys), or the file is damaged, larger than
         `protocol.inputs.text.ARRAY_BYTES` when decompressed, or not an array of numbers. The message names the file.
     """
-    array = map_array(file)
-    return np.array(array) if is_mapped(path_of(file)) else array
-
-
-def map_array(file: str | Path) -> NDArray:
-    """Read an array of numbers as by `read_array`, memory-mapped if possible.
-
-    ``.npy``, ``.fbin`` and related formats, and ``.fvecs`` and related formats can be mapped.
-    """
-    return _numbers(_values(file), str(file))
+    return _numbers(read_stored(file), str(file))
 
 
 def read_stored(file: str | Path) -> NDArray:
-    """Read an array of numbers, as by `map_array`, or of strings, from bytes as UTF-8.
+    """Read an array of numbers, as by `read_array`, or of strings.
 
-    Raises
-    ------
-    ProtocolError
-        As for `read_array`.
+    A matrix has the orientation that the name of its file requests; a list has only one.
     """
-    array = _values(file)
-    if array.dtype.kind not in "US" or not array.size:
-        return _numbers(array, str(file))
-    with contextlib.suppress(UnicodeDecodeError):  # whether such bytes are acceptable depends on what they are
-        return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
-    return array
-
-
-def _values(file: str | Path) -> NDArray:
-    """Return an array, a matrix in the orientation that the name of its file requests; a list has only one."""
     with formats.opened(*path_and_key(file)) as stored:
         array = stored.read()
+    if array.size == 0:
+        raise ProtocolError(f"{file}: the array is empty, shape {array.shape}.")
     if not _is_transposed(file):
         return array
     if array.ndim > 2:
@@ -115,13 +94,11 @@ def _values(file: str | Path) -> NDArray:
 def _numbers(array: NDArray, name: str) -> NDArray:
     if array.dtype.kind not in "biuf":
         raise ProtocolError(f"{name}: expected numbers, got dtype {array.dtype}.")
-    if array.size == 0:
-        raise ProtocolError(f"{name}: the array is empty, shape {array.shape}.")
     return array
 
 
 def array_shape(file: str | Path) -> tuple[int, ...] | None:
-    """Return the shape of an array from the header of its file, or None for other formats (such as text and ``.mat``).
+    """Return the shape of an array without its values; None for ``.mat`` and unknown formats.
 
     Raises
     ------
@@ -134,34 +111,6 @@ def array_shape(file: str | Path) -> tuple[int, ...] | None:
     with formats.opened(path, key) as stored:
         shape = stored.shape
     return shape[::-1] if shape is not None and _is_transposed(file) else shape
-
-
-def row_count(file: str | Path) -> int | None:
-    """Return the number of rows of an array without reading it; None if it is unknown.
-
-    It is known from a header, or from the lines of a text of up to 64 MiB.
-
-    Raises
-    ------
-    ProtocolError
-        As for `array_shape`.
-    """
-    shape, path = array_shape(file), path_of(file)
-    if shape is not None:
-        return shape[0]
-    if _is_transposed(file) or not is_text_array(path) or path.stat().st_size > _COUNTED_BYTES:
-        return None
-    return sum(1 for line in text.raw_lines(path, "an array") if line.strip())
-
-
-def is_mapped(path: Path) -> bool:
-    """Return whether `map_array` maps a file with this extension instead of reading it completely."""
-    return path.suffix.lower() in (".npy", *formats.TEXMEX, *formats.BIG_ANN)
-
-
-def is_text_array(path: Path) -> bool:
-    """Return whether `read_array` reads numbers from text with this name."""
-    return path.suffix.lower() in formats.TEXT
 
 
 def npz_keys(file: str | Path) -> list[str]:
@@ -222,12 +171,7 @@ def numbers_from(values: Any, role: str) -> NDArray:
     ProtocolError
         If the file can't be read, or the values are not an array of numbers.
     """
-    if is_file(values):
-        return map_array(values)
-    array = as_numpy(values, role)
-    if array.dtype.kind not in "biuf":
-        raise ProtocolError(f"{role}: expected numbers, got dtype {array.dtype}.")
-    return array
+    return read_array(values) if is_file(values) else _numbers(as_numpy(values, role), role)
 
 
 def matrix_from(values: Any, role: str, columns: str = "d") -> NDArray:
@@ -322,7 +266,7 @@ def _converted(values: Any) -> Any:
         return values.toarray()
     if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
         return np.from_dlpack(values)
-    return array_of(values)
+    return np.asarray(values)
 
 
 def _without_objects(array: NDArray) -> NDArray:
@@ -335,7 +279,7 @@ def _without_objects(array: NDArray) -> NDArray:
         texts = [value.decode(errors="backslashreplace") if isinstance(value, bytes) else value for value in values]
         return np.array(texts, dtype=str).reshape(array.shape)
     if all(issubclass(kind, (bool, int, float, np.bool_, np.integer, np.floating)) for kind in kinds):
-        return array_of(values).reshape(array.shape)
+        return np.array(values).reshape(array.shape)
     return array
 
 

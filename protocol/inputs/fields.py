@@ -22,10 +22,9 @@ from protocol.inputs.arrays import ARRAYS, FORMS, as_numpy, is_file, path_and_ke
 
 LABEL_COLUMNS = frozenset(["category", "class", "class_name", "classes", "label", "labels", "tag", "tags", "target"])
 """Usual names of columns of labels."""
-ID_COLUMNS = frozenset(
-    ["file", "filename", "id", "ids", "image", "image_id", "img", "index", "item", "name", "partition", "path"]
-)
-"""Usual names of columns of ids, and the first column of a complete split."""
+ID_COLUMNS = frozenset(["file", "filename", "id", "ids", "image", "image_id", "img", "index", "item", "name", "path"])
+ID_COLUMNS |= {"partition", "query", "row"}
+"""Usual names of columns of ids, and the first columns of complete splits, of pairs and of excluded queries."""
 EXTENSION = r"\.[A-Za-z][A-Za-z0-9]{1,4}"
 """Pattern of the end of a file's name."""
 _FILE = re.compile(rf"[/\\]|{EXTENSION}$")

@@ -50,7 +50,7 @@ class Opened(NamedTuple):
     """An array in an open file."""
 
     shape: tuple[int, ...] | None
-    """None if the format has no header, so that the shape is unknown until the values are read."""
+    """None for ``.mat``, whose shape is unknown until the values are read."""
     read: Callable[[], NDArray]
     """Returns the values, memory-mapped if possible."""
 
@@ -102,20 +102,22 @@ def _problem(error: Exception, expected: str) -> str:
 # Text and NumPy
 
 
-def _text(path: Path) -> NDArray:
-    with open(path, encoding="utf-8-sig") as lines:
-        first = next((line for line in lines if line.strip()), "")
-        if not first:
-            raise ProtocolError(f"{path}: all lines are blank.")
-        mark = next((mark for mark in ",;" if mark in first), None)
-        for dtype in (np.int64, np.uint64):  # float64 would round large integers
-            lines.seek(0)
-            with contextlib.suppress(ValueError, DeprecationWarning), warnings.catch_warnings():
-                warnings.simplefilter("error", DeprecationWarning)
-                return np.loadtxt(lines, dtype=dtype, delimiter=mark, comments=None, ndmin=2)
-        lines.seek(0)
-        numbers = np.loadtxt(lines, delimiter=mark, comments=None, ndmin=2)
-        return numbers.astype(np.int64) if is_integer(numbers).all() else numbers
+def _text(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
+    with open(path, encoding="utf-8-sig") as stream:
+        lines = [line for line in stream if line.strip()]
+    if not lines:
+        raise ProtocolError(f"{path}: all lines are blank.")
+    mark = next((mark for mark in ",;" if mark in lines[0]), None)
+    return Opened((len(lines), len(lines[0].split(mark))), lambda: _numbers(lines, mark))
+
+
+def _numbers(lines: Sequence[str], mark: str | None) -> NDArray:
+    for dtype in (np.int64, np.uint64):  # float64 would round large integers
+        with contextlib.suppress(ValueError, DeprecationWarning), warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)
+            return np.loadtxt(lines, dtype=dtype, delimiter=mark, comments=None, ndmin=2)
+    numbers = np.loadtxt(lines, delimiter=mark, comments=None, ndmin=2)
+    return numbers.astype(np.int64) if is_integer(numbers).all() else numbers
 
 
 def _npy(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
@@ -134,9 +136,8 @@ def _npz(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
         return Opened(tuple(archive["shape"].tolist()), lambda: _dense(path))
     name = _key_among(archive.files, key, path)
     with archive.zip.open(f"{name}.npy") as stream:
-        version = np.lib.format.read_magic(stream)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, dtype = read(stream)
+        np.lib.format.read_magic(stream)
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
     text.check_array(path, prod(shape) * dtype.itemsize)
     return Opened(shape, lambda: np.asarray(archive[name]))
 
@@ -193,15 +194,14 @@ def _dataset(path: Path, key: str | None, files: contextlib.ExitStack) -> Any:
 
 def _hdf5(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
     dataset = _dataset(path, key, files)
-    return Opened(dataset.shape, lambda: _values(dataset, path))
+    return Opened(dataset.shape, lambda: _values(dataset))
 
 
-def _values(dataset: Any, path: Path) -> NDArray:
+def _values(dataset: Any) -> NDArray:
     """Return the values of a dataset; strings of any length become NumPy strings."""
     if dataset.dtype != object:
         return np.asarray(dataset[()])
-    values = np.asarray(dataset.asstr("utf-8", "backslashreplace")[()])
-    return text.string_array(values.ravel().tolist(), str(path)).reshape(values.shape)
+    return np.asarray(dataset.asstr("utf-8", "backslashreplace")[()]).astype(np.str_)
 
 
 def _variable(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArray:
@@ -213,26 +213,22 @@ def _variable(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArr
     warnings.simplefilter("error", np.exceptions.ComplexWarning)  # mat_dtype would make complex numbers real
     if io.matlab.matfile_version(path)[0] == 2:  # version 7.3, which is HDF5
         return _variable_of_hdf5(path, key, files)
-    shapes = {name: (shape, kind) for name, shape, kind in io.whosmat(path)}
-    arrays = [name for name, (_, kind) in shapes.items() if kind != "struct"]
-    structs = shapes.keys() - arrays if key not in arrays else ()  # no limit: up to version 7, the format has one
-    fields = _fields(io.loadmat(path, variable_names=list(structs), mat_dtype=True))
-    name = _key_among([*arrays, *fields], key, path)
-    if name in arrays:
-        text.check_array(path, _DOUBLE * prod(shapes[name][0]))
-        fields = io.loadmat(path, variable_names=name, mat_dtype=True)
-    value = fields[name]
+    names = [name for name, _, _ in io.whosmat(path)]
+    first = key.partition(".")[0] if key else None
+    variables = _fields(io.loadmat(path, variable_names=[first] if first in names else names, mat_dtype=True))
+    value = variables[_key_among(list(variables), key, path)]
     if hasattr(value, "toarray"):
+        text.check_array(path, _DOUBLE * prod(value.shape))
         return np.asarray(value.toarray())
     if value.dtype == object:
-        value = _texts_of_cells(value, f"{path}: {name}")
+        value = _texts_of_cells(value, str(path))
     return np.strings.rstrip(value) if value.dtype.kind == "U" else value
 
 
 def _texts_of_cells(cells: NDArray, name: str) -> NDArray[np.str_]:
     if not all(cell.dtype.kind == "U" and cell.size <= 1 for cell in cells.flat):
-        raise ProtocolError(f"{name} is a cell array, but not of text.")
-    return text.string_array(["".join(cell.flat) for cell in cells.flat], name)
+        raise ProtocolError(f"{name}: a cell array, but not of text.")
+    return np.array(["".join(cell.flat) for cell in cells.flat], dtype=np.str_)
 
 
 def _variable_of_hdf5(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArray:
@@ -364,9 +360,9 @@ def _unknown(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened
     """Raise ProtocolError for a format that is not read; for a file of PyTorch, with the way to convert it."""
     if path.suffix.lower() not in (".pt", ".pth"):
         raise ProtocolError(f"{path}: unknown extension {path.suffix!r}. Use {_KNOWN}.")
-    name, index = (f"{path.stem}_{key}.npy", f"[{key!r}]") if key else (f"{path.stem}.npy", "")
+    target, index = (f"{path.stem}_{key}.npy", f"[{key!r}]") if key else (f"{path.stem}.npy", "")
     code = (
-        f"import numpy, torch; numpy.save({str(path.with_name(name))!r}, "
+        f"import numpy, torch; numpy.save({str(path.with_name(target))!r}, "
         f'torch.load({str(path)!r}, map_location="cpu", weights_only=True){index}.detach().numpy())'
     )
     several = "" if key else f" If it contains several tensors, name one as {path.name}:KEY."
@@ -382,7 +378,7 @@ _FORMATS: Mapping[str, tuple[str, _Open]] = MappingProxyType(
         ".h5": ("an HDF5 file", _hdf5),
         ".hdf5": ("an HDF5 file", _hdf5),
     }
-    | dict.fromkeys(TEXT, ("text with numbers", lambda path, key, files: Opened(None, lambda: _text(path))))
+    | dict.fromkeys(TEXT, ("text with numbers", _text))
     | {suffix: (f"vectors of {suffix}", _texmex) for suffix in TEXMEX}
     | {suffix: (f"vectors of {suffix}", _big_ann) for suffix in BIG_ANN}
 )

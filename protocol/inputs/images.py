@@ -1,10 +1,7 @@
 """Read images from files, and crop and resize them to squares of the same size."""
 
-import contextlib
 import functools
 import os
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +19,6 @@ OTHER_EXTENSIONS = frozenset(
 # OpenCV reads it once, when it is imported.
 os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(text.IMAGE_PIXELS))
 _PNG, _END_BYTES = b"\x89PNG\r\n\x1a\n", 1024
-_STDERR = 2
-_ONE_THREAD = threading.Lock()
-"""Held while stderr is redirected; a second thread would store the redirected stderr and restore that."""
 
 
 def read_image(path: str | Path) -> NDArray[np.uint8]:
@@ -47,9 +41,8 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
         if content.size == 0:
             raise ProtocolError(f"{path}: the file is empty.")
         # Decoded from memory, because OpenCV then rejects truncated images; from files, it returns incomplete ones.
-        with _without_messages():
-            decoded = cv2.imdecode(content, cv2.IMREAD_COLOR)
-            stored = cv2.imdecode(content, cv2.IMREAD_UNCHANGED) if decoded is None else None
+        decoded = cv2.imdecode(content, cv2.IMREAD_COLOR)
+        stored = cv2.imdecode(content, cv2.IMREAD_UNCHANGED) if decoded is None else None
     except (OSError, MemoryError, cv2.error) as error:
         if "CV_IO_MAX_IMAGE_PIXELS" in str(error):
             raise ProtocolError(f"{path}: the image has more than {text.IMAGE_PIXELS:,} pixels. Reduce it.") from error
@@ -71,19 +64,6 @@ def looks_complete(path: Path) -> bool:
         stream.seek(max(0, os.fstat(stream.fileno()).st_size - _END_BYTES))
         end = stream.read()
     return (start.startswith(b"\xff\xd8") and b"\xff\xd9" in end) or (start == _PNG and b"IEND" in end)
-
-
-@contextlib.contextmanager
-def _without_messages() -> Iterator[None]:
-    """Discard what the C libraries behind OpenCV print about damaged files; its log level doesn't reach libjpeg."""
-    with _ONE_THREAD, open(os.devnull, "wb") as null:
-        stderr = os.dup(_STDERR)
-        try:
-            os.dup2(null.fileno(), _STDERR)
-            yield
-        finally:
-            os.dup2(stderr, _STDERR)
-            os.close(stderr)
 
 
 @functools.lru_cache(maxsize=64)

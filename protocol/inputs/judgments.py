@@ -1,12 +1,9 @@
-"""Read relevance judgments and results of search engines: qrels and runs of TREC, or matrices."""
+"""Read relevance judgments and runs of search engines, all as ``{query: {item: number}}``."""
 
 import math
 import operator
-import re
-import textwrap
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,19 +12,19 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted
 from protocol.inputs import text
-from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, path_of, read_stored
-from protocol.inputs.formats import TEXT
+from protocol.inputs.arrays import is_file, matrix_from, named
 from protocol.inputs.lists import read_listings
 
-_RUN = (".run", ".trec", "")
-_TEXT = (*_RUN, *TEXT, ".gz")
+_RUNS = (".run", ".trec", "")
+"""The extensions of runs among files of arrays."""
+_QRELS, _RUN, _BEIR = "query iteration item level", "query Q0 item rank score tag", "query item level"
+"""What the fields of a line are."""
+_BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _MOST = 2**31  # larger levels would not fit in an array
-_FORM = "`query Q0 item rank score tag`"
-_BEIR = ["query-id", "corpus-id", "score"]
 Number = TypeVar("Number", int, float)
 
 
-def read_ids(values: Any, role: str, size: int | None) -> dict[str, int]:
+def read_ids(values: Any, role: str, size: int) -> dict[str, int]:
     """Return the position of each id.
 
     Parameters
@@ -36,39 +33,35 @@ def read_ids(values: Any, role: str, size: int | None) -> dict[str, int]:
         Ids in the order of the items, or a list in any form of `protocol.inputs.lists`.
     role : str
         The name in error messages: "query" or "database".
-    size : int or None
-        The number of items; None if it is not known.
+    size : int
+        The number of items.
 
     Raises
     ------
     ProtocolError
         If the file can't be read, an id is empty or occurs twice, or there are more or fewer ids than items.
     """
-    name = named(values, f"{role} ids")
-    if is_file(values):
-        ids = read_listings({role: values}, has_ids=True, form="id")[role].items
-    else:
-        ids = as_numpy(values, name).ravel()
+    listing = read_listings({f"{role} ids": values}, has_ids=True, form="id")[f"{role} ids"]
+    name, ids = listing.name, listing.items
     positions: dict[str, int] = {}
     for position, item in enumerate(map(str, ids.tolist())):
         if not item or item in positions:
             problem = f"{item!r} is also the id of item {positions[item] + 1:,}" if item else "empty"
             raise ProtocolError(f"{name}: item {position + 1:,}: {problem}.")
         positions[item] = position
-    if size not in (None, len(positions)):
-        items = f"{size:,} queries" if role == "query" else counted(size, "database item")
+    if len(positions) != size:
+        items = counted(size, "query" if role == "query" else "database item")
         raise ProtocolError(f"{name}: {counted(len(positions), 'id')} for {items}.")
     return positions
 
 
-def judged_pairs(judgments: str | Path, query_ids: Any, database_ids: Any, sizes: Sequence[int]) -> NDArray[np.int64]:
+def judged_pairs(judgments: Any, query_ids: Any, database_ids: Any, sizes: Sequence[int]) -> NDArray[np.int64]:
     """Return the judged pairs of a query and a database item and their levels, shape (3, n_pairs).
 
     Parameters
     ----------
-    judgments : str or Path
-        A file with lines ``query iteration item level`` (qrels), or ``query Q0 item rank score tag`` (a run, whose
-        items have level 1); or, below the header ``query-id corpus-id score`` of BEIR, with lines ``query item level``.
+    judgments : mapping, str or Path
+        As for `read_judgments`.
     query_ids, database_ids : array_like, str or Path
     sizes : sequence of int
         The numbers of queries and database items.
@@ -79,41 +72,17 @@ def judged_pairs(judgments: str | Path, query_ids: Any, database_ids: Any, sizes
         If something can't be read, an id is not in its list, a pair is judged twice, or there are more or fewer ids
         than items.
     """
-    positions = read_ids(query_ids, "query", sizes[0]), read_ids(database_ids, "database", sizes[1])
-    names = named(query_ids, "query ids"), named(database_ids, "database ids")
-    levels, unknown = dict[tuple[int, int], int](), list[str]()
-    for number, query, item, level in _lines(Path(judgments)):
-        if query not in positions[0] or item not in positions[1]:
-            word, name = (item, names[1]) if query in positions[0] else (query, names[0])
-            unknown.append(f"{judgments}, line {number}: {word!r} is not in {name}")
-            continue
-        pair = positions[0][query], positions[1][item]
-        levels[pair] = min(max(level, 0), _MOST)
+    queries, items = read_ids(query_ids, "query", sizes[0]), read_ids(database_ids, "database", sizes[1])
+    pairs = [(query, *judged) for query, levels in read_judgments(judgments).items() for judged in levels.items()]
+    sides = ((0, queries, named(query_ids, "query ids")), (1, items, named(database_ids, "database ids")))
+    unknown = [
+        f"{pair[side]!r} is not in {name}" for pair in pairs for side, ids, name in sides if pair[side] not in ids
+    ]
     if unknown:
-        raise ProtocolError(f"{unknown[0]} ({counted(len(unknown), 'such judgment')}).")
-    return np.array([(*pair, level) for pair, level in levels.items()], dtype=np.int64).reshape(-1, 3).T
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str, str, int]]:
-    """Yield the number, query, item and level of each line of qrels, of the qrels of BEIR, or of a run."""
-    lines, judged = text.lines(path, "judgments"), set[tuple[str, str]]()
-    is_beir = lines[:1] != [] and lines[0].split() == _BEIR
-    for number, line in enumerate(lines[is_beir:], start=1 + is_beir):
-        fields = line.split()
-        try:
-            if is_beir:
-                fields.insert(1, "0")
-            query, _, item, level = [*fields[:3], "1"] if len(fields) == 6 else fields
-            judgment = number, query, item, int(level)
-        except ValueError:
-            raise ProtocolError(
-                f"{path}, line {number}: {textwrap.shorten(line, 60)!r} is neither `query iteration item level` nor a "
-                f"line of a run, which has six fields, nor `query item level` below the header `{' '.join(_BEIR)}`."
-            ) from None
-        if (query, item) in judged:
-            raise ProtocolError(f"{path}, line {number}: item {item!r} is judged twice for query {query!r}.")
-        judged.add((query, item))
-        yield judgment
+        name = named(judgments, "relevance")
+        raise ProtocolError(f"{name}: {unknown[0]} ({counted(len(unknown), 'such judgment')}).")
+    rows = [(queries[query], items[item], max(level, 0)) for query, item, level in pairs]
+    return np.array(rows, dtype=np.int64).reshape(-1, 3).T
 
 
 def read_judgments(values: Any) -> dict[str, dict[str, int]]:
@@ -122,7 +91,8 @@ def read_judgments(values: Any) -> dict[str, dict[str, int]]:
     Parameters
     ----------
     values : mapping of str to mapping of str to int, str or Path
-        The levels of the items by query, or a file as for `judged_pairs`.
+        The levels of the items by query; or a file with lines ``query iteration item level`` (qrels of TREC), or below
+        the header ``query-id corpus-id score`` of BEIR, with lines ``query item level``.
 
     Raises
     ------
@@ -130,91 +100,64 @@ def read_judgments(values: Any) -> dict[str, dict[str, int]]:
         If the file can't be read, a pair is judged twice, or a level is not an integer.
     """
     if not is_file(values):
-        return _by_query(values, "relevance", operator.index)
-    levels = defaultdict[str, dict[str, int]](dict)
-    for _, query, item, level in _lines(Path(values)):
-        levels[query][item] = min(level, _MOST)
-    return dict(levels)
+        return _of_mapping(values, "relevance", _level)
+    lines = text.lines(Path(values), "judgments")
+    is_beir = lines[:1] != [] and lines[0].split() == _BEIR_HEADER
+    return _of_lines(Path(values), lines, _BEIR if is_beir else _QRELS, _level, first=int(is_beir))
 
 
-def read_run(values: Any, query_ids: Any = None, database_ids: Any = None) -> dict[str, dict[str, float]]:
+def read_run(values: Any) -> dict[str, dict[str, float]]:
     """Return the score of each retrieved item of each query.
 
     Parameters
     ----------
-    values : mapping of str to mapping of str to float, array_like, str or Path
-        The scores of the items by query, or a file with lines ``query Q0 item rank score tag``. With `query_ids`, a
-        row of items for each query, best first: an array (n_queries, K), or a file of it; -1 stands for no item. Text
-        may have lines of different lengths.
-    query_ids : array_like, str or Path, optional
-        The queries of the rows.
-    database_ids : array_like, str or Path, optional
-        The ids of the database items, if the rows contain positions in it, from 0.
+    values : mapping of str to mapping of str to float, str or Path
+        The scores of the items by query, or a file with lines ``query Q0 item rank score tag``.
 
     Raises
     ------
     ProtocolError
-        If something can't be read, a score is not a number, or a query has an item twice.
+        If the file can't be read, a score is not a number, or a query has an item twice.
     """
-    if query_ids is not None:
-        return _by_rank(values, query_ids, database_ids)
     if not is_file(values):
-        return _by_query(values, "run", _number)
-    if database_ids is not None or path_of(values).suffix.lower() not in _TEXT:
-        raise ProtocolError(f"{values}: rows of items need the ids of the queries as well; a run of TREC is text.")
-    scores = defaultdict[str, dict[str, float]](dict)
-    for number, query, item, score in _run_lines(Path(values)):
-        if item in scores[query]:
-            raise ProtocolError(f"{values}, line {number}: item {item!r} occurs twice for query {query!r}.")
-        scores[query][item] = score
-    return dict(scores)
+        return _of_mapping(values, "run", _score)
+    return _of_lines(Path(values), text.lines(Path(values), "a run of TREC"), _RUN, _score)
 
 
-def _by_query(values: Any, role: str, number: Callable[[Any], Number]) -> dict[str, dict[str, Number]]:
-    """Return numbers by query and item from mappings in memory."""
-    try:
-        return {str(query): {str(item): number(one) for item, one in items.items()} for query, items in values.items()}
-    except (AttributeError, TypeError, ValueError) as error:
-        raise ProtocolError(f"{role}: expected a file or {{query: {{item: number}}}} ({error}).") from None
+def _level(value: Any) -> int:
+    return min(int(value) if isinstance(value, str) else operator.index(value), _MOST)
 
 
-def _number(value: Any) -> float:
+def _score(value: Any) -> float:
     """Return a number; raise ValueError if it is NaN or anything else."""
     if math.isnan(float(value)):
         raise ValueError("NaN")
     return float(value)
 
 
-def _by_rank(values: Any, query_ids: Any, database_ids: Any) -> dict[str, dict[str, float]]:
-    """Return rows of items as a run whose scores are the negative ranks."""
-    name, rows = named(values, "run"), _rows(values)
-    positions = {} if database_ids is None else read_ids(database_ids, "database", None)
-    ids, run = {str(position): item for item, position in positions.items()}, dict[str, dict[str, float]]()
-    for row, (query, of_query) in enumerate(zip(read_ids(query_ids, "query", len(rows)), rows, strict=True), start=1):
-        items = [item for item in of_query if item not in ("", "-1")]
-        if database_ids is not None and not ids.keys() >= {*items}:
-            raise ProtocolError(
-                f"{name}: row {row:,}: {min({*items} - ids.keys())!r} is no position in the ids, from 0."
-            )
-        run[query] = {ids.get(item, item): -float(rank) for rank, item in enumerate(items)}
-        if len(run[query]) < len(items):
-            raise ProtocolError(f"{name}: row {row:,}: query {query!r} has an item twice.")
-    return run
+def _of_mapping(values: Any, role: str, number: Callable[[Any], Number]) -> dict[str, dict[str, Number]]:
+    try:
+        return {str(query): {str(item): number(one) for item, one in items.items()} for query, items in values.items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ProtocolError(f"{role}: expected a file or {{query: {{item: number}}}} ({error}).") from None
 
 
-def _rows(values: Any) -> list[list[str]]:
-    """Return rows of items as text."""
-    if not (is_file(values) and path_of(values).suffix.lower() in _TEXT):
-        array = np.atleast_2d(read_stored(values) if is_file(values) else as_numpy(values, "run"))
-        if array.ndim > 2 or array.dtype.kind not in "iuU":
-            raise ProtocolError(
-                f"{named(values, 'run')}: expected rows of ids or positions, got {array.dtype} {array.shape}."
-            )
-        return array.astype(str).tolist()
-    rows = [re.split(r"[\s,;]+", line.strip()) for line in text.lines(Path(values), "rows of items")]
-    if rows and rows[0][1:2] == ["Q0"]:
-        raise ProtocolError(f"{values}: a run of TREC names its queries and items. Leave out their ids.")
-    return rows
+def _of_lines(
+    path: Path, lines: Sequence[str], form: str, number: Callable[[Any], Number], first: int = 0
+) -> dict[str, dict[str, Number]]:
+    """Return the numbers in lines of a form, from the line `first` on."""
+    numbers, names = defaultdict[str, dict[str, Number]](dict), form.split()
+    for at, line in enumerate(lines[first:], start=first + 1):
+        try:
+            fields = dict(zip(names, line.split(), strict=True))
+            value = number(fields.get("score", fields.get("level")))
+        except ValueError:
+            raise ProtocolError(f"{path}, line {at}: {line.strip()[:60]!r} is not `{form}`.") from None
+        query, item = fields["query"], fields["item"]
+        if item in numbers[query]:
+            raise ProtocolError(f"{path}, line {at}: item {item!r} occurs twice for query {query!r}.")
+        numbers[query][item] = value
+    return dict(numbers)
 
 
 def read_results(values: Any, n_queries: int, role: str = "results", ids: Sequence[Mapping[str, int]] = ()) -> NDArray:
@@ -243,47 +186,26 @@ def read_results(values: Any, n_queries: int, role: str = "results", ids: Sequen
         If the file can't be read, or does not have a row for each query.
     """
     name = named(values, role)
-    if is_file(values) and Path(values).suffix.lower() in _RUN:
-        rows = _run(Path(values), n_queries, ids)
-        array = np.full((len(rows), max(map(len, rows), default=0)), -1, dtype=np.int64)
-        for row, items in zip(array, rows, strict=True):
-            row[: len(items)] = items
-    else:
+    if not is_file(values) or Path(values).suffix.lower() not in _RUNS:
         array = matrix_from(values, role, "K")
-    if not array.size:
-        raise ProtocolError(f"{name}: no query has a result.")
-    if len(array) != n_queries:
-        raise ProtocolError(f"{name}: {counted(len(array), 'row')} for {n_queries:,} queries.")
-    return array
-
-
-def _run(path: Path, n_queries: int, ids: Sequence[Mapping[str, int]]) -> list[list[int]]:
-    rows = defaultdict[int, list[tuple[float, int]]](list)
-    for number, query_id, item_id, score in _run_lines(path):
+        if len(array) != n_queries:
+            raise ProtocolError(f"{name}: {counted(len(array), 'row')} for {n_queries:,} queries.")
+        return array
+    run, rows = read_run(values), dict[int, list[int]]()
+    for query, scores in run.items():
+        items = sorted(scores, key=scores.__getitem__, reverse=True)
         try:
-            if ids:
-                query, item = ids[0][query_id], ids[1][item_id]
-            else:
-                query, item = int(query_id.removeprefix("q")), int(item_id.removeprefix("d"))
+            row = ids[0][query] if ids else int(query.removeprefix("q"))
+            rows[row] = [ids[1][item] if ids else int(item.removeprefix("d")) for item in items]
         except KeyError as error:
-            raise ProtocolError(f"{path}, line {number}: {error} is not in the list of ids.") from None
+            raise ProtocolError(f"{name}: {error} is not in the list of ids.") from None
         except ValueError:
-            form = f"{_FORM} with row numbers (other ids need the lists of ids)"
-            raise ProtocolError(f"{path}, line {number}: not {form}.") from None
-        if not 0 <= query < n_queries:
-            raise ProtocolError(
-                f"{path}, line {number}: query {query:,} is outside the {n_queries:,} queries, counted from 0."
-            )
-        rows[query].append((-score, item))
-    return [[item for _, item in sorted(rows[query], key=itemgetter(0))] for query in range(n_queries)]
-
-
-def _run_lines(path: Path) -> Iterator[tuple[int, str, str, float]]:
-    """Yield the number, query, item and score of each line of a run."""
-    for number, line in enumerate(text.lines(path, "a run of TREC"), start=1):
-        try:
-            query, _, item, _, score, *_ = line.split()
-            value = _number(score)
-        except ValueError:
-            raise ProtocolError(f"{path}, line {number}: not {_FORM}.") from None
-        yield number, query, item, value
+            raise ProtocolError(f"{name}: query {query!r} or its items have ids. Pass the lists of ids.") from None
+        if not 0 <= row < n_queries:
+            raise ProtocolError(f"{name}: query {row:,} is outside the {n_queries:,} queries, counted from 0.")
+    if not rows:
+        raise ProtocolError(f"{name}: no query has a result.")
+    array = np.full((n_queries, max(map(len, rows.values()))), -1, dtype=np.int64)
+    for row, found in rows.items():
+        array[row, : len(found)] = found
+    return array

@@ -44,8 +44,7 @@ def label_pair(
     Returns
     -------
     query, database : ndarray
-        One integer per item, (n,), or a bool matrix (n, n_classes); Python integers that no dtype can represent, such
-        as -1 and 2**63, are objects.
+        One integer per item, (n,), or a bool matrix (n, n_classes).
     lacking : tuple of int or str
         The labels that no database item has, ascending; for a label matrix, the column numbers from 0.
 
@@ -133,8 +132,6 @@ def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDAr
     if labels.dtype.kind == "U":
         names, labels = np.unique(labels, return_inverse=True)
         return Labelled(labels, tuple(names.tolist()), listing.ids)
-    if labels.ndim == 1 and labels.dtype.kind == "O":
-        labels = np.unique(labels, return_inverse=True)[1]
     return Labelled(labels, listing.classes, listing.ids)
 
 
@@ -152,7 +149,7 @@ def _in_order(listing: Listing, ids: NDArray) -> Listing:
 
 
 def _labels(listing: Listing, n_items: int | None, noun: str = "item") -> NDArray:
-    """Return integers or strings (n_items,), or a bool matrix; integers that no dtype can represent are objects."""
+    """Return integers or strings (n_items,), or a bool matrix."""
     name, array = listing.name, listing.labels
     if array is None:
         raise ProtocolError(f"{name}: {listing.form}, so it has no labels.")
@@ -166,7 +163,7 @@ def _labels(listing: Listing, n_items: int | None, noun: str = "item") -> NDArra
     array = _exact(array, name)
     if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)):
         array = array.ravel()
-    if array.dtype.kind not in "UO":
+    if array.dtype.kind != "U":
         return class_labels(array, n_items, name, noun)
     if array.shape != (n_items,):
         raise ProtocolError(f"{name}: labels of shape {array.shape} for {counted(n_items, noun)}.")
@@ -182,9 +179,7 @@ def _exact(array: NDArray, name: str) -> NDArray:
             if not isinstance(value, (str, bytes, int, float)) or value != value:
                 expected = "an integer or a string for each item"
                 raise ProtocolError(f"{name}: expected {expected}, got {value!r} for item {item}.")
-        if set(map(type, array.flat)) != {int}:
-            raise ProtocolError(f"{name}: both integers and strings. Use only one kind.")
-        return array
+        raise ProtocolError(f"{name}: both integers and strings, or integers beyond 64 bits. Use only one kind.")
     return as_integers(array, name, "integers or strings as labels")
 
 

@@ -28,7 +28,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, printable
-from protocol.inputs import text
 from protocol.inputs.arrays import as_integers, is_file, items_from, named
 from protocol.inputs.fields import (
     EXTENSION,
@@ -40,9 +39,8 @@ from protocol.inputs.fields import (
     names_file,
     read_source,
 )
-from protocol.inputs.validation import array_of, class_labels
+from protocol.inputs.validation import class_labels
 
-_FEW_LABELS = 1 << 22  # the classes of larger arrays, which may be mapped from a file, are not counted
 _WITH_BLANKS = (re.compile(rf"(.*{EXTENSION})(?!\S)(.*)"), re.compile(r"(\S.*?)((?:\s+[01])+)"))
 """The forms of a line whose id may contain blanks."""
 _ONE_ID, _FIRST_WORD = re.compile(r"(.*)()"), re.compile(r"(\S+)\s*(.*)")
@@ -165,9 +163,7 @@ def _of_numbers(array: NDArray, name: str, has_ids: bool) -> Listing:
     if has_ids:
         array = array.ravel() if array.ndim == 2 and 1 in array.shape else array
         return Listing(name, items_from(array, name), None, "row numbers")
-    if array.size <= _FEW_LABELS and array.dtype.kind in "biuf" and (array.ndim == 1 or 1 in array.shape):
-        return Listing(name, None, array, f"one of {_n_classes(len(np.unique(array)))}")
-    return Listing(name, None, array, "labels" if array.ndim == 1 else f"labels of shape {array.shape}")
+    return Listing(name, None, array, f"labels of shape {array.shape}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +186,7 @@ class _Rows:
     def listing(self, form: str, labels: NDArray | None, classes: tuple[str, ...]) -> Listing:
         words = " and ".join(filter(None, ["" if self.ids is None else "id", form]))
         header = f" (header {','.join(self.table.header)[:60]!r})" if self.table.header else ""
-        names = None if self.ids is None else text.string_array(self.ids, self.table.name)
+        names = None if self.ids is None else np.array(self.ids, dtype=np.str_)
         return Listing(self.table.name, names, labels, f"{words}{header}", classes)
 
 
@@ -415,9 +411,6 @@ def _matrix(rows: Fields, name: str) -> NDArray:
                 f"{name}: item {number} has {counted(len(row), 'label')}, 0 or 1, but the first item has "
                 f"{len(rows[0]):,}."
             )
-    fields = "".join(chain.from_iterable(rows))
-    if len(fields) == len(rows) * len(rows[0]) and set(fields) <= {"0", "1"}:
-        return (np.frombuffer(fields.encode(), dtype=np.uint8) - ord("0")).reshape(len(rows), -1)
     if not all(map(is_number, chain.from_iterable(rows))):
         raise ProtocolError(f"{name}: the columns must be 0 and 1, or -1 and +1.")
     return as_integers(np.array(rows, dtype=np.float64), name)
@@ -432,16 +425,18 @@ def _class(labels: _Labels) -> tuple[str, list[NDArray], tuple[str, ...]]:
     distinct = set(chain.from_iterable(names))
     if len(distinct) == 1 and sum(map(len, names)) > 1 and all(part.ids is not None for part in labels.parts):
         return f"the placeholder {next(iter(distinct))!r} instead of a class", [], ()
-    convert = _numbers if all(map(is_number, distinct)) else text.string_array
-    arrays = [convert(of_part, part.table.name) for part, of_part in zip(labels.parts, names, strict=True)]
+    if all(map(is_number, distinct)):
+        arrays = [_numbers(of_part, part.table.name) for part, of_part in zip(labels.parts, names, strict=True)]
+    else:
+        arrays = [np.array(of_part, dtype=np.str_) for of_part in names]
     return f"one of {_n_classes(len(distinct))}", arrays, ()
 
 
 def _numbers(values: Sequence[str], name: str) -> NDArray:
-    """Return class numbers exactly, even if they are written as 3.0, or no integer dtype can represent them."""
+    """Return class numbers, which may be written as 3.0."""
     try:
-        return array_of(list(map(int, values)))
-    except ValueError:
+        return np.array(values, dtype=np.int64)
+    except (ValueError, OverflowError):
         return as_integers(np.array(values, dtype=np.float64), name)
 
 

@@ -13,21 +13,15 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 
 ARRAY_BYTES = 4 << 30
-"""Bytes that an array, a list of strings or the requested part of an archive may take when decompressed."""
+"""Bytes that an array or the requested part of an archive may take when decompressed."""
 
 TEXT_BYTES = 1 << 30
 """Of a text file when decompressed; NumPy and Python take several times as much for its lines."""
-
-TEXT_LINES = 10_000_000
 
 IMAGE_PIXELS = 50_000_000
 """Of an image, more than those of cameras have."""
@@ -93,23 +87,7 @@ def _content(path: Path, what: str) -> bytes:
         raise ProtocolError(f"{path}: can't be read as {what} ({' '.join(str(error).split())}).") from error
     if len(content) > TEXT_BYTES:
         raise ProtocolError(f"{path}: larger than {TEXT_BYTES >> 20:,} MiB.")
-    if content.count(b"\n") > TEXT_LINES:
-        raise ProtocolError(f"{path}: more than {TEXT_LINES:,} lines.")
     return content
-
-
-def string_array(strings: Sequence[str], name: str) -> NDArray[np.str_]:
-    """Return strings as an array; raise ProtocolError if a single long string would make the array too large.
-
-    NumPy uses four bytes for each character of the longest one.
-    """
-    longest = max(map(len, strings), default=0)
-    if 4 * longest * len(strings) > ARRAY_BYTES:
-        raise ProtocolError(
-            f"{name}: a line has {longest:,} characters; with {len(strings):,} lines, at most "
-            f"{ARRAY_BYTES // 4 // len(strings):,} are possible."
-        )
-    return np.array(strings, dtype=np.str_)
 
 
 def unsafe(cell: str) -> str:

@@ -1,6 +1,5 @@
 """Checks of arrays in memory; apart from the modules that read files, so that those are no dependency of a hasher."""
 
-import numbers
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,29 +26,10 @@ class Sliceable(Protocol):
     def __getitem__(self, rows: slice, /) -> NDArray: ...
 
 
-def array_of(values: Any) -> NDArray:
-    """Return ``numpy.asarray(values)``, but with exact integers: NumPy rounds those of [1, 2**63] to float64.
-
-    The integers of a list become uint64, or objects if no integer dtype can represent all of them.
-    """
-    array = np.asarray(values)
-    is_rounded = array.dtype.kind == "f" and float(array.max(initial=0)) >= 1 << 63  # smaller integers remain integers
-    if not isinstance(values, (list, tuple)) or not (is_rounded or array.dtype == object):
-        return array
-    exact = np.array(values, dtype=object)
-    if not exact.size or not all(map(_is_integer, exact.flat)):
-        return array
-    return exact.astype(np.uint64) if exact.min() >= 0 and exact.max() < 1 << 64 else exact
-
-
 def is_integer(array: NDArray) -> NDArray[np.bool_]:
     """Return a mask of the numbers that are integers small enough for float64 to represent them exactly."""
     wide = array.astype(np.promote_types(array.dtype, np.float64), copy=False)
     return (np.abs(wide) < LARGEST_INTEGER) & (np.trunc(wide) == wide)
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def matrix(X: ArrayLike, name: str = "X", *, n_features: int | None = None) -> NDArray[np.float32]:
@@ -128,9 +108,7 @@ def class_labels(y: ArrayLike, n_items: int, name: str = "labels", noun: str = "
     ProtocolError
         If the length is not `n_items`, or the values are neither integers nor such a matrix.
     """
-    array = array_of(y)
-    if array.dtype == object and all(map(_is_integer, array.flat)):
-        raise ProtocolError(f"{name}: no dtype has all integers from {array.min()} to {array.max()}. Number from 0.")
+    array = np.asarray(y)
     if array.ndim not in (1, 2) or array.dtype.kind not in "iub":
         raise ProtocolError(
             f"{name}: expected integers (n,) or a 0/1 matrix (n, n_classes), got shape {array.shape} of {array.dtype}."

@@ -14,6 +14,7 @@ Text such as 2/3 in ``expected`` is a number.
 """
 
 import functools
+import itertools
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from protocol.checks import ProtocolError, need
+from protocol.checks import need
 from protocol.papers.comparisons import AS_PRINTED, Difference, Results, compared
 
 PACKAGE_DATA = "*.yaml"
@@ -32,20 +33,14 @@ PACKAGE_DATA = "*.yaml"
 
 PAPERS = ("mlgap", "metrics", "ramap", "talr", "thesis")
 
-PROVED = "proved"
-REFUTED = "refuted"
-REPLICATED = "replicated"
-NOT_REPLICATED = "not replicated"
-SUBSTITUTE_REPLICATED = "replicated on a substitute"
-SUBSTITUTE_NOT_REPLICATED = "not replicated on a substitute"
-SOME_FAIL = "some parts fail"
-SO_FAR = "holds as far as run"
-NOT_DECIDED = "not decided"
-NOT_RUN = "not run"
-STATUSES = (
-    *(PROVED, REFUTED, REPLICATED, NOT_REPLICATED, SUBSTITUTE_REPLICATED, SUBSTITUTE_NOT_REPLICATED),
-    *(SOME_FAIL, SO_FAR, NOT_DECIDED, NOT_RUN),
-)
+_HOLDS = {
+    "test": ("proved", "refuted"),
+    "results": ("replicated", "not replicated"),
+    "substitute": ("replicated on a substitute", "not replicated on a substitute"),
+}
+"""The statuses of claims of which all parts hold, and of which none does, by what decided them."""
+SOME_FAIL, SO_FAR, NOT_DECIDED, NOT_RUN = "some parts fail", "holds as far as run", "not decided", "not run"
+STATUSES = (*itertools.chain(*_HOLDS.values()), SOME_FAIL, SO_FAR, NOT_DECIDED, NOT_RUN)
 
 RELATIONS = MappingProxyType({"<=": operator.le, "<": operator.lt, ">": operator.gt})
 
@@ -154,10 +149,7 @@ class Claim:
         if self.test:
             return self.verdict({self.reading: dict(self.expected) | dict(self.ours)})
         if self.compare:
-            try:
-                return self.verdict(*compared(self.compare, results))
-            except ProtocolError as error:
-                raise ProtocolError(f"claim {self.id}: {error}") from error
+            return self.verdict(*compared(self.compare, results))
         values = {}
         for name, (dataset, *statistics) in self.statistics.items():
             counted = results.statistics(dataset).set_index("statistic")["mean"]
@@ -178,19 +170,8 @@ class Claim:
             reading = max(by_reading, key=lambda name: list(parts_by_reading[name].values()).count(True))
         parts = parts_by_reading.get(reading, dict.fromkeys(self.expected))
         is_run = bool(self.expected.keys() & by_reading.get(reading, {}).keys())
-        status = self._status(set(parts.values()), is_run, bool(substitute))
-        return Verdict(status, by_reading, substitute, reading, parts)
-
-    def _status(self, outcomes: set[bool | None], is_run: bool, is_substitute: bool) -> str:
-        """Return the status that follows from the outcomes of the parts."""
-        if outcomes == {None}:
-            return NOT_DECIDED if is_run else NOT_RUN
-        if len(outcomes) > 1:
-            return SOME_FAIL if False in outcomes else SO_FAR
-        holds, fails = (PROVED, REFUTED) if self.test else (REPLICATED, NOT_REPLICATED)
-        if is_substitute:
-            holds, fails = SUBSTITUTE_REPLICATED, SUBSTITUTE_NOT_REPLICATED
-        return fails if False in outcomes else holds
+        decided_by = "test" if self.test else "substitute" if substitute else "results"
+        return Verdict(_status(set(parts.values()), is_run, decided_by), by_reading, substitute, reading, parts)
 
     def tolerance(self, name: str) -> float:
         """Return the tolerance of a part, given its name."""
@@ -226,6 +207,16 @@ class Claim:
         if self.relation == "=":
             return bool((np.abs(ours - expected) <= within).all())
         return bool(RELATIONS[self.relation](ours, expected + within).all())
+
+
+def _status(outcomes: set[bool | None], is_run: bool, decided_by: str) -> str:
+    """Return the status that follows from the outcomes of the parts."""
+    if outcomes == {None}:
+        return NOT_DECIDED if is_run else NOT_RUN
+    if len(outcomes) > 1:
+        return SOME_FAIL if False in outcomes else SO_FAR
+    holds, fails = _HOLDS[decided_by]
+    return fails if False in outcomes else holds
 
 
 def leaves(value: Any) -> Iterator[float]:

@@ -3,18 +3,16 @@
 Results are summary tables of experiments, and stored reference results.
 """
 
-import contextlib
-import dataclasses
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from protocol import registry
-from protocol.checks import ProtocolError, one_of
+from protocol.checks import ProtocolError
 from protocol.scores.statistics import shared_variance
 from protocol.scores.summary import COMBINATION, REQUIRED, summary_of
 from protocol.scores.tables import read_text
@@ -26,10 +24,8 @@ LEADERBOARD = ("reference", "cifar10", "summary.csv")
 """The stored leaderboard, which is no evidence on claims: its options are the same in all runs, not selected."""
 AS_PRINTED = "as printed"
 """The reading that a paper itself states; other readings are conventions that it does not define, or corrections."""
-_AGGREGATES = (
-    *("number", "count", "share", "largest", "smallest", "median", "list", "each"),
-    *("difference", "largest difference", "decided count"),
-)
+_AGGREGATES = {"share": "mean", "largest": "max", "smallest": "min", "count": "sum", "median": "median"}
+"""The methods of pandas that compute a number from the values of an expression."""
 
 
 @dataclass(frozen=True)
@@ -95,32 +91,18 @@ class Comparison:
     reading: str = AS_PRINTED
     substitute: str = ""
 
-    @classmethod
-    def of(cls, entry: Mapping[str, Any]) -> Self:
-        """Return the comparison of an entry; raise ProtocolError if a key is unknown or missing."""
-        for key in entry:
-            one_of(key, [one.name for one in dataclasses.fields(cls)], "key in compare")
-        for key in ("sides", "values"):
-            if key not in entry:
-                raise ProtocolError(f"compare: the key {key} is missing.")
-        return cls(**entry)
-
 
 def compared(entries: Sequence[Mapping[str, Any]], results: "Results") -> tuple[dict[str, dict[str, Any]], str]:
-    """Return the values of comparisons by reading and name, and the substitutes for the paper's data.
-
-    Raises
-    ------
-    ProtocolError
-        If a key, a column or an expression of a comparison is wrong. The message names it.
-    """
+    """Return the values of comparisons by reading and name, and the substitutes for the paper's data."""
     readings: dict[str, dict[str, Any]] = {}
     substitutes: dict[str, None] = {}
-    for table in map(Comparison.of, entries):
+    for table in (Comparison(**entry) for entry in entries):
         points, is_substitute = _points(table, results)
-        for group in _groups(points, table):
-            with _explained("reading", table.reading):
-                reading = readings.setdefault(table.reading.format(**group.iloc[0].to_dict()), {})
+        groups = [group for _, group in points.groupby(table.each, sort=False)] if table.each else [points]
+        for group in groups:
+            if len(group) < max(1, table.points):
+                continue
+            reading = readings.setdefault(table.reading.format(**group.iloc[0].to_dict()), {})
             for name, value in _values(group, table).items():
                 reading[name] = reading.pop(name) + value if name in reading else value
             if is_substitute and table.substitute:
@@ -128,29 +110,10 @@ def compared(entries: Sequence[Mapping[str, Any]], results: "Results") -> tuple[
     return readings, ", ".join(substitutes)
 
 
-@contextlib.contextmanager
-def _explained(key: str, expression: str) -> Iterator[None]:
-    """Turn an error of an expression into a ProtocolError that contains the expression."""
-    try:
-        yield
-    except (KeyError, NameError, SyntaxError, TypeError, ValueError) as error:
-        raise ProtocolError(f"{key}: {expression!r} can't be computed: {' '.join(str(error).split())}.") from error
-
-
-def _groups(points: "pd.DataFrame", table: Comparison) -> "list[pd.DataFrame]":
-    """Return the points with the same values of the columns ``each``, if they are enough."""
-    groups = [points]
-    if table.each and len(points):
-        groups = [group for _, group in points.groupby(table.each, sort=False)]
-    return [group for group in groups if len(group) >= table.points]
-
-
 def _points(table: Comparison, results: "Results") -> "tuple[pd.DataFrame, bool]":
     """Return a row for each point at which all sides have a value, and whether the rows are a substitute."""
     rows = results.statistics(table.statistics) if table.statistics else results.frame(**table.rows)
     rows, by = _matched(rows, table)
-    for column in (*by, *filter(None, (table.steps, table.pairs)), *table.order, *table.each):
-        one_of(column, rows.columns, "column in compare")
     if table.paper is not None and len(points := _points_of(having(rows, **table.paper), table, by)):
         return points, False
     return _points_of(having(rows, **table.otherwise), table, by), True
@@ -162,24 +125,22 @@ def _points_of(rows: "pd.DataFrame", table: Comparison, by: Sequence[str]) -> "p
         rows = having(rows, **dict(zip(table.fullest, fullest, strict=True)))
     points = _joined(rows, table, by)
     if points.empty:
-        return points
+        return points.assign(**dict.fromkeys(table.each))
     points = _sorted(points, table.order, table)
-    by = [column for column in by if column in points]
+    shared = [column for column in by if column in points and column not in (table.steps, table.pairs)]
     if table.steps:
-        points = _steps(points, table.steps, by, table)
+        points = _steps(points, shared, table)
     elif table.pairs:
         points = points.assign(position=range(len(points)))
-        shared = [column for column in by if column != table.pairs]
         points = points.merge(points, on=shared, suffixes=("", "_other")).query("position < position_other")
-    with _explained("only", table.only):
-        return points.query(table.only, engine="python") if table.only else points
+    return points.query(table.only, engine="python") if table.only else points
 
 
 def _matched(rows: "pd.DataFrame", table: Comparison) -> "tuple[pd.DataFrame, list[str]]":
     """Return the rows that match, with columns for the named groups and other names, and the columns of a point."""
     by = ["folder", *COMBINATION]
     for column, pattern in table.matching.items():
-        text = rows[one_of(column, rows.columns, "column in matching")].astype(str)
+        text = rows[column].astype(str)
         rows = rows[text.str.fullmatch(pattern)].drop(columns=column)
         words = text[rows.index].str.extract(f"^(?:{pattern})$").replace("", None)
         numbers = {name: text.astype(float) for name, text in words.items() if not text.str.contains(r"\D").any()}
@@ -222,12 +183,11 @@ def _sorted(points: "pd.DataFrame", columns: Sequence[str], table: Comparison) -
     return points
 
 
-def _steps(points: "pd.DataFrame", along: str, by: Sequence[str], table: Comparison) -> "pd.DataFrame":
-    """Return all points but the last ones along a column, each with the values of the next one."""
-    if along not in points:
+def _steps(points: "pd.DataFrame", shared: Sequence[str], table: Comparison) -> "pd.DataFrame":
+    """Return all points but the last ones along the column ``steps``, each with the values of the next one."""
+    if table.steps not in points:
         return points[:0]
-    shared = [column for column in by if column != along]
-    points = _sorted(points, [*shared, along], table)
+    points = _sorted(points, [*shared, table.steps], table)
     groups = points.groupby(shared, sort=False)
     return points.join(groups.shift(-1).add_suffix("_next"))[groups.cumcount(ascending=False) > 0]
 
@@ -240,10 +200,8 @@ def _values(points: "pd.DataFrame", table: Comparison) -> dict[str, Any]:
             values[name] = text
             continue
         aggregate, _, expression = text.partition(" of ")
-        one_of(aggregate, _AGGREGATES, f"aggregate of {name!r}")
-        with _explained(name, text):
-            names = [name.format(**row) for row in rows]
-            value = _aggregate(points, rows, aggregate, expression)
+        value = _aggregate(points, rows, aggregate, expression)
+        names = [name.format(**row) for row in rows]
         values |= dict(zip(names, value, strict=True)) if aggregate in ("each", "difference") else {names[0]: value}
     return values
 
@@ -260,10 +218,7 @@ def _aggregate(points: "pd.DataFrame", rows: Sequence[Mapping[Any, Any]], aggreg
         case "decided count":
             return _decided_count(rows, expression)
     values = points.eval(expression, engine="python")
-    numpy_names = {"share": "mean", "largest": "max", "smallest": "min", "count": "sum"}
-    if aggregate in ("each", "list"):
-        return values.tolist()
-    return getattr(values, numpy_names.get(aggregate, aggregate))().item()
+    return values.tolist() if aggregate in ("each", "list") else getattr(values, _AGGREGATES[aggregate])().item()
 
 
 def _decided_count(rows: Sequence[Mapping[Any, Any]], expression: str) -> int | str:
@@ -426,6 +381,5 @@ def _counted(row: Mapping[str, str]) -> Mean:
 def having(table: "pd.DataFrame", **columns: Any) -> "pd.DataFrame":
     """Return the rows of a table with these values; a list or tuple means one of its values."""
     for name, value in columns.items():
-        one_of(name, table.columns, "column")
         table = table[table[name].isin(value) if isinstance(value, list | tuple) else table[name] == value]
     return table

@@ -34,10 +34,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from protocol import registry
-from protocol.checks import ProtocolError, counted, listed, need
+from protocol.checks import counted, listed, need
 from protocol.papers.claims import printed
 from protocol.papers.comparisons import Results, having
-from protocol.provenance import storage
 from protocol.provenance.checksums import verify
 from protocol.report.drawing import file_name
 from protocol.report.figure import ABSENT, Figure, cells, vega
@@ -84,7 +83,7 @@ class FigureData:
         The table ``histogram`` of `protocol.report.examples`.
     alpha : DataFrame
         Scores of the hashers of TALR by ``alpha``, its first value, and ``growth``, the factor by which it grew until
-        the end.
+        the end; only stored tables have them.
     """
 
     summary: "pd.DataFrame"
@@ -160,13 +159,10 @@ def printed_name(hasher: str, plugin: str) -> str:
 
 def _of_folder(folder: Path, summary: "pd.DataFrame") -> "Iterator[tuple[str, pd.DataFrame]]":
     """Yield the tables of an experiment, apart from its summary, with their names."""
-    models = sorted(folder.glob("*/*/run0/talr_*/models.h5"))
-    options = {path.parent.name: storage.read_provenance(path)["parameters"] for path in models}
-    yield "alpha", _with_slope(summary, options)
+    about = {name: summary[name].iloc[0] for name in ("dataset", "experiment")}
     for kind in ("radii", "histogram", "lookups"):
         for path in sorted(folder.glob(f"*/examples/*/{kind}.csv")):
-            setting = {"feature": path.parts[-4], "split": path.parts[-2], "dataset": summary["dataset"].iloc[0]}
-            yield kind, _table(path).assign(**setting, experiment=summary["experiment"].iloc[0])
+            yield kind, _table(path).assign(feature=path.parts[-4], split=path.parts[-2], **about)
 
 
 def _table(path: Path) -> "pd.DataFrame":
@@ -174,10 +170,7 @@ def _table(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
     verify(path, required=False)
-    try:
-        return pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise ProtocolError(f"{path}: the table can't be read: {' '.join(str(error).split())}.") from error
+    return pd.read_csv(path)
 
 
 def _named(kind: str, table: "pd.DataFrame") -> "Iterator[tuple[str, pd.DataFrame]]":
@@ -198,16 +191,6 @@ def _named(kind: str, table: "pd.DataFrame") -> "Iterator[tuple[str, pd.DataFram
         codes = [*SETTING, "hasher", "n_bits"]
         whole = at(table, metric="mAP").merge(by_radius[[*codes, "radius"]].drop_duplicates(), on=codes)
         yield from (("radii", rows) for rows in (by_radius, whole) if len(rows))
-
-
-def _with_slope(summary: "pd.DataFrame", options: Mapping[str, Mapping[str, Any]]) -> "pd.DataFrame":
-    """Return the scores of the hashers with the options ``alpha``, the slope of tanh, and ``growth``, with both.
-
-    In other hashers, an option alpha has another meaning, and there is no growth.
-    """
-    sloped = {hasher: values for hasher, values in options.items() if {"alpha", "growth"} <= set(values)}
-    rows = summary[summary["hasher"].isin(sloped)]
-    return rows.assign(**{name: [sloped[hasher][name] for hasher in rows["hasher"]] for name in ("alpha", "growth")})
 
 
 @dataclass(frozen=True)
@@ -314,7 +297,10 @@ def _tables(name: str, entry: _Entry, data: FigureData) -> Drawn:
     """Return a table with those blocks for which we have a method of the paper, and the blocks that are missing."""
     import pandas as pd
 
-    blocks, missing = _blocks(entry, data)
+    blocks = [(block, _of_block(block, entry, data)) for block in entry["blocks"]]
+    absent = [block["title"] for block, rows in blocks if rows.empty]
+    missing = f"{listed(absent)}: {entry['needs']}" if absent else ""
+    blocks = [(block, rows) for block, rows in blocks if len(rows)]
     if not blocks:
         return Drawn(missing=missing)
     columns = itertools.chain.from_iterable(_columns(block, entry, rows) for block, rows in blocks)
@@ -333,14 +319,6 @@ def _tables(name: str, entry: _Entry, data: FigureData) -> Drawn:
         groups=[[("", 2), *((block["title"], len(block["n_bits"])) for block, _ in blocks)]],
     )
     return Drawn(tables=[table], missing=missing)
-
-
-def _blocks(entry: _Entry, data: FigureData) -> "tuple[list[tuple[_Entry, pd.DataFrame]], str]":
-    """Return the blocks for which we have a method of the paper, with our rows, and what is missing of the others."""
-    blocks = [(block, _of_block(block, entry, data)) for block in entry["blocks"]]
-    absent = [block["title"] for block, rows in blocks if rows.empty]
-    missing = f"{listed(absent)}: {entry['needs']}" if absent else ""
-    return [(block, rows) for block, rows in blocks if len(rows)], missing
 
 
 def _columns(block: _Entry, entry: _Entry, rows: "pd.DataFrame") -> "Iterator[pd.Series]":

@@ -10,12 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol.checks import counted, one_of
-from protocol.papers.claims import (
-    STATUSES,
-    Claim,
-    Verdict,
-    all_claims,
-)
+from protocol.papers.claims import STATUSES, Claim, Verdict, all_claims
 from protocol.papers.comparisons import AS_PRINTED, Difference, Results
 from protocol.provenance.storage import replacing
 

@@ -85,8 +85,10 @@ def verified(path: str | Path) -> bytes:
 
 def seal(path: str | Path) -> None:
     """Write the checksum of a closed HDF5 file, created with a user block of `USER_BLOCK` bytes, into that block."""
-    digest = _sha256_after_user_block(path)
     with open(path, "rb+") as file:
+        file.seek(USER_BLOCK)
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        file.seek(0)
         file.write((_LABEL + digest.encode() + b"\n").ljust(USER_BLOCK, b"\0"))
 
 
@@ -163,11 +165,7 @@ def record_origin(job: Any) -> None:
 @functools.lru_cache(maxsize=4096)
 def _sha256_of_state(path: str, state: tuple[int, ...]) -> str:
     """Return the checksum of an HDF5 file; `state`, a cache key, is the part of its status that changes on a write."""
-    return _sha256_after_user_block(path)
-
-
-def _sha256_after_user_block(path: str | Path) -> str:
-    with _opened(path) as file:
+    with open(path, "rb") as file:
         file.seek(USER_BLOCK)
         return hashlib.file_digest(file, "sha256").hexdigest()
 

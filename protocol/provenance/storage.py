@@ -14,13 +14,13 @@ import os
 import platform
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, need
 from protocol.provenance import checksums
@@ -243,27 +243,6 @@ class Writer:
             array[-len(rows) :] = rows
             _update(self._growing[name], rows)
 
-    def fill(
-        self,
-        name: str,
-        shape: tuple[int, ...],
-        dtype: DTypeLike,
-        blocks: Iterable[NDArray],
-        *,
-        progress: Callable[[int], object],
-    ) -> None:
-        """Write an array of known shape in one piece, from blocks of its rows.
-
-        `progress` is called with the number of rows just written, after each block.
-        """
-        array, content, start = self._file.create_dataset(name, shape=shape, dtype=dtype), hashlib.sha256(), 0
-        for rows in blocks:
-            array[start : start + len(rows)] = rows
-            _update(content, rows)
-            start += len(rows)
-            progress(len(rows))
-        self._digests[name] = _digest_of(array, content)
-
     def _finish(self, provenance: Mapping[str, Any]) -> None:
         self._digests |= {name: _digest_of(self._file[name], content) for name, content in self._growing.items()}
         for name, digest in self._digests.items():
@@ -336,8 +315,16 @@ def opened(path: str | Path) -> "Iterator[dict[str, h5py.Dataset]]":
         yield arrays
 
 
+def _named(path: str | Path, arrays: Mapping[str, Any], name: str) -> list[str]:
+    """Return the name of an array, or the names of all arrays of a group, the part before a ``/``."""
+    names = [array for array in sorted(arrays) if array == name or array.startswith(f"{name}/")]
+    if not names:
+        raise ProtocolError(f"{path}: no array {name!r}; it contains {', '.join(sorted(arrays))}.")
+    return names
+
+
 def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDArray]:
-    """Return the named arrays of a file (all if None).
+    """Return the named arrays of a file, also by the names of groups (all if None).
 
     Raises
     ------
@@ -346,24 +333,28 @@ def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDAr
         it has).
     """
     with opened(path) as arrays:
-        for name in names or ():
-            if name not in arrays:
-                raise ProtocolError(f"{path}: no array {name!r}; it contains {', '.join(sorted(arrays))}.")
-        return {name: arrays[name][...] for name in (sorted(arrays) if names is None else names)}
+        selected = (
+            sorted(arrays) if names is None else [array for name in names for array in _named(path, arrays, name)]
+        )
+        return {name: arrays[name][...] for name in selected}
+
+
+def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
+    """Return the arrays of a file whose names begin with ``group/``, by the rest of their names, as `read` does."""
+    return {name.removeprefix(f"{group}/"): array for name, array in read(path, [group]).items()}
 
 
 @contextlib.contextmanager
 def streamed(path: str | Path, name: str) -> "Iterator[h5py.Dataset]":
     """Yield one array of a file, to be read by slices of rows. Raises the errors of `read`.
 
-    The name of a group, the part before a ``/``, also works if the group contains only one array.
+    The name of a group also works if the group contains only one array.
     """
     with opened(path) as arrays:
-        matches = [array for array in arrays if array == name or array.startswith(f"{name}/")]
-        if len(matches) != 1:
-            problem = "several arrays" if matches else "no array"
-            raise ProtocolError(f"{path}: {problem} {name!r}; it contains {', '.join(sorted(arrays))}.")
-        yield arrays[matches[0]]
+        names = _named(path, arrays, name)
+        if len(names) > 1:
+            raise ProtocolError(f"{path}: several arrays {name!r}; it contains {', '.join(sorted(arrays))}.")
+        yield arrays[names[0]]
 
 
 def grouped(arrays: Mapping[str, NDArray]) -> dict[str, dict[str, NDArray]]:
@@ -398,25 +389,8 @@ def flattened(groups: Mapping[Any, Any]) -> dict[str, Any]:
     return flat
 
 
-def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
-    """Return the arrays of a file whose names begin with ``group/``, by the rest of their names.
-
-    Raises the errors of `read`.
-    """
-    with opened(path) as arrays:
-        names = [name for name in sorted(arrays) if name.startswith(f"{group}/")]
-        if not names:
-            raise ProtocolError(f"{path}: no arrays of {group!r}; it contains {', '.join(sorted(arrays))}.")
-        return {name.removeprefix(f"{group}/"): arrays[name][...] for name in names}
-
-
 def read_provenance(path: str | Path) -> dict[str, Any]:
     """Return a file's provenance record, with the digest of its content as ``"digest"``; raise the errors of `read`."""
     with _verified(path) as file:
-        try:
-            record = json.loads(file.attrs["provenance"])
-        except (ValueError, TypeError, RecursionError) as error:
-            raise ProtocolError(f"{path}: the provenance record is not valid JSON ({type(error).__name__}).") from error
-        if not isinstance(record, dict):
-            raise ProtocolError(f"{path}: the provenance record is not an object.")
+        record: dict[str, Any] = json.loads(file.attrs["provenance"])
         return record | {"digest": str(file.attrs["digest"])}

@@ -15,7 +15,6 @@ import pkgutil
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Generic, TypeVar
 
@@ -34,7 +33,6 @@ from protocol.registry.records import (
     SplitRecord,
 )
 
-_PACKAGE = Path(__file__).parents[1]
 # The placeholders in registered names, with a pattern of the requested number; the group's name is the keyword.
 _NUMBERS = {
     "@K": "@(?P<cutoff>[1-9][0-9]*)",
@@ -72,18 +70,9 @@ class Registry(Generic[R]):
         return [record.name for record in self.entries()]
 
     def find(self, name: str) -> tuple[R, dict[str, float]]:
-        """Return a record and the numbers in the requested name; raises the errors of `get`.
-
-        Most plug-ins are in a file of their name and are found without a scan.
-        """
-        if name not in self.records and name.isidentifier() and not self._scanned:
-            for path in sorted((_PACKAGE / self.package).rglob(f"{name}.py")):
-                parts = path.relative_to(_PACKAGE.parent).with_suffix("").parts
-                if not any(part.startswith("_") for part in parts):
-                    importlib.import_module(".".join(parts))
-        folders.import_files()
-        record = self.records.get(name)
-        if record is None or record.module.startswith(folders.PLUGINS.__name__):  # the package may have the name too
+        """Return a record and the numbers in the requested name; raises the errors of `get`."""
+        self._scan()
+        if name not in self.records:
             self.check(name)
         return self.records[name], {}
 

@@ -58,6 +58,9 @@ class Record:
     module: str = ""
     plugin: Any = field(default=None, init=False)
 
+    def __init_subclass__(cls, *, kind: str, package: str = "") -> None:
+        cls.kind, cls.package = kind, package or f"{kind}s"
+
     def __call__(self, plugin: Plugin) -> Plugin:
         """Register a plug-in, and return it unchanged."""
         record, records = self.describing(plugin), RECORDS[self.kind]
@@ -85,7 +88,7 @@ class Record:
 
 
 @dataclass(frozen=True, eq=False)
-class DatasetRecord(Record):
+class DatasetRecord(Record, kind="dataset"):
     """The declaration of a dataset.
 
     Parameters
@@ -104,9 +107,6 @@ class DatasetRecord(Record):
         Whether the loader returns rows that are read on demand, so that a dataset may be larger than memory.
     """
 
-    kind: ClassVar[str] = "dataset"
-    package: ClassVar[str] = "datasets"
-
     files: tuple[Any, ...] = field(kw_only=True)
     statistics: Mapping[str, Any] | Callable[..., Mapping[str, Any]] = field(kw_only=True)
     user_files: tuple[str, ...] = field(default=(), kw_only=True)
@@ -116,17 +116,14 @@ class DatasetRecord(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FeatureRecord(Record):
+class FeatureRecord(Record, kind="feature"):
     """The declaration of a feature, including how it deviates from its source."""
-
-    kind: ClassVar[str] = "feature"
-    package: ClassVar[str] = "features"
 
     deviations: str
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GroundTruthRecord(Record):
+class GroundTruthRecord(Record, kind="ground_truth", package="truth"):
     """The declaration of a ground truth, that is, of a definition of relevance.
 
     Parameters
@@ -142,9 +139,6 @@ class GroundTruthRecord(Record):
         number of training rows and database items; an unknown number is None. The ground truth itself calls it.
     """
 
-    kind: ClassVar[str] = "ground_truth"
-    package: ClassVar[str] = "truth"
-
     deviations: str = ""
     across_modalities: bool = False
     needs_labels: bool = False
@@ -152,7 +146,7 @@ class GroundTruthRecord(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SplitRecord(Record):
+class SplitRecord(Record, kind="split"):
     """The declaration of a split protocol; the summary is required, because a protocol object has no docstring.
 
     Parameters
@@ -161,15 +155,12 @@ class SplitRecord(Record):
         How it deviates from its source.
     """
 
-    kind: ClassVar[str] = "split"
-    package: ClassVar[str] = "splits"
-
     summary: str = field()
     deviations: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class HasherRecord(Record):
+class HasherRecord(Record, kind="hasher"):
     """The declaration of a hasher.
 
     Parameters
@@ -183,9 +174,6 @@ class HasherRecord(Record):
     extra : str or None, default=None
         The extra in ``pyproject.toml`` that it requires.
     """
-
-    kind: ClassVar[str] = "hasher"
-    package: ClassVar[str] = "hashers"
 
     deviations: str
     bits_within_features: bool
@@ -206,7 +194,7 @@ class HasherRecord(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class QuantiserRecord(Record):
+class QuantiserRecord(Record, kind="quantiser"):
     """The declaration of a quantiser.
 
     Parameters
@@ -221,9 +209,6 @@ class QuantiserRecord(Record):
         The extra in ``pyproject.toml`` that it requires.
     """
 
-    kind: ClassVar[str] = "quantiser"
-    package: ClassVar[str] = "quantisers"
-
     size: str
     queries: str
     deviations: str = ""
@@ -231,7 +216,7 @@ class QuantiserRecord(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MetricRecord(Record):
+class MetricRecord(Record, kind="metric"):
     """The declaration of a metric.
 
     Parameters
@@ -261,9 +246,6 @@ class MetricRecord(Record):
         The array of the counts that it reads besides the histograms. None of these arrays can be added up over parts
         of a database.
     """
-
-    kind: ClassVar[str] = "metric"
-    package: ClassVar[str] = "metrics"
 
     range: tuple[float, float]
     better: Literal["higher", "lower"]

@@ -1,12 +1,8 @@
 """Charts as static pictures, and the files of a paper: figures with their data, and tables as LaTeX and as Markdown.
 
 Figures are drawn for print: with an exact width, black on white, and in fonts and sizes that journals accept.
-
-vl-convert draws with V8, which reserves about 64 GiB of address space when it starts, of which it uses little. It ends
-the whole process if the address space is limited (``ulimit -v``, as on some clusters), which is therefore refused.
 """
 
-import contextlib
 import functools
 import math
 import os
@@ -25,10 +21,9 @@ from protocol.scores.tables import Table, escaped
 _CLIP = re.compile(r'(?<=id=")clip\d+(?=")|(?<=url\(#)clip\d+(?=\))')
 _POINTS = 72  # per inch; vl-convert draws a pixel as a point
 _PNG_DPI = 300
-_MOST_PASSES = 5
+_PASSES = 2
 _MOST_POINTS = 130  # the height of a panel
 _OF_STEP = 0.6  # the height of a row, as a share of that on the page
-_RESERVED = 80 * 2**30  # bytes; 64.4 GiB were measured, and the process has its own
 
 
 def pictures(
@@ -52,18 +47,9 @@ def pictures(
     Raises
     ------
     ProtocolError
-        If the address space is limited, or a specification can't be drawn.
+        If a specification can't be drawn.
     """
     library = need("vl_convert", "report")
-    with contextlib.suppress(ImportError):
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if limit != resource.RLIM_INFINITY and limit < _RESERVED:
-            raise ProtocolError(
-                f"vl-convert can't draw the static pictures: the address space is limited to {limit / 2**30:.3g} GiB. "
-                "Run `ulimit -v unlimited` first."
-            )
     clips: dict[str, str] = {}
 
     def numbered(name: re.Match[str]) -> str:  # Vega counts the pictures of a process
@@ -146,12 +132,10 @@ def printed_pictures(figures: Sequence[Figure]) -> list[dict[str, bytes]]:
     """
     widths = [int(figure.inches * _POINTS) for figure in figures]
     inner = [int(0.8 * width) for width in widths]
-    for _ in range(_MOST_PASSES):
+    for _ in range(_PASSES):
         drawn = pictures(list(map(_spec, figures, inner)))
-        steps = [math.ceil(_width(picture["svg"]) - width) for picture, width in zip(drawn, widths, strict=True)]
-        if not any(steps):
-            break
-        inner = [max(panel - step, width // 3) for panel, step, width in zip(inner, steps, widths, strict=True)]
+        spare = [width - math.ceil(_width(picture["svg"])) for picture, width in zip(drawn, widths, strict=True)]
+        inner = [max(panel + more, width // 3) for panel, more, width in zip(inner, spare, widths, strict=True)]
     drawn = pictures(list(map(_spec, figures, inner)), ("svg", "pdf", "png"), ppi=_PNG_DPI)
     return [picture | {"svg": _in_points(picture["svg"])} for picture in drawn]
 
@@ -162,10 +146,8 @@ def _spec(figure: Figure, width: int) -> dict[str, Any]:
     def smaller(part: Mapping[str, Any]) -> Mapping[str, Any]:
         return {key: value for key, value in part.items() if key not in ("fontSize", "size", "strokeWidth")}
 
-    spec = replaced(figure.static, lambda text: "black" if text == "currentColor" else text, smaller) | {
-        "config": style("print"),
-        "autosize": {"type": "pad"},
-    }
+    spec = replaced(figure.static, lambda text: "black" if text == "currentColor" else text, smaller)
+    spec |= {"config": style("print"), "autosize": {"type": "pad"}}
     for part in (spec, spec.get("spec", {})):
         if part.get("width") is not None:
             part["width"] = width

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Row = dict[str, Any]
+Pair = Mapping[str, NDArray[np.uint8]]
+"""The packed codes of the ``query`` and of the ``database``."""
+Truths = Mapping[str, Relevance]
 
 _COLUMNS = {
     "conventions": ("ground_truth", "n_bits", "metric", "undefined", "reported_as_map_by", "value"),
@@ -114,12 +117,7 @@ def mean_over_runs(rows: Iterable[Row]) -> "pd.DataFrame":
 
 
 def convention_rows(
-    pair: Mapping[str, NDArray[np.uint8]],
-    n_bits: int,
-    truths: Mapping[str, Relevance],
-    *,
-    calls: int,
-    without: Sequence[int] = (),
+    pair: Pair, n_bits: int, truths: Truths, *, calls: int, without: Sequence[int] = ()
 ) -> Iterator[Row]:
     """Yield every value of one run that a named convention reports as mAP, without some queries.
 
@@ -158,12 +156,7 @@ def histogram_rows(database: NDArray[np.uint8], n_bits: int) -> Iterator[Row]:
             yield {"n_bits": n_bits, "code": value, "items": n}
 
 
-def retrieved_rows(
-    pair: Mapping[str, NDArray[np.uint8]],
-    n_bits: int,
-    truths: Mapping[str, Relevance],
-    parts: Mapping[str, NDArray[np.int64]],
-) -> Iterator[Row]:
+def retrieved_rows(pair: Pair, n_bits: int, truths: Truths, parts: Mapping[str, NDArray[np.int64]]) -> Iterator[Row]:
     """Yield the items nearest to a few evenly spaced queries; ties are in the order of the database.
 
     ``query`` and ``item`` are row numbers of the dataset; ``at_distance`` is the number of items at the same distance.
@@ -182,7 +175,7 @@ def retrieved_rows(
                 yield dict(zip(_COLUMNS["retrieved"], values, strict=True))
 
 
-def lookup_rows(pair: Mapping[str, NDArray[np.uint8]], n_bits: int) -> Iterator[Row]:
+def lookup_rows(pair: Pair, n_bits: int) -> Iterator[Row]:
     """Yield the search time of an inverted index by radius, for the first queries; it depends on the machine."""
     balls = np.cumsum([math.comb(n_bits, radius) for radius in range(min(n_bits, _MOST_RADIUS) + 1)])
     radius = int(np.searchsorted(balls, MOST_CODES_IN_BALL, side="right")) - 1
@@ -193,8 +186,8 @@ def lookup_rows(pair: Mapping[str, NDArray[np.uint8]], n_bits: int) -> Iterator[
 
 
 def of_run(
-    codes_of: Mapping[str, Mapping[int, Mapping[str, NDArray[np.uint8]]]],
-    truths: Mapping[str, Relevance],
+    codes_of: Mapping[str, Mapping[int, Pair]],
+    truths: Truths,
     parts: Mapping[str, NDArray[np.int64]],
     lengths: Sequence[int],
     *,
@@ -222,10 +215,8 @@ def of_run(
     for hasher, by_length in codes_of.items():
         for n_bits in sorted(set(lengths) & set(by_length)):
             pair = by_length[n_bits]
-            tables = {
-                "buckets": bucket_rows(bucket_sizes(pair["database"]), n_bits),
-                "lookups": lookup_rows(pair, n_bits),
-            }
+            buckets = bucket_rows(bucket_sizes(pair["database"]), n_bits)
+            tables = {"buckets": buckets, "lookups": lookup_rows(pair, n_bits)}
             if n_bits == min(lengths):
                 tables["histogram"] = histogram_rows(pair["database"], n_bits)
             if n_bits == middle(lengths):

@@ -274,12 +274,7 @@ class Description:
         return rendered(self._content["texts"][name], **values)
 
     def table(
-        self,
-        name: str,
-        rows: Iterable[Sequence[str] | Mapping[str, Any]],
-        header: Sequence[str] = (),
-        strong: frozenset[tuple[int, int]] = frozenset(),
-        **values: Any,
+        self, name: str, rows: Iterable[Any], header: Sequence[str] = (), strong: Any = frozenset(), **values: Any
     ) -> Table:
         """Return a table; `values` are the variables of its caption.
 
@@ -298,21 +293,13 @@ class Description:
         return Table(name, rendered(described["caption"], **values), header, cells, n_labels, strong, folded=folded)
 
     def figure(
-        self,
-        name: str,
-        data: Any,
-        choices: Mapping[str, Any] | None = None,
-        *,
-        of: str = "",
-        chart: Mapping[str, Any] | None = None,
-        sentences: Mapping[str, str] | None = None,
-        **values: Any,
+        self, name: str, data: Any, choices: Any = None, *, of: str = "", chart: Any = None, **values: Any
     ) -> Figure:
         """Return a figure; `values` are the variables of its title and of its sentence.
 
         Parameters
         ----------
-        name, data, choices, sentences
+        name, data, choices
             As for `Figure`.
         of : str, optional
             The name in the YAML file, if several figures have the same description; by default `name`.
@@ -322,20 +309,14 @@ class Description:
         described = self._content["figures"][of or name]
         title, shows = (rendered(described[key], **values) for key in ("title", "shows"))
         spec, folded = self.chart(of or name, **chart or {}), described.get("folded", False)
-        return Figure(name, title, shows, spec, data, choices or {}, folded, sentences=sentences or {})
+        return Figure(name, title, shows, spec, data, choices or {}, folded)
 
     def chart(self, name: str, **values: Any) -> dict[str, Any]:
         """Return the chart of a figure as a Vega-Lite specification without data, given the values of ``$name``."""
         return vega(self._content["figures"][name]["chart"], values)
 
     def section(
-        self,
-        name: str,
-        text: Sequence[str] = (),
-        figures: Sequence[Figure] = (),
-        tables: Sequence[Table] = (),
-        context: Mapping[str, Any] | None = None,
-        **values: Any,
+        self, name: str, text: Any = (), figures: Any = (), tables: Any = (), context: Any = None, **values: Any
     ) -> Section:
         """Return a section; `values` are the variables of its title."""
         described = self._content["sections"][name]

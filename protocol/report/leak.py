@@ -1,7 +1,7 @@
 """The leak study: tables, text and a figure from the four scores of every run."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ from protocol.checks import listed
 from protocol.report.drawing import pictures
 from protocol.report.figure import vega
 from protocol.scores.statistics import POWER, TWO_RUNS, detectable_effect, holm, mean_of, shown_interval
+from protocol.scores.summary import at
 from protocol.scores.tables import read_table
 
 if TYPE_CHECKING:
@@ -99,20 +100,13 @@ def _effects(table: "pd.DataFrame", keys: Sequence[str]) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def conclusion(summary: "pd.DataFrame", pooled: "pd.DataFrame") -> str:
-    """Return the result in words for each feature and ground truth; `pooled` as `together` returns it."""
-    sentences = []
-    for (feature, truth), rows in summary[~summary["control"]].groupby(_SETTING):
-        here = pooled[(pooled["feature"] == feature) & (pooled["ground_truth"] == truth) & ~pooled["control"]]
+def _conclusions(summary: "pd.DataFrame", pooled: "pd.DataFrame") -> Iterator[dict[str, Any]]:
+    """Yield what the template states for each feature and ground truth; `pooled` as `together` returns it."""
+    for setting, rows in summary[~summary["control"]].groupby(_SETTING):
+        here = at(pooled, **dict(zip(_SETTING, setting, strict=True)), control=False)
+        largest, significant = rows.loc[rows["leak"].abs().idxmax()], rows["p_holm"] < LEVEL
         sizes = [f"{_interval(row)} ({_label(row.train_per_class)})" for row in here.itertuples()]
-        largest = rows.loc[rows["leak"].abs().idxmax()]
-        sentences.append(
-            f"With {feature} and {truth}, training inside the ranked database changes the mAP of the hashers that "
-            f"learn on average by {listed(sizes)}, in thousandths. The leak differs significantly from zero in "
-            f"{int((rows['p_holm'] < LEVEL).sum())} of {len(rows)} combinations; the largest is {_interval(largest)} "
-            f"({largest['hasher']}, {largest['n_bits']} bits, {_label(largest['train_per_class'])})."
-        )
-    return " ".join(sentences)
+        yield {"setting": setting, "sizes": sizes, "largest": largest, "n": int(significant.sum()), "of": len(rows)}
 
 
 def _label(size: str) -> str:
@@ -148,32 +142,14 @@ def leak_text(
     """
     import jinja2
 
-    pooled, learners = together(table, study["controls"]), summary[~summary["control"]]
-    controls = summary[summary["control"]]
-    environment = jinja2.Environment(  # noqa: S701 - Markdown, not HTML
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("leak.md.j2").render(
-        experiment=experiment,
-        study=study,
-        conclusion=conclusion(summary, pooled),
-        n_runs=int(summary["n_runs"].min()),
-        why=TWO_RUNS if (summary["n_runs"] == 2).any() else "",
-        n_learners=len(learners),
-        n_controls=len(controls),
-        n_alarms=int((controls["p"] < LEVEL).sum()),
-        level=LEVEL,
-        power_of_test=POWER,
-        by_setting=learners.groupby(_SETTING),
-        pooled=pooled.itertuples(),
-        tables=summary.groupby(_SETTING),
-        label=_label,
-        interval=_interval,
-        versions=", ".join(f"{name} {version}" for name, version in sorted(provenance["versions"].items())),
-        notes=provenance["notes"],
-    )
+    pooled = together(table, study["controls"])
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)  # noqa: S701 - Markdown
+    environment.filters["listed"] = listed
+    values = {"experiment": experiment, "study": study, "provenance": provenance, "summary": summary, "pooled": pooled}
+    values |= {"learners": at(summary, control=False), "controls": at(summary, control=True)}
+    values |= {"conclusions": _conclusions(summary, pooled), "label": _label, "interval": _interval}
+    values |= {"why": TWO_RUNS if (summary["n_runs"] == 2).any() else "", "level": LEVEL, "power_of_test": POWER}
+    return str(environment.from_string(Path(__file__).with_name("leak.md.j2").read_text()).render(values))
 
 
 def leak_figure(summary: "pd.DataFrame") -> str:
@@ -188,10 +164,7 @@ def leak_figure(summary: "pd.DataFrame") -> str:
         training_set=summary["train_per_class"].map(_label),
         **{name: _MILLI * summary[name] for name in ("leak", "low", "high")},
     )
-    shared = {
-        "hashers": list(dict.fromkeys(table["hasher"])),
-        "sizes": list(dict.fromkeys(table["training_set"])),
-    }
+    shared = {"hashers": [*table["hasher"].unique()], "sizes": [*table["training_set"].unique()]}
     chart = yaml.safe_load(Path(__file__).with_name("leak.yaml").read_bytes())
     panels = []
     for (feature, truth), rows in table.groupby(_SETTING):

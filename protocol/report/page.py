@@ -9,7 +9,7 @@ from typing import Any
 from protocol.checks import need
 from protocol.report.drawing import pictures
 from protocol.report.figure import SHARED, Figure, Section, scaling
-from protocol.report.results import N_FIRST, Results, display_name, with_display_names
+from protocol.report.results import N_FIRST, Results
 from protocol.report.sections import sections as sections_of
 from protocol.report.sections.answer import experiment_line
 from protocol.report.sections.data import Status, status
@@ -21,9 +21,7 @@ _GLOBAL = "window.vegaEmbed = vegaEmbed;"
 
 def page(results: Results) -> str:
     """Return the report of one experiment as HTML: sections, figures and their data, and the scripts that draw them."""
-    results = with_display_names(results)
-    dataset = display_name(results.config, "dataset", results.config["experiment"])
-    title = results.config.get("title", f"{dataset}: retrieval with binary codes")
+    title = results.config.get("title", f"{results.config['names']['dataset']}: retrieval with binary codes")
     parts, *others = (sections_of(results, selection) for selection in results.selections)
     selections = [selection.combination for selection in results.selections]
     summary, lines = experiment_line(results), status(results)

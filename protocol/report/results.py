@@ -1,11 +1,9 @@
-"""The results of an experiment: everything that the sections of the report read, their reader, and display names."""
+"""The results of an experiment: everything that the sections of the report read, with display names."""
 
 import contextlib
-import dataclasses
-import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,72 +29,6 @@ _FIRST = (
 )
 _KINDS = ("feature", *SETTING[1:], "hasher")
 """The columns whose values have display names and an order in the configuration."""
-
-
-def display_name(config: Mapping[str, Any], kind: str, name: str) -> str:
-    """Return the name that figures and tables show; by default `name` itself.
-
-    Parameters
-    ----------
-    config : mapping
-        A checked configuration, whose key `names` has the display names of everything that the experiment uses.
-    kind : {"dataset", "feature", "ground_truth", "split", "hasher", "metric"}
-    name : str
-        The name in the configuration and in the result tables.
-
-    Examples
-    --------
-    >>> display_name({"names": {"hashers": {"pca_rr": "PCA-RR"}}}, "hasher", "pca_rr")
-    'PCA-RR'
-    """
-    names = config.get("names", {})
-    return str(names.get("dataset", name) if kind == "dataset" else names.get(f"{kind}s", {}).get(name, name))
-
-
-def trained_on(config: Mapping[str, Any], hashers: Mapping[str, str], feature: str) -> str:
-    """Return a sentence on what the supervised hashers learned from, with a space before it; "" if there are none.
-
-    Parameters
-    ----------
-    config : mapping
-        A checked configuration.
-    hashers : mapping of str to str
-        The hashers by the names that are shown.
-    feature : str
-        The feature whose distances may supervise them, by the name that is shown.
-    """
-    learners: dict[str, list[str]] = {}
-    for shown, name in hashers.items():
-        learners.setdefault(supervision_of(config, name, feature), []).append(shown)
-    parts = [f"on {kind}: {listed(names)}" for kind, names in learners.items() if kind not in UNSUPERVISED]
-    return f" Trained {'; '.join(parts)}." if parts else ""
-
-
-def nearest_truths(config: Mapping[str, Any]) -> dict[str, int]:
-    """Return K for each ground truth that defines the K nearest neighbours as relevant, by its name.
-
-    Examples
-    --------
-    >>> options = {"near": {"n_neighbours": 10}}
-    >>> bases = {"near": "nearest_neighbours"}
-    >>> config = {"ground_truths": ["near", "class_label"], "features": {}, "ground_truth_bases": bases}
-    >>> nearest_truths(config | {"ground_truth_options": options})
-    {'near': 10}
-    """
-    bases, options = config.get("ground_truth_bases", {}), config.get("ground_truth_options", {})
-    return {
-        name: options[name]["n_neighbours"]
-        for name in _names(config, "ground_truth")
-        if bases.get(name, name) == "nearest_neighbours" and "n_neighbours" in options.get(name, {})
-    }
-
-
-def _names(config: Mapping[str, Any], kind: str) -> list[str]:
-    """Return the names of a kind that any feature of the experiment uses, in the order of the configuration."""
-    key = f"{kind}s"
-    of_features = [] if kind == "feature" else [feature.get(key, []) for feature in config["features"].values()]
-    codes = config.get("codes", {}) if kind == "hasher" else {}
-    return list(dict.fromkeys(itertools.chain(config[key], *of_features, codes)))
 
 
 @dataclass(frozen=True)
@@ -126,75 +58,35 @@ class Selection:
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
-    """The results of one experiment.
+class Scores:
+    """The scores of one experiment, and the tables of its figures, with the display names of their values.
 
     Parameters
     ----------
     config : mapping
         The checked configuration, with every default filled in.
-    provenance : mapping
-        The provenance record of the dataset's file: versions, sources, notes, and the shapes of its arrays.
-    items : mapping of str to ndarray
-        ``ids`` and ``class_names``, and ``labels`` and ``partitions/<name>`` if the dataset has them.
-    images : array of uint8, shape (n, height, width) or (n, height, width, 3), or None
-        The dataset's images; only those that are shown are read.
     summary : DataFrame
         As `protocol.scores.summary.summarise` returns it.
     run_scores : DataFrame
         The scores of plain codes in each run, as `collect` returns them.
-    findings : DataFrame
-        As `protocol.auditing.write_findings` writes it.
-    selection : DataFrame or None
-        As `protocol.hashers.selection.write_table` writes it; None if no options were selected.
-    duplicates : DataFrame or None
-        As `protocol.scores.summary.with_and_without` returns it; None if no judged pairs of the dataset are known.
-    splits : mapping of str to mapping
-        The partitions of run 0, by split protocol and partition.
-    published : DataFrame or None
-        Published scores; None unless the experiment is a reproduction.
     examples : mapping of str to DataFrame
         The tables of `protocol.report.examples` by name, with columns for the feature and the split.
-    libraries : mapping of str to mapping
-        By library, the number of files that were made with each version.
-    claims : sequence of mapping
-        The papers' claims and their outcomes; empty unless the experiment is a reproduction. The keys are ``paper``,
-        ``place``, ``claim``, ``expected``, ``ours``, ``status``, ``parts`` and ``note``.
-    names : mapping of str to mapping
-        By kind ("feature", "ground_truth", "split", "hasher") and name in the config file, the display name; empty if
-        the tables have no display names (`with_display_names`).
     """
 
     config: Mapping[str, Any]
-    provenance: Mapping[str, Any]
-    items: Mapping[str, NDArray]
-    images: Any
     summary: "pd.DataFrame"
     run_scores: "pd.DataFrame"
-    findings: "pd.DataFrame"
-    selection: "pd.DataFrame | None"
-    duplicates: "pd.DataFrame | None"
-    splits: Mapping[str, Mapping[str, NDArray]]
-    published: "pd.DataFrame | None"
     examples: Mapping[str, "pd.DataFrame"]
-    libraries: Mapping[str, Mapping[str, int]]
-    claims: Sequence[Mapping[str, Any]]
-    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-
-    @cached_property
-    def class_names(self) -> list[str]:
-        """The names of class 0, 1, ...; [] without labels."""
-        return [name.decode() for name in self.items["class_names"]]
 
     @cached_property
     def plain(self) -> "pd.DataFrame":
         """The rows of the summary for codes without extension, ordered."""
-        return self.ordered(self.summary[self.summary["extension"] == "none"])
+        return self.ordered(at(self.summary, extension="none"))
 
     @cached_property
     def hashers(self) -> dict[str, str]:
         """The hashers and the methods with precomputed codes: the name in the config file by display name."""
-        return {name: self.config_name("hasher", name) for name in self._order("hasher")}
+        return {shown: name for name, shown in self.names("hasher").items()}
 
     @cached_property
     def metric(self) -> str:
@@ -207,18 +99,6 @@ class Results:
         """The metrics in the order in which they are offered: the main one, the most common ones, and the others."""
         metrics = self.config["metrics"]
         return list(dict.fromkeys([self.metric, *(name for name in _FIRST if name in metrics), *metrics]))
-
-    @cached_property
-    def selections(self) -> list[Selection]:
-        """Everything that the reader can select; the first setting with its middle code length is first."""
-        n_runs = self.plain.groupby(list(SETTING))["n_runs"].max().to_dict()
-        combinations = dict.fromkeys(self.plain[[*SETTING, "n_bits"]].itertuples(index=False, name=None))
-        selections = [
-            Selection(feature, truth, split, n_bits, int(n_runs[feature, truth, split]))
-            for feature, truth, split, n_bits in combinations
-        ]
-        n_bits = middle([one.n_bits for one in selections if one.setting == selections[0].setting])
-        return sorted(selections, key=lambda one: (one.setting, one.n_bits) != (selections[0].setting, n_bits))
 
     def shared(self, split: str) -> float:
         """Return `protocol.scores.summary.shared_of` the runs of a split."""
@@ -233,51 +113,97 @@ class Results:
         """The tables of `examples`, ordered."""
         return {name: self.ordered(table) for name, table in self.examples.items()}
 
-    def display(self, kind: str, name: str) -> str:
-        """Return the name in the tables for a name in the config file."""
-        return self.names.get(kind, {}).get(name, name)
+    def names(self, kind: str) -> dict[str, str]:
+        """Return the display names of features, ground truths, splits, hashers or metrics by name in the config file.
 
-    def config_name(self, kind: str, name: str) -> str:
-        """Return the name in the config file for a name in the tables; files and links use it."""
-        return next((configured for configured, shown in self.names.get(kind, {}).items() if shown == name), name)
+        They are in the order of the configuration.
+        """
+        return dict(self.config["names"][f"{kind}s"])
 
     def trained_on(self, rows: "pd.DataFrame") -> str:
-        """Return `trained_on` for the hashers and the feature of some rows."""
-        features = rows["feature"].unique()
-        hashers = {name: self.config_name("hasher", name) for name in rows["hasher"].unique()}
-        return trained_on(self.config, hashers, features[0] if len(features) == 1 else "the feature")
+        """Return a sentence on what the supervised hashers in some rows learned from, after a space; "" without any."""
+        features, learners = rows["feature"].unique(), dict[str, list[str]]()
+        feature = features[0] if len(features) == 1 else "the feature"
+        for shown in rows["hasher"].unique():
+            learners.setdefault(supervision_of(self.config, self.hashers[shown], feature), []).append(shown)
+        parts = [f"on {kind}: {listed(names)}" for kind, names in learners.items() if kind not in UNSUPERVISED]
+        return f" Trained {'; '.join(parts)}." if parts else ""
 
     def ordered(self, table: "pd.DataFrame") -> "pd.DataFrame":
         """Return rows sorted by feature, ground truth, split and hasher, in the order of the configuration."""
         columns = [name for name in (*_KINDS, "n_bits") if name in table]
-        orders = {name: {value: i for i, value in enumerate(self._order(name))} for name in columns if name in _KINDS}
-        ranks = {name: table[name].map(order) for name, order in orders.items()}
+        orders = {kind: [*self.names(kind).values()].index for kind in columns if kind in _KINDS}
+        ranks = {kind: table[kind].map(order) for kind, order in orders.items()}
         return table.loc[table.assign(**ranks).sort_values(columns, kind="stable").index]
 
     def by_metric(self, table: "pd.DataFrame") -> "pd.DataFrame":
         """Return rows sorted by metric, in the order of `metrics`."""
         return table.loc[table["metric"].map(self.metrics.index).sort_values(kind="stable").index]
 
-    def _order(self, kind: str) -> list[str]:
-        return [self.display(kind, name) for name in _names(self.config, kind)]
+
+@dataclass(frozen=True, eq=False)
+class Results(Scores):
+    """The results of one experiment.
+
+    Parameters
+    ----------
+    config, summary, run_scores, examples
+        As for `Scores`.
+    provenance : mapping
+        The provenance record of the dataset's file: versions, sources, notes, and the shapes of its arrays.
+    items : mapping of str to ndarray
+        ``ids`` and ``class_names``, and ``labels`` and ``partitions/<name>`` if the dataset has them.
+    images : array of uint8, shape (n, height, width) or (n, height, width, 3), or None
+        The dataset's images; only those that are shown are read.
+    findings : DataFrame
+        As `protocol.auditing.write_findings` writes it.
+    selection : DataFrame or None
+        As `protocol.hashers.selection.write_table` writes it; None if no options were selected.
+    duplicates : DataFrame or None
+        As `protocol.scores.summary.with_and_without` returns it; None if no judged pairs of the dataset are known.
+    splits : mapping of str to mapping
+        The partitions of run 0, by split protocol and partition.
+    published : DataFrame or None
+        Published scores; None unless the experiment is a reproduction.
+    libraries : mapping of str to mapping
+        By library, the number of files that were made with each version.
+    claims : sequence of mapping
+        The papers' claims and their outcomes; empty unless the experiment is a reproduction. The keys are ``paper``,
+        ``place``, ``claim``, ``expected``, ``ours``, ``status``, ``parts`` and ``note``.
+    """
+
+    provenance: Mapping[str, Any]
+    items: Mapping[str, NDArray]
+    images: Any
+    findings: "pd.DataFrame"
+    selection: "pd.DataFrame | None"
+    duplicates: "pd.DataFrame | None"
+    splits: Mapping[str, Mapping[str, NDArray]]
+    published: "pd.DataFrame | None"
+    libraries: Mapping[str, Mapping[str, int]]
+    claims: Sequence[Mapping[str, Any]]
+
+    @cached_property
+    def class_names(self) -> list[str]:
+        """The names of class 0, 1, ...; [] without labels."""
+        return [name.decode() for name in self.items["class_names"]]
+
+    @cached_property
+    def selections(self) -> list[Selection]:
+        """Everything that the reader can select; the first setting with its middle code length is first."""
+        n_runs = self.plain.groupby(list(SETTING))["n_runs"].max().to_dict()
+        combinations = dict.fromkeys(self.plain[[*SETTING, "n_bits"]].itertuples(index=False, name=None))
+        selections = [
+            Selection(feature, truth, split, n_bits, int(n_runs[feature, truth, split]))
+            for feature, truth, split, n_bits in combinations
+        ]
+        n_bits = middle([one.n_bits for one in selections if one.setting == selections[0].setting])
+        return sorted(selections, key=lambda one: (one.setting, one.n_bits) != (selections[0].setting, n_bits))
 
 
-def with_display_names(results: Results) -> Results:
-    """Return the results with the display names of features, ground truths, splits and hashers in all tables."""
-    names = {kind: results.config.get("names", {}).get(f"{kind}s", {}) for kind in _KINDS}
-
-    def displayed(table: Any) -> Any:
-        columns = [] if table is None else [kind for kind in _KINDS if kind in table]
-        return table.assign(**{kind: table[kind].replace(names[kind]) for kind in columns}) if columns else table
-
-    tables = ("summary", "run_scores", "selection", "duplicates", "published")
-    return dataclasses.replace(
-        results,
-        **{name: displayed(getattr(results, name)) for name in tables},
-        splits={names["split"].get(name, name): parts for name, parts in results.splits.items()},
-        examples={name: displayed(table) for name, table in results.examples.items()},
-        names=names,
-    )
+def with_display_names(table: "pd.DataFrame", config: Mapping[str, Any]) -> "pd.DataFrame":
+    """Return a table with the display names of its features, ground truths, splits and hashers."""
+    return table.assign(**{kind: table[kind].replace(config["names"][f"{kind}s"]) for kind in _KINDS if kind in table})
 
 
 @contextlib.contextmanager
@@ -299,22 +225,27 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
 
     import pandas as pd
 
+    def read(path: Any, reader: Callable[..., "pd.DataFrame"] = read_table) -> "pd.DataFrame":
+        return with_display_names(reader(path), config)
+
     provenance = storage.read_provenance(files["content"])
     has_images = "images" in provenance["arrays"]
     with storage.streamed(files["content"], "images") if has_images else contextlib.nullcontext() as images:
         yield Results(
             config=config,
+            summary=read(files["summary"]),
+            run_scores=at(read(files["metrics"]), extension="none"),
+            examples=read_examples(files["examples"], config),
             provenance=provenance,
             items=storage.read(files["labels"]),
             images=images,
-            summary=read_table(files["summary"]),
-            run_scores=at(read_table(files["metrics"]), extension="none"),
             findings=read_table(files["audit"]),
-            selection=next(map(read_table, files["selection"]), None),
-            duplicates=next(map(read_table, files["duplicates"]), None),
-            splits={Path(path).parents[1].name: storage.read(path) for path in files["splits"]},
-            published=next(map(pd.read_csv, files["published"]), None),
-            examples=read_examples(files["examples"]),
+            selection=next(map(read, files["selection"]), None),
+            duplicates=next(map(read, files["duplicates"]), None),
+            splits={
+                config["names"]["splits"][Path(path).parents[1].name]: storage.read(path) for path in files["splits"]
+            },
+            published=next((read(path, pd.read_csv) for path in files["published"]), None),
             libraries=_libraries([*files["provenance"], *files["models"]]),
             claims=next((json.loads(verified(path)) for path in files["claims"]), []),
         )
@@ -329,20 +260,22 @@ def _libraries(paths: Iterable[str | Path]) -> dict[str, dict[str, int]]:
     return {library: dict(versions) for library, versions in numbers.items()}
 
 
-def read_examples(paths: Iterable[str | Path]) -> "dict[str, pd.DataFrame]":
-    """Return the tables of the rule `examples` by name, with columns for the feature and the split in their paths.
+def read_examples(paths: Iterable[str | Path], config: Mapping[str, Any]) -> "dict[str, pd.DataFrame]":
+    """Return the tables of the rule `examples` by name, with display names, also of the feature and the split.
 
     Parameters
     ----------
     paths : iterable of path
         ``.../{feature}/examples/{split}/{name}.csv``
+    config : mapping
+        The checked configuration.
     """
     import pandas as pd
 
     tables: dict[str, list[pd.DataFrame]] = {}
     for path in map(Path, paths):
-        feature, split = path.parts[-4], path.parts[-2]
-        tables.setdefault(path.stem, []).append(read_table(path).assign(feature=feature, split=split))
+        table = read_table(path).assign(feature=path.parts[-4], split=path.parts[-2])
+        tables.setdefault(path.stem, []).append(with_display_names(table, config))
     # The columns of a table without rows have no type, and would make columns of numbers non-numeric in `concat`.
     filled = {name: [part for part in parts if len(part)] or parts[:1] for name, parts in tables.items()}
     return {name: pd.concat(parts, ignore_index=True) for name, parts in filled.items()}

@@ -18,7 +18,7 @@ from protocol.checks import ProtocolError, counted, one_of
 from protocol.inputs.arrays import as_integers, npz_keys, path_of, read_array
 from protocol.inputs.fields import rows_of_text
 from protocol.inputs.lists import Listing, read_listings
-from protocol.inputs.text import check_regular, string_array, unsafe
+from protocol.inputs.text import check_regular, unsafe
 from protocol.inputs.validation import rows
 from protocol.provenance import storage
 from protocol.splits._protocol import PARTITIONS, SplitProtocol
@@ -218,7 +218,7 @@ def _table(path: Path) -> dict[str, NDArray[np.str_]]:
             items.setdefault(fields[0], []).append(unsafe(fields[1]))
     if not items:
         raise ProtocolError(f"{path}: no items. Write one line `partition,id` per item.")
-    return {name: string_array(ids, f"{path}: {name}") for name, ids in items.items()}
+    return {name: np.array(ids, dtype=np.str_) for name, ids in items.items()}
 
 
 # Splits of the pipeline

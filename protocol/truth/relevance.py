@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import ProtocolError
-from protocol.inputs.validation import array_of, class_labels, rows
+from protocol.inputs.validation import class_labels, rows
 from protocol.scores.metadata import OF_LABELS
 
 _BLOCK_BYTES = 32 << 20
@@ -60,7 +60,7 @@ class LabelRelevance:
     """
 
     def __init__(self, query_labels: ArrayLike, database_labels: ArrayLike) -> None:
-        query, database = _comparable(array_of(query_labels), array_of(database_labels))
+        query, database = _comparable(np.asarray(query_labels), np.asarray(database_labels))
         query = class_labels(query, query.shape[0] if query.ndim else 0, "query labels")
         database = class_labels(database, database.shape[0] if database.ndim else 0, "database labels")
         if query.shape[1:] != database.shape[1:]:

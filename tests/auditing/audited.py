@@ -20,16 +20,15 @@ EVIDENCE = {field.name for field in dataclasses.fields(Evidence)}
 
 
 def audit(*splits, **options):
-    """Call `protocol.audit` with the evidence among the options; groups and pairs may be lists, which are written."""
+    """Call `protocol.audit` with the evidence among the options; groups may be a list, which is written."""
     given = {name: value for name, value in options.items() if name in EVIDENCE}
     rest = {name: value for name, value in options.items() if name not in EVIDENCE}
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("groups", "pairs"):
-            rows = given.get(name)
-            if rows is not None and not isinstance(rows, str | Path):
-                given[name] = Path(folder, f"{name}.csv")
-                lines = [("id", "group"), *enumerate(rows)] if name == "groups" else [("id", "partner"), *rows]
-                given[name].write_text("".join(f"{a},{b}\n" for a, b in lines))
+        groups = given.get("groups")
+        if groups is not None and not isinstance(groups, str | Path):
+            given["groups"] = Path(folder, "groups.csv")
+            lines = "".join(f"{item},{group}\n" for item, group in enumerate(groups))
+            given["groups"].write_text(f"id,group\n{lines}")
         return audit_with(*splits, evidence=Evidence(**given), **rest)
 
 

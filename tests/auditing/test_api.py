@@ -11,18 +11,16 @@ from audited import audit
 from split_files import write_list
 
 from protocol import registry
+from protocol.auditing import KIND_OF
 from protocol.checks import ProtocolError
 from protocol.cli import main
-from protocol.provenance import storage
-from protocol.splits import load_split
 
 SIZES = {"query": 20, "validation_query": 10, "validation_database": 30, "train": 40}
 IDS = np.array([f"image/{row:03d}.png" for row in range(400)])
 Y = np.arange(400) % 5
-X = np.random.default_rng(0).standard_normal((400, 4)).round(3)
+X = np.arange(400)[:, None] // 2
 PARTS = registry.get("split", "improved").split(400, Y, sizes=SIZES, seed=0)
 LEAKING = PARTS | {"database": np.append(PARTS["database"], PARTS["query"][:2])}
-PAIRS = np.stack([PARTS["query"][:5], PARTS["train"][:5]], axis=1)
 
 
 @pytest.fixture
@@ -33,7 +31,6 @@ def folder(tmp_path, monkeypatch):
         write_list(f"{name}.txt", part, IDS)
         np.save(f"{name}.npy", part)
     Path("ids.txt").write_text("\n".join(IDS) + "\n")
-    Path("pairs.txt").write_text("\n".join(["id,partner", *(f"{a},{b}" for a, b in PAIRS)]) + "\n")
     np.save("labels.npy", Y)
     np.save("features.npy", X)
     return tmp_path
@@ -42,22 +39,22 @@ def folder(tmp_path, monkeypatch):
 def found(audited):
     """Return errors and warnings, without the name of the split."""
     (made,) = audited.findings.values()
-    return [one for one in made if one.severity != "information"]
+    return sorted((one for one in made if one.severity != "information"), key=lambda one: [*KIND_OF].index(one.name))
 
 
 def briefly(audited):
     return [(one.name, one.severity, one.count) for one in found(audited)]
 
 
-KNOWN = {"ids": ("ids", "labels"), "copies": ("features", "distance", "labels"), "pairs": ("pairs",)}
-ARRAYS = {"labels": Y, "ids": IDS, "features": X, "distance": 0.5, "pairs": PAIRS}
+KNOWN = {"ids": ("ids", "labels"), "copies": ("features", "labels")}
+ARRAYS = {"labels": Y, "ids": IDS, "features": X}
 
 
 @pytest.mark.parametrize("case", KNOWN)
 def test_arrays_files_and_the_command_have_the_same_findings(folder, case, capsys):
     files = {name: f"{name}.npy" for name in LEAKING}
-    extra = {"ids": "ids.txt", "pairs": "pairs.txt", "labels": "labels.npy", "features": "features.npy"}
-    files |= {name: ARRAYS[name] if name == "distance" else extra[name] for name in KNOWN[case]}
+    extra = {"ids": "ids.txt", "labels": "labels.npy", "features": "features.npy"}
+    files |= {name: extra[name] for name in KNOWN[case]}
     from_files = audit(**files)
     from_arrays = audit(**LEAKING, **{name: ARRAYS[name] for name in KNOWN[case]})
     assert found(from_files) == found(from_arrays)
@@ -83,31 +80,6 @@ def test_complete_splits_are_mappings_or_files(folder):
     names = {split: {one.name for one in made} for split, made in several.findings.items()}
     assert names["split 3"] == {"runs-not-independent"}
     assert list(audit("split.npz", "split.npz").findings) == ["split.npz"]
-
-
-def test_a_loaded_split_is_audited_with_the_provenance_of_its_file(tmp_path):
-    known = {"ids": np.char.encode(IDS), "labels": Y, "class_names": [b"a", b"b", b"c", b"d", b"e"]}
-    items, file = tmp_path / "elsewhere" / "items.h5", tmp_path / "splits.h5"
-    storage.write(items, known, storage.provenance("dataset x", parameters={}, inputs={}))
-    parameters = {"sizes": SIZES, "lists": {}, "run": 0}
-    made = storage.provenance("split improved", parameters=parameters, inputs={"labels": items}, seed=0)
-    storage.write(file, LEAKING, made)
-    audited = audit(load_split(file, items))
-    assert list(audited.findings) == [str(file)]
-    assert [name for name, *_ in briefly(audited)] == ["query-in-database", "size-mismatch", "not-reproducible"]
-    assert found(audited)[0].examples == tuple(IDS[PARTS["query"][:2]])
-    (sentences,) = audited.about.values()
-    assert sentences[0].endswith("; protocol improved")
-    assert briefly(audit(load_split(file))) == briefly(audit(file))
-    by_row = audit(load_split(file, items), labels=Y)
-    assert found(by_row)[0].examples == tuple(map(str, PARTS["query"][:2]))
-
-
-def test_a_data_frame_has_a_row_for_each_finding():
-    frame = audit(query=[7, 8], database=[0, 1, 7], labels=[0, 1] * 5).to_frame()
-    assert frame[["finding", "severity", "count"]].values.tolist()[0] == ["query-in-database", "error", 1]
-    empty = audit(query=["a", "c"], database=["b", "d"]).to_frame()
-    assert (len(empty), list(empty.columns)) == (0, list(frame.columns))
 
 
 LISTS = {"query": [0, 1], "database": [2, 3]}

@@ -1,4 +1,4 @@
-"""The difference of two splits, compared with sets and dictionaries, its texts, and expected sizes."""
+"""The difference of two splits, compared with sets and dictionaries, and its texts."""
 
 import numpy as np
 import pytest
@@ -87,39 +87,3 @@ def test_a_split_is_compared_with_files_and_mappings_alike(tmp_path):
     # Lists without a training set are compared in the other partitions.
     audited = audit(query=HERE["query"], database=HERE["database"], against=tmp_path / "b.npz")
     assert named(audited, "split-difference")[-1] == ("train (only there)",)
-
-
-def test_a_split_is_compared_with_a_protocol():
-    parts = {"query": np.arange(1_000), "train": np.arange(1_000, 6_000), "database": np.arange(6_000, 60_000)}
-    audited = audit(parts, against="cifar10_s1")
-    difference_in_words = "0 of 5,000 training items are in the database (declared 5,000)"
-    assert named(audited, "split-difference") == [(difference_in_words,)]
-    resembles = f"this split resembles cifar10_s1 in sizes and overlaps, but {difference_in_words}."
-    assert f"Compared with cifar10_s1: {resembles}" in audited.about["split"]
-    same = audit(parts, against="cifar10_54k")
-    assert named(same, "split-difference") == []
-    assert "Compared with cifar10_54k: this split matches cifar10_54k in sizes and overlaps." in same.about["split"]
-
-
-# Expected sizes
-
-
-@pytest.mark.parametrize(
-    ("sizes", "mismatches"),
-    [
-        ({}, [("query 999 (declared 1,000)", "train 4,500 (declared 5,000)")]),
-        ({"train": 4_501}, [("query 999 (declared 1,000)", "train 4,500 (expected 4,501)")]),
-        ({"train": 4_500, "query": 998}, [("query 999 (expected 998)",)]),
-        ({"train": 4_500, "query": 999, "validation_query": 3}, [("validation_query 0 (expected 3)",)]),
-    ],
-)
-def test_expected_sizes_replace_declared_ones_and_need_no_protocol(sizes, mismatches):
-    parts = {"query": np.arange(999), "train": np.arange(1_000, 5_500), "database": np.arange(1_000, 60_000)}
-    audited = audit(parts, protocol="cifar10_s1", sizes=sizes)
-    assert named(audited, "size-mismatch") == mismatches
-    lists = audit(query=parts["query"], database=parts["database"], protocol="cifar10_s1")
-    assert named(lists, "size-mismatch") == [("query 999 (declared 1,000)",)]  # a list that is not given has no size
-    expected = [tuple(one for one in items if "expected" in one) for items in mismatches]
-    alone = audit(parts, sizes=sizes)
-    assert named(alone, "size-mismatch") == [items for items in expected if items]
-    assert ("differ from those expected, so" in str(alone).replace("\n          ", "")) == any(expected)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from protocol.auditing import audit
 from protocol.auditing.checks.training_log import read_logs
-from protocol.auditing.evidence import features_from, groups_from, modalities_from
+from protocol.auditing.evidence import features_from, groups_from
 from protocol.auditing.items import Dataset
 from protocol.auditing.known_pairs import known_pairs_for
 from protocol.checks import ProtocolError
@@ -37,11 +37,7 @@ def groups(values, dataset):
 
 def known_pairs(values, dataset):
     known = known_pairs_for(values, dataset, N)
-    return known.pairs.tolist(), known.source
-
-
-def pairs(values, dataset):
-    return modalities_from(values, dataset, N).tolist(), str(values)
+    return known.pairs[(known.pairs >= 0).all(axis=1)].tolist(), known.source
 
 
 def features(values, dataset):
@@ -53,7 +49,7 @@ def training_log(values, dataset):
     return read_logs(values, pattern), values
 
 
-READERS = {read.__name__: read for read in (groups, known_pairs, pairs, features, training_log)}
+READERS = {read.__name__: read for read in (groups, known_pairs, features, training_log)}
 CASES = yaml.safe_load(Path(__file__).with_name("inputs.yaml").read_text(encoding="utf-8"))
 
 
@@ -87,7 +83,7 @@ ODD_TEXT = st.lists(st.sampled_from(PIECES), max_size=30).map(lambda pieces: "".
 def test_any_table_is_read_or_refused_in_one_line(tmp_path, content):
     (tmp_path / "a.csv").write_bytes(content)
     messages = []
-    for read in (known_pairs, groups, pairs, training_log, lambda path, _: excluded_rows(path, 5)):
+    for read in (known_pairs, groups, training_log, lambda path, _: excluded_rows(path, 5)):
         for dataset in (Dataset(), Dataset(ids=np.array(["1", "a"]))):
             try:
                 read(tmp_path / "a.csv", dataset)

@@ -42,7 +42,7 @@ def test_both_sides_are_balanced_and_share_only_queries_and_items_outside():
     ("y", "train_per_class", "message"),
     [
         (Y, [8], "leak: class 4 has only 20 items, too few for 3 queries, 2 outside and two databases of at least 8"),
-        (None, [2], "leak: the dataset has no labels"),
+        (None, [2], "leak: expected one class label per item, to balance the two databases, got none"),
         (np.ones((10, 2), dtype=bool), [2], "leak: expected one class label per item"),
     ],
 )

@@ -51,7 +51,7 @@ PARTS = {
 FOUND_WITH_ALL = {
     "query-in-database", "query-in-train", "validation-in-test", "validation-overlap", "train-in-database",
     "validation-in-database", "train-not-in-database", "duplicate-id", "label-conflict",
-    "near-duplicate", "known-near-duplicate", "pair-split", "group-split", "selection-on-test",
+    "near-duplicate", "known-near-duplicate", "group-split", "selection-on-test",
     "one-code-per-class", "constant-bits", "size-mismatch", "class-imbalance", "class-missing",
     "query-without-relevant", "unused-items", "split-difference",
 }  # fmt: skip
@@ -79,12 +79,10 @@ def everything(tmp_path):
         "labels": CLASSES,
         "features": features,
         "known_pairs": judged,
-        "pairs": [["i006", "i024"]],
         "groups": groups,
         "training_log": log,
         "reported": 0.7,
         "protocol": "standard",
-        "sizes": {"query": 1_000},
         "against": {"query": [0], "database": [1]},
         "query_codes": codes[PARTS["query"]],
         "database_codes": codes[PARTS["database"]],
@@ -93,8 +91,8 @@ def everything(tmp_path):
 
 TOGETHER = {"training_log": ("training_log", "reported"), "query_codes": ("query_codes", "database_codes")}
 TOGETHER |= {"labels": ("labels", "query_codes", "database_codes")}
-REMOVED = [*PARTS, "ids", "labels", "features", "known_pairs", "pairs", "groups", "training_log"]
-REMOVED += ["protocol", "sizes", "against", "query_codes"]
+REMOVED = [*PARTS, "ids", "labels", "features", "known_pairs", "groups", "training_log"]
+REMOVED += ["protocol", "against", "query_codes"]
 
 
 def test_all_inputs_together_lead_to_all_findings(everything):

@@ -17,18 +17,14 @@ from protocol.inputs.arrays import read_array
 
 
 @pytest.mark.case("10-items-in-columns")
-def test_an_apostrophe_transposes_items_in_columns(case, capsys):
+@pytest.mark.usefixtures("case")
+def test_an_apostrophe_transposes_items_in_columns():
     codes, labels = scipy_io.loadmat("codes.mat"), scipy_io.loadmat("labels.mat")
     expected = hp.evaluate(codes["Bq"].T, codes["Bd"].T, query_labels=labels["Lq"].T, database_labels=labels["Ld"].T)
     result = hp.evaluate(
         "codes.mat:Bq'", "codes.mat:Bd'", query_labels="labels.mat:Lq'", database_labels="labels.mat:Ld'"
     )
-    assert (result.n_queries, result.n_database, result.n_bits) == (10, 50, 12)
     assert result.metrics == expected.metrics
-    words = "evaluate --query-codes codes.mat:Bq' --database-codes codes.mat:Bd' --query-labels ql.npy"
-    assert main([*words.split(), "--database-labels", "dl.npy", "--metrics", "mAP"]) == 0
-    single = hp.evaluate(codes["Bq"].T, codes["Bd"].T, query_labels="ql.npy", database_labels="dl.npy", metrics=["mAP"])
-    assert f"{single.metrics['mAP']:.4f}" in capsys.readouterr().out
 
 
 def conversion(path):

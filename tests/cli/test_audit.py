@@ -54,9 +54,9 @@ def test_clean_lists_are_clean(folder, capsys):
     assert names(*LISTS) == (0, [])
     out = capsys.readouterr().out
     assert "query 20, database 300, train 40; no protocol declared\n" in out
-    assert out.startswith("query.txt database.txt train.txt\n  no errors or warnings; 15 checks were not made\n")
+    assert out.startswith("query.txt database.txt train.txt\n  no errors or warnings; 14 checks were not made\n")
     assert "  information train-not-in-database: 40\n" in out
-    assert "\n0 errors, 0 warnings, 1 informational finding\n15 checks need more data: --why " in out
+    assert "\n0 errors, 0 warnings, 1 informational finding\n14 checks need more data: --why " in out
     assert main(["audit", *LISTS, "--why"]) == 0
     assert "\n  all checks of missing partitions (validation_query" in capsys.readouterr().out
     assert "\x1b" not in out
@@ -114,15 +114,14 @@ def test_files_of_the_pipeline_need_no_options(folder, capsys):
     out = capsys.readouterr().out
     assert out.count("; protocol improved\n") == 2
     assert main(["audit", *paths, "--why"]) == 0
-    assert capsys.readouterr().out.splitlines()[-9:] == [
-        "8 checks need more data:",
+    assert capsys.readouterr().out.splitlines()[-8:] == [
+        "7 checks need more data:",
         "  near-duplicate (needs features)",
         "  known-near-duplicate (needs known pairs)",
-        "  pair-split (needs pairs)",
         "  group-split (needs groups)",
         "  selection-on-test (needs a training log)",
-        "  one-code-per-class, training-codes-differ, collapsed-codes, constant-bits (need codes)",
-        "  split-difference (needs a split or protocol to compare with)",
+        "  one-code-per-class, collapsed-codes, constant-bits (need codes)",
+        "  split-difference (needs a split to compare with)",
         "  preprocessing-leak, selection-leak, truth-leak, mixed-libraries (need the pipeline's target audit)",
     ]
     np.save("twins.npy", np.zeros((400, 2)))

@@ -44,10 +44,9 @@ def test_a_terminal_shows_colours(text, shown, monkeypatch):
 
 
 @pytest.mark.parametrize("columns", [80, 140])
-@pytest.mark.parametrize("names", [["metrics"], ["hashers", "itq"]])
-def test_lists_and_docstrings_fit_the_terminal(names, columns, monkeypatch, capsys):
+def test_lists_fit_the_terminal(columns, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", str(columns))
-    assert main(["list", *names]) == 0
+    assert main(["list", "metrics"]) == 0
     assert max(map(len, capsys.readouterr().out.split("\n"))) <= columns
 
 

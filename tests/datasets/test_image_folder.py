@@ -60,7 +60,7 @@ def test_other_and_hidden_files_and_folders_are_skipped(folder):
         (folder / name).write_text("no image")
     data = load({}, folder=str(folder))
     assert data.ids.tolist() == ["a/x.png"]
-    assert data.notes == ("3 files in the folder are not images and were skipped",)
+    assert data.notes == ("files in the folder that are not images and were skipped: 3",)
     assert data.class_names == ("a",)
     assert data.images.shape == (1, 128, 128, 3)
 
@@ -116,12 +116,6 @@ def test_paths_other_than_folders_of_images_are_refused(folder, files, message):
     for name in files:
         (folder / name).write_bytes(b"x")
     refused(message, load, {}, folder=str(folder))
-
-
-def test_a_wrong_size_or_no_folder_is_refused(folder):
-    write(folder / "x.png", picture())
-    refused("image_size must be an integer >= 1", load, {}, folder=str(folder), image_size=0)
-    refused("folder is missing. Add {folder: PATH}", load, {})
 
 
 def test_the_size_is_a_statistic_and_the_number_is_not_known(folder):

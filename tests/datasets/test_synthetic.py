@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from official_archives import REFUSED, refused
 
-from protocol import datasets
 from protocol.datasets.synthetic import load
 
 OPTIONS = {"n": 10_000, "dimension": 5, "n_clusters": 7, "spread": 0.1, "seed": 3}
@@ -45,11 +44,6 @@ def test_seeds_differ_and_the_same_seed_does_not():
     np.testing.assert_array_equal(first.labels, again.labels)
     assert (first.labels != other.labels).any()
     assert not np.isin(first.vectors["features"][:], other.vectors["features"][:]).all()
-
-
-def test_statistics_follow_from_the_options():
-    datasets.load("synthetic", {}, OPTIONS)
-    assert datasets.statistics("synthetic", OPTIONS) == {"n": 10_000, "classes": 7, "dimensions": {"features": 5}}
 
 
 @pytest.mark.parametrize(("changed", "message"), REFUSED["synthetic"])

@@ -7,10 +7,7 @@ import pytest
 from encoded import evaluated
 from scipy import sparse
 
-from protocol import codes, metrics
-from protocol.counting import count
 from protocol.evaluation import CONVENTIONS, evaluate
-from protocol.truth.relevance import LabelRelevance
 
 RNG = np.random.default_rng(0)
 QUERY, DATABASE = RNG.random((20, 12)) < 0.5, RNG.random((50, 12)) < 0.5
@@ -18,20 +15,6 @@ OF_QUERY, OF_DATABASE = np.arange(20) % 5, np.arange(50) % 4  # the database lac
 LABELS = {"query_labels": OF_QUERY, "database_labels": OF_DATABASE}
 METRICS = ["mAP", "mAP@5[retrieved]", "precision@r3", "AUPRC[area]"]
 HAMMING = (QUERY[:, None] != DATABASE).sum(axis=2)
-
-
-def test_evaluate_equals_counting_and_metrics():
-    relevance = LabelRelevance(OF_QUERY, OF_DATABASE)
-    counts = count(codes.pack(QUERY), codes.pack(DATABASE), 12, {"": relevance})[""]
-    reference = metrics.evaluate(counts, METRICS)
-    for threads in (1, 2):
-        result = evaluate(QUERY, DATABASE, **LABELS, metrics=METRICS, threads=threads)
-        assert (result.n_queries, result.n_database, result.n_bits, result.convention) == (20, 50, 12, "default")
-        assert list(result.metrics) == list(result.per_query) == METRICS
-        for name in METRICS:
-            np.testing.assert_array_equal(result.per_query[name], reference[name])
-            assert result.metrics[name] == metrics.mean(reference[name])
-    assert list(evaluate(QUERY, DATABASE, **LABELS, metrics="mAP").metrics) == ["mAP"]
 
 
 @pytest.mark.parametrize("rules", CONVENTIONS, ids=lambda rules: rules.name)
@@ -63,23 +46,6 @@ def test_the_spread_lists_every_map_once_with_its_conventions():
         ("AUPRC[area]", ("zero", "drop")): ("habir",),
     }
     assert not any("@" in row.metric for row in rows)
-
-
-def test_the_spread_has_the_cutoffs_that_the_database_reaches():
-    """The cutoffs with all relevant items in the denominator are reported as mAP by no convention."""
-    database = RNG.random((1200, 4)) < 0.5
-    labels = {"query_labels": OF_QUERY % 2, "database_labels": RNG.integers(0, 2, 1200)}
-    spread = evaluate(QUERY[:, :4], database, **labels).spread()
-    rows = spread.rows
-    assert {row.metric for row in rows if "@" in row.metric} == {
-        f"mAP@1000[{denominator}]" for denominator in ("all", "retrieved", "min")
-    }
-    assert len({row.metric for row in rows}) == len(rows), "nothing is undefined: one row each"
-    named = [row.value for row in rows if row.conventions]
-    assert min(row.value for row in rows if not row.conventions) < min(named)
-    assert f"conventions report as mAP, from {min(named):.4f} to {max(named):.4f}, and others:" in " ".join(
-        str(spread).split()
-    )
 
 
 def head(result, line=1):

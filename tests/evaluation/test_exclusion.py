@@ -12,7 +12,7 @@ from protocol.checks import ProtocolError
 from protocol.comparison import compare
 from protocol.comparison.reading import read_scores
 from protocol.evaluation import Nearest
-from protocol.evaluation.exclusion import COLUMNS, excluded_labels, excluded_rows, read_positions
+from protocol.evaluation.exclusion import COLUMNS, excluded_labels, read_positions
 from protocol.quantisers import quantisation
 from protocol.scores.tables import write_table
 
@@ -86,11 +86,10 @@ def test_the_table_and_the_json_have_both_and_identify_the_queries():
     ("rows", "message"),
     [
         ([12], "exclude_queries: expected row numbers from 0 to 11, got 12."),
-        ([3, 1, 3], "exclude_queries: row number 3 is listed more than once."),
         (range(12), "exclude_queries: no query would remain: all 12 are excluded."),
-        (np.zeros(12, bool), "exclude_queries: expected row numbers of queries, shape (n,), got shape (12,) of bool."),
+        (np.zeros(12, bool), "exclude_queries: expected row numbers or ids (str), got dtype bool. numpy.flatnonzero"),
         ("missing.txt", "missing.txt: no such file."),
-        ("wrong.txt", "wrong.txt, line 2: 'frog' is not the row number of a query."),
+        ("wrong.txt", "wrong.txt: expected row numbers of queries (invalid literal for int() with base 10: 'frog')."),
     ],
 )
 def test_errors_are_one_line(tmp_path, monkeypatch, rows, message):
@@ -104,7 +103,7 @@ def test_errors_are_one_line(tmp_path, monkeypatch, rows, message):
 def test_a_comparison_keeps_scores_without_queries_apart(tmp_path):
     def written(name, queries=EXCLUDED, **options):
         left = evaluation(metrics=["mAP"], **options).named(name, **NAMES).without(queries)
-        left.evaluation.write_per_query(tmp_path / f"{name}.csv")
+        left.evaluation.write_csv("per_query", tmp_path / f"{name}.csv")
         left.evaluation.write_json(tmp_path / f"{name}.json", left, per_query=tmp_path / f"{name}.csv")
         return tmp_path / f"{name}.json", left
 
@@ -154,14 +153,3 @@ def test_the_table_of_an_experiment_gives_positions_and_labels(tmp_path):
         "gist other": "none",
         "sift own": "none",
     }
-
-
-def test_a_query_may_occur_in_several_pairs_of_a_file(tmp_path):
-    path = tmp_path / "pairs.csv"
-    path.write_text("query,database,score\n9,3,1\n9,4,1\n2,5,1\n")
-    assert excluded_rows(path, 12).tolist() == [2, 9]
-    path.write_text("Query,Database\n9,3\n9,4\n")
-    assert excluded_rows(path, 12).tolist() == [9]
-    path.write_text("query\n9\n9\n")
-    with pytest.raises(ProtocolError, match="row number 9 is listed more than once"):
-        excluded_rows(path, 12)

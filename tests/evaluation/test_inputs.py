@@ -12,7 +12,6 @@ from scipy import sparse
 
 from protocol import codes
 from protocol.checks import ProtocolError
-from protocol.evaluation import Nearest, evaluate
 from protocol.evaluation.code_pairs import Codes, precomputed_codes, read_codes
 from protocol.truth.relevance import NeighbourRelevance
 
@@ -140,15 +139,21 @@ SIGNED = packed(DATABASE, "big-128")
         (["0101", "011"], "codes of different lengths, such as '0101' and '011'."),
         (["owl", "elk"], "expected numbers, or one string of 0 and 1 for each item, got <U3."),
         ([["01", "11"], ["10", "00"]], "expected numbers, or one string of 0 and 1 for each item, got <U2."),
-        (Codes(["1001", "0110"], 16), "'1001' has 4 digits, n_bits is 16. Write 0x before hexadecimal codes"),
-        (Codes(["1234", "5678"], 16), "'1234' may be a decimal or a hexadecimal number. Write 0x before hexadecimal"),
+        (
+            Codes(["1001", "0110"], 16),
+            "'1001' may be a hexadecimal number of 16 bits. Write 0x before hexadecimal codes",
+        ),
+        (Codes(["1234", "5678"], 16), "'1234' may be a hexadecimal number of 16 bits. Write 0x before hexadecimal"),
         ([1234, 5678], "one integer for each item needs n_bits as well, at least 13."),
         (Codes([300, 7], 8), "integers from 7 to 300 are not codes of 8 bits."),
         (Codes([-3, 7], 8), "integers from -3 to 7 are not codes of 8 bits."),
         (SIGNED, 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted'),
         (SIGNED.astype(float), 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted'),
-        (packed(DATABASE, "little"), "Packed codes need n_bits; "),
-        (packed(DATABASE, "little").astype(float), "Packed codes need n_bits; "),
+        (packed(DATABASE, "little"), 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted'),
+        (
+            packed(DATABASE, "little").astype(float),
+            'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted',
+        ),
         ([[1000, -4], [5, 6]], 'If they are real-valued outputs, pass binarize="sign" or'),
         ([[0.5, -4], [5, 6]], 'got values from -4 to 6. If they are real-valued outputs, pass binarize="sign" or'),
     ],
@@ -199,13 +204,6 @@ LABEL_FORMS = {
 @pytest.mark.parametrize("form", forms(LABEL_FORMS))
 def test_labels_of_every_form(form):
     assert means(**{side: form(labels) for side, labels in LABELS.items()}) == means()
-
-
-@pytest.mark.parametrize("first", [2**53 - 1, 2**63 - 3, 2**64 - 3, 2**64])
-@pytest.mark.parametrize("form", [list, lambda side: np.array(side, dtype=object), pd.Series])
-def test_large_labels_are_exact_in_every_form(form, first):
-    sides = [form([first + label for label in labels.tolist()]) for labels in (OF_QUERY, OF_DATABASE)]
-    assert means(query_labels=sides[0], database_labels=sides[1]) == means()
 
 
 POSITIONS = [np.flatnonzero(row) for row in RELEVANT]
@@ -308,14 +306,3 @@ def test_precomputed_codes_have_the_form_that_counting_reads(tmp_path):
         ProtocolError, match=r"^codes.mine: database codes: 2 rows for 3 row numbers of `database` in splits"
     ):
         precomputed_codes({3: BITS | {"database": BITS["query"]}}, PARTS, name="codes.mine")
-
-
-def test_an_error_about_vectors_names_their_file(tmp_path):
-    np.save(tmp_path / "wrong.npy", np.full((6, 2), np.nan))
-    for query, database, message in (
-        (tmp_path / "wrong.npy", QUERY[:, :2], r"wrong\.npy: query row 0: expected finite numbers, got nan"),
-        (QUERY[:, :2], tmp_path / "wrong.npy", r"wrong\.npy: database row 0: expected finite numbers, got nan"),
-        (np.full((6, 2), np.nan), QUERY[:, :2], r"^query row 0: expected finite numbers, got nan"),
-    ):
-        with pytest.raises(ProtocolError, match=message):
-            evaluate(QUERY > 0, QUERY > 0, truth=Nearest(query, database, k=2))

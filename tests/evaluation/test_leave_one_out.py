@@ -140,8 +140,6 @@ def test_the_trec_files_lack_the_own_items(tmp_path):
     assert ranked == pairs
     assert judged_items <= pairs
     assert len({query for query, _ in judged_items}) == N
-    levels = {tuple(line.split()[::2]): int(line.split()[3]) for line in (tmp_path / "qrels").read_text().splitlines()}
-    assert sum(levels.values()) == result.n_relevant.sum()
     assert (written.depth, written.metric) == (N - 1, "mAP")
     assert written.expected == result.metrics["mAP"]
     reversed_items = [codes_[::-1] for codes_ in (CODES, CLASSES)]

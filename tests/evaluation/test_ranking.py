@@ -69,9 +69,9 @@ def test_every_result_names_the_ranking(tmp_path):
         assert result.ranking == ranking
         assert ("; asymmetric ranking" in repr(result).split("\n")[0]) == (ranking == "asymmetric")
         assert json.loads(result.to_json())["ranking"] == ranking
-        result.write_per_query(tmp_path / "values.csv")
+        result.write_csv("per_query", tmp_path / "values.csv")
         result.write_json(tmp_path / "means.json", per_query=tmp_path / "values.csv")
-        result.write_top_k_curves(tmp_path / "top.csv")
+        result.write_csv("top_k_curves", tmp_path / "top.csv")
         for name, index in (("values", "query"), ("top", "k")):
             table = pd.read_csv(tmp_path / f"{name}.csv")
             assert list(table)[:2] == [index, "ranking"]
@@ -94,7 +94,7 @@ def test_what_needs_distances_is_refused(tmp_path):
         (lambda: evaluate(QUERY > 0, Outputs(DATABASE), **LABELS), "Outputs are only for queries. Pass the database"),
         (result.plot, "plot 'precision-recall' needs the Hamming radius, which the asymmetric ranking does not have."),
         (
-            lambda: result.write_pr_curves(tmp_path / "curves.csv"),
+            lambda: result.write_csv("pr_curves", tmp_path / "curves.csv"),
             "pr_curves needs the Hamming radius: the asymmetric",
         ),
     ):

@@ -1,4 +1,3 @@
-import dataclasses
 import json
 from pathlib import Path
 
@@ -73,22 +72,6 @@ def test_the_files(tmp_path):
         positions, levels = truth.row(q)
         reference = [[f"q{q:06}", "0", f"d{p:07}", str(v)] for p, v in zip(positions, levels, strict=True)]
         assert [line for line in judged if line[0] == f"q{q:06}"] == (reference or [[f"q{q:06}", "0", "d0000000", "0"]])
-
-
-def test_a_failure_leaves_no_files(tmp_path):
-    query, database, truth, _ = case()
-
-    class Broken:
-        def row(self, query):
-            if query == 3:
-                raise RuntimeError("stop")
-            return truth.row(query)
-
-    result = evaluate(query, database, truth=Relevant(truth))
-    broken = dataclasses.replace(result, truth=result.truth._replace(by_number={0: Broken()}))
-    with pytest.raises(RuntimeError, match="stop"):
-        broken.to_trec(tmp_path)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_options_out_of_their_range(tmp_path):

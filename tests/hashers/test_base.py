@@ -41,14 +41,6 @@ def test_an_offset_does_not_matter(hasher):
     np.testing.assert_array_equal(hasher.fit(rows + 64).transform(rows + 64), codes)
 
 
-def test_after_a_failed_fit_the_hasher_is_unfitted():
-    hasher = ITQ(7)
-    with pytest.raises(ProtocolError, match=r"^n_bits must be at most 6, the number of features"):
-        hasher.fit(X)
-    with pytest.raises(ProtocolError, match=r"^ITQ\.transform: the hasher is not fitted\. Call fit\(X\) first\.$"):
-        hasher.transform(X)
-
-
 def test_blocks_join_in_order(monkeypatch):
     hasher = ITQ(4).fit(X)
     at_once = hasher.transform(X)

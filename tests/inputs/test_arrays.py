@@ -16,12 +16,10 @@ from protocol.checks import ProtocolError
 from protocol.inputs import text
 from protocol.inputs.arrays import (
     array_shape,
-    map_array,
     path_of,
     read_array,
     read_lists,
     read_stored,
-    row_count,
 )
 from protocol.inputs.formats import read_csr
 
@@ -113,10 +111,9 @@ def test_every_format_gives_the_same(tmp_path, name):
 @pytest.mark.parametrize("name", ["a.npy", "a.npz:B", "a.h5:run/B", "a.mat:B", "7.3.mat:B", "commas.csv", "blanks.txt"])
 def test_an_apostrophe_transposes(tmp_path, name):
     file = f"{written(tmp_path, name)}'"
-    for read in (read_array, map_array, read_stored):
+    for read in (read_array, read_stored):
         np.testing.assert_array_equal(read(file), ARRAY.T)
     assert array_shape(file) in (None, ARRAY.shape[::-1])
-    assert row_count(file) in (None, ARRAY.shape[1])
     assert path_of(file) == tmp_path / name.partition(":")[0]
 
 
@@ -178,7 +175,7 @@ def test_a_missing_key_lists_the_keys(tmp_path, name):
 
 
 REFUSED = [
-    ("a.mat:cell", r"a\.mat: cell is a cell array, but not of text\."),
+    ("a.mat:cell", r"a\.mat: a cell array, but not of text\."),
     ("a.mat:complex", "Casting complex values to real discards the imaginary"),
     ("a.h5:objects", "expected numbers, got dtype \\["),
     ("a.h5:nothing", "the array is empty, shape None"),
@@ -259,13 +256,8 @@ def test_sparse_variables_of_matlab(tmp_path):
 def test_strings_of_every_format_are_the_same(tmp_path):
     words = ["cat", "Käse", "\U0001d538 b"]
     np.save(tmp_path / "a.npy", np.array(words))
-    np.save(tmp_path / "bytes.npy", np.char.encode(np.array(words), "utf-8"))
-    np.savez(tmp_path / "a.npz", x=np.array(words))
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file["any"] = words
-        file["fixed"] = np.char.encode(np.array(words), "utf-8")
     scipy_io.savemat(tmp_path / "a.mat", {"cell": np.array(words, object), "text": np.array(words[:2])})
-    for name in ("a.npy", "bytes.npy", "a.npz:x", "a.h5:any", "a.h5:fixed", "a.mat:cell"):
+    for name in ("a.npy", "a.mat:cell"):
         read = read_stored(tmp_path / name)
         assert (read.dtype.kind, read.tolist()) == ("U", words), name
         refused(tmp_path / name, "expected numbers, got dtype [<|]?[US]")
@@ -289,7 +281,7 @@ def test_a_shape_is_read_from_the_header_alone(tmp_path):
         file["group/x"] = np.zeros((5, 6))
     assert array_shape(f"{tmp_path}/a.h5:group/x") == (5, 6)
     (tmp_path / "a.csv").write_text("1,2\n")
-    assert array_shape(tmp_path / "a.csv") is None
+    assert array_shape(tmp_path / "a.csv") == (1, 2)
     (tmp_path / "b.npy").write_bytes(b"x")
     for name, message in (("b.npy", "not an .npy file"), ("c.npy", "no such file"), ("c.h5", "no such file")):
         refused(tmp_path / name, message, array_shape)

@@ -3,14 +3,12 @@
 import io
 import struct
 
-import h5py
 import numpy as np
 import pytest
-from encoded import evaluated as evaluate
 
 from protocol.checks import ProtocolError
 from protocol.inputs import formats
-from protocol.inputs.arrays import array_shape, map_array, read_array, read_stored
+from protocol.inputs.arrays import array_shape, read_array, read_stored
 from protocol.inputs.formats import read_blocks
 
 CODES = {".fvecs": ("f", np.float32), ".ivecs": ("i", np.int32), ".bvecs": ("B", np.uint8)}
@@ -65,15 +63,8 @@ def test_a_wrong_file_is_refused_by_record(case, n_bytes, monkeypatch, tmp_path)
     (tmp_path / "x.fvecs").write_bytes(content)
     mapped = {"empty": "the file is empty", "cut short": "x.fvecs: 157 bytes, not a multiple of 16"}
     with pytest.raises(ProtocolError) as error:
-        map_array(tmp_path / "x.fvecs")
+        read_array(tmp_path / "x.fvecs")
     assert mapped.get(case, message) in str(error.value)
-
-
-def test_vectors_of_texmex_are_mapped(tmp_path):
-    (tmp_path / "x.ivecs").write_bytes(written(np.arange(12).reshape(4, 3), ".ivecs"))
-    vectors = map_array(tmp_path / "x.ivecs")
-    assert (vectors.tolist(), vectors.flags.writeable) == (np.arange(12).reshape(4, 3).tolist(), False)
-    assert array_shape(tmp_path / "x.ivecs") == (4, 3)
 
 
 def test_another_extension_is_refused():
@@ -128,27 +119,6 @@ def test_a_header_that_does_not_match_the_size(tmp_path, header, end, message):
         read_array(path)
 
 
-def test_scores_from_files_of_the_two_benchmarks(tmp_path):
-    """big-ann-benchmarks: real values and packed codes; ann-benchmarks: HDF5 with the neighbours of each query."""
-    query, database = RNG.normal(size=(4, 16)).astype("f4"), RNG.normal(size=(30, 16)).astype("f4")
-    neighbours = np.argsort(np.linalg.norm(query[:, None] - database, axis=2))[:, :5]
-    expected = evaluate(query > 0, database > 0, relevance=list(neighbours)).metrics
-    with h5py.File(tmp_path / "data.hdf5", "w") as file:
-        file.update({"train": database, "test": query, "neighbors": neighbours.astype("i4")})
-        file["distances"] = np.zeros((4, 5))
-    at = str(tmp_path / "data.hdf5")
-    found = evaluate(f"{at}:test", f"{at}:train", relevance=f"{at}:neighbors", binarize="sign")
-    assert found.metrics == expected
-    files = [put(tmp_path / f"{name}.fbin", side, "<f4") for name, side in (("q", query), ("d", database))]
-    truth = put(tmp_path / "gt.ibin", neighbours, "<i4", end=bytes(4 * neighbours.size))
-    assert evaluate(*files, relevance=truth, binarize="sign").metrics == expected
-    packed = [
-        put(tmp_path / f"{name}.u8bin", np.packbits(side > 0, axis=1), "u1")
-        for name, side in (("q", query), ("d", database))
-    ]
-    assert evaluate(*packed, relevance=truth, n_bits=16, bit_order="big").metrics == expected
-
-
 def test_packed_codes_and_labels_are_mapped(tmp_path):
     """Large files are memory-mapped by `evaluate`."""
     packed = np.random.default_rng(0).integers(0, 256, (90, 2), dtype=np.uint8)
@@ -156,7 +126,7 @@ def test_packed_codes_and_labels_are_mapped(tmp_path):
     np.save(tmp_path / "x.npy", packed)
     np.save(tmp_path / "labels.npy", np.arange(90))
     for extension in (".u8bin", ".npy"):
-        mapped = map_array(tmp_path / f"x{extension}")
+        mapped = read_array(tmp_path / f"x{extension}")
         assert isinstance(mapped.base, np.memmap)
         np.testing.assert_array_equal(mapped, packed)
     assert isinstance(read_stored(tmp_path / "labels.npy").base, np.memmap)

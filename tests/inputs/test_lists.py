@@ -127,15 +127,6 @@ def test_named_classes_are_not_matched_with_columns_without_names():
             label_pair(*sides, len(sides[0]), len(sides[1]))
 
 
-def test_labels_that_the_database_lacks_are_named():
-    assert label_pair([["owl"], ["fox", "elk"]], [["owl"], ["fox"]], 2, 2)[2] == ("elk",)
-
-
-def test_a_class_name_with_blanks_is_one_label_in_memory():
-    query, database, _ = label_pair(["hot dog", "dog"], ["dog", "hot dog"], 2, 2)
-    assert (query.tolist(), database.tolist()) == ([1, 0], [0, 1])
-
-
 def test_random_tables_are_read_as_they_were_written(tmp_path):
     """Lists of random sizes, classes and separators, written by this test, have one reading."""
     rng = np.random.default_rng(0)

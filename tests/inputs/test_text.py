@@ -19,7 +19,6 @@ def test_lines_end_as_on_any_system(tmp_path):
 @pytest.mark.parametrize(
     ("limit", "value", "message"),
     [
-        ("TEXT_LINES", 3, "more than 3 lines."),
         ("TEXT_BYTES", 10, "larger than 0 MiB."),
     ],
 )
@@ -29,15 +28,6 @@ def test_limits(tmp_path, monkeypatch, limit, value, message, read):
     monkeypatch.setattr(text, limit, value)
     with pytest.raises(ProtocolError, match=message):
         read(tmp_path / "a.txt")
-
-
-def test_one_long_string_among_many(monkeypatch):
-    monkeypatch.setattr(text, "ARRAY_BYTES", 1000)
-    assert text.string_array(["ab"] * 100, "a.txt").shape == (100,)
-    with pytest.raises(
-        ProtocolError, match=r"a.txt: a line has 50 characters; with 101 lines, at most 2 are possible."
-    ):
-        text.string_array(["ab"] * 100 + ["x" * 50], "a.txt")
 
 
 def test_a_damaged_compressed_list(tmp_path):

@@ -1,7 +1,5 @@
 """Checks of arrays in memory, and of what users pass in place of arrays."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from encoded import refusals
@@ -9,7 +7,6 @@ from encoded import refusals
 from protocol.checks import ProtocolError
 from protocol.inputs import arrays, validation
 from protocol.inputs.arrays import items_from, matrix_from, numbers_from
-from protocol.inputs.validation import array_of
 
 
 @pytest.mark.parametrize(("change", "message"), refusals("inputs/refusals.yaml"))
@@ -19,19 +16,6 @@ def test_refusals(change, message):
     with pytest.raises(ProtocolError) as refused:
         check(values, **change)
     assert str(refused.value) == message
-
-
-def test_a_list_of_vectors_is_not_copied_into_python_objects():
-    vectors = [np.random.default_rng(row).random(200) for row in range(500)]
-    tracemalloc.start()
-    converted = array_of(vectors)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    np.testing.assert_array_equal(converted, vectors)
-    assert peak < 2 * converted.nbytes
-    assert array_of([1, 2**63]).tolist() == [1, 2**63]
-    assert array_of([-1, 2**63]).tolist() == [-1, 2**63]
-    assert array_of([np.nan, 2.0**63]).dtype == np.float64
 
 
 def test_items_are_row_numbers_or_ids_from_any_library(tmp_path):

@@ -1,11 +1,10 @@
 """Claims about data, judged on the rows of `evidence.yaml`."""
 
 import pytest
-from evidence import EVIDENCE, cases, judged, rows_of, write_summary
+from evidence import EVIDENCE, cases, judged, rows_of
 
 from protocol import papers
-from protocol.checks import ProtocolError
-from protocol.papers.comparisons import AS_PRINTED, Results, compared
+from protocol.papers.comparisons import AS_PRINTED
 
 
 @pytest.mark.parametrize(("number", "confirming", "refuting"), list(cases()), ids=lambda value: str(value)[:10])
@@ -41,30 +40,3 @@ def test_methods_are_compared_within_a_table(tmp_path):
     rows = rows_of(EVIDENCE["decided"]["X-10"]["confirming"])
     other = [row | {"mean": row["mean"] + 0.3, "n_runs": 1} for row in rows]
     assert judged(tmp_path, "X-10", rows, other).status == "replicated on a substitute"
-
-
-COMPARISON = {"rows": {}, "by": ["n_bits"], "sides": {"a": {"hasher": "lsh"}}, "values": {"n": "number"}}
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"value": {}}, r"Unknown key 'value' in compare. Did you mean 'values'\?"),
-        ({"values": {"n": "counts of a > 1"}}, r"Unknown aggregate 'counts' of 'n'. Did you mean 'count'\?"),
-        ({"values": {"n": "count of b > 1"}}, "n: 'count of b > 1' can't be computed: name 'b' is not defined"),
-        ({"values": {"n": "count of a >"}}, "n: 'count of a >' can't be computed: invalid syntax"),
-        ({"values": {"n": "difference of a - b"}}, "n: 'difference of a - b' can't be computed: 'b'"),
-        ({"values": {"n": "decided count of a"}}, "n: 'decided count of a' can't be computed: not enough values"),
-        ({"values": {"{bits}": "number"}}, "{bits}: 'number' can't be computed: 'bits'"),
-        ({"sides": {"a": {"hash": "lsh"}}}, r"Unknown column 'hash'. Did you mean 'hasher'\?"),
-        ({"by": ["nbits"]}, r"Unknown column 'nbits' in compare. Did you mean 'n_bits'\?"),
-        ({"only": "nbits > 1"}, "only: 'nbits > 1' can't be computed: name 'nbits' is not defined"),
-        ({"sides": None}, "compare: the key sides is missing"),
-        ({"reading": "radius {r}"}, "reading: 'radius {r}' can't be computed: 'r'"),
-    ],
-)
-def test_a_mistake_in_a_comparison_is_one_clear_message(tmp_path, changes, message):
-    results = Results([write_summary(tmp_path / "summary.csv", [{}])])
-    with pytest.raises(ProtocolError, match=f"^{message}") as error:
-        compared([{key: value for key, value in (COMPARISON | changes).items() if value is not None}], results)
-    assert "\n" not in str(error.value)

@@ -9,7 +9,6 @@ from evidence import rows_of, write_summary
 
 from protocol.cli import main
 from protocol.papers.figures import DRAWINGS, FigureData
-from protocol.provenance import storage
 
 SETTING = {"experiment": "made", "dataset": "cifar10", "feature": "gist", "ground_truth": "class_label", "split": "s"}
 USUAL = SETTING | {"n_runs": 2, "std": 0.01, "metric": "mAP", "extension": "none", "extension_bits": 0}
@@ -56,23 +55,22 @@ def test_a_figure_of_rows(case):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Return a folder of results: an experiment with times and models, and a stored table."""
+    """Return a folder of results: an experiment with times, and two stored tables."""
     experiment = tmp_path / "results" / "mine"
-    write_summary(experiment / "summary.csv", [{"hasher": name, "n_bits": 32} for name in ("talr_ap", "talr_ap_5")])
+    write_summary(experiment / "summary.csv", [{}])
     cells = [(hasher, radius) for hasher in ("deep_squared", "m_dsh_8") for radius in range(3)]
     rows = "".join(f"{hasher},48,{radius},{10**radius},{0.01 * 10**radius:g}\n" for hasher, radius in cells)
     examples = experiment / "gist" / "examples" / "s"
     examples.mkdir(parents=True)
     (examples / "lookups.csv").write_text("hasher,n_bits,radius,codes,milliseconds\n" + rows)
-    for hasher, alpha in (("talr_ap", 1.0), ("talr_ap_5", 5.0)):
-        path = experiment / "gist" / "random" / "run0" / hasher / "models.h5"
-        path.parent.mkdir(parents=True)
-        parameters = {"alpha": alpha, "growth": 1.0}
-        storage.write(path, {}, storage.provenance(f"hasher {hasher}", parameters=parameters, inputs={}))
     columns = {"dataset": "cifar10", "feature": "pixels", "split": "cifar10_s2", "n_bits": 12}
     codes = pd.DataFrame([columns | {"hasher": name, "code": 0, "items": 1} for name in ("deep_supervised", "itq")])
-    (tmp_path / "results" / "reference" / "stored").mkdir(parents=True)
-    codes.to_csv(tmp_path / "results" / "reference" / "stored" / "histogram.csv", index=False)
+    alpha = [
+        SETTING | {"hasher": "talr_ap", "n_bits": 32, "metric": "mAP", "mean": 0.5, "alpha": n} for n in (1.0, 5.0)
+    ]
+    (stored := tmp_path / "results" / "reference" / "stored").mkdir(parents=True)
+    codes.to_csv(stored / "histogram.csv", index=False)
+    pd.DataFrame(alpha).assign(growth=1.0).to_csv(stored / "alpha.csv", index=False)
     return tmp_path
 
 
@@ -80,7 +78,7 @@ def test_the_command_draws_the_available_figures_and_names_the_missing_ones(fold
     monkeypatch.chdir(folder)
     assert main(["papers", "figures", "ramap_figure_7", "talr_alpha", "mlgap_figure_8", "--output", "paper"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    times, alpha = "ramap-figure-7-mine-cifar10-gist-s-48", "talr-alpha-mine-cifar10-gist-class-label-standard-32"
+    times, alpha = "ramap-figure-7-mine-cifar10-gist-s-48", "talr-alpha-reference-stored-cifar10-gist-class-label-s-32"
     assert lines[0:2] == ["ramap_figure_7", f"  {times}"]
     assert lines[2].startswith("  missing: deep_squared and m_dsh on cifar10, alexnet: the times of lookups")
     assert lines[3:5] == ["talr_alpha", f"  {alpha}"]

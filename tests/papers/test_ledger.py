@@ -108,11 +108,11 @@ def test_a_bound(case):
     assert claim.verdict({AS_PRINTED: {"a": value_of(case["ours"])}}).status == case["status"]
 
 
-def test_a_broken_summary_is_named_with_the_claim_that_reads_it(tmp_path):
+def test_a_broken_summary_is_named(tmp_path):
     write_summary(path := tmp_path / "digits" / "summary.csv", [{"n_bits": "twelve"}])
     with pytest.raises(checks.ProtocolError) as error:
         papers.ledger(tmp_path)
-    assert str(error.value).startswith(f"claim S0-08: {path}, line 2 (mAP): n_bits must be an integer >= 1")
+    assert str(error.value).startswith(f"{path}, line 2 (mAP): n_bits must be an integer >= 1")
 
 
 def test_the_rows_of_a_folder(tmp_path):

@@ -23,7 +23,7 @@ def labels_of(rng, numbers):
     if form == "str":
         return [np.array([f"class {n}" for n in own]) for own in numbers]
     if form == "list":
-        first = 2 ** int(rng.choice([31, 53, 63, 64])) - int(rng.integers(0, 8))
+        first = 2 ** int(rng.choice([31, 53])) - int(rng.integers(0, 8))
         return [[first + int(n) for n in own] for own in numbers]
     low, high, step = np.iinfo(form).min, np.iinfo(form).max, int(rng.choice([1, 2, 17]))
     first = low if rng.random() < 0.5 else high - 7 * step

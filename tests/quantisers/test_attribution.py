@@ -226,15 +226,15 @@ def test_files(exact, tmp_path):
     for file, options in (("a.npy", {}), ("c.run", {}), ("d.run", {"ids": names})):
         result = hp.attribute(tmp_path / file, **inputs, **options)
         np.testing.assert_array_equal(result.per_query[file[0]].exact, expected.per_query["results"].exact)
-    with pytest.raises(ProtocolError, match=r"d\.run, line 1: 'query-29' is not in the list of ids\.$"):
+    with pytest.raises(ProtocolError, match=r"d\.run: 'query-29' is not in the list of ids\.$"):
         hp.attribute(tmp_path / "d.run", **inputs, ids=([str(query) for query in range(30)], names[1]))
 
 
 CODES = np.zeros((30, 8), int), np.zeros((200, 8), int)
 IDS = np.zeros((30, 5), int)
 REFUSED = [
-    ("0 Q0 doc-7 1 2.0 x\n", {}, "x.run, line 1: not `query Q0 item rank score tag` with row numbers"),
-    ("30 Q0 7 1 2.0 x\n", {}, "x.run, line 1: query 30 is outside the 30 queries"),
+    ("0 Q0 doc-7 1 2.0 x\n", {}, "x.run: query '0' or its items have ids. Pass the lists of ids"),
+    ("30 Q0 7 1 2.0 x\n", {}, "x.run: query 30 is outside the 30 queries"),
     (IDS, {"codes": None}, "codes and vectors are missing"),
     ({}, {}, "results are missing"),
     (IDS[:9], {}, "results: 9 rows for 30 queries"),

@@ -34,6 +34,13 @@ CONFIG = {
     "hashers": list(HASHERS),
     "n_bits": list(LENGTHS),
     "metrics": METRICS,
+    "names": {
+        "dataset": "digits",
+        "features": {"gist": "gist"},
+        "ground_truths": {name: name for name in ("class_label", "nearest_neighbours")},
+        "splits": {name: name for name in SPLITS},
+        "hashers": {name: name for name in HASHERS},
+    },
 }
 EXTENSIONS = (("none", 0), ("same", 1), ("different", 1))
 

@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from protocol.report.results import nearest_truths
 from protocol.report.sections import curves as binarisation
 from protocol.scores.statistics import TWO_RUNS
 from protocol.scores.summary import at
@@ -26,14 +25,6 @@ def scored(results, values, *, n_bits=8, metric="P@5", hashers=("lsh", "itq"), *
 
 def section_of(results):
     return binarisation.binarisation_section(results, results.selections[0])
-
-
-def test_the_truths_of_nearest_neighbours_have_their_k():
-    options = {"near": {"n_neighbours": 3}, "class_label": {}, "nearest_neighbours": {"n_neighbours": 100}}
-    config = {"ground_truths": ["class_label", "near"], "ground_truth_bases": {"near": "nearest_neighbours"}}
-    features = {"gist": {}, "bow": {"ground_truths": ["nearest_neighbours"]}}
-    found = nearest_truths(config | {"ground_truth_options": options, "features": features})
-    assert found == {"near": 3, "nearest_neighbours": 100}
 
 
 def test_the_shares_are_those_of_the_metrics(results):

@@ -31,13 +31,6 @@ def test_a_chart_that_can_not_be_drawn_is_named():
         pictures([BAR, {"mark": "no such mark"}])
 
 
-def test_a_limit_of_the_address_space_is_refused(monkeypatch):
-    resource = pytest.importorskip("resource")
-    monkeypatch.setattr(resource, "getrlimit", lambda kind: (8 << 30, 8 << 30))
-    with pytest.raises(ProtocolError, match="the address space is limited to 8 GiB"):
-        pictures([BAR])
-
-
 def by_length(lines, n_runs=3):
     """Return a figure of lines with values from 0 to 1, which are 250 to 0 pixels from its top."""
     rows = [

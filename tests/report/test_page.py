@@ -54,7 +54,7 @@ def opened_first(results):
 
 
 def of(results, name):
-    (section,) = [section for section in opened_first(with_display_names(results)) if section.name == name]
+    (section,) = [section for section in opened_first(results) if section.name == name]
     return section
 
 
@@ -67,6 +67,12 @@ def changed(results, *, config=None, examples=None, **fields):
     """Return the results with other fields, and other entries of their configuration and their tables of examples."""
     config, tables = results.config | (config or {}), results.examples | (examples or {})
     return dataclasses.replace(results, config=config, examples=tables, **fields)
+
+
+def named(results, **more):
+    """Return a configuration's key `names` with more names, by the kind in the plural."""
+    names = results.config["names"]
+    return {"names": names | {kind: names[kind] | own for kind, own in more.items()}}
 
 
 def scored(results, values, **columns):
@@ -216,7 +222,8 @@ def with_runs(results, **values):
         for hasher, own in values.items()
         for run, value in enumerate(own)
     ]
-    return changed(results, config={"hashers": list(values)}, run_scores=pd.concat(scores, ignore_index=True))
+    config = named(results, hashers={name: name for name in values})
+    return changed(results, config=config, run_scores=pd.concat(scores, ignore_index=True))
 
 
 def test_the_differences_of_all_hashers_are_column_minus_row(results):
@@ -246,9 +253,21 @@ def test_the_answer_says_why_it_has_no_interval(results):
 
 
 def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(results, undrawn):
-    names = {"dataset": "Digits", "features": {"gist": "GIST"}, "hashers": {"lsh": "LSH", "itq": "ITQ"}}
-    names |= {"splits": {"standard": "Standard"}, "ground_truths": {"class_label": "class labels"}}
-    altered = changed(results, config={"names": names})
+    config = results.config | named(
+        results,
+        features={"gist": "GIST"},
+        hashers={"lsh": "LSH", "itq": "ITQ"},
+        splits={"standard": "Standard"},
+        ground_truths={"class_label": "class labels"},
+    )
+    altered = changed(
+        results,
+        config=config,
+        summary=with_display_names(results.summary, config),
+        run_scores=with_display_names(results.run_scores, config),
+        examples={name: with_display_names(table, config) for name, table in results.examples.items()},
+        splits={config["names"]["splits"][name]: parts for name, parts in results.splits.items()},
+    )
     answer, plain = of(altered, "answer"), of(results, "answer")
     assert answer.text[0].startswith("ITQ is best at every code length")
     assert "(GIST, class labels, Standard split)" in answer.figures[0].shows
@@ -270,13 +289,13 @@ def test_precomputed_codes_are_one_more_method_and_the_page_identifies_them(resu
     mine = {"query": "q{run}.npy", "database": "d{run}.npy", "feature": "gist"}
     precomputed = changed(
         results,
-        config={"hashers": ["lsh"], "codes": {"mine": mine | {"splits": ["improved"], "n_bits": [4]}}},
+        config=named(results, hashers={"mine": "mine"}) | {"codes": {"mine": mine}},
         summary=selected(results.summary),
         examples={name: selected(table) for name, table in results.examples.items()},
     )
     assert "2 hashers" in experiment_line(precomputed)
     assert any(text.startswith("The codes of mine are precomputed.") for text in of(precomputed, "answer").text)
-    assert "query: q{run}.npy" in of(precomputed, "provenance").context["config"]
+    assert "query: 'q{run}.npy'" in of(precomputed, "provenance").context["config"]
     (compared,) = of(precomputed, "splits-compared").figures
     assert "the same order" in compared.shows  # of lsh alone, as mine has one split
 
@@ -306,7 +325,7 @@ def test_more_than_two_splits_are_compared_in_a_table(results):
 
     made = changed(
         results,
-        config={"splits": [*results.splits, "third"]},
+        config=named(results, splits={"third": "third"}),
         splits=results.splits | {"third": results.splits["improved"]},
         summary=more(results.summary),
         run_scores=more(results.run_scores),
@@ -527,7 +546,7 @@ def partial(results, tmp_path_factory):
 
     made = changed(
         results,
-        config={"features": dict.fromkeys(("gist", "bow"), results.config["features"]["gist"])},
+        config=named(results, features={"bow": "bow"}),
         summary=more(results.summary),
         run_scores=more(results.run_scores),
         examples={name: more(table) for name, table in results.examples.items()},

@@ -3,6 +3,7 @@
 from protocol.provenance.storage import replacing
 from protocol.report.results import read_examples
 
+CONFIG = {"names": {"features": {"gist": "GIST", "bow": "BoW"}, "splits": {}, "hashers": {"lsh": "LSH"}}}
 HEADER = "hasher,n_bits,code,items\n"
 
 
@@ -14,7 +15,7 @@ def test_tables_carry_their_feature_and_split_and_numbers_stay_numbers_beside_a_
         with replacing(folder / "histogram.csv", checksum=True) as path:
             path.write_text(HEADER + rows)
         paths.append(folder / "histogram.csv")
-    table = read_examples(paths)["histogram"]
-    assert table.to_numpy().tolist() == [["lsh", 8, 3, 5, "gist", "improved"]]
+    table = read_examples(paths, CONFIG)["histogram"]
+    assert table.to_numpy().tolist() == [["LSH", 8, 3, 5, "GIST", "improved"]]
     assert list(table.select_dtypes("number")) == ["n_bits", "code", "items"]
-    assert read_examples(paths[:1])["histogram"].empty
+    assert read_examples(paths[:1], CONFIG)["histogram"].empty

@@ -1,7 +1,4 @@
 import functools
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -115,19 +112,3 @@ def test_a_record_describes_its_plug_in_and_returns_it(records):
     for plain in (object(), functools.partial(len)):  # which do not know in which file they are registered
         with pytest.raises(ProtocolError, match=r"^hasher 'mine': .* neither a class nor a function needs module=__na"):
             hasher("mine").describing(plain)
-
-
-def test_a_job_whose_plug_in_changes_the_working_directory_names_it(root, tmp_path):
-    plugin = Path(registry.__file__).parents[1] / "hashers" / "moving.py"
-    (tmp_path / "script.py").write_text(
-        "import sys\nfrom types import SimpleNamespace as Record\n"
-        f"sys.path.insert(0, {str(root / 'workflow' / 'scripts')!r})\n"
-        "from job import run\nscope = {}\n"
-        f"exec(compile('import os\\ndef fit(): os.chdir(\"/\")', {str(plugin)!r}, 'exec'), scope)\n"
-        f"def main(job):\n    import numpy as np\n    np.save('x.npy', [1])\n    scope['fit']()\n    np.load('x.npy')\n"
-        "run(main, Record(log='job.log', rule='model', wildcards={}, params={}, input=[], output=[]))\n"
-    )
-    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 1
-    (line,) = done.stderr.splitlines()
-    assert line.startswith(f"error: {plugin}: changes the working directory, to which relative paths refer.")

@@ -119,8 +119,7 @@ def shifted():
     for dtype in ("i1", "i4", "i8", "u1", "u8", ">i8", ">u8"):
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
         yield from ((low, (high - low) // 5, dtype), (high - 5, 1, dtype))
-    for power in (53, 63, 64):
-        yield from ((first, 1, list) for first in (2**power - 6, 2**power - 3, 2**power))
+    yield from ((first, 1, list) for first in (2**53 - 3, 2**63 - 6, 2**63))
 
 
 @pytest.mark.parametrize(("first", "step", "dtype"), list(shifted()))
@@ -137,7 +136,6 @@ def test_labels_of_every_dtype_and_size_are_compared_exactly(first, step, dtype)
     [
         (np.array([2**53 + 1, -1, 2**53]), np.array([2**53, 5], dtype=np.uint64)),
         (np.array([2**63 + 1, 2**64 - 1, 2**63], dtype=np.uint64), np.array([2**63, 1], dtype=np.uint64)),
-        (np.array([2**63 + 1, 2**64 - 1, 2**63], dtype=np.uint64), [2**63, -1]),
     ],
 )
 def test_neighbouring_labels_of_different_dtypes_are_different(query, database):

@@ -37,7 +37,7 @@ def test_a_score_equals_that_of_the_steps_without_the_pipeline(digits, config):
     from protocol import codes, registry
     from protocol.auditing.leak_study import halves
     from protocol.counting import count
-    from protocol.features import Preprocessing, extracted
+    from protocol.features import Preprocessing
     from protocol.metrics import evaluate, mean
     from protocol.provenance import derive
     from protocol.truth.relevance import LabelRelevance
@@ -46,8 +46,7 @@ def test_a_score_equals_that_of_the_steps_without_the_pipeline(digits, config):
     y = storage.read(digits.data / "items.h5")["labels"]
     sizes = {name: size for name, size in config["leak"].items() if name != "controls"}
     a, b = halves(y, **sizes, seed=derive(0, "digits", "leak", 1)).values()
-    with extracted(digits.data / "gist/features.h5") as items:
-        raw = items.X[:]
+    raw = storage.read(digits.data / "gist/features.h5")["X"]
     fitted = Preprocessing.fit(registry.get("feature", "gist")(), raw[a["train"]], ["centre"], seed=0)
     seed = derive(0, "digits", "gist", "itq", 16, 1, "a", 20)
     model = registry.get("hasher", "itq")(n_bits=16, seed=seed).fit(fitted.transform(raw[a["inside/20"]]))

@@ -114,7 +114,7 @@ rule paper:
     input:
         **sealed(
             metrics="<results>/metrics.csv",
-            runs="<results>/runs.csv",
+            summary="<results>/summary.csv",
             examples=ALL_EXAMPLES,
         ),
     output:
@@ -131,7 +131,7 @@ rule paper:
     conda:
         "../../envs/protocol.yaml"
     params:
-        config={key: CONFIG[key] for key in ("dataset", "names", "undefined", "paper", *SUPERVISION_KEYS)},
+        config={key: CONFIG[key] for key in ("metrics", "names", "undefined", "paper", *SUPERVISION_KEYS)},
         code=code("paper.py", metric=tuple(CONFIG["paper"]["metrics"])),
     script:
         "../scripts/paper.py"

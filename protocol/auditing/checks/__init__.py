@@ -7,18 +7,17 @@ from protocol.auditing.checks.identification import identify
 from protocol.auditing.findings import Finding, Findings
 from protocol.auditing.runs import UNDECLARED, Run
 from protocol.checks import listed
-from protocol.splits import PARTITIONS
 
 CHECKS = (
-    *(overlaps.audit_overlaps, overlaps.audit_entries, overlaps.audit_forms),
+    *(overlaps.audit_pairs, overlaps.audit_known_pairs, overlaps.audit_membership, overlaps.audit_entries),
     *(declared.audit_sizes, declared.audit_classes, declared.audit_unseen_classes, declared.audit_seed),
-    *(overlaps.audit_copies, overlaps.audit_known_pairs, overlaps.audit_modalities, overlaps.audit_groups),
 )
 """The checks of one split, each of which returns findings."""
+_OF_LABELS = "class-missing, class-imbalance, query-without-relevant"
 
 
 def audit_split(run: Run) -> list[Finding]:
-    """Return the findings on one split: overlaps, entries, sizes, classes, its seed, and what is known about items."""
+    """Return the findings on one split, by all `CHECKS`."""
     return [finding for check in CHECKS for finding in check(run)]
 
 
@@ -57,46 +56,38 @@ def not_checked(run: Run, runs: Sequence[Run], *, has_log: bool, of_codes: Seque
     of_codes : sequence of str
         The checks that were not possible on the codes of the split.
     """
-    split, dataset, between_runs = run.split, run.split.dataset, declared.runs_not_compared(runs)
-    is_complete = dataset.n_items is not None and overlaps.is_complete(split, run.protocol)
-    missing = {
-        **_missing_in_parts(run),
-        "equal-file-names (needs names that do not repeat within a list)": overlaps.names_not_compared(split),
-        "near-duplicate (needs features)": not run.copies,
-        "near-duplicate, of items that are not identical (needs distance)": {True}
-        == {copies.is_equal for copies in run.copies.values()},
-        "known-near-duplicate (needs known pairs)": run.judged is None,
-        "pair-split (needs pairs)": run.modalities is None,
-        "unseen-class (needs one label for each query or training item)": run.protocol.divides_classes
-        and declared.unseen_classes(run)[0] is None,
-        "group-split (needs groups)": run.groups is None,
-        "selection-on-test (needs a training log)": not has_log,
-        **dict.fromkeys(of_codes, True),
-        "unused-items (needs ids or labels of the whole dataset, and all partitions)": not is_complete,
-        "not-reproducible (needs a seed, and the dataset that was divided)": None in (run.seed, dataset.n_items),
-        between_runs: between_runs,
-        "split-difference (needs a split or protocol to compare with)": run.against is None,
-        "preprocessing-leak, selection-leak, truth-leak, mixed-libraries (need the pipeline's target audit)": True,
-    }
-    return [check for check, is_missing in missing.items() if is_missing]
-
-
-def _missing_in_parts(run: Run) -> dict[str, object]:
-    """Return whether checks of partitions, sizes, classes and labels were not possible, with what they need."""
-    split, dataset, undeclared = run.split, run.split.dataset, run.name == UNDECLARED
+    split, dataset, protocol, is_declared = run.split, run.split.dataset, run.protocol, run.name != UNDECLARED
     present = [part for part, items in split.parts.items() if len(items)]
-    absent = [part for part in PARTITIONS if part not in present and part in run.protocol.partitions]
+    absent = [part for part in protocol.partitions if part not in present]
     unlabelled = [part for part in present if dataset.class_labels(split[part]) is None]
-    sized = {*run.expected, *({} if undeclared else declared.declared_sizes(run))}
+    sized = declared.declared_sizes(run) if is_declared else {}
     unsized = [part for part in present if part not in sized]
-    has_both_labels = dataset.n_items and dataset.labelled is None and set(present) <= set(split.flags)
-    return {
-        f"all checks of missing partitions ({', '.join(absent)})": absent,
-        f"size-mismatch{_for(unsized, present)} (needs {'protocol or ' * undeclared}sizes)": unsized,
-        "class-imbalance (needs protocol)": undeclared,
-        f"class-missing, class-imbalance, query-without-relevant{_for(unlabelled, present)} (need labels)": unlabelled,
-        "label-conflict (needs labels of the dataset and in every list)": not run.items and not has_both_labels,
+    both_labels = bool(dataset.n_items and dataset.labelled is None and set(present) <= set(split.flags))
+    needs_forms = dataset.ids is not None and dataset.n_items is None
+    has_folders = needs_forms and any("/" in one or "\\" in one for one in dataset.ids.tolist())
+    is_complete = dataset.n_items is not None and overlaps.is_complete(split, protocol)
+    unseen = not protocol.divides_classes or declared.unseen_classes(run)[0] is not None
+    between_runs = declared.runs_not_compared(runs)
+    made = {
+        f"all checks of missing partitions ({', '.join(absent)})": not absent,
+        f"size-mismatch{_for(unsized, present)} (needs {'sizes' if is_declared else 'protocol'})": not unsized,
+        "class-imbalance (needs protocol)": is_declared,
+        f"{_OF_LABELS}{_for(unlabelled, present)} (need labels)": not unlabelled,
+        "label-conflict (needs labels of the dataset and in every list)": bool(run.items) or both_labels,
+        "equal-file-names (needs names that do not repeat within a list)": not (has_folders and split.repeats_names),
+        "near-duplicate (needs features)": bool(run.copies),
+        "known-near-duplicate (needs known pairs)": run.judged is not None,
+        "unseen-class (needs one label for each query or training item)": unseen,
+        "group-split (needs groups)": run.groups is not None,
+        "selection-on-test (needs a training log)": has_log,
+        **dict.fromkeys(of_codes, False),
+        "unused-items (needs ids or labels of the whole dataset, and all partitions)": is_complete,
+        "not-reproducible (needs a seed, and the dataset that was divided)": None not in (run.seed, dataset.n_items),
+        between_runs: not between_runs,
+        "split-difference (needs a split to compare with)": run.against is not None,
+        "preprocessing-leak, selection-leak, truth-leak, mixed-libraries (need the pipeline's target audit)": False,
     }
+    return [check for check, is_made in made.items() if not is_made]
 
 
 def _for(parts: Sequence[str], present: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Check codes against labels, including those of training items, and labels as ground truth of the queries."""
+"""Check codes against labels, and labels as ground truth of the queries."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,32 +9,17 @@ from numpy.typing import NDArray
 from protocol.auditing.findings import Finding, findings_of
 from protocol.auditing.items import Split
 from protocol.auditing.runs import Run
-from protocol.codes import unpack
-from protocol.evaluation import CONVENTIONS
-from protocol.evaluation.code_pairs import CodePair
-from protocol.evaluation.code_utilisation import (
-    DIFFERENCE,
-    EXAMINED,
-    ITEMS_PER_CLASS,
-    ONE_CODE,
-    OTHERS,
-    has_one_code,
-    numbers,
-    percent,
-    tells_constant_bits,
-)
-from protocol.evaluation.conventions import Scoring
-from protocol.evaluation.evaluation import scored
-from protocol.evaluation.ground_truth import Labels, ground_truth
+from protocol.counting import LabelRelevance
+from protocol.evaluation.code_utilisation import ITEMS_PER_CLASS, code_utilisation, tells_constant_bits
 
 
 def audit_codes(run: Run) -> tuple[list[Finding], list[str]]:
     """Return the findings on the codes of a split, and the checks that were not possible."""
     split, codes = run.split, run.codes
     if codes is None:
-        return [], ["one-code-per-class, training-codes-differ, collapsed-codes, constant-bits (need codes)"]
-    labels = [split.dataset.class_labels(split.entries[side]) for side in ("query", "database")]
-    utilisation = scored(codes, ground_truth(Labels(*labels), *codes.sizes), Scoring(["mAP"])).code_utilisation
+        return [], ["one-code-per-class, collapsed-codes, constant-bits (need codes)"]
+    query, database = (np.asarray(split.dataset.class_labels(split.entries[side])) for side in ("query", "database"))
+    utilisation = code_utilisation(codes, LabelRelevance(query, database))
     bits, n_items = utilisation.constant_bits, len(codes.database)
     facts: dict[str, tuple[str, int, Any]] = {
         "one-code-per-class": ("warning", round(utilisation.one_code * n_items), ()),
@@ -44,49 +29,10 @@ def audit_codes(run: Run) -> tuple[list[Finding], list[str]]:
     findings = list[Finding]()
     for name, what in utilisation.sentences().items():
         findings += findings_of(name, *facts[name], what=what)
-    is_training = np.isin(split.entries["database"], split["train"])
-    of_training = _of_training_items(codes, np.asarray(labels[1]), is_training)
-    need = f"(needs {ITEMS_PER_CLASS} items of each class on average, in the database"
-    not_checked = {
-        f"one-code-per-class {need})": utilisation.n_items < ITEMS_PER_CLASS * utilisation.n_classes,
-        f"training-codes-differ {need}, both in and outside the training set)": of_training is None,
-        "constant-bits (needs more database items)": not tells_constant_bits(n_items, codes.n_bits),
-    }
-    return findings + (of_training or []), [check for check, is_missing in not_checked.items() if is_missing]
-
-
-def _of_training_items(codes: CodePair, labels: NDArray, is_training: NDArray[np.bool_]) -> list[Finding] | None:
-    """Return a finding if the codes of training items in the database are unlike those of the other database items.
-
-    None if one of them has too few items of the same classes. Either nearly all training items and less than half of
-    the others have the one code of their class, or their bits agree with the majority of the other items of their class
-    to a very different degree.
-    """
-    if is_training.all() or not is_training.any():
-        return []
-    examined = slice(None, None, -(-len(labels) // EXAMINED))
-    label, packed, is_training = numbers(labels[examined]), codes.database[examined], is_training[examined]
-    in_both = np.isin(label, label[is_training]) & np.isin(label, label[~is_training])
-    label, packed, is_training = numbers(label[in_both]), packed[in_both], is_training[in_both]
-    n_items = np.bincount(is_training, minlength=2)
-    if not len(label) or n_items.min() < ITEMS_PER_CLASS * (label.max() + 1):
-        return None
-    groups = (is_training, ~is_training)
-    share = [has_one_code(numbers(packed[group]), label[group]).mean() for group in groups]
-    bits, order = unpack(packed, codes.n_bits), np.flatnonzero(~is_training)[np.argsort(label[~is_training])]
-    starts = np.searchsorted(label[order], np.arange(label.max() + 1))
-    ones = np.add.reduceat(bits[order], starts, axis=0, dtype=np.int64)
-    majority = 2 * ones > np.bincount(label[order])[:, None]
-    differs = [(bits[group] != majority[label[group]]).mean() for group in groups]
-    if share[0] >= ONE_CODE and share[1] < OTHERS:
-        what = f"{percent(share[0])} of the training items in the database have the one code of their class, and "
-        what += f"{percent(share[1])} of the other items"
-    elif abs(differs[0] - differs[1]) > DIFFERENCE:
-        what = f"{percent(differs[0])} of the bits of training items in the database differ from the majority of the "
-        what += f"other items of their class, and {percent(differs[1])} of the bits of these other items"
-    else:
-        return []
-    return findings_of("training-codes-differ", "warning", int(n_items[1]), what=what)
+    need = f"one-code-per-class (needs {ITEMS_PER_CLASS} items of each class on average, in the database)"
+    not_checked = [need] * (utilisation.n_items < ITEMS_PER_CLASS * utilisation.n_classes)
+    not_checked += ["constant-bits (needs more database items)"] * (not tells_constant_bits(n_items, codes.n_bits))
+    return findings, not_checked
 
 
 # Queries without relevant items
@@ -97,8 +43,8 @@ def audit_relevance(split: Split) -> list[Finding]:
     query, database = (split.dataset.class_labels(split[name]) for name in ("query", "database"))
     if query is None or database is None:
         return []
-    names = split.dataset.names(split["query"][_without_shared_label(query, database)])
-    return _without_relevant("By class label", names)
+    queries = split["query"][_without_shared_label(query, database)]
+    return split.findings("query-without-relevant", "warning", queries, truth="By class label")
 
 
 def audit_truth(truths: Mapping[str, Mapping[str, NDArray]], ids: NDArray, *, split: str) -> list[Finding]:
@@ -119,7 +65,8 @@ def audit_truth(truths: Mapping[str, Mapping[str, NDArray]], ids: NDArray, *, sp
             empty = np.flatnonzero(np.diff(arrays["indptr"]) == 0)
         else:
             empty = _without_shared_label(arrays["query_labels"], arrays["database_labels"])
-        findings += _without_relevant(f"With the ground truth {name} on the split {split}", ids[empty].tolist())
+        truth = f"With the ground truth {name} on the split {split}"
+        findings += findings_of("query-without-relevant", "warning", len(empty), ids[empty].tolist(), truth=truth)
     return findings
 
 
@@ -128,17 +75,3 @@ def _without_shared_label(query: NDArray, database: NDArray) -> NDArray[np.int64
     if query.ndim == 1:
         return np.flatnonzero(~np.isin(query, database))
     return np.flatnonzero(~(query & database.any(axis=0)).any(axis=1))
-
-
-def _without_relevant(truth: str, queries: list[str]) -> list[Finding]:
-    conventions = conventions_of_undefined()
-    return findings_of("query-without-relevant", "warning", len(queries), queries, truth=truth, conventions=conventions)
-
-
-def conventions_of_undefined() -> str:
-    """Return how each convention counts a query whose average precision is 0/0, in words."""
-    parts = []
-    for rule, treatment in {"zero": "counted as 0", "drop": "left out of the mean"}.items():
-        names = [one.name for one in CONVENTIONS if rule in map(one.undefined, one.reported_as_map)]
-        parts.append(f"{treatment} under the conventions {', '.join(names)}")
-    return "; ".join(parts)

@@ -1,8 +1,7 @@
 """Compare splits with their declaration: sizes, classes, partitions drawn again from the seed, independent runs."""
 
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from protocol.auditing.findings import Finding, Findings, findings_of
 from protocol.auditing.items import Dataset, Split, common_numbers
 from protocol.auditing.runs import Run
-from protocol.checks import ProtocolError, integer, need, one_of
+from protocol.checks import ProtocolError, need
 from protocol.inputs.validation import n_classes
 from protocol.provenance.storage import array_digest
 from protocol.splits import PARTITIONS, Drawn, Items, Rest, SplitProtocol
@@ -19,18 +18,10 @@ _UNLIKELY = 1e-9
 
 
 def audit_sizes(run: Run) -> list[Finding]:
-    """Return a finding if the sizes of partitions differ from the declared ones, or from the expected ones.
-
-    Sizes that the protocol leaves open are compared only if they are known. The size of a missing partition is 0 where
-    a size is expected.
-    """
-    split, expected = run.split, run.expected
-    sizes = {part: (size, f"declared by {run.name}") for part, size in declared_sizes(run).items()}
-    sizes |= {part: (size, "expected") for part, size in expected.items()}
-    wrong = {part: source for part, (size, source) in sizes.items() if len(split[part]) != size}
-    texts = [f"{part} {len(split[part]):,} ({wrong[part].split()[0]} {sizes[part][0]:,})" for part in wrong]
-    which = " or ".join(dict.fromkeys(wrong.values()))
-    return findings_of("size-mismatch", "error", len(wrong), texts, which=which)
+    """Return a finding if the sizes of partitions differ from the declared ones, where these are known."""
+    sizes = {part: (len(run.split[part]), size) for part, size in declared_sizes(run).items()}
+    wrong = [f"{part} {n:,} (declared {size:,})" for part, (n, size) in sizes.items() if n != size]
+    return findings_of("size-mismatch", "error", len(wrong), wrong, which=f"declared by {run.name}")
 
 
 def declared_sizes(run: Run) -> dict[str, int]:
@@ -46,33 +37,6 @@ def declared_sizes(run: Run) -> dict[str, int]:
     return {part: size for part, size in declared.items() if part in split.parts and part not in unknown}
 
 
-def sizes_from(values: Any) -> dict[str, int]:
-    """Return expected sizes by partition, in the order of the partitions.
-
-    Parameters
-    ----------
-    values : mapping of str to int, or None
-
-    Raises
-    ------
-    ProtocolError
-        If `values` is not a mapping, a name is not a partition, or a size is not an integer >= 0.
-
-    Examples
-    --------
-    >>> sizes_from({"train": 5_000, "query": 1_000})
-    {'query': 1000, 'train': 5000}
-    """
-    if values is None:
-        return {}
-    if not isinstance(values, Mapping):
-        raise ProtocolError(f"sizes: expected a mapping of partition names to sizes, got {type(values).__name__}.")
-    for part, size in values.items():
-        one_of(part, PARTITIONS, "sizes: partition")
-        integer(size, f"sizes: {part}", minimum=0)
-    return {part: int(values[part]) for part in PARTITIONS if part in values}
-
-
 # Classes
 
 
@@ -82,27 +46,26 @@ def audit_classes(run: Run) -> list[Finding]:
     Missing or rare classes are an error if the protocol draws the partition class by class, unless the dataset has no
     more items of them; otherwise, a missing class is a warning.
     """
-    split, protocol, dataset, findings = run.split, run.protocol, run.split.dataset, list[Finding]()
+    split, protocol, findings = run.split, run.protocol, list[Finding]()
     classes, counts = class_counts(split)
-    for name, n_items in counts.items():
-        expected, least = _expected(run, classes, name, n_items)
+    exhausted = _exhausted(split, protocol, classes)
+    for part, n_items in counts.items():
+        expected, least = _expected(run, classes, part, n_items)
+        is_balanced = part in protocol.random and not has_several(split)  # the counts differ by at most one
+        is_optional = (expected == 0) & (not is_balanced and not protocol.is_reduced(part))
         is_few = n_items < expected
-        exhausted = _exhausted(split, protocol, classes) if is_few.any() else is_few
-        for severity, applies, why in (
+        for severity, selected, why in (
             ("error", is_few & ~exhausted, ""),
             ("warning", is_few & exhausted, ", because the dataset has no more of them"),
+            ("warning", is_optional & (n_items == 0), ""),
         ):
-            missing, few = (n_items == 0) & applies, (n_items > 0) & applies
-            findings += _of_classes("class-missing", severity, dataset, classes[missing], part=name, why=why)
-            shortages = [
-                f"{class_name(dataset, label)}: {count:,} (expected {least}{minimum:,})"
-                for label, count, minimum in zip(classes[few], n_items[few], expected[few], strict=True)
+            rows = [
+                (class_name(split.dataset, classes[row]), n_items[row], expected[row]) for row in selected.nonzero()[0]
             ]
-            findings += findings_of("class-imbalance", severity, len(shortages), shortages, part=name, why=why)
-        is_balanced = name in protocol.random and not has_several(split)  # the counts differ by at most one
-        if not is_balanced and not protocol.is_reduced(name):
-            optional = (n_items == 0) & (expected == 0)
-            findings += _of_classes("class-missing", "warning", dataset, classes[optional], part=name, why="")
+            missing = [name for name, n, _ in rows if not n]
+            few = [f"{name}: {n:,} (expected {least}{minimum:,})" for name, n, minimum in rows if n]
+            findings += findings_of("class-missing", severity, len(missing), missing, part=part, why=why)
+            findings += findings_of("class-imbalance", severity, len(few), few, part=part, why=why)
     return findings
 
 
@@ -191,10 +154,6 @@ def _exhausted(split: Split, protocol: SplitProtocol, classes: NDArray[np.int64]
     return ~np.isin(classes, y[remaining])
 
 
-def _of_classes(name: str, severity: str, dataset: Dataset, classes: NDArray[np.int64], **words: Any) -> list[Finding]:
-    return findings_of(name, severity, len(classes), [class_name(dataset, label) for label in classes], **words)
-
-
 def class_name(dataset: Dataset, label: int) -> str:
     """Return the name of a class, or its number."""
     return dataset.class_names[label] if label < len(dataset.class_names) else f"class {label}"
@@ -280,22 +239,13 @@ def _n_items(runs: Sequence[Run]) -> int | None:
     If the database is the rest of the dataset and all partitions that it leaves out are known, every item is listed.
     """
     protocol, splits = runs[0].protocol, _in_one_numbering(runs)
-    if splits is None:
-        return None
-    if known := runs[0].split.dataset.n_items or protocol.n_items:
-        return known
+    known = runs[0].split.dataset.n_items or protocol.n_items
+    if splits is None or known:
+        return None if splits is None else known
     is_rest, required = isinstance(protocol.partitions["database"], Rest), ("database", *protocol.database_without)
     if not is_rest or not all(len(parts[part]) for parts in splits for part in required):
         return None
     return len(np.unique(np.concatenate([items for parts in splits for items in parts.values()])))
-
-
-def _expects(run: Run, part: str) -> bool:
-    """Return whether it is known how many items independent runs share, and not only the least expected number."""
-    dataset, declared = run.split.dataset, run.protocol.partitions[part]
-    if dataset.y is None:
-        return dataset.digest is not None  # a dataset of the pipeline without labels has no classes
-    return dataset.labelled is None and (dataset.y.ndim == 1 or not getattr(declared, "per_class", None))
 
 
 def _against_chance(runs: Sequence[Run], part: str, drawn: Sequence[NDArray[np.int64]]) -> list[Finding]:
@@ -306,26 +256,24 @@ def _against_chance(runs: Sequence[Run], part: str, drawn: Sequence[NDArray[np.i
     by the inequality of Cauchy and Schwarz. If the classes are not known, fewer items than that are therefore an error,
     and more are a warning, because small classes may be drawn again and again.
     """
-    n_items = _n_items(runs)
+    n_items, dataset, declared = _n_items(runs), runs[0].split.dataset, runs[0].protocol.partitions[part]
     if n_items is None:
         return []
+    counts, available = [np.array([len(items)]) for items in drawn], np.array([n_items])
+    if dataset.y is None:
+        is_exact = dataset.digest is not None  # a dataset of the pipeline without labels has no classes
+    else:
+        is_exact = dataset.labelled is None and (dataset.y.ndim == 1 or not getattr(declared, "per_class", None))
+        if dataset.y.ndim == 1 and dataset.labelled is None:
+            _, classes, available = np.unique(dataset.y, return_inverse=True, return_counts=True)
+            counts = [np.bincount(classes[items], minlength=len(available)) for items in drawn]
+    shared = sum(int(np.isin(a, b, assume_unique=True).sum()) for a, b in itertools.combinations(drawn, 2))
+    expected = sum(float(np.sum(a * b / available)) for a, b in itertools.combinations(counts, 2))
     special = need("scipy.special", "scipy")
-    shared, expected = _shared(runs[0].split.dataset, drawn, n_items)
     is_few = special.pdtr(shared, expected) <= _UNLIKELY
     if not (is_few or (shared and special.pdtrc(shared - 1, expected) <= _UNLIKELY)):
         return []
     what = f"The {part} partitions of the runs share {shared:,} items, but {expected:,.0f} are expected by chance"
-    is_error = is_few or _expects(runs[0], part)
-    what += "" if is_error else " (more if classes are small, whose sizes are not known)"
-    severity = "error" if is_error else "warning"
+    what += "" if is_few or is_exact else " (more if classes are small, whose sizes are not known)"
+    severity = "error" if is_few or is_exact else "warning"
     return findings_of("runs-not-independent", severity, len(runs), [run.file for run in runs], what=what)
-
-
-def _shared(dataset: Dataset, drawn: Sequence[NDArray[np.int64]], n_items: int) -> tuple[int, float]:
-    """Return how many items all pairs of partitions share, and how many independent draws share on average."""
-    counts, available = [np.array([len(items)]) for items in drawn], np.array([n_items])
-    if dataset.y is not None and dataset.y.ndim == 1 and dataset.labelled is None:
-        _, classes, available = np.unique(dataset.y, return_inverse=True, return_counts=True)
-        counts = [np.bincount(classes[items], minlength=len(available)) for items in drawn]
-    shared = sum(int(np.isin(a, b, assume_unique=True).sum()) for a, b in itertools.combinations(drawn, 2))
-    return shared, sum(float(np.sum(a * b / available)) for a, b in itertools.combinations(counts, 2))

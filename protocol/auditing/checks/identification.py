@@ -1,6 +1,5 @@
 """Identify the protocol or published lists that a split matches or resembles."""
 
-import hashlib
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.auditing.checks.declared import class_counts, has_several
@@ -20,51 +18,10 @@ _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
 _KINDS = ("sizes", "classes", "overlaps", "official splits")
 _OPEN = 0.25
 _NEAR_SIZES, _NEAR = 0.25, 2.5
-
-
-class PublishedLists(NamedTuple):
-    """The lists of one dataset in one toolkit.
-
-    Parameters
-    ----------
-    name : str
-        Their name in sentences.
-    protocol : str
-        The declared protocol that they implement, or are intended to implement.
-    n_classes : int
-        The number of labels per line.
-    sizes : mapping of str to int
-        Sizes by partition; unknown partitions are omitted.
-    shared : mapping of str to int
-        The number of items that two partitions share, as in ``query/train``; unknown pairs are omitted.
-    digests : mapping of str to str
-        By partition, the result of `digest_of_names` for the file names in the list.
-    """
-
-    name: str
-    protocol: str
-    n_classes: int
-    sizes: Mapping[str, int]
-    shared: Mapping[str, int]
-    digests: Mapping[str, str] = {}
-
-
-def digest_of_names(names: Iterable[str]) -> str:
-    """Return the SHA-256 of the distinct file names, without their folders, in alphabetical order.
-
-    Examples
-    --------
-    >>> digest_of_names(["images/b.jpg", "a.jpg"]) == digest_of_names(["./data/a.jpg", "b.jpg", "b.jpg"])
-    True
-    """
-    distinct = sorted({str(name).replace("\\", "/").rpartition("/")[2] for name in names})
-    return hashlib.sha256("\n".join(distinct).encode()).hexdigest()
-
-
 PACKAGE_DATA = "published.toml"
-_CONTENT = tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8"))
-PUBLISHED = tuple(PublishedLists(name, **lists) for name, lists in _CONTENT.items())
-"""The lists that an audit recognises."""
+PUBLISHED = tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8"))
+"""The lists of toolkits, by their name in sentences: the declared protocol that they are intended to implement, the
+number of labels per line, and the known sizes of partitions and numbers of shared items (as in ``query/train``)."""
 
 
 class Comparison(NamedTuple):
@@ -144,26 +101,18 @@ class Match:
         return f"{text}, but {listed(self.differences)}" if self.differences else text
 
 
-@dataclass(frozen=True)
 class _Facts:
     """The known properties of a split, computed once for all protocols."""
 
-    split: Split
-    sizes: Mapping[str, int]
-    shared: Mapping[tuple[str, str], int]
-    n_classes: int | None
-    counts: Mapping[str, NDArray[np.int64]]
-    n_listed: int
-    n_queries_trained_on: int  # training items outside the database that are queries
-
-    @classmethod
-    def of(cls, split: Split) -> "_Facts":
-        classes, counts = class_counts(split)
-        sizes = {name: len(part) for name, part in split.parts.items() if len(part)}
-        shared = {(a, b): len(split.shared(a, b)) for a, b in _PAIRS if len(split[a]) and len(split[b])}
-        n_trained_on = int((~np.isin(split.shared("query", "train"), split["database"])).sum())
-        n_classes = len(classes) if split.dataset.y is not None else None
-        return cls(split, sizes, shared, n_classes, counts, len(np.unique(split.listed)), n_trained_on)
+    def __init__(self, split: Split) -> None:
+        classes, self.counts = class_counts(split)
+        self.split, self.n_items = split, split.dataset.n_items
+        self.n_classes = len(classes) if split.dataset.y is not None else None
+        self.sizes = {name: len(part) for name, part in split.parts.items() if len(part)}
+        self.shared = {(a, b): len(split.shared(a, b)) for a, b in _PAIRS if len(split[a]) and len(split[b])}
+        self.n_listed = len(np.unique(split.listed))
+        # Training items outside the database that are queries, and are reported as such.
+        self.n_trained_on = int((~np.isin(split.shared("query", "train"), split["database"])).sum())
 
 
 def identify(split: Split, declared: str | None = None) -> str:
@@ -189,34 +138,16 @@ def identify(split: Split, declared: str | None = None) -> str:
     'This split resembles cifar10_54k in sizes and overlaps, but 8 of 1,000 queries are in the database (declared 0).'
     """
     first, *others = matches = nearest(split)
-    by_name, sentences = {match.name: match for match in matches}, _recognised(split)
+    by_name = {match.name: match for match in matches}
     same = [one.name for one in others if one.is_exact and first.is_exact and one.by == first.by]
     text = first.sentence().replace(first.name, " or ".join([first.name, *same]), 1)
-    if declared in by_name and first.is_near and first.distance < by_name[declared].distance:
-        sentences.insert(0, f"This split {text}; {declared} was declared.")
-    elif declared is None:
-        if first.is_near:
-            text += f"; it {by_name[first.implements].sentence()}" if first.implements else ""
-            text += "" if len(split["train"]) else "; no training set was given"
-        else:
-            text = f"matches none of the {len(matches)} declared protocols and published lists of fixed size"
-        sentences.insert(0, f"This split {text}.")
-    return " ".join(sentences)
-
-
-def _recognised(split: Split) -> list[str]:
-    """Return a sentence for each partition that has the file names of a published list."""
-    ids, known = split.dataset.ids, [(lists, part) for lists in PUBLISHED for part in lists.digests]
-    if ids is None:
-        return []
-    lengths = {lists.sizes[part] for lists, part in known}
-    digests = {part: digest_of_names(ids[items]) for part, items in split.parts.items() if len(items) in lengths}
-    return [
-        f"The {part} list has the {len(split[part]):,} file names of the {listed} list in {lists.name}."
-        for part, digest in digests.items()
-        for lists, listed in known
-        if lists.digests[listed] == digest
-    ]
+    if declared is not None:
+        is_nearer = declared in by_name and first.is_near and first.distance < by_name[declared].distance
+        return f"This split {text}; {declared} was declared." if is_nearer else ""
+    if not first.is_near:
+        return f"This split matches none of the {len(matches)} declared protocols and published lists of fixed size."
+    text += f"; it {by_name[first.implements].sentence()}" if first.implements else ""
+    return f"This split {text}{'' if len(split['train']) else '; no training set was given'}."
 
 
 def nearest(split: Split) -> list[Match]:
@@ -237,48 +168,31 @@ def nearest(split: Split) -> list[Match]:
     training set of half the size, or all queries in the database, is still a variant of a protocol. Ties are broken by
     the number of comparisons, the larger first, and then by name.
     """
-    facts = _Facts.of(split)
+    facts = _Facts(split)
     declared = {name: registry.get("split", name) for name in registry.names("split")}
-    matches = [_match(name, protocol, facts) for name, protocol in declared.items() if not _is_open(protocol)]
-    for lists in PUBLISHED:
-        shared = {(a, b): lists.shared[f"{a}/{b}"] for a, b in _PAIRS if f"{a}/{b}" in lists.shared}
-        comparisons = [*_sizes(facts, lists.sizes), *_overlaps(facts, shared), *_dataset(facts, None, lists.n_classes)]
-        matches.append(
-            Match(lists.name, comparisons, [part for part in facts.sizes if part not in lists.sizes], lists.protocol)
-        )
+    fixed = {name: protocol for name, protocol in declared.items() if not (protocol.open or protocol.listed)}
+    matches = [_match(name, protocol, facts) for name, protocol in fixed.items()]
+    for name, lists in PUBLISHED.items():
+        sizes, shared = lists["sizes"], {tuple(pair.split("/")): n for pair, n in lists["shared"].items()}
+        compared = [*_sizes(facts, sizes), *_overlaps(facts, shared), *_dataset(facts, None, lists["n_classes"])]
+        matches.append(Match(name, compared, [part for part in facts.sizes if part not in sizes], lists["protocol"]))
     return sorted(matches, key=lambda one: (not one.is_near, one.distance, -len(one.comparisons), one.name))
 
 
-def compare(split: Split, name: str) -> Match:
-    """Return all comparisons of a split with one declared protocol; open sizes are omitted."""
-    return _match(name, registry.get("split", name), _Facts.of(split))
-
-
-def _is_open(protocol: SplitProtocol) -> bool:
-    return bool(protocol.open or protocol.listed)
-
-
 def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
-    n_items, sizes = protocol.n_items or facts.split.dataset.n_items, _fixed_sizes(protocol, facts)
+    n_items, n_classes = protocol.n_items or facts.n_items, protocol.n_classes or facts.n_classes
+    sizes = dict.fromkeys(set(PARTITIONS) - set(protocol.partitions), 0)
+    sizes |= protocol.sizes({}, n_items=n_items, n_classes=n_classes)
     shared = {(a, b): facts.sizes.get(a, 0) * protocol.overlaps(a, b) for a, b in _PAIRS}
     is_rest = isinstance(protocol.partitions["database"], Rest) and set(protocol.partitions) <= set(facts.sizes)
     comparisons = [
         *_sizes(facts, sizes, n_items=n_items if is_rest else None),
-        *_overlaps(facts, {} if protocol.listed else shared),
+        *_overlaps(facts, shared),
         *_dataset(facts, protocol.n_items, protocol.n_classes),
         *_classes(facts, protocol),
         *_official(facts, protocol),
     ]
     return Match(name, comparisons, [part for part in facts.sizes if part not in sizes])
-
-
-def _fixed_sizes(protocol: SplitProtocol, facts: _Facts) -> dict[str, int]:
-    """Return the sizes of partitions that a protocol fixes; 0 for those that it does not have."""
-    n_items, n_classes = (protocol.n_items or facts.split.dataset.n_items), (protocol.n_classes or facts.n_classes)
-    open_sizes = {part: facts.sizes.get(part, 1) for part in protocol.open}
-    declared = protocol.sizes(open_sizes, n_items=n_items, n_classes=n_classes)
-    absent = {part: 0 for part in PARTITIONS if part not in protocol.partitions}
-    return absent | {part: size for part, size in declared.items() if part not in protocol.open}
 
 
 def _sizes(facts: _Facts, sizes: Mapping[str, int], *, n_items: int | None = None) -> Iterable[Comparison]:
@@ -300,7 +214,7 @@ def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[
             size = facts.sizes[a]
             declared = min(shared[a, b], size)
             if (a, b) == ("train", "database") and declared:
-                declared -= facts.n_queries_trained_on  # these are reported as queries
+                declared -= facts.n_trained_on
             noun = "queries" if a == "query" else "training items"
             text = f"{actual:,} of {size:,} {noun} are in {_the(b)} (declared {declared:,})"
             yield Comparison("overlaps", f"{a} in {b}", abs(actual - declared) / size, text)
@@ -308,7 +222,7 @@ def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[
 
 def _dataset(facts: _Facts, n_items: int | None, n_classes: int | None) -> Iterable[Comparison]:
     """Compare the dataset; one of which a protocol declares only the number of items has no classes."""
-    actual = facts.split.dataset.n_items
+    actual = facts.n_items
     if actual is not None and n_items is not None:
         text = f"the dataset has {actual:,} items (declared {n_items:,})"
         yield Comparison("sizes", "dataset", _relative(actual, n_items), text)

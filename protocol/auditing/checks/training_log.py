@@ -1,15 +1,14 @@
 r"""Check training logs: whether the reported value is the best of several evaluations on the test set.
 
-A log is a table (``.csv``), JSON lines (``.json``, ``.jsonl``), or any text with one regular expression. Its named
-groups are ``value`` (the test score) and optionally ``bits`` and ``epoch``. The columns of tables have the same names;
-the test scores may also be in the column ``map`` or ``test_map``, and the epochs in ``step``. The evaluations are in
-the order of their lines, and an epoch that is lower than the previous one begins another run.
+A log is a table (``.csv``), or any text with one regular expression. Its named groups are ``value`` (the test score)
+and optionally ``bits`` and ``epoch``. The columns of tables have the same names; the test scores may also be in the
+column ``map`` or ``test_map``, and the epochs in ``step``. The evaluations are in the order of their lines, and an
+epoch that is lower than the previous one begins another run.
 """
 
-import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -27,8 +26,8 @@ _VALUES = ("map", "test_map", "value")
 EXAMPLE = r"--pattern 'epoch:(?P<epoch>\d+), bit:(?P<bits>\d+).*mAP:(?P<value>[\d.]+)'"
 CERTAIN = 10
 """The number of evaluations from which scores that never decrease, and repeat exactly, are no coincidence."""
-_Row = tuple[int, Mapping[Any, Any]]
-"""The number of a line, and its texts by the name of the column or group."""
+_Row = tuple[int, Mapping[str, str]]
+"""The number of a line, and its texts by the name of the column or group, in lower case."""
 
 
 @dataclass
@@ -64,15 +63,10 @@ class History:
         """
         if not reported:
             return False
-        value = float(reported)
-        is_fraction = np.nanmax(np.abs(self.values)) <= 1
+        value, is_fraction = float(reported), np.nanmax(np.abs(self.values)) <= 1
         scale = 100.0 if is_fraction and abs(value) > 1 else 0.01 if not is_fraction and abs(value) <= 1 else 1.0
         unit = max(10.0 ** -_decimals(reported), scale * 10.0**-self.decimals)
         return abs(score * scale - value) <= 0.5 * unit * (1 + 1e-9)
-
-    def has(self, reported: str) -> bool:
-        """Return whether a reported score may be any of this history."""
-        return any(self.matches(reported, score) for score in self.values)
 
 
 def audit_training_log(histories: Sequence[History], reported: str = "") -> tuple[list[Finding], list[str], list[str]]:
@@ -94,29 +88,21 @@ def audit_training_log(histories: Sequence[History], reported: str = "") -> tupl
         A sentence about the evaluations.
     not_checked : list of str
     """
-    severity = _running_best(histories)
-    compared = [one for one in histories if one.has(reported)] or histories  # others say nothing about this score
+    found = [one for one in histories if any(one.matches(reported, score) for score in one.values)]
+    compared, severity = found or histories, _running_best(histories)
     is_a_last_score = any(one.matches(reported, one.values[-1]) for one in compared)  # which is no selection
-    findings = []
+    findings = list[Finding]()
     for one in compared:
-        findings += _of_best_so_far(one, reported, severity) if severity else _of_scores(one, reported, is_a_last_score)
-    return findings, [_about(histories)], _not_checked(compared, reported, severity)
-
-
-def _about(histories: Sequence[History]) -> str:
-    """Return a sentence about the evaluations of a log."""
+        level, what = _verdict(one, reported, severity, is_a_last_score)
+        findings += findings_of("selection-on-test", level, int(what != ""), [one.name or "test scores"], what=what)
     counts = [f"{counted(len(one.values), 'evaluation')}{one.name and f' at {one.name}'}" for one in histories]
     missing = int(np.isnan(np.concatenate([one.values for one in histories])).sum())
     omitted = f", {missing:,} without a finite score" if missing else ""
-    return f"Training log with {', '.join(counts)} on the test set{omitted}."
-
-
-def _not_checked(compared: Sequence[History], reported: str, severity: str) -> list[str]:
-    if reported and not compared[0].has(reported):
-        return [f"the origin of the reported {reported}, which is not in this log"]
-    if severity == reported == "" and max(len(one.values) for one in compared) > 1:
-        return ["which evaluation is reported (needs the reported score)"]
-    return []
+    about = [f"Training log with {', '.join(counts)} on the test set{omitted}."]
+    if reported and not found:
+        return findings, about, [f"the origin of the reported {reported}, which is not in this log"]
+    is_unknown = severity == reported == "" and max(len(one.values) for one in histories) > 1
+    return findings, about, ["which evaluation is reported (needs the reported score)"] * is_unknown
 
 
 def _running_best(histories: Sequence[History]) -> str:
@@ -131,39 +117,31 @@ def _running_best(histories: Sequence[History]) -> str:
     return "error" if len(steps) + len(histories) >= CERTAIN else "warning"
 
 
-def _of_best_so_far(one: History, reported: str, severity: str) -> list[Finding]:
-    """Return the finding on a log with the best scores so far instead of each score, unless another is reported."""
-    if not severity or (reported and not one.matches(reported, one.best)):
-        return []
-    what = f"reported value {reported or f'{one.best:.15g}'} is the best of {len(one.values):,} seen on the test set: "
-    what += "the scores in this log never decrease and repeat exactly, so each "
-    return _selection(one, severity, what + ("is" if severity == "error" else "may be") + " the best so far")
+def _verdict(one: History, reported: str, running_best: str, is_a_last_score: bool) -> tuple[str, str]:
+    """Return the severity and what was found if the reported score may be the best of several; else an empty text.
 
-
-def _of_scores(one: History, reported: str, is_a_last_score: bool) -> list[Finding]:
-    """Return a finding if the reported score is, or may be, the best of several.
-
-    `is_a_last_score` states whether it is the last score of some history of the log.
+    `running_best` is the result of `_running_best`, and `is_a_last_score` states whether the reported score is the last
+    one of some history of the log.
     """
     last, best, epoch = one.values[-1], one.best, one.epochs[int(np.nanargmax(one.values))]
     is_best, is_last = one.matches(reported, best), one.matches(reported, last)
+    the, at_best = f"At {one.name}, the" if one.name else "The", f" (epoch {epoch})" if epoch else ""
+    seen = f"best of {len(one.values):,} seen on the test set"
+    if running_best:
+        score, each = reported or f"{best:.15g}", "each is" if running_best == "error" else "each may be"
+        what = f"{the} reported value {score} is the {seen}: the scores in this log never decrease and repeat exactly, "
+        return running_best, f"{what}so {each} the best so far" if is_best or not reported else ""
     if last == best or (reported and not is_best and is_a_last_score):
-        return []
-    seen, at_best = f"best of {len(one.values):,} seen on the test set", f" (epoch {epoch})" if epoch else ""
+        return "", ""
     if is_best and not is_last:
-        what = f"reported value {reported} is the {seen}{at_best}; the last is {last:.15g}"
-        what += ", unless the last value of another code length or run is reported" * is_a_last_score
-        return _selection(one, "warning" if is_a_last_score else "error", what)
+        unless = ", unless the last value of another code length or run is reported" * is_a_last_score
+        what = f"{the} reported value {reported} is the {seen}{at_best}; the last is {last:.15g}{unless}"
+        return "warning" if is_a_last_score else "error", what
     why = "compare both with the reported value"
     if reported:
         too_few = f"{reported} has too few decimals to tell them apart"
         why = too_few if is_best else f"the reported value {reported} is neither of them"
-    return _selection(one, "warning", f"{seen} is {best:.15g}{at_best}, and the last is {last:.15g}: {why}")
-
-
-def _selection(one: History, severity: str, what: str) -> list[Finding]:
-    where = f"At {one.name}, the" if one.name else "The"
-    return findings_of("selection-on-test", severity, 1, [one.name or "test scores"], what=f"{where} {what}")
+    return "warning", f"{the} {seen} is {best:.15g}{at_best}, and the last is {last:.15g}: {why}"
 
 
 def reported_score(value: Any) -> str:
@@ -216,19 +194,12 @@ def read_logs(files: Any, pattern: str | None = None) -> dict[str, list[History]
     return {str(file): _histories(Path(file), _rows(Path(file), pattern)) for file in several}
 
 
-def _rows(path: Path, pattern: str | None) -> Iterator[_Row]:
-    """Return the rows of a log in its format."""
-    name = path.name.lower().removesuffix(".gz")
-    if pattern is not None:
-        return _matching_lines(path, pattern)
-    if name.endswith(".csv"):
-        return iter(read_table(path, "a training log")[1])
-    if name.endswith((".json", ".jsonl")):
-        return _json_lines(path)
-    raise ProtocolError(f"{path}: printed text needs a regular expression for its evaluations, such as {EXAMPLE}")
-
-
-def _matching_lines(path: Path, pattern: str) -> Iterator[_Row]:
+def _rows(path: Path, pattern: str | None) -> Sequence[_Row]:
+    """Return the rows of a table, or the groups of the lines that match a pattern."""
+    if pattern is None:
+        if not path.name.lower().removesuffix(".gz").endswith(".csv"):
+            raise ProtocolError(f"{path}: other text than .csv needs a regular expression, such as {EXAMPLE}")
+        return read_table(path, "a training log")[1]
     try:
         expression = re.compile(pattern)
     except re.error as error:
@@ -237,57 +208,37 @@ def _matching_lines(path: Path, pattern: str) -> Iterator[_Row]:
         raise ProtocolError(
             f"pattern: {pattern!r} needs the named group (?P<value>...), and may have those named bits and epoch."
         )
-    matches = [(number, expression.search(line)) for number, line in enumerate(lines(path, "a training log"), start=1)]
-    rows = [(number, match.groupdict()) for number, match in matches if match]
+    numbered = enumerate(lines(path, "a training log"), start=1)
+    rows = [(number, match.groupdict("")) for number, line in numbered if (match := expression.search(line))]
     if not rows:
         raise ProtocolError(f"{path}: no line matches the pattern {pattern!r}.")
-    yield from rows
+    return rows
 
 
-def _json_lines(path: Path) -> Iterator[_Row]:
-    for number, line in enumerate(lines(path, "a training log"), start=1):
-        if line.strip():
-            try:
-                row = json.loads(line, parse_float=str, parse_int=str, parse_constant=str)
-            except (ValueError, RecursionError):
-                row = None
-            if not isinstance(row, dict):
-                raise ProtocolError(f'{path}, line {number}: expected a JSON object such as {{"map": 0.7}}.')
-            yield number, row
-
-
-def _histories(path: Path, rows: Iterator[_Row]) -> list[History]:
+def _histories(path: Path, rows: Sequence[_Row]) -> list[History]:
     histories: dict[tuple[str, int], History] = {}
     runs: dict[str, tuple[int, float]] = {}  # by code length: the number of the run, and its last epoch
-    columns: dict[str, None] = {}
     for line, row in rows:
-        texts = {str(name).lower(): "" if text is None else str(text).strip() for name, text in row.items()}
-        columns |= dict.fromkeys(texts)
-        value = next(filter(None, map(texts.get, _VALUES)), None)
+        value = next(filter(None, map(row.get, _VALUES)), None)
         if value is None:
             continue
-        bits, epoch = texts.get("bits", ""), texts.get("epoch", texts.get("step", ""))
+        bits, epoch = row.get("bits", ""), row.get("epoch", row.get("step", ""))
         run, previous = runs.get(bits, (1, -math.inf))
         at = number if math.isfinite(number := _number(epoch)) else previous
         run += at < previous
         runs[bits] = (run, at)
         name = ", ".join([f"{bits} bits"] * bool(bits) + [f"run {run} of the log"] * (run > 1))
-        _append(histories.setdefault((bits, run), History(name)), value, epoch, f"{path}, line {line}")
-    if not columns.keys() & _VALUES:
-        listed = ", ".join(columns)[:200] or "none"
+        history, score = histories.setdefault((bits, run), History(name)), _number(value)
+        if math.isnan(score) and value.lower().lstrip("+-") != "nan":
+            raise ProtocolError(f"{path}, line {line}: expected a number, got {value[:40]!r}.")
+        history.values.append(score if math.isfinite(score) else math.nan)
+        history.epochs.append(epoch)
+        history.decimals = max(history.decimals, _decimals(value))
+    columns = rows[0][1].keys()
+    if not columns & _VALUES:
+        listed = ", ".join(columns)[:200]
         raise ProtocolError(f"{path}: no column named map, test_map or value; its columns: {listed}.")
     evaluated = [one for one in histories.values() if not np.isnan(one.values).all()]
     if not evaluated:
         raise ProtocolError(f"{path}: no evaluation with a finite score.")
     return evaluated
-
-
-def _append(history: History, value: str, epoch: str, where: str) -> None:
-    """Append an evaluation; a score that is not finite is NaN."""
-    try:
-        score = float(value)
-    except ValueError:
-        raise ProtocolError(f"{where}: expected a number, got {value[:40]!r}.") from None
-    history.values.append(score if math.isfinite(score) else math.nan)
-    history.epochs.append(epoch)
-    history.decimals = max(history.decimals, _decimals(value))

@@ -15,7 +15,7 @@ because they are other items in every run.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +56,11 @@ class KnownPairs:
     source : str
         Their origin, for the reader: a publication or a file.
     pairs : ndarray of int64, shape (n_pairs, 2)
-        Item numbers; a pair has no direction.
+        Item numbers, -1 for items that are not in the dataset; a pair has no direction.
     judgement : ndarray of int64, shape (n_pairs,)
         `EXACT`, `NEAR` or `SIMILAR`.
     limits : str
         A statement of what was not judged, or "".
-    n_unlisted : int
-        Number of additional judged pairs with an item that is not in the dataset.
     assumed : str
         The assumed meaning of row numbers, if nothing records it, or "".
     """
@@ -71,7 +69,6 @@ class KnownPairs:
     pairs: NDArray[np.int64]
     judgement: NDArray[np.int64]
     limits: str = ""
-    n_unlisted: int = 0
     assumed: str = ""
 
     def best(self, split: Split, *parts: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -105,11 +102,11 @@ class KnownPairs:
 
     def about(self, split: Split) -> str:
         """Return a sentence about the origin of the pairs and how many of them are inside the split."""
-        n_inside = int(np.isin(self.pairs, split.listed).all(axis=1).sum())
-        n_pairs = len(self.pairs) + self.n_unlisted
-        assumed = f"{self.assumed}; " if self.assumed else ""
-        have = "pair has" if n_pairs == 1 else "pairs has" if n_inside == 1 else "pairs have"
-        return f"Judged pairs ({self.source}): {assumed}{n_inside:,} of {n_pairs:,} {have} both items in this split."
+        n_inside, assumed = (
+            int(np.isin(self.pairs, split.listed).all(axis=1).sum()),
+            self.assumed and f"{self.assumed}; ",
+        )
+        return f"Judged pairs ({self.source}): {assumed}{n_inside:,} of {len(self.pairs):,} are inside this split."
 
 
 def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPairs | None:
@@ -149,15 +146,13 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
 
 
 def _listed(known: KnownPairs, dataset: Dataset, first: str) -> KnownPairs:
-    """Return the pairs of items of the dataset."""
-    listed = (known.pairs >= 0).all(axis=1)
-    if dataset.ids is not None and not listed.any():
+    """Return the pairs, of which at least one must be inside the dataset."""
+    if dataset.ids is not None and not (known.pairs >= 0).all(axis=1).any():
         raise ProtocolError(
             f"{known.source}: no pair consists of items of the dataset. Its first id is {str(dataset.ids[0])!r}; the "
             f"first pair has {first!r}."
         )
-    pairs, judgement = known.pairs[listed], known.judgement[listed]
-    return replace(known, pairs=pairs, judgement=judgement, n_unlisted=int((~listed).sum()))
+    return known
 
 
 def _shipped(name: str, dataset: Dataset, n_listed: int) -> KnownPairs:
@@ -169,7 +164,7 @@ def _shipped(name: str, dataset: Dataset, n_listed: int) -> KnownPairs:
     pairs, assumed = _cifar_numbers(dataset, name, n_listed)[sides], "" if dataset.ids is not None else _ASSUMED
     limits = "only pairs of an official test and an official training image were judged"
     known = KnownPairs("ciFAIR (Barz and Denzler 2020)", pairs, judgement, limits, assumed=assumed)
-    return _listed(known, dataset, f"test image {items[0]}")
+    return _listed(known, dataset, _IDS[name](_TEST + int(items[0])))
 
 
 def known_pairs_sha256(name: str) -> str:
@@ -194,13 +189,7 @@ def _cifar_numbers(dataset: Dataset, name: str, n_listed: int) -> NDArray[np.int
                 f"{name}: row numbers must be those of {_SIZE:,} images, the training images first, not of {n_items:,}."
             )
         return np.arange(_SIZE)
-    numbers = numbers_by_id(map(_IDS[name], range(_SIZE)), dataset.ids)
-    if not (numbers >= 0).any():
-        raise ProtocolError(
-            f"{name}: these pairs have ids such as {_IDS[name](_TEST)!r}, but the lists have ids such as "
-            f"{str(dataset.ids[0])!r}. Give a file with the columns query,database,judgement and your ids."
-        )
-    return numbers
+    return numbers_by_id(map(_IDS[name], range(_SIZE)), dataset.ids)
 
 
 def _judged(path: Path, columns: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:

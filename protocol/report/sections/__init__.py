@@ -16,6 +16,7 @@ from protocol.report.sections.conventions import conventions_section, splits_com
 from protocol.report.sections.curves import appendix_section, binarisation_section, curves_section, extensions_section
 from protocol.report.sections.data import duplicates_section, partitions_section, retrieved_section
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET
+from protocol.scores.summary import at
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,10 +77,11 @@ def choices(selection: "pd.DataFrame") -> list[dict[str, Any]]:
     combination = ["feature", "sample", "hasher", "n_bits", "ground_truth", "metric"]
     rows = []
     for key, trained in selection.groupby(combination, sort=True):
-        best, default = trained[trained["chosen"]], trained[trained["default"]]
+        best, default = at(trained, chosen=True), at(trained, default=True)
         values = {"best": best["score"].mean(), "default": default["score"].mean()}
-        values["chosen"] = Counter(best["options"]).most_common()
-        rows.append(dict(zip(combination, key, strict=True)) | values)
+        rows.append(
+            dict(zip(combination, key, strict=True)) | values | {"chosen": Counter(best["options"]).most_common()}
+        )
     return rows
 
 
@@ -89,9 +91,8 @@ def meanings_section(results: Results) -> Section:
     if results.plain["n_runs"].max() > 1:
         level = 1 - CONFIDENCE
         text.append(PAGE.text("tested", confidence=CONFIDENCE, level=level, test=CORRECTED, one_dataset=ONE_DATASET))
-    entries = {entry.name: entry for entry in map(registry.METRICS.entry, results.config["metrics"])}
     by_ties: dict[str, list[Any]] = {}
-    for entry in entries.values():
+    for entry in dict.fromkeys(map(registry.METRICS.entry, results.config["metrics"])):
         by_ties.setdefault(entry.ties, []).append(entry)
     return PAGE.section("meanings", text, context={"by_ties": by_ties})
 

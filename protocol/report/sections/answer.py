@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from protocol import registry
-from protocol.report.figure import ABSENT, PAGE, Section, between, cells, decimals, series_scales, spreads
+from protocol.report.figure import ABSENT, PAGE, Section, cells, decimals, series_scales, spreads
 from protocol.report.results import N_FIRST, Results, Selection
 from protocol.scores.metadata import NONE_EXCLUDED, is_bound
 from protocol.scores.statistics import (
@@ -34,16 +34,11 @@ def answer_section(results: Results, selection: Selection) -> Section:
     """Return the answer, a figure of every metric by code length, and tables of the main metric."""
     scores, key = _scores(results), ["metric", *SETTING]
     ranges = f"{json.dumps({metric: finite_range(metric) for metric in results.metrics})}[datum.metric]"
-    figure = PAGE.figure(
-        "by-length",
-        scores,
-        {"metric": results.metric} | selection.setting,
-        chart=series_scales(results.hashers) | {"zero": not scores.duplicated(key).any(), "range": ranges},
-        results=results,
-        selection=selection,
-        rows=scores,
-    )
-    precomputed = [results.display("hasher", name) for name in results.config.get("codes", {})]
+    chart = series_scales(results.hashers) | {"zero": not scores.duplicated(key).any(), "range": ranges}
+    choices = {"metric": results.metric} | selection.setting
+    shown = {"results": results, "selection": selection, "rows": scores}
+    figure = PAGE.figure("by-length", scores, choices, chart=chart, **shown)
+    precomputed = [shown for shown, name in results.hashers.items() if name in results.config["codes"]]
     text = [sentence(results, selection), *([PAGE.text("precomputed", names=precomputed)] if precomputed else [])]
     return PAGE.section("answer", text, [figure], [_main_table(results, selection), *_differences(results, selection)])
 
@@ -61,17 +56,9 @@ def _is_lower(metric: str) -> bool:
 
 def experiment_line(results: Results) -> str:
     """Return a one-line summary of what was run."""
-    plain = results.plain
-    excluded = [label for label in plain["excluded_queries"].unique() if label != NONE_EXCLUDED]
-    return PAGE.text(
-        "experiment",
-        results=results,
-        features=list(plain["feature"].unique()),
-        n_hashers=plain["hasher"].nunique(),
-        n_bits=plain["n_bits"],
-        left_out=[label.partition(" quer")[0] for label in excluded],
-        n_runs=list(plain["n_runs"]),
-    )
+    excluded = [label for label in results.plain["excluded_queries"].unique() if label != NONE_EXCLUDED]
+    left_out = [label.partition(" quer")[0] for label in excluded]
+    return PAGE.text("experiment", results=results, left_out=left_out)
 
 
 def _by_run(scores: "pd.DataFrame") -> "pd.DataFrame":
@@ -102,17 +89,9 @@ def sentence(results: Results, selection: Selection) -> str:
     for n, one in leads.items():
         lengths.setdefault(one.best, []).append(str(n))
     interval = _brackets(*shown_interval(first.low, first.high, first.n_runs, metric, difference=True))
-    return PAGE.text(
-        "best",
-        results=results,
-        selection=selection,
-        lead=first,
-        n_bits=n_bits,
-        lengths=lengths,
-        n_lengths=len(leads),
-        difference=f"{first.difference:+.3f}{interval and ' '}{interval}",
-        why="" if interval else why_not_shown([first.n_runs], shared),
-    )
+    values = {"results": results, "lead": first, "n_bits": n_bits, "lengths": lengths, "n_lengths": len(leads)}
+    values["difference"] = f"{first.difference:+.3f}{interval and ' '}{interval}"
+    return PAGE.text("best", why="" if interval else why_not_shown([first.n_runs], shared), **values)
 
 
 def _brackets(low: Any, high: Any, digits: int = 3) -> str:
@@ -136,14 +115,9 @@ def _main_table(results: Results, selection: Selection) -> Table:
     n_runs = at(results.plain, metric=results.metric, **selection.setting)["n_runs"]
     by_metric = _scores_by_metric(results)[tuple(selection.setting.values())]
     n_hashers = len(by_metric[results.metric].rows)
-    return _following(
-        "answer-table",
-        by_metric,
-        results=results,
-        n_hashers=n_hashers,
-        over=f"mean ± standard deviation over {between(n_runs)} runs" if max(n_runs) > 1 else "one run",
-        is_tested=selection.n_runs > 1 and n_hashers > 1 and not math.isinf(results.shared(selection.split)),
-    )
+    is_tested = selection.n_runs > 1 and n_hashers > 1 and not math.isinf(results.shared(selection.split))
+    values = {"n_runs": list(n_runs), "n_hashers": n_hashers, "is_tested": is_tested}
+    return _following("answer-table", by_metric, results=results, **values)
 
 
 def _following(name: str, by_metric: Mapping[str, _Cells], *, results: Results, **values: Any) -> Table:
@@ -231,16 +205,7 @@ def _differences(results: Results, selection: Selection) -> list[Table]:
     pairs, shared = _pairs(results, selection), results.shared(selection.split)
     scores = _defined(at(results.run_scores, metric=results.metric, **selection.combination))
     n_runs = len(scores) or selection.n_runs
-    table = _following(
-        "differences",
-        pairs,
-        results=results,
-        metric=results.metric,
-        selection=selection,
-        n_hashers=len(scores.columns),
-        n_runs=n_runs,
-        why=why_not_shown([n_runs], shared),
-        is_tested=not math.isinf(shared),
-        confidence=CONFIDENCE,
-    )
+    values = {"metric": results.metric, "selection": selection, "n_hashers": len(scores.columns), "n_runs": n_runs}
+    values |= {"why": why_not_shown([n_runs], shared), "is_tested": not math.isinf(shared), "confidence": CONFIDENCE}
+    table = _following("differences", pairs, results=results, **values)
     return [table]

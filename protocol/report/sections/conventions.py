@@ -3,14 +3,16 @@
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from protocol.checks import listed
 from protocol.report.figure import PAGE, Figure, Section, series_scales
-from protocol.report.results import N_FIRST, Results, Selection
+from protocol.report.results import N_FIRST, Results, Scores, Selection
 from protocol.report.sections.answer import scores_by
+from protocol.report.sections.curves import figure_of
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
 
@@ -31,20 +33,11 @@ def conventions_section(results: Results, selection: Selection) -> Section:
 
 def _ties(results: Results, selection: Selection) -> Figure:
     rows = _orders_of_ties(results)
-    here = at(rows, **selection.combination).reset_index(drop=True)
-    pairs = list(itertools.combinations(here.to_dict("records"), 2))
-    return PAGE.figure(
-        "ties",
-        rows,
-        selection.combination,
-        chart=series_scales(results.hashers),
-        results=results,
-        selection=selection,
-        widest=here.loc[(here["best"] - here["worst"]).idxmax()],
-        n_hashers=len(here),
-        n_pairs=len(pairs),
-        overlap=sum(a["worst"] < b["best"] and b["worst"] < a["best"] for a, b in pairs),
-    )
+    here = at(rows, **selection.combination)
+    pairs = list(itertools.combinations(here.itertuples(), 2))
+    overlap = sum(a.worst < b.best and b.worst < a.best for a, b in pairs)
+    widest = here.loc[(here["best"] - here["worst"]).idxmax()]
+    return figure_of("ties", rows, results, selection, widest=widest, n_pairs=len(pairs), overlap=overlap)
 
 
 @functools.lru_cache(maxsize=1)
@@ -55,7 +48,7 @@ def _orders_of_ties(results: Results) -> "pd.DataFrame":
 
 
 @functools.lru_cache(maxsize=1)
-def _values(results: Results) -> "pd.DataFrame":
+def convention_values(results: Scores) -> "pd.DataFrame":
     """Return the values under every convention, of run 0, and whether a named convention reports them as mAP."""
     columns = [*SETTING, "n_bits", "hasher", "metric", "undefined", "reported_as_map_by", "value"]
     rows = results.table["conventions"][columns].fillna({"reported_as_map_by": ""})
@@ -66,7 +59,7 @@ def _values(results: Results) -> "pd.DataFrame":
 
 def _by_convention(results: Results, selection: Selection) -> Figure:
     """Return the values under every convention; the sentence is about those of the best hasher that have a name."""
-    rows = _values(results)
+    rows = convention_values(results)
     scores = at(results.plain, **selection.combination, metric=results.metric)
     best = str(scores.loc[scores["mean"].fillna(-1).idxmax(), "hasher"])
     named = at(rows, **selection.setting, named="yes").dropna(subset="value")
@@ -116,8 +109,9 @@ def difference_figure(
     versus = list(dict.fromkeys(rows["versus"]))
     chart = series_scales(results.hashers) | {"axis": f"{{metric}}: {difference}", "versus": versus}
     chart |= {"step": 10 + 10 * len(versus), "legend": {} if len(versus) > 1 else None}
-    values: dict[str, Any] = {"sentence": sentences[results.metric], "difference": difference, "sentences": sentences}
-    return PAGE.figure(name, rows, {"metric": results.metric, **setting}, of="differences", chart=chart, **values)
+    values = {"sentence": sentences[results.metric], "difference": difference}
+    figure = PAGE.figure(name, rows, {"metric": results.metric, **setting}, of="differences", chart=chart, **values)
+    return replace(figure, sentences=sentences)
 
 
 def paired(rows: "pd.DataFrame", std: "pd.Series", n_runs: "pd.Series", shared: Any) -> "pd.DataFrame":
@@ -168,19 +162,8 @@ def _compared(results: Results, selection: Selection, here: "pd.DataFrame", metr
         return PAGE.text("many-splits", selection=selection, **values)
     gap = here.set_index("hasher")["difference"]
     orders = [list(here.sort_values(column, kind="stable")["hasher"]) for column in ("value", "value_versus")]
-    return PAGE.text(
-        "splits-compared",
-        results=results,
-        selection=selection,
-        metric=metric,
-        first=first,
-        second=second,
-        mean=gap.mean(),
-        largest=gap[gap.abs().idxmax()],
-        hasher=gap.abs().idxmax(),
-        same=orders[0] == orders[1],
-        n=len(here),
-        # Equal differences in all runs have no interval.
-        clear=int(((here["low"] * here["high"] > 0) & (here["low"] < here["high"])).sum()) if has_intervals else None,
-        why=why,
-    )
+    values = {"metric": metric, "first": first, "second": second, "n": len(here), "same": orders[0] == orders[1]}
+    values |= {"mean": gap.mean(), "largest": gap[gap.abs().idxmax()], "hasher": gap.abs().idxmax(), "why": why}
+    # Equal differences in all runs have no interval.
+    clear = int(((here["low"] * here["high"] > 0) & (here["low"] < here["high"])).sum()) if has_intervals else None
+    return PAGE.text("splits-compared", selection=selection, clear=clear, **values)

@@ -9,11 +9,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from protocol.checks import counted
 from protocol.evaluation.plots import LEAST_RECALL
 from protocol.report.examples import BALL, LOOKUP_ITEMS, LOOKUP_QUERIES
 from protocol.report.figure import PAGE, Figure, Section, series_scales
-from protocol.report.results import Results, Selection, nearest_truths
+from protocol.report.results import Results, Scores, Selection
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
 
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 _AT = 100
 """The N that the sentence about precision quotes, or the nearest one."""
 _CELL = [*SETTING, "n_bits", "hasher"]
+_OF_CODES = ["feature", "split", "n_bits", "hasher"]
+"""The columns of tables that do not depend on the ground truth."""
 TARGET = 0.95
 """The share of the true nearest neighbours that rescoring should reach."""
 _GROUP = [*_CELL, "k", "c"]
@@ -31,29 +32,45 @@ _EXTENSIONS = {"none": "plain", "same": "same", "different": "different"}
 
 def curves_section(results: Results, selection: Selection) -> Section:
     """Return the figures of precision and recall, all but recall with the level of chance, and of empty balls."""
-    n_runs = at(results.table["curves"], **selection.combination)["n_runs"]
+    precision, recall, radii = top_rows(results, "precision"), top_rows(results, "recall"), results.table["radii"]
+    shown = at(results.table["curves"], **selection.combination)
+    n_database = len(results.splits[selection.split]["database"])
+    cutoffs = sorted(
+        at(shown, metric="recall")["at"].unique()
+    )  # of the whole database, every hasher retrieves the same items
+    cutoffs = [n for n in cutoffs if n < n_database] or cutoffs
+    half = at(points := pr_rows(results), **selection.combination)
+    half = half[half["recall"] >= 0.5].sort_values("radius", kind="stable").drop_duplicates("hasher")
+    best = None if half.empty else half.loc[half["precision"].idxmax()]
+    empty = at(radii, metric="empty", extension="none", ground_truth=selection.ground_truth)
     figures = [
-        _top(results, selection, "precision", _AT),
-        _top(results, selection, "recall", None),
-        _pr_curve(results, selection),
-        _empty(results, selection),
+        figure_of("precision-at-n", precision, results, selection, n=min(cutoffs, key=lambda n: abs(n - _AT))),
+        figure_of("recall-at-n", recall, results, selection, n=cutoffs[-1]),
+        figure_of("pr-curves", points, results, selection, best=best, least=LEAST_RECALL),
+        figure_of("empty-balls", empty[[*_OF_CODES, "radius", "value"]], results, selection, radius=BALL),
     ]
-    return PAGE.section("curves", [PAGE.text("curves", n_runs=list(n_runs), selection=selection)], figures)
+    return PAGE.section("curves", [PAGE.text("curves", n_runs=list(shown["n_runs"]), selection=selection)], figures)
 
 
-@functools.lru_cache(maxsize=1)
-def _chance(results: Results) -> "pd.DataFrame":
-    """Return the precision of a random order, which is that of the ball that contains the whole database."""
-    radii = at(results.table["radii"], extension="none", metric="precision[micro]")
-    return radii[radii["radius"] == radii["n_bits"]][[*_CELL, "value"]].rename(columns={"value": "chance"})
+def figure_of(name: str, rows: "pd.DataFrame", results: Results, selection: Selection, **values: Any) -> Figure:
+    """Return a figure of all hashers; its sentence has `values` and the selected rows without undefined values."""
+    choices = {column: value for column, value in selection.combination.items() if column in rows}
+    here = at(rows, **choices).dropna()
+    values |= {"here": here.to_dict("records"), "n_hashers": here["hasher"].nunique()}
+    scales = series_scales(results.hashers)
+    return PAGE.figure(name, rows, choices, chart=scales, results=results, selection=selection, **values)
 
 
 @functools.lru_cache(maxsize=2)
-def _top_rows(results: Results, metric: str) -> "pd.DataFrame":
-    """Return the values of the top N, those of precision with the level of chance."""
-    rows = at(results.table["curves"], metric=metric)
+def top_rows(results: Scores, metric: str) -> "pd.DataFrame":
+    """Return precision or recall of the top N, with that of a random order, by the precision of the whole database."""
+    rows, radii = at(results.table["curves"], metric=metric), results.table["radii"]
     rows = rows[[*_CELL, "at", "value"]].rename(columns={"at": "N", "value": metric})
-    return rows.merge(_chance(results), on=_CELL) if metric == "precision" else rows
+    if metric == "recall":
+        return rows
+    radii = at(radii, extension="none", metric="precision[micro]")
+    chance = radii[radii["radius"] == radii["n_bits"]][[*_CELL, "value"]].rename(columns={"value": "chance"})
+    return rows.merge(chance, on=_CELL)
 
 
 def pr_points(radii: "pd.DataFrame", curve: Sequence[str]) -> "pd.DataFrame":
@@ -86,98 +103,10 @@ def pr_points(radii: "pd.DataFrame", curve: Sequence[str]) -> "pd.DataFrame":
 
 
 @functools.lru_cache(maxsize=1)
-def _pr_rows(results: Results) -> "pd.DataFrame":
+def pr_rows(results: Scores) -> "pd.DataFrame":
+    """Return the points of the precision-recall curves of every setting."""
     rows = results.ordered(pr_points(results.table["radii"], _CELL))
     return rows.drop_duplicates([*_CELL, "precision", "recall"])  # radii without a further item give the same point
-
-
-def _figure(
-    name: str, results: Results, selection: Selection, rows: "pd.DataFrame", choices: Mapping[str, Any], **values: Any
-) -> Figure:
-    return PAGE.figure(
-        name, rows, choices, chart=series_scales(results.hashers), results=results, selection=selection, **values
-    )
-
-
-def _top(results: Results, selection: Selection, metric: str, cutoff: int | None) -> Figure:
-    """Return precision or recall of the top N; the sentence quotes the N nearest to `cutoff`, or else the largest.
-
-    That is smaller than the database, of which every hasher retrieves the same items.
-    """
-    rows = _top_rows(results, metric)
-    here = at(rows, **selection.combination)
-    every = len(results.splits[selection.split]["database"])
-    smaller = here["N"][here["N"] < every].unique() if here["N"].min() < every else here["N"].unique()
-    n = max(smaller) if cutoff is None else min(smaller, key=lambda other: abs(other - cutoff))
-    best = at(here, N=n).sort_values(metric, ascending=False, kind="stable").iloc[0]
-    return _figure(
-        f"{metric}-at-n",
-        results,
-        selection,
-        rows,
-        selection.combination,
-        n=n,
-        best=best,
-        n_hashers=here["hasher"].nunique(),
-    )
-
-
-def _pr_curve(results: Results, selection: Selection) -> Figure:
-    rows = _pr_rows(results)
-    here = at(rows, **selection.combination)
-    half = here[here["recall"] >= 0.5].sort_values("radius", kind="stable")
-    first = half.drop_duplicates("hasher")
-    best = None if first.empty else first.loc[first["precision"].idxmax()]
-    return _figure(
-        "pr-curves",
-        results,
-        selection,
-        rows,
-        selection.combination,
-        best=best,
-        least=LEAST_RECALL,
-        n_hashers=len(first),
-    )
-
-
-def _of_codes(
-    selection: Selection, rows: "pd.DataFrame", *columns: str
-) -> "tuple[pd.DataFrame, dict[str, Any], pd.DataFrame]":
-    """Return some columns of rows, the selection without its ground truth, and the selected rows.
-
-    Neither balls nor buckets depend on the ground truth.
-    """
-    choices = {column: value for column, value in selection.combination.items() if column != "ground_truth"}
-    rows = rows[[*choices, "hasher", *columns]]
-    return rows, choices, at(rows, **choices)
-
-
-def _empty(results: Results, selection: Selection) -> Figure:
-    radii = at(results.table["radii"], metric="empty", extension="none", ground_truth=selection.setting["ground_truth"])
-    rows, choices, here = _of_codes(selection, radii, "radius", "value")
-    here = at(here, radius=BALL)
-    most, fewest = here.loc[here["value"].idxmax()], here.loc[here["value"].idxmin()]
-    return _figure(
-        "empty-balls", results, selection, rows, choices, radius=BALL, most=most, fewest=fewest, n_hashers=len(here)
-    )
-
-
-def _sizes(results: Results, selection: Selection) -> Figure:
-    rows, choices, here = _of_codes(selection, results.table["buckets"], "rank", "items", "n_buckets")
-    here = here.drop_duplicates("hasher")
-    fullest = here.loc[here["items"].idxmax()]
-    return _figure(
-        "bucket-sizes", results, selection, rows, choices, n_buckets=list(here["n_buckets"]), fullest=fullest
-    )
-
-
-def _times(results: Results, selection: Selection) -> Figure:
-    rows, choices, here = _of_codes(selection, results.table["lookups"], "radius", "codes", "milliseconds")
-    mean = here.groupby("radius")[["codes", "milliseconds"]].mean()
-    values = {"radius": mean.index.max(), "first": mean.iloc[0], "last": mean.iloc[-1]}
-    return _figure(
-        "lookup-times", results, selection, rows, choices, n_queries=LOOKUP_QUERIES, n_items=LOOKUP_ITEMS, **values
-    )
 
 
 @functools.lru_cache(maxsize=1)
@@ -218,7 +147,15 @@ def extensions_section(results: Results, selection: Selection) -> Section | None
 
 def appendix_section(results: Results, selection: Selection) -> Section:
     """Return the bucket sizes, the time of an inverted index."""
-    figures = [_sizes(results, selection), _times(results, selection)]
+    sizes = results.table["buckets"][[*_OF_CODES, "rank", "items", "n_buckets"]]
+    times = results.table["lookups"][[*_OF_CODES, "radius", "codes", "milliseconds"]]
+    means = at(times, feature=selection.feature, split=selection.split, n_bits=selection.n_bits).groupby("radius")
+    means = means[["codes", "milliseconds"]].mean().reset_index().to_dict("records")
+    most = {"n_queries": LOOKUP_QUERIES, "n_items": LOOKUP_ITEMS}
+    figures = [
+        figure_of("bucket-sizes", sizes, results, selection),
+        figure_of("lookup-times", times, results, selection, means=means, **most),
+    ]
     return PAGE.section("appendix", [PAGE.text("appendix")], figures)
 
 
@@ -229,21 +166,11 @@ def binarisation_section(results: Results, selection: Selection) -> Section | No
         return None
     means = with_intervals(runs)
     setting = _setting(selection, means)
-    why = why_not_shown(means["n_runs"], runs["shared"].max())
-    text = [_answer(means, setting), PAGE.text("binarisation-meaning", why=why)]
-    return PAGE.section("binarisation", text, [_rescoring(results, selection, means, setting)])
-
-
-def _answer(means: "pd.DataFrame", setting: Mapping[str, Any]) -> str:
-    """Return in words which hasher finds the largest share at each size, for one feature, ground truth and split."""
-    here = at(means, **{column: setting[column] for column in SETTING}, c=1).sort_values("mean", kind="stable")
-    best = here.drop_duplicates("n_bits", keep="last").sort_values("n_bits", ascending=False)
-    shares = [
-        f"{row.mean:.1%} with {counted(-(-row.n_bits // 8), 'byte')} ({row.n_bits} bits) by {row.hasher}"
-        for row in best.itertuples()
-    ]
-    k, n_runs = int(best["k"].iloc[0]), int(best["n_runs"].max())
-    return PAGE.text("binarisation", k=k, shares=shares, setting=setting, n_runs=n_runs)
+    best = at(means, **{column: setting[column] for column in SETTING}, c=1).sort_values("mean", kind="stable")
+    best = best.drop_duplicates("n_bits", keep="last").sort_values("n_bits", ascending=False)
+    text = PAGE.text("binarisation", best=best.to_dict("records"), setting=setting)
+    meaning = PAGE.text("binarisation-meaning", why=why_not_shown(means["n_runs"], runs["shared"].max()))
+    return PAGE.section("binarisation", [text, meaning], [_rescoring(results, means, setting)])
 
 
 @functools.lru_cache(maxsize=1)
@@ -254,7 +181,12 @@ def shares(results: Results) -> "pd.DataFrame":
     relevant items are the K nearest neighbours. ``shared`` is `protocol.scores.statistics.shared_variance` of the runs.
     """
     scores = results.run_scores
-    nearest = {results.display("ground_truth", name): k for name, k in nearest_truths(results.config).items()}
+    bases, options = results.config["ground_truth_bases"], results.config["ground_truth_options"]
+    nearest = {
+        shown: options[name]["n_neighbours"]
+        for name, shown in results.names("ground_truth").items()
+        if bases.get(name, name) == "nearest_neighbours"
+    }
     k = scores["ground_truth"].map(nearest)
     c = [_factor(*pair) for pair in zip(scores["metric"], k, strict=True)]
     rows = scores.assign(k=k, c=c).dropna(subset="c").astype({"k": int, "c": int})
@@ -301,14 +233,15 @@ def _setting(selection: Selection, means: "pd.DataFrame") -> dict[str, Any]:
     return setting
 
 
-def _rescoring(results: Results, selection: Selection, means: "pd.DataFrame", setting: Mapping[str, Any]) -> Figure:
+def _rescoring(results: Results, means: "pd.DataFrame", setting: Mapping[str, Any]) -> Figure:
     """Return the figure of rescoring; its sentence has the factor with which each hasher reaches the target."""
     here = at(means, **setting)
     most = int(here["c"].max())
     factors: dict[int, list[str]] = {}
     for hasher, points in here.groupby("hasher", sort=False):
         reached = points[points["mean"] >= TARGET]["c"]
-        factors.setdefault(most + 1 if reached.empty else int(reached.min()), []).append(hasher)
-    values = {"most": most, "k": int(here["k"].iloc[0]), "target": TARGET, "setting": setting}
+        factors.setdefault(most + 1 if reached.empty else int(reached.min()), []).append(str(hasher))
+    values: dict[str, Any] = {"most": most, "k": int(here["k"].iloc[0]), "target": TARGET, "setting": setting}
     values["factors"] = {f"more than {most}" if c > most else c: factors[c] for c in sorted(factors)}
-    return _figure("rescoring", results, selection, means.drop(columns=["k", "std"]), setting, **values)
+    rows, scales = means.drop(columns=["k", "std"]), series_scales(results.hashers)
+    return PAGE.figure("rescoring", rows, setting, chart=scales, **values)

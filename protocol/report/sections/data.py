@@ -17,7 +17,7 @@ from protocol import registry
 from protocol.auditing.findings import SEVERITIES
 from protocol.checks import counted
 from protocol.report.figure import PAGE, Figure, Section
-from protocol.report.results import Results, Selection
+from protocol.report.results import Results, Selection, with_display_names
 from protocol.report.sections.conventions import difference_figure, paired
 from protocol.scores.statistics import why_not_shown
 from protocol.scores.summary import SETTING, at
@@ -74,11 +74,13 @@ def without_relevant(results: Results) -> tuple[str, bool]:
 
 def _without_relevant(results: Results) -> Any:
     """Return the number of queries without relevant items, by setting and run, as the audit found them."""
+    import pandas as pd
+
     rows = at(results.findings, finding="query-without-relevant").astype({"consequence": str, "file": str})
     places = rows["consequence"].str.extract("^With the ground truth (.+) on the split (.+?), these ")
     parts = rows["file"].str.extract(r"([^/]+)/[^/]+/run(\d+)/[^/]+$")
     names = dict(zip(SETTING, (parts[0], places[0], places[1]), strict=True))
-    shown = {kind: column.map(lambda name, kind=kind: results.display(kind, name)) for kind, column in names.items()}
+    shown = with_display_names(pd.DataFrame(names), results.config)
     return rows.assign(**shown, run=parts[1], n=rows["count"]).dropna().astype({"run": int})[[*SETTING, "run", "n"]]
 
 
@@ -114,14 +116,9 @@ def layouts(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int)
         boxes = pd.DataFrame(boxes_of(parts, n_items))
         rows = list(dict.fromkeys(boxes["row"]))
         train = parts.get("train", np.empty(0, dtype=np.int64))
-        sizes: dict[str, Any] = {
-            "n_trained": len(train),
-            "n_queries": len(parts["query"]),
-            "n_database": len(parts["database"]),
-        }
-        sizes |= {"both": int(np.isin(train, parts["database"]).sum()), "n_items": n_items}
-        chart = {"items": [0, n_items], "rows": rows}
-        file = f"layout-{'-'.join(name.split())}"
+        sizes = {"n_trained": len(train), "both": int(np.isin(train, parts["database"]).sum()), "n_items": n_items}
+        sizes |= {f"n_{part}": len(parts[part]) for part in _TEST}
+        chart, file = {"items": [0, n_items], "rows": rows}, f"layout-{'-'.join(name.split())}"
         figures.append(PAGE.figure(file, boxes, of="layout", chart=chart, name_of_split=name, **sizes))
     return figures
 
@@ -181,21 +178,22 @@ class Status(NamedTuple):
 def status(results: Results) -> list[Status]:
     """Return what a reader must know first: errors of the audit, then whatever makes scores doubtful, then warnings."""
     numbers = results.findings.drop_duplicates(_OF_FINDINGS)["severity"].value_counts()
-    audit = {
-        level: Status(PAGE.text("status-audit", findings=counted(int(numbers[level]), level)), "findings", level)
-        for level in ("error", "warning")
+    error, warning = (
+        [Status(PAGE.text("status-audit", findings=counted(int(numbers[level]), level)), "findings", level)]
         if level in numbers
-    }
-    lines = list(filter(None, [audit.get("error")]))
+        else []
+        for level in ("error", "warning")
+    )
+    lines = [*error]
     undefined, matters = without_relevant(results)
     lines += [Status(undefined, "findings", "warning")] if matters else []
-    others = results.findings[results.findings["finding"] == "other-training-labels"].sort_values("count")
+    others = at(results.findings, finding="other-training-labels").sort_values("count")
     lines += [Status(one.consequence, "findings", "warning") for one in others.tail(1).itertuples()]
     if registry.DATASETS.entry(results.config["dataset"]).required:  # own data, of which parts may be missing
         lines += [Status(note, "provenance", "warning") for note in results.provenance["notes"]]
     if any(len(versions) > 1 for versions in results.libraries.values()):
         lines.append(Status(PAGE.text("status-mixed"), "provenance", "warning"))
-    lines += filter(None, [audit.get("warning")])
+    lines += warning
     return lines or [Status(PAGE.text("status-fine"), "partitions", "fine")]
 
 

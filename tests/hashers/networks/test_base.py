@@ -73,23 +73,6 @@ def test_a_model_with_a_custom_network_survives_a_file(tmp_path):
 IMAGES = np.random.default_rng(0).integers(0, 255, size=(30, 3072)).astype(np.float32)
 
 
-def test_new_memory_need_not_be_filled(monkeypatch):
-    """The same bytes as with PyTorch's default under deterministic algorithms, which fills new memory with NaN."""
-    hasher = DeepSquared(8, network="conv", epochs=2, batch_size=6)
-    plain = model_bytes(hasher.fit(IMAGES[:12], Y[:12]))
-    assert torch.utils.deterministic.fill_uninitialized_memory
-    filled, prepare = [], DeepSquared._prepare
-
-    def fill(*given):
-        torch.utils.deterministic.fill_uninitialized_memory = True
-        filled.append(torch.isnan(torch.empty(3)).all().item())
-        prepare(*given)
-
-    monkeypatch.setattr(DeepSquared, "_prepare", fill)
-    assert model_bytes(hasher.fit(IMAGES[:12], Y[:12])) == plain
-    assert filled == [True]
-
-
 def test_bfloat16_leaves_parameters_in_float32_and_the_loss_near_that_of_float32():
     options = {"network": "conv", "epochs": 2, "batch_size": 6}
     plain, rounded = (DeepSquared(8, precision=each, **options).fit(IMAGES[:12], Y[:12]) for each in base.PRECISIONS)
