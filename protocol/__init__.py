@@ -8,6 +8,8 @@ Labels, Relevant, Judgments, Nearest
     Ground truths for `evaluate`.
 compare
     Compare the scores of experiments and evaluations whose protocols agree.
+leaderboard
+    Rank methods, so that those that can't be told apart share a place.
 evaluate
     Score codes under a named convention.
 evaluate_run
