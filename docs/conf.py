@@ -1,5 +1,6 @@
 """Configuration of the documentation site, which ``sphinx-build -W --keep-going docs docs/_build`` builds."""
 
+import contextlib
 import re
 import shutil
 from pathlib import Path
@@ -11,8 +12,14 @@ from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
 from protocol import __version__
+from protocol.comparison import leaderboard
 
 DOCS = Path(__file__).parent
+STORED = Path("results", "reference", "cifar10", "summary.csv")  # in the checkout
+_LINK = '<p><a href="places/leaderboard.html">All places, scores and records are in a page of their own.</a></p>'
+_EMBEDDED = """
+<iframe src="places/leaderboard.html" title="Leaderboard" style="width: 100%; height: 80vh; border: 0"></iframe>
+"""
 
 project = "protocol"
 author = "the protocol authors"
@@ -64,9 +71,21 @@ def _copy_stored_results(_app: Sphinx) -> None:
     shutil.copytree(DOCS.parent / "results" / "reference", DOCS / "results", ignore=tables)
 
 
-def _link_to_copies(_app: Sphinx, _page: str, source: list[str]) -> None:
+def _link_to_copies(_app: Sphinx, page: str, source: list[str]) -> None:
     """Make links to stored results, whose paths are those of the repository, lead to the copies."""
     source[0] = source[0].replace("](../../results/reference/", "](../results/")
+    if page == "leaderboard":
+        title, _, text = source[0].partition("\n\n")
+        source[0] = f"{title}\n\n{_LINK}\n\n{text}{_EMBEDDED}"
+
+
+def _write_leaderboard(app: Sphinx, _error: Exception | None) -> None:
+    """Write the leaderboard of the stored results into the site, as `protocol compare --leaderboard` does."""
+    with contextlib.chdir(DOCS.parent):
+        if STORED.exists():
+            folder = Path(app.outdir, "places")
+            folder.mkdir(exist_ok=True)
+            leaderboard(STORED).write(folder / "leaderboard.html")
 
 
 def _formula(translator: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
@@ -91,5 +110,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))
     app.connect("builder-inited", _copy_stored_results)
     app.connect("source-read", _link_to_copies)
+    app.connect("build-finished", _write_leaderboard)
     app.connect("autodoc-process-docstring", _escape_attributes, priority=900)  # after napoleon
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -28,7 +28,7 @@ SIZE = {"width": 250, "height": 200}
 
 def reference_map() -> pd.DataFrame:
     """Return the means of the reference experiment on CIFAR-10, class labels and the standard split, by metric."""
-    table = pd.read_csv(REFERENCE / "cifar10" / "summary.csv")
+    table = pd.read_csv(REFERENCE / "cifar10" / "full.csv")
     table = table[(table["ground_truth"] == "class_label") & (table["split"] == "standard")]
     return table.pivot_table("mean", ["hasher", "n_bits"], "metric").reset_index()
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import leaderboard
 from cheat_sheet import cheat_sheet, is_tie_order
 
 from protocol import cli, papers, registry
@@ -152,6 +153,7 @@ def pages() -> dict[str, Callable[[], str]]:
         "evaluations": _evaluations,
         "cheat-sheet": lambda: cheat_sheet(_families("metric")),
         "../explanation/speed": _speed,
+        "../leaderboard": leaderboard.page,
     }
 
 

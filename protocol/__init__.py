@@ -8,6 +8,8 @@ Labels, Relevant, Judgments, Nearest
     Ground truths for `evaluate`.
 compare
     Compare the scores of experiments and evaluations whose protocols agree.
+leaderboard
+    Rank methods, so that those that can't be told apart share a place.
 evaluate
     Score codes under a named convention.
 evaluate_run
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from protocol.auditing import audit as audit
     from protocol.auditing.duplicates import find_duplicates as find_duplicates
     from protocol.comparison import compare as compare
+    from protocol.comparison import leaderboard as leaderboard
     from protocol.evaluation import Codes as Codes
     from protocol.evaluation import Evaluator as Evaluator
     from protocol.evaluation import Judgments as Judgments
@@ -73,7 +76,7 @@ __version__ = provenance.VERSION
 _NAMES = {
     "auditing": "Evidence audit",
     "auditing.duplicates": "find_duplicates",
-    "comparison": "compare",
+    "comparison": "compare leaderboard",
     "evaluation": "Codes Evaluator Judgments Labels Nearest Outputs Relevant bucket_search evaluate evaluate_run",
     "evaluators": "diagnose explain",
     "quantisers": "Rescoring attribute quantisation",

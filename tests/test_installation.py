@@ -251,7 +251,7 @@ def test_the_installed_workflow_is_a_module_of_another(target, tmp_path):
     (tmp_path / "my.yaml").write_text((tmp_path / "my.yaml").read_text() + "reproduction: true\n")
     planned = in_shell("snakemake --filegraph -- hashing_report hashing_paper", target, tmp_path)
     assert "cifar10_gist.csv" in planned
-    assert "results/reference/cifar10/summary.csv" in planned
+    assert "results/reference/cifar10/full.csv" in planned
 
 
 @pytest.mark.ci

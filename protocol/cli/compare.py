@@ -3,27 +3,34 @@
 import argparse
 from pathlib import Path
 
-from protocol.checks import ProtocolError, need
+from protocol.checks import ProtocolError, listed, need
 from protocol.cli._output import check_outputs, passed, show, write
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `protocol compare`."""
-    from protocol.comparison import compare
+    from protocol.comparison import compare, leaderboard
 
+    page, others = arguments.leaderboard, ("html", "metrics", "against")
+    if page and any(getattr(arguments, name) for name in others):
+        raise ProtocolError(f"--leaderboard can't be combined with {listed([f'--{name}' for name in others], 'or')}.")
     if arguments.html:
         need("altair", "report")  # before the files are read
     verified, refused = ([], []) if arguments.verify is None else _verified(arguments.verify)
     files = [*arguments.files, *verified]
-    tables = (Path(file).with_name(name) for file in files for name in ("metrics.csv", "runs.csv"))
-    check_outputs({"--html": arguments.html, "--latex": arguments.latex}, [*files, *tables])
-    if len(files) > 1 or not refused:
+    tables = (Path(file).with_name(name) for file in files for name in ("metrics.csv", "runs.csv", "times.csv"))
+    outputs = {f"--leaderboard F{suffix}": page.with_suffix(suffix) for suffix in (".csv", ".json")} if page else {}
+    outputs |= {"--html": arguments.html, "--leaderboard": page}
+    check_outputs(outputs, [*files, *tables])
+    if page and (files or not refused):
+        board = leaderboard(*files, **passed(arguments, "assume"))
+        board.write(page)
+        show(str(board))
+    elif len(files) > 1 or not refused:
         comparison = compare(*files, **passed(arguments, "metrics", "assume", "against"))
         if arguments.html:
             write(arguments.html, comparison.to_html())
-        if arguments.latex:
-            write(arguments.latex, comparison.to_latex())
-        show("\n\n".join([f"{comparison!r}", *[comparison.why()] * arguments.why]))
+        show(repr(comparison))
     if refused:
         show("\n".join(["", "== Refused", *refused]))
     return int(bool(refused))

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from protocol.checks import need, one_of
+from protocol.checks import ProtocolError, need, one_of
 from protocol.comparison import rendering
 from protocol.comparison.differences import ComparedTable, compared_table
 from protocol.comparison.matching import OF_METRIC, assumptions, match
 from protocol.comparison.reading import Score, Source, read_sources
 from protocol.report.figure import Section
 from protocol.scores.metadata import is_bound
-from protocol.scores.tables import filled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,19 +58,11 @@ class Comparison:
     def __repr__(self) -> str:
         return rendering.text(self.tables, self._notes)
 
-    def why(self) -> str:
-        """Return what is compared, and how it is tested."""
-        return "\n".join(map(filled, rendering.why(self.files, self.tables)))
-
     def to_html(self) -> str:
         """Return a page that opens offline, with the tables and a figure of the scores for each section."""
         from protocol.report.page import render
 
         return render("Comparison", rendering.with_figures(self.sections, self.tables))
-
-    def to_latex(self) -> str:
-        """Return the tables as LaTeX (package booktabs) with their protocol; the best mean of a column is bold."""
-        return rendering.latex(self.tables)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the compared scores: a row per file, method, code length and metric.
@@ -126,6 +117,8 @@ def compare(
     """
     assumed = assumptions(assume)
     by_source = read_sources(sources)
+    if len(sources) < 2:
+        raise ProtocolError(f"compare needs at least two files, got {len(sources)}.")
     scores, left_out = match(_selected(list(itertools.chain(*by_source.values())), metrics), assumed)
     if against is not None:
         one_of(against, dict.fromkeys(score.method for score in scores), "against")

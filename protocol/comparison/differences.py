@@ -18,10 +18,8 @@ from protocol.scores.statistics import CONFIDENCE, CORRECTED, Mean, holm, mean_o
 
 PLURAL = {RUN: "runs", QUERY: "queries"}
 OVER_QUERIES = "paired t-test"
-UNCORRECTED = "paired t-test, not corrected"
-"""The name of the test over runs if no file records their numbers of queries and database items."""
 UNTESTED = "none"
-"""The name of the test over runs if `shared_variance` is infinite."""
+"""The name of the test over runs if `shared_variance` is infinite or not known."""
 EQUAL = "sign test"
 
 
@@ -165,7 +163,7 @@ def compared_table(section: str, metric: str, scores: Sequence[Score], against: 
     n_tests = len(paired) if is_named else _n_pairs_of_methods(paired)
     level = 1 - (1 - CONFIDENCE) / max(1, n_tests)
     sizes = scores[0].fields  # the same for all scores of a table
-    means = [_mean(pairs, shared_variance(sizes["n_queries"], sizes["n_database"])) for _, _, pairs in paired]
+    means = [mean_difference(pairs, shared_variance(sizes["n_queries"], sizes["n_database"])) for _, _, pairs in paired]
     p = holm([mean.p() for mean, _ in means] + [1.0] * (n_tests - len(means)))  # tests not carried out have p 1
     comparisons = (
         Difference(*one, test, mean.mean, *mean.interval(level), float(corrected))
@@ -179,13 +177,11 @@ def _n_pairs_of_methods(paired: Sequence[tuple[str, int, Pairs]]) -> int:
     return sum(n * (n + 1) // 2 for n in Counter(n_bits for _, n_bits, _ in paired).values())
 
 
-def _mean(pairs: Pairs, shared: float) -> tuple[Mean, str]:
+def mean_difference(pairs: Pairs, shared: float) -> tuple[Mean, str]:
     """Return the mean difference and the name of its test; `shared` is the `shared_variance` of runs."""
     test, variance = OVER_QUERIES, 0.0
-    if pairs.unit == RUN and math.isnan(shared):
-        test = UNCORRECTED
-    elif pairs.unit == RUN:
-        test, variance = UNTESTED if math.isinf(shared) else CORRECTED, shared
+    if pairs.unit == RUN:
+        test, variance = CORRECTED if math.isfinite(shared) else UNTESTED, shared
     mean = mean_of(pairs.one - pairs.other, np.abs(pairs.one) + np.abs(pairs.other), shared=variance)
     return mean, test if mean.error else EQUAL
 

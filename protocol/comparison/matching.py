@@ -34,15 +34,17 @@ def assumptions(assumed: str | Iterable[str]) -> dict[str, str]:
     return values
 
 
-def match(scores: Sequence[Score], assumed: Mapping[str, str]) -> tuple[list[Score], dict[str, list[str]]]:
-    """Return the scores that at least two sources have under the same known or assumed protocol.
+def match(
+    scores: Sequence[Score], assumed: Mapping[str, str], *, least: int = 2
+) -> tuple[list[Score], dict[str, list[str]]]:
+    """Return the scores that at least two sources (or `least`) have under the same known or assumed protocol.
 
     A field that a score does not record takes the assumed value, if there is one.
 
     Returns
     -------
     compared : list of Score
-        Every score for which another file has one under the same protocol; assumed values are filled in.
+        Every score for which enough files have one under the same protocol; assumed values are filled in.
     left_out : dict of str to list of str
         For each file, descriptions of the scores that were left out, with the reasons.
 
@@ -58,7 +60,7 @@ def match(scores: Sequence[Score], assumed: Mapping[str, str]) -> tuple[list[Sco
     compared, left_out = list[Score](), list[Score]()
     for score in complete:
         is_known = None not in score.protocol
-        is_compared = is_known and len(files[score.metric, score.n_bits, score.protocol]) > 1
+        is_compared = is_known and len(files[score.metric, score.n_bits, score.protocol]) >= least
         (compared if is_compared else left_out).append(score)
     if not compared:
         raise ProtocolError(_nothing(complete))
@@ -131,7 +133,12 @@ def _differing(one: Score, other: Score) -> list[str]:
 def _reasons(score: Score, other: Score | None) -> list[str]:
     """Return, in a clause for each, why a score is not compared with the nearest one of another file."""
     if other is None:
-        return [f"no other file has the metric and code length of {score.file}"]
+        unknown = _unknown(score)
+        return [
+            f"{score.file} does not record {listed(unknown)}"
+            if unknown
+            else f"no other file has the metric and code length of {score.file}"
+        ]
     differing = _differing(score, other)
     reasons = [f"{score.file} and {other.file} differ in {listed(differing)}"] if differing else []
     missing = {each.file: _unknown(each) for each in (score, other)}
@@ -147,9 +154,16 @@ def _nothing(scores: Sequence[Score]) -> str:
     kinds = _kinds(scores)
     score, other = min(((score, _nearest(score, kinds)) for score in kinds), key=lambda pair: _distance(*pair))
     line = f"nothing to compare: {'; '.join(_reasons(score, other))}."
-    if other is None or _differing(score, other):
+    unknown = {*_unknown(score), *(_unknown(other) if other else ())}
+    if other and _differing(score, other):
+        splits = {
+            one.file: [*dict.fromkeys(str(kind.fields["split"]) for kind in kinds if kind.file == one.file)]
+            for one in (score, other)
+        }
+        texts = [f"{file} has the splits {listed(names)}" for file, names in splits.items() if len(names) > 1]
+        return " ".join([line, *(f"{text}." for text in texts)])
+    if not unknown:
         return line
-    unknown = {*_unknown(score), *_unknown(other)}
     fields = " ".join(f"{field}=VALUE" for field in PROTOCOL if field in unknown)
     return (
         f"{line} Record these fields (`protocol evaluate --dataset NAME --split NAME --ground-truth NAME`; "

@@ -88,6 +88,8 @@ class Score:
     convention, version : str or None
     values : Values or str
         The values behind the mean, or the reason why there are none.
+    recorded : dict of str to Any
+        Everything that the file records about the score: the row of a summary with its ``line``, or a JSON object.
     assumed : dict of str to str
         The fields that the file does not record, with their assumed values.
     """
@@ -105,6 +107,7 @@ class Score:
     convention: str | None
     version: str | None
     values: Values | Why
+    recorded: Mapping[str, Any] = field(default_factory=dict)
     assumed: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -119,16 +122,13 @@ def read_sources(sources: Sequence[Source]) -> dict[str, list[Score]]:
     Raises
     ------
     ProtocolError
-        If there are fewer than two sources, or one of them can't be read.
+        If one of them can't be read.
     """
     names = [_name(source, number) for number, source in enumerate(sources, 1)]
     unique = [
         name if names.count(name) == 1 else f"{name} ({names[: at + 1].count(name)})" for at, name in enumerate(names)
     ]
-    scores = {name: read_scores(source, name) for source, name in zip(sources, unique, strict=True)}
-    if len(sources) < 2:
-        raise ProtocolError(f"compare needs at least two files, got {len(sources)}.")
-    return scores
+    return {name: read_scores(source, name) for source, name in zip(sources, unique, strict=True)}
 
 
 def _name(source: Source, number: int) -> str:
@@ -186,6 +186,7 @@ def _score(recorded: Mapping[str, Any], file: str, name: str, values: Values | W
         convention=_known(recorded.get("convention")),
         version=_known(recorded.get("version")),
         values=values,
+        recorded=recorded,
     )
 
 
@@ -211,7 +212,7 @@ def _of_summary(path: Path, file: str) -> list[Score]:
     runs, scores = _read_runs(path, file), []
     for row in rows:
         # The pipeline has no other ranking, and stored results may be older than the column.
-        recorded = {"ranking": "hamming", "excluded_queries": NONE_EXCLUDED} | row
+        recorded: dict[str, Any] = {"ranking": "hamming", "excluded_queries": NONE_EXCLUDED, "path": path} | row
         one_of(recorded["ranking"], RANKINGS, f"{path}: ranking")
         if row.get("relevance") not in OF_LABELS and row["ground_truth"] != "class_label":
             recorded["ground_truth"] += f" of {row['feature']}"  # computed from the distances of this feature
@@ -355,7 +356,7 @@ def _of_content(
         for metric, number in metrics.items():
             mean = _mean(number, f"{inside}: {printable(metric)}: mean", metric)
             by_metric = {key: (content.get(key) or {}).get(metric) for key in ("undefined", "ties")}
-            recorded = {**content, **queries, **by_metric, "metric": metric, "mean": mean}
+            recorded = {**content, **queries, **by_metric, "metric": metric, "mean": mean, "path": where}
             values = _query_values(content, file, per_query, metric, mean, excluded)
             scores.append(_score(recorded, file, _known(content.get("name")) or name, values))
     return scores

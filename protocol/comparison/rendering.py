@@ -3,7 +3,6 @@
 import itertools
 import json
 import math
-import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from protocol.checks import counted, listed, need, printable
-from protocol.comparison.differences import PLURAL, UNCORRECTED, UNTESTED, ComparedTable, Difference, sign_of
+from protocol.comparison.differences import PLURAL, UNTESTED, ComparedTable, Difference, sign_of
 from protocol.comparison.reading import ONE_VALUE, RUN, Score, Values
 from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, series_scales, spreads
 from protocol.scores.metadata import NONE_EXCLUDED, is_bound
@@ -31,15 +30,13 @@ _UNDEFINED = {"zero": "undefined values count as 0", "drop": "undefined values a
 _TESTED = {
     UNTESTED: NO_TEST,
     CORRECTED: f"Over runs: {CORRECTED}. {ONE_DATASET}",
-    UNCORRECTED: "Over runs: paired t-test (Student's t), not corrected for the items that the runs share, because no "
-    "file records the numbers of queries and database items; its p-values and intervals are too small.",
 }
 _LEVEL = 1 - CONFIDENCE
 _TINY = 1e-4
 _LETTERS = 28  # of a method's name in one line of the figure
 _METHOD = (
     f"Paired t-tests; p-values (Holm) and {CONFIDENCE:.0%} intervals (Bonferroni) are corrected for all "
-    "comparisons in a table (`protocol compare --why`)."
+    "comparisons in a table."
 )
 _PAIRED = (
     "A difference is a mean over pairs: over runs on the same items, or over queries at the same position if all of "
@@ -51,16 +48,16 @@ _PAIRED = (
 )
 
 
-def sections(tables: Sequence[ComparedTable], *, with_files: bool = True) -> list[Section]:
-    """Return the tables by section, without figures, and with or without the names of the files."""
+def sections(tables: Sequence[ComparedTable]) -> list[Section]:
+    """Return the tables by section, without figures."""
     parts = []
     for name, group in itertools.groupby(tables, lambda table: table.section):
         of_section, blocks = list(group), list[Table]()
         for number, table in enumerate(of_section, 1):
-            blocks.append(_scores_table(f"{name}-{number}", table, with_files=with_files))
+            blocks.append(_scores_table(f"{name}-{number}", table))
             blocks += [_differences_table(f"{name}-{number}-differences", table)] if table.comparisons else []
         verdicts = [_verdict(table) for table in of_section if table.comparisons and not is_bound(table.metric)]
-        parts.append(Section(name, _heading(of_section[0]), verdicts, [], blocks))
+        parts.append(Section(name, heading(of_section[0].scores[0].fields), verdicts, [], blocks))
     return parts
 
 
@@ -100,17 +97,6 @@ def text(tables: Sequence[ComparedTable], below: Sequence[str]) -> str:
     return printable("\n\n".join(blocks), keep="\n")
 
 
-def latex(tables: Sequence[ComparedTable]) -> str:
-    """Return the tables as LaTeX, each with its protocol in the caption, and without the names of the files."""
-    texts = []
-    for part in sections(tables, with_files=False):
-        for table in part.tables:
-            caption = re.sub('"([^"]*)"', "“\\1”", f"{part.title}. {table.caption}")
-            rows = [[re.sub(r"(?<!\S)-(?=\d)", "\N{MINUS SIGN}", cell) for cell in row] for row in table.rows]
-            texts.append(replace(table, caption=caption, rows=rows).latex())
-    return "\n".join(texts)
-
-
 def with_figures(parts: Sequence[Section], tables: Sequence[ComparedTable]) -> list[Section]:
     """Return sections with a figure of the scores for each that has any."""
     scores = {part.name: [s for table in tables if table.section == part.name for s in table.scores] for part in parts}
@@ -119,9 +105,8 @@ def with_figures(parts: Sequence[Section], tables: Sequence[ComparedTable]) -> l
     ]
 
 
-def _heading(table: ComparedTable) -> str:
-    """Return the fields that all scores of a section share."""
-    fields = table.scores[0].fields
+def heading(fields: Mapping[str, str | None]) -> str:
+    """Return the fields that all scores of a section share, in words."""
     sizes = (str(fields[size]) for size in ("n_queries", "n_database"))
     n_queries, n_database = (f"{int(size):,}" if size.isdecimal() else size for size in sizes)
     without = "" if fields["excluded_queries"] == NONE_EXCLUDED else f", without {fields['excluded_queries']}"
@@ -160,12 +145,12 @@ def _assumed(scores: Sequence[Score]) -> list[str]:
     ]
 
 
-def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table:
+def _scores_table(name: str, table: ComparedTable) -> Table:
     """Return the means of one metric under one protocol: a row per method, a column per code length."""
     lengths = sorted({score.n_bits for score in table.scores})
     columns = {n: _column(table, n) for n in lengths}
     is_of_runs = any(score.n_runs is not None for score in table.scores)
-    labels = ["method", *["file"] * with_files, *["runs"] * is_of_runs]
+    labels = ["method", "file", *["runs"] * is_of_runs]
     rows = []
     for method, scores in table.by_method.items():
         files = ", ".join(dict.fromkeys(score.file for score in scores.values()))
@@ -173,7 +158,7 @@ def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table
         rows.append([*(cells[label] for label in labels), *(columns[n].get(method, ABSENT) for n in lengths)])
     header = [*labels, *map("{} bits".format, lengths)]
     caption = " ".join([_statement(table, is_of_runs=is_of_runs), *_assumed(table.scores)])
-    return Table(name, caption, header, rows, n_labels=1 + with_files, strong=_strong(table, lengths, len(labels)))
+    return Table(name, caption, header, rows, n_labels=2, strong=_strong(table, lengths, len(labels)))
 
 
 def _statement(table: ComparedTable, *, is_of_runs: bool) -> str:
@@ -253,12 +238,12 @@ def _pairs(one: Difference) -> str:
     return f"{n:,} {noun}" if n == of else f"{n:,} of {of:,} {noun}"
 
 
-def _interval(score: Score) -> tuple[float, float]:
+def interval_of(score: Score) -> tuple[float, float]:
     """Return the limits of the interval of a mean over the runs, or else over the queries; NaN if it is not shown."""
     half = math.nan
     if score.n_runs is not None:
         shared = shared_variance(*(score.fields[size] for size in ("n_queries", "n_database")))
-        half = float(half_width(score.std, score.n_runs, shared=0.0 if math.isnan(shared) else shared))
+        half = float(half_width(score.std, score.n_runs, shared=shared))
     elif isinstance(score.values, Values):
         defined = score.values.numbers[~np.isnan(score.values.numbers)]
         half = float(half_width(defined.std(ddof=1), defined.size)) if defined.size > 1 else math.nan
@@ -273,7 +258,7 @@ def _figure(name: str, scores: Sequence[Score]) -> Figure:
         [{column: getattr(score, column) for column in columns} for score in scores]
     )
     rows["n_runs"] = rows["n_runs"].astype(float)
-    rows[["low", "high"]] = list(map(_interval, scores))
+    rows[["low", "high"]] = list(map(interval_of, scores))
     rows.loc[rows["n_runs"] < 3, ["low", "high"]] = math.nan
     metric, n_bits = rows["metric"].iloc[0], int(rows["n_bits"].iloc[0])
     of_runs = rows.dropna(subset="low")["n_runs"].notna()

@@ -20,6 +20,8 @@ from protocol.scores.tables import read_text
 if TYPE_CHECKING:
     import pandas as pd
 
+LEADERBOARD = ("reference", "cifar10", "summary.csv")
+"""The stored leaderboard, which is no evidence on claims: its options are the same in all runs, not selected."""
 AS_PRINTED = "as printed"
 """The reading that a paper itself states; other readings are conventions that it does not define, or corrections."""
 _AGGREGATES = {"share": "mean", "largest": "max", "smallest": "min", "count": "sum", "median": "median"}
@@ -353,6 +355,8 @@ class Results:
         rows: list[dict[str, Any]] = []
         statistics: list[Any] = []
         for path in self._paths:
+            if path.parts[-3:] == LEADERBOARD:
+                continue
             table = read_text(path)
             columns = tuple(table[0]) if table else ()
             of_experiment = path.name == "summary.csv" and path.parents[1].name != "reference"

@@ -42,24 +42,28 @@ def render(
     The reader chooses from `selections`, the first of which `parts` describe and the rest `others`, in this order.
     """
     figures = [figure for part in parts for figure in part.figures]
+    return rendered(
+        "page.html.j2",
+        title=title,
+        sections=parts,
+        summary=summary,
+        status=lines,
+        for_all=SHARED,
+        n_first=N_FIRST,
+        shared=shared_choices(figures, selections),
+        selections=selections,
+        contents=_contents([parts, *others]),
+        pictures=_drawn(figures),
+        vega=_vega(),
+    )
+
+
+def rendered(template: str, **values: Any) -> str:
+    """Return a page from a template of this package and its values."""
     environment = templates(Path(__file__).parent / "templates")
     environment.filters["with_code"] = _with_code
     environment.policies["json.dumps_kwargs"] = {"sort_keys": False, "separators": (",", ":"), "ensure_ascii": False}
-    return str(
-        environment.get_template("page.html.j2").render(
-            title=title,
-            sections=parts,
-            summary=summary,
-            status=lines,
-            for_all=SHARED,
-            n_first=N_FIRST,
-            shared=shared_choices(figures, selections),
-            selections=selections,
-            contents=_contents([parts, *others]),
-            pictures=_drawn(figures),
-            vega=_vega(),
-        )
-    )
+    return str(environment.get_template(template).render(**values))
 
 
 def _contents(pages: Sequence[Sequence[Section]]) -> dict[str, list[tuple[Any, list[int]]]]:

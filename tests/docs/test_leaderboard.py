@@ -27,7 +27,7 @@ def reader(tmp_path):
 def test_the_commands_of_the_page_print_what_it_shows(reader, capsys):
     folder, namespace, (compare, edit) = reader
     assert compare.shows(printed := compare.printed(namespace)), printed
-    assert "itq" in (folder / "leaderboard.html").read_text()
+    assert all("itq" in (folder / f"leaderboard.{kind}").read_text() for kind in ("html", "csv", "json"))
     assert edit.shows(printed := edit.printed(namespace)), printed
 
 
@@ -36,13 +36,13 @@ def test_the_job_of_the_workflow_refuses_what_does_not_verify(reader, capsys):
     (command,) = map(shlex.split, STEPS)
     (folder / "site").mkdir()
     assert main(command[1:]) == 0
-    shutil.copytree(folder / "leaderboard" / "itq", folder / "leaderboard" / "copy")
+    shutil.copytree(folder / "methods" / "itq", folder / "methods" / "copy")
     capsys.readouterr()
     edit.printed(namespace)
     assert main(command[1:]) == 1
     *_, heading, refused = capsys.readouterr().out.splitlines()
     assert heading == "== Refused"
-    assert refused.startswith("leaderboard/lsh/lsh.json: not verified: mAP: 0.39647977162005")
+    assert refused.startswith("methods/lsh/lsh.json: not verified: mAP: 0.39647977162005")
     assert (
         b"lsh" not in (folder / "site" / "index.html").read_bytes().partition(b"</style>")[2].partition(b"<script")[0]
     )

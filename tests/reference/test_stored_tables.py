@@ -14,7 +14,7 @@ REFERENCE = PROJECT / "results" / "reference"
 CELL = ["feature", "ground_truth", "split", "hasher", "n_bits", "extension", "extension_bits", "metric"]
 SUMMARIES = [
     ("hashers", "map_by_run", "summary"),
-    ("cifar10", "map_by_run", "summary"),
+    ("cifar10", "map_by_run", "full"),
     ("cifar10", "map_by_run", "extensions"),
     ("learned", "metrics", "summary"),
 ]

@@ -113,7 +113,7 @@ def test_the_stored_reference_tables_verify_as_far_as_their_runs_are_there():
     verification = verify(REFERENCE)
     assert verification.holds
     checks = {(check.outcome, check.subject): check.text for check in verification.checks}
-    assert checks["holds", "cifar10/summary.csv"].startswith("192 rows: means of the runs in map_by_run.csv; no table")
+    assert checks["holds", "cifar10/full.csv"].startswith("192 rows: means of the runs in map_by_run.csv; no table")
     assert checks["holds", "learned/summary.csv"] == "681 rows: means of the runs in metrics.csv"
     assert checks["holds", "supervised/summary.csv"] == "1,836 rows: means of the runs in runs.csv"
     unchecked = " ".join(place for outcome, place in checks if outcome == "not checked")
@@ -123,20 +123,20 @@ def test_the_stored_reference_tables_verify_as_far_as_their_runs_are_there():
 
 @pytest.mark.parametrize(("column", "at"), [("mean", -2), ("std", 5)])
 def test_one_digit_of_a_stored_table_is_refused(column, at, tmp_path):
-    for name in ("summary", "map_by_run"):
+    for name in ("full", "map_by_run"):
         shutil.copy(REFERENCE / "cifar10" / f"{name}.csv", tmp_path)
-    with open(tmp_path / "summary.csv", newline="") as file:
+    with open(tmp_path / "full.csv", newline="") as file:
         line = next(line for line, row in enumerate(csv.DictReader(file), 2) if row["metric"] == "mAP")
-    cell(tmp_path / "summary.csv", line, column, lambda text: digit(text, at))
+    cell(tmp_path / "full.csv", line, column, lambda text: digit(text, at))
     assert any(check.text.startswith(f"line {line}: {column} 0.") for check in verify(tmp_path).failures)
 
 
 def test_text_in_place_of_a_number_is_a_failed_check(tmp_path, monkeypatch, capsys):
-    for name in ("summary", "map_by_run"):
+    for name in ("full", "map_by_run"):
         shutil.copy(REFERENCE / "cifar10" / f"{name}.csv", tmp_path)
-    cell(tmp_path / "summary.csv", 2, "n_bits", lambda _: "x")
+    cell(tmp_path / "full.csv", 2, "n_bits", lambda _: "x")
     assert verify(tmp_path).failures[0].text.startswith("ValueError: You are trying to merge on ")
-    cell(tmp_path / "summary.csv", 2, "mean", lambda _: "x")
+    cell(tmp_path / "full.csv", 2, "mean", lambda _: "x")
     monkeypatch.chdir(tmp_path)
     assert main(["verify", "."]) == 1
-    assert f"not verified: {tmp_path.name}/summary.csv: Unable to parse string 'x'" in capsys.readouterr().out
+    assert f"not verified: {tmp_path.name}/full.csv: Unable to parse string 'x'" in capsys.readouterr().out

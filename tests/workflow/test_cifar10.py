@@ -9,6 +9,7 @@ import yaml
 from project import Project
 
 from protocol.provenance import storage
+from protocol.verification import verify
 
 pytestmark = pytest.mark.nightly
 ARCHIVE = "cifar-10-binary.tar.gz"
@@ -86,8 +87,8 @@ def test_the_stored_reference_results_are_reproduced(cifar10, root, sample):
         tolerance = 0.01 if hasher == "itq" else 0.001
         np.testing.assert_allclose(found, stored[found.index], atol=tolerance, err_msg=f"{hasher}, {n_bits} bits")
     items, stored_items = (
-        pd.read_csv(path / "runs.csv").query("run == 0 and ground_truth == 'class_label'").reset_index(drop=True)
-        for path in (results(cifar10), reference)
+        pd.read_csv(path).query("run == 0 and ground_truth == 'class_label'").reset_index(drop=True)
+        for path in (results(cifar10) / "runs.csv", reference / "full_runs.csv")
     )
     pd.testing.assert_frame_equal(items, stored_items)
 
@@ -106,3 +107,26 @@ def test_queries_with_a_judged_near_duplicate_are_left_out_once(cifar10):
     assert moved.abs().max() < 8 / 992  # of any sample: 8 of 1,000 values from 0 to 1 are left out
     page = " ".join((results(cifar10) / "report.html").read_text().split())
     assert "Some queries have a near-duplicate in the database or in the training set" in page
+
+
+def test_the_leaderboard_is_reproduced(cifar10, root):
+    """Run 0 of a few hashers under `cifar10_s1`, with the options of the leaderboard, equals its stored tables.
+
+    LSH and PCAH are equal to nine digits. Rounding on another processor moves bits of ITQ, see above.
+    """
+    reference, folder = root / "results" / "reference" / "cifar10", cifar10.folder / "results" / "leaderboard"
+    board = yaml.safe_load((reference / "leaderboard.yaml").read_text())
+    part = {"splits": ["cifar10_s1"], "runs": 1, "hashers": ["lsh", "pcah", "itq"], "n_bits": [12, 32]}
+    options = {"hasher_options": {"itq": board["hasher_options"]["itq"]}}
+    cifar10.write(board | part | options, "leaderboard.yaml")
+    done = cifar10.run("metrics", "--configfile", "leaderboard.yaml", "mirror.yaml", config=None)
+    assert done.returncode == 0, done.stdout + done.stderr
+    verification = verify(folder)
+    assert verification.holds, str(verification)
+    assert verification.n_values == 2 * 3 * len(board["metrics"])
+    key = ["split", "run", "hasher", "n_bits", "metric"]
+    again = pd.read_csv(folder / "metrics.csv").set_index(key)["value"]
+    stored = pd.read_csv(reference / "metrics.csv").set_index(key)["value"][again.index]
+    for hasher, tolerance in {"lsh": 1e-9, "pcah": 1e-9, "itq": 0.01}.items():
+        of_hasher = again.index.get_level_values("hasher") == hasher
+        np.testing.assert_allclose(again[of_hasher], stored[of_hasher], rtol=0, atol=tolerance, err_msg=hasher)

@@ -177,7 +177,7 @@ def test_a_deployed_workflow_runs_the_default_experiment_and_edits_of_it_also_in
     # A report needs the published figures and the stored reference tables, which come with the workflow's source.
     files = deployed.run("--filegraph", "--", "report", "claims", "paper")
     assert "cifar10_gist.csv" in files
-    assert "results/reference/cifar10/summary.csv" in files
+    assert "results/reference/cifar10/full.csv" in files
 
 
 def test_a_deployed_workflow_without_the_package_prints_the_command_that_installs_it(deployed):

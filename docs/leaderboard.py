@@ -1,0 +1,90 @@
+"""The stored tables of the leaderboard, gathered from the results of its experiments, and its page of the docs.
+
+python docs/leaderboard.py results/leaderboard results/leaderboard_s2 results/leaderboard_unseen
+"""
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import h5py
+import pandas as pd
+
+from protocol.comparison import leaderboard
+from protocol.provenance import storage
+from protocol.scores.tables import read_table, read_text, write_table
+
+FOLDER = Path(__file__).parents[1] / "results" / "reference" / "cifar10"
+TABLES = ("summary.csv", "metrics.csv", "runs.csv")
+SHOWN = 32  # bits of the table
+_ABOVE = """\
+# Leaderboard
+
+All hashers on CIFAR-10 with GIST features, made by the pipeline alone. Methods that can't be told apart share a place.
+[Keep a leaderboard](how-to/keep-a-leaderboard.md) describes how it is made, and how you add a method.
+
+```sh
+protocol compare results/reference/cifar10/summary.csv --leaderboard leaderboard.html
+```
+"""
+TIMES = ("feature", "split", "run", "hasher", "n_bits", "training_seconds", "encoding_seconds")
+
+
+def times(folder: Path) -> Iterator[list[Any]]:
+    """Yield the CPU times of an experiment: a row for each split, run, hasher and code length."""
+    for path in sorted((folder / "benchmarks").glob("*/*/run*/*/times.csv")):
+        feature, sample, run, hasher, _ = path.relative_to(folder / "benchmarks").parts
+        with h5py.File(folder / feature / sample / run / "ground_truth.h5") as truth:
+            splits = sorted(truth)
+        for split in splits:
+            for row in read_text(path):
+                seconds = (row["training_seconds"], row["encoding_seconds"])
+                yield [feature, split, int(run.removeprefix("run")), hasher, int(row["n_bits"]), *map(float, seconds)]
+
+
+def provenance(folder: Path) -> dict[str, Any]:
+    """Return the features, notes, seeds (of run 0) and versions of an experiment, from the records of its files."""
+    features: dict[str, Any] = {}
+    seeds: dict[str, dict[str, int]] = {}
+    notes, versions = dict[str, None](), dict[str, str]()
+    for path in sorted(folder.glob("*/*/run*/*/codes.h5")):
+        record = storage.read_provenance(path)
+        features[record["inputs"]["features"]] = None
+        if path.parts[-3] == "run0":
+            seeds[path.parts[-2]] = {n_bits: fit["made_of"]["seed"] for n_bits, fit in record["fits"].items()}
+        notes |= dict.fromkeys(record["notes"])
+        versions |= record["versions"]
+    for path in (folder.parent / "datasets").glob("*/*/features.h5"):
+        record = storage.read_provenance(path)
+        if record["digest"] in features:
+            features[record["digest"]] = record["parameters"]
+    return {"features": features, "notes": list(notes), "seeds": seeds, "versions": versions}
+
+
+def gather(folders: Sequence[Path], target: Path = FOLDER) -> None:
+    """Write the tables of several experiments, one after the other, and add them to provenance.json."""
+    for name in TABLES:
+        write_table(target / name, pd.concat([read_table(folder / name) for folder in folders]))
+    rows = [row for folder in folders for row in times(folder)]
+    write_table(target / "times.csv", pd.DataFrame(rows, columns=[*TIMES]))
+    record = target / "provenance.json"
+    known = json.loads(record.read_text()) if record.exists() else {}
+    known |= {folder.name: provenance(folder) for folder in folders}
+    record.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n")
+
+
+def page() -> str:
+    """Return the page docs/leaderboard.md: what the leaderboard shows, and the places under each protocol."""
+    if not (FOLDER / "summary.csv").exists():
+        return f"{_ABOVE}\nThis checkout lacks the stored results.\n"
+    with contextlib.chdir(FOLDER.parents[2]):
+        board = leaderboard("results/reference/cifar10/summary.csv")
+    (table,) = [table for table in board.changes if table.name == f"changes-{SHOWN}"]
+    return "\n\n".join([_ABOVE.rstrip(), *board.sentences, table.markdown()])
+
+
+if __name__ == "__main__":
+    gather([Path(name) for name in sys.argv[1:]])

@@ -1,0 +1,354 @@
+"""The leaderboard: all methods of each protocol and code length, with places that indistinguishable methods share."""
+
+import itertools
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from protocol import registry
+from protocol.checks import ProtocolError, counted, listed, need
+from protocol.comparison.differences import mean_difference, pair
+from protocol.comparison.matching import OF_METRIC, assumptions, match
+from protocol.comparison.reading import RUN, Score, Source, Values, Why, read_sources
+from protocol.comparison.rendering import heading, interval_of
+from protocol.provenance.storage import replacing
+from protocol.report.figure import ABSENT, between
+from protocol.scores.statistics import CONFIDENCE, NO_TEST, holm, shared_variance
+from protocol.scores.tables import DIGITS, Table, filled, read_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RANKED = "mAP"
+"""The metric that determines the places."""
+METRICS = (RANKED, "mAP[worst]", "mAP[best]", "mAP@1000[retrieved]", "mAP@1000[all]", "mAP@1000[min]", "precision@r2")
+TIMES = ("training_seconds", "encoding_seconds")
+_FEWEST_RUNS = 3
+_MOST_NAMED = 3  # methods in a sentence
+_NESTED = ("heading", "runs", "recorded", "lines")
+
+
+@dataclass(frozen=True)
+class Places:
+    """The places of some methods, which are in the order of their means, best first.
+
+    Parameters
+    ----------
+    places : tuple of int or None
+        The place of each method; None if it was not tested.
+    reasons : tuple of str
+        Why a method has no place; "" if it has one.
+    n_adjacent, n_separable : int
+        The number of neighbours in the order that were tested, and of those that differ significantly.
+    n_within : int
+        The number of pairs that differ significantly and share a place.
+    """
+
+    places: tuple[int | None, ...]
+    reasons: tuple[str, ...]
+    n_adjacent: int
+    n_separable: int
+    n_within: int
+
+
+def places_of(scores: Sequence[Score]) -> Places:
+    """Return the places of methods in the order of their means, best first, under one protocol with one code length.
+
+    The best method opens place 1. Every method that can't be told apart from the method that opened the place shares
+    it, and the next method opens the next place. All pairs of methods are tested, paired as in `compare`, and corrected
+    by Holm's procedure.
+    """
+    pairs = list(itertools.combinations(range(len(scores)), 2))
+    tests = {both: _test(*(scores[at] for at in both)) for both in pairs}
+    p = [1.0 if isinstance(test, Why) else test for test in tests.values()]  # tests not carried out have p 1
+    differs = {both: bool(value < 1 - CONFIDENCE) for both, value in zip(pairs, holm(p), strict=True)}
+    tested = {both for both in pairs if not isinstance(tests[both], Why)}
+    places, reasons, place, opener = list[int | None](), list[str](), 0, -1
+    for at in range(len(scores)):
+        with_opener = (opener, at)
+        if not any(at in both for both in tested) or (opener >= 0 and with_opener not in tested):
+            whys = [test for both, test in tests.items() if at in both and isinstance(test, Why)]
+            places.append(None)
+            reasons.append(whys[0] if whys else "no other method")
+            continue
+        if opener < 0 or differs[with_opener]:
+            place, opener = place + 1, at
+        places.append(place)
+        reasons.append("")
+    adjacent = [both for both in itertools.pairwise(range(len(scores))) if both in tested]
+    n_within = sum(differs[one, other] for one, other in tested if places[one] == places[other] is not None)
+    return Places(tuple(places), tuple(reasons), len(adjacent), sum(differs[both] for both in adjacent), n_within)
+
+
+def _test(one: Score, other: Score) -> float | Why:
+    """Return p of the paired test of two scores, not corrected, or the reason why they can't be tested."""
+    paired = pair(one.values, other.values)
+    numbers = [score.values.numbers.size for score in (one, other) if isinstance(score.values, Values)]
+    is_of_runs = isinstance(one.values, Values) and one.values.unit == RUN
+    if is_of_runs and min(numbers) < _FEWEST_RUNS:
+        return counted(min(numbers), "run")
+    if isinstance(paired, Why):
+        return paired
+    if is_of_runs and paired.one.size < _FEWEST_RUNS:
+        return f"{paired.one.size} runs in common"
+    shared = shared_variance(one.fields["n_queries"], one.fields["n_database"])
+    p = mean_difference(paired, shared)[0].p()
+    return NO_TEST if math.isnan(p) else p
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Leaderboard:
+    """The result of `leaderboard`. It is printed as sentences on its places.
+
+    Parameters
+    ----------
+    rows : tuple of dict
+        The methods by protocol, code length and mean: the columns of `to_frame`, and the record of each.
+    places : tuple of Places
+        Those of each protocol and code length.
+    left_out : dict of str to list of str
+        As in `Comparison`.
+    """
+
+    rows: tuple[Mapping[str, Any], ...]
+    places: tuple[Places, ...]
+    left_out: Mapping[str, Sequence[str]]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row for each protocol, code length and method, without the records."""
+        rows = [{name: value for name, value in row.items() if name not in _NESTED} for row in self.rows]
+        return need("pandas", "report").DataFrame(rows).astype({"place": "Int64"})
+
+    def to_csv(self) -> str:
+        """Return `to_frame` as CSV, with numbers of nine digits."""
+        return str(self.to_frame().to_csv(index=False, float_format=DIGITS, lineterminator="\n"))
+
+    def to_json(self) -> str:
+        """Return the rows as JSON, each with its record; undefined numbers are null."""
+        defined = [{name: None if value != value else value for name, value in row.items()} for row in self.rows]
+        return json.dumps(defined, indent=1, default=str) + "\n"
+
+    def write(self, page: str | Path) -> None:
+        """Write the page, and next to it the rows as CSV and JSON, with the same name."""
+        path = Path(page)
+        texts = {path.suffix: self.to_html(beside=path.stem), ".csv": self.to_csv(), ".json": self.to_json()}
+        for suffix, text in texts.items():
+            with replacing(path.with_suffix(suffix)) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+
+    def to_html(self, *, beside: str = "") -> str:
+        """Return a page that opens offline: the places, the scores, and a record behind every number.
+
+        `beside` is the name, without suffix, of the CSV and JSON files to which it links.
+        """
+        from protocol.report.page import rendered
+
+        groups = [list(rows) for _, rows in itertools.groupby(self.rows, lambda row: (row["section"], row["n_bits"]))]
+        return rendered(
+            "leaderboard.html.j2",
+            title=f"Leaderboard: {listed([*dict.fromkeys(row['dataset'] for row in self.rows)])}",
+            sentences=self.sentences,
+            beside=beside,
+            left_out=self.left_out,
+            groups=list(zip(groups, self.places, strict=True)),
+            changes=self.changes,
+            names=self.names,
+            metrics=METRICS,
+            times=TIMES,
+            has_times=any(not math.isnan(row[TIMES[0]]) for row in self.rows),
+            absent=ABSENT,
+            confidence=f"{CONFIDENCE:.0%}",
+        )
+
+    def __repr__(self) -> str:
+        return "\n".join(map(filled, self.sentences))
+
+    @property
+    def sentences(self) -> list[str]:
+        """Sentences on the number of places, the methods in place 1, and those whose places change most."""
+        places, names = self._places, self.names
+        n_places = [max(filter(None, of.places), default=0) for of in self.places]
+        if not any(n_places):
+            return [f"The methods have no places, because they were not tested ({self.rows[0]['not_tested']})."]
+        adjacent, separable = (sum(getattr(of, name) for of in self.places) for name in ("n_adjacent", "n_separable"))
+        n_methods = len({row["method"] for row in self.rows})
+        number = (
+            f"{counted(n_methods, 'method')} hold {between([*filter(None, n_places)])} places under a protocol with "
+            f"one code length: of {counted(adjacent, 'pair')} of neighbours in the order of {RANKED}, {separable:,} "
+            "can be told apart."
+        )
+        longest = max(places)
+        holders: dict[str, list[str]] = defaultdict(list)
+        for method, by_protocol in places[longest].items():
+            for name in [name for name, place in by_protocol.items() if place == 1]:
+                holders[name].append(method)
+        protocols: dict[str, list[str]] = defaultdict(list)
+        for name, of in holders.items():
+            protocols[listed(of) if len(of) <= _MOST_NAMED else counted(len(of), "method")].append(names[name])
+        texts = [f"{methods} under {listed(of)}" for methods, of in protocols.items()]
+        first = [f"Place 1 with {longest} bits: {'; '.join(texts)}."] if texts else []
+        return [number, *first, *self._changed()]
+
+    @property
+    def _places(self) -> dict[int, dict[str, dict[str, int | None]]]:
+        """The places by code length, method and protocol."""
+        places: dict[int, dict[str, dict[str, int | None]]] = defaultdict(lambda: defaultdict(dict))
+        for row in self.rows:
+            places[row["n_bits"]][row["method"]][row["section"]] = row["place"]
+        return {n_bits: places[n_bits] for n_bits in sorted(places)}
+
+    def _changed(self) -> list[str]:
+        """Return a sentence on the methods whose places differ most between the protocols, if there are any."""
+        changes, names = dict[str, tuple[int, str]](), self.names
+        for n_bits, methods in self._places.items():
+            for method, by_protocol in methods.items():
+                known = sorted((place, name) for name, place in by_protocol.items() if place is not None)
+                size = known[-1][0] - known[0][0] if known else 0
+                if size > changes.get(method, (0, ""))[0]:
+                    ends = (f"{place} under {names[name]}" for place, name in (known[0], known[-1]))
+                    changes[method] = size, f"{method} ({n_bits} bits: {', '.join(ends)})"
+        texts = [text for _, text in sorted(changes.values(), key=lambda change: -change[0])[:_MOST_NAMED]]
+        return [f"The protocol changes the place most for {listed(texts)}."] if texts else []
+
+    @property
+    def names(self) -> dict[str, str]:
+        """A name for each protocol: its split, and the other fields that differ between protocols."""
+        fields = ("dataset", "ground_truth", "excluded_queries")
+        different = [name for name in fields if len({row[name] for row in self.rows}) > 1]
+        added = f" ({', '.join(f'{{{name}}}' for name in different)})" if different else ""
+        return {row["section"]: f"{row['split']}{added.format(**row)}" for row in self.rows}
+
+    @property
+    def changes(self) -> list[Table]:
+        """For each code length, the places of the methods under all protocols, if there are several."""
+        tables, names = [], self.names
+        for n_bits, methods in self._places.items() if len(names) > 1 else ():
+            cells = [[method, *(str(of.get(name) or ABSENT) for name in names)] for method, of in methods.items()]
+            caption = f"{n_bits} bits: the places under each protocol."
+            tables.append(Table(f"changes-{n_bits}", caption, ["method", *names.values()], cells))
+        return tables
+
+
+def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboard:
+    """Return the places of methods under each protocol with each code length.
+
+    Parameters
+    ----------
+    *sources : str, Path or Evaluation
+        At least one source of scores, as for `compare`. CPU times are read from a ``times.csv`` next to a summary.
+    assume : sequence of str, default=()
+        As for `compare`.
+
+    Returns
+    -------
+    Leaderboard
+
+    Raises
+    ------
+    ProtocolError
+        If a source can't be read, or if no score has mAP and a known protocol.
+    """
+    by_source = read_sources(sources)
+    scores = [score for score in itertools.chain(*by_source.values()) if score.metric in METRICS]
+    if not any(score.metric == RANKED and not math.isnan(score.mean) for score in scores):
+        raise ProtocolError(f"leaderboard: no source has a score of the metric {RANKED}, which determines the places.")
+    known, left_out = match(scores, assumptions(assume), least=1)
+    of_method: dict[Any, dict[str, Score]] = defaultdict(dict)
+    groups: dict[Any, list[Score]] = defaultdict(list)
+    for score in known:
+        of_method[_protocol(score), score.n_bits, score.method][score.metric] = score
+        if score.metric == RANKED and not math.isnan(score.mean):
+            groups[_protocol(score), score.n_bits].append(score)
+    labels, times = (
+        _labels(known),
+        {path: _times(path) for path in {score.recorded["path"] for score in known if "line" in score.recorded}},
+    )
+    numbers = {fields: number for number, fields in enumerate(dict.fromkeys(fields for fields, _ in groups), 1)}
+    rows, places = list[dict[str, Any]](), list[Places]()
+    for fields, n_bits in sorted(groups, key=lambda key: (numbers[key[0]], key[1])):
+        order = sorted(groups[fields, n_bits], key=lambda score: -score.mean)
+        places.append(places_of(order))
+        for score, place, reason in zip(order, places[-1].places, places[-1].reasons, strict=True):
+            by_metric = of_method[fields, n_bits, score.method]
+            seconds = times.get(score.recorded.get("path"), {}).get(_timed(score.recorded))
+            about = {"section": f"protocol-{numbers[fields]}", "place": place, "not_tested": reason}
+            about |= {"method": labels[score.method]}
+            rows.append(about | _row(score, by_metric) | dict(zip(TIMES, seconds or [math.nan] * 2, strict=True)))
+    return Leaderboard(tuple(rows), tuple(places), left_out)
+
+
+def _protocol(score: Score) -> tuple[str | None, ...]:
+    """Return the fields that all metrics of a method share."""
+    return tuple(value for field, value in score.fields.items() if field not in OF_METRIC)
+
+
+def _labels(scores: Iterable[Score]) -> dict[str, str]:
+    """Return the name of each method: that of its hasher or record if no other method has it, or else the full name."""
+    short = {score.method: str(score.recorded.get("hasher") or score.recorded.get("name") or "") for score in scores}
+    names = list(short.values())
+    return {method: name if name and names.count(name) == 1 else method for method, name in short.items()}
+
+
+def _row(score: Score, by_metric: Mapping[str, Score]) -> dict[str, Any]:
+    """Return the columns about a method, and the record behind them."""
+    low, high = interval_of(score)
+    runs: dict[str, dict[str, Any]] = {}
+    for metric, one in by_metric.items():
+        if isinstance(one.values, Values) and one.values.unit == RUN:
+            for item, number in zip(one.values.items, one.values.numbers, strict=True):
+                run, _, digest = str(item).partition(" ")
+                runs.setdefault(run, {"run": int(run), "items": digest})[metric] = float(number)
+    path = score.recorded.get("path", score.file)
+    kept = ("feature", "options", "convention", "version", "ranking", "undefined", "ties")
+    return {
+        "heading": heading(score.fields),
+        **{field: value for field, value in score.fields.items() if field not in OF_METRIC},
+        "n_bits": score.n_bits,
+        "supervision": str(score.recorded.get("supervision") or "not recorded"),
+        "trained_on": _trained_on(score.recorded),
+        "n_runs": score.n_runs,
+        RANKED: score.mean,
+        "low": low,
+        "high": high,
+        **{metric: by_metric[metric].mean if metric in by_metric else math.nan for metric in METRICS[1:]},
+        "file": str(path),
+        "check": f"protocol verify {Path(path).parent if 'line' in score.recorded else path}",
+        "lines": {metric: one.recorded["line"] for metric, one in by_metric.items() if "line" in one.recorded},
+        "recorded": {name: value for name in kept if isinstance(value := score.recorded.get(name), str) and value},
+        "runs": sorted(runs.values(), key=lambda run: run["run"]),
+    }
+
+
+def _trained_on(recorded: Mapping[str, Any]) -> str:
+    """Return the training set that a split declares or a record names."""
+    if train := (recorded.get("lists") or {}).get("train"):
+        return str(train["file"])
+    name = recorded.get("split")
+    if "hasher" not in recorded or name not in registry.names("split"):
+        return "not recorded"
+    split = registry.get("split", name)
+    if split.open:
+        classes = split.partitions["train"].classes
+        return "training set" if classes == "all" else f"training set ({classes} classes)"
+    sizes = split.sizes({}, n_items=split.n_items, n_classes=split.n_classes)
+    return f"training set ({sizes['train']:,})"
+
+
+def _times(summary: Path) -> dict[Any, list[float]]:
+    """Return the mean CPU times of training and encoding over the runs, from the times.csv next to a summary."""
+    path = summary.with_name("times.csv")
+    of_method: dict[Any, list[list[float]]] = defaultdict(list)
+    for row in read_text(path) if path.is_file() else []:
+        of_method[_timed(row)].append([float(row[name] or "nan") for name in TIMES])
+    return {key: np.mean(np.array(values), axis=0).tolist() for key, values in of_method.items()}
+
+
+def _timed(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns that identify the times of a method."""
+    return tuple(str(row.get(name)) for name in ("feature", "split", "hasher", "n_bits"))

@@ -1,0 +1,171 @@
+"""The places of a leaderboard, by hand and against a slow reference; its page, with and without script."""
+
+import itertools
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from browser import opened
+from scipy import stats
+
+from protocol.checks import ProtocolError
+from protocol.cli import main
+from protocol.comparison import leaderboard
+from protocol.scores.statistics import NO_TEST, shared_variance
+
+RUNS = np.linspace(0.5, 0.6, 10)
+SIGNS = np.resize([1.0, -1.0], 10)
+SIZES = {"n_queries": 100, "n_database": 100}
+
+
+def places(experiment, values, name="a", **fields):
+    """Return the places of methods with these values, best first."""
+    board = leaderboard(experiment(name, *({"hasher": key, "values": x, **fields} for key, x in values.items())))
+    return dict(zip(board.to_frame()["method"], board.to_frame()["place"], strict=True)), board
+
+
+def test_the_best_method_opens_a_place_and_the_next_that_differs_opens_another(experiment):
+    """Ten equal differences have p = 2 / 2^10, three times that after Holm's correction of three tests.
+
+    c differs from a by 0.1 with a standard deviation of 0.053: t = 0.1 / (0.053 (1/10 + 0.266)^(1/2)) = 3.1, p = 0.013,
+    and 0.025 corrected; from b, by 0.001.
+    """
+    of, board = places(experiment, {"c": RUNS - 0.099 + 0.05 * SIGNS, "b": RUNS - 0.1, "a": RUNS})
+    assert of == {"a": 1, "c": 2, "b": 2}
+    assert [*map(vars, board.places)] == [
+        {"places": (1, 2, 2), "reasons": ("",) * 3, "n_adjacent": 2, "n_separable": 1, "n_within": 0}
+    ]
+    text = (
+        "3 methods hold 2 places under a protocol with one code length: of 2 pairs of neighbours in the order of mAP,"
+    )
+    assert " ".join(str(board).split()) == f"{text} 1 can be told apart. Place 1 with 16 bits: a under standard."
+
+
+def test_methods_within_a_place_may_differ(experiment):
+    """e is 0.01 below d in every run, but neither can be told apart from a."""
+    of, board = places(experiment, {"e": RUNS - 0.011, "d": RUNS - 0.001, "a": RUNS + 0.05 * SIGNS})
+    assert (of, board.places[0].n_within) == ({"a": 1, "d": 1, "e": 1}, 1)
+
+
+def slow_places(values):
+    """Return the places by a loop over all pairs, with Holm's procedure as he describes it."""
+    names, p = sorted(values, key=lambda name: -values[name].mean()), {}
+    for one, other in itertools.combinations(names, 2):
+        difference, n = values[one] - values[other], values[one].size
+        t = difference.mean() / (difference.std(ddof=1) * (1 / n + shared_variance(100, 1697)) ** 0.5)
+        p[one, other] = 2 * stats.t.sf(abs(t), n - 1)
+    rejected = set()
+    for at, pair in enumerate(sorted(p, key=p.get)):
+        if p[pair] > 0.05 / (len(p) - at):
+            break
+        rejected.add(pair)
+    of, opener = {}, None
+    for name in names:
+        if opener is None or (opener, name) in rejected:
+            opener = name
+        of[name] = 1 + (of[opener] - 1 if opener in of else max(of.values(), default=0))
+    return of
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_places_are_those_of_the_slow_reference(experiment, seed):
+    rng = np.random.default_rng(seed)
+    values = {f"m{i}": RUNS + 0.01 * rng.integers(6) + rng.normal(0, 0.002, 10) for i in range(9)}
+    of, _ = places(experiment, values)
+    assert of == slow_places(values)
+    assert 1 < max(of.values()) < 9
+
+
+@pytest.mark.parametrize(
+    ("values", "fields", "reason"),
+    [
+        ({"a": RUNS[:1], "b": RUNS[:1] - 0.1}, {"std": 0}, "1 run"),
+        ({"a": RUNS[:2], "b": RUNS[:2] - 0.1}, {}, "2 runs"),
+        ({"a": RUNS, "b": RUNS - 0.1}, SIZES, NO_TEST),
+        ({"a": RUNS}, {}, "no other method"),
+        ({"a": None, "b": None}, {}, "a/summary.csv has no metrics.csv and no runs.csv next to it"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Degrees of freedom", "ignore:invalid value")  # std of one run, in the fixture
+def test_what_is_not_tested_has_no_place(experiment, values, fields, reason):
+    of, board = places(experiment, values, **fields)
+    assert list(of) == [*values]
+    assert board.to_frame()["place"].isna().all()
+    assert set(board.to_frame()["not_tested"]) == {reason}
+    assert str(board).startswith("The methods have no places, because they were not tested (")
+    assert '<span class="order">(1)</span>' in board.to_html()
+
+
+def test_a_record_without_values_has_no_place_among_others(experiment, codes):
+    path = experiment("a", *({"hasher": name, "values": x} for name, x in {"x": RUNS, "y": RUNS - 0.1}.items()))
+    frame = leaderboard(path, codes("mine.json", name="mine")).to_frame().set_index("method")
+    assert frame["place"].astype(object).where(frame["place"].notna(), None).to_dict() == {"mine": None, "x": 1, "y": 2}
+    assert frame["trained_on"].to_dict() == {"mine": "not recorded", "x": "training set", "y": "training set"}
+    assert frame.loc["mine", "check"].startswith("protocol verify ")
+
+
+def test_sources_without_map_or_protocol_are_refused(experiment):
+    with pytest.raises(ProtocolError, match="no source has a score of the metric mAP, which determines the places"):
+        leaderboard(experiment("a", {"metric": "nDCG"}))
+    with pytest.raises(ProtocolError, match=r"old/summary.csv does not record relevance, .* --assume relevance=VALUE"):
+        leaderboard(experiment("old", old=True))
+
+
+@pytest.fixture
+def page(experiment, tmp_path, capsys):
+    """The page of two protocols, with metrics, supervision and times."""
+    rows = [
+        {"hasher": name, "split": split, "metric": metric, "values": x, "supervision": kind}
+        for split, sign in {"standard": 1, "improved": -1}.items()
+        for metric in ("mAP", "mAP[best]", "mAP[worst]")
+        for name, kind, x in (("a", "labels", RUNS), ("b", "none", RUNS - 0.1 * sign))
+    ]
+    path = experiment("x", *rows)
+    times = [("gist", "standard", run, "a", 16, seconds, 1) for run, seconds in ((0, 20), (1, 40))]
+    names = ["feature", "split", "run", "hasher", "n_bits", "training_seconds", "encoding_seconds"]
+    pd.DataFrame(times, columns=names).to_csv(path.with_name("times.csv"), index=False)
+    assert main(["compare", str(path), "--leaderboard", str(tmp_path / "board.html")]) == 0
+    assert "The protocol changes the place most for a (16 bits: 1 under standard, 2 under" in capsys.readouterr().out
+    return tmp_path / "board.html"
+
+
+def test_the_rows_are_stored_next_to_the_page(page):
+    frame = pd.read_csv(page.with_suffix(".csv"), dtype=str, keep_default_na=False)
+    rows = json.loads(page.with_suffix(".json").read_text())
+    assert [" ".join(row) for row in frame[["split", "method", "place", "training_seconds"]].to_numpy()] == [
+        *("standard a 1 30", "standard b 2 ", "improved b 1 ", "improved a 2 ")
+    ]
+    assert rows[0]["runs"][9] == {"run": 9, "items": "digest 9", "mAP": 0.6, "mAP[best]": 0.6, "mAP[worst]": 0.6}
+    assert rows[0]["lines"] == {"mAP": 2, "mAP[best]": 4, "mAP[worst]": 6}
+    assert rows[0]["check"] == f"protocol verify {rows[0]['file'].removesuffix('/summary.csv')}"
+
+
+def test_a_number_opens_its_record_and_the_filters_hide_rows(page, browser):
+    with opened(browser, page, width=390) as (tab, wrong):
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+        assert tab.locator("section h3:visible").count() == 1  # that of the first protocol
+        tab.locator("td.mean a:visible").first.click()
+        assert re.match("a, 16 bits.*lines 2, 4, 6.*protocol verify", tab.locator(".record:visible").inner_text(), re.S)
+        tab.locator("td.mean a:visible").first.click()
+        assert tab.locator(".record:visible").count() == 0
+        tab.select_option("select[name=supervision]", "none")
+        assert tab.locator("tbody th.words:visible").all_inner_texts() == ["b"]
+        assert wrong == []
+
+
+def test_the_page_is_complete_without_script(page, browser):
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    tab.goto(page.as_uri())
+    assert tab.locator("td.place:visible").all_inner_texts() == ["1", "2"] * 2
+    tab.locator("td.mean a").nth(1).click()
+    assert tab.locator(".record:visible").inner_text().startswith("b, 16 bits.")
+    context.close()
+
+
+@pytest.mark.parametrize("option", [["--html", "b.html"], ["--against", "itq"]])
+def test_other_outputs_are_refused_with_a_leaderboard(option, capsys):
+    assert main(["compare", "a.json", "--leaderboard", "a.html", *option]) == 2
+    assert "--leaderboard can't be combined with --html, --metrics or --against" in capsys.readouterr().err
