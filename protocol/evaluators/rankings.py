@@ -254,11 +254,7 @@ def _joined(of_queries: list[Sums]) -> Sums:
 
 
 def _ranks(
-    apart: NDArray,
-    level: Levels,
-    retrieved: Integers,
-    rng: np.random.Generator | None,
-    middle: float | None,
+    apart: NDArray, level: Levels, retrieved: Integers, rng: np.random.Generator | None, middle: float | None
 ) -> Iterator[tuple[tuple[str, str], Integers, Levels]]:
     """Yield the ranks of the relevant items, ascending, from 1, and their levels, in each of `LISTS`.
 

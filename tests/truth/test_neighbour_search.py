@@ -97,12 +97,7 @@ FACTORS = [1.0, 1.0, 1 + 1e-15, 1 - 1e-15, 1 - 1e-9, 1 + 1e-7, 1 - 1e-5, 0.5, 2.
 
 
 @settings(deadline=None, max_examples=120)
-@given(
-    searches(),
-    st.sampled_from(FACTORS),
-    st.sampled_from([1, 5, 16, 512]),
-    st.sampled_from([1, 2, 3]),
-)
+@given(searches(), st.sampled_from(FACTORS), st.sampled_from([1, 5, 16, 512]), st.sampled_from([1, 2, 3]))
 def test_the_neighbours_within_a_radius_equal_those_by_the_matrix_of_distances(search, factor, tile, threads):
     query, database = search
     apart = all_distances(query, database, "euclidean")
