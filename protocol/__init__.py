@@ -22,8 +22,8 @@ explain
     Find the evaluation that gives a reported score.
 verify
     Check a stored result by computing it again from the codes.
-quantisation, Rescoring
-    Measure the recall lost to binarisation and to other compressed representations; the re-ranking.
+quantisation
+    Measure the recall lost to binarisation and to other compressed representations.
 attribute
     Divide lost recall among the code, the index and ties, and find results of a search engine that can't be right.
 bucket_search
@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from protocol.evaluation import evaluate_run as evaluate_run
     from protocol.evaluators import diagnose as diagnose
     from protocol.evaluators import explain as explain
-    from protocol.quantisers import Rescoring as Rescoring
     from protocol.quantisers import attribute as attribute
     from protocol.quantisers import quantisation as quantisation
     from protocol.registry import get as get
@@ -79,7 +78,7 @@ _NAMES = {
     "comparison": "compare leaderboard",
     "evaluation": "Codes Evaluator Judgments Labels Nearest Outputs Relevant bucket_search evaluate evaluate_run",
     "evaluators": "diagnose explain",
-    "quantisers": "Rescoring attribute quantisation",
+    "quantisers": "attribute quantisation",
     "registry": "get names",
     "splits": "load_split",
     "verification": "verify",

@@ -20,14 +20,14 @@ def run(arguments: argparse.Namespace) -> None:
         if len(values) != n_scores:
             got = f"{counted(n_scores, 'score')}, but {counted(len(values), 'value')} of {option}"
             raise ProtocolError(f"{got}. Pass one for each score.")
-    others = ("query_labels", "database_labels", "relevance", "training_labels")
+    others = ("query_labels", "database_labels", "relevance")
     inputs = [*arguments.query_codes, *arguments.database_codes, *(getattr(arguments, name) for name in others)]
     check_outputs({"--json": arguments.json}, inputs)
     coded = functools.partial(Codes, bit_order=arguments.bit_order, binarize=arguments.binarize)
     query, database = (list(map(coded, files, lengths)) for files in sides.values())
     if not any((arguments.query_labels, arguments.database_labels, arguments.relevance)):
         raise ProtocolError("No ground truth: pass --query-labels and --database-labels, or --relevance.")
-    options = passed(arguments, "query_labels", "database_labels", "training_labels", "measure")
+    options = passed(arguments, "query_labels", "database_labels", "measure")
     options["truth"] = None if arguments.relevance is None else Relevant(arguments.relevance)
     threads = arguments.threads if arguments.threads is not None else os.cpu_count() or 1
     explanation = explain(arguments.score, query, database, threads=threads, progress=report, **options)

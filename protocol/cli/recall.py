@@ -11,7 +11,7 @@ from protocol.cli.evaluate import codes, nearest
 
 _OF_RESULTS = ("distances", "exact", "query_ids", "database_ids")
 _OF_BINARISATION = (
-    *("hasher", "train_vectors", "seed", "rescore", "target", "largest_factor", "quantiser"),
+    *("hasher", "train_vectors", "seed", "rescore", "target", "quantiser"),
     *("metrics", "relevant_neighbours"),
 )
 _FILES = ("query_codes", "database_codes", "query_vectors", "database_vectors", "train_vectors", *_OF_RESULTS[2:])
@@ -72,15 +72,16 @@ def _names(files: list[str]) -> list[str]:
 
 def _binarise(arguments: argparse.Namespace) -> int:
     """Measure the recall lost to binarisation."""
-    from protocol.quantisers import Rescoring, quantisation
+    from protocol.quantisers import quantisation
 
-    vectors, limits = nearest(arguments), passed(arguments, "target", "largest_factor").items()
+    vectors = nearest(arguments)
     if vectors is None:
         raise ProtocolError("--query-vectors and --database-vectors are missing.")
     result = quantisation(
         vectors,
         _codes(arguments),
-        rescoring=Rescoring(arguments.rescore, **{name: value for name, value in limits if value is not None}),
+        rescore=arguments.rescore,
+        target=0.95 if arguments.target is None else arguments.target,
         quantisers=arguments.quantiser or (),
         seed=arguments.seed or 0,
         train=arguments.train_vectors,

@@ -1,6 +1,6 @@
 """What public evaluators do differently, and which of it explains a reported score."""
 
-from protocol.evaluators.diagnosis import Diagnosis, diagnose, read_answers, small_cases, write_cases
+from protocol.evaluators.diagnosis import Diagnosis, diagnose, read_answers, write_cases
 from protocol.evaluators.search import Explanation, explain
 from protocol.evaluators.ways import VARIANTS, Variant, Way
 
@@ -13,6 +13,5 @@ __all__ = [
     "diagnose",
     "explain",
     "read_answers",
-    "small_cases",
     "write_cases",
 ]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
-from protocol.checks import ProtocolError, counted, integer, one_of
+from protocol.checks import ProtocolError, integer, one_of
 from protocol.counting import LabelRelevance
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.printed import Printed
@@ -297,22 +297,34 @@ class Diagnosis(Printed):
 
 def _diagnosed(answers: Mapping[int, float | str], cutoff: int | None) -> Diagnosis:
     """Return the diagnosis of the answers to all cases."""
-    known = _known(cutoff)
+    known, missing = _known(cutoff), " If the evaluator has a cutoff K, pass it as the cutoff." * (cutoff is None)
     numbers = np.array([math.nan if isinstance(answer, str) else answer for answer in answers.values()])
     numbers[~np.isfinite(numbers)] = np.nan
-    ways, differs = _compared(known, numbers)
-    peculiarity = _peculiarity(known, numbers)
-    agreeing, nearest = ([], None) if peculiarity else _best(ways, differs, numbers)
-    cases = [] if nearest is None else (np.flatnonzero(differs[ways.index(nearest)]) + 1).tolist()
-    if peculiarity:
+    matches, nearest, cases, compared = list[Way](), None, list[int](), None
+    if peculiarity := _peculiarity(known, numbers):
         verdict = [peculiarity]
-    elif agreeing:
-        verdict = _agreement(known, agreeing, answers, numbers)
     else:
-        hint = " If the evaluator has a cutoff K, pass it as the cutoff." if cutoff is None else ""
-        verdict = [_disagreement(known, differs, nearest, cases, np.isfinite(numbers).sum()) + hint]
-    table = _table(known, answers, agreeing[0] if agreeing else nearest)
-    return Diagnosis(verdict, [] if np.isnan(numbers).any() else agreeing, nearest, cases, answers, table)
+        ways, differs = _compared(known, numbers)
+        agreeing = ways[: int((~differs.any(axis=1)).sum())]
+        agreeing = [way for way in agreeing if _RANDOM not in way.variants] or agreeing
+        first = next(i for i, way in enumerate(ways) if _RANDOM not in way.variants)
+        same = numbers[~differs[first] & np.isfinite(numbers)]
+        if same.size > differs[first].sum() and np.ptp(same) > _TOLERANCE:
+            nearest, cases = ways[first], (np.flatnonzero(differs[first]) + 1).tolist()
+        compared = agreeing[0] if agreeing else nearest
+        if agreeing:
+            verdict = _agreement(known, agreeing, answers, numbers)
+            matches = [] if np.isnan(numbers).any() else agreeing
+        else:
+            last = int(differs.argmax(axis=1).max())
+            text = f"no known evaluation reproduces all answers up to case {last + 1} ({known.cases[last].name})."
+            if nearest is not None:
+                text += (
+                    f" {_described(nearest)} gives {same.size} of {len(numbers)} answers, and first differs in case "
+                    f"{cases[0]} ({known.cases[cases[0] - 1].name})."
+                )
+            verdict = [f"Unknown: {text}{missing}"]
+    return Diagnosis(verdict, matches, nearest, cases, answers, _table(known, answers, compared))
 
 
 def _compared(known: _Known, numbers: NDArray[np.float64]) -> tuple[list[Way], NDArray[np.bool_]]:
@@ -325,15 +337,6 @@ def _compared(known: _Known, numbers: NDArray[np.float64]) -> tuple[list[Way], N
     differs |= (total > _MEAN_SQUARE * has_number.sum())[:, None] & has_number & (known.deviations > 0)
     order = np.argsort(differs.sum(axis=1), kind="stable")
     return [known.ways[i] for i in order], differs[order]
-
-
-def _best(ways: list[Way], differs: NDArray[np.bool_], numbers: NDArray[np.float64]) -> tuple[list[Way], Way | None]:
-    """Return the evaluations that give every number, and the nearest with a known order of ties, see `Diagnosis`."""
-    agreeing = ways[: int((~differs.any(axis=1)).sum())]
-    first = next(i for i, way in enumerate(ways) if _RANDOM not in way.variants)
-    same = numbers[~differs[first] & np.isfinite(numbers)]
-    is_near = same.size > differs[first].sum() and np.ptp(same) > _TOLERANCE
-    return [way for way in agreeing if _RANDOM not in way.variants] or agreeing, ways[first] if is_near else None
 
 
 def _table(known: _Known, answers: Mapping[int, float | str], compared: Way | None) -> Table:
@@ -358,21 +361,6 @@ def _peculiarity(known: _Known, numbers: NDArray[np.float64]) -> str:
         case = int(np.nanargmax(np.abs(numbers - 0.5)))
         return f"Not a score from 0 to 1: {numbers[case]:.6g} in case {case + 1} ({known.cases[case].name})."
     return ""
-
-
-def _disagreement(
-    known: _Known, differs: NDArray[np.bool_], nearest: Way | None, cases: list[int], n_numbers: int
-) -> str:
-    """Return where every evaluation differs, and how far the nearest one agrees."""
-    last = int(differs.argmax(axis=1).max())
-    text = f"Unknown: no known evaluation reproduces all answers up to case {last + 1} ({known.cases[last].name})."
-    if nearest is not None:
-        answers = counted(len(known.cases), "answer")
-        text += (
-            f" {_described(nearest)} gives {n_numbers - len(cases)} of {answers}, and first differs in case "
-            f"{cases[0]} ({known.cases[cases[0] - 1].name})."
-        )
-    return text
 
 
 def _agreement(

@@ -3,6 +3,7 @@
 Everything that an evaluator computes from a list without ties is a function of the ranks of its relevant items.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -21,43 +22,26 @@ _OVERFLOW = 64
 """Twice the distance of opposite codes of this length exceeds an 8-bit integer."""
 SAMPLE = 500
 """About so many queries have a list with ties in a random order."""
-PRECISIONS = ("", "next-rank", "without-rank-1", "by-hits", "trapezoid", "interpolated", "eleven-points")
-"""Variants of the precision at a relevant rank; only the first is computed for lists other than the first."""
+_QUERIES = 64
+"""Queries that are ranked at a time."""
 _RECALLS = np.arange(11) / 10
 RADII = (0, 1, 2, 3)
 WHOLE = ("mAP@R", "R-precision", "MRR")
 """Measures that have no cutoff of their own."""
 
 
-@dataclass(frozen=True, eq=False)
-class Lists:
-    """Sums over the relevant ranks of each query up to each cutoff; the last axis is the cutoff.
+Sums = dict[tuple[str, str], NDArray]
+"""Of one list of each query, NaN for a query without such a list, by kind:
 
-    The first cutoffs are the sizes of the balls of `RADII`, if a radius has a meaning; then come those that are given.
+- ``("precision", VARIANT)``: sums of the precisions at the relevant ranks up to each cutoff, (n_queries, n_cutoffs),
+  of the plain one ``""``, and in the first of `LISTS` of its variants; NaN for interpolated precisions with a cutoff;
+- ``("gain", GAIN)``: nDCG, of the same shape, for each of `gains_of`; NaN without relevant items;
+- ``("number", "hits")``: the numbers of relevant items, of the same shape;
+- ``("number", "relevant")``: the number of relevant items in the complete list, (n_queries,);
+- ``("number", "whole")``: the measures of `WHOLE`, (n_queries, 3); NaN without relevant items.
 
-    Parameters
-    ----------
-    precisions : dict of str to ndarray of float64, shape (n_queries, n_cutoffs)
-        The sum of the precisions at the relevant ranks, for each of `PRECISIONS` that is computed; NaN where it is not
-        defined: interpolated precisions with a cutoff.
-    hits : ndarray of int64, shape (n_queries, n_cutoffs)
-        The number of relevant items.
-    ndcg : dict of str to ndarray of float64, shape (n_queries, n_cutoffs)
-        The discounted gain, divided by that of the best order, for each of `gains_of`; NaN without relevant items.
-    n_relevant : ndarray of int64, shape (n_queries,)
-        The number of relevant items in the complete list.
-    whole : ndarray of float64, shape (n_queries, 3)
-        The measures of `WHOLE`; NaN without relevant items.
-    is_known : ndarray of bool, shape (n_queries,)
-        The queries with a list; the rows of the others have no meaning.
-    """
-
-    precisions: dict[str, NDArray[np.float64]]
-    hits: NDArray[np.int64]
-    ndcg: dict[str, NDArray[np.float64]]
-    n_relevant: NDArray[np.int64]
-    whole: NDArray[np.float64]
-    is_known: NDArray[np.bool_]
+The first cutoffs are the sizes of the balls of `RADII`, if a radius has a meaning; then come those that are given.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +192,7 @@ def ranked(
     plain: bool = False,
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
-) -> tuple[HammingCounts | None, dict[tuple[str, str], Lists]]:
+) -> tuple[HammingCounts | None, dict[tuple[str, str], Sums]]:
     """Return the counts of a ranking, and the sums over its lists for each order of ties and each of `LISTS`.
 
     Parameters
@@ -224,17 +208,16 @@ def ranked(
     progress : callable, optional
         Called with the number of queries that were just processed.
     """
-    n_queries, n_groups = distances.group.size, distances.n_groups
-    levels = relevance.levels
+    n_queries, n_groups, levels = distances.group.size, distances.n_groups, relevance.levels
     retrieved = np.zeros((n_queries, n_groups), dtype=np.int64)
     at_level = np.zeros((n_queries, levels.size, n_groups), dtype=np.int64)
     sampled = (distances.group % -(-n_queries // SAMPLE) == 0) & (n_groups > 0)
-    radii = distances.radii
-    lists = _empty(sampled, len(radii) + len(cutoffs), gains_of(levels), plain=plain, has_ties=n_groups > 0)
+    radii, gains, middle = distances.radii, gains_of(levels), None if plain else distances.middle
 
-    def fill(start: int) -> int:
-        stop = min(start + 64, n_queries)
-        for row, apart in enumerate(distances.of_rows(slice(start, stop)), start):
+    def rank(start: int) -> dict[tuple[str, str], list[Sums]]:
+        """Return the sums over the lists of some queries, one after the other."""
+        of_lists = defaultdict(list)
+        for row, apart in enumerate(distances.of_rows(slice(start, start + _QUERIES)), start):
             positions, of_items = relevance.row(row)
             numbers = np.searchsorted(levels, of_items)
             if n_groups:
@@ -246,40 +229,32 @@ def ranked(
             until = np.concatenate([np.cumsum(retrieved[row])[radii], cutoffs[:-1], [np.iinfo(np.int64).max]])
             level = np.zeros(apart.size, dtype=np.min_scalar_type(levels[-1]))
             level[positions] = of_items
-            for key, ranks, of_ranks in _ranks(apart, level, retrieved[row], rng, None if plain else distances.middle):
-                _fill(lists[key], row, ranks, of_ranks, until)
-        return stop - start
+            for key, ranks, of_ranks in _ranks(apart, level, retrieved[row], rng, middle):
+                of_lists[key].append(_sums(ranks, of_ranks, until, gains, every=key == LISTS[0] and not plain))
+        return of_lists
 
+    starts, blocks = range(0, n_queries, _QUERIES), []
     with workers(threads) as allowed:
-        for done in in_order(fill, range(0, n_queries, 64), allowed):
+        for start, block in zip(starts, in_order(rank, starts, allowed), strict=True):
+            blocks.append({key: _joined(of_queries) for key, of_queries in block.items()})
             if progress is not None:
-                progress(done)
-    counts = HammingCounts(retrieved, at_level, levels) if n_groups else None
-    return counts, lists
-
-
-def _empty(
-    sampled: NDArray[np.bool_], n_cutoffs: int, gains: list[str], *, plain: bool, has_ties: bool
-) -> dict[tuple[str, str], Lists]:
-    """Return the lists to be filled, by order of ties and part."""
-    lists, n, shape = {}, sampled.size, (sampled.size, n_cutoffs)
-    for key in (LISTS[0], RANDOM) if plain else LISTS:
-        if has_ties or key[0] == "index":
-            names = PRECISIONS if key == LISTS[0] and not plain else PRECISIONS[:1]
-            sums = {name: np.full(shape, np.nan) for name in names}
+                progress(min(_QUERIES, n_queries - start))
+    lists = {}
+    for key in LISTS:
+        if parts := [block[key] for block in blocks if key in block]:
             is_known = sampled if key[0] == "random" else np.ones_like(sampled)
-            whole = np.full((n, len(WHOLE)), np.nan)
-            ndcg = {gain: np.full(shape, np.nan) for gain in gains}
-            lists[key] = Lists(sums, np.zeros(shape, np.int64), ndcg, np.zeros(n, np.int64), whole, is_known)
-    return lists
+            lists[key] = {kind: np.full((n_queries, *values.shape[1:]), np.nan) for kind, values in parts[0].items()}
+            for kind, values in lists[key].items():
+                values[is_known] = np.concatenate([part[kind] for part in parts])
+    return HammingCounts(retrieved, at_level, levels) if n_groups else None, lists
+
+
+def _joined(of_queries: list[Sums]) -> Sums:
+    return {kind: np.array([sums[kind] for sums in of_queries]) for kind in of_queries[0]}
 
 
 def _ranks(
-    apart: NDArray,
-    level: Levels,
-    retrieved: Integers,
-    rng: np.random.Generator | None,
-    middle: float | None,
+    apart: NDArray, level: Levels, retrieved: Integers, rng: np.random.Generator | None, middle: float | None
 ) -> Iterator[tuple[tuple[str, str], Integers, Levels]]:
     """Yield the ranks of the relevant items, ascending, from 1, and their levels, in each of `LISTS`.
 
@@ -311,36 +286,35 @@ def _ranks(
             yield ("random", "positive"), ranks[:n_positive], levels[:n_positive]
 
 
-def _fill(lists: Lists, row: int, ranks: Integers, levels: Levels, cutoffs: Integers) -> None:
-    """Fill a query's row of `lists`, given the ranks of its relevant items and their levels."""
-    until = np.searchsorted(ranks, cutoffs, side="right")
-    n = ranks.size
-    lists.hits[row], lists.n_relevant[row] = until, n
+def _sums(ranks: Integers, levels: Levels, cutoffs: Integers, gains: list[str], *, every: bool) -> Sums:
+    """Return the sums of a query, given the ranks of its relevant items and their levels; `every` precision or one."""
+    until, n = np.searchsorted(ranks, cutoffs, side="right"), ranks.size
     numbers = np.arange(1, n + 1)
     precisions = numbers / ranks
-    lists.precisions[""][row] = _sums(precisions, until)
+    n_at_r = np.searchsorted(ranks, n, side="right")
+    whole = [precisions[:n_at_r].sum() / n, n_at_r / n, precisions[0]] if n else [np.nan] * len(WHOLE)
+    sums: Sums = {("number", "hits"): until, ("number", "relevant"): np.array(n), ("number", "whole"): np.array(whole)}
+    sums["precision", ""] = _until(precisions, until)
+    if every:
+        before = np.divide(numbers - 1, ranks - 1, out=np.ones(n), where=ranks > 1)
+        sums["precision", "next-rank"] = _until(numbers / (ranks + 1), until)
+        sums["precision", "without-rank-1"] = _until(np.where(ranks > 1, precisions, 0.0), until)
+        sums["precision", "by-hits"] = _until(precisions, np.minimum(cutoffs, n))
+        sums["precision", "trapezoid"] = _until((precisions + before) / 2, until)
+        largest = np.maximum.accumulate(precisions[::-1])[::-1]
+        at_recall = np.maximum(np.ceil(_RECALLS * n - 1e-9).astype(int), 1) - 1
+        eleven = n * largest[at_recall].mean() if n else 0.0
+        for variant, complete in (("interpolated", largest.sum()), ("eleven-points", eleven)):
+            sums["precision", variant] = np.append(np.full(until.size - 1, np.nan), complete)
     discounts, best_order = np.stack([1 / np.log2(ranks + 1), 1 / np.log2(numbers + 1)]), np.sort(levels)[::-1]
-    for gain, ndcg in lists.ndcg.items():
-        gains = np.stack([levels, best_order]).astype(np.float64)
-        gained, best = discounts * (np.exp2(gains) - 1 if gain == "exponential" else gains)
-        best = _sums(best, np.minimum(cutoffs, n))
-        np.divide(_sums(gained, until), best, out=ndcg[row], where=best > 0)
-    if n:
-        n_at_r = np.searchsorted(ranks, n, side="right")
-        lists.whole[row] = precisions[:n_at_r].sum() / n, n_at_r / n, precisions[0]
-    if len(lists.precisions) == 1:
-        return
-    lists.precisions["next-rank"][row] = _sums(numbers / (ranks + 1), until)
-    lists.precisions["without-rank-1"][row] = _sums(np.where(ranks > 1, precisions, 0.0), until)
-    before = np.divide(numbers - 1, ranks - 1, out=np.ones(n), where=ranks > 1)
-    lists.precisions["trapezoid"][row] = _sums((precisions + before) / 2, until)
-    lists.precisions["by-hits"][row] = _sums(precisions, np.minimum(cutoffs, n))
-    largest = np.maximum.accumulate(precisions[::-1])[::-1]
-    lists.precisions["interpolated"][row, -1] = largest.sum()
-    at_recall = np.maximum(np.ceil(_RECALLS * n - 1e-9).astype(int), 1) - 1
-    lists.precisions["eleven-points"][row, -1] = n * largest[at_recall].mean() if n else 0.0
+    for gain in gains:
+        of_levels = np.stack([levels, best_order]).astype(np.float64)
+        gained, best = discounts * (np.exp2(of_levels) - 1 if gain == "exponential" else of_levels)
+        best = _until(best, np.minimum(cutoffs, n))
+        sums["gain", gain] = np.divide(_until(gained, until), best, out=np.full(until.size, np.nan), where=best > 0)
+    return sums
 
 
-def _sums(values: NDArray[np.float64], until: Integers) -> NDArray[np.float64]:
-    """Return the sums of the first values."""
-    return np.concatenate([[0.0], np.cumsum(values)])[until]
+def _until(values: NDArray[np.float64], numbers: Integers) -> NDArray[np.float64]:
+    """Return the sums of the first values, for each of some numbers of them."""
+    return np.concatenate([[0.0], np.cumsum(values)])[numbers]

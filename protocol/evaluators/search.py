@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, integer, one_of, suggesting
-from protocol.counting import LabelRelevance
 from protocol.evaluation.code_pairs import Codes, read_codes
 from protocol.evaluation.ground_truth import Labels, Relevant, Truth, ground_truth, only_truth
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress
 from protocol.evaluators.ways import STANDARD, Case, Way, cases_of, meanings, scores_of
 from protocol.inputs.arrays import numbers_from
-from protocol.inputs.labels import label_pair
 from protocol.scores.tables import Table, filled
 
 _NEAR = 0.01
@@ -79,7 +77,6 @@ def explain(
     query_labels: Any = None,
     database_labels: Any = None,
     truth: Labels | Relevant | None = None,
-    training_labels: Any = None,
     measure: str = "mAP",
     threads: int = 1,
     progress: Progress = None,
@@ -102,8 +99,6 @@ def explain(
         The labels of the database, as for `protocol.evaluate`.
     truth : Relevant or Nearest, optional
         The ground truth in place of labels, as for `protocol.evaluate`.
-    training_labels : array_like, str or Path, optional
-        Labels of the training items. Some evaluators divide by the number of relevant items among these.
     measure : {"mAP", "precision", "recall", "nDCG", "any"}, default="mAP"
         The name of the reported score, with or without a cutoff or a radius. Other measures that are reported under
         this name are also tried: as mAP, the area under the precision-recall curve, the reciprocal rank, R-precision.
@@ -138,7 +133,7 @@ def explain(
     source = only_truth(query_labels, database_labels, truth)
     reported, *sides = _as_lists(score, query_codes, database_codes)
     scores = tuple(map(Reported.parse, reported))
-    lengths, cases = zip(*map(partial(_read, source, training_labels), *sides), strict=True)
+    lengths, cases = zip(*map(partial(_read, source), *sides), strict=True)
     explanation = Explanation(scores, lengths, {})
     for base in sorted(set.intersection(*map(set, cases)), key=lambda way: (way.weight, way.variants)):
         if any(way.weight <= base.weight for way in explanation.matches if ("ties", "random") not in way.variants):
@@ -161,21 +156,15 @@ def _as_lists(*values: Any) -> tuple[Any, ...]:
     return lists
 
 
-def _read(source: Truth, training_labels: Any, query: Any, database: Any) -> tuple[int, dict[Way, "Case"]]:
+def _read(source: Truth, query: Any, database: Any) -> tuple[int, dict[Way, Case]]:
     """Return the code length, and what evaluators rank."""
     pair = read_codes(query, database)
     if pair.ranking != "hamming":
         raise ProtocolError("The queries need binary codes, not real-valued outputs.")
-    relevance, denominators = ground_truth(source, *pair.sizes).relevance, {}
-    if training_labels is not None:
-        if not isinstance(source, Labels):
-            raise ProtocolError("training_labels needs query_labels and database_labels as well.")
-        of_training = LabelRelevance(*label_pair(source.query, training_labels, len(pair.query), None)[:2])
-        denominators["training"] = np.array([of_training.row(row)[0].size for row in range(len(pair.query))])
     outputs = None
     if pair.binarize == "sign":
         outputs = [numbers_from(s.values if isinstance(s, Codes) else s, "codes") for s in (query, database)]
-    return pair.n_bits, cases_of(pair, relevance, outputs, denominators)
+    return pair.n_bits, cases_of(pair, ground_truth(source, *pair.sizes).relevance, outputs)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,7 +7,6 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,17 +16,21 @@ from protocol import codes, metrics
 from protocol.counting import HammingCounts, LabelRelevance, Relevance
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.progress import Progress, stage
-from protocol.evaluators.rankings import RADII, WHOLE, Distances, Lists, gains_of, of_codes, of_values, ranked
+from protocol.evaluators.rankings import RADII, WHOLE, Distances, Sums, gains_of, of_codes, of_values, ranked
 from protocol.scores.tables import filled
 
 PACKAGE_DATA = "variants.toml"
 CUTOFFS = (1, 5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000, 3000, 4000, 5000, 10_000, 20_000, 50_000)
 _ORDERS = ("", "best", "worst")
+_DENOMINATORS = ("all", "retrieved", "min")
 _LIGHT = 1
 """Rarer distances and ground truths are not combined with faults in how the list is read."""
 _OF_RADIUS, _OF_CUTOFF = ("precision", "recall"), ("mAP", "nDCG", "P", "R", "hit")
 _CURVES = ("AUPRC[area]", "AUPRC[trapezoid]", "AUPRC[sum]", "AUPRC[area,macro]")
 _DROPPING = frozenset({("undefined", "left-out"), ("mean", "ten-more")})
+
+Pair = NDArray[np.float64]
+"""The value of each query, (2, n_queries): undefined ones are 0 in the first row, and NaN in the second."""
 
 
 @dataclass(frozen=True)
@@ -124,39 +127,28 @@ def meanings(ways: Iterable[Way]) -> str:
 STANDARD = Way("mAP", ())
 
 
-class Case(NamedTuple):
-    """What is ranked: distances and a ground truth; and other denominators of each query, by name."""
-
-    distances: Distances
-    relevance: Relevance
-    denominators: Mapping[str, NDArray[np.int64]] = MappingProxyType({})
+Case = tuple[Distances, Relevance]
+"""What is ranked."""
 
 
-def cases_of(
-    pair: CodePair,
-    relevance: Relevance,
-    outputs: Sequence[NDArray] | None = None,
-    denominators: Mapping[str, NDArray[np.int64]] = MappingProxyType({}),
-) -> dict[Way, Case]:
+def cases_of(pair: CodePair, relevance: Relevance, outputs: Sequence[NDArray] | None = None) -> dict[Way, Case]:
     """Return what evaluators rank, by what differs from the standard; `outputs` are the values of binarised codes."""
     plain, (query, database, n_bits, *_) = Way("", ()), pair
     distances = of_codes(query, database, n_bits) | (of_values(*outputs) if outputs else {})
-    cases = {plain.but(distance=name): Case(one, relevance, denominators) for name, one in distances.items()}
+    cases: dict[Way, Case] = {plain.but(distance=name): (one, relevance) for name, one in distances.items()}
     q, d = (codes.pack(codes.unpack(side, n_bits).reshape(n_bits, -1).T) for side in (query, database))
-    cases[plain.but(codes="transposed")] = Case(of_codes(q, d, n_bits)[""], relevance, denominators)
+    cases[plain.but(codes="transposed")] = of_codes(q, d, n_bits)[""], relevance
     if isinstance(relevance, LabelRelevance):
         query_labels, database_labels = relevance.labels
         exchanged = of_codes(database, query, n_bits)[""]
-        cases[plain.but(codes="exchanged")] = Case(exchanged, LabelRelevance(database_labels, query_labels))
+        cases[plain.but(codes="exchanged")] = exchanged, LabelRelevance(database_labels, query_labels)
         if relevance.kind != "class labels":
             _, sets = np.unique(np.concatenate([query_labels, database_labels]), axis=0, return_inverse=True)
             sets = sets.ravel()
-            others = {
-                "same-set": LabelRelevance(sets[: len(query)], sets[len(query) :]),
-                "first-label": LabelRelevance(query_labels.argmax(axis=1), database_labels.argmax(axis=1)),
-            }
-            for name, other in others.items():
-                cases[plain.but(relevance=name)] = Case(distances[""], other)
+            same_set = LabelRelevance(sets[: len(query)], sets[len(query) :])
+            first_label = LabelRelevance(query_labels.argmax(axis=1), database_labels.argmax(axis=1))
+            cases[plain.but(relevance="same-set")] = distances[""], same_set
+            cases[plain.but(relevance="first-label")] = distances[""], first_label
     return cases
 
 
@@ -167,52 +159,35 @@ def scores_of(
 
     `base` is what differs in the case. The cutoffs are common ones and sizes of the data, unless they are given.
     """
-    distances, relevance, _ = case
+    distances, relevance = case
     group, n_queries, is_light = distances.group, distances.group.size, base.weight <= _LIGHT
     classes = relevance.group if isinstance(relevance, LabelRelevance) and relevance.kind == "class labels" else None
     last, sizes = distances.n_database, {*cutoffs} or _sizes(distances, relevance, classes)
     tried = np.array([*sorted({*sizes, last - 1} - {0, last}), last])
     report = stage(progress, base.text, n_queries)
     counts, lists = ranked(distances, relevance, tried, plain=not is_light, threads=threads, progress=report)
+    expected = {} if counts is None else dict(_of_counts(counts, distances, tried, is_light))
     values: dict[Way, tuple[float, float]] = {}
-    for way, zero, drop, errors in _of_queries(case, counts, lists, tried, is_light):
+
+    def add(way: Way, of_queries: Pair, errors: Pair | None = None) -> None:
         # Queries with the same distances have the same order of ties, so that their errors add up.
-        sums = [float(np.linalg.norm(np.bincount(group, of_one))) for of_one in errors] or [0.0, 0.0]
-        n_defined = np.count_nonzero(~np.isnan(drop)) or 1
-        means = _means(way._replace(variants=(*base.variants, *way.variants)), zero, drop, classes)
+        sums = [0.0, 0.0] if errors is None else [float(np.linalg.norm(np.bincount(group, one))) for one in errors]
+        n_defined = np.count_nonzero(~np.isnan(of_queries[1])) or 1
+        means = _means(way._replace(variants=(*base.variants, *way.variants)), of_queries, classes)
         for key, mean in means.items():
             is_dropping = not _DROPPING.isdisjoint(key.variants)
             values[key] = mean, sums[1] / n_defined if is_dropping else sums[0] / n_queries
-    return values
 
-
-def _of_queries(
-    case: Case,
-    counts: HammingCounts | None,
-    lists: Mapping[tuple[str, str], Lists],
-    cutoffs: NDArray[np.int64],
-    is_light: bool,
-) -> Iterator[tuple[Way, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]:
-    """Yield the value of each query, 0 and NaN if undefined; and the errors of both in a random order, or nothing."""
-    distances, _, denominators = case
-    expected: dict[Way, NDArray[np.float64]] = {}
-    if counts is not None:
-        orders = _ORDERS[: 1 + 2 * is_light]
-        expected |= _of_counts(counts, cutoffs, RADII if distances.has_radius else (), "", orders, denominators)
-    if counts is not None and is_light:
-        positive = counts.at_level * (np.arange(distances.n_groups) < distances.middle)
-        expected |= _of_counts(replace(counts, at_level=positive), cutoffs, (), "positive", _ORDERS[:1], denominators)
-    none = np.zeros((0, distances.group.size))
-    for way, values in expected.items():
-        yield way, values[0], values[1], none
-    for way, of_list, is_known in _of_lists(lists, cutoffs, denominators):
-        of_expected, values = way.without(("ties", "random")), np.array([np.nan_to_num(of_list), of_list])
+    for way, of_queries in expected.items():
+        add(way, of_queries)
+    for way, of_queries, is_known in _of_lists(lists, tried):
+        of_expected = way.without(("ties", "random"))
         if of_expected == way:
-            yield way if expected else way.without(("ties", "index")), values[0], values[1], none
+            add(way if expected else way.without(("ties", "index")), of_queries)
         elif of_expected in expected:
-            zero, drop = expected[of_expected]
-            errors = np.nan_to_num(values - expected[of_expected]) * np.sqrt(is_known.size / is_known.sum())
-            yield way, zero, drop, np.where(is_known, errors, 0)
+            errors = np.nan_to_num(of_queries - expected[of_expected]) * np.sqrt(is_known.size / is_known.sum())
+            add(way, expected[of_expected], np.where(is_known, errors, 0))
+    return values
 
 
 def _sizes(distances: Distances, relevance: Relevance, classes: NDArray[np.int64] | None) -> set[int]:
@@ -224,61 +199,52 @@ def _sizes(distances: Distances, relevance: Relevance, classes: NDArray[np.int64
 
 
 def _of_counts(
-    counts: HammingCounts,
-    cutoffs: NDArray[np.int64],
-    radii: Sequence[int],
-    part: str,
-    orders: Sequence[str],
-    denominators: Mapping[str, NDArray[np.int64]],
-) -> Iterator[tuple[Way, NDArray[np.float64]]]:
-    """Yield the value of each query, 0 and NaN if undefined, with ties in expectation or in the best or worst order.
+    counts: HammingCounts, distances: Distances, cutoffs: NDArray[np.int64], is_light: bool
+) -> Iterator[tuple[Way, Pair]]:
+    """Yield the values of the queries with ties in expectation or in the best or worst order."""
+    orders = _ORDERS[: 1 + 2 * is_light]  # of measures other than mAP, which has all of them
+    yield from _of_part(counts, cutoffs, RADII if distances.has_radius else (), "", orders)
+    if is_light:
+        positive = counts.at_level * (np.arange(distances.n_groups) < distances.middle)
+        yield from _of_part(replace(counts, at_level=positive), cutoffs, (), "positive", _ORDERS[:1])
 
-    `orders` are those of measures other than mAP, which has all of them.
-    """
-    complete, names = _metrics(cutoffs[:-1], radii, part, orders, counts)
-    drop = metrics.evaluate(counts, names | complete, undefined="drop")
-    zero = {name: np.nan_to_num(values) for name, values in drop.items()}
+
+def _of_part(
+    counts: HammingCounts, cutoffs: NDArray[np.int64], radii: Sequence[int], part: str, orders: Sequence[str]
+) -> Iterator[tuple[Way, Pair]]:
+    names = _metrics(cutoffs, radii, part, orders, gains_of(counts.levels))
+    drop = metrics.evaluate(counts, names, undefined="drop")
     # Only these have other values as well: a mean over some of the orders of ties, or a curve without some points.
     others = [name for name in names if name.endswith("[retrieved]") or name.startswith("AUPRC[")]
-    zero |= metrics.evaluate(counts, others, undefined="zero")
-    for name, way in (names | complete).items():
-        yield way, np.array([zero[name], drop[name]])
-    for name, way in complete.items():
-        for denominator, total in denominators.items():
-            ratio = _ratio(zero[name] * counts.n_relevant, total)
-            yield way.but(denominator=denominator), np.array([np.nan_to_num(ratio), ratio])
+    zero = metrics.evaluate(counts, others, undefined="zero")
+    for name, way in names.items():
+        yield way, np.array([zero.get(name, np.nan_to_num(drop[name])), drop[name]])
     for radius, ties in itertools.product(radii, orders):
-        within = counts.relevant_within[:, min(radius, counts.n_bits)]
-        ratio = _ratio(zero[metrics.bracketed(f"mAP@r{radius}", ties)] * within, counts.n_relevant)
-        way = Way(f"mAP@r{radius}", ()).but(ties=ties, denominator="all")
-        yield way, np.array([np.nan_to_num(ratio), ratio])
+        found = np.nan_to_num(drop[metrics.bracketed(f"mAP@r{radius}", ties)])
+        found *= counts.relevant_within[:, min(radius, counts.n_bits)]
+        yield Way(f"mAP@r{radius}", ()).but(ties=ties, denominator="all"), _pair(found, counts.n_relevant)
     precisions = _ratio(counts.relevant_within, counts.retrieved_within)
-    grouped = _ratio(np.nansum(counts.relevant * precisions, axis=1), counts.n_relevant)
-    yield STANDARD.but(list=part, ties="grouped"), np.array([np.nan_to_num(grouped), grouped])
+    at_ends = np.nansum(counts.relevant * precisions, axis=1)
+    yield STANDARD.but(list=part, ties="grouped"), _pair(at_ends, counts.n_relevant)
 
 
 def _metrics(
-    cutoffs: NDArray[np.int64], radii: Sequence[int], part: str, orders: Sequence[str], counts: HammingCounts
-) -> tuple[dict[str, Way], dict[str, Way]]:
-    """Return metrics by their names: those that are divided by all relevant items, and others."""
-    complete, n_database = {"mAP": STANDARD.but(list=part)}, counts.n_database
-    of_radius = itertools.starmap("{}@r{}".format, itertools.product(_OF_RADIUS, radii))
-    names = {name: Way(name, ()) for name in (*of_radius, *(_CURVES if radii else ()))}
+    cutoffs: NDArray[np.int64], radii: Sequence[int], part: str, orders: Sequence[str], gains: Sequence[str]
+) -> dict[str, Way]:
+    """Return what each of the metrics of this package computes, by its name."""
+    n_database = int(cutoffs[-1])
+    names = {"mAP": STANDARD.but(list=part)}
+    names |= {name: Way(name, ()) for name in itertools.starmap("{}@r{}".format, itertools.product(_OF_RADIUS, radii))}
+    names |= {name: Way(name, ()) for name in _CURVES if radii}
     names |= {f"mAP[{ties}]": STANDARD.but(list=part, ties=ties) for ties in _ORDERS[1:]}
-    in_every_order = {name: Way(name, ()) for name in ("nDCG", *WHOLE, *map("mAP@r{}".format, radii))}
-    for cutoff in cutoffs[cutoffs != n_database - bool(part)].tolist():
-        ways = {name: _with_cutoff(name, cutoff, n_database) for name in _OF_CUTOFF}
-        complete[f"mAP@{cutoff}[all]"] = way = ways.pop("mAP").but(list=part)
-        names |= {f"mAP@{cutoff}[{name}]": way.but(denominator=name) for name in ("retrieved", "min")}
-        in_every_order |= {f"{name}@{cutoff}": ways.pop(name) for name in ("nDCG", "hit")}
-        names |= {f"{measure}@{cutoff}": way.but(list=part) for measure, way in ways.items()}
-    return complete, names | _in_orders(in_every_order, orders, part, gains_of(counts.levels))
-
-
-def _in_orders(ways: Mapping[str, Way], orders: Sequence[str], part: str, gains: Sequence[str]) -> dict[str, Way]:
-    """Return metrics by their names, in each order of ties and with each gain."""
-    names = {}
-    for (name, way), ties in itertools.product(ways.items(), orders):
+    in_orders = {name: Way(name, ()) for name in ("nDCG", *WHOLE, *map("mAP@r{}".format, radii))}
+    for cutoff in cutoffs[:-1][cutoffs[:-1] != n_database - bool(part)].tolist():
+        ways = {f"{name}@{cutoff}": _with_cutoff(name, cutoff, n_database) for name in _OF_CUTOFF}
+        in_orders |= {name: ways.pop(name) for name in (f"nDCG@{cutoff}", f"hit@{cutoff}")}
+        way = ways.pop(f"mAP@{cutoff}").but(list=part)
+        names |= {f"mAP@{cutoff}[{name}]": way.but(denominator=name.removeprefix("all")) for name in _DENOMINATORS}
+        names |= {name: of_top.but(list=part) for name, of_top in ways.items()}
+    for (name, way), ties in itertools.product(in_orders.items(), orders):
         for gain in gains if way.family == "nDCG" else [""]:
             of_gain = metrics.bracketed(name, "linear" * (gain == "linear"))
             names[metrics.bracketed(of_gain, ties)] = way.but(list=part, ties=ties, gain=gain)
@@ -292,48 +258,53 @@ def _with_cutoff(measure: str, cutoff: int, n_database: int) -> Way:
 
 
 def _of_lists(
-    lists: Mapping[tuple[str, str], Lists], cutoffs: NDArray[np.int64], denominators: Mapping[str, NDArray[np.int64]]
-) -> Iterator[tuple[Way, NDArray[np.float64], NDArray[np.bool_]]]:
-    """Yield the value of each query, NaN if undefined, from lists without ties, and whether it is known."""
+    lists: Mapping[tuple[str, str], Sums], cutoffs: NDArray[np.int64]
+) -> Iterator[tuple[Way, Pair, NDArray[np.bool_]]]:
+    """Yield the values of the queries from lists without ties, and the queries for which they are known."""
     n_database = int(cutoffs[-1])
-    for (ties, part), of_list in lists.items():
-        differing = {"list": part, "ties": ties}
-        values = {Way(name, ()).but(**differing): whole for name, whole in zip(WHOLE, of_list.whole.T, strict=True)}
-        n_balls = of_list.hits.shape[1] - len(cutoffs)
+    for (ties, part), sums in lists.items():
+        hits, n_relevant = sums["number", "hits"], sums["number", "relevant"]
+        n_balls, is_known = hits.shape[1] - len(cutoffs), ~np.isnan(n_relevant)
+        for name, values in zip(WHOLE, sums["number", "whole"].T, strict=True):
+            yield Way(name, ()).but(list=part, ties=ties), _pair(values), is_known
         for column, radius in enumerate(RADII[: 0 if part else n_balls]):
-            way, sums = Way(f"mAP@r{radius}", ()).but(ties=ties), of_list.precisions[""][:, column]
-            values[way] = _ratio(sums, of_list.hits[:, column])
-            values[way.but(denominator="all")] = _ratio(sums, of_list.n_relevant)
+            way, found = Way(f"mAP@r{radius}", ()).but(ties=ties), sums["precision", ""][:, column]
+            yield way, _pair(found, hits[:, column]), is_known
+            yield way.but(denominator="all"), _pair(found, n_relevant), is_known
         for column, cutoff in enumerate(cutoffs.tolist(), n_balls):
             if not part or cutoff != n_database - 1:
-                ways = {name: _with_cutoff(name, cutoff, n_database).but(**differing) for name in _OF_CUTOFF}
-                values |= _at_cutoff(of_list, column, cutoff, n_database, ways, denominators)
-        for way, of_way in values.items():
-            yield way, of_way, of_list.is_known
+                ways = {name: _with_cutoff(name, cutoff, n_database).but(list=part, ties=ties) for name in _OF_CUTOFF}
+                for way, values in _at_cutoff(sums, column, cutoff, n_database, ways):
+                    yield way, values, is_known
 
 
 def _at_cutoff(
-    lists: Lists,
-    column: int,
-    cutoff: int,
-    n_database: int,
-    ways: Mapping[str, Way],
-    denominators: Mapping[str, NDArray[np.int64]],
-) -> dict[Way, NDArray[np.float64]]:
-    """Return the value of each query, NaN if undefined, for the measures `ways` with one cutoff, in a column."""
-    is_complete, n, hits = cutoff == n_database, lists.n_relevant, lists.hits[:, column]
+    sums: Sums, column: int, cutoff: int, n_database: int, ways: Mapping[str, Way]
+) -> Iterator[tuple[Way, Pair]]:
+    """Yield the values of the queries for the measures `ways` with one cutoff, in a column of the sums."""
+    is_complete, n, hits = cutoff == n_database, sums["number", "relevant"], sums["number", "hits"][:, column]
     at_most = np.minimum(n, cutoff + is_complete)  # the query may be an item of its complete list
-    values, totals = dict[Way, NDArray[np.float64]](), {"": n, **denominators}
+    totals = {"": n}
     if not is_complete:
         totals |= {"retrieved": hits, "min": at_most, "K": np.full(n.size, cutoff)}
-        values |= {ways["P"]: hits / cutoff, ways["R"]: _ratio(hits, n), ways["hit"]: _ratio(hits > 0, n > 0)}
-    for precision, sums in lists.precisions.items():
+        yield ways["P"], _pair(hits, totals["K"])
+        yield ways["R"], _pair(hits, n)
+        yield ways["hit"], _pair(hits > 0, n > 0)
+    for (kind, name), values in sums.items():
+        if kind == "gain":
+            yield ways["nDCG"].but(gain=name), _pair(values[:, column])
         # With all items, the first n relevant items are all of them; interpolated precisions have no cutoff.
-        if not (precision == "by-hits" and cutoff >= n_database - 1) and not np.isnan(sums[:, column]).all():
-            for denominator, total in {"by-hits": {"": at_most}}.get(precision, totals).items():
-                way = ways["mAP"].but(precision=precision, denominator=denominator)
-                values[way] = _ratio(sums[:, column], total)
-    return values | {ways["nDCG"].but(gain=gain): ndcg[:, column] for gain, ndcg in lists.ndcg.items()}
+        by_hits = name == "by-hits"
+        is_whole = by_hits and cutoff >= n_database - 1
+        if kind == "precision" and not is_whole and not np.isnan(values[:, column]).all():
+            for denominator, total in ({"": at_most} if by_hits else totals).items():
+                yield ways["mAP"].but(precision=name, denominator=denominator), _pair(values[:, column], total)
+
+
+def _pair(sums: NDArray, totals: NDArray | None = None) -> Pair:
+    """Return sums, divided by totals: 0 where the ratio is undefined, and NaN."""
+    ratio = sums if totals is None else _ratio(sums, totals)
+    return np.array([np.nan_to_num(ratio), ratio])
 
 
 def _ratio(sums: NDArray, totals: NDArray) -> NDArray[np.float64]:
@@ -341,10 +312,9 @@ def _ratio(sums: NDArray, totals: NDArray) -> NDArray[np.float64]:
     return np.divide(sums, totals, out=np.full(np.shape(sums), np.nan), where=totals > 0)
 
 
-def _means(
-    way: Way, zero: NDArray[np.float64], drop: NDArray[np.float64], classes: NDArray[np.int64] | None
-) -> dict[Way, float]:
+def _means(way: Way, of_queries: Pair, classes: NDArray[np.int64] | None) -> dict[Way, float]:
     """Return the mean over the queries, and those that leave out undefined values or weight classes equally."""
+    zero, drop = of_queries
     means, defined = {way: float(zero.mean())}, ~np.isnan(drop)
     if way.measure.startswith("AUPRC[") and not way.measure.endswith("macro]"):  # one curve of all queries
         return means if np.array_equal(zero, drop) else means | {way.but(undefined="left-out"): float(drop[0])}

@@ -51,6 +51,15 @@ ORDERS = ("expected", "best", "worst")
 EXPECTED = "Expected value over all orders of tied items, in closed form."
 INDEX = "In the order of the database."
 TIES = (*ORDERS, "index")
+of_ranking = partial(
+    MetricRecord,
+    range=(0.0, 1.0),
+    better="higher",
+    undefined="A query without relevant items counts as 0, or is left out.",
+    ties=EXPECTED,
+)
+"""What most metrics of a ranking have in common."""
+BEYOND = "If K exceeds the size of the database, the size of the database replaces it."
 Needed = Literal["", "index_precisions", "index_top", "index_discounts"]
 _ORDERED = {
     "best": (

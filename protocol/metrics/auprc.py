@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from protocol.checks import one_of
 from protocol.counting import HammingCounts
 from protocol.metrics._ties import mean, ratio, undefined_value
-from protocol.registry import MetricRecord
+from protocol.metrics.hamming_balls import of_ball
 
 AVERAGES = ("micro", "macro")
 
@@ -138,18 +138,14 @@ def auprc(counts: HammingCounts, *, rule: str = "trapezoid", undefined: str = "z
 
 
 _metric = partial(
-    MetricRecord,
+    of_ball,
     module=__name__,
     source="Moran 2016, thesis, section 3.6.3, eq. 3.11",
-    range=(0.0, 1.0),
-    better="higher",
     undefined="At a radius with only empty balls, precision is 0, or the curve has no point; without relevant items, "
     "the area is 0, or left out.",
-    ties="Not affected: a Hamming ball includes all items at a given distance or none of them.",
-    defined_on="radius",
     denominator="items in the balls of all queries (precision), relevant items of all queries (recall)",
+    beyond="",
 )
-
 _metric(
     "AUPRC[trapezoid]",
     deviations="It uses the rule of the footnote and all radii 0..n_bits; the author's code omits the last ones.",
@@ -166,18 +162,15 @@ _metric(
 )(partial(auprc, rule="area"))
 
 
-@MetricRecord(
+@of_ball(
     "AUPRC[area,macro]",
     printed="Macro AUPRC",
     source="Moran 2016, thesis, section 3.6.5: the average over the queries that mAP approximates",
     deviations="The thesis prints no formula. Each query's curve is extended to recall 0, and has no point where the "
     "ball is empty.",
-    range=(0.0, 1.0),
-    better="higher",
     undefined="A query without relevant items counts as 0, or is left out.",
-    ties="Not affected: a Hamming ball includes all items at a given distance or none of them.",
-    defined_on="radius",
     denominator="items in the ball (precision), all relevant items (recall)",
+    beyond="",
 )
 def auprc_macro(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Area under the precision-recall curve of each query by the trapezoidal rule, from recall 0.

@@ -8,18 +8,20 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts
 from protocol.metrics._ties import (
-    EXPECTED,
+    BEYOND,
     TIES,
     Ties,
+    divided,
     hypergeometric,
     in_every_order,
     last_distance,
+    of_ranking,
     places,
     ratio,
     running_sums,
     ties_at,
 )
-from protocol.registry import MetricRecord
+from protocol.metrics.hamming_balls import nearest_radius
 
 DENOMINATORS = ("all", "retrieved", "min")
 _BLOCK = 128  # queries per block, so that the arrays of a block fit in the cache
@@ -220,23 +222,14 @@ def _sum_with_ordered_ties(counts: HammingCounts, top: int, ties: str) -> NDArra
 
 
 _TALR = "He et al., Hashing as Tie-Aware Learning to Rank"
-_ALL, _RETRIEVED, _MIN = "all relevant items", "relevant items among the top K", "min(all relevant items, K)"
-_metric = partial(
-    MetricRecord,
-    module=__name__,
-    range=(0.0, 1.0),
-    better="higher",
-    undefined="A query without relevant items counts as 0, or is left out.",
-)
-_BEYOND = "If K exceeds the size of the database, the size of the database replaces it."
+_metric = partial(of_ranking, module=__name__)
 
 in_every_order(
     _metric(
         "mAP",
         source=f"{_TALR}, eq. 6; best and worst: Mean Local Group Average Precision, figure 2; database order: "
         "released code of GRH and MIH, which use a stable sort of the distances",
-        ties=EXPECTED,
-        denominator=_ALL,
+        denominator="all relevant items",
         summary="Mean precision at the ranks of the relevant items, as the expected value over ties.",
         synonyms=("AP", "mAP@all", "mAP@-1"),
     ),
@@ -245,26 +238,145 @@ in_every_order(
 _metric(
     "mAP@K[all]",
     source=f"{_TALR}, eq. 17",
-    ties=EXPECTED,
-    denominator=_ALL,
-    beyond=_BEYOND,
+    denominator="all relevant items",
+    beyond=BEYOND,
     summary="mAP of the top K, divided by all relevant items.",
     synonyms=("map_cut@K",),
 )(average_precision)
 _metric(
     "mAP@K[retrieved]",
     source="Evaluation metrics (mAP@p, nDCG@p), eq. 2-5; Moran 2016, thesis, eq. 3.12",
-    ties=EXPECTED,
-    denominator=_RETRIEVED,
-    beyond=_BEYOND,
+    denominator="relevant items among the top K",
+    beyond=BEYOND,
     summary="mAP of the top K, divided by the relevant items among the top K.",
     undefined="A query without relevant items in the top K counts as 0, or is left out.",
 )(partial(average_precision, denominator="retrieved"))
 _metric(
     "mAP@K[min]",
     source="Weyand et al. 2020, Google Landmarks Dataset v2, mAP@100; not in the reproduced papers",
-    ties=EXPECTED,
-    denominator=_MIN,
-    beyond=_BEYOND,
+    denominator="min(all relevant items, K)",
+    beyond=BEYOND,
     summary="mAP of the top K, divided by the largest possible number of relevant items among the top K.",
 )(partial(average_precision, denominator="min"))
+
+
+@in_every_order(
+    of_ranking(
+        "mAP@R",
+        source="Musgrave, Belongie and Lim 2020, A Metric Learning Reality Check, MAP@R",
+        denominator="relevant items in the database",
+        beyond="R, the number of relevant items, never exceeds the size of the database.",
+    ),
+    "index_top",
+)
+def average_precision_at_r(
+    counts: HammingCounts, *, ties: str = "expected", undefined: str = "zero"
+) -> NDArray[np.float64]:
+    r"""Mean precision at the relevant ranks up to R, the number of relevant items, as the expected value over ties.
+
+    .. math:: AP@R = \frac{1}{R} \sum_{t=1}^{R} \mathrm{rel}(t) \frac{\sum_{u \le t} \mathrm{rel}(u)}{t}
+
+    The letter R is part of the name: R is the number of relevant items of each query, not a number in the request. The
+    value equals `average_precision` with the cutoff R.
+
+    Parameters
+    ----------
+    counts : HammingCounts
+    ties : {"expected", "best", "worst", "index"}, default="expected"
+        The mean over all orders of tied items; relevant items first, or last; or the order of the database, which
+        requires ``count(..., index_order=True)``.
+    undefined : {"zero", "drop"}, default="zero"
+        A query without relevant items: 0, or NaN.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+
+    Raises
+    ------
+    ProtocolError
+        If an option is unknown, or ``index`` is requested, but was not counted.
+
+    References
+    ----------
+    Musgrave, Belongie and Lim 2020, *A Metric Learning Reality Check*, ECCV.
+
+    Examples
+    --------
+    Two items are relevant. One is first, the other is second or third, and counts only if it is second: (1 + 1/2) / 2.
+
+    >>> average_precision_at_r(HammingCounts.from_histograms([[1, 2]], [[1, 1]]))
+    array([0.75])
+    """
+    if one_of(ties, TIES, "ties") == "index":
+        return ratio(counts.requested("index_top")[:, 2], counts.n_relevant, undefined=undefined)
+    precisions = sum_of_precisions(divided(counts, ties), False, counts.n_relevant)
+    return ratio(precisions, counts.n_relevant, undefined=undefined)
+
+
+@in_every_order(
+    of_ranking(
+        "mAP@rR",
+        printed="mAP within radius {radius}",
+        source="Cao, Long, Liu and Wang 2018, Deep Cauchy Hashing for Hamming Space Retrieval, MAP@H<=2",
+        undefined="A query without relevant items within the radius, or without any items, counts as 0, or is left "
+        "out.",
+        defined_on="radius",
+        denominator="relevant items in the ball",
+        beyond="If R exceeds n_bits, the ball is the complete database.",
+        synonyms=("mAP@H<=R", "mAP@H≤R"),
+    ),
+    "index_precisions",
+)
+def average_precision_in_ball(
+    counts: HammingCounts, *, radius: int, ties: str = "expected", undefined: str = "zero"
+) -> NDArray[np.float64]:
+    r"""Mean precision at the ranks of the relevant items within Hamming radius R, as the expected value over ties.
+
+    .. math:: AP(R) = \frac{1}{N} \sum_{t=1}^{T} \mathrm{rel}(t) \frac{\sum_{u \le t} \mathrm{rel}(u)}{t}
+
+    T is the number of items within the radius, and N the number of relevant ones among them.
+
+    Parameters
+    ----------
+    counts : HammingCounts
+    radius : int
+        R, at least 0; beyond n_bits, the ball is the complete database.
+    ties : {"expected", "best", "worst", "index"}, default="expected"
+        The mean over all orders of tied items; relevant items first, or last; or the order of the database, which
+        requires ``count(..., index_order=True)``.
+    undefined : {"zero", "drop"}, default="zero"
+        A query with N = 0, also if its ball is empty: 0, or NaN.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+
+    Raises
+    ------
+    ProtocolError
+        If `radius` is negative, an option is unknown, or ``index`` is requested, but was not counted.
+
+    Notes
+    -----
+    The released code of HashNet and its successors counts an empty ball as 0, but leaves out a ball with items of which
+    none is relevant, and ranks the items in the ball by the real-valued outputs of the network; later copies count both
+    as 0, or leave empty balls out.
+
+    References
+    ----------
+    Cao, Long, Liu and Wang 2018, *Deep Cauchy Hashing for Hamming Space Retrieval*, CVPR.
+
+    Examples
+    --------
+    Within radius 1, a relevant item is first, and another is second or third: (1 + (2/2 + 2/3) / 2) / 2.
+
+    >>> average_precision_in_ball(HammingCounts.from_histograms([[1, 2, 5]], [[1, 1, 3]]), radius=1).round(4)
+    array([0.9167])
+    """
+    at = nearest_radius(counts, radius)
+    if one_of(ties, TIES, "ties") == "index":
+        precisions = counts.requested("index_precisions")[:, : at + 1].sum(axis=1)
+    else:
+        precisions = sum_of_precisions(divided(counts, ties), False, counts.retrieved_within[:, at])
+    return ratio(precisions, counts.relevant_within[:, at], undefined=undefined)

@@ -8,26 +8,18 @@ from numpy.typing import NDArray
 from protocol.checks import positive_number
 from protocol.counting import HammingCounts
 from protocol.metrics._ties import ratio
-from protocol.metrics.hamming_balls import nearest_radius
-from protocol.registry import MetricRecord
+from protocol.metrics.hamming_balls import nearest_radius, of_ball
 
-_metric = partial(
-    MetricRecord,
-    source="Moran 2016, thesis, section 3.6.1, eq. 3.10",
-    range=(0.0, 1.0),
-    better="higher",
-    ties="Not affected: a Hamming ball includes all items at a given distance or none of them.",
-    defined_on="radius",
-    beyond="If R exceeds n_bits, the ball is the complete database.",
-)
 _per_query = partial(
-    _metric,
+    of_ball,
+    source="Moran 2016, thesis, section 3.6.1, eq. 3.10",
     deviations="Macro-averaged: the mean of the per-query F scores, not the F score of the mean precision and recall.",
     undefined="A query with neither a relevant item nor an item in the ball counts as 0, or is left out.",
     denominator="items in the ball plus beta^2 times all relevant items",
 )
 _pooled = partial(
-    _metric,
+    of_ball,
+    source="Moran 2016, thesis, section 3.6.1, eq. 3.10",
     undefined="If no query has a relevant item or an item in its ball: 0, or left out.",
     denominator="items in the balls plus beta^2 times all relevant items, of all queries",
 )

@@ -1,5 +1,6 @@
 """Hamming balls: radii, volumes, the mean over radii of RAMAP and mLGAP, empty balls, and the number of lookups."""
 
+from functools import partial
 from itertools import accumulate
 from math import comb
 
@@ -10,6 +11,16 @@ from protocol.checks import integer, one_of
 from protocol.counting import HammingCounts
 from protocol.metrics._ties import UNDEFINED, ratio
 from protocol.registry import MetricRecord
+
+of_ball = partial(
+    MetricRecord,
+    range=(0.0, 1.0),
+    better="higher",
+    ties="Not affected: a Hamming ball includes all items at a given distance or none of them.",
+    defined_on="radius",
+    beyond="If R exceeds n_bits, the ball is the complete database.",
+)
+"""What most metrics of Hamming balls have in common."""
 
 
 def nearest_radius(counts: HammingCounts, radius: int) -> int:
@@ -64,17 +75,13 @@ def mean_over_radii(
     return ratio(np.nansum(terms, axis=1), (~np.isnan(terms)).sum(axis=1), undefined=undefined)
 
 
-@MetricRecord(
+@of_ball(
     "empty@rR",
     printed="Queries without an item within radius {radius}",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 5.2, figure 5",
-    range=(0.0, 1.0),
     better="lower",
     undefined="Always defined.",
-    ties="Not affected: a Hamming ball includes all items at a given distance or none of them.",
-    defined_on="radius",
     denominator="queries",
-    beyond="If R exceeds n_bits, the ball is the complete database.",
 )
 def empty_balls(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Whether no database item lies within Hamming radius R; the mean is the share of such queries.
@@ -114,7 +121,7 @@ def empty_balls(counts: HammingCounts, *, radius: int, undefined: str = "zero") 
     return (counts.retrieved_within[:, nearest_radius(counts, radius)] == 0).astype(np.float64)
 
 
-@MetricRecord(
+@of_ball(
     "lookups@rR",
     printed="Lookups within radius {radius}",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 1 (time cost)",
@@ -122,7 +129,6 @@ def empty_balls(counts: HammingCounts, *, radius: int, undefined: str = "zero") 
     better="lower",
     undefined="Always defined.",
     ties="Not affected: the order of the items does not matter.",
-    defined_on="radius",
     denominator="none (a number of buckets)",
     beyond="If R exceeds n_bits, all 2^n_bits buckets are looked up.",
 )
@@ -168,3 +174,110 @@ def lookups(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> N
     """
     one_of(undefined, UNDEFINED, "undefined")
     return volumes(counts.n_bits, nearest_radius(counts, radius))[-1:]
+
+
+@of_ball(
+    "RAMAP@rR",
+    printed="RAMAP@{radius}",
+    source="Jiang, Li, Li, On the Evaluation Metric for Hashing, eq. 1",
+    undefined="A radius with an empty ball counts as 0, or is left out of the query's mean.",
+    denominator="items in the ball times codes in the ball",
+    beyond="R must not exceed n_bits, because the mean would include balls that do not exist.",
+)
+def ramap(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
+    r"""Precision of the Hamming ball, divided by the number of buckets to look up, as the mean over the radii 0..R.
+
+    .. math:: RAAP(R) = \frac{1}{R + 1} \sum_{r=0}^{R} \frac{P(r)}{V(r)}, \quad V(r) = \sum_{i \le r} \binom{Q}{i}
+
+    Parameters
+    ----------
+    counts : HammingCounts
+        Counts of codes of Q = ``counts.n_bits`` bits, including extension bits.
+    radius : int
+        R, from 0 to Q.
+    undefined : {"zero", "drop"}, default="zero"
+        A radius with an empty ball: 0, or left out of the mean of the query, which is NaN if all its balls are empty.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+
+    Raises
+    ------
+    ProtocolError
+        If `radius` is negative or above Q.
+
+    Notes
+    -----
+    Table 2 of the paper, where different-extension codes have 0.0000 at radius 0, implies that an empty ball has the
+    value 0. Section 2.1 defines the ball with "= r"; the sums of table 1 are over distances up to r, as here.
+
+    References
+    ----------
+    Jiang, Li, Li, *On the Evaluation Metric for Hashing*, eq. 1, tables 1-3.
+
+    Examples
+    --------
+    With Q = 2, precision is 1 in a ball of 1 code and 1/2 in a ball of 3 codes: (1 + 1/6) / 2.
+
+    >>> ramap(HammingCounts.from_histograms([[1, 3, 0]], [[1, 1, 0]]), radius=1).round(4)
+    array([0.5833])
+    """
+    return mean_over_radii(counts, radius, counts.retrieved_within, undefined=undefined)
+
+
+@of_ball(
+    "mLGAP@rR",
+    printed="mLGAP@{radius}",
+    source="Mean Local Group Average Precision, eq. 10-11",
+    deviations="The paper does not define the value of an empty ball; here: 0, or left out. Its name has no radius.",
+    undefined="A radius with an empty ball counts as 0, or is left out of the query's mean.",
+    denominator="items in the ball's largest bucket times codes in the ball",
+    needs="largest_bucket",
+    beyond="R must not exceed n_bits, because the mean would include balls that do not exist.",
+)
+def mlgap(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
+    r"""Precision of the Hamming ball, weighted by how evenly its buckets are filled, as the mean over the radii 0..R.
+
+    .. math:: LGAP(R) = \frac{1}{R + 1} \sum_{r=0}^{R} P(r)\, \varphi(S_r), \quad
+        \varphi(S_r) = \frac{|S_r|}{\max_b |b| \cdot V(r)}, \quad V(r) = \sum_{i \le r} \binom{Q}{i}
+
+    The ball S_r has V(r) buckets b, including empty ones. Because P(r) is the number of relevant items divided by
+    ``|S_r|``, a term is the number of relevant items divided by the size of the largest bucket and by V(r).
+
+    Parameters
+    ----------
+    counts : HammingCounts
+        Counts of codes of k = ``counts.n_bits`` bits.
+    radius : int
+        R, from 0 to k.
+    undefined : {"zero", "drop"}, default="zero"
+        A radius with an empty ball: 0, or left out of the mean of the query, which is NaN if all its balls are empty.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+
+    Raises
+    ------
+    ProtocolError
+        If `radius` is negative or above k, or the largest buckets were not counted.
+
+    Notes
+    -----
+    The paper states neither the radius of its table 1 nor the value of an empty ball, for which P and the penalty are
+    both 0/0. A term equals that of RAMAP multiplied by ``|S_r|`` and divided by the size of the largest bucket, so
+    mLGAP is never below RAMAP at the same radius.
+
+    References
+    ----------
+    *Mean Local Group Average Precision*, eq. 10-15, figure 6.
+
+    Examples
+    --------
+    With k = 1, two relevant items have the query's code and two others do not: (1 * 1 + 1/2 * 4 / (2 * 2)) / 2.
+
+    >>> mlgap(HammingCounts.from_histograms([[2, 2]], [[2, 0]]), radius=1)
+    array([0.75])
+    """
+    return mean_over_radii(counts, radius, counts.requested("largest_bucket"), undefined=undefined)

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import UNDEFINED, places, relevant_among
-from protocol.registry import MetricRecord
+from protocol.metrics._ties import BEYOND, UNDEFINED, in_every_order, of_ranking, places, relevant_among
+
+_metric = partial(of_ranking, undefined="Always defined.")
 
 
 def neighbours_found(
@@ -58,10 +59,20 @@ def neighbours_found(
     return relevant_among(counts, places(counts, retrieved), ties=ties, at_most=nearest) / nearest
 
 
+@in_every_order(
+    _metric(
+        "neighbours@K",
+        source="Aumueller, Bernhardsson and Faithfull 2020, ANN-Benchmarks, section 2, recall by distance",
+        denominator="K",
+        beyond="K must not exceed the size of the database.",
+        relevant="the K nearest",
+    ),
+    "",
+)
 def neighbours_at_cutoff(
     counts: HammingCounts, *, cutoff: int, ties: str = "expected", undefined: str = "zero"
 ) -> NDArray[np.float64]:
-    r"""Share of the K nearest items that are among the top K.
+    r"""Share of the K nearest items, by the vectors, that are among the top K, as the expected value over ties.
 
     .. math:: \mathrm{neighbours}@K = \frac{|\mathrm{top}_K \cap R_K|}{K}
 
@@ -109,6 +120,18 @@ def neighbours_at_cutoff(
     return neighbours_found(counts, nearest=cutoff, retrieved=cutoff, ties=ties)
 
 
+@in_every_order(
+    _metric(
+        "1-recall@K",
+        source="Jegou, Douze and Schmid 2011, Product Quantization for Nearest Neighbor Search, section V-A, recall@R",
+        denominator="1",
+        beyond=BEYOND,
+        relevant="the nearest",
+        summary="Share of queries whose nearest item, by the vectors, is among the top K, as the expected value over "
+        "ties.",
+    ),
+    "",
+)
 def first_neighbour_at_cutoff(
     counts: HammingCounts, *, cutoff: int, ties: str = "expected", undefined: str = "zero"
 ) -> NDArray[np.float64]:
@@ -150,39 +173,3 @@ def first_neighbour_at_cutoff(
     """
     one_of(undefined, UNDEFINED, "undefined")
     return neighbours_found(counts, nearest=1, retrieved=cutoff, ties=ties)
-
-
-_ANN = "Aumueller, Bernhardsson and Faithfull 2020, ANN-Benchmarks, section 2, recall by distance"
-_PQ = "Jegou, Douze and Schmid 2011, Product Quantization for Nearest Neighbor Search, section V-A, recall@R"
-_TIES = {
-    "expected": "Expected value over all orders of tied items, in closed form.",
-    "best": "Nearest items first.",
-    "worst": "Nearest items last.",
-}
-_SUMMARIES = {
-    "expected": "",
-    "best": ", every tie broken in favour of the nearest items",
-    "worst": ", every tie broken against the nearest items",
-}
-
-for _ties, _order in _TIES.items():
-    _suffix = "" if _ties == "expected" else f"[{_ties}]"
-    _metric = partial(
-        MetricRecord, module=__name__, range=(0.0, 1.0), better="higher", undefined="Always defined.", ties=_order
-    )
-    _metric(
-        f"neighbours@K{_suffix}",
-        source=_ANN,
-        denominator="K",
-        beyond="K must not exceed the size of the database.",
-        relevant="the K nearest",
-        summary=f"Share of the K nearest items, by the vectors, that are among the top K{_SUMMARIES[_ties]}.",
-    )(partial(neighbours_at_cutoff, ties=_ties) if _suffix else neighbours_at_cutoff)
-    _metric(
-        f"1-recall@K{_suffix}",
-        source=_PQ,
-        denominator="1",
-        beyond="If K exceeds the size of the database, the size of the database replaces it.",
-        relevant="the nearest",
-        summary=f"Share of queries whose nearest item, by the vectors, is among the top K{_SUMMARIES[_ties]}.",
-    )(partial(first_neighbour_at_cutoff, ties=_ties) if _suffix else first_neighbour_at_cutoff)

@@ -1,34 +1,19 @@
 """Precision and recall of the Hamming ball, per query and pooled."""
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.counting import HammingCounts
 from protocol.metrics._ties import ratio
-from protocol.metrics.hamming_balls import nearest_radius
-from protocol.registry import MetricRecord
-
-_metric = partial(
-    MetricRecord,
-    range=(0.0, 1.0),
-    better="higher",
-    ties="Not affected: a Hamming ball includes all items at a given distance or none of them.",
-    defined_on="radius",
-    beyond="If R exceeds n_bits, the ball is the complete database.",
-)
-_RETRIEVED, _RELEVANT = "items in the ball", "relevant items in the database"
-_EMPTY_BALL = "A query with an empty ball counts as 0, or is left out."
-_EMPTY_QUERY = "A query without relevant items counts as 0, or is left out."
+from protocol.metrics.hamming_balls import nearest_radius, of_ball
 
 
-@_metric(
+@of_ball(
     "precision@rR",
     printed="Precision within radius {radius}",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 1",
-    undefined=_EMPTY_BALL,
-    denominator=_RETRIEVED,
+    undefined="A query with an empty ball counts as 0, or is left out.",
+    denominator="items in the ball",
     synonyms=("P@rR",),
 )
 def precision(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
@@ -73,12 +58,12 @@ def precision(counts: HammingCounts, *, radius: int, undefined: str = "zero") ->
     return ratio(counts.relevant_within[:, at], counts.retrieved_within[:, at], undefined=undefined)
 
 
-@_metric(
+@of_ball(
     "recall@rR",
     printed="Recall within radius {radius}",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 3",
-    undefined=_EMPTY_QUERY,
-    denominator=_RELEVANT,
+    undefined="A query without relevant items counts as 0, or is left out.",
+    denominator="relevant items in the database",
 )
 def recall(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of a query's relevant items that lie within Hamming radius R.
@@ -114,7 +99,7 @@ def recall(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> ND
     return ratio(counts.relevant_within[:, nearest_radius(counts, radius)], counts.n_relevant, undefined=undefined)
 
 
-@_metric(
+@of_ball(
     "precision@rR[micro]",
     printed="Micro precision within radius {radius}",
     source="Moran 2016, thesis, section 3.6.1, eq. 3.8",
@@ -159,7 +144,7 @@ def precision_micro(counts: HammingCounts, *, radius: int, undefined: str = "zer
     return precision(counts.pooled, radius=radius, undefined=undefined)
 
 
-@_metric(
+@of_ball(
     "recall@rR[micro]",
     printed="Micro recall within radius {radius}",
     source="Moran 2016, thesis, section 3.6.1, eq. 3.9",

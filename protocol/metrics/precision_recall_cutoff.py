@@ -1,33 +1,25 @@
-"""Precision and recall of the top K of the Hamming ranking, and as curves over the number of items."""
+"""Precision, recall and hits of the top K of the Hamming ranking, and curves over the number of items."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, integer
+from protocol.checks import ProtocolError, integer, one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import places, ratio, relevant_among
-from protocol.registry import MetricRecord
+from protocol.metrics._ties import BEYOND, TIES, in_every_order, of_ranking, places, ratio, relevant_among
 
 _TIES = "McSherry and Najork 2008, Computing IR Performance Measures Efficiently in the Presence of Tied Scores"
-_metric = partial(
-    MetricRecord,
-    range=(0.0, 1.0),
-    better="higher",
-    ties="Expected value over all orders of tied items, in closed form.",
-    beyond="If K exceeds the size of the database, the size of the database replaces it, also in the denominator.",
-)
 
 
-@_metric(
+@of_ranking(
     "P@K",
     printed="Precision@{cutoff}",
     source=f"Mean Local Group Average Precision, section 3.1, eq. 1 and P@K; ties: {_TIES}",
     undefined="Always defined.",
     denominator="K",
+    beyond="If K exceeds the size of the database, the size of the database replaces it, also in the denominator.",
     synonyms=("precision@K", "prec@K"),
 )
 def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = "zero") -> NDArray[np.float64]:
@@ -77,13 +69,12 @@ def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = 
     return ratio(relevant_among(counts, top), top, undefined=undefined)
 
 
-@_metric(
+@of_ranking(
     "R@K",
     printed="Recall@{cutoff}",
     source=f"Moran 2016, thesis, eq. 3.7, of the top K; ties: {_TIES}",
-    undefined="A query without relevant items counts as 0, or is left out.",
     denominator="relevant items in the database",
-    beyond="If K exceeds the size of the database, the size of the database replaces it.",
+    beyond=BEYOND,
     synonyms=("recall@K",),
 )
 def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = "zero") -> NDArray[np.float64]:
@@ -130,6 +121,125 @@ def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = "ze
     [0.5, 0.75, 1.0]
     """
     return ratio(relevant_among(counts, places(counts, cutoff)), counts.n_relevant, undefined=undefined)
+
+
+@in_every_order(
+    of_ranking(
+        "hit@K",
+        printed="Hit@{cutoff}",
+        source="Oh Song et al. 2016, Deep Metric Learning via Lifted Structured Feature Embedding, Recall@K of metric "
+        "learning; success@K of trec_eval",
+        denominator="1",
+        beyond=BEYOND,
+        synonyms=("success@K", "recall@K", "HR@K", "hits@K", "hit_rate@K", "hitrate@K"),
+    ),
+    "index_top",
+)
+def hit_rate(
+    counts: HammingCounts, *, cutoff: int, ties: str = "expected", undefined: str = "zero"
+) -> NDArray[np.float64]:
+    r"""Whether a relevant item is among the top K, as the expected value over ties; recall@K of metric learning.
+
+    .. math:: 1 - \frac{\binom{n-m}{K-S}}{\binom{n}{K-S}}
+
+    The tie that contains rank K has n items, m of them relevant, and follows S irrelevant items. If one of those before
+    the tie is relevant, the value is 1.
+
+    Parameters
+    ----------
+    counts : HammingCounts
+    cutoff : int
+        K, at least 1; exact even if it divides a tie. The complete database if larger.
+    ties : {"expected", "best", "worst", "index"}, default="expected"
+        The mean over all orders of tied items; relevant items first, or last; or the order of the database, which
+        requires ``count(..., index_order=True)``.
+    undefined : {"zero", "drop"}, default="zero"
+        A query without relevant items: 0, or NaN.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+
+    Raises
+    ------
+    ProtocolError
+        If `cutoff` is below 1, an option is unknown, or ``index`` is requested, but was not counted.
+
+    Notes
+    -----
+    Metric learning calls the mean of this value recall@K. The recall of information retrieval is the metric R@K, which
+    is the same if each query has one relevant item.
+
+    References
+    ----------
+    Oh Song, Xiang, Jegelka, Savarese 2016, *Deep Metric Learning via Lifted Structured Feature Embedding* (Recall@K).
+
+    Examples
+    --------
+    One of three tied items is relevant, and two of them are in the top 2.
+
+    >>> hit_rate(HammingCounts.from_histograms([[3, 1]], [[1, 1]]), cutoff=2).round(4)
+    array([0.6667])
+    """
+    top, has_relevant = places(counts, cutoff), counts.n_relevant > 0
+    if one_of(ties, TIES, "ties") == "index":
+        return ratio(counts.requested("index_top")[:, 0] <= top, has_relevant, undefined=undefined)
+    return ratio(relevant_among(counts, top, ties=ties, at_most=1), has_relevant, undefined=undefined)
+
+
+@in_every_order(
+    of_ranking(
+        "R-precision",
+        source="Manning, Raghavan and Schütze 2008, Introduction to Information Retrieval, section 8.4; trec_eval, "
+        "Rprec",
+        denominator="relevant items in the database",
+        synonyms=("Rprec", "R-prec", "R_precision", "RP", "P@R", "precision@R", "recall@R", "R@R"),
+    ),
+    "index_top",
+)
+def r_precision(counts: HammingCounts, *, ties: str = "expected", undefined: str = "zero") -> NDArray[np.float64]:
+    r"""Share of the top R items that are relevant, if a query has R relevant items, as the expected value over ties.
+
+    .. math:: \frac{1}{R} \left(P + \frac{m}{n} (R - S)\right)
+
+    The tie that contains rank R has n items, m of them relevant, and follows S items, P of them relevant. Precision and
+    recall of the top R are equal.
+
+    Parameters
+    ----------
+    counts : HammingCounts
+    ties : {"expected", "best", "worst", "index"}, default="expected"
+        The mean over all orders of tied items; relevant items first, or last; or the order of the database, which
+        requires ``count(..., index_order=True)``.
+    undefined : {"zero", "drop"}, default="zero"
+        A query without relevant items: 0, or NaN.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+
+    Raises
+    ------
+    ProtocolError
+        If an option is unknown, or ``index`` is requested, but was not counted.
+
+    References
+    ----------
+    Manning, Raghavan and Schütze 2008, *Introduction to Information Retrieval*, section 8.4.
+    McSherry and Najork 2008, *Computing Information Retrieval Performance Measures Efficiently in the Presence of
+    Tied Scores* (expected over ties).
+
+    Examples
+    --------
+    Two items are relevant. One is first, the other is one of two tied items, of which one is in the top 2.
+
+    >>> r_precision(HammingCounts.from_histograms([[1, 2]], [[1, 1]]))
+    array([0.75])
+    """
+    if one_of(ties, TIES, "ties") == "index":
+        return ratio(counts.requested("index_top")[:, 1], counts.n_relevant, undefined=undefined)
+    found = relevant_among(counts, np.maximum(counts.n_relevant, 1), ties=ties)
+    return ratio(found, counts.n_relevant, undefined=undefined)
 
 
 _LARGEST, _EVERY, _STEP = 1000, 100, 10

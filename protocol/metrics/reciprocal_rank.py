@@ -7,21 +7,16 @@ from numpy.typing import NDArray
 
 from protocol.checks import one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import EXPECTED, TIES, Ties, divided, in_every_order, places, ratio, ties_at
-from protocol.registry import MetricRecord
+from protocol.metrics._ties import BEYOND, TIES, Ties, divided, in_every_order, of_ranking, places, ratio, ties_at
 
 _TERMS = 1 << 20  # computed at once: 8 MB
 _REACH = 60  # the first relevant item of n with m relevant ones is beyond 60 n / m with a probability below 1e-26
 
 
 _metric = partial(
-    MetricRecord,
+    of_ranking,
     source="Voorhees 1999, The TREC-8 Question Answering Track Report; ties: McSherry and Najork 2008, Computing IR "
     "Performance Measures Efficiently in the Presence of Tied Scores",
-    range=(0.0, 1.0),
-    better="higher",
-    undefined="A query without relevant items counts as 0, or is left out.",
-    ties=EXPECTED,
     denominator="rank of the first relevant item",
 )
 
@@ -31,7 +26,7 @@ _metric = partial(
     _metric(
         "MRR@K",
         printed="MRR@{cutoff}",
-        beyond="If K exceeds the size of the database, the size of the database replaces it.",
+        beyond=BEYOND,
         summary="1 divided by the rank of the first relevant item, 0 if it is beyond the top K, as the expected value "
         "over ties.",
         synonyms=("RR@K", "recip_rank_cut@K"),

@@ -4,15 +4,5 @@ from protocol.quantisers._quantiser import Quantiser, Ranking
 from protocol.quantisers.attribution import Attribution, attribute
 from protocol.quantisers.binarisation import Quantisation, quantisation
 from protocol.quantisers.representations import plugin_of
-from protocol.quantisers.rescoring import Rescoring
 
-__all__ = [
-    "Attribution",
-    "Quantisation",
-    "Quantiser",
-    "Ranking",
-    "Rescoring",
-    "attribute",
-    "plugin_of",
-    "quantisation",
-]
+__all__ = ["Attribution", "Quantisation", "Quantiser", "Ranking", "attribute", "plugin_of", "quantisation"]

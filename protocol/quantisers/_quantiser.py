@@ -11,11 +11,7 @@ from protocol.registry import Configurable
 
 Ranking = Literal["euclidean", "cosine", "dot"]
 """The distances by which quantised items are ranked."""
-COMPARED = {
-    "euclidean": "the Euclidean distance from",
-    "cosine": "the cosine with",
-    "dot": "the inner product with",
-}
+COMPARED = {"euclidean": "the Euclidean distance from", "cosine": "the cosine with", "dot": "the inner product with"}
 """For each distance, how a query is compared."""
 
 

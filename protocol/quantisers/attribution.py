@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,9 +23,6 @@ from protocol.metrics import ORDERS, mean, neighbours_found
 from protocol.scores.tables import Table
 from protocol.truth import Distance, Neighbours, check_rows, nearest, pair_distances
 
-_NUMBERS = 1 << 22
-"""The number of words of codes of retrieved items in a block of queries."""
-_MOST_QUERIES = 4096
 _ROWS = 4096
 _SMALLEST_SHARE = 0.5
 """Distances are compared with those of the items if those of more than this share of the queries agree with them."""
@@ -34,7 +31,12 @@ _ERROR = 4 * 2.0**-23
 """Four times the distance from 1 to the next number in float32, in which engines compute distances."""
 _LOST = {"lost_to_code": "lost to the code", "lost_to_index": "lost to the index", "lost_to_ties": "lost to ties"}
 _BY = {"cosine": "cosine of the vectors", "euclidean": "Euclidean distance", "dot": "inner product of the vectors"}
-_FORMS = {"cosine": "cosine distances", "euclidean": "Euclidean distances", "dot": "inner products"}
+_FORMS = {
+    None: "Hamming distances",
+    "cosine": "cosine distances",
+    "euclidean": "Euclidean distances",
+    "dot": "inner products",
+}
 
 Values = NDArray[np.float64]
 
@@ -166,15 +168,15 @@ class Attribution(Printed):
 
 
 class _Exact(NamedTuple):
-    """What exact search finds for a block of queries: items nearer than the K-th item, and those as far as it.
+    """What exact search finds: items nearer than the K-th item, and those as far as it.
 
     Parameters
     ----------
-    kth : ndarray of float64, shape (n_block, 1)
-        The key of the K-th item. A key grows with the distance.
-    nearer : ndarray of int64, shape (n_block,)
+    kth : ndarray of float64, shape (n_queries, 1)
+        The distance of the K-th item.
+    nearer : ndarray of int64, shape (n_queries,)
         The number of items nearer than the K-th.
-    tied : ndarray of int64, shape (n_block,)
+    tied : ndarray of int64, shape (n_queries,)
         The number of items at the distance of the K-th.
     counts : HammingCounts or None
         With codes and vectors: the counts of the true neighbours.
@@ -189,147 +191,49 @@ class _Exact(NamedTuple):
     truth: Neighbours | None = None
 
 
-class _ByVector(NamedTuple):
-    """A search by vector. Keys are squared Euclidean distances, or the other distances.
+class _Space(NamedTuple):
+    """What an engine searches: codes as words, by the Hamming distance, or vectors.
+
+    All distances ascend with the rank: for ``dot``, they are minus the inner products.
 
     Parameters
     ----------
-    query, database : ndarray
-    metric : {"cosine", "euclidean", "dot"}
-    longest : float
-        For ``dot``, the length of the longest database vector.
-    space : str
+    query, database : ndarray, shapes (n_queries, d), (n_database, d)
+    distance : {"cosine", "euclidean", "dot"} or None
+        None for codes.
     """
 
     query: NDArray
     database: NDArray
-    metric: Distance
-    longest: float
-    space: str = "vector"
+    distance: Distance | None
 
-    @classmethod
-    def of(cls, vectors: Nearest) -> "_ByVector":
-        """Return the search by vectors that were read and checked."""
-        query, database = vectors.vectors()
-        check_rows(query, named(vectors.query, "query vectors"), unit=vectors.distance == "cosine")
-        starts = range(0, len(database) if vectors.distance == "dot" else 0, _ROWS)
-        lengths = (np.linalg.norm(database[at : at + _ROWS].astype(np.float64), axis=1).max() for at in starts)
-        return cls(query, database, vectors.distance, max(map(float, lengths), default=0.0))
+    def distances(self, rows: NDArray[np.int64], items: NDArray[np.int64], threads: int = 1) -> Values:
+        """Return the distances of pairs of a query and an item, (n_pairs,)."""
+        if self.distance is not None:
+            return pair_distances(self.query, self.database, rows, items, distance=self.distance, threads=threads)
+        apart = np.empty(len(rows))
+        for at in range(0, len(rows), _ROWS):
+            differing = self.query[rows[at : at + _ROWS]] ^ self.database[items[at : at + _ROWS]]
+            apart[at : at + _ROWS] = np.bitwise_count(differing).sum(axis=1, dtype=np.int64)
+        return apart
 
-    def nearest(self, block: slice, k: int, threads: int) -> Neighbours:
-        """Return the K nearest items and those that tie with the last."""
-        return nearest(self.query[block], self.database, k, distance=self.metric, threads=threads)
+    def tolerance(self, distances: Values) -> Any:
+        """Return the errors that distances may have, (n_queries, n), if an engine adds d products: 4 sqrt(d) roundings.
 
-    def exact(self, block: slice, k: int, threads: int) -> _Exact:
-        """Return what exact search finds."""
-        truth = self.nearest(block, k, threads)
-        keys, starts, sizes = self._keys(truth.distances), truth.indptr[:-1], np.diff(truth.indptr)
-        kth = np.maximum.reduceat(keys, starts)[:, None]
-        below = kth - self.tolerance(block, kth)
-        nearer = np.add.reduceat((keys < np.repeat(below[:, 0], sizes)).astype(np.int64), starts)
-        return _Exact(kth, nearer, sizes - nearer)
-
-    def keys(self, block: slice, ids: NDArray[np.int64]) -> Values:
-        """Return the keys of items, (n_block, n)."""
-        rows = np.repeat(np.arange(len(ids)), ids.shape[1])
-        distances = pair_distances(self.query[block], self.database, rows, ids.ravel(), distance=self.metric)
-        return self._keys(distances).reshape(ids.shape)
-
-    def _keys(self, distances: Values) -> Values:
-        return distances**2 if self.metric == "euclidean" else distances
-
-    def distance(self, keys: Any) -> Any:
-        """Return the distances of keys."""
-        return np.sqrt(keys) if self.metric == "euclidean" else keys
-
-    def tolerance(self, block: slice, keys: Values) -> Any:
-        """Return the errors that keys may have if an engine adds d products: 4 sqrt(d) roundings of their size.
-
-        An item is at most as long as the query plus their distance.
+        The roundings are of the size of inner products and squares. An item is at most as long as the query plus their
+        distance. An error e of a square changes its root x by e / 2x, or by the root of e at most.
         """
-        relative = _ERROR * self.query.shape[1] ** 0.5
-        lengths = np.linalg.norm(self.query[block].astype(np.float64), axis=1)[:, None]
-        sizes = {"euclidean": lengths**2 + (lengths + self.distance(np.abs(keys))) ** 2, "dot": lengths * self.longest}
-        return relative * sizes.get(self.metric, 1.0)
-
-    def from_distances(self, distances: Values) -> tuple[str, Values]:
-        """Return what an engine's distances should be, and their keys."""
-        keys = {"euclidean": distances * np.abs(distances), "dot": -distances}  # a negative number is no distance
-        return _FORMS[self.metric], keys.get(self.metric, distances)
-
-
-class _ByCode(NamedTuple):
-    """A search by code. Keys are Hamming distances.
-
-    Parameters
-    ----------
-    pair : CodePair
-    query : ndarray of uint64
-        The codes of the queries as words.
-    database : ndarray of uint64
-        The codes of the database as words.
-    vectors : _ByVector or None
-        The vectors by which the true neighbours are nearest.
-    space : str
-    """
-
-    pair: CodePair
-    query: NDArray[np.uint64]
-    database: NDArray[np.uint64]
-    vectors: _ByVector | None
-    space: str = "code"
-
-    @classmethod
-    def of(cls, codes: tuple[Any, Any], vectors: _ByVector | None) -> "_ByCode":
-        """Return the search by codes that were read and checked."""
-        pair = read_codes(*codes)
-        if pair.ranking != "hamming":
-            raise ProtocolError("The queries need binary codes, not real-valued outputs.")
-        if vectors is not None:
-            check_sizes(pair.sizes, vectors.query, vectors.database)
-        return cls(pair, packing.words(pair.query), packing.words(pair.database), vectors)
-
-    def exact(self, block: slice, k: int, threads: int) -> _Exact:
-        """Return what exact search finds."""
-        rows, (queries, database, n_bits) = np.arange(len(self.query[block])), self.pair[:3]
-        truth = None if self.vectors is None else self.vectors.nearest(block, k, threads)
-        relevance: Relevance = LabelRelevance(0 * rows, np.ones(len(database), dtype=np.int64))
-        if truth is not None:
-            relevance = NeighbourRelevance(truth.indptr, truth.indices, len(database))
-        counter = partial(count_in_shards, buckets=False, threads=threads)
-        counts = counter(queries[block], database, n_bits, {"": relevance})[""]
-        kth = (counts.retrieved_within >= k).argmax(axis=1)
-        tied = counts.retrieved[rows, kth]
-        nearer = counts.retrieved_within[rows, kth] - tied
-        return _Exact(kth[:, None].astype(np.float64), nearer, tied, None if truth is None else counts, truth)
-
-    def keys(self, block: slice, ids: NDArray[np.int64]) -> Values:
-        """Return the keys of items, (n_block, n)."""
-        differing = self.database[ids] ^ self.query[block][:, None]
-        return np.bitwise_count(differing).sum(axis=2, dtype=np.int64).astype(np.float64)
-
-    def distance(self, keys: Any) -> Any:
-        """Return the distances of keys."""
-        return keys
-
-    def tolerance(self, block: slice, keys: Values) -> Any:
-        """Return the errors that keys may have: none."""
-        return 0.0
-
-    def from_distances(self, distances: Values) -> tuple[str, Values]:
-        """Return what an engine's distances should be, and their keys."""
-        return "Hamming distances", distances
-
-
-@dataclass
-class _Engine:
-    """One set of results with distances, (n_queries, K); the keys of its items and its values, block by block."""
-
-    name: str
-    ids: NDArray[np.int64]
-    distances: Values | None
-    keys: list[Values] = field(default_factory=list)
-    values: list[dict[str, Values]] = field(default_factory=list)
+        if self.distance is None:
+            return 0.0
+        error, length = _ERROR * self.query.shape[1] ** 0.5, np.linalg.norm(self.query.astype(np.float64), axis=1)
+        if self.distance == "euclidean":
+            error = error * (length[:, None] ** 2 + (length[:, None] + distances) ** 2)
+            return error / np.maximum(2 * distances, np.sqrt(error))
+        if self.distance == "dot":
+            blocks = (self.database[at : at + _ROWS] for at in range(0, len(self.database), _ROWS))
+            longest = max(np.linalg.norm(block.astype(np.float64), axis=1).max() for block in blocks)
+            return error * length[:, None] * longest
+        return error
 
 
 def attribute(
@@ -401,7 +305,7 @@ def attribute(
     -----
     Engines compute distances in float32. Distances of vectors may differ from the exact ones, and those of tied items
     from each other, by 2^-21 sqrt(d) of the squared lengths of the vectors, where d is their dimension. Memory is used
-    for blocks of at most 4,096 queries, in addition to the codes and the results.
+    for a few arrays of the size of the results, and for the true neighbours, in addition to the codes.
 
     Examples
     --------
@@ -412,162 +316,183 @@ def attribute(
     >>> row.rows[0].recall, row.rows[0].lost_to_index, row.faults[0].example
     (0.5, 0.5, 'item 1 at distance 1 was left out, but item 2 at distance 2 was returned')
     """
-    space = _space(codes, vectors)
-    n_queries, n_database = len(space.query), len(space.database)
-    wanted = vectors.k if k is None and vectors is not None else k
-    engines = _read(results, distances, ids, wanted, (n_queries, n_database))
-    k = engines[0].ids.shape[1]
-    done = stage(progress, "attributing", n_queries) or (lambda _: None)
-    size = max(1, min(_MOST_QUERIES, _NUMBERS // (k * space.query.shape[1])))
-    for start in range(0, n_queries, size):
-        block = slice(start, min(start + size, n_queries))
-        ideal = space.exact(block, k, threads)
-        for engine in engines:
-            _measure(engine, block, space, ideal)
-        done(block.stop - start)
-    per_query, faults = zip(*(_checked(engine, space, exact) for engine in engines), strict=True)
+    pair = truth = None
+    if vectors is not None:
+        sides = vectors.vectors()
+        check_rows(sides[0], named(vectors.query, "query vectors"), unit=vectors.distance == "cosine")
+        space = _Space(*sides, vectors.distance)
+    elif codes is None:
+        raise ProtocolError("codes and vectors are missing. Pass those that the engine searches.")
+    if codes is not None:
+        pair = read_codes(*codes)
+        if pair.ranking != "hamming":
+            raise ProtocolError("The queries need binary codes, not real-valued outputs.")
+        if vectors is not None:
+            check_sizes(pair.sizes, *sides)
+        space = _Space(packing.words(pair.query), packing.words(pair.database), None)
+    sizes = len(space.query), len(space.database)
+    items, returned = _read(results, distances, ids, vectors.k if k is None and vectors is not None else k, sizes)
+    k = next(iter(items.values())).shape[1]
+    if vectors is not None:
+        done = stage(progress, "finding neighbours", sizes[0] * sizes[1])
+        truth = nearest(*sides, k, distance=vectors.distance, threads=threads, progress=done)
+    if pair is not None:
+        ideal = _by_codes(pair, truth, k, threads, progress)
+    elif truth is not None:  # exact search finds the true neighbours
+        starts, n_near = truth.indptr[:-1], np.diff(truth.indptr)
+        kth = np.maximum.reduceat(truth.distances, starts)[:, None]
+        below = np.repeat((kth - space.tolerance(kth))[:, 0], n_near)
+        nearer = np.add.reduceat((truth.distances < below).astype(np.int64), starts)
+        ideal = _Exact(kth, nearer, n_near - nearer)
+    measured = [_measured(name, ids, returned.get(name), space, ideal, exact, threads) for name, ids in items.items()]
+    per_query, faults = zip(*measured, strict=True)
     return Attribution(
         rows=tuple(lost.mean() for lost in per_query),
         faults=tuple(itertools.chain(*faults)),
         per_query={lost.name: lost for lost in per_query},
-        space=space.space,
+        space="vector" if codes is None else "code",
         neighbours=f"the {k:,} nearest by {_BY[vectors.distance] if vectors else 'code'}",
         k=k,
-        n_queries=n_queries,
-        n_database=n_database,
+        n_queries=sizes[0],
+        n_database=sizes[1],
     )
 
 
-def _space(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> _ByCode | _ByVector:
-    """Return the search of the codes, or else of the vectors."""
-    by_vector = None if vectors is None else _ByVector.of(vectors)
-    if codes is not None:
-        return _ByCode.of(codes, by_vector)
-    if by_vector is None:
-        raise ProtocolError("codes and vectors are missing. Pass those that the engine searches.")
-    return by_vector
+def _by_codes(pair: CodePair, truth: Neighbours | None, k: int, threads: int, progress: Progress) -> _Exact:
+    """Return what exact search by code finds."""
+    rows = np.arange(len(pair.query))
+    relevance: Relevance = LabelRelevance(0 * rows, np.ones(len(pair.database), dtype=np.int64))
+    if truth is not None:
+        relevance = NeighbourRelevance(truth.indptr, truth.indices, len(pair.database))
+    done = stage(progress, "counting", len(rows))
+    counts = count_in_shards(*pair[:3], {"": relevance}, buckets=False, threads=threads, progress=done)[""]
+    kth = (counts.retrieved_within >= k).argmax(axis=1)
+    tied = counts.retrieved[rows, kth]
+    nearer = counts.retrieved_within[rows, kth] - tied
+    return _Exact(kth[:, None].astype(np.float64), nearer, tied, None if truth is None else counts, truth)
 
 
-def _read(results: Any, distances: Any, ids: tuple[Any, Any] | None, k: Any, sizes: tuple[int, int]) -> list[_Engine]:
-    """Return the results by name with their distances, K columns of each; without K, the largest number of columns."""
+def _read(
+    results: Any, distances: Any, ids: tuple[Any, Any] | None, k: Any, sizes: tuple[int, int]
+) -> tuple[dict[str, NDArray[np.int64]], dict[str, Values]]:
+    """Return K columns of the results and of their distances by name; without K, the largest number of columns."""
     if not isinstance(results, Mapping):
         name = Path(named(results, "results")).stem
-        results, distances = {name: results}, {name: distances}
+        results, distances = {name: results}, {} if distances is None else {name: distances}
     if not results:
         raise ProtocolError("results are missing.")
-    distances = dict.fromkeys(results) if distances is None else distances
+    distances = {} if distances is None else distances
     if not (isinstance(distances, Mapping) and distances.keys() <= results.keys()):
         raise ProtocolError("distances must be a mapping with the names of the results, as results is one.")
     rows_of = [read_ids(*side) for side in zip(ids or (), ("query", "database"), sizes, strict=False)]
     items = {name: read_results(values, sizes[0], ids=rows_of) for name, values in results.items()}
-    widest = max(of_engine.shape[1] for of_engine in items.values())
-    k = integer(widest if k is None else k, "neighbours", maximum=sizes[1])
-    return [_engine(name, items[name], values, distances.get(name), k) for name, values in results.items()]
+    returned = {name: read_results(values, sizes[0], "distances") for name, values in distances.items()}
+    for name, values in returned.items():
+        if values.shape != items[name].shape:
+            raise ProtocolError(f"{name}: distances of shape {values.shape} for results of shape {items[name].shape}.")
+    k = integer(max(one.shape[1] for one in items.values()) if k is None else k, "neighbours", maximum=sizes[1])
 
+    def columns(array: NDArray) -> NDArray:
+        return np.pad(array[:, :k], [(0, 0), (0, max(0, k - array.shape[1]))], constant_values=-1)
 
-def _engine(name: str, items: NDArray, source: Any, distances: Any, k: int) -> _Engine:
-    """Return K columns of one set of results, and of its distances, if there are any."""
-    ids = _padded(as_integers(items[:, :k], named(source, "results")), k)
-    if distances is None:
-        return _Engine(name, ids, None)
-    returned = read_results(distances, len(items), "distances")
-    if returned.shape != items.shape:
-        raise ProtocolError(f"{name}: distances of shape {returned.shape} for results of shape {items.shape}.")
-    return _Engine(name, ids, _padded(returned[:, :k].astype(np.float64), k))
-
-
-def _padded(array: NDArray, k: int) -> NDArray:
-    """Return rows of k columns; missing ones are -1."""
-    return np.pad(array, [(0, 0), (0, k - array.shape[1])], constant_values=-1)
-
-
-def _items(ids: NDArray[np.int64], n_database: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which ids are items, and which of these stand earlier in the same row."""
-    is_item, repeated = (ids >= 0) & (ids < n_database), np.zeros(ids.shape, dtype=bool)
-    order = np.argsort(ids, axis=1, kind="stable")
-    ordered = np.take_along_axis(ids, order, axis=1)
-    np.put_along_axis(repeated, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
-    return is_item, repeated & is_item
-
-
-def _measure(engine: _Engine, block: slice, space: _ByCode | _ByVector, ideal: _Exact) -> None:
-    """Add the keys of the items and the values of `LostRecall` for a block of queries."""
-    ids = engine.ids[block]
-    is_item, is_repeated = _items(ids, len(space.database))
-    keys = np.where(is_item, space.keys(block, np.where(is_item, ids, 0)), np.nan)
-    engine.keys.append(keys)
-    once, k, tolerance = is_item & ~is_repeated, ids.shape[1], space.tolerance(block, ideal.kth)
-    is_nearer = once & (keys < ideal.kth - tolerance)
-    is_tied = once & ~is_nearer & (keys <= ideal.kth + tolerance)
-    tied, free = is_tied.sum(axis=1), k - ideal.nearer
-    exact = (is_nearer.sum(axis=1) + np.minimum(tied, free)) / k
-    if ideal.counts is None or ideal.truth is None:
-        engine.values.append({"recall": exact, "lost_to_index": 1 - exact, "exact": exact})
-        return
-    rows, kth, n_database = np.arange(len(keys)), ideal.kth[:, 0].astype(np.int64), len(space.database)
-    true_pairs = np.repeat(rows, np.diff(ideal.truth.indptr)) * n_database + ideal.truth.indices
-    is_true = once & np.isin(rows[:, None] * n_database + ids, true_pairs)
-    true_tied, every_tied = (is_true & is_tied).sum(axis=1), ideal.counts.relevant[rows, kth]
-    some_of_them = true_tied * free / np.maximum(tied, 1)
-    and_others = true_tied + (free - tied) * (every_tied - true_tied) / np.maximum(ideal.tied - tied, 1)
-    of_ties = np.where(tied > free, some_of_them, and_others)
-    repaired = (ideal.counts.relevant_within[rows, kth] - every_tied + of_ties) / k
-    by_code, best, worst = (neighbours_found(ideal.counts, nearest=k, retrieved=k, ties=order) for order in ORDERS)
-    recall = is_true.sum(axis=1) / k
-    engine.values.append(
-        {"recall": recall, "exact": exact, "lost_to_code": 1 - by_code, "lost_to_index": repaired - recall}
-        | {"lost_to_ties": by_code - repaired, "least_lost_to_ties": by_code - best}
-        | {"most_lost_to_ties": by_code - worst}
+    integers = {name: as_integers(array[:, :k], named(results[name], "results")) for name, array in items.items()}
+    return (
+        {name: columns(array) for name, array in integers.items()},
+        {name: columns(array.astype(np.float64)) for name, array in returned.items()},
     )
 
 
-def _checked(engine: _Engine, space: _ByCode | _ByVector, claims_exact: bool) -> tuple[LostRecall, list[Fault]]:
-    """Return the values of all queries, and the faults of an engine, one of each kind."""
-    keys, ids, n_database, faults = np.vstack(engine.keys), engine.ids, len(space.database), list[Fault]()
-    is_item, is_repeated = _items(ids, n_database)
-    form, returned = (None, None) if engine.distances is None else _form(engine.distances, keys, space)
-    values = {name: np.concatenate([of_block[name] for of_block in engine.values]) for name in engine.values[0]}
+def _measured(
+    name: str,
+    ids: NDArray[np.int64],
+    returned: Values | None,
+    space: _Space,
+    ideal: _Exact,
+    claims_exact: bool,
+    threads: int,
+) -> tuple[LostRecall, list[Fault]]:
+    """Return the values of all queries for one set of results, and its faults, one of each kind."""
+    n_database, k = len(space.database), ids.shape[1]
+    rows = np.repeat(np.arange(len(ids)), k).reshape(ids.shape)
+    is_item, order = (ids >= 0) & (ids < n_database), np.argsort(ids, axis=1, kind="stable")
+    is_first, ordered = np.ones(ids.shape, dtype=bool), np.take_along_axis(ids, order, axis=1)
+    np.put_along_axis(is_first, order[:, 1:], ordered[:, 1:] != ordered[:, :-1], axis=1)
+    apart, once = np.full(ids.shape, np.nan), is_item & is_first
+    apart[is_item] = space.distances(rows[is_item], ids[is_item], threads)
+    form, faults = None, list[Fault]()
+    if returned is not None:
+        returned = -returned if space.distance == "dot" else returned
+        differs = ~(np.abs(returned - apart) <= space.tolerance(apart))
+        known = np.isfinite(apart) & np.isfinite(returned)
+        agrees = ~(differs & known).any(axis=1)[known.any(axis=1)]
+        form = _FORMS[space.distance] if agrees.sum() > _SMALLEST_SHARE * agrees.size else _UNKNOWN
+    values = _values(ids, apart, once, space, ideal)
 
     def add(kind: str, is_wrong: NDArray[np.bool_], example: Callable[[int, int], str]) -> None:
         queries = np.flatnonzero(is_wrong.any(axis=1))
         if queries.size:
             query = int(queries[0])
-            text = example(query, int(is_wrong[query].argmax()))
-            faults.append(Fault(engine.name, kind, queries.size, query, text))
-
-    def of_distance(query: int, column: int) -> str:
-        right, wrong = space.distance(keys[query, column]), engine.distances[query, column]  # type: ignore[index]
-        return f"item {ids[query, column]} was returned with distance {wrong:.6g}, but is at distance {right:.6g}"
+            faults.append(Fault(name, kind, queries.size, query, example(query, int(is_wrong[query].argmax()))))
 
     add("ids out of range", ~is_item & (ids != -1), lambda q, i: f"item {ids[q, i]} of {n_database:,}, counted from 0")
-    add("duplicate items", is_repeated, lambda q, i: f"item {ids[q, i]} twice")
-    add("fewer than K items", ids == -1, lambda q, _: f"{(ids[q] >= 0).sum()} of {ids.shape[1]}")
+    add("duplicate items", is_item & ~is_first, lambda q, i: f"item {ids[q, i]} twice")
+    add("fewer than K items", ids == -1, lambda q, _: f"{(ids[q] >= 0).sum()} of {k}")
     if claims_exact:
-        add("nearer items left out", values["exact"][:, None] < 1, lambda q, _: _left_out(q, ids[q], keys[q], space))
-    if returned is not None:
-        falls = (np.diff(returned, axis=1) < 0) & is_item[:, 1:] & is_item[:, :-1]
-        add("distances not sorted", np.pad(falls, [(0, 0), (1, 0)]), of_distance)
-        differs = ~(np.abs(returned - keys) <= space.tolerance(slice(None), keys))
-        add("impossible distances", is_item & differs, of_distance)
-    return LostRecall(engine.name, **values, distances=form), faults
+        is_inexact = values["exact"][:, None] < 1
+        add("nearer items left out", is_inexact, lambda q, _: _left_out(q, ids[q], apart[q], space))
+    if returned is not None and form != _UNKNOWN:
+        falls = np.zeros(ids.shape, dtype=bool)
+        falls[:, 1:] = (np.diff(returned, axis=1) < 0) & is_item[:, 1:] & is_item[:, :-1]
+        example = partial(_of_distances, ids, returned, apart)
+        add("distances not sorted", falls, example)
+        add("impossible distances", is_item & differs, example)
+    return LostRecall(name, **values, distances=form), faults
 
 
-def _left_out(row: int, ids: NDArray, keys: Values, space: _ByCode | _ByVector) -> str:
+def _values(
+    ids: NDArray[np.int64], apart: Values, once: NDArray[np.bool_], space: _Space, ideal: _Exact
+) -> dict[str, Values]:
+    """Return the values of `LostRecall` for each query; `once` are the items, those that are repeated only once."""
+    rows, k, tolerance = np.arange(len(ids)), ids.shape[1], space.tolerance(ideal.kth)
+    is_nearer = once & (apart < ideal.kth - tolerance)
+    is_tied = once & ~is_nearer & (apart <= ideal.kth + tolerance)
+    tied, free = is_tied.sum(axis=1), k - ideal.nearer
+    exact = (is_nearer.sum(axis=1) + np.minimum(tied, free)) / k
+    if ideal.counts is None or ideal.truth is None:
+        return {"recall": exact, "lost_to_index": 1 - exact, "exact": exact}
+    at, n_database = (rows, ideal.kth[:, 0].astype(np.int64)), len(space.database)
+    true_pairs = np.repeat(rows, np.diff(ideal.truth.indptr)) * n_database + ideal.truth.indices
+    is_true = once & np.isin(rows[:, None] * n_database + ids, true_pairs)
+    true_tied, every_tied = (is_true & is_tied).sum(axis=1), ideal.counts.relevant[at]
+    some_of_them = true_tied * free / np.maximum(tied, 1)
+    and_others = true_tied + (free - tied) * (every_tied - true_tied) / np.maximum(ideal.tied - tied, 1)
+    of_ties = np.where(tied > free, some_of_them, and_others)
+    repaired = (ideal.counts.relevant_within[at] - every_tied + of_ties) / k
+    by_code, best, worst = (neighbours_found(ideal.counts, nearest=k, retrieved=k, ties=order) for order in ORDERS)
+    recall = is_true.sum(axis=1) / k
+    return {
+        "recall": recall,
+        "lost_to_index": repaired - recall,
+        "exact": exact,
+        "lost_to_code": 1 - by_code,
+        "lost_to_ties": by_code - repaired,
+        "least_lost_to_ties": by_code - best,
+        "most_lost_to_ties": by_code - worst,
+    }
+
+
+def _of_distances(ids: NDArray[np.int64], returned: Values, apart: Values, query: int, column: int) -> str:
+    right, wrong = apart[query, column], returned[query, column]
+    return f"item {ids[query, column]} was returned with distance {wrong:.6g}, but is at distance {right:.6g}"
+
+
+def _left_out(query: int, ids: NDArray[np.int64], apart: Values, space: _Space) -> str:
     """Return the nearest item that a query lacks, and the farthest of its items."""
-    every = space.keys(slice(row, row + 1), np.arange(len(space.database))[None])[0]
-    every[ids[np.isfinite(keys)]] = np.inf
-    item = int(every.argmin())
-    text = f"item {item} at distance {space.distance(every[item]):.6g} was left out"
-    if np.isfinite(keys).any():
-        farthest = np.nanargmax(keys)
-        text += f", but item {ids[farthest]} at distance {space.distance(keys[farthest]):.6g} was returned"
+    every = np.arange(len(space.database))
+    missing = space.distances(np.full_like(every, query), every)
+    missing[ids[np.isfinite(apart)]] = np.inf
+    text = f"item {missing.argmin()} at distance {missing.min():.6g} was left out"
+    if np.isfinite(apart).any():
+        farthest = np.nanargmax(apart)
+        text += f", but item {ids[farthest]} at distance {apart[farthest]:.6g} was returned"
     return text
-
-
-def _form(distances: Values, keys: Values, space: _ByCode | _ByVector) -> tuple[str, Values | None]:
-    """Return what distances are, and their keys, if those of most queries are the distances of the items."""
-    form, returned = space.from_distances(distances)
-    known = np.isfinite(keys) & np.isfinite(returned)
-    agrees = (np.abs(returned - keys) <= space.tolerance(slice(None), keys)) | ~known
-    is_right = agrees.all(axis=1)[known.any(axis=1)]
-    return (form, returned) if is_right.sum() > _SMALLEST_SHARE * is_right.size else (_UNKNOWN, None)

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, integer
+from protocol.checks import ProtocolError, integer, positive_number
 from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.conventions import Scoring
 from protocol.evaluation.evaluation import scored
@@ -19,10 +19,8 @@ from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.result import Evaluation
 from protocol.quantisers._quantiser import Quantiser
 from protocol.quantisers.representations import Representation, plugin_of, represent, training_rows
-from protocol.quantisers.rescoring import Represented, Rescoring, RescoringCurve, by_quantiser, by_vectors, compared
+from protocol.quantisers.rescoring import Represented, RescoringCurve, by_quantiser, by_vectors, compared
 from protocol.scores.tables import Table
-
-_DEFAULT = Rescoring()
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -75,12 +73,12 @@ def quantisation(
     vectors: Nearest,
     codes: str | tuple[Any, Any] = "sign",
     *,
-    rescoring: Rescoring = _DEFAULT,
+    rescore: str | None = None,
+    target: float = 0.95,
     quantisers: Sequence[str] = (),
     seed: int = 0,
     train: Any = None,
     metrics: str | Sequence[str] | None = None,
-    convention: str = "default",
     threads: int = 1,
     progress: Progress = None,
 ) -> Quantisation:
@@ -94,8 +92,12 @@ def quantisation(
         The hasher that computes the codes from the vectors, with options, as in ``itq:n_bits=32``; or the codes of
         queries and database, in any form that `evaluate` accepts. ``sign`` has one bit for each dimension, 1 if the
         value is above 0.
-    rescoring : Rescoring, default=Rescoring()
-        The numbers of items that are re-ranked; a quantiser that re-ranks them in addition to the vectors.
+    rescore : str, optional
+        A registered quantiser with options, as in ``pq:m=16``, by which the retrieved items are re-ranked as well as by
+        their vectors.
+    target : float, default=0.95
+        The share of the K nearest items, above 0 and at most 1, that the smallest reported factor c must reach, where
+        c x K items are retrieved by code and re-ranked, and the first K of them are returned.
     quantisers : sequence of str, default=()
         Other representations of the vectors that are compared with the codes at equal bytes, such as ``["int8",
         "pq:m=16"]``: registered quantisers, and hashers that learn from vectors alone.
@@ -107,8 +109,6 @@ def quantisation(
     metrics : str or sequence of str, optional
         Further metrics, as for `evaluate`. Items up to the distance of the K-th nearest one are relevant, see
         `Nearest`.
-    convention : str, default="default"
-        Determines how undefined values count.
     threads : int, default=1
         Threads for the search of the nearest items and for counting.
     progress : callable, optional
@@ -134,12 +134,14 @@ def quantisation(
     integer(seed, "seed", minimum=0)
     if not isinstance(vectors, Nearest):
         raise ProtocolError(f"vectors must be Nearest(query, database), got {type(vectors).__name__}.")
+    if positive_number(target, "target") > 1:
+        raise ProtocolError(f"target must be above 0 and at most 1, got {target!r}.")
     query, database = vectors.vectors()
-    scoring = _scoring(metrics, f"neighbours@{vectors.numbers(len(database))[0]}", convention)
-    given = _checked(codes, rescoring.quantiser, query, database)
+    scoring = Scoring(f"neighbours@{vectors.numbers(len(database))[0]}" if metrics is None else metrics)
+    given = _checked(codes, rescore, query, database)
     training = training_rows(train, database, seed)
     encode = partial(represent, query=query, database=database, distance=vectors.distance, training=training)
-    names = dict.fromkeys([*quantisers, *filter(None, [rescoring.quantiser])])
+    names = dict.fromkeys([*quantisers, *filter(None, [rescore])])
     others = {name: encode(name, seed=seed, progress=progress) for name in names}
     truth = ground_truth(vectors, len(query), len(database), scoring, threads=threads, progress=progress)
     by_code = given or others.get(str(codes)) or encode(str(codes), seed=seed, progress=progress)
@@ -148,27 +150,20 @@ def quantisation(
     counted = {by_code.name: (by_code.n_bytes, evaluation.nearest_counts)}
     for name in quantisers:  # which may be the name of the codes
         counted[name] = others[name].n_bytes, others[name].counts(truth.by_number, threads, progress)
-    curves = [by_vectors(evaluation.nearest_counts, truth.numbers, rescoring)]
-    if rescoring.quantiser is not None:
+    curves = [by_vectors(evaluation.nearest_counts, truth.numbers, target)]
+    if rescore is not None:
         relevances = {k: truth.by_number[k] for k in truth.numbers}
         done = stage(progress, "re-ranking", len(query))
-        curves.append(by_quantiser(pair, others[rescoring.quantiser], relevances, rescoring, seed, done))
+        curves.append(by_quantiser(pair, others[rescore], relevances, target, seed, done))
     return Quantisation(
         **{field.name: getattr(evaluation, field.name) for field in fields(Evaluation)},
         hashed_by=by_code.fitted_on
         and f"{codes}, {evaluation.n_bits} bits, seed {seed}, fitted on {by_code.fitted_on}",
         rescoring=tuple(curves),
         vector_bytes=database.shape[1] * database.itemsize,
-        equal_bytes=compared(counted, truth.numbers, rescoring.target) if quantisers else (),
+        equal_bytes=compared(counted, truth.numbers, target) if quantisers else (),
         ranked_by={each.name: each.ranked_by for each in (by_code, *others.values())},
     )
-
-
-def _scoring(metrics: str | Sequence[str] | None, otherwise: str, convention: str) -> Scoring:
-    scoring = Scoring(otherwise if metrics is None else metrics, convention)
-    if scoring.leave_one_out:
-        raise ProtocolError(f"convention {convention!r} leaves out own rows, which a comparison of quantisers can't.")
-    return scoring
 
 
 def _checked(codes: Any, quantiser: str | None, query: NDArray, database: NDArray) -> Representation | None:

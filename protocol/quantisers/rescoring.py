@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
-from protocol.checks import ProtocolError, integer, positive_number
 from protocol.counting import HammingCounts
 from protocol.evaluation.code_pairs import CodePair
 from protocol.metrics import ORDERS, mean, neighbours_found
@@ -22,43 +21,20 @@ from protocol.truth import pair_distances
 from protocol.truth.relevance import Relevance
 
 _DEVIATIONS = NormalDist().inv_cdf(0.975)
+_LARGEST = 64
+"""The largest number c of a curve."""
 
 
-@dataclass(frozen=True)
-class Rescoring:
-    """The numbers of items that are retrieved and re-ranked, and the share of the nearest items that is to be reached.
+def factors(neighbours: int, n_database: int) -> list[int]:
+    """Return the factors c of a curve: powers of two up to 64, then the first c that retrieves the whole database.
 
-    Parameters
-    ----------
-    quantiser : str, optional
-        A registered quantiser with options, as in ``pq:m=16``, by which the items are re-ranked as well as by their
-        vectors.
-    target : float, default=0.95
-        The share of the K nearest items, above 0 and at most 1, that the smallest reported factor c must reach, where
-        c x K items are retrieved by code and re-ranked, and the first K of them are returned.
-    largest_factor : int, default=64
-        The largest factor c of the curve, which consists of the powers of two up to it.
-
-    Raises
-    ------
-    ProtocolError
-        If a number is out of its range.
+    Examples
+    --------
+    >>> factors(10, 95), factors(1, 1000)
+    ([1, 2, 4, 8, 10], [1, 2, 4, 8, 16, 32, 64])
     """
-
-    quantiser: str | None = None
-    target: float = 0.95
-    largest_factor: int = 64
-
-    def __post_init__(self) -> None:
-        if positive_number(self.target, "target") > 1:
-            raise ProtocolError(f"target must be above 0 and at most 1, got {self.target!r}.")
-        integer(self.largest_factor, "largest_factor")
-
-    def factors(self, neighbours: int, n_database: int) -> list[int]:
-        """Return the factors c of the curve: powers of two, then the first c that retrieves the whole database."""
-        complete = -(-n_database // neighbours)
-        powers = [2**power for power in range(self.largest_factor.bit_length())]
-        return [c for c in powers if c < complete] + [complete] * (complete <= self.largest_factor)
+    complete = -(-n_database // neighbours)
+    return [c for c in (1, 2, 4, 8, 16, 32, _LARGEST) if c < complete] + [complete] * (complete <= _LARGEST)
 
 
 class RescoringRow(NamedTuple):
@@ -98,7 +74,7 @@ class RescoringCurve:
     smallest_factor: dict[int, int | None]
 
 
-def by_vectors(by_number: Mapping[int, HammingCounts], numbers: Sequence[int], options: Rescoring) -> RescoringCurve:
+def by_vectors(by_number: Mapping[int, HammingCounts], numbers: Sequence[int], target: float) -> RescoringCurve:
     """Return the curve of re-ranking by the vectors themselves, in closed form.
 
     Parameters
@@ -107,16 +83,17 @@ def by_vectors(by_number: Mapping[int, HammingCounts], numbers: Sequence[int], o
         For each K, the counts with the K nearest items as the relevant ones.
     numbers : sequence of int
         The numbers K of the curve.
-    options : Rescoring
+    target : float
+        The share that the smallest factor reaches.
     """
     rows, smallest = [], dict[int, int | None]()
     for number in numbers:
         counts = by_number[number]
-        for factor in options.factors(number, counts.n_database):
+        for factor in factors(number, counts.n_database):
             values = (_share(counts, number, factor, ties) for ties in ("worst", "expected", "best"))
             rows.append(RescoringRow(number, factor, min(factor * number, counts.n_database), *values))
-        smallest[number] = _smallest(counts, number, options.target)
-    return RescoringCurve("vectors", options.target, tuple(rows), smallest)
+        smallest[number] = _smallest(counts, number, target)
+    return RescoringCurve("vectors", target, tuple(rows), smallest)
 
 
 def _share(counts: HammingCounts, number: int, factor: int, ties: str = "expected") -> float:
@@ -139,7 +116,7 @@ def by_quantiser(
     pair: CodePair,
     quantised: Representation,
     relevances: Mapping[int, Relevance],
-    options: Rescoring,
+    target: float,
     seed: int = 0,
     progress: Callable[[int], object] | None = None,
 ) -> RescoringCurve:
@@ -153,7 +130,7 @@ def by_quantiser(
         The same items, by whose distance they are re-ranked.
     relevances : mapping of int to Relevance
         The nearest items for each K.
-    options : Rescoring
+    target : float
     seed : int, default=0
         Of the random order of items at equal quantised distance, with which the expected value is computed; it is exact
         over the ties of the codes.
@@ -161,7 +138,7 @@ def by_quantiser(
         Called with the number of queries that were just processed.
     """
     n_queries, n_items = pair.sizes
-    tops = {(k, c): min(c * k, n_items) for k in relevances for c in options.factors(k, n_items)}
+    tops = {(k, c): min(c * k, n_items) for k in relevances for c in factors(k, n_items)}
     shares, words = np.empty((len(tops), 3, n_queries)), codes.words(pair.database)
     for query, code in enumerate(codes.words(pair.query)):
         apart = np.bitwise_count(words ^ code).sum(axis=1, dtype=np.int64)
@@ -174,13 +151,9 @@ def by_quantiser(
     rows = tuple(
         RescoringRow(k, c, top, *map(mean, of_row)) for ((k, c), top), of_row in zip(tops.items(), shares, strict=True)
     )
-    smallest = {k: _smallest_tried(rows, k, options.target) for k in relevances}
-    return RescoringCurve(quantised.name, options.target, rows, smallest)
-
-
-def _smallest_tried(rows: Sequence[RescoringRow], k: int, target: float) -> int | None:
-    """Return the smallest factor of the rows of a K that reaches the target."""
-    return next((row.factor for row in rows if row.neighbours == k and row.expected >= target), None)
+    reaching = [row for row in rows if row.expected >= target]
+    smallest = {k: min((row.factor for row in reaching if row.neighbours == k), default=None) for k in relevances}
+    return RescoringCurve(quantised.name, target, rows, smallest)
 
 
 def _reranked(

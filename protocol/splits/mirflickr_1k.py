@@ -13,8 +13,6 @@ MIRFLICKR_1K = SplitRecord(
     summary="MIRFlickr-25K, 38 labels: 1,000 queries and 4,000 training images; the 20,000 others are the database",
 )(
     SplitProtocol(
-        {"query": Drawn(size=1_000), "train": Drawn(size=4_000), "database": Rest()},
-        n_items=25_000,
-        n_classes=38,
+        {"query": Drawn(size=1_000), "train": Drawn(size=4_000), "database": Rest()}, n_items=25_000, n_classes=38
     )
 )

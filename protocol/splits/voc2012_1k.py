@@ -13,8 +13,6 @@ VOC2012_1K = SplitRecord(
     summary="Pascal VOC 2012, 20 classes: 1,000 queries and 4,000 training images; the 6,540 others are the database",
 )(
     SplitProtocol(
-        {"query": Drawn(size=1_000), "train": Drawn(size=4_000), "database": Rest()},
-        n_items=11_540,
-        n_classes=20,
+        {"query": Drawn(size=1_000), "train": Drawn(size=4_000), "database": Rest()}, n_items=11_540, n_classes=20
     )
 )

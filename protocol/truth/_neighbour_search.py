@@ -230,14 +230,7 @@ class _Pairs(NamedTuple):
         return _Pairs(*(column[selected] for column in self))
 
 
-def neighbours_within(
-    query: NDArray,
-    database: NDArray,
-    radius: float,
-    *,
-    strict: bool = False,
-    threads: int = 1,
-) -> tuple[_Rows, _Rows]:
+def neighbours_within(query: NDArray, database: NDArray, radius: float, *, threads: int = 1) -> tuple[_Rows, _Rows]:
     """Return the database rows within `radius` of each query, exactly as by Euclidean distances in float64.
 
     Parameters
@@ -248,8 +241,6 @@ def neighbours_within(
         Likewise; may be memory-mapped.
     radius : float
         At least 0.
-    strict : bool, default=False
-        Whether items at distance `radius` are excluded.
     threads : int, default=1
         For the products; the result does not depend on it. Without threadpoolctl, one thread is used here, and the
         products use the threads of NumPy's BLAS.
@@ -292,7 +283,7 @@ def neighbours_within(
         borderline = np.flatnonzero(pairs.high >= bound[0])
         distances = pair_distances(query, tile, pairs.rows[borderline], pairs.columns[borderline])
         inside = np.ones(len(pairs.rows), dtype=bool)
-        inside[borderline] = distances < radius if strict else distances <= radius
+        inside[borderline] = distances <= radius
         return pairs.rows[inside].astype(np.int64) * len(database) + (start + pairs.columns[inside])
 
     with workers(threads) as n_threads:
@@ -417,27 +408,21 @@ def nearest(
     )
 
 
-def _matched(query: NDArray, database: NDArray) -> tuple[NDArray, NDArray]:
-    """Return queries and database as matrices with the same number of features."""
-    query, database = _matrix(query, "query"), _matrix(database, "database")
-    if query.shape[1] != database.shape[1]:
-        raise ProtocolError(f"query: {query.shape[1]:,} features, but the database has {database.shape[1]:,}.")
-    return query, database
-
-
-def _matrix(X: NDArray, name: str) -> NDArray:
-    """Return `X` as a matrix of real numbers; the values are checked later, when they are read.
+def _matched(query: NDArray, database: NDArray) -> list[NDArray]:
+    """Return queries and database as matrices with the same number of features; values are checked when they are read.
 
     An object with the method `decoded`, which returns some rows, remains as it is.
     """
-    array = X if hasattr(X, "decoded") else np.asarray(X)
-    if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
-        raise ProtocolError(f"{name}: expected numbers of up to 64 bits, got dtype {array.dtype}.")
-    if array.ndim != 2 or 0 in array.shape:
-        raise ProtocolError(f"{name}: expected a non-empty 2-D array (n, d), got shape {array.shape}.")
-    if array.shape[1] > MOST_FEATURES:
-        raise ProtocolError(f"{name}: {array.shape[1]:,} features, more than {MOST_FEATURES:,}.")
-    return array
+    sides = [side if hasattr(side, "decoded") else np.asarray(side) for side in (query, database)]
+    for side, name in zip(sides, ("query", "database"), strict=True):
+        if side.dtype.kind not in "fiub" or side.dtype.itemsize > 8:
+            raise ProtocolError(f"{name}: expected numbers of up to 64 bits, got dtype {side.dtype}.")
+        if side.ndim != 2 or 0 in side.shape or side.shape[1] > MOST_FEATURES:
+            most = f"at most {MOST_FEATURES:,} features"
+            raise ProtocolError(f"{name}: expected a non-empty 2-D array (n, d), {most}, got shape {side.shape}.")
+    if sides[0].shape[1] != sides[1].shape[1]:
+        raise ProtocolError(f"query: {sides[0].shape[1]:,} features, but the database has {sides[1].shape[1]:,}.")
+    return sides
 
 
 def _nearest(
@@ -524,11 +509,9 @@ def check_rows(X: NDArray, name: str, first_row: int = 0, *, unit: bool = False)
         bad = ~(largest <= _LARGEST_NUMBER) | (zero if unit else ~zero & (largest < _SMALLEST_NUMBER))
         if bad.any():
             row = int(bad.argmax())
-            expected, got = "finite numbers", str(largest[row])
+            expected, got = "finite numbers", f"{largest[row]:.2g}"
             if zero[row]:
                 expected, got = "a vector that is not zero, because its cosine distance is undefined", "zeros only"
-            elif largest[row] < _SMALLEST_NUMBER:
-                expected, got = f"a number of at least {_SMALLEST_NUMBER:.1e}, or zeros", f"at most {largest[row]:.1e}"
             elif np.isfinite(largest[row]):
-                expected = f"numbers up to {_LARGEST_NUMBER:.1e}"
+                expected = f"numbers up to one between {_SMALLEST_NUMBER:.1e} and {_LARGEST_NUMBER:.1e}"
             raise ProtocolError(f"{name} row {first_row + start + row}: expected {expected}, got {got}.")

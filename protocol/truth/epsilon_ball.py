@@ -1,7 +1,7 @@
 """Epsilon-ball ground truth: items within a fixed radius of the query in feature space are relevant."""
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,33 +13,24 @@ from protocol.truth._neighbour_search import CHUNK, euclidean, neighbours_within
 
 
 def _check(
-    *,
-    n_neighbours: int,
-    n_sample: int,
-    reading: str,
-    comparison: str,
-    count_in: str,
-    n_train: int | None = None,
-    n_database: int | None = None,
+    *, n_neighbours: int, n_sample: int, reading: str, n_train: int | None = None, n_database: int | None = None
 ) -> None:
     """Raise ProtocolError if an option is out of its range or incompatible with the known numbers of items."""
     one_of(reading, ("average_count", "mean_distance"), "reading")
-    one_of(comparison, ("<=", "<"), "comparison")
-    one_of(count_in, ("database", "train"), "count_in")
     integer(n_neighbours, "n_neighbours")
     integer(n_sample, "n_sample")
     if n_train is not None and n_train < 2:
         raise ProtocolError(f"ground truth 'epsilon_ball' needs at least two training points, got {n_train}.")
-    pool = n_database if count_in == "database" else n_train and n_train - 1
-    if pool is not None and n_neighbours >= pool:
-        most = f"{pool:,}, the number of items to count in (count_in={count_in!r})"
-        raise ProtocolError(f"n_neighbours must be less than {most}, got {n_neighbours:,}.")
-    share = n_neighbours / pool if pool else 1
+    if n_database is not None and n_neighbours >= n_database:
+        raise ProtocolError(
+            f"n_neighbours must be less than {n_database:,}, the size of the database, got {n_neighbours:,}."
+        )
+    share = n_neighbours / n_database if n_database else 1
     if n_train is not None and reading == "mean_distance" and int(share * (n_train - 1)) < 1:
         raise ProtocolError(  # the neighbours correspond to less than one training point
             f"ground truth 'epsilon_ball' needs at least {math.ceil(1 / share) + 1:,} training points to estimate "
-            f"the radius that contains {share:.2g} of the database, got {n_train:,}. Use more, a larger n_neighbours, "
-            "or count_in='train'."
+            f"the radius that contains {share:.2g} of the database, got {n_train:,}. Use more, or a larger "
+            "n_neighbours."
         )
 
 
@@ -61,8 +52,6 @@ def epsilon_ball(
     n_neighbours: int = 50,
     n_sample: int = 100,
     reading: Literal["mean_distance", "average_count"] = "mean_distance",
-    comparison: Literal["<=", "<"] = "<=",
-    count_in: Literal["database", "train"] = "database",
 ) -> dict[str, NDArray]:
     r"""Items within a radius are relevant to a query; the radius is the mean distance of an item to its R-th neighbour.
 
@@ -79,7 +68,8 @@ def epsilon_ball(
     seed : int, default=0
         Seed of the sample of training points.
     n_neighbours : int, default=50
-        R in the thesis.
+        R in the thesis, in a database of ``len(database.X)`` items: estimated from the density of the training points
+        (fractional ranks are interpolated).
     n_sample : int, default=100
         Number of training points in the sample; all if there are fewer.
     reading : {"mean_distance", "average_count"}, default="mean_distance"
@@ -88,12 +78,6 @@ def epsilon_ball(
         they have R neighbours on average. If density varies, the two differ widely: on CIFAR-10 with GIST, over ten
         standard splits, a query has 448 relevant items on average (median 23) with the first, and 24 % of the queries
         have none; with the second, it has about 50 (median 0), and 60 % have none.
-    comparison : {"<=", "<"}, default="<="
-        Comparison with the radius: as in the text, or as in the author's code.
-    count_in : {"database", "train"}, default="database"
-        Where R neighbours are counted: in a database of ``len(database.X)`` items, estimated from the density of the
-        training points (fractional ranks are interpolated); or among the training points, independent of the size of
-        the database.
 
     Returns
     -------
@@ -111,13 +95,11 @@ def epsilon_ball(
     -----
     Distances are exact: pairs that float32 arithmetic can't decide are recomputed in float64.
     """
-    sizes: dict[str, Any] = {"n_train": len(train.X), "n_database": len(database.X)}
-    _check(
-        n_neighbours=n_neighbours, n_sample=n_sample, reading=reading, comparison=comparison, count_in=count_in, **sizes
-    )
-    pool = len(database.X) if count_in == "database" else len(train.X) - 1
-    radius = _radius(train.X, share=n_neighbours / pool, n_sample=n_sample, reading=reading, seed=seed)
-    indptr, indices = neighbours_within(query.X, database.X, radius, strict=comparison == "<")
+    sizes = {"n_train": len(train.X), "n_database": len(database.X)}
+    _check(n_neighbours=n_neighbours, n_sample=n_sample, reading=reading, **sizes)
+    share = n_neighbours / len(database.X)
+    radius = _radius(train.X, share=share, n_sample=n_sample, reading=reading, seed=seed)
+    indptr, indices = neighbours_within(query.X, database.X, radius)
     return {"indptr": indptr, "indices": indices, "radius": np.array([radius])}
 
 

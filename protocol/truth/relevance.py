@@ -83,19 +83,6 @@ class LabelRelevance:
         """The labels of the queries and of the database, as they were given."""
         return self._query, self._database
 
-    @cached_property
-    def _positions(self) -> NDArray[np.int64]:
-        """The database positions, sorted by class, (n_database,)."""
-        return np.argsort(self.class_numbers()[1], kind="stable")
-
-    @cached_property
-    def _members(self) -> dict[int, slice]:
-        """The part of `_positions` that belongs to each class."""
-        classes, numbers = self.class_numbers()
-        stops = np.cumsum(np.bincount(numbers)).tolist()
-        starts = [0, *stops[:-1]]
-        return {c: slice(*ends) for c, *ends in zip(classes.tolist(), starts, stops, strict=True) if ends[0] < ends[1]}
-
     def class_numbers(self) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
         """Return the classes, ascending, and the index of each item's class among them, (n_database,)."""
         low, high = (int(end) for end in (self._database.min(), self._database.max())) if self.n_database else (0, -1)
@@ -113,18 +100,14 @@ class LabelRelevance:
         """Return the relevance of the database items from `start` to `stop` (exclusive), with the same levels."""
         part = copy.copy(self)
         part._database, part.n_database = self._database[start:stop], stop - start
-        for cached in ("_positions", "_members", "_by_class"):
-            part.__dict__.pop(cached, None)
+        part.__dict__.pop("_by_class", None)
         return part
 
     def row(self, query: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the database positions of the items relevant to a query, ascending, and their levels."""
-        if self._query.ndim == 1:
-            positions = self._positions[self._members.get(self._query[query].item(), slice(0))]
-            return positions, np.ones(positions.size, dtype=np.int64)
-        shared = self._shared(self._query[query])
-        positions = np.flatnonzero(shared)
-        return positions, shared[positions].astype(np.int64)
+        levels = self.level_numbers(int(self.group[query]))
+        positions = np.flatnonzero(levels)
+        return positions, levels[positions].astype(np.int64)
 
     def canonical(self) -> Iterator[tuple[str, tuple[int, ...], Iterable[NDArray]]]:
         """Yield the labels of the queries and of the database, numbered or sorted independently of their names.
@@ -237,7 +220,10 @@ class NeighbourRelevance:
         starts_row[self._indptr] = True
         if not ((self._indices[1:] > self._indices[:-1]) | starts_row[1:-1]).all():
             raise ProtocolError("indices must be distinct database positions in ascending order for each query.")
-        self._levels = _checked_levels(levels, n_pairs)
+        given = np.ones(n_pairs, dtype=np.int64) if levels is None else np.asarray(levels)
+        if given.shape != (n_pairs,) or given.dtype.kind not in "iu" or (given < 1).any():
+            raise ProtocolError(f"levels must be {n_pairs:,} integers >= 1, got shape {given.shape} of {given.dtype}.")
+        self._levels = given.astype(np.int64, copy=False)
         self.n_queries, self.n_database = ends.size - 1, n_database
         self.levels = np.unique(self._levels) if n_pairs else np.ones(1, dtype=np.int64)
         self.kind = "neighbours" if self.levels.max() == 1 else "graded neighbours"
@@ -255,13 +241,6 @@ class NeighbourRelevance:
         part._indices, part._levels = self._indices[inside] - start, self._levels[inside]
         part.n_database = stop - start
         return part
-
-
-def _checked_levels(levels: ArrayLike | None, n_pairs: int) -> NDArray[np.int64]:
-    array = np.ones(n_pairs, dtype=np.int64) if levels is None else np.asarray(levels)
-    if array.shape != (n_pairs,) or array.dtype.kind not in "iu" or (array < 1).any():
-        raise ProtocolError(f"levels must be {n_pairs:,} integers >= 1, got shape {array.shape} of {array.dtype}.")
-    return array.astype(np.int64, copy=False)
 
 
 def relevance_from_arrays(arrays: Mapping[str, NDArray], n_database: int) -> Relevance:

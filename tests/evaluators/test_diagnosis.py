@@ -113,7 +113,7 @@ def mean_of_classes(query, database, query_labels, labels):
 
 
 UNORDERED = {"random", "best", "worst", "grouped"}
-NEED_MORE = {"inner-product", "asymmetric", "half", "zero-is-1", "training"}  # real values or other labels
+NEED_MORE = {"inner-product", "asymmetric", "half", "zero-is-1"}  # real values or other labels
 SEEDED = [
     (STANDARD if variant[0] == "ties" else INDEX).but(
         ("mAP@r2" if variant[1] == "all" else "mAP@5")

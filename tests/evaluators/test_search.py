@@ -11,7 +11,7 @@ from slow_evaluators import score
 
 from protocol.checks import ProtocolError
 from protocol.cli import main
-from protocol.evaluation import Codes, Relevant, evaluate
+from protocol.evaluation import Codes, evaluate
 from protocol.evaluators import VARIANTS, Explanation, Way, explain
 from protocol.evaluators.search import Reported
 
@@ -208,10 +208,7 @@ def test_every_variant_is_tried():
     undefined = explained("0.12345678", query, database, [0, 2, 1], [0, 0, 1, 1, 0, 0])
     outputs = Codes(rng.integers(-1, 2, (3, 4)) * 0.5, binarize="sign"), rng.integers(-1, 2, (6, 4)) * 0.5
     real = explained("0.12345678", *outputs, [0, 0, 1], [0, 0, 1, 1, 0, 0])
-    training = explain(
-        "0.5", query, database, query_labels=[0, 0, 1], database_labels=[0, 0, 1, 1, 0, 0], training_labels=[0, 1, 1]
-    )
-    found = (several, single, undefined, real, training)
+    found = (several, single, undefined, real)
     assert {variant for each in found for way in each.values for variant in way.variants} == set(VARIANTS)
 
 
@@ -260,17 +257,6 @@ def test_real_valued_outputs_are_ranked_as_evaluators_do():
         "zero-is-1": (1 + (1 + 2 / 3) / 2 + (1 / 2 + 2 / 3) / 2) / 3,  # 1, 1, 1
     }
     assert {name: values[STANDARD.but(distance=name)][0, 0] for name in expected} == pytest.approx(expected)
-
-
-def test_relevant_training_items_can_be_the_denominator():
-    # Ranks 2 and 3 of 4, with 2 relevant items; the 3 training items of the class give (1/2 + 2/3) / 3.
-    sides = [[0, 0, 0]], [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]]
-    labels = {"query_labels": ["a"], "database_labels": ["b", "a", "a", "b"]}
-    found = explain("0.38888889", *sides, **labels, training_labels=["a", "a", "b", "a"])
-    assert found.matches[0] == STANDARD.but(denominator="training")
-    assert not any(("denominator", "training") in way.variants for way in explain("0.3", *sides, **labels).values)
-    with pytest.raises(ProtocolError, match=r"^training_labels needs query_labels and database_labels"):
-        explain("0.3", *sides, truth=Relevant([[1, 2]]), training_labels=["a"])
 
 
 def test_only_the_requested_measure_is_searched():

@@ -116,12 +116,7 @@ REFUSED = [
         "^unseen: expected from 1 to 5 of the 7 classes, so that two are seen, got 6",
     ),
     ("unseen_at_all", ONE, {"unseen": 0}, "^unseen: expected from 1 to 5 of the 7 classes"),
-    (
-        "unseen_at_all",
-        ONE,
-        {"unseen": [1, 9]},
-        "^unseen: the dataset has not all of the classes 1, 9",
-    ),
+    ("unseen_at_all", ONE, {"unseen": [1, 9]}, "^unseen: the dataset has not all of the classes 1, 9"),
     ("unseen_at_all", None, {}, "^the dataset has no labels"),
     (
         "unseen_at_all",

@@ -13,14 +13,7 @@ from split_files import write_list, write_split
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.splits import (
-    list_paths,
-    places_of,
-    read_list,
-    read_lists,
-    read_parts,
-    rows_of,
-)
+from protocol.splits import list_paths, places_of, read_list, read_lists, read_parts, rows_of
 
 IDS = np.array([f"part {row // 10},x/{row:03d}.png" for row in range(60)])
 PLAIN = np.array([f"image/{row:03d}.png" for row in range(60)])

@@ -286,8 +286,7 @@ def test_lists_are_used_unchanged_and_required_ones_must_exist():
 
 # The digests of the first protocols, from before others were declared: these splits must not change.
 @pytest.mark.parametrize(
-    ("name", "labelled", "digest"),
-    [("standard", True, "99d6eb5ee8c2f5a3"), ("improved", False, "28144b034b2e1876")],
+    ("name", "labelled", "digest"), [("standard", True, "99d6eb5ee8c2f5a3"), ("improved", False, "28144b034b2e1876")]
 )
 def test_the_draws_of_the_thesis_protocols_have_not_changed(name, labelled, digest):
     sizes = {"query": 100, "validation_query": 100, "validation_database": 300, "train": 500}

@@ -30,16 +30,17 @@ def rows(truth):
     ("options", "radius"),
     [
         # 11 points have 20 ordered pairs at distance 1 and 18 at distance 2: 2 x 11 pairs need distance 2.
-        ({"n_neighbours": 2, "count_in": "train", "reading": "average_count"}, 2),
-        ({"n_neighbours": 1, "count_in": "train", "reading": "average_count"}, 1),
+        ({"n_neighbours": 2, "reading": "average_count"}, 2),
+        ({"n_neighbours": 1, "reading": "average_count"}, 1),
         # The second nearest other point is 1 away, but 2 away from the two ends.
-        ({"n_neighbours": 1, "count_in": "train"}, 1),
-        ({"n_neighbours": 2, "count_in": "train"}, (9 * 1 + 2 * 2) / 11),
+        ({"n_neighbours": 1}, 1),
+        ({"n_neighbours": 2}, (9 * 1 + 2 * 2) / 11),
         # 3 neighbours in a database of 20 are 1.5 of 10 training points: 1 (ends: 1.5) on average.
-        ({"n_neighbours": 3, "database": np.zeros((20, 1)), "query": LINE}, (9 * 1 + 2 * 1.5) / 11),
+        ({"n_neighbours": 3, "database": np.zeros((20, 1))}, (9 * 1 + 2 * 1.5) / 11),
     ],
 )
 def test_the_radius_by_hand(options, radius):
+    options = {"database": np.zeros((10, 1)), "query": LINE} | options
     assert ball(LINE, n_sample=11, **options)["radius"] == pytest.approx(radius)
 
 
@@ -57,27 +58,20 @@ def test_average_count_reaches_r_in_a_database_of_any_size():
         assert np.diff(truth["indptr"]).mean() == pytest.approx(50, rel=0.25)
 
 
-def test_comparison_decides_about_the_boundary():
-    options = {"n_neighbours": 2, "n_sample": 11, "count_in": "train", "reading": "average_count"}
-    assert rows(ball(LINE, **options))[5] == [3, 4, 5, 6, 7]
-    assert rows(ball(LINE, **options, comparison="<"))[5] == [4, 5, 6]
-
-
 @pytest.mark.parametrize("chunk", [7, 1 << 15])
-@pytest.mark.parametrize("count_in", ["train", "database"])
+@pytest.mark.parametrize("n_database", [59, 90])
 @pytest.mark.parametrize("reading", ["mean_distance", "average_count"])
-def test_the_radius_matches_the_full_matrix_of_distances(reading, count_in, chunk, monkeypatch):
+def test_the_radius_matches_the_full_matrix_of_distances(reading, n_database, chunk, monkeypatch):
     monkeypatch.setattr(epsilon_ball, "CHUNK", chunk)
     X = np.random.default_rng(0).standard_normal((60, 5)).astype(np.float32)
     X[10:20] = X[0]
-    radius = ball(
-        X, database=np.zeros((90, 5)), n_neighbours=4, n_sample=60, reading=reading, count_in=count_in, seed=3
-    )["radius"][0]
+    options = {"n_neighbours": 4, "n_sample": 60, "reading": reading, "seed": 3}
+    radius = ball(X, database=np.zeros((n_database, 5)), **options)["radius"][0]
     points = X.astype(np.float64)
     rows = np.array(
         [[np.sqrt(((a - b) ** 2).sum()) for j, b in enumerate(points) if j != i] for i, a in enumerate(points)]
     )
-    exact_rank = 4 * 59 / (90 if count_in == "database" else 59)
+    exact_rank = 4 * 59 / n_database
     if reading == "average_count":
         assert radius == np.sort(rows.ravel())[round(exact_rank * 60) - 1]
     else:
