@@ -11,7 +11,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run `protocol compare`."""
     from protocol.comparison import compare, leaderboard
 
-    page, others = arguments.leaderboard, ("html", "metrics", "against")
+    page, others = arguments.leaderboard, ("html", "latex", "metrics", "against", "why")
     if page and any(getattr(arguments, name) for name in others):
         raise ProtocolError(f"--leaderboard can't be combined with {listed([f'--{name}' for name in others], 'or')}.")
     if arguments.html:
@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     files = [*arguments.files, *verified]
     tables = (Path(file).with_name(name) for file in files for name in ("metrics.csv", "runs.csv", "times.csv"))
     outputs = {f"--leaderboard F{suffix}": page.with_suffix(suffix) for suffix in (".csv", ".json")} if page else {}
-    outputs |= {"--html": arguments.html, "--leaderboard": page}
+    outputs |= {"--html": arguments.html, "--latex": arguments.latex, "--leaderboard": page}
     check_outputs(outputs, [*files, *tables])
     if page and (files or not refused):
         board = leaderboard(*files, **passed(arguments, "assume"))
@@ -30,7 +30,9 @@ def run(arguments: argparse.Namespace) -> int:
         comparison = compare(*files, **passed(arguments, "metrics", "assume", "against"))
         if arguments.html:
             write(arguments.html, comparison.to_html())
-        show(repr(comparison))
+        if arguments.latex:
+            write(arguments.latex, comparison.to_latex())
+        show("\n\n".join([f"{comparison!r}", *[comparison.why()] * arguments.why]))
     if refused:
         show("\n".join(["", "== Refused", *refused]))
     return int(bool(refused))

@@ -14,6 +14,7 @@ from protocol.comparison.matching import OF_METRIC, assumptions, match
 from protocol.comparison.reading import Score, Source, read_sources
 from protocol.report.figure import Section
 from protocol.scores.metadata import is_bound
+from protocol.scores.tables import filled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,11 +59,19 @@ class Comparison:
     def __repr__(self) -> str:
         return rendering.text(self.tables, self._notes)
 
+    def why(self) -> str:
+        """Return what is compared, and how it is tested."""
+        return "\n".join(map(filled, rendering.why(self.files, self.tables)))
+
     def to_html(self) -> str:
         """Return a page that opens offline, with the tables and a figure of the scores for each section."""
         from protocol.report.page import render
 
         return render("Comparison", rendering.with_figures(self.sections, self.tables))
+
+    def to_latex(self) -> str:
+        """Return the tables as LaTeX (package booktabs) with their protocol; the best mean of a column is bold."""
+        return rendering.latex(self.tables)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the compared scores: a row per file, method, code length and metric.

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -36,7 +37,7 @@ _TINY = 1e-4
 _LETTERS = 28  # of a method's name in one line of the figure
 _METHOD = (
     f"Paired t-tests; p-values (Holm) and {CONFIDENCE:.0%} intervals (Bonferroni) are corrected for all "
-    "comparisons in a table."
+    "comparisons in a table (`protocol compare --why`)."
 )
 _PAIRED = (
     "A difference is a mean over pairs: over runs on the same items, or over queries at the same position if all of "
@@ -48,13 +49,13 @@ _PAIRED = (
 )
 
 
-def sections(tables: Sequence[ComparedTable]) -> list[Section]:
-    """Return the tables by section, without figures."""
+def sections(tables: Sequence[ComparedTable], *, with_files: bool = True) -> list[Section]:
+    """Return the tables by section, without figures, and with or without the names of the files."""
     parts = []
     for name, group in itertools.groupby(tables, lambda table: table.section):
         of_section, blocks = list(group), list[Table]()
         for number, table in enumerate(of_section, 1):
-            blocks.append(_scores_table(f"{name}-{number}", table))
+            blocks.append(_scores_table(f"{name}-{number}", table, with_files=with_files))
             blocks += [_differences_table(f"{name}-{number}-differences", table)] if table.comparisons else []
         verdicts = [_verdict(table) for table in of_section if table.comparisons and not is_bound(table.metric)]
         parts.append(Section(name, heading(of_section[0].scores[0].fields), verdicts, [], blocks))
@@ -95,6 +96,17 @@ def text(tables: Sequence[ComparedTable], below: Sequence[str]) -> str:
         blocks += ["\n".join(lines), *(table.text() for table in part.tables)]
     blocks += ["\n".join(map(filled, below))] * bool(below)
     return printable("\n\n".join(blocks), keep="\n")
+
+
+def latex(tables: Sequence[ComparedTable]) -> str:
+    """Return the tables as LaTeX, each with its protocol in the caption, and without the names of the files."""
+    texts = []
+    for part in sections(tables, with_files=False):
+        for table in part.tables:
+            caption = re.sub('"([^"]*)"', "“\\1”", f"{part.title}. {table.caption}")
+            rows = [[re.sub(r"(?<!\S)-(?=\d)", "\N{MINUS SIGN}", cell) for cell in row] for row in table.rows]
+            texts.append(replace(table, caption=caption, rows=rows).latex())
+    return "\n".join(texts)
 
 
 def with_figures(parts: Sequence[Section], tables: Sequence[ComparedTable]) -> list[Section]:
@@ -145,12 +157,12 @@ def _assumed(scores: Sequence[Score]) -> list[str]:
     ]
 
 
-def _scores_table(name: str, table: ComparedTable) -> Table:
+def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table:
     """Return the means of one metric under one protocol: a row per method, a column per code length."""
     lengths = sorted({score.n_bits for score in table.scores})
     columns = {n: _column(table, n) for n in lengths}
     is_of_runs = any(score.n_runs is not None for score in table.scores)
-    labels = ["method", "file", *["runs"] * is_of_runs]
+    labels = ["method", *["file"] * with_files, *["runs"] * is_of_runs]
     rows = []
     for method, scores in table.by_method.items():
         files = ", ".join(dict.fromkeys(score.file for score in scores.values()))
@@ -158,7 +170,7 @@ def _scores_table(name: str, table: ComparedTable) -> Table:
         rows.append([*(cells[label] for label in labels), *(columns[n].get(method, ABSENT) for n in lengths)])
     header = [*labels, *map("{} bits".format, lengths)]
     caption = " ".join([_statement(table, is_of_runs=is_of_runs), *_assumed(table.scores)])
-    return Table(name, caption, header, rows, n_labels=2, strong=_strong(table, lengths, len(labels)))
+    return Table(name, caption, header, rows, n_labels=1 + with_files, strong=_strong(table, lengths, len(labels)))
 
 
 def _statement(table: ComparedTable, *, is_of_runs: bool) -> str:

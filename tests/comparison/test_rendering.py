@@ -41,6 +41,22 @@ def test_the_verdict_stands_first_and_the_method_last(files, experiment):
     assert "itq, gist (d/summary.csv) beats itq, gist (c/summary.csv) by 0.403 [" in " ".join(text.split())
 
 
+def test_the_tables_of_a_paper_state_their_protocol(files, tmp_path, capsys):
+    command = ["compare", *map(str, files), "--metrics", "mAP", "--assume", "relevance=class labels"]
+    assert main([*command, "--latex", str(tmp_path / "t.tex"), "--why"]) == 0
+    scores, differences = (tmp_path / "t.tex").read_text().split("\n\n")
+    sizes = "split ``standard'': 100 queries, 1,697 database items"
+    for text in (scores, differences):
+        assert rf"\caption{{digits, {sizes}; ground truth ``class\_label'', relevance by class labels. mAP: " in text
+    assert r"Assumed, because b/summary.csv does not record them: relevance = class labels.}" in scores
+    assert r"method & runs & 16 bits \\" in scores
+    assert r"itq, gist & 3 & \textbf{0.55 $\pm$ 0.05} \\" in scores
+    assert r"\ensuremath{<}lsh\ensuremath{>}, gist & 16 & $-$0.1100 & " in differences
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "b/summary.csv: 1 table. All scores in a table share dataset, split, ground truth, queries, " in printed
+    assert printed.endswith("so all pairs of methods count as comparisons.")
+
+
 def test_of_many_tables_only_that_of_the_headline_is_printed(experiment):
     metrics = ["nDCG", "mAP", "precision@r2", "recall@r2"]
     rows = [{"metric": metric, "split": split} for split in ("improved", "standard") for metric in metrics]
