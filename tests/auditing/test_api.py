@@ -42,10 +42,6 @@ def found(audited):
     return sorted((one for one in made if one.severity != "information"), key=lambda one: [*KIND_OF].index(one.name))
 
 
-def briefly(audited):
-    return [(one.name, one.severity, one.count) for one in found(audited)]
-
-
 KNOWN = {"ids": ("ids", "labels"), "copies": ("features", "labels")}
 ARRAYS = {"labels": Y, "ids": IDS, "features": X}
 

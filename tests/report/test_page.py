@@ -376,18 +376,6 @@ def test_the_configuration_on_the_page_is_yaml_that_can_be_read_again(results):
     assert text.startswith("codes: {}\nhasher_bases: {}\n")  # not JSON
 
 
-def words_of(html):
-    """Return the words that a reader of the opened page can see, without the folded parts."""
-    body = html[html.index("<body>") :].partition("<script>window")[0]
-    for hidden in (r"<script.*?</script>", r"<svg.*?</svg>", r"<form.*?</form>", r"<(p|div) [^>]* hidden[ >].*?</\1>"):
-        body = re.sub(hidden, " ", body, flags=re.DOTALL)
-    inside = r"(?:(?!<details).)*?"
-    innermost = rf"<details[^>]*>(<summary>{inside}</summary>){inside}</details>"
-    while "<details" in body:
-        body = re.sub(innermost, r"\1", body, flags=re.DOTALL)
-    return re.sub(r"<[^>]+>", " ", body).split()
-
-
 def test_the_page_is_short_escaped_complete_and_the_same_each_time(results, html):
     """As it opens; the test of the default workflow counts the words and sections of the whole default experiment."""
     assert len(words_of(html)) < 900
@@ -506,17 +494,6 @@ def test_eight_metrics_are_offered_before_the_others(browser, path, results):
             *(name for name in results.config["metrics"][1:] if name not in COMMON),
         ]
         assert len(first) == 8
-        assert wrong == []
-
-
-def test_the_first_screen_of_a_phone_shows_the_answer_and_its_figure(browser, path):
-    with opened(browser, path, width=390) as (tab, wrong):
-        assert tab.locator("#by-length .chart").bounding_box()["y"] + 300 < 844
-        assert not tab.locator("nav").is_visible()
-        assert tab.locator("#choices > summary").inner_text() == "gist, class_label, standard split, 8 bits"
-        tab.click("#choices > summary")
-        tab.select_option("#shared select[name=n_bits]", "4")
-        tab.wait_for_function("document.querySelector('#choices > summary').textContent.includes(' 4 bits')")
         assert wrong == []
 
 

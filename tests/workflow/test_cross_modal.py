@@ -158,13 +158,6 @@ def wiki(tmp_path_factory, root, shared):
     return project.folder / "results" / "wiki_cross"
 
 
-def test_wiki_by_the_official_lists(wiki):
-    parts = storage.read(wiki / "splits" / "wiki_official" / "run0" / "splits.h5")
-    sizes = {name: len(rows) for name, rows in parts.items() if len(rows)}
-    assert sizes == {"query": 693, "train": 2173, "database": 2173}
-    np.testing.assert_array_equal(parts["query"], np.arange(2173, 2866))
-
-
 def test_wiki_in_the_pipeline_is_wiki_in_the_committed_table(wiki, root):
     committed = pd.read_csv(root / "results" / "reference" / "cross_modal" / "wiki.csv")
     committed = committed.set_index(["split", "direction", "ranking", "n_bits"])

@@ -54,11 +54,6 @@ def test_the_share_of_neighbours_is_computed_from_the_embeddings(embeddings):
                 assert value == pytest.approx(np.mean(shares), abs=1e-8)
 
 
-def test_the_features_are_the_embeddings(embeddings):
-    X = storage.read(embeddings.data / "vectors" / "features.h5", ["X"])["X"]
-    np.testing.assert_array_equal(X, np.load(embeddings.folder / "features.npy"))
-
-
 def test_the_report_has_the_loss(embeddings):
     page = (embeddings.folder / "results" / "embeddings" / "report.html").read_text().partition("<script>")[0]
     assert 'id="binarisation"' in page
