@@ -1,20 +1,15 @@
 """A Slurm of one node, for tests: munged, slurmctld and slurmd of this machine, in a temporary folder, on loopback.
 
-    python tests/slurm/single_node.py snakemake --workflow-profile workflow/profiles/slurm
-
-runs the command with that Slurm and stops it afterwards. Nothing is installed and nothing outside the folder is
-written; it needs the programs of the packages slurm-wlm and munge (Debian's names), and no accounting database.
+Nothing is installed and nothing outside the folder is written; it needs the programs of the packages slurm-wlm and
+munge (Debian's names), and no accounting database.
 """
 
-import argparse
 import contextlib
 import getpass
 import os
 import shutil
-import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -146,20 +141,3 @@ def single_node() -> Iterator[dict[str, str]]:
                 subprocess.run(["scancel", "--user", getpass.getuser()], env=environment, check=False)
     finally:
         shutil.rmtree(folder)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", nargs=argparse.REMAINDER, help="what to run")
-    command = parser.parse_args().command
-    # An end by SIGTERM is one by SystemExit, so that what was started is stopped.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    if lacking := missing():
-        print(f"slurm is not installed: no {', '.join(lacking)}", file=sys.stderr)  # noqa: T201
-        return 1
-    with single_node() as environment:
-        return subprocess.run(command, env=environment).returncode
-
-
-if __name__ == "__main__":
-    sys.exit(main())
