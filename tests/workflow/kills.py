@@ -22,7 +22,7 @@ def kill_and_resume(project: Project, *, kills: int, seed: int, n_files: int) ->
     """Kill a run `kills` times at seeded random moments, then let it end; every file must be complete after every kill.
 
     Return how many jobs were started, without target rules, which print no message, and how many each kill ended; there
-    are fewer kills if the run ends before. A complete run leaves `n_files` files (.h5), over which the moments are drawn.
+    are fewer kills if the run ends before. A complete run leaves `n_files` files (.h5): the moments are among them.
     """
     command = project.command("--cores", "2", "--rerun-incomplete", "--configfile", "small.yaml")
     options = {"cwd": project.folder, "env": project.environment()}

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import itertools
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -186,18 +187,8 @@ class Project(Results):
         """Return how often a dry run would run each rule."""
         done = self.run(*arguments, "-n", "--quiet", "rules", config=config)
         assert done.returncode == 0, done.stdout + done.stderr
-        lines = done.stdout.splitlines()
-        if not any(line.startswith("Job stats") for line in lines):
-            return {}
-        table = lines[next(i for i, line in enumerate(lines) if line.startswith("Job stats")) + 3 :]
-        counts = {}
-        for line in table:
-            if len(line.split()) != 2:
-                break
-            rule, count = line.split()
-            counts[rule] = int(count)
-        counts.pop("total", None)
-        return counts
+        table = done.stdout.partition("\nJob stats:\n")[2].partition("\ntotal ")[0]
+        return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
 
 
 FILES = {
