@@ -70,10 +70,7 @@ def test_other_numbers_of_concepts_are_refused():
             {"words": "1 2\n" * 29 + "1 70000\n"},
             "BoW_int.dat: can't be read as text with int16 integers (could not convert",
         ),
-        (
-            {"tags": "7000000 tag1\n" * 30},
-            "All_Tags.txt: its 30 lines are not the 30 photos of ImageList.zip in the",
-        ),
+        ({"tags": "7000000 tag1\n" * 30}, "All_Tags.txt: its 30 lines are not the 30 photos of ImageList.zip in the"),
     ],
 )
 def test_inconsistent_files_are_named(written, changed, message):

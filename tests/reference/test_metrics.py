@@ -228,10 +228,7 @@ def tied_rankings(draw):
 def assert_means_over_all_orders(query, cutoff, undefined):
     lists = list(rankings(query))
     n_items = len(lists[0])
-    slow = {
-        "mAP": (slow_ap, n_items, "all"),
-        "WAP": (slow_wap, n_items, "all"),
-    }
+    slow = {"mAP": (slow_ap, n_items, "all"), "WAP": (slow_wap, n_items, "all")}
     for name in ("all", "retrieved", "min"):
         slow[f"mAP@{cutoff}[{name}]"] = slow_ap, min(cutoff, n_items), name
         slow[f"WAP@{cutoff}[{name}]"] = slow_wap, min(cutoff, n_items), name

@@ -17,7 +17,6 @@ from protocol.auditing.findings import write_findings
 from protocol.report import page
 from protocol.report.results import with_display_names
 from protocol.report.sections import ORDER, sections
-from protocol.report.sections.answer import experiment_line
 from protocol.report.sections.data import status
 from protocol.scores.statistics import NO_TEST, TWO_RUNS, mean_of
 from protocol.scores.summary import at
@@ -276,28 +275,6 @@ def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(res
     assert [scale["domain"] for scale in scales] == [["LSH", "ITQ"], ["lsh", "itq"]]
     assert scales[0]["range"] == scales[1]["range"]
     assert "<h1>Our codes</h1>" in page(changed(altered, config={"title": "Our codes"}))
-
-
-def test_precomputed_codes_are_one_more_method_and_the_page_identifies_them(results):
-    """lsh, and precomputed codes of one code length for the improved split alone."""
-
-    def selected(table):
-        table = table.assign(hasher=table["hasher"].replace("itq", "mine"))
-        is_precomputed = (table["split"] == "improved") & (table["n_bits"] == 4)
-        return table[(table["hasher"] == "lsh") | is_precomputed].reset_index(drop=True)
-
-    mine = {"query": "q{run}.npy", "database": "d{run}.npy", "feature": "gist"}
-    precomputed = changed(
-        results,
-        config=named(results, hashers={"mine": "mine"}) | {"codes": {"mine": mine}},
-        summary=selected(results.summary),
-        examples={name: selected(table) for name, table in results.examples.items()},
-    )
-    assert "2 hashers" in experiment_line(precomputed)
-    assert any(text.startswith("The codes of mine are precomputed.") for text in of(precomputed, "answer").text)
-    assert "query: 'q{run}.npy'" in of(precomputed, "provenance").context["config"]
-    (compared,) = of(precomputed, "splits-compared").figures
-    assert "the same order" in compared.shows  # of lsh alone, as mine has one split
 
 
 def test_the_differences_of_splits_are_paired_and_have_the_intervals_of_comparisons(results):

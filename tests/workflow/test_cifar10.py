@@ -40,15 +40,6 @@ def results(project):
     return project.folder / "results" / "cifar10"
 
 
-def test_a_typical_epsilon_ball_contains_about_fifty_items(cifar10):
-    """The rule of the author's code on these features: a median of 58 relevant items, none for 17 % of the queries."""
-    truth = storage.read(results(cifar10) / "gist" / "random" / "run0" / "ground_truth.h5")
-    for split in ("standard", "improved"):
-        relevant = np.diff(truth[f"{split}/epsilon_ball/indptr"])
-        assert 15 < np.median(relevant) < 120
-        assert 0.10 < (relevant == 0).mean() < 0.30
-
-
 def test_provenance_records_name_the_mirror(cifar10):
     note = f"{ARCHIVE} is not the official file"
     loaded = [cifar10.data / name for name in ("content.h5", "items.h5", "gist/features.h5")]
