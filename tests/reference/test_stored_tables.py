@@ -75,7 +75,7 @@ def test_the_summary_of_supervised_hashers_is_that_of_the_runs_that_all_of_them_
 def test_the_page_on_unseen_classes_has_the_tables_of_its_scores():
     unseen = script("unseen")
     page, scores = unseen.PAGE.read_text(), unseen.scores()
-    assert unseen.filled(page) == page
+    assert unseen.filled(page) == page, "run python docs/unseen.py"
     runs = scores.groupby(["score", "hasher", "n_bits"])["run"].nunique().groupby("score").agg(["min", "max", "size"])
     assert set(runs.index) == set(unseen.SCORES)
     assert (runs["size"] == 32 * 4).all()
