@@ -180,7 +180,7 @@ class Project(Results):
         """Return how often a dry run would run each rule."""
         done = self.run(*arguments, "-n", "--quiet", "rules", config=config)
         assert done.returncode == 0, done.stdout + done.stderr
-        table = done.stdout.partition("\nJob stats:\n")[2].partition("\ntotal ")[0]
+        table = done.stdout.partition("Job stats")[2].partition("\ntotal ")[0]
         return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
 
 
