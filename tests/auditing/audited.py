@@ -74,12 +74,7 @@ def drawn(name, *, seed=SEED):
     lists = {"query": np.arange(50), "train": np.arange(100, 300), "database": np.arange(50, 2_000)}
     sizes = SIZES if protocol.open else {}
     return protocol.split(
-        known.n_items,
-        known.y,
-        sizes=sizes,
-        seed=seed,
-        official=known.official,
-        lists=lists if protocol.listed else {},
+        known.n_items, known.y, sizes=sizes, seed=seed, official=known.official, lists=lists if protocol.listed else {}
     )
 
 

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 import yaml
 from audited import audit
-from split_files import write_list
 
 from protocol import registry
 from protocol.auditing import KIND_OF
@@ -28,7 +27,6 @@ def folder(tmp_path, monkeypatch):
     """A folder with the lists of a split with a leak, which is the working directory."""
     monkeypatch.chdir(tmp_path)
     for name, part in LEAKING.items():
-        write_list(f"{name}.txt", part, IDS)
         np.save(f"{name}.npy", part)
     Path("ids.txt").write_text("\n".join(IDS) + "\n")
     np.save("labels.npy", Y)
@@ -40,10 +38,6 @@ def found(audited):
     """Return errors and warnings, without the name of the split."""
     (made,) = audited.findings.values()
     return sorted((one for one in made if one.severity != "information"), key=lambda one: [*KIND_OF].index(one.name))
-
-
-def briefly(audited):
-    return [(one.name, one.severity, one.count) for one in found(audited)]
 
 
 KNOWN = {"ids": ("ids", "labels"), "copies": ("features", "labels")}

@@ -18,7 +18,6 @@ from protocol.auditing.duplicates import contact_sheet, find_duplicates, propose
 from protocol.auditing.small_images import SCALES, SHIFTS, SIZE, best_correlation, local_contrast, small_images
 from protocol.checks import ProtocolError
 from protocol.cli import main
-from protocol.provenance import storage
 from protocol.scores.tables import safe
 from protocol.truth import nearest
 
@@ -209,14 +208,6 @@ class TestInputs:
         named = [record | {"database": f"{int(record['database']):02d}.png"} for record in expected.records()]
         assert from_folder.records() == named
 
-    def test_a_dataset_of_the_pipeline_with_itself(self, sets, tmp_path):
-        record = storage.provenance("dataset", parameters={}, inputs={})
-        storage.write(tmp_path / "content.h5", {"images": np.concatenate(sets)}, record)
-        ids = np.array([f"test/{i}" for i in range(4)] + [f"train/{i}" for i in range(40)])
-        storage.write(tmp_path / "items.h5", {"ids": ids}, record)
-        found = find_duplicates(tmp_path / "content.h5")
-        assert first_pairs(found) == {(f"test/{q}", f"train/{d}") for q, d in EXPECTED}
-
 
 X = np.eye(4)
 INPUTS = {"images": pictures(4), "image": pictures(1), "no images": pictures(1)[:0], "zeros": np.zeros((2, 8, 8))}
@@ -231,30 +222,9 @@ def test_incomparable_inputs_are_refused(row):
         find_duplicates(*inputs, **row)
 
 
-class TestCommand:
-    @pytest.fixture
-    def files(self, sets, tmp_path, monkeypatch):
-        monkeypatch.chdir(tmp_path)
-        np.save("q.npy", sets[0])
-        np.save("d.npy", sets[1])
-        return tmp_path
-
-    def test_it_prints_the_proposals_and_writes_all_pairs(self, files, sets, capsys):
-        assert main(["find-duplicates", "--query", "q.npy", "--database", "d.npy", "--csv", "pairs.csv"]) == 0
-        found, out = find_duplicates("q.npy", "d.npy"), capsys.readouterr().out
-        assert out == found.to_text() + "\n"
-        assert out.startswith("q.npy (4 images) compared with d.npy (40)\n")
-        with open("pairs.csv", newline="") as file:
-            rows = list(csv.DictReader(file))
-        assert [{name: str(value) for name, value in row.items()} for row in found.records()] == rows
-        np.save("x.npy", np.random.default_rng(0).normal(size=(200, 8))[np.arange(400) % 200])
-        assert main(["find-duplicates", "--query", "x.npy", "--vectors", "--most", "50", "--csv", "x.csv"]) == 0
-        assert "pairwise within x.npy (400 vectors)\n" in capsys.readouterr().out
-        assert (files / "x.csv").read_text().startswith("query,database,score,rank,choice\n")
-
-    def test_a_sheet_shows_images_only(self, files, capsys):
-        assert main(["find-duplicates", "--query", "d.npy", "--vectors", "--sheet", "s.html"]) == 2
-        assert capsys.readouterr().err.endswith("--sheet can't be combined with --vectors.\n")
+def test_a_sheet_shows_images_only(capsys):
+    assert main(["find-duplicates", "--query", "d.npy", "--vectors", "--sheet", "s.html"]) == 2
+    assert capsys.readouterr().err.endswith("--sheet can't be combined with --vectors.\n")
 
 
 class TestSheet:

@@ -21,7 +21,7 @@ FIXED = [
 S1 = {"query": np.arange(1_000), "train": np.arange(1_000, 6_000), "database": np.arange(1_000, 60_000)}
 
 
-ROWS = yaml.safe_load(Path(__file__).with_name("identified_splits.yaml").read_text())
+ROWS, CROSS_MODAL = yaml.safe_load_all(Path(__file__).with_name("identified_splits.yaml").read_text())
 
 
 def description(parts, **known):
@@ -101,20 +101,7 @@ def test_the_protocol_of_published_lists_is_declared(lists):
     assert registry.get("split", lists["protocol"]).n_classes == lists["n_classes"]
 
 
-@pytest.mark.parametrize(
-    ("sizes", "n_classes", "text"),
-    [
-        ((2_000, 10_000, 18_015), 24, "matches mirflickr_2k in sizes, classes and overlaps"),
-        (
-            (2_000, 5_000, 18_015),
-            24,
-            "matches DJSRH's split of MIRFlickr-25K in sizes, classes and overlaps; it resembles",
-        ),
-        ((1_000, 4_000, 20_000), 38, "matches mirflickr_1k in sizes, classes and overlaps"),
-        ((2_000, 5_000, 184_577), 10, "matches nuswide_10 in sizes, classes and overlaps"),
-        ((2_100, 10_500, 184_477), 10, "matches nuswide_10_2100 in sizes, classes and overlaps"),
-    ],
-)
+@pytest.mark.parametrize(("sizes", "n_classes", "text"), CROSS_MODAL)
 def test_splits_of_cross_modal_papers_are_recognised(sizes, n_classes, text):
     n_queries, n_train, n_database = sizes
     end = n_queries + (n_train if n_classes == 38 else 0)  # DeepHash-pytorch's database lacks the training set

@@ -9,7 +9,6 @@ from blocks import extract_all
 from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.features import Feature, Preprocessing
-from protocol.registry import FeatureRecord
 
 
 def colour():
@@ -200,9 +199,3 @@ def test_a_plain_feature_passes():
 def test_a_wrong_feature_is_rejected(check, wrong):
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         check(wrong if check is check_constructor else wrong())
-
-
-@pytest.mark.parametrize(("source", "deviations"), [("", ""), ("a paper", None)])
-def test_incomplete_facts_are_rejected(source, deviations):
-    with pytest.raises(AssertionError):
-        check_facts(FeatureRecord("plain", source=source, deviations=deviations).describing(Plain))

@@ -399,7 +399,7 @@ WRONG = {
     check_constant_features: [fitting("Standardises", lambda self, X, y: X / X.std(axis=0)), JITTERS],
     check_duplicate_rows: [ROW_NUMBERS, JITTERS],
     check_one_row: [
-        recording("NeedsRows", lambda self, training: vars(self).update(W_=self.W_ * training.X.T.var(1, ddof=1)[0])),
+        recording("NeedsRows", lambda self, training: vars(self).update(W_=self.W_ * training.X.T.var(1, ddof=1)[0]))
     ],
     check_scikit_learns_conventions: [
         but("NoTags", __sklearn_tags__=None),

@@ -198,16 +198,3 @@ def counting(change):
 def test_wrong_metrics_are_rejected(check, metric):
     with pytest.raises(AssertionError):
         check(metric)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        *({"better": "both"}, {"undefined": ""}, {"range": (1.0, 0.0)}, {"summary": "two\nlines"}),
-        *({"ties": " "}, {"defined_on": "distances"}, {"beyond": ""}),
-    ],
-)
-def test_wrong_facts_are_rejected(change):
-    good = registry.entry("metric", "mAP@K[all]")
-    with pytest.raises(AssertionError):
-        declares_its_facts(replace(good, name="wrong@K", **change))

@@ -2,12 +2,15 @@
 
 import io
 import tarfile
+import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
 from protocol.checks import ProtocolError
+from protocol.datasets import nuswide
 
 REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8"))
 """By dataset, what is refused, and a part of the message."""
@@ -21,6 +24,38 @@ def write_tar(path, contents):
             member.size = len(content)
             tar.addfile(member, io.BytesIO(content))
     return path
+
+
+def zipped(path, files):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+
+
+def write_nuswide(folder, labels, words, tags, /, **changed):
+    """Write the files of NUS-WIDE for an array of each kind, with other texts where given, and return their paths."""
+    photos, tag_list = (
+        [f"{7_000_000 + 13 * row}" for row in range(len(labels))],
+        [f"tag{n}" for n in range(len(tags.T))],
+    )
+    concepts = {f"concept{n:02d}": "".join(f"{int(value)}\n" for value in own) for n, own in enumerate(labels.T)}
+    of_photos = [[tag_list[n] for n in np.flatnonzero(own)] for own in tags]
+    texts = {
+        "images": "".join(f"class{row % 3}\\{row:04d}_{photo}.jpg\r\n" for row, photo in enumerate(photos)),
+        "names": "".join(f"{name}\n" for name in concepts),
+        "tags": "".join(f"{photo}      {' '.join(own)} other \n" for photo, own in zip(photos, of_photos, strict=True)),
+        "words": "".join(" ".join(map(str, row)) + " \n" for row in words.tolist()),
+    }
+    texts |= concepts | changed
+    truth = {f"Groundtruth/AllLabels/Labels_{name}.txt": texts[name] for name in concepts if texts[name] is not None}
+    zipped(folder / nuswide.LABELS, truth | {"Groundtruth/TrainTestLabels/Labels_concept00_Train.txt": "1\n"})
+    zipped(folder / nuswide.IMAGES, {"ImageList/Imagelist.txt": texts["images"], "ImageList/TestImagelist.txt": "x"})
+    zipped(folder / nuswide.CONCEPTS, {"ConceptsList/Concepts81.txt": texts["names"]})
+    tag_files = {"NUS_WID_Tags/All_Tags.txt": texts["tags"], "Final_Tag_List.txt": "\n".join(tag_list)}
+    zipped(folder / nuswide.TAGS, tag_files)
+    (folder / nuswide.WORDS).write_text(texts["words"])
+    names = (nuswide.LABELS, nuswide.IMAGES, nuswide.CONCEPTS, nuswide.TAGS, nuswide.WORDS)
+    return {name: folder / name for name in names}
 
 
 def refused(message, call, *arguments, **options):

@@ -1,10 +1,9 @@
 """Members of archives are found by the ends of their paths, and nothing is written to disk."""
 
 import os
-import zipfile
 
 import pytest
-from official_archives import refused, write_tar
+from official_archives import refused, write_tar, zipped
 
 from protocol.datasets._archives import members
 
@@ -15,9 +14,7 @@ FILES = {"top/a.txt": b"one " * 1000, "top/b/c.bin": bytes(range(256)) * 40, "to
 def path(tmp_path, request):
     if request.param == "x.tar.gz":
         return write_tar(tmp_path / request.param, FILES)
-    with zipfile.ZipFile(tmp_path / request.param, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in FILES.items():
-            archive.writestr(name, content)
+    zipped(tmp_path / request.param, FILES)
     return tmp_path / request.param
 
 

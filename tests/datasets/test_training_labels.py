@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from official_archives import REFUSED, refused
 from project import SMALL
 
 from protocol.checks import ProtocolError
@@ -40,22 +41,9 @@ def test_labels_of_all_items_replace_the_known_ones(tmp_path, seed):
     assert found.dtype == own.dtype
 
 
-@pytest.mark.parametrize(
-    ("values", "problem"),
-    [
-        (
-            ["a", "b", "a", "b", "a", "b"],
-            "from 0 to 2 in the order of the dataset's items, or -1 .* got names, ids or several labels per item",
-        ),
-        ([0, 1, 3, 0, 1, 2], "got numbers from 0 to 3"),
-        ([0, 1, -2, 0, 1, 2], "got numbers from -2 to 2"),
-        (np.eye(6, 3, dtype=int), "got names, ids or several labels per item"),
-        ([0, 1, 2], r"3 labels\. Give one for each of the 6 items, or .* \(train 4, test 2\)"),
-    ],
-)
-def test_other_files_are_refused_in_one_line(tmp_path, values, problem):
-    with pytest.raises(ProtocolError, match=rf"noisy\.npy: .*{problem}\.$"):
-        training_labels(saved(tmp_path, values), LABELS, OFFICIAL, np.arange(4))
+@pytest.mark.parametrize(("values", "message"), REFUSED["training_labels"])
+def test_other_files_are_refused_in_one_line(tmp_path, values, message):
+    refused(message, training_labels, saved(tmp_path, values), LABELS, OFFICIAL, np.arange(4))
 
 
 def test_two_official_splits_of_one_size_and_several_labels_per_item_are_refused(tmp_path):

@@ -4,7 +4,6 @@
 """
 
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -46,23 +45,6 @@ def test_the_commands_print_what_the_page_shows(tmp_path):
     for shown, output in printed:
         assert output == shown
     assert (tmp_path / "results" / "mine" / "gist" / "counts" / "ridge_codes_strong.h5").exists()
-
-
-def test_the_command_for_contributors_selects_the_hasher_of_the_page():
-    command = re.search(r"^pytest .*$", PAGE.read_text(), re.M)[0].split()
-    collect = [
-        sys.executable,
-        "-m",
-        *command[:2],
-        "--collect-only",
-        "-q",
-        "-k",
-        "add-a-hasher",
-        "-p",
-        "no:cacheprovider",
-    ]
-    done = subprocess.run(collect, cwd=ROOT, capture_output=True, text=True)
-    assert "how-to/add-a-hasher" in done.stdout
 
 
 if __name__ == "__main__":

@@ -23,13 +23,6 @@ def paragraphs(text):
     return [token.content for before, token in itertools.pairwise(tokens) if before.type == "paragraph_open"]
 
 
-@pytest.mark.parametrize(
-    ("text", "n_cut"), [("| a |\n|---|\n| b |", 0), ("| a |\n|---|\n| b |\n\n| c |", 1), ("|a|\n\n|---|", 2)]
-)
-def test_the_rows_of_a_cut_table_are_found(text, n_cut):
-    assert sum(bool(ROW.search(paragraph)) for paragraph in paragraphs(text)) == n_cut
-
-
 def test_no_table_is_cut():
     """A blank line in a table makes a paragraph of the rows below it, without a warning of Sphinx."""
     cut = {path.name: text for path in PAGES for text in paragraphs(path.read_text()) if ROW.search(text)}

@@ -41,26 +41,14 @@ def test_lightning(tmp_path):
     evaluator = hp.Evaluator(binarize="sign", metrics=["mAP", "precision@r2"])
     namespace = {"evaluator": evaluator}
     exec(BLOCKS["pytorch_lightning"], namespace)
-    options = {"enable_progress_bar": False, "enable_model_summary": False, "enable_checkpointing": False}
-    module = Module()
-    trainer = pl.Trainer(
-        max_epochs=2,
-        accelerator="cpu",
-        num_sanity_val_steps=0,
-        logger=False,
-        default_root_dir=tmp_path,
-        callbacks=[namespace["Retrieval"]()],
-        **options,
-    )
+    module, options = Module(), {"accelerator": "cpu", "num_sanity_val_steps": 0, "default_root_dir": tmp_path}
+    quiet = ("enable_progress_bar", "enable_model_summary", "enable_checkpointing", "logger")
+    options |= dict.fromkeys(quiet, False) | {"callbacks": [namespace["Retrieval"]()]}
+    trainer = pl.Trainer(max_epochs=2, **options)
     trainer.fit(module, train, [query, database])
     outputs = module.layer(X).detach().numpy()
-    expected = hp.evaluate(
-        hp.Codes(outputs[:20], binarize="sign"),
-        outputs[20:],
-        query_labels=y[:20],
-        database_labels=y[20:],
-        metrics=["mAP", "precision@r2"],
-    )
+    labels = {"query_labels": y[:20], "database_labels": y[20:], "metrics": ["mAP", "precision@r2"]}
+    expected = hp.evaluate(hp.Codes(outputs[:20], binarize="sign"), outputs[20:], **labels)
     for name, value in expected.metrics.items():
         assert trainer.callback_metrics[name].item() == pytest.approx(value, abs=1e-6)
 

@@ -24,26 +24,9 @@ def test_a_ramp_has_one_orientation(turns):
     assert np.flatnonzero(by_orientation).tolist() == [2 * turns]  # a quarter turn is two eighths
 
 
-def test_a_gradient_between_two_orientations_is_shared():
-    y, x = np.mgrid[:32, :32]
-    slope = (100 + 2 * x - y).astype(np.uint8)[None]  # 26.57 degrees upwards, 0.59 eighths of a turn
-    by_orientation = extract_all(DenseSift(grid=1, patch=12), slope)[0].reshape(16, 8).astype(float).sum(axis=0)
-    eighths = np.arctan2(1, 2) / (np.pi / 4)
-    assert by_orientation[2:].sum() == 0
-    assert by_orientation[1] / by_orientation.sum() == pytest.approx(eighths, abs=0.02)
-
-
 def test_a_flat_patch_is_zero_and_the_others_have_norm_512():
     image = np.full((1, 32, 32), 9, np.uint8)
     image[:, :, 24:] = noise(1, 32, 8)
     length = np.linalg.norm(extract_all(DenseSift(grid=2), image)[0].reshape(2, 2, 128).astype(float), axis=2)
     assert length[:, 0].tolist() == [0, 0]
     np.testing.assert_allclose(length[:, 1], 512, atol=6)  # 128 roundings of up to a half: at most sqrt(32) = 5.7
-
-
-def test_one_strong_gradient_does_not_dominate_the_others():
-    strong = noise(1, 32, 32) // 8
-    strong[0, 14:18, 16:] = 255
-    found = extract_all(DenseSift(grid=1), strong)[0].astype(float) / 512
-    assert found.max() < 0.45  # clipped at 0.2, then scaled up again
-    assert (found > 0).mean() > 0.9

@@ -48,10 +48,7 @@ IMAGES = np.random.default_rng(0).integers(0, 256, (600, 12, 16, 3), dtype=np.ui
 IMAGES[100:500] = 50  # no keypoint in any image of a block
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [("sift", {"items": "local"}), ("bow", {"grid": 2})],
-)
+@pytest.mark.parametrize(("name", "options"), [("sift", {"items": "local"}), ("bow", {"grid": 2})])
 def test_a_file_contains_the_output_of_the_feature(extract, tmp_path, name, options):
     arrays, provenance = extract(name, {"images": IMAGES}, **options)
     X, image = extract_all(registry.get("feature", name)(**options), IMAGES)

@@ -26,23 +26,6 @@ def test_512_components_from_the_options_alone():
     assert Gist(scales=3, orientations=[8, 8, 4], colour="rgb").dimension == 960
 
 
-def test_orientations_may_differ_from_scale_to_scale():
-    images = noise(3, 32, 32)
-    each = [extract_all(Gist(scales=3, orientations=number), images)[0].reshape(3, 3, -1) for number in (8, 4)]
-    mixed = extract_all(Gist(scales=3, orientations=[8, 8, 4]), images)[0]
-    np.testing.assert_array_equal(mixed, np.concatenate([each[0][:, 0], each[0][:, 1], each[1][:, 2]], axis=1))
-
-
-def test_colour_is_its_three_channels_or_grey_as_the_mean_or_the_luma():
-    images = noise(20, 32, 32, 3)
-    channels = [extract_all(Gist(), np.ascontiguousarray(images[..., channel]))[0] for channel in range(3)]
-    np.testing.assert_array_equal(extract_all(Gist(colour="rgb"), images)[0], np.concatenate(channels, axis=1))
-    images[..., 0] = images[..., 0] // 3 * 3
-    images[..., 1], images[..., 2] = 255 - images[..., 0], 0  # the mean of red and green is flat, their luma is not
-    assert not extract_all(Gist(), images)[0].any()
-    assert extract_all(Gist(colour="luma"), images)[0].all()
-
-
 @pytest.mark.parametrize("orientation", range(8))
 def test_a_grating_excites_its_own_orientation_most(orientation):
     # Filter o passes frequencies at -pi o / 8, that is gratings turned by pi (1 - o / 8).

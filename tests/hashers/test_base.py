@@ -49,8 +49,7 @@ def test_blocks_join_in_order(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "same",
-    [lambda X: np.asfortranarray(X, dtype=np.float64), lambda X: np.repeat(X, 2, axis=0)[::2]],
+    "same", [lambda X: np.asfortranarray(X, dtype=np.float64), lambda X: np.repeat(X, 2, axis=0)[::2]]
 )
 def test_type_and_memory_layout_do_not_matter(same):
     X = np.random.default_rng(0).normal(size=(777, 131)).astype(np.float32)

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from protocol.checks import ProtocolError
-from protocol.hashers import dsh
 from protocol.hashers.dsh import DSH
 
 
@@ -12,20 +11,6 @@ def test_the_most_even_plane_comes_first(seed):
     hasher = DSH(1, seed=seed, alpha=4).fit([[0.0], [1.0], [2.0], [9.0]])
     codes = hasher.transform([[0.0], [1.4], [1.6], [9.0]]).ravel()
     np.testing.assert_array_equal(codes ^ codes[0], [0, 0, 1, 1])
-
-
-@pytest.mark.parametrize(
-    ("distances", "labels"),
-    [
-        # row 3 is the farthest of all, but it is all that cluster 1 has
-        ([[1, 5, 2, 99], [9, 9, 9, 50], [9, 9, 9, 99]], [0, 2, 0, 1]),
-        ([[1, 5, 2], [9, 9, 9], [9, 9, 9]], [0, 1, 2]),
-        # cluster 1 has rows 2 and 3, the farthest; it can spare one of them, so the second comes from cluster 0
-        ([[5, 1, 999, 999], [99, 99, 88, 77], [999] * 4, [999] * 4], [3, 0, 2, 1]),
-    ],
-)
-def test_an_empty_cluster_takes_the_farthest_row_that_another_can_spare(distances, labels):
-    np.testing.assert_array_equal(dsh._assign(np.float32(distances)), labels)
 
 
 @pytest.mark.parametrize(("n_bits", "n_clusters"), [(1, 2), (2, 3), (3, 5), (5, 8), (8, 12)])

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from protocol import evaluate, registry
 from protocol.checks import ProtocolError
-from protocol.hashers.selection import COLUMNS, Validation, best, points, search, write_table
-from protocol.provenance import storage
+from protocol.hashers.selection import Validation, best, points, search
 from protocol.truth.relevance import LabelRelevance
 
 NAN = float("nan")
@@ -34,42 +33,6 @@ def test_the_best_is_the_first_of_the_largest_that_is_defined(scores):
     else:
         with pytest.raises(ProtocolError, match=f"the metric is undefined for all {len(scores)} grid points"):
             best(scores)
-
-
-def selection(path, run, *, hasher="itq", points=({"n_iter": 5}, {"n_iter": 50}), chosen=1):
-    combination = {"dataset": "digits", "feature": "gist", "sample": "random", "run": run, "hasher": hasher}
-    provenance = storage.provenance(
-        "selection",
-        parameters=combination | {"ground_truth": "class_label", "metric": "mAP"},
-        inputs={},
-        points=list(points),
-        default={"n_iter": 50},
-        chosen=dict.fromkeys((8, 16), points[chosen]),
-    )
-    scores = {8: [1 / 3, NAN], 16: [0.25, 0.5]}
-    storage.write(path, {f"{n_bits}/scores": of_length for n_bits, of_length in scores.items()}, provenance)
-    return path
-
-
-def test_one_row_for_each_point_in_the_order_of_combinations_and_grid(tmp_path):
-    files = [selection(tmp_path / f"{run}.h5", run) for run in (10, 2)]
-    falling = selection(tmp_path / "f.h5", 0, hasher="lsh", points=[{"n_iter": 50}, {"n_iter": 5}])
-    rows = [
-        f"digits,gist,class_label,random,{run},itq,{row}"
-        for run in (2, 10)
-        for row in (
-            "8,mAP,n_iter=5,False,False,0.333333333",
-            "8,mAP,n_iter=50,True,True,nan",
-            "16,mAP,n_iter=5,False,False,0.25",
-            "16,mAP,n_iter=50,True,True,0.5",
-        )
-    ]
-    write_table(tmp_path / "table.csv", [*files, falling])
-    header, *lines = (tmp_path / "table.csv").read_text().splitlines()
-    assert header == ",".join(COLUMNS)
-    assert [line for line in lines if ",itq," in line] == rows
-    points_of_falling = [line.split(",")[7:11] for line in lines if ",lsh,8," in line]
-    assert points_of_falling == [["mAP", "n_iter=50", "True", "False"], ["mAP", "n_iter=5", "False", "True"]]
 
 
 RNG = np.random.default_rng(0)

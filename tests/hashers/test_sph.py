@@ -1,26 +1,8 @@
 """The rounding, the limits and the end of spherical hashing; tests/reference has the complete procedure."""
 
 import numpy as np
-import pytest
 
 from protocol.hashers.sph import SpH
-
-
-@pytest.mark.parametrize(
-    ("pairs", "balanced"),
-    [
-        ([9, 11, 10], True),
-        ([8.9, 8.9, 8.9], False),  # mean of |o - 10| is 1.1 > 10 %
-        ([10, 10, 13.3], False),  # the standard deviation is 1.556 > 15 %, and the mean 1.1
-        ([10, 10, 13], True),  # 1.41 and 1.0
-        ([10, 10, 10, 10, 10, 15], False),  # 1.86 and 0.83
-    ],
-)
-def test_both_limits_hold_at_the_end(pairs, balanced):
-    n_bits = 3 if len(pairs) == 3 else 4
-    overlaps = np.full((n_bits, n_bits), 99.0)
-    overlaps[np.triu_indices(n_bits, k=1)] = pairs
-    assert SpH(n_bits)._balanced(overlaps, 10.0) is balanced
 
 
 def test_max_iter_ends_updates_that_do_not_converge():

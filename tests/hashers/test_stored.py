@@ -40,15 +40,6 @@ def run(folder, expected, *, killed=None):
     return lengths
 
 
-def test_a_new_length_is_trained_alone_and_the_files_equal_a_fresh_run(tmp_path):
-    grown, fresh = tmp_path / "grown", tmp_path / "fresh"
-    assert run(grown, made_of(4, 8)) == [4, 8]
-    assert run(grown, made_of(4, 6, 8)) == [6]
-    assert run(fresh, made_of(4, 6, 8)) == [4, 6, 8]
-    for name in ("models.h5", "codes.h5"):
-        assert (grown / name).read_bytes() == (fresh / name).read_bytes()
-
-
 def test_a_removed_length_is_not_in_the_files(tmp_path):
     run(tmp_path, made_of(4, 8))
     assert run(tmp_path, made_of(8)) == []

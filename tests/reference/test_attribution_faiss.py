@@ -5,7 +5,6 @@ import pytest
 
 import protocol as hp
 from protocol import codes
-from protocol.counting import in_buckets
 
 faiss = pytest.importorskip("faiss", reason="needs faiss-cpu")
 K, N_BITS = 10, 64
@@ -68,27 +67,6 @@ def test_binary_ivf_is_exact_if_every_list_is_probed(data):
     assert (lost[-1], exact[-1]) == (pytest.approx(0, abs=1e-15), 1)
     assert lost[0] > 0.01
     assert {fault.name for fault in found.faults} == {"1", "2", "4"}
-
-
-@pytest.mark.parametrize(("bits", "tables"), [(16, 4), (20, 3)])
-def test_multi_hash_without_flips_finds_what_hash_tables_find(data, bits, tables):
-    """Both return the nearest items in the union of the query's buckets."""
-    index = faiss.IndexBinaryMultiHash(N_BITS, tables, bits)
-    index.add(data[1][1])
-    searches = {}
-    for index.nflip in (0, 1, 2):
-        searches[str(index.nflip)] = index.search(data[1][0], K)
-    ids, apart = np.full((len(data[1][0]), K), -1), codes.hamming_distance(*data[1])
-    for row, inside in enumerate(in_buckets(*data[1], N_BITS, bits_per_table=bits, n_tables=tables)):
-        items = np.flatnonzero(inside)
-        items = items[np.argsort(apart[row, items], kind="stable")[:K]]
-        ids[row, : items.size] = items
-    searches["tables"] = np.take_along_axis(apart, np.maximum(ids, 0), axis=1), ids
-    found = attribute(data, searches)
-    of_index, of_tables = (found.per_query[name].exact for name in ("0", "tables"))
-    np.testing.assert_array_equal(of_index, of_tables)
-    _, exact = lost_and_exact(found)
-    assert exact[0] < exact[1] < exact[2]
 
 
 def test_float_hnsw_searches_vectors(data):

@@ -117,17 +117,6 @@ def test_several_truths_at_once(algorithm, n_bits):
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("of_item", [0, 1], ids=["all relevant", "none relevant"])
-@pytest.mark.parametrize("buckets", [False, True])
-def test_extreme_truths(algorithm, of_item, buckets):
-    rng = np.random.default_rng(0)
-    query, database = random_codes(rng, 3, 10, 3), random_codes(rng, 20, 10, 9)
-    classes = of_classes(np.zeros(3, int), np.full(20, of_item))
-    check(query, database, 10, {"class": classes}, buckets=buckets)
-
-
-@pytest.mark.usefixtures("forced")
 @pytest.mark.parametrize(
     ("algorithm", "n_bits", "names"),
     [

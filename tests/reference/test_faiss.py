@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from protocol import registry
 from protocol.evaluation import Nearest
 from protocol.metrics import neighbours_found
-from protocol.quantisers import plugin_of, quantisation
+from protocol.quantisers import quantisation
 from protocol.quantisers.representations import represent, training_rows
 from protocol.truth import nearest
 from protocol.truth.relevance import NeighbourRelevance
@@ -63,36 +62,7 @@ INDEXES = {
 }
 
 
-class Restored:
-    """For a quantiser that faiss does not have: its exact search among the restored vectors."""
-
-    def __init__(self, name, distance, metric):
-        self.index, self.model, self.metric = plugin_of(name), distance, metric
-
-    def train(self, database):
-        self.model = self.index.fit(database, self.model, SEED)
-
-    def add(self, database):
-        codes = self.index.encode(database, self.model)
-        self.items, self.sa_code_size = self.index.decode(codes, self.model), lambda: codes[0].nbytes
-
-    def reconstruct_n(self, *_):
-        return self.items
-
-    def search(self, query, k):
-        flat = faiss.IndexFlat(self.items.shape[1], self.metric)
-        flat.add(self.items)
-        return flat.search(self.index.queries(query, self.model), k)
-
-
-OTHERS = ["int8", "int8:calibration=sentence_transformers", "truncate:dims=16"]
-
-
-def test_every_quantiser_is_compared():
-    assert {name.partition(":")[0] for name in [*INDEXES, *OTHERS]} == set(registry.names("quantiser"))
-
-
-@pytest.mark.parametrize("name", [*INDEXES, *OTHERS])
+@pytest.mark.parametrize("name", INDEXES)
 @pytest.mark.parametrize("distance", ["euclidean", "cosine", "dot of unit vectors"])
 def test_the_items_of_an_index(name, distance):
     """Wherever the K-th and the next item clearly differ in distance, faiss returns our first K items.
@@ -104,7 +74,7 @@ def test_the_items_of_an_index(name, distance):
     distance, _, of = distance.partition(" ")
     query, database = UNIT if of else (QUERY, DATABASE)
     metric = faiss.METRIC_INNER_PRODUCT if distance == "dot" else faiss.METRIC_L2
-    index = INDEXES[name](metric) if name in INDEXES else Restored(name, distance, metric)
+    index = INDEXES[name](metric)
     sides = UNIT if distance == "cosine" else (query, database)
     index.train(sides[1])
     index.add(sides[1])

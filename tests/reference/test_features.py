@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from blocks import extract_all
 
-from protocol.datasets import cifar10
-from protocol.features.bow import BagOfWords
 from protocol.features.dense_sift import DenseSift
 from protocol.features.gist import Gist
 from protocol.features.sift import Sift
@@ -150,53 +148,6 @@ def test_dense_sift_is_lowe_s_descriptor_of_every_patch(pictures, grid, patch, i
         different = descriptors != expected  # where rounding in float32 falls on the other side of a half
         assert different.mean() < 5e-3
         assert np.abs(descriptors[different].astype(float) - expected[different]).max(initial=0) <= 1
-
-
-def agreement_with_opencv(images, smoothing):
-    """Return the correlation of our descriptors with OpenCV's at the same places, over all patches of all images.
-
-    OpenCV's centres have integer coordinates, so the patches have odd sides; `smoothing` is only applied for ours.
-    """
-    import cv2
-
-    size, patch, places = 31, 15, range(7, 24, 4)
-    points = [cv2.KeyPoint(float(x), float(y), patch / 6, 0) for y in places for x in places]
-    grey = np.stack([grey_square(image, size) for image in images])
-    theirs = np.stack([cv2.SIFT_create().compute(image, points)[1] for image in grey])
-    smooth = grey if not smoothing else np.stack([cv2.GaussianBlur(image, (0, 0), smoothing) for image in grey])
-    ours = extract_all(DenseSift(grid=5, patch=patch, image_size=size), smooth)[0]
-    return np.corrcoef(ours.ravel(), theirs.ravel())[0, 1]
-
-
-# OpenCV smooths an image by this much, which it assumes to be smoothed by half a pixel.
-SMOOTHING = math.sqrt(1.6**2 - 0.5**2)
-
-
-@pytest.mark.parametrize(("name", "without_smoothing"), [("digits", 0.96), ("photographs", 0.85)])
-def test_dense_sift_is_near_opencv_s(request, name, without_smoothing):
-    from sklearn.datasets import load_digits
-
-    if name == "digits":
-        images = np.rint(load_digits().images[:100, ..., None].repeat(3, axis=3) * (255 / 16)).astype(np.uint8)
-    else:
-        archive = request.getfixturevalue("shared") / "data" / "cifar10" / cifar10.ARCHIVE
-        images = cifar10.load({cifar10.ARCHIVE: archive}).images[:200]
-    assert agreement_with_opencv(images, SMOOTHING) > 0.998
-    assert agreement_with_opencv(images, 0) == pytest.approx(without_smoothing, abs=0.005)
-
-
-def test_bow_counts_the_nearest_words():
-    rng = np.random.default_rng(1)
-    raw = rng.integers(0, 256, (300, 4, 128), dtype=np.uint8)
-    vocabulary = rng.uniform(0, 255, (20, 128)).astype(np.float32)
-    fast = BagOfWords(n_words=20, grid=2).encode(raw, {"vocabulary": vocabulary})
-    for vector, descriptors in zip(fast, raw, strict=True):
-        histogram = [0] * 20
-        for descriptor in descriptors:
-            distances = [math.dist(descriptor.tolist(), word.tolist()) for word in vocabulary]
-            histogram[distances.index(min(distances))] += 1
-        length = math.sqrt(sum(count**2 for count in histogram))
-        np.testing.assert_allclose(vector, [count / length for count in histogram], rtol=1e-6)
 
 
 def grey_square(picture, size):

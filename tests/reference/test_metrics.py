@@ -177,23 +177,6 @@ def slow_ap_of_first(ranking, size):
     return slow_ap(ranking[:size], size, "all")
 
 
-@pytest.mark.parametrize("undefined", ["zero", "drop"])
-def test_with_one_level_gains_are_precisions(undefined):
-    rng = np.random.default_rng(11)
-    retrieved = rng.multinomial(500, [0.1, 0.4, 0, 0.3, 0.2], 300)
-    relevant = rng.binomial(retrieved, 0.1) * (rng.random(300) < 0.9)[:, None]
-    counts = HammingCounts.from_histograms(retrieved, relevant)
-    doubled = HammingCounts.from_histograms(retrieved, {2: relevant})
-    pairs = {"WAP": "mAP", "ACG@77": "P@77"}
-    pairs |= {f"WAP@77[{name}]": f"mAP@77[{name}]" for name in ("all", "retrieved", "min")}
-    for by_level, binary in pairs.items():
-        reference = evaluate(counts, [binary], undefined=undefined)[binary]
-        np.testing.assert_allclose(evaluate(counts, [by_level], undefined=undefined)[by_level], reference, rtol=1e-12)
-        np.testing.assert_allclose(
-            evaluate(doubled, [by_level], undefined=undefined)[by_level], 2 * reference, rtol=1e-12
-        )
-
-
 @pytest.mark.parametrize(
     ("name", "ties"),
     [
@@ -290,22 +273,6 @@ def test_the_chances_of_a_divided_tie_are_those_of_scipy():
     found = np.arange(20, 81)[None, :]
     chance = hypergeometric(found, 5000, 80, np.array([[4940]]))
     np.testing.assert_allclose(chance[0], hypergeom.pmf(found[0], 5000, 80, 4940), rtol=1e-9, atol=1e-300)
-
-
-@pytest.mark.parametrize("cutoff", [1, 4, 10, None])
-def test_ndcg_is_that_of_scikit_learn(cutoff):
-    from sklearn.metrics import ndcg_score
-
-    rng = np.random.default_rng(1)
-    query, database = codes.pack(rng.random((20, 6)) < 0.5), codes.pack(rng.random((90, 6)) < 0.5)
-    of_query, of_database = rng.random((20, 4)) < 0.5, rng.random((90, 4)) < 0.3
-    counts = count(query, database, 6, {"t": LabelRelevance(of_query, of_database)})["t"]
-    gains = 2.0 ** (of_query.astype(int) @ of_database.T.astype(int)) - 1
-    distances = codes.hamming_distance(query, database)
-    values = ndcg(counts, cutoff=cutoff)
-    for q in range(20):
-        theirs = ndcg_score(gains[q : q + 1], -distances[q : q + 1], k=cutoff, ignore_ties=False)
-        assert values[q] == pytest.approx(theirs, abs=1e-12)
 
 
 @pytest.fixture(params=[25, 35], ids=["fewer items than codes", "more items than codes"])

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-import unseen_page
 import yaml
+from page_blocks import script
 from project import Results
 
 from protocol import configuration
@@ -73,13 +73,14 @@ def test_the_summary_of_supervised_hashers_is_that_of_the_runs_that_all_of_them_
 
 
 def test_the_page_on_unseen_classes_has_the_tables_of_its_scores():
-    page, scores = unseen_page.PAGE.read_text(), unseen_page.scores()
-    assert unseen_page.filled(page) == page
+    unseen = script("unseen")
+    page, scores = unseen.PAGE.read_text(), unseen.scores()
+    assert unseen.filled(page) == page, "run python docs/unseen.py"
     runs = scores.groupby(["score", "hasher", "n_bits"])["run"].nunique().groupby("score").agg(["min", "max", "size"])
-    assert set(runs.index) == set(unseen_page.SCORES)
+    assert set(runs.index) == set(unseen.SCORES)
     assert (runs["size"] == 32 * 4).all()
     assert {name: {*row} for name, row in runs[["min", "max"]].T.items()} == {
-        name: {4 if name in ("clean", "worst") else 5} for name in unseen_page.SCORES
+        name: {4 if name in ("clean", "worst") else 5} for name in unseen.SCORES
     }
 
 

@@ -3,8 +3,6 @@
 import dataclasses
 import itertools
 import re
-import shutil
-import subprocess
 
 import cv2
 import numpy as np
@@ -18,7 +16,6 @@ from protocol.report.manuscript import paper_figures, paper_tables
 from protocol.report.results import Scores
 from protocol.scores.statistics import shared_variance
 from protocol.scores.summary import at
-from protocol.scores.tables import Table
 
 SETTING = {"feature": "GIST", "ground_truth": "class labels", "split": "standard"}
 HASHERS = {"lsh": "LSH", "pca_rr": "PCA-RR", "mine": "[Ours] & co_1"}
@@ -165,23 +162,6 @@ def test_the_conventions_are_those_of_the_best_hasher(figures, results):
     of_best = rows[(rows["reported_as_map_by"] != "") & (rows["hasher"] == "itq")]
     assert sorted(figures["conventions"].data["value"]) == sorted(of_best["value"].dropna())
     assert (figures["conventions"].data["hasher"] == "itq").all()
-
-
-def test_figures_and_tables_compile(figures, tmp_path):
-    if not shutil.which("pdflatex"):
-        pytest.skip("pdflatex is not installed")
-    groups = [[("", 1), ("CIFAR-10", 2)], [("", 1), ("12 bits", 1), ("24 bits", 1)]]
-    grouped = Table("grouped", "Made.", ["method", "mAP", "mAP"], [["ITQ", "0.1", "0.2"]], groups=groups)
-    write_folder(tmp_path / "tables", table_files([grouped, *tables_of()]))
-    write_folder(tmp_path / "figures", figure_files(list(figures.values())[:2]))
-    parts = sorted(path.relative_to(tmp_path).with_suffix("").as_posix() for path in tmp_path.glob("*/*.tex"))
-    inputs = "\n".join(rf"\input{{{part}}}" for part in parts)
-    head = "\\documentclass[twocolumn]{article}\n\\usepackage{booktabs,graphicx}\n\\graphicspath{{figures/}}\n"
-    (tmp_path / "all.tex").write_text(f"{head}\\begin{{document}}\n{inputs}\n\\end{{document}}\n")
-    done = subprocess.run(["pdflatex", "-interaction=batchmode", "all.tex"], cwd=tmp_path, capture_output=True)
-    log = (tmp_path / "all.log").read_text()
-    assert done.returncode == 0, log[-2000:]
-    assert "Overfull" not in log
 
 
 def test_a_folder_that_is_not_whole_does_not_appear(tmp_path):

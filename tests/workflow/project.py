@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import itertools
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -19,14 +20,7 @@ from types import SimpleNamespace
 import numpy as np
 import yaml
 from snakemake.api import SnakemakeApi
-from snakemake.settings.types import (
-    ConfigSettings,
-    DAGSettings,
-    ExecutionSettings,
-    OutputSettings,
-    Quietness,
-    ResourceSettings,
-)
+from snakemake.settings import types
 from snakemake.workflow import Workflow
 
 from protocol import codes, load_split
@@ -76,16 +70,16 @@ def planned(folder: Path, config: dict, *targets: str) -> Iterator[Workflow]:
         ThreadPoolExecutor(1) as thread,
         contextlib.ExitStack() as end,
     ):
-        api = SnakemakeApi(OutputSettings(quiet={Quietness.ALL})).__enter__()
+        api = SnakemakeApi(types.OutputSettings(quiet={types.Quietness.ALL})).__enter__()
         end.callback(lambda: thread.submit(api.__exit__, None, None, None).result())
         warnings.simplefilter("ignore")  # those of Snakemake
         plan = api.workflow(
-            resource_settings=ResourceSettings(cores=1),
-            config_settings=ConfigSettings(configfiles=[file]),
+            resource_settings=types.ResourceSettings(cores=1),
+            config_settings=types.ConfigSettings(configfiles=[file]),
             snakefile=ROOT / "workflow" / "Snakefile",
             workdir=folder,
         )
-        plan.dag(DAGSettings(targets=set(targets)))
+        plan.dag(types.DAGSettings(targets=set(targets)))
         workflow = plan._workflow
         workflow._prepare_dag(forceall=False, ignore_incomplete=True, lock_warn_only=True)
         thread.submit(workflow._build_dag).result()
@@ -122,7 +116,7 @@ class Results:
         does, an output is deleted before its job runs.
         """
         with planned(self.folder, config, *targets) as workflow, ThreadPoolExecutor(1) as thread:
-            workflow.execution_settings = ExecutionSettings()
+            workflow.execution_settings = types.ExecutionSettings()
             for job in itertools.chain.from_iterable(workflow.dag.toposorted()):
                 if job.rule.script and workflow.dag.needrun(job):
                     with warnings.catch_warnings(action="error"):
@@ -186,18 +180,8 @@ class Project(Results):
         """Return how often a dry run would run each rule."""
         done = self.run(*arguments, "-n", "--quiet", "rules", config=config)
         assert done.returncode == 0, done.stdout + done.stderr
-        lines = done.stdout.splitlines()
-        if not any(line.startswith("Job stats") for line in lines):
-            return {}
-        table = lines[next(i for i, line in enumerate(lines) if line.startswith("Job stats")) + 3 :]
-        counts = {}
-        for line in table:
-            if len(line.split()) != 2:
-                break
-            rule, count = line.split()
-            counts[rule] = int(count)
-        counts.pop("total", None)
-        return counts
+        table = done.stdout.partition("Job stats")[2].partition("\ntotal ")[0]
+        return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
 
 
 FILES = {

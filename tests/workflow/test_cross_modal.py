@@ -1,15 +1,13 @@
 """Datasets of two modalities, end to end: NUS-WIDE from made files in the official format, Wiki from the mirror."""
 
-import zipfile
-
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from official_archives import write_nuswide
 from project import Results
 
 from protocol import codes, registry
-from protocol.datasets.nuswide import CONCEPTS, IMAGES, LABELS, TAGS, WORDS
 from protocol.features import Preprocessing
 from protocol.hashers import TrainingSet
 from protocol.provenance import derive, storage
@@ -27,29 +25,8 @@ def made_nuswide(folder):
     words = rng.poisson(1 + 9 * (rng.random((12, N_WORDS)) < 0.1)[concept])
     chance = (rng.random((12, N_TAGS)) < 0.002)[concept] * 0.7 + 0.0005
     tags = rng.random((N, N_TAGS)) < chance
-    photos, names = [f"{9_000_000 + row}" for row in range(N)], [f"concept{number:02d}" for number in range(81)]
-    tag_list = [f"tag{number}" for number in range(N_TAGS)]
-    texts = {
-        IMAGES: {"ImageList/Imagelist.txt": "".join(f"c\\{row:04d}_{photo}.jpg\n" for row, photo in enumerate(photos))},
-        CONCEPTS: {"Concepts81.txt": "\n".join(names)},
-        TAGS: {
-            "Final_Tag_List.txt": "\n".join(tag_list),
-            "All_Tags.txt": "".join(
-                f"{photo} {' '.join(tag_list[tag] for tag in np.flatnonzero(own))}\n"
-                for photo, own in zip(photos, tags, strict=True)
-            ),
-        },
-        LABELS: {
-            f"AllLabels/Labels_{name}.txt": "".join(f"{int(value)}\n" for value in labels[:, column])
-            for column, name in enumerate(names)
-        },
-    }
     (folder / "nuswide").mkdir(parents=True)
-    for archive, files in texts.items():
-        with zipfile.ZipFile(folder / "nuswide" / archive, "w", zipfile.ZIP_DEFLATED) as file:
-            for name, text in files.items():
-                file.writestr(name, text)
-    np.savetxt(folder / "nuswide" / WORDS, words, fmt="%d")
+    write_nuswide(folder / "nuswide", labels, words, tags)
     return labels, words, tags
 
 
@@ -156,13 +133,6 @@ def wiki(tmp_path_factory, root, shared):
     part = {"runs": 1, "splits": ["improved", "wiki_official"], "n_bits": [16], "mirror": str(shared / "data")}
     project.stages(full | part, "metrics")
     return project.folder / "results" / "wiki_cross"
-
-
-def test_wiki_by_the_official_lists(wiki):
-    parts = storage.read(wiki / "splits" / "wiki_official" / "run0" / "splits.h5")
-    sizes = {name: len(rows) for name, rows in parts.items() if len(rows)}
-    assert sizes == {"query": 693, "train": 2173, "database": 2173}
-    np.testing.assert_array_equal(parts["query"], np.arange(2173, 2866))
 
 
 def test_wiki_in_the_pipeline_is_wiki_in_the_committed_table(wiki, root):

@@ -9,11 +9,9 @@ import sys
 import pandas as pd
 import pytest
 import yaml
-from browser import opened, select
+from browser import opened
 from page_blocks import DOCS, script
 from project import Project, planned
-
-from protocol import registry
 
 pytestmark = pytest.mark.ci
 
@@ -117,62 +115,6 @@ def test_the_report_answers_first_and_is_short(default, browser):
     assert "extensions" in names
     assert not {"claims", "published"} & set(names)
     assert re.match(r"ITQ is best at |The best hasher depends on the code length: ", answer)
-
-
-TEXTS = """() => [...document.querySelectorAll("#answer p, #splits-compared p, #conventions p")].filter(
-    (text) => text.checkVisibility()).map((text) => text.textContent)"""
-CELLS = """() => [...document.querySelector("[data-follows]:not([hidden])").querySelectorAll("tbody tr")].map((row) =>
-    [...row.cells].map((cell) => cell.textContent))"""
-
-
-def test_every_number_in_the_text_is_of_the_selection(default, browser):
-    """Its mean in summary.csv, or the difference of two hashers or splits, for every combination of the choices."""
-    kinds = ("feature", "ground_truth", "split", "hasher")
-    summary = pd.read_csv(default / "results" / "digits" / "summary.csv").query("extension == 'none'")
-    for kind in kinds:
-        summary[kind] = summary[kind].map(lambda name, of=kind: registry.printed_name(of, name))
-    place = [*kinds[:3], "n_bits"]
-    with opened(browser, default / "results" / "digits" / "report.html", width=1280) as (tab, wrong):
-        for values, rows in summary.groupby(place, sort=False):
-            selection = dict(zip(place, map(str, values), strict=True))
-            select(tab, selection)
-            texts = tab.evaluate(TEXTS)
-            mean = rows.set_index(["metric", "hasher"])["mean"]
-            best, value, n_bits, gap, second = re.search(
-                r"(\S+) (?:is best at every code length:|has) mAP (\S+) at (\d+) bits, \+(\S+) .*?over (\S+) ", texts[0]
-            ).groups()
-            assert n_bits == selection["n_bits"]
-            assert float(value) == pytest.approx(mean["mAP", best], abs=0.00051)
-            assert float(gap) == pytest.approx(mean["mAP", best] - mean["mAP", second], abs=0.00051)
-            at = (summary[list(kinds[:3])] == list(values[:3])).all(axis=1) & (summary["metric"] == "mAP")
-            wide = summary[at].pivot_table(index="hasher", columns="n_bits", values="mean")
-            for hasher, *cells in tab.evaluate(CELLS):
-                shown = [cell.split()[0] for cell in cells]
-                half = 0.51 * 10.0 ** -min(len(text.partition(".")[2]) for text in shown)
-                assert list(map(float, shown)) == pytest.approx(wide.loc[hasher].tolist(), abs=half), (
-                    selection,
-                    hasher,
-                )
-            same = (summary[["feature", "ground_truth", "n_bits"]] == [values[0], values[1], values[3]]).all(axis=1)
-            splits = summary[same & (summary["metric"] == "mAP")].pivot_table(
-                index="hasher", columns="split", values="mean"
-            )
-            gaps = (splits["standard"] - splits["improved"]).abs()
-            allowed = {
-                f"{x:.4f}"
-                for x in [
-                    *mean["mAP[best]"],
-                    *mean["mAP[worst]"],
-                    *gaps,
-                    abs((splits["standard"] - splits["improved"]).mean()),
-                ]
-            }
-            figures = [text for text in texts[1:] if text.startswith(("On average, mAP", "The mAP of"))]
-            assert len(figures) == 2
-            for text in figures:
-                assert set(re.findall(r"\d\.\d{4}", text)) <= allowed, (selection, text)
-                assert f"{selection['n_bits']} bits" in text
-        assert wrong == []
 
 
 def test_the_page_on_file_formats_describes_the_files(default, root):

@@ -1,4 +1,4 @@
-"""The target `downloads`: only the needed files, a download that is killed, and later runs without the mirror."""
+"""The target `downloads`: only the needed files, a download that is killed, and later runs without the source."""
 
 import hashlib
 import os
@@ -15,6 +15,7 @@ from protocol.provenance import storage
 pytestmark = pytest.mark.ci
 
 CONTENT, OTHER = bytes(range(256)) * 800, bytes(range(255, -1, -1)) * 800
+FILES = {"known.bin": CONTENT, "recorded.bin": OTHER}
 DATASET = '''
 """Two files of which only one has a checksum."""
 
@@ -43,7 +44,7 @@ def load(paths):
 def server(monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with web.running() as started:
-        started.answers |= {"/known.bin": Answer(CONTENT), "/recorded.bin": Answer(OTHER)}
+        started.answers |= {f"/{name}": Answer(content) for name, content in FILES.items()}
         yield started
 
 
@@ -64,7 +65,7 @@ def succeeds(done):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_only_needed_files_and_a_killed_download_leaves_no_file(made, server):
+def test_only_needed_files_a_killed_download_leaves_none_and_later_runs_need_no_source(made, server):
     made.write(SMALL, "digits.yaml")  # which has no files
     assert "download" not in made.jobs("downloads", config="digits.yaml")
     assert made.jobs("downloads") == {"downloads": 1, "download": 2}
@@ -82,26 +83,13 @@ def test_only_needed_files_and_a_killed_download_leaves_no_file(made, server):
     server.answers["/known.bin"] = Answer(CONTENT)
     succeeds(made.run("--unlock"))
     succeeds(made.run("downloads", "--rerun-incomplete"))
-    assert downloaded(made) == {"known.bin": CONTENT, "recorded.bin": OTHER}
+    assert downloaded(made) == FILES
     assert "  made/recorded.bin" in (made.folder / "results" / "downloads.lock").read_text()
     assert made.jobs("downloads") == {}
-
-
-def test_later_runs_need_no_mirror_for_downloaded_files(made, server, tmp_path):
-    mirror = tmp_path / "mirror" / "made"
-    mirror.mkdir(parents=True)
-    files = {"known.bin": CONTENT, "recorded.bin": OTHER}
-    for name, content in files.items():
-        (mirror / name).write_bytes(content)
-    config = SMALL | {"dataset": "made", "mirror": str(mirror.parent), "offline": True}
-    made.write(config)
-    succeeds(made.run("downloads"))
-    for name in files:
-        (mirror / name).unlink()
-    made.write(config | {"experiment": "later"})
+    # Other experiments load the dataset without its source.
+    made.write(SMALL | {"dataset": "made", "experiment": "later", "offline": True})
+    server.requests.clear()
     succeeds(made.run("results/datasets/made/items.h5"))
     provenance = storage.read_provenance(made.data / "items.h5")
-    assert [file["source"] for file in provenance["sources"]] == [f"{mirror}/{name}" for name in files]
-    assert any("recorded.bin has no official checksum" in note for note in provenance["notes"])
-    assert downloaded(made) == files
+    assert [file["source"] for file in provenance["sources"]] == [f"{server.address}/{name}" for name in FILES]
     assert server.requests == []

@@ -17,17 +17,6 @@ CHANGES = {
 }
 
 
-@pytest.fixture(scope="module")
-def embeddings(tmp_path_factory, root):
-    made = Results(tmp_path_factory.mktemp("embeddings"))
-    rng = np.random.default_rng(0)
-    centres = rng.normal(size=(6, 16))[rng.integers(0, 6, 300)]
-    np.save(made.folder / "features.npy", (0.2 + centres + rng.normal(size=(300, 16))).astype(np.float32))
-    shipped = yaml.safe_load((root / "workflow" / "config" / "embeddings.yaml").read_text())
-    made.stages(shipped | CHANGES, "all")
-    return made
-
-
 def expected_share(by_code, nearest, k):
     """Return the share of the k nearest among the top k by code, expected over ties, of one query."""
     last = np.sort(by_code)[k - 1]
@@ -36,10 +25,16 @@ def expected_share(by_code, nearest, k):
     return (before[nearest].sum() + chance * tied[nearest].sum()) / k
 
 
-def test_the_share_of_neighbours_is_computed_from_the_embeddings(embeddings):
-    X = np.load(embeddings.folder / "features.npy").astype(np.float64)
+def test_the_share_of_neighbours_is_computed_from_the_embeddings_and_the_report_has_it(tmp_path, root):
+    made = Results(tmp_path)
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(6, 16))[rng.integers(0, 6, 300)]
+    np.save(tmp_path / "features.npy", (0.2 + centres + rng.normal(size=(300, 16))).astype(np.float32))
+    shipped = yaml.safe_load((root / "workflow" / "config" / "embeddings.yaml").read_text())
+    made.stages(shipped | CHANGES, "all")
+    X = np.load(tmp_path / "features.npy").astype(np.float64)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    results = embeddings.folder / "results" / "embeddings"
+    results = tmp_path / "results" / "embeddings"
     scores = pd.read_csv(results / "metrics.csv").set_index(["hasher", "n_bits", "ground_truth", "metric"])
     split = storage.read(results / "splits" / "standard" / "run0" / "splits.h5")
     query, database = X[split["query"]], X[split["database"]]
@@ -52,14 +47,6 @@ def test_the_share_of_neighbours_is_computed_from_the_embeddings(embeddings):
                 shares = [expected_share(by_code[row], nearest[row, :k], k) for row in range(len(query))]
                 value = scores.loc[(hasher, n_bits, f"nearest_{k}", f"P@{k}"), "value"]
                 assert value == pytest.approx(np.mean(shares), abs=1e-8)
-
-
-def test_the_features_are_the_embeddings(embeddings):
-    X = storage.read(embeddings.data / "vectors" / "features.h5", ["X"])["X"]
-    np.testing.assert_array_equal(X, np.load(embeddings.folder / "features.npy"))
-
-
-def test_the_report_has_the_loss(embeddings):
-    page = (embeddings.folder / "results" / "embeddings" / "report.html").read_text().partition("<script>")[0]
+    page = (results / "report.html").read_text().partition("<script>")[0]
     assert 'id="binarisation"' in page
     assert "Of the 10 nearest neighbours by the vectors" in page

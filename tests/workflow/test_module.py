@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -13,67 +14,10 @@ from project import PARTS, ROOT, SHORT, Project, copied
 from protocol import configuration
 
 pytestmark = pytest.mark.ci
-SNAKEFILE = """
-configfile: "experiment.yaml"
-
-
-module protocol:
-    snakefile:
-        {source}
-    config:
-        config
-
-
-use rule * from protocol as protocol_*
-
-
-rule summary:
-    default_target: True
-    input:
-        rules.protocol_splits.input,
-    output:
-        "summary.txt",
-    shell:
-        "ls {{input}} > {{output}}"
-"""
-
-
-# What snakedeploy 0.17.1 wrote for a repository of this name.
-DEPLOYED = """
-from snakemake.utils import min_version
-
-
-min_version("6.10.0")
-
-
-configfile: "config/config.yaml"
-
-
-# declare https://github.com/owner/protocol as a module
-module protocol:
-    snakefile:
-        github("owner/protocol", path="workflow/Snakefile", tag="v1")
-    config:
-        config
-
-
-# use all rules from https://github.com/owner/protocol
-use rule * from protocol
-"""
-# A stand-in for conda: its environments have a Python that records each start, and runs that of this environment.
-CONDA = f"""#!/bin/sh
-case "$*" in
-"info --json") echo '{{"conda_prefix": "CONDA", "platform": "linux-64"}}' ;;
---version) echo "conda 25.1.1" ;;
-config*) echo '{{"get": {{"channel_priority": "strict"}}}}' ;;
-env\\ create*)
-  while [ "$1" != --prefix ]; do shift; done
-  mkdir -p "$2/bin"
-  printf '#!/bin/sh\\necho "$@" >> CONDA/started\\nexec {sys.executable} "$@"\\n' > "$2/bin/python"
-  chmod +x "$2/bin/python"
-  ;;
-esac
-"""
+# Two workflows, and a stand-in for conda.
+IMPORTING, DEPLOYED, CONDA = (
+    (Path(__file__).parent / "modules" / name).read_text() for name in ("importing.smk", "deployed.smk", "conda")
+)
 
 
 class Workflow:
@@ -118,8 +62,8 @@ def environment(tmp_path):
 
 @pytest.fixture
 def from_checkout(tmp_path, source, environment):
-    snakefile = str(source / "workflow" / "Snakefile")
-    return Workflow(tmp_path / "user", SNAKEFILE.format(source=repr(snakefile)), environment)
+    snakefile = IMPORTING.replace("SOURCE", str(source / "workflow" / "Snakefile"))
+    return Workflow(tmp_path / "user", snakefile, environment)
 
 
 @pytest.fixture
@@ -166,7 +110,7 @@ def test_a_deployed_workflow_runs_the_default_experiment_and_edits_of_it_also_in
     (deployed.folder / "config" / "config.yaml").write_text(yaml.safe_dump(SHORT))
     conda = tmp_path / "bin" / "conda"
     conda.parent.mkdir()
-    conda.write_text(CONDA.replace("CONDA", str(tmp_path)))
+    conda.write_text(CONDA.replace("FOLDER", str(tmp_path)).replace("PYTHON", sys.executable))
     conda.chmod(0o755)
     (conda.parent / "activate").write_text('PATH="$1/bin:$PATH"\n')
     deployed.environment["PATH"] = f"{conda.parent}:{os.environ['PATH']}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from project import ELSEWHERE, METHODS, SHORT, SMALL, Results, export, planned
+from project import ELSEWHERE, METHODS, SMALL, Results, export, planned
 
 from protocol.configuration import records
 
@@ -154,14 +154,3 @@ def test_what_reads_results_compares_their_seeds_options_and_code(ran):
     assert ran.run(*accept).returncode == 0
     files = refused(ran.run("claims", "--forcerun", "claims", "-n"))
     assert files == ["results/small/summary.csv: made with other options and code than those of the experiment."]
-
-
-def test_one_file_is_accepted_by_its_name(project):
-    project.write(SHORT)
-    assert project.stages(SHORT, "splits").jobs("splits") == {}
-    shutil.rmtree(project.folder / ".snakemake")
-    *files, _ = refusal(project, SHORT, "splits")
-    assert len(files) == 4
-    assert project.run("results/datasets/digits/items.h5", "--touch", "--force").returncode == 0
-    # The others are older than the accepted file.
-    assert project.planned(SHORT, "splits") == {"sample": 1, "split": 1, "splits": 1}

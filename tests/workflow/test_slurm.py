@@ -3,17 +3,13 @@
 import importlib.util
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
+import single_node
 from project import ELSEWHERE
 
-SCRIPT = Path(__file__).parents[1] / "slurm" / "single_node.py"
-SPEC = importlib.util.spec_from_file_location("single_node", SCRIPT)
-slurm = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(slurm)
 RESULTS = "results/small"
-PLUGIN, LACKING = importlib.util.find_spec("snakemake_executor_plugin_slurm"), slurm.missing()
+PLUGIN, LACKING = importlib.util.find_spec("snakemake_executor_plugin_slurm"), single_node.missing()
 # Marks, because they come before the run that `elsewhere` is.
 pytestmark = [
     pytest.mark.nightly,
@@ -25,7 +21,7 @@ pytestmark = [
 def test_slurm_writes_the_same_bytes_as_a_local_run(elsewhere, project):
     project.write(ELSEWHERE)
     arguments = ["--workflow-profile", "workflow/profiles/slurm", "--configfile", "small.yaml"]
-    with slurm.single_node() as environment:
+    with single_node.single_node() as environment:
         done = subprocess.run(
             project.command(*arguments),
             cwd=project.folder,

@@ -78,18 +78,6 @@ def test_the_command_of_the_message_writes_every_deleted_file_again(tiny, ran, m
         assert Path(name).read_bytes() == (tiny.folder / name).read_bytes(), name
 
 
-def test_a_job_that_fails_prints_one_line_and_writes_nothing(ran):
-    """A file of an earlier job was cut short."""
-    codes = ran.folder / CODES
-    codes.write_bytes(codes.read_bytes()[: codes.stat().st_size // 2])
-    (ran.folder / RESULTS / "metrics.csv").unlink()
-    done = ran.run("metrics")
-    assert done.returncode != 0
-    assert f"error: {CODES}: changed since it was written" in done.stderr + done.stdout
-    assert "Traceback" not in done.stderr
-    assert not (ran.folder / RESULTS / "metrics.csv").exists()
-
-
 @pytest.mark.parametrize(
     ("changes", "target", "message"),
     [

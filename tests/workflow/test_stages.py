@@ -95,17 +95,6 @@ def test_the_report_opens_offline(tiny, browser):
         assert wrong == []
 
 
-def test_figures_and_tables_for_a_paper(tiny):
-    figures, tables = (tiny.folder / RESULTS / name for name in ("figures", "tables"))
-    assert {path.suffix for path in figures.glob("[!.]*")} == {".svg", ".pdf", ".png", ".csv", ".tex"}
-    place = "gist-class-label-standard"
-    lines = {f"{kind}-{place}" for kind in ("scores-mAP", "scores-precision-r2", "conventions")}
-    assert lines <= {path.stem for path in figures.glob("*.svg")}
-    assert list(figures.glob(f"pr-curves-*-{place}.svg"))
-    assert {path.name for path in tables.glob("*.tex")} == {"mAP-gist-standard.tex", "precision-r2-gist-standard.tex"}
-    assert "ITQ & " in (tables / "mAP-gist-standard.tex").read_text()
-
-
 def test_everything_is_fitted_on_the_training_set_alone(tiny):
     """Recompute one combination from the features and the split, without the scripts of the pipeline."""
     cell = tiny.folder / RESULTS / "gist" / "random" / "run1"

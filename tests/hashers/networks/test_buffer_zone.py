@@ -14,8 +14,7 @@ X = (RNG.normal(size=(4, 10))[Y] + 0.3 * RNG.normal(size=(240, 10))).astype(np.f
 
 
 @pytest.mark.parametrize(
-    ("first", "others", "numbers"),
-    [([0, 0, 0, 0], 0, "0 and 1"), ([1, 1, 0, 0], 0, "1 and 2"), ([0, 1, 1, 1], 1, "3")],
+    ("first", "others", "numbers"), [([0, 0, 0, 0], 0, "0 and 1"), ([1, 1, 0, 0], 0, "1 and 2"), ([0, 1, 1, 1], 1, "3")]
 )
 def test_odd_numbers_of_labels_are_refused(first, others, numbers):
     labels = np.eye(4, dtype=int)[Y] ^ others

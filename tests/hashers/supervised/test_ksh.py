@@ -6,19 +6,7 @@ from scipy.sparse import csr_array
 
 from protocol.checks import ProtocolError
 from protocol.hashers import Affinities
-from protocol.hashers.supervised.ksh import KSH, greedy_bits
-
-
-def test_each_bit_is_greedy_and_lowers_the_distance_to_the_similarities():
-    rng = np.random.default_rng(1)
-    y = rng.integers(0, 3, 40)
-    K = (np.eye(3)[y] @ rng.normal(size=(3, 12)) + rng.normal(size=(40, 12))).astype(np.float32)
-    K, S = K - K.mean(axis=0), np.where(y[:, None] == y, 1.0, -1.0)
-    A, H, n_spectral = greedy_bits(K, lambda V: S @ V, 6, 30)
-    np.testing.assert_array_equal(H, np.where(K @ A.astype(np.float32) > 0, 1, -1))
-    assert 0 <= n_spectral <= 6
-    left = [np.linalg.norm(6 * S - H[:, :k] @ H[:, :k].T) for k in range(7)]
-    assert (np.diff(left) < 0).all()
+from protocol.hashers.supervised.ksh import KSH
 
 
 def test_labels_and_the_pairs_that_they_relate_give_the_same_codes():

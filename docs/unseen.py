@@ -1,6 +1,6 @@
 """The tables of results/reference/unseen/README.md, from the stored tables of the pipeline.
 
-``python tests/reference/unseen_page.py`` writes them between the markers of the page.
+``python docs/unseen.py`` writes them between the markers of the page.
 """
 
 import re

@@ -1,20 +1,15 @@
 """A Slurm of one node, for tests: munged, slurmctld and slurmd of this machine, in a temporary folder, on loopback.
 
-    python tests/slurm/single_node.py snakemake --workflow-profile workflow/profiles/slurm
-
-runs the command with that Slurm and stops it afterwards. Nothing is installed and nothing outside the folder is
-written; it needs the programs of the packages slurm-wlm and munge (Debian's names), and no accounting database.
+Nothing is installed and nothing outside the folder is written; it needs the programs of the packages slurm-wlm and
+munge (Debian's names), and no accounting database.
 """
 
-import argparse
 import contextlib
 import getpass
 import os
 import shutil
-import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,40 +17,7 @@ from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch")
 MUNGE_FILES = ("socket", "key-file", "pid-file", "log-file", "seed-file")
-# Every core is a place for a job, and memory is counted: what a rule declares is what it is given.
-CONF = """\
-ClusterName=single
-SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={controller_port}
-SlurmdPort={node_port}
-SlurmUser={user}
-SlurmdUser={user}
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge/socket
-CredType=cred/munge
-MpiDefault=none
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/linux
-SchedulerType=sched/builtin
-# Waiting jobs are looked at at once.
-SchedulerParameters=batch_sched_delay=0,sched_min_interval=0
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core_Memory
-ReturnToService=2
-# squeue lists a finished job for this many seconds.
-MinJobAge=300
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
-JobCompType=jobcomp/filetxt
-JobCompLoc={folder}/jobs.log
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} RealMemory={memory_mb} State=UNKNOWN
-PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
-"""
+CONF = Path(__file__).with_name("slurm.conf").read_text()
 
 
 def find(program: str) -> str | None:
@@ -146,20 +108,3 @@ def single_node() -> Iterator[dict[str, str]]:
                 subprocess.run(["scancel", "--user", getpass.getuser()], env=environment, check=False)
     finally:
         shutil.rmtree(folder)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", nargs=argparse.REMAINDER, help="what to run")
-    command = parser.parse_args().command
-    # An end by SIGTERM is one by SystemExit, so that what was started is stopped.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    if lacking := missing():
-        print(f"slurm is not installed: no {', '.join(lacking)}", file=sys.stderr)  # noqa: T201
-        return 1
-    with single_node() as environment:
-        return subprocess.run(command, env=environment).returncode
-
-
-if __name__ == "__main__":
-    sys.exit(main())
