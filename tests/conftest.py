@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import HealthCheck, settings
 
 # Before anything loads NumPy: on matrices as small as the tests', threads spend their time waiting for each other.
 os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
@@ -15,6 +16,9 @@ os.environ["COLUMNS"] = ""  # readline, which pytest imports, sets it for other 
 
 from browser import launched
 
+# No test depends on the time that it takes.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 yaml.SafeLoader = yaml.CSafeLoader  # the same in C: tables of cases have thousands of lines
 
 ROOT = Path(__file__).parents[1]
