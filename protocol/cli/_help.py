@@ -166,7 +166,11 @@ class Parser(argparse.ArgumentParser):
     def _get_value(self, action: argparse.Action, text: str) -> Any:
         if action.option_strings and not text:
             raise argparse.ArgumentError(action, "the value is empty")
-        return super()._get_value(action, text)
+        try:
+            return super()._get_value(action, text)
+        except argparse.ArgumentError as error:  # of `int` or `float`
+            expected = "an integer" if action.type is int else "a number"
+            raise ProtocolError(f"{action.option_strings[-1]} must be {expected}, got {text!r}.") from error
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Raise ProtocolError if a value is not one of the choices."""
