@@ -310,17 +310,24 @@ def _verified(path: str | Path) -> "Iterator[h5py.File]":
 def opened(path: str | Path) -> "Iterator[dict[str, h5py.Dataset]]":
     """Yield the arrays of a file by name, to be read by slices of rows. Raises the errors of `read`."""
     with _verified(path) as file:
-        arrays: dict[str, Any] = {}
-        file.visititems(lambda name, item: arrays.update({name: item}) if hasattr(item, "dtype") else None)
-        yield arrays
+        yield _arrays(file)
 
 
-def _named(path: str | Path, arrays: Mapping[str, Any], name: str) -> list[str]:
-    """Return the name of an array, or the names of all arrays of a group, the part before a ``/``."""
-    names = [array for array in sorted(arrays) if array == name or array.startswith(f"{name}/")]
-    if not names:
-        raise ProtocolError(f"{path}: no array {name!r}; it contains {', '.join(sorted(arrays))}.")
-    return names
+def _arrays(group: "h5py.Group") -> "dict[str, h5py.Dataset]":
+    """Return all arrays of a group by their names in it, which takes long in files with many groups."""
+    arrays: dict[str, Any] = {}
+    group.visititems(lambda name, item: arrays.update({name: item}) if hasattr(item, "dtype") else None)
+    return arrays
+
+
+def _named(file: "h5py.File", path: str | Path, name: str) -> "dict[str, h5py.Dataset]":
+    """Return an array, or all arrays of a group, the part of their names before a ``/``."""
+    item = file.get(name)
+    if item is None:
+        raise ProtocolError(f"{path}: no array {name!r}; it contains {', '.join(sorted(_arrays(file)))}.")
+    if hasattr(item, "dtype"):
+        return {name: item}
+    return {f"{name}/{part}": array for part, array in sorted(_arrays(item).items())}
 
 
 def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDArray]:
@@ -332,11 +339,11 @@ def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDAr
         If the file is missing, was altered since `writing` wrote it, or lacks an array (the message lists those that
         it has).
     """
-    with opened(path) as arrays:
-        selected = (
-            sorted(arrays) if names is None else [array for name in names for array in _named(path, arrays, name)]
-        )
-        return {name: arrays[name][...] for name in selected}
+    with _verified(path) as file:
+        selected = dict(sorted(_arrays(file).items())) if names is None else {}
+        for name in names or ():
+            selected |= _named(file, path, name)
+        return {name: array[...] for name, array in selected.items()}
 
 
 def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
@@ -350,11 +357,11 @@ def streamed(path: str | Path, name: str) -> "Iterator[h5py.Dataset]":
 
     The name of a group also works if the group contains only one array.
     """
-    with opened(path) as arrays:
-        names = _named(path, arrays, name)
-        if len(names) > 1:
-            raise ProtocolError(f"{path}: several arrays {name!r}; it contains {', '.join(sorted(arrays))}.")
-        yield arrays[names[0]]
+    with _verified(path) as file:
+        array, *others = _named(file, path, name).values()
+        if others:
+            raise ProtocolError(f"{path}: several arrays {name!r}; it contains {', '.join(sorted(_arrays(file)))}.")
+        yield array
 
 
 def grouped(arrays: Mapping[str, NDArray]) -> dict[str, dict[str, NDArray]]:

@@ -101,11 +101,9 @@ class _MetricRegistry(Registry[MetricRecord]):
     def find(self, name: str) -> tuple[MetricRecord, dict[str, float]]:
         """Return the record whose name, with numbers in place of K, R and beta, is the requested one."""
         self._scan()
-        for registered in sorted(self.records):  # F1@rR before F_beta@rR
-            if match := _pattern(registered).fullmatch(name):
-                texts = match.groupdict().items()
-                numbers = {keyword: int(text) if text.isdigit() else float(text) for keyword, text in texts}
-                return self.records[registered], numbers
+        registered, numbers = _match(name, tuple(self.records))
+        if registered:
+            return self.records[registered], dict(numbers)
         if name in self.records:  # a name with placeholders
             return self.records[name], {}
         raise self._unknown(name)
@@ -157,6 +155,16 @@ def _with_numbers_of(request: str, name: str) -> str:
     numbers = {"@K": f"@{int(number[1] if number else 0) or 1000}", "@rR": f"@r{number[1] if number else 2}"}
     numbers["F_beta"] = f"F{beta[1] if beta else 2}"
     return re.sub("|".join(numbers), lambda mark: numbers[mark[0]], name)
+
+
+@functools.cache
+def _match(name: str, registered: tuple[str, ...]) -> tuple[str, dict[str, float]]:
+    """Return the registered name that `name` requests, and the numbers in it; an empty name if there is none."""
+    for one in sorted(registered):  # F1@rR before F_beta@rR
+        if match := _pattern(one).fullmatch(name):
+            texts = match.groupdict().items()
+            return one, {keyword: int(text) if text.isdigit() else float(text) for keyword, text in texts}
+    return "", {}
 
 
 @functools.cache
