@@ -2,8 +2,8 @@ r"""Check training logs: whether the reported value is the best of several evalu
 
 A log is a table (``.csv``), JSON lines (``.jsonl``, an object on each line), or any text with one regular expression.
 Its named groups are ``value`` (the test score) and optionally ``bits`` and ``epoch``. The columns of tables and the
-keys of objects have the same names; the test scores may also be named ``map`` or ``test_map``, and the epochs ``step``. The evaluations are in the order of their lines, and an
-epoch that is lower than the previous one begins another run.
+keys of objects have the same names; the test scores may also be named ``map`` or ``test_map``, and the epochs ``step``.
+The evaluations are in the order of their lines, and an epoch that is lower than the previous one begins another run.
 """
 
 import json
