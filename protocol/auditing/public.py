@@ -120,7 +120,7 @@ def audit(
     evidence : Evidence, optional
         Additional information about the items: features, judged pairs, groups.
     training_log : path or sequence of path, optional
-        Scores by epoch, as ``.csv``, or as any text with a `pattern`. See
+        Scores by epoch, as ``.csv`` or ``.jsonl``, or as any text with a `pattern`. See
         `protocol.auditing.checks.training_log`.
     pattern : str, optional
         A regular expression for the lines of training logs that have a test score, with the named groups ``value``

@@ -196,6 +196,8 @@ def _rows(path: Path) -> tuple[Fields, Sequence[int], list[str]]:
                 ends.append(reader.line_num)
         except csv.Error as error:
             raise ProtocolError(f"{path}: can't be read as lines with commas ({error}).") from error
+        if not any(rows):
+            raise ProtocolError(f"{path}: the list is empty. Write one item per line.")
         return rows, ends, []
     rows = list(map(str.split, lines))
     for number, row in enumerate(rows, start=1):

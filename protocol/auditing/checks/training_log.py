@@ -1,14 +1,15 @@
 r"""Check training logs: whether the reported value is the best of several evaluations on the test set.
 
-A log is a table (``.csv``), or any text with one regular expression. Its named groups are ``value`` (the test score)
-and optionally ``bits`` and ``epoch``. The columns of tables have the same names; the test scores may also be in the
-column ``map`` or ``test_map``, and the epochs in ``step``. The evaluations are in the order of their lines, and an
-epoch that is lower than the previous one begins another run.
+A log is a table (``.csv``), JSON lines (``.jsonl``, an object on each line), or any text with one regular expression.
+Its named groups are ``value`` (the test score) and optionally ``bits`` and ``epoch``. The columns of tables and the
+keys of objects have the same names; the test scores may also be named ``map`` or ``test_map``, and the epochs ``step``.
+The evaluations are in the order of their lines, and an epoch that is lower than the previous one begins another run.
 """
 
+import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -196,9 +197,12 @@ def read_logs(files: Any, pattern: str | None = None) -> dict[str, list[History]
 
 def _rows(path: Path, pattern: str | None) -> Sequence[_Row]:
     """Return the rows of a table, or the groups of the lines that match a pattern."""
+    name = path.name.lower().removesuffix(".gz")
+    if pattern is None and name.endswith(".jsonl"):
+        return list(_json_lines(path))
     if pattern is None:
-        if not path.name.lower().removesuffix(".gz").endswith(".csv"):
-            raise ProtocolError(f"{path}: other text than .csv needs a regular expression, such as {EXAMPLE}")
+        if not name.endswith(".csv"):
+            raise ProtocolError(f"{path}: other text than .csv or .jsonl needs a regular expression, such as {EXAMPLE}")
         return read_table(path, "a training log")[1]
     try:
         expression = re.compile(pattern)
@@ -213,6 +217,19 @@ def _rows(path: Path, pattern: str | None) -> Sequence[_Row]:
     if not rows:
         raise ProtocolError(f"{path}: no line matches the pattern {pattern!r}.")
     return rows
+
+
+def _json_lines(path: Path) -> Iterator[_Row]:
+    """Yield the texts of each object by their keys; numbers keep their decimals."""
+    for number, line in enumerate(lines(path, "a training log"), start=1):
+        try:
+            pairs = json.loads(line, parse_float=str, parse_int=str, object_pairs_hook=list) if line.strip() else []
+            row = {key.lower(): "" if value is None else str(value) for key, value in pairs}
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            pairs, row = [""], {}
+        if len(row) < len(pairs):
+            raise ProtocolError(f"{path}, line {number}: expected a JSON object in which no key is repeated.")
+        yield number, row
 
 
 def _histories(path: Path, rows: Sequence[_Row]) -> list[History]:
@@ -234,8 +251,8 @@ def _histories(path: Path, rows: Sequence[_Row]) -> list[History]:
         history.values.append(score if math.isfinite(score) else math.nan)
         history.epochs.append(epoch)
         history.decimals = max(history.decimals, _decimals(value))
-    columns = rows[0][1].keys()
-    if not columns & _VALUES:
+    columns = dict.fromkeys(name for _, row in rows for name in row)
+    if not columns.keys() & _VALUES:
         listed = ", ".join(columns)[:200]
         raise ProtocolError(f"{path}: no column named map, test_map or value; its columns: {listed}.")
     evaluated = [one for one in histories.values() if not np.isnan(one.values).all()]
