@@ -227,7 +227,7 @@ def _row(row: dict[str, str], line: str) -> dict[str, Any]:
     if text["std"] and not 0 <= numbers["std"] < math.inf:
         raise ProtocolError(f"{where}: std must be a finite number >= 0, got {_cell(text['std'])}.")
     if text["mean"]:
-        check_mean(f"{where}: mean", text["metric"], text["mean"])
+        checked_mean(f"{where}: mean", text["metric"], text["mean"])
     return text | numbers
 
 
@@ -243,11 +243,12 @@ def _cell(text: str) -> str:
     return printable(text) or "an empty cell"
 
 
-def check_mean(where: str, metric: str, mean: Any) -> None:
-    """Raise ProtocolError unless a mean is finite and in the range of its metric; for unknown metrics, finite."""
+def checked_mean(where: str, metric: str, mean: Any) -> float:
+    """Return a mean; raise ProtocolError unless it is finite and in the range of its metric, if that is known."""
     lowest, highest = metric_range(metric)
-    value = _number(mean)
+    value = math.nan if isinstance(mean, bool) else _number(mean)
     if not (math.isfinite(value) and lowest - TOLERANCE <= value <= highest + TOLERANCE):
         bounds = f" from {lowest:g} to {highest:g}" if highest < math.inf else f" >= {lowest:g}"
         expected = f"a finite number{bounds if lowest > -math.inf else ''}"
         raise ProtocolError(f"{where} must be {expected}, got {_cell(str(mean))}.")
+    return value
