@@ -1,7 +1,6 @@
 """The leaderboard: all methods of each protocol and code length, with places that indistinguishable methods share."""
 
 import itertools
-import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from protocol.comparison.differences import mean_difference, pair
 from protocol.comparison.matching import OF_METRIC, assumptions, match
 from protocol.comparison.reading import RUN, Score, Source, Values, Why, read_sources
 from protocol.comparison.rendering import heading, interval_of
+from protocol.evaluation.printed import json_text
 from protocol.provenance.storage import replacing
 from protocol.report.figure import ABSENT, between
 from protocol.scores.statistics import CONFIDENCE, NO_TEST, holm, shared_variance
@@ -123,19 +123,10 @@ class Leaderboard:
         rows = [{name: value for name, value in row.items() if name not in _NESTED} for row in self.rows]
         return need("pandas", "report").DataFrame(rows).astype({"place": "Int64"})
 
-    def to_csv(self) -> str:
-        """Return `to_frame` as CSV, with numbers of nine digits."""
-        return str(self.to_frame().to_csv(index=False, float_format=DIGITS, lineterminator="\n"))
-
-    def to_json(self) -> str:
-        """Return the rows as JSON, each with its record; undefined numbers are null."""
-        defined = [{name: None if value != value else value for name, value in row.items()} for row in self.rows]
-        return json.dumps(defined, indent=1, default=str) + "\n"
-
     def write(self, page: str | Path) -> None:
-        """Write the page, and next to it the rows as CSV and JSON, with the same name."""
-        path = Path(page)
-        texts = {path.suffix: self.to_html(beside=path.stem), ".csv": self.to_csv(), ".json": self.to_json()}
+        """Write the page, and next to it the rows as CSV and JSON, with the same name; the JSON has the records."""
+        path, table = Path(page), self.to_frame().to_csv(index=False, float_format=DIGITS, lineterminator="\n")
+        texts = {path.suffix: self.to_html(beside=path.stem), ".csv": table, ".json": f"{json_text(self.rows)}\n"}
         for suffix, text in texts.items():
             with replacing(path.with_suffix(suffix)) as temporary:
                 temporary.write_text(text, encoding="utf-8")

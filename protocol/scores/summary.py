@@ -154,29 +154,19 @@ def with_and_without(scores: "pd.DataFrame", without: "pd.DataFrame") -> "pd.Dat
         the better rank, and undefined means have none.
     """
     keys, by = list(COLUMNS[:-1]), ["dataset", *SETTING, "n_bits", "hasher", "metric"]
-    both = scores.merge(without[[*keys, "n_queries", "value"]], on=keys, suffixes=("", "_without"))
+    both = scores.merge(without[[*keys, "n_queries", "value"]], on=keys, suffixes=("", "_left"))
     both = both.assign(
-        difference=both["value_without"] - both["value"], n_affected=both["n_queries"] - both["n_queries_without"]
+        difference=both["value_left"] - both["value"], n_affected=both["n_queries"] - both["n_queries_left"]
     )
-    table = (
-        both.groupby(by, sort=True)
-        .agg(
-            n_runs=("run", "size"),
-            n_queries=("n_queries", "mean"),
-            n_affected=("n_affected", "mean"),
-            all_queries=("value", "mean"),
-            without=("value_without", "mean"),
-            difference=("difference", "mean"),
-            difference_std=("difference", "std"),
-        )
-        .reset_index()
-    )
+    groups = both.groupby(by, sort=True)
+    columns = {"value": "all_queries", "value_left": "without", "difference": "difference"}
+    table = groups.size().to_frame("n_runs").join(groups[["n_queries", "n_affected", *columns]].mean())
+    table = table.rename(columns=columns).assign(difference_std=groups["difference"].std()).reset_index()
     lower = table["metric"].map(lambda metric: registry.METRICS.entry(metric).better == "lower")
+    of_hashers = [name for name in by if name != "hasher"]
     for column, rank in (("all_queries", "rank_all"), ("without", "rank_without")):
-        values = table[column].where(lower, -table[column])
-        table[rank] = (
-            values.groupby([table[name] for name in by if name != "hasher"]).rank(method="min").astype("Int64")
-        )
+        signed = table.assign(rank=table[column].where(lower, -table[column]))
+        table[rank] = signed.groupby(of_hashers)["rank"].rank(method="min").astype("Int64")
     return table
 
 
