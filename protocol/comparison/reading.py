@@ -211,8 +211,9 @@ def _of_summary(path: Path, file: str) -> list[Score]:
             recorded["ground_truth"] += f" of {row['feature']}"  # computed from the distances of this feature
         for key in ("dataset", "ground_truth", "split"):
             recorded[key] = with_options(recorded[key], key, row.get("options", ""))
-        key, none = tuple(row[column] for column in _COMBINATION), f"the metrics.csv next to {file} lacks its runs"
-        values = runs if isinstance(runs, Why) else runs.get(key, none)
+        combination = tuple(row[column] for column in _COMBINATION)
+        none = f"the metrics.csv next to {file} lacks its runs"
+        values = runs if isinstance(runs, Why) else runs.get(combination, none)
         scores.append(_score(recorded, file, f"{row['hasher']}, {row['feature']}", values))
     return scores
 
@@ -338,8 +339,9 @@ def _of_content(
     for size in ("n_bits", "n_queries", "n_database"):
         if size == "n_bits" or content.get(size) is not None:
             integer(content[size], f"{where}: {size}")
-    groups = [(str(where), content["metrics"], {"excluded_queries": NONE_EXCLUDED}, list[int]())]
-    if without := content.get("without_queries"):
+    fields: dict[str, Any] = {"excluded_queries": NONE_EXCLUDED}
+    groups: list[tuple[str, Any, dict[str, Any], list[int]]] = [(str(where), content["metrics"], fields, [])]
+    if (without := content.get("without_queries")) is not None:
         inside = f"{where}: without_queries"
         n_queries = integer(without["n_queries"], f"{inside}: n_queries")
         rows = np.array(without["excluded"], np.int64)
@@ -357,23 +359,12 @@ def _of_content(
             mean = np.nan if number is None else checked_mean(f"{inside}: {printable(metric)}: mean", metric, number)
             by_metric = {key: (content.get(key) or {}).get(metric) for key in ("undefined", "ties")}
             recorded = {**content, **fields, **by_metric, "metric": metric, "mean": mean, "path": where}
-            values = _query_values(content, file, per_query, metric, excluded)
+            values: Values | Why = f"{file} has {ONE_VALUE} together, not one per query"
+            if isinstance(per_query, Why):
+                values = per_query
+            elif metric in per_query:
+                numbers = per_query[metric]
+                own = np.delete(numbers, excluded) if numbers.size == content.get("n_queries") else numbers[:0]
+                values = Values(QUERY, np.array([content["ground_truth_sha256"]]), own)
             scores.append(_score(recorded, file, _known(content.get("name")) or name, values))
     return scores
-
-
-def _query_values(
-    content: Mapping[str, Any],
-    file: str,
-    per_query: Mapping[str, NDArray[np.float64]] | Why,
-    metric: str,
-    excluded: Sequence[int],
-) -> Values | Why:
-    """Return the values per query of a metric, without those of the excluded queries."""
-    if isinstance(per_query, Why):
-        return per_query
-    if metric not in per_query:
-        return f"{file} has {ONE_VALUE} together, not one per query"
-    numbers = per_query[metric]
-    kept = np.delete(numbers, excluded) if numbers.size == content.get("n_queries") else numbers[:0]
-    return Values(QUERY, np.array([content["ground_truth_sha256"]]), kept)
