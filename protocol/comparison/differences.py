@@ -1,10 +1,9 @@
 """Paired differences of methods from a reference method, with simultaneous intervals and corrected tests.
 
 The tests are those of `protocol.scores.statistics.Mean`: paired t-tests, corrected for items that runs share, and sign
-tests where all differences are equal. `holm` corrects them for multiple tests.
+tests where all differences are equal. `corrected` corrects them for multiple tests.
 """
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.comparison.reading import QUERY, RUN, Score, Values, Why
-from protocol.scores.statistics import CONFIDENCE, CORRECTED, Mean, holm, mean_of, shared_variance
-
-PLURAL = {RUN: "runs", QUERY: "queries"}
-OVER_QUERIES = "paired t-test"
-UNTESTED = "none"
-"""The name of the test over runs if `shared_variance` is infinite or not known."""
-EQUAL = "sign test"
+from protocol.comparison.reading import RUN, Score, Values, Why
+from protocol.scores.statistics import Mean, PairedDifference, corrected, mean_of, shared_variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,30 +51,18 @@ def pair(one: Values | Why, other: Values | Why) -> Pairs | Why:
         return "the ground truths of their queries differ"
     defined = ~(np.isnan(x) | np.isnan(y))
     if defined.sum() < 2:
-        return f"fewer than two {PLURAL[one.unit]} have a value in both"
+        return f"fewer than two values per {one.unit} in common"
     return Pairs(one.unit, x[defined], y[defined], max(one.numbers.size, other.numbers.size))
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference of a method from the reference at one code length.
-
-    ``low`` and ``high`` bound the mean difference; ``p`` belongs to the two-sided paired test, corrected by Holm's
-    procedure. All three are NaN if nothing was tested.
-    """
+    """The difference of a method from the reference at one code length, and the values of both."""
 
     method: str
     n_bits: int
     pairs: Pairs
-    test: str
-    difference: float
-    low: float
-    high: float
-    p: float
-
-
-ByMethod = Mapping[str, Mapping[int, Score]]
-"""Scores by method and code length."""
+    of: PairedDifference
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,13 +97,9 @@ class ComparedTable:
     comparisons: tuple[Difference, ...]
     missing: Mapping[str, Sequence[str]]
 
-    @property
-    def by_method(self) -> ByMethod:
-        """The scores by method and code length."""
-        return _by_method(self.scores)
 
-
-def _by_method(scores: Sequence[Score]) -> ByMethod:
+def scores_by_method(scores: Sequence[Score]) -> dict[str, dict[int, Score]]:
+    """Return scores by method and code length."""
     by_method: dict[str, dict[int, Score]] = {}
     for score in scores:
         by_method.setdefault(score.method, {})[score.n_bits] = score
@@ -134,7 +111,7 @@ def sign_of(metric: str) -> int:
     return 1 if registry.METRICS.entry(metric).better == "higher" else -1
 
 
-def _best(by_method: ByMethod, metric: str) -> str | None:
+def _best(by_method: Mapping[str, Mapping[int, Score]], metric: str) -> str | None:
     """Return the method with the best mean in a table, given the direction of the metric; None if all are undefined."""
     sign = sign_of(metric)
     means = {method: [sign * score.mean for score in scores.values()] for method, scores in by_method.items()}
@@ -153,7 +130,7 @@ def compared_table(section: str, metric: str, scores: Sequence[Score], against: 
     against : str, optional
         The reference; the method with the best mean if None.
     """
-    by_method, is_named = _by_method(scores), against is not None
+    by_method, is_named = scores_by_method(scores), against is not None
     reference = against or _best(by_method, metric)
     named = (section, metric, tuple(scores), reference, is_named)
     if reference is None or reference not in by_method:
@@ -161,14 +138,10 @@ def compared_table(section: str, metric: str, scores: Sequence[Score], against: 
         return ComparedTable(*named, 0, (), {reason: list(by_method)})
     paired, missing = _pairs(by_method, reference)
     n_tests = len(paired) if is_named else _n_pairs_of_methods(paired)
-    level = 1 - (1 - CONFIDENCE) / max(1, n_tests)
     sizes = scores[0].fields  # the same for all scores of a table
-    means = [mean_difference(pairs, shared_variance(sizes["n_queries"], sizes["n_database"])) for _, _, pairs in paired]
-    p = holm([mean.p() for mean, _ in means] + [1.0] * (n_tests - len(means)))  # tests not carried out have p 1
-    comparisons = (
-        Difference(*one, test, mean.mean, *mean.interval(level), float(corrected))
-        for one, (mean, test), corrected in zip(paired, means, p[: len(means)], strict=True)
-    )
+    shared = shared_variance(sizes["n_queries"], sizes["n_database"])
+    of = corrected([mean_difference(pairs, shared) for _, _, pairs in paired], n_tests)
+    comparisons = (Difference(*one, difference) for one, difference in zip(paired, of, strict=True))
     return ComparedTable(*named, n_tests, tuple(comparisons), missing)
 
 
@@ -177,16 +150,15 @@ def _n_pairs_of_methods(paired: Sequence[tuple[str, int, Pairs]]) -> int:
     return sum(n * (n + 1) // 2 for n in Counter(n_bits for _, n_bits, _ in paired).values())
 
 
-def mean_difference(pairs: Pairs, shared: float) -> tuple[Mean, str]:
-    """Return the mean difference and the name of its test; `shared` is the `shared_variance` of runs."""
-    test, variance = OVER_QUERIES, 0.0
-    if pairs.unit == RUN:
-        test, variance = CORRECTED if math.isfinite(shared) else UNTESTED, shared
-    mean = mean_of(pairs.one - pairs.other, np.abs(pairs.one) + np.abs(pairs.other), shared=variance)
-    return mean, test if mean.error else EQUAL
+def mean_difference(pairs: Pairs, shared: float) -> Mean:
+    """Return the mean difference; `shared` is the `shared_variance` of runs."""
+    operands = np.abs(pairs.one) + np.abs(pairs.other)
+    return mean_of(pairs.one - pairs.other, operands, shared=shared if pairs.unit == RUN else 0.0)
 
 
-def _pairs(by_method: ByMethod, reference: str) -> tuple[list[tuple[str, int, Pairs]], dict[str, list[str]]]:
+def _pairs(
+    by_method: Mapping[str, Mapping[int, Score]], reference: str
+) -> tuple[list[tuple[str, int, Pairs]], dict[str, list[str]]]:
     """Return the pairs of each other method and code length, and for each reason the methods that have none."""
     paired: list[tuple[str, int, Pairs]] = []
     missing: dict[str, list[str]] = {}

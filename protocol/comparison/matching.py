@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from protocol.checks import ProtocolError, counted, listed, one_of
+from protocol.checks import ProtocolError, abridged, counted, listed, one_of
 from protocol.comparison.reading import Score
 from protocol.scores.metadata import PROTOCOL
 
@@ -133,15 +133,11 @@ def _differing(one: Score, other: Score) -> list[str]:
 def _reasons(score: Score, other: Score | None) -> list[str]:
     """Return, in a clause for each, why a score is not compared with the nearest one of another file."""
     if other is None:
-        unknown = _unknown(score)
-        return [
-            f"{score.file} does not record {listed(unknown)}"
-            if unknown
-            else f"no other file has the metric and code length of {score.file}"
-        ]
-    differing = _differing(score, other)
-    reasons = [f"{score.file} and {other.file} differ in {listed(differing)}"] if differing else []
-    missing = {each.file: _unknown(each) for each in (score, other)}
+        reasons = [] if _unknown(score) else [f"no other file has the metric and code length of {score.file}"]
+    else:
+        differing = _differing(score, other)
+        reasons = [f"{score.file} and {other.file} differ in {listed(differing)}"] if differing else []
+    missing = {each.file: _unknown(each) for each in (score, other) if each}
     return reasons + [f"{file} does not record {listed(fields)}" for file, fields in missing.items() if fields]
 
 
@@ -155,14 +151,7 @@ def _nothing(scores: Sequence[Score]) -> str:
     score, other = min(((score, _nearest(score, kinds)) for score in kinds), key=lambda pair: _distance(*pair))
     line = f"nothing to compare: {'; '.join(_reasons(score, other))}."
     unknown = {*_unknown(score), *(_unknown(other) if other else ())}
-    if other and _differing(score, other):
-        splits = {
-            one.file: [*dict.fromkeys(str(kind.fields["split"]) for kind in kinds if kind.file == one.file)]
-            for one in (score, other)
-        }
-        texts = [f"{file} has the splits {listed(names)}" for file, names in splits.items() if len(names) > 1]
-        return " ".join([line, *(f"{text}." for text in texts)])
-    if not unknown:
+    if not unknown or (other and _differing(score, other)):
         return line
     fields = " ".join(f"{field}=VALUE" for field in PROTOCOL if field in unknown)
     return (
@@ -184,7 +173,6 @@ def _left_out(left_out: Sequence[Score], scores: Sequence[Score]) -> dict[str, l
         by_reason[score.file, "; ".join(_reasons(score, _nearest(score, kinds)))].append(score.metric)
     reasons: dict[str, list[str]] = defaultdict(list)
     for (file, reason), metrics in by_reason.items():
-        names = list(dict.fromkeys(metrics))
-        more = f" and {counted(len(names) - _FEW, 'more metric')}" if len(names) > _FEW else ""
-        reasons[file].append(f"{counted(len(metrics), 'score')} ({', '.join(names[:_FEW])}{more}): {reason}")
+        names = abridged(dict.fromkeys(metrics), _FEW)
+        reasons[file].append(f"{counted(len(metrics), 'score')} ({names}): {reason}")
     return dict(reasons)

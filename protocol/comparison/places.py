@@ -1,7 +1,6 @@
 """The leaderboard: all methods of each protocol and code length, with places that indistinguishable methods share."""
 
 import itertools
-import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from protocol.comparison.differences import mean_difference, pair
 from protocol.comparison.matching import OF_METRIC, assumptions, match
 from protocol.comparison.reading import RUN, Score, Source, Values, Why, read_sources
 from protocol.comparison.rendering import heading, interval_of
+from protocol.evaluation.printed import json_text
 from protocol.provenance.storage import replacing
 from protocol.report.figure import ABSENT, between
 from protocol.scores.statistics import CONFIDENCE, NO_TEST, holm, shared_variance
@@ -64,41 +64,39 @@ def places_of(scores: Sequence[Score]) -> Places:
     it, and the next method opens the next place. All pairs of methods are tested, paired as in `compare`, and corrected
     by Holm's procedure.
     """
-    pairs = list(itertools.combinations(range(len(scores)), 2))
-    tests = {both: _test(*(scores[at] for at in both)) for both in pairs}
-    p = [1.0 if isinstance(test, Why) else test for test in tests.values()]  # tests not carried out have p 1
-    differs = {both: bool(value < 1 - CONFIDENCE) for both, value in zip(pairs, holm(p), strict=True)}
-    tested = {both for both in pairs if not isinstance(tests[both], Why)}
+    tests = {
+        (one, other): _test(scores[one], scores[other]) for one, other in itertools.combinations(range(len(scores)), 2)
+    }
+    p = holm([1.0 if isinstance(test, Why) else test for test in tests.values()])  # tests not carried out have p 1
+    differs = {
+        both: bool(value < 1 - CONFIDENCE)
+        for (both, test), value in zip(tests.items(), p, strict=True)
+        if not isinstance(test, Why)
+    }
     places, reasons, place, opener = list[int | None](), list[str](), 0, -1
     for at in range(len(scores)):
-        with_opener = (opener, at)
-        if not any(at in both for both in tested) or (opener >= 0 and with_opener not in tested):
-            whys = [test for both, test in tests.items() if at in both and isinstance(test, Why)]
-            places.append(None)
-            reasons.append(whys[0] if whys else "no other method")
-            continue
-        if opener < 0 or differs[with_opener]:
+        is_tested = any(at in both for both in differs) and (opener < 0 or (opener, at) in differs)
+        if is_tested and differs.get((opener, at), True):
             place, opener = place + 1, at
-        places.append(place)
-        reasons.append("")
-    adjacent = [both for both in itertools.pairwise(range(len(scores))) if both in tested]
-    n_within = sum(differs[one, other] for one, other in tested if places[one] == places[other] is not None)
-    return Places(tuple(places), tuple(reasons), len(adjacent), sum(differs[both] for both in adjacent), n_within)
+        whys = (test for both, test in tests.items() if at in both and isinstance(test, Why))
+        places.append(place if is_tested else None)
+        reasons.append("" if is_tested else next(whys, "no other method"))
+    adjacent = [differs[both] for both in itertools.pairwise(range(len(scores))) if both in differs]
+    n_within = sum(differs[one, other] for one, other in differs if places[one] == places[other] is not None)
+    return Places(tuple(places), tuple(reasons), len(adjacent), sum(adjacent), n_within)
 
 
 def _test(one: Score, other: Score) -> float | Why:
     """Return p of the paired test of two scores, not corrected, or the reason why they can't be tested."""
     paired = pair(one.values, other.values)
-    numbers = [score.values.numbers.size for score in (one, other) if isinstance(score.values, Values)]
-    is_of_runs = isinstance(one.values, Values) and one.values.unit == RUN
-    if is_of_runs and min(numbers) < _FEWEST_RUNS:
-        return counted(min(numbers), "run")
+    n_runs = [of.numbers.size for of in (one.values, other.values) if isinstance(of, Values) and of.unit == RUN]
+    if n_runs and min(n_runs) < _FEWEST_RUNS:
+        return counted(min(n_runs), "run")
     if isinstance(paired, Why):
         return paired
-    if is_of_runs and paired.one.size < _FEWEST_RUNS:
+    if paired.unit == RUN and paired.one.size < _FEWEST_RUNS:
         return f"{paired.one.size} runs in common"
-    shared = shared_variance(one.fields["n_queries"], one.fields["n_database"])
-    p = mean_difference(paired, shared)[0].p()
+    p = mean_difference(paired, shared_variance(one.fields["n_queries"], one.fields["n_database"])).p()
     return NO_TEST if math.isnan(p) else p
 
 
@@ -125,19 +123,10 @@ class Leaderboard:
         rows = [{name: value for name, value in row.items() if name not in _NESTED} for row in self.rows]
         return need("pandas", "report").DataFrame(rows).astype({"place": "Int64"})
 
-    def to_csv(self) -> str:
-        """Return `to_frame` as CSV, with numbers of nine digits."""
-        return str(self.to_frame().to_csv(index=False, float_format=DIGITS, lineterminator="\n"))
-
-    def to_json(self) -> str:
-        """Return the rows as JSON, each with its record; undefined numbers are null."""
-        defined = [{name: None if value != value else value for name, value in row.items()} for row in self.rows]
-        return json.dumps(defined, indent=1, default=str) + "\n"
-
     def write(self, page: str | Path) -> None:
-        """Write the page, and next to it the rows as CSV and JSON, with the same name."""
-        path = Path(page)
-        texts = {path.suffix: self.to_html(beside=path.stem), ".csv": self.to_csv(), ".json": self.to_json()}
+        """Write the page, and next to it the rows as CSV and JSON, with the same name; the JSON has the records."""
+        path, table = Path(page), self.to_frame().to_csv(index=False, float_format=DIGITS, lineterminator="\n")
+        texts = {path.suffix: self.to_html(beside=path.stem), ".csv": table, ".json": f"{json_text(self.rows)}\n"}
         for suffix, text in texts.items():
             with replacing(path.with_suffix(suffix)) as temporary:
                 temporary.write_text(text, encoding="utf-8")
@@ -184,13 +173,10 @@ class Leaderboard:
             "can be told apart."
         )
         longest = max(places)
-        holders: dict[str, list[str]] = defaultdict(list)
-        for method, by_protocol in places[longest].items():
-            for name in [name for name, place in by_protocol.items() if place == 1]:
-                holders[name].append(method)
         protocols: dict[str, list[str]] = defaultdict(list)
-        for name, of in holders.items():
-            protocols[listed(of) if len(of) <= _MOST_NAMED else counted(len(of), "method")].append(names[name])
+        for section, name in names.items():
+            if of := [method for method, by_protocol in places[longest].items() if by_protocol.get(section) == 1]:
+                protocols[listed(of) if len(of) <= _MOST_NAMED else counted(len(of), "method")].append(name)
         texts = [f"{methods} under {listed(of)}" for methods, of in protocols.items()]
         first = [f"Place 1 with {longest} bits: {'; '.join(texts)}."] if texts else []
         return [number, *first, *self._changed()]
@@ -259,33 +245,23 @@ def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboa
     if not any(score.metric == RANKED and not math.isnan(score.mean) for score in scores):
         raise ProtocolError(f"leaderboard: no source has a score of the metric {RANKED}, which determines the places.")
     known, left_out = match(scores, assumptions(assume), least=1)
-    of_method: dict[Any, dict[str, Score]] = defaultdict(dict)
-    groups: dict[Any, list[Score]] = defaultdict(list)
+    labels, times, numbers = _labels(known), _times(known), dict[Any, int]()
+    groups: dict[Any, dict[str, dict[str, Score]]] = defaultdict(lambda: defaultdict(dict))
     for score in known:
-        of_method[_protocol(score), score.n_bits, score.method][score.metric] = score
-        if score.metric == RANKED and not math.isnan(score.mean):
-            groups[_protocol(score), score.n_bits].append(score)
-    labels, times = (
-        _labels(known),
-        {path: _times(path) for path in {score.recorded["path"] for score in known if "line" in score.recorded}},
-    )
-    numbers = {fields: number for number, fields in enumerate(dict.fromkeys(fields for fields, _ in groups), 1)}
+        protocol = tuple(value for field, value in score.fields.items() if field not in OF_METRIC)
+        groups[numbers.setdefault(protocol, len(numbers) + 1), score.n_bits][score.method][score.metric] = score
     rows, places = list[dict[str, Any]](), list[Places]()
-    for fields, n_bits in sorted(groups, key=lambda key: (numbers[key[0]], key[1])):
-        order = sorted(groups[fields, n_bits], key=lambda score: -score.mean)
-        places.append(places_of(order))
-        for score, place, reason in zip(order, places[-1].places, places[-1].reasons, strict=True):
-            by_metric = of_method[fields, n_bits, score.method]
-            seconds = times.get(score.recorded.get("path"), {}).get(_timed(score.recorded))
-            about = {"section": f"protocol-{numbers[fields]}", "place": place, "not_tested": reason}
-            about |= {"method": labels[score.method]}
-            rows.append(about | _row(score, by_metric) | dict(zip(TIMES, seconds or [math.nan] * 2, strict=True)))
+    for (number, _), methods in sorted(groups.items(), key=lambda group: group[0]):
+        ranked = [of[RANKED] for of in methods.values() if RANKED in of and not math.isnan(of[RANKED].mean)]
+        ranked.sort(key=lambda score: -score.mean)
+        of_group = places_of(ranked)
+        for score, place, reason in zip(ranked, of_group.places, of_group.reasons, strict=True):
+            about = {"section": f"protocol-{number}", "place": place, "not_tested": reason}
+            about |= {"method": labels[score.method], **_row(score, methods[score.method])}
+            seconds = times.get((score.recorded.get("path"), *_timed(score.recorded)), [math.nan] * len(TIMES))
+            rows.append(about | dict(zip(TIMES, seconds, strict=True)))
+        places += [of_group] * bool(ranked)
     return Leaderboard(tuple(rows), tuple(places), left_out)
-
-
-def _protocol(score: Score) -> tuple[str | None, ...]:
-    """Return the fields that all metrics of a method share."""
-    return tuple(value for field, value in score.fields.items() if field not in OF_METRIC)
 
 
 def _labels(scores: Iterable[Score]) -> dict[str, str]:
@@ -340,12 +316,13 @@ def _trained_on(recorded: Mapping[str, Any]) -> str:
     return f"training set ({sizes['train']:,})"
 
 
-def _times(summary: Path) -> dict[Any, list[float]]:
-    """Return the mean CPU times of training and encoding over the runs, from the times.csv next to a summary."""
-    path = summary.with_name("times.csv")
+def _times(scores: Iterable[Score]) -> dict[Any, list[float]]:
+    """Return the mean CPU times over the runs, from the times.csv next to each summary, by its path and `_timed`."""
     of_method: dict[Any, list[list[float]]] = defaultdict(list)
-    for row in read_text(path) if path.is_file() else []:
-        of_method[_timed(row)].append([float(row[name] or "nan") for name in TIMES])
+    for summary in {score.recorded["path"] for score in scores if "line" in score.recorded}:
+        path = summary.with_name("times.csv")
+        for row in read_text(path) if path.is_file() else []:
+            of_method[summary, *_timed(row)].append([float(row[name] or "nan") for name in TIMES])
     return {key: np.mean(np.array(values), axis=0).tolist() for key, values in of_method.items()}
 
 

@@ -18,7 +18,7 @@ from protocol.inputs.formats import EXTENSIONS, TEXT
 from protocol.provenance.checksums import verify
 from protocol.provenance.storage import file_sha256
 from protocol.scores.metadata import NONE_EXCLUDED, OF_LABELS, PROTOCOL, RANKINGS, method_name, with_options
-from protocol.scores.summary import TOLERANCE, check_mean, read_summary
+from protocol.scores.summary import TOLERANCE, checked_mean, read_summary
 
 RUN, QUERY = "run", "query"
 _COMBINATION = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]
@@ -31,8 +31,6 @@ Source = str | Path | Evaluation
 ONE_VALUE = "one value for all queries"
 Why = str
 """A reason in words."""
-_Group = tuple[str, Mapping[str, Any], Mapping[str, Any], Sequence[int]]
-"""Where some scores of a JSON file are, the mean of each metric, the recorded fields, and the excluded queries."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +168,9 @@ def read_scores(source: Source, file: str | None = None) -> list[Score]:
 
 
 def _score(recorded: Mapping[str, Any], file: str, name: str, values: Values | Why) -> Score:
-    """Return the score with these recorded fields."""
+    """Return the score with these recorded fields, and the values behind its mean, if they have it."""
+    if isinstance(values, Values) and not values.has_mean(recorded["mean"]):
+        values = f"the values per {values.unit} do not have the mean in {file}"
     supervision = printable(recorded.get("supervision") or "unknown")
     return Score(
         file=file,
@@ -196,13 +196,6 @@ def _known(value: Any) -> str | None:
     return text or None
 
 
-def _behind(mean: float, values: Values | Why | None, why_not: Why) -> Values | Why:
-    """Return the values if they have this mean, or the reason why there are none, by default `why_not`."""
-    if isinstance(values, Values):
-        return values if values.has_mean(mean) else why_not
-    return values or why_not
-
-
 # Summaries
 
 
@@ -218,9 +211,9 @@ def _of_summary(path: Path, file: str) -> list[Score]:
             recorded["ground_truth"] += f" of {row['feature']}"  # computed from the distances of this feature
         for key in ("dataset", "ground_truth", "split"):
             recorded[key] = with_options(recorded[key], key, row.get("options", ""))
-        values = runs if isinstance(runs, Why) else runs.get(tuple(row[column] for column in _COMBINATION))
-        why_not = f"the metrics.csv next to {file} does not have the runs of this mean"
-        values = _behind(row["mean"], values, why_not)
+        combination = tuple(row[column] for column in _COMBINATION)
+        none = f"the metrics.csv next to {file} lacks its runs"
+        values = runs if isinstance(runs, Why) else runs.get(combination, none)
         scores.append(_score(recorded, file, f"{row['hasher']}, {row['feature']}", values))
     return scores
 
@@ -277,12 +270,8 @@ def read_json(path: Path) -> dict[str, Any]:
             raise ProtocolError(f"{path}: not {_JSON}: it contains no object.")
         if content.get("ranking") == "run":
             raise ProtocolError(f"{path}: the scores of a run, which can't be compared or verified.")
-        for key in ("metrics", "undefined", "ties", *FILES):
-            value = content[key] if key == "metrics" else content.get(key) or {}
-            if not isinstance(value, dict):
-                raise ProtocolError(f"{path}: not {_JSON}: {key} must be an object, got {value!r}.")
-            if key in FILES and value and not all(isinstance(value.get(name), str) for name in ("file", "sha256")):
-                raise ProtocolError(f"{path}: not {_JSON}: {key} must contain file and sha256, got {', '.join(value)}.")
+        if not isinstance(content["metrics"], dict):
+            raise ProtocolError(f"{path}: not {_JSON}: metrics must be an object, got {content['metrics']!r}.")
         return content
 
 
@@ -350,62 +339,32 @@ def _of_content(
     for size in ("n_bits", "n_queries", "n_database"):
         if size == "n_bits" or content.get(size) is not None:
             integer(content[size], f"{where}: {size}")
-    complete: _Group = (str(where), content["metrics"], {"excluded_queries": NONE_EXCLUDED}, [])
+    fields: dict[str, Any] = {"excluded_queries": NONE_EXCLUDED}
+    groups: list[tuple[str, Any, dict[str, Any], list[int]]] = [(str(where), content["metrics"], fields, [])]
+    if (without := content.get("without_queries")) is not None:
+        inside = f"{where}: without_queries"
+        n_queries = integer(without["n_queries"], f"{inside}: n_queries")
+        rows = np.array(without["excluded"], np.int64)
+        excluded = excluded_rows(rows, n_queries + len(rows), f"{inside}: excluded").tolist()
+        if content.get("n_queries") not in (None, n_queries + len(excluded)):
+            raise ProtocolError(
+                f"{inside}: {n_queries:,} remaining and {len(excluded):,} excluded queries do not add up to n_queries "
+                f"= {content['n_queries']:,}."
+            )
+        fields = {"excluded_queries": excluded_label(len(excluded), excluded_sha256(excluded)), "n_queries": n_queries}
+        groups += [(inside, without["metrics"], fields, excluded)] * bool(excluded)
     scores = []
-    for inside, metrics, queries, excluded in (complete, *_without_queries(content, where)):
+    for inside, metrics, fields, excluded in groups:
         for metric, number in metrics.items():
-            mean = _mean(number, f"{inside}: {printable(metric)}: mean", metric)
+            mean = np.nan if number is None else checked_mean(f"{inside}: {printable(metric)}: mean", metric, number)
             by_metric = {key: (content.get(key) or {}).get(metric) for key in ("undefined", "ties")}
-            recorded = {**content, **queries, **by_metric, "metric": metric, "mean": mean, "path": where}
-            values = _query_values(content, file, per_query, metric, mean, excluded)
+            recorded = {**content, **fields, **by_metric, "metric": metric, "mean": mean, "path": where}
+            values: Values | Why = f"{file} has {ONE_VALUE} together, not one per query"
+            if isinstance(per_query, Why):
+                values = per_query
+            elif metric in per_query:
+                numbers = per_query[metric]
+                own = np.delete(numbers, excluded) if numbers.size == content.get("n_queries") else numbers[:0]
+                values = Values(QUERY, np.array([content["ground_truth_sha256"]]), own)
             scores.append(_score(recorded, file, _known(content.get("name")) or name, values))
     return scores
-
-
-def _mean(number: Any, where: str, metric: str) -> float:
-    """Return the mean that a JSON file has for a metric, NaN for null."""
-    if isinstance(number, bool) or not isinstance(number, int | float | None):
-        raise ProtocolError(f"{where}: expected a number, got {number!r}.")
-    if number is None or np.isnan(float(number)):
-        return np.nan
-    check_mean(where, metric, float(number))
-    return float(number)
-
-
-def _query_values(
-    content: Mapping[str, Any],
-    file: str,
-    per_query: Mapping[str, NDArray[np.float64]] | Why,
-    metric: str,
-    mean: float,
-    excluded: Sequence[int],
-) -> Values | Why:
-    """Return the values per query behind a mean, without those of the excluded queries."""
-    if isinstance(per_query, Why):
-        return per_query
-    if metric not in per_query:
-        return f"{file} has {ONE_VALUE} together, not one per query"
-    numbers, values = per_query[metric], None
-    if numbers.size == content.get("n_queries"):
-        values = Values(QUERY, np.array([content["ground_truth_sha256"]]), np.delete(numbers, excluded))
-    return _behind(mean, values, f"the values per query do not have the mean in {file}")
-
-
-def _without_queries(content: Mapping[str, Any], where: str | Path) -> list[_Group]:
-    """Return the scores without the excluded queries, if there are any."""
-    without, inside = content.get("without_queries"), f"{where}: without_queries"
-    if without is None:
-        return []
-    n_queries, rows = integer(without["n_queries"], f"{inside}: n_queries"), np.array(without["excluded"], np.int64)
-    excluded = excluded_rows(rows, n_queries + len(rows), f"{inside}: excluded").tolist()
-    if content.get("n_queries") not in (None, n_queries + len(excluded)):
-        raise ProtocolError(
-            f"{inside}: {n_queries:,} remaining and {len(excluded):,} excluded queries do not add up to n_queries = "
-            f"{content['n_queries']:,}."
-        )
-    if not excluded:
-        return []
-    if not isinstance(without["metrics"], dict):
-        raise ProtocolError(f"{inside}: metrics must be an object, got {without['metrics']!r}.")
-    label = excluded_label(len(excluded), excluded_sha256(excluded))
-    return [(inside, without["metrics"], {"excluded_queries": label, "n_queries": n_queries}, excluded)]

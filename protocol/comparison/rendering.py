@@ -5,13 +5,13 @@ import json
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from protocol.checks import counted, listed, need, printable
-from protocol.comparison.differences import PLURAL, UNTESTED, ComparedTable, Difference, sign_of
+from protocol.comparison.differences import ComparedTable, Difference, scores_by_method, sign_of
 from protocol.comparison.reading import ONE_VALUE, RUN, Score, Values
 from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, series_scales, spreads
 from protocol.scores.metadata import NONE_EXCLUDED, is_bound
@@ -28,10 +28,7 @@ from protocol.scores.statistics import (
 from protocol.scores.tables import Table, filled
 
 _UNDEFINED = {"zero": "undefined values count as 0", "drop": "undefined values are left out"}
-_TESTED = {
-    UNTESTED: NO_TEST,
-    CORRECTED: f"Over runs: {CORRECTED}. {ONE_DATASET}",
-}
+_OVER_RUNS = f"Over runs: {CORRECTED}. {ONE_DATASET}"
 _LEVEL = 1 - CONFIDENCE
 _TINY = 1e-4
 _LETTERS = 28  # of a method's name in one line of the figure
@@ -131,46 +128,53 @@ def heading(fields: Mapping[str, str | None]) -> str:
 def _verdict(table: ComparedTable) -> str:
     """Return a sentence about the reference and the method that comes nearest to it or is farthest above it."""
     metric, sign = table.metric, sign_of(table.metric)
-    one = max(table.comparisons, key=lambda one: sign * one.difference)
+    one = max(table.comparisons, key=lambda one: sign * one.of.mean)
     better, worse = one.method, str(table.reference)
-    if sign * one.difference < 0:
+    if sign * one.of.mean < 0:
         better, worse = worse, better
-    low, high = sorted(math.copysign(1, one.difference) * limit for limit in _limits(metric, one))
+    low, high = sorted(math.copysign(1, one.of.mean) * limit for limit in _limits(metric, one))
     interval = "" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]"
-    at = f"{abs(one.difference):.3f}{interval} ({metric}, {one.n_bits} bits, {_pairs(one)})"
-    if one.p < _LEVEL:
+    at = f"{abs(one.of.mean):.3f}{interval} ({metric}, {one.n_bits} bits, {_pairs(one)})"
+    if one.of.p < _LEVEL:
         return f"{better} beats {worse} by {at}."
-    tested = "not tested" if math.isnan(one.p) else "not significant"
+    tested = "not tested" if math.isnan(one.of.p) else "not significant"
     return f"The difference between {better} and {worse} is {tested}: {at}."
 
 
 def _assumed(scores: Sequence[Score]) -> list[str]:
     """Return a sentence for the files of a table that do not record the same assumed fields."""
-    by_file: dict[str, dict[str, str]] = {}
+    files: dict[str, dict[str, None]] = {}
     for score in scores:
-        by_file.setdefault(score.file, {}).update(score.assumed)
-    texts = {file: ", ".join(map(" = ".join, fields.items())) for file, fields in by_file.items()}
-    files = {text: [file for file in texts if texts[file] == text] for text in texts.values() if text}
+        if score.assumed:
+            files.setdefault(", ".join(map(" = ".join, score.assumed.items())), {})[score.file] = None
     return [
-        f"Assumed, because {listed(of_text)} {'do' if of_text[1:] else 'does'} not record them: {text}."
+        f"Assumed, because {listed(of_text)} {'do' if len(of_text) > 1 else 'does'} not record them: {text}."
         for text, of_text in files.items()
     ]
 
 
 def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table:
     """Return the means of one metric under one protocol: a row per method, a column per code length."""
-    lengths = sorted({score.n_bits for score in table.scores})
-    columns = {n: _column(table, n) for n in lengths}
+    methods, lengths = scores_by_method(table.scores), sorted({score.n_bits for score in table.scores})
     is_of_runs = any(score.n_runs is not None for score in table.scores)
-    labels = ["method", *["file"] * with_files, *["runs"] * is_of_runs]
     rows = []
-    for method, scores in table.by_method.items():
+    for method, scores in methods.items():
         files = ", ".join(dict.fromkeys(score.file for score in scores.values()))
-        cells = {"method": method, "file": files, "runs": _runs(scores.values())}
-        rows.append([*(cells[label] for label in labels), *(columns[n].get(method, ABSENT) for n in lengths)])
-    header = [*labels, *map("{} bits".format, lengths)]
+        runs = [score.n_runs for score in scores.values() if score.n_runs is not None]
+        rows.append([method, *[files] * with_files, *[between(runs) if runs else ABSENT] * is_of_runs])
+    header, strong = ["method", *["file"] * with_files, *["runs"] * is_of_runs], set[tuple[int, int]]()
+    for n_bits in lengths:
+        scores_at = [scores.get(n_bits) for scores in methods.values()]
+        means = np.array([score.mean if score else math.nan for score in scores_at])
+        texts = spreads(means, [score.std if score else math.nan for score in scores_at])
+        if np.isfinite(means).sum() > 1:
+            ranked = sign_of(table.metric) * means
+            strong |= {(int(down), len(header)) for down in np.flatnonzero(ranked == np.nanmax(ranked))}
+        header.append(f"{n_bits} bits")
+        for row, cell, score in zip(rows, texts, scores_at, strict=True):
+            row.append(cell if score else ABSENT)
     caption = " ".join([_statement(table, is_of_runs=is_of_runs), *_assumed(table.scores)])
-    return Table(name, caption, header, rows, n_labels=1 + with_files, strong=_strong(table, lengths, len(labels)))
+    return Table(name, caption, header, rows, n_labels=1 + with_files, strong=frozenset(strong))
 
 
 def _statement(table: ComparedTable, *, is_of_runs: bool) -> str:
@@ -186,29 +190,6 @@ def _statement(table: ComparedTable, *, is_of_runs: bool) -> str:
     return f"{table.metric}: {'; '.join(texts)}."
 
 
-def _column(table: ComparedTable, n_bits: int) -> dict[str, str]:
-    """Return the means of one code length with their deviations, by method."""
-    scores = {method: own[n_bits] for method, own in table.by_method.items() if n_bits in own}
-    means, stds = zip(*((score.mean, score.std) for score in scores.values()), strict=True)
-    return dict(zip(scores, spreads(means, stds), strict=True))
-
-
-def _strong(table: ComparedTable, lengths: Sequence[int], first: int) -> frozenset[tuple[int, int]]:
-    """Return the cells with the best mean of each code length that several methods have, from a first column."""
-    sign, cells = sign_of(table.metric), set[tuple[int, int]]()
-    for across, n_bits in enumerate(lengths, first):
-        means = [sign * scores[n_bits].mean if n_bits in scores else math.nan for scores in table.by_method.values()]
-        if np.isfinite(means).sum() > 1:
-            cells |= {(down, across) for down, mean in enumerate(means) if mean == np.nanmax(means)}
-    return frozenset(cells)
-
-
-def _runs(scores: Iterable[Score]) -> str:
-    """Return the number or the range of the numbers of runs."""
-    runs = [score.n_runs for score in scores if score.n_runs is not None]
-    return between(runs) if runs else ABSENT
-
-
 def _differences_table(name: str, table: ComparedTable) -> Table:
     """Return the differences from the reference, at least one, as a table."""
     header = ["method", "bits", "difference", "interval", "p", "pairs"]
@@ -218,36 +199,37 @@ def _differences_table(name: str, table: ComparedTable) -> Table:
     caption += f"; {counted(len(compared), 'comparison')}"
     if table.n_tests > len(compared):
         caption += f", corrected for all {table.n_tests:,} pairs of methods"
-    is_hidden = any(math.isfinite(one.low) and math.isnan(_limits(metric, one)[0]) for one in compared)
-    tested = dict.fromkeys(_TESTED[one.test] for one in compared if one.test in _TESTED)
-    caption = " ".join([f"{caption}.", *tested, *([TWO_RUNS] if is_hidden else [])])
-    return Table(name, caption, header, [_row(metric, one) for one in compared], n_labels=1)
+    limits = [_limits(metric, one) for one in compared]
+    of_runs = [one.of for one in compared if one.pairs.unit == RUN]
+    tested = dict.fromkeys(NO_TEST if math.isnan(one.p) else _OVER_RUNS for one in of_runs)
+    is_hidden = any(
+        math.isfinite(one.of.low) and math.isnan(low) for one, (low, _) in zip(compared, limits, strict=True)
+    )
+    rows = [
+        [
+            one.method,
+            str(one.n_bits),
+            f"{one.of.mean:+.4f}",
+            ABSENT if math.isnan(low) else f"{low:+.4f} to {high:+.4f}",
+            ABSENT if math.isnan(one.of.p) else "< 0.0001" if one.of.p < _TINY else f"{one.of.p:.4f}",
+            _pairs(one),
+        ]
+        for one, (low, high) in zip(compared, limits, strict=True)
+    ]
+    return Table(name, " ".join([f"{caption}.", *tested, *[TWO_RUNS] * is_hidden]), header, rows, n_labels=1)
 
 
 def _limits(metric: str, one: Difference) -> tuple[float, float]:
     """Return the limits of the interval of a difference; NaN if there is none, or it is not shown."""
     n_runs = one.pairs.one.size if one.pairs.unit == RUN else 0
-    low, high = shown_interval(one.low, one.high, n_runs, metric, difference=True)
+    low, high = shown_interval(one.of.low, one.of.high, n_runs, metric, difference=True)
     return float(low), float(high)
-
-
-def _row(metric: str, one: Difference) -> list[str]:
-    """Return the cells of a difference."""
-    low, high = _limits(metric, one)
-    return [
-        one.method,
-        str(one.n_bits),
-        f"{one.difference:+.4f}",
-        ABSENT if math.isnan(low) else f"{low:+.4f} to {high:+.4f}",
-        ABSENT if math.isnan(one.p) else "< 0.0001" if one.p < _TINY else f"{one.p:.4f}",
-        _pairs(one),
-    ]
 
 
 def _pairs(one: Difference) -> str:
     """Return the number of pairs in words, such as "9 of 10 runs"."""
-    n, of, noun = one.pairs.one.size, one.pairs.of, PLURAL[one.pairs.unit]
-    return f"{n:,} {noun}" if n == of else f"{n:,} of {of:,} {noun}"
+    n, of = one.pairs.one.size, one.pairs.of
+    return f"{f'{n:,} of ' if n < of else ''}{counted(of, one.pairs.unit)}"
 
 
 def interval_of(score: Score) -> tuple[float, float]:

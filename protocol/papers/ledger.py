@@ -2,8 +2,8 @@
 
 import json
 import math
-import shutil
 import textwrap
+from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -13,6 +13,7 @@ from protocol.checks import counted, one_of
 from protocol.papers.claims import STATUSES, Claim, Verdict, all_claims
 from protocol.papers.comparisons import AS_PRINTED, Difference, Results
 from protocol.provenance.storage import replacing
+from protocol.terminal import width
 
 FIELDS = ("id", "paper", "place", "claim", "expected", "ours", "status", "parts", "note")
 _DEFAULT = Path("results")
@@ -112,41 +113,33 @@ def in_words(value: Any) -> str:
     return f"{number:.0f}" if number.is_integer() else f"{number:.6g}"
 
 
-def totals(entries: Entries) -> dict[str, int]:
-    """Return the number of claims of each status, all statuses in their order."""
-    return {status: sum(entry["status"] == status for entry in entries) for status in STATUSES}
-
-
-def ledger_text(entries: Entries, *, width: int | None = None) -> str:
-    """Return a ledger as text, paper by paper, of `width` columns or the width of the terminal."""
+def ledger_text(entries: Entries) -> str:
+    """Return a ledger as text, paper by paper."""
     if not entries:
         return "no claims"
     parts, statuses = [], max(map(len, _SHORT.values()))
-    for paper, of_paper in _by_paper(entries):
+    for paper, group in groupby(entries, key=lambda entry: entry["paper"]):
+        of_paper = list(group)
         ids = max(len(entry["id"]) for entry in of_paper)
         starts = [f"  {entry['id']:<{ids}}  {_SHORT[entry['status']]:<{statuses}}  " for entry in of_paper]
-        lines = [_wrapped(entry["claim"], width, start) for start, entry in zip(starts, of_paper, strict=True)]
-        parts.append("\n".join([_wrapped(paper, width), *lines]))
-    by_status = ", ".join(f"{n} {status}" for status, n in totals(entries).items() if n)
-    return "\n\n".join([*parts, _wrapped(f"{counted(len(entries), 'claim')}: {by_status}", width)])
+        lines = [_wrapped(entry["claim"], start) for start, entry in zip(starts, of_paper, strict=True)]
+        parts.append("\n".join([_wrapped(paper), *lines]))
+    totals = Counter(entry["status"] for entry in entries)
+    by_status = ", ".join(f"{totals[status]} {status}" for status in STATUSES if totals[status])
+    return "\n\n".join([*parts, _wrapped(f"{counted(len(entries), 'claim')}: {by_status}")])
 
 
-def _by_paper(entries: Entries) -> list[tuple[str, Entries]]:
-    return [(paper, list(of_paper)) for paper, of_paper in groupby(entries, key=lambda entry: entry["paper"])]
-
-
-def _wrapped(text: str, width: int | None, start: str = "") -> str:
-    """Return a paragraph after `start`, with lines of `width` columns or the width of the terminal below each other."""
-    width = max(60, width or shutil.get_terminal_size((100, 24)).columns)
+def _wrapped(text: str, start: str = "") -> str:
+    """Return a paragraph after `start`, with lines of the terminal's width below each other."""
     indent = " " * len(start)
-    return textwrap.fill(text, width, initial_indent=start, subsequent_indent=indent, break_on_hyphens=not start)
+    return textwrap.fill(text, width(), initial_indent=start, subsequent_indent=indent, break_on_hyphens=not start)
 
 
-def entry_text(entry: dict[str, str], *, width: int | None = None) -> str:
+def entry_text(entry: dict[str, str]) -> str:
     """Return one claim in full."""
-    parts, margin = [_wrapped(f"{entry['id']}  {entry['paper']}", width)], max(map(len, FIELDS)) + 4
+    parts, margin = [_wrapped(f"{entry['id']}  {entry['paper']}")], max(map(len, FIELDS)) + 4
     for name in FIELDS[2:]:
         first, *others = (entry[name] or "none").split("\n")
-        parts.append(_wrapped(first, width, f"  {name}".ljust(margin)))
-        parts += [_wrapped(paragraph, width, " " * margin) for paragraph in others]
+        parts.append(_wrapped(first, f"  {name}".ljust(margin)))
+        parts += [_wrapped(paragraph, " " * margin) for paragraph in others]
     return "\n".join(parts)

@@ -216,16 +216,16 @@ def lead(scores: "pd.DataFrame", *, shared: float, better: str = "higher") -> Le
     defined = scores.dropna(axis="columns", how="all").dropna()
     if defined.empty:
         return None
-    ranked = defined.mean().sort_values(ascending=better == "lower", kind="stable")
-    best, *others = map(str, ranked.index)
-    if not others:
-        return Lead(best, float(ranked.iloc[0]), None, math.nan, math.nan, math.nan, len(defined))
-    (difference,) = paired_differences(defined[[best, others[0]]], shared=shared, n_hashers=len(ranked)).values()
-    return Lead(best, float(ranked.iloc[0]), others[0], difference.mean, difference.low, difference.high, len(defined))
+    means = defined.mean().sort_values(ascending=better == "lower", kind="stable")
+    best, second = [*map(str, means.index[:2]), None][:2]
+    n_tests = math.comb(len(means), 2)
+    pairs = paired_differences(defined[means.index[:2]], shared=shared, n_tests=n_tests).values()
+    difference = next(iter(pairs), PairedDifference(*[math.nan] * 4))
+    return Lead(str(best), float(means.iloc[0]), second, *difference[:3], len(defined))
 
 
 class PairedDifference(NamedTuple):
-    """The mean difference of two hashers, and its interval and p-value, which are corrected for all pairs.
+    """A mean difference, and its interval and p-value, which are corrected for a family of tests.
 
     ``low`` and ``high`` are the limits of simultaneous 95% confidence intervals (Bonferroni), and ``p`` is corrected
     by Holm's method. All three are NaN if there is only one run, and if the variance that the runs share is infinite.
@@ -237,28 +237,33 @@ class PairedDifference(NamedTuple):
     p: float
 
 
+def corrected(means: Sequence[Mean], n_tests: int) -> list[PairedDifference]:
+    """Return mean differences, corrected for `n_tests` tests; those that were not carried out have p 1."""
+    confidence = 1 - (1 - CONFIDENCE) / max(1, n_tests)
+    p = holm([mean.p() for mean in means] + [1.0] * (n_tests - len(means)))
+    return [
+        PairedDifference(mean.mean, *mean.interval(confidence), float(value))
+        for mean, value in zip(means, p[: len(means)], strict=True)
+    ]
+
+
 def paired_differences(
-    scores: "pd.DataFrame", *, shared: float, n_hashers: int | None = None
+    scores: "pd.DataFrame", *, shared: float, n_tests: int = 0
 ) -> dict[tuple[str, str], PairedDifference]:
     """Return the difference of each pair of columns, the first minus the second, by their names.
 
     The differences are paired over the runs in which all hashers have a score. The tests are corrected resampled
-    t-tests, see `shared_variance`. The parameters are as for `lead`; `n_hashers` is the number of hashers for all of
-    whose pairs the intervals hold together (Bonferroni), by default that of the columns.
+    t-tests, see `shared_variance`. The parameters are as for `lead`; `n_tests` is the number of tests for which the
+    intervals are corrected, by default one for each pair.
     """
     defined = scores.dropna(axis="columns", how="all").dropna()
-    pairs = list(itertools.combinations(defined.columns, 2))
-    if len(defined) < 2:
-        unknown = (math.nan, math.nan, math.nan)
-        return {pair: PairedDifference(float((defined[pair[0]] - defined[pair[1]]).mean()), *unknown) for pair in pairs}
-    columns = {name: defined[name].to_numpy() for name in defined}
+    pairs, columns = list(itertools.combinations(defined, 2)), {name: defined[name].to_numpy() for name in defined}
     values = [(columns[one], columns[other]) for one, other in pairs]
-    means = [mean_of(one - other, abs(one) + abs(other), shared=shared) for one, other in values]
-    confidence = 1 - (1 - CONFIDENCE) / max(1, math.comb(n_hashers or len(defined.columns), 2))
-    return {
-        pair: PairedDifference(mean.mean, *mean.interval(confidence), float(p))
-        for pair, mean, p in zip(pairs, means, holm([mean.p() for mean in means]), strict=True)
-    }
+    if len(defined) < 2:
+        means = [Mean(float((defined[one] - defined[other]).mean()), math.nan, 1) for one, other in pairs]
+    else:
+        means = [mean_of(one - other, abs(one) + abs(other), shared=shared) for one, other in values]
+    return dict(zip(pairs, corrected(means, n_tests or len(pairs)), strict=True))
 
 
 def holm(p: Sequence[float]) -> NDArray[np.float64]:

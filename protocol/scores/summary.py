@@ -154,29 +154,19 @@ def with_and_without(scores: "pd.DataFrame", without: "pd.DataFrame") -> "pd.Dat
         the better rank, and undefined means have none.
     """
     keys, by = list(COLUMNS[:-1]), ["dataset", *SETTING, "n_bits", "hasher", "metric"]
-    both = scores.merge(without[[*keys, "n_queries", "value"]], on=keys, suffixes=("", "_without"))
+    both = scores.merge(without[[*keys, "n_queries", "value"]], on=keys, suffixes=("", "_left"))
     both = both.assign(
-        difference=both["value_without"] - both["value"], n_affected=both["n_queries"] - both["n_queries_without"]
+        difference=both["value_left"] - both["value"], n_affected=both["n_queries"] - both["n_queries_left"]
     )
-    table = (
-        both.groupby(by, sort=True)
-        .agg(
-            n_runs=("run", "size"),
-            n_queries=("n_queries", "mean"),
-            n_affected=("n_affected", "mean"),
-            all_queries=("value", "mean"),
-            without=("value_without", "mean"),
-            difference=("difference", "mean"),
-            difference_std=("difference", "std"),
-        )
-        .reset_index()
-    )
+    groups = both.groupby(by, sort=True)
+    columns = {"value": "all_queries", "value_left": "without", "difference": "difference"}
+    table = groups.size().to_frame("n_runs").join(groups[["n_queries", "n_affected", *columns]].mean())
+    table = table.rename(columns=columns).assign(difference_std=groups["difference"].std()).reset_index()
     lower = table["metric"].map(lambda metric: registry.METRICS.entry(metric).better == "lower")
+    of_hashers = [name for name in by if name != "hasher"]
     for column, rank in (("all_queries", "rank_all"), ("without", "rank_without")):
-        values = table[column].where(lower, -table[column])
-        table[rank] = (
-            values.groupby([table[name] for name in by if name != "hasher"]).rank(method="min").astype("Int64")
-        )
+        signed = table.assign(rank=table[column].where(lower, -table[column]))
+        table[rank] = signed.groupby(of_hashers)["rank"].rank(method="min").astype("Int64")
     return table
 
 
@@ -227,7 +217,7 @@ def _row(row: dict[str, str], line: str) -> dict[str, Any]:
     if text["std"] and not 0 <= numbers["std"] < math.inf:
         raise ProtocolError(f"{where}: std must be a finite number >= 0, got {_cell(text['std'])}.")
     if text["mean"]:
-        check_mean(f"{where}: mean", text["metric"], text["mean"])
+        checked_mean(f"{where}: mean", text["metric"], text["mean"])
     return text | numbers
 
 
@@ -243,11 +233,12 @@ def _cell(text: str) -> str:
     return printable(text) or "an empty cell"
 
 
-def check_mean(where: str, metric: str, mean: Any) -> None:
-    """Raise ProtocolError unless a mean is finite and in the range of its metric; for unknown metrics, finite."""
+def checked_mean(where: str, metric: str, mean: Any) -> float:
+    """Return a mean; raise ProtocolError unless it is finite and in the range of its metric, if that is known."""
     lowest, highest = metric_range(metric)
-    value = _number(mean)
+    value = math.nan if isinstance(mean, bool) else _number(mean)
     if not (math.isfinite(value) and lowest - TOLERANCE <= value <= highest + TOLERANCE):
         bounds = f" from {lowest:g} to {highest:g}" if highest < math.inf else f" >= {lowest:g}"
         expected = f"a finite number{bounds if lowest > -math.inf else ''}"
         raise ProtocolError(f"{where} must be {expected}, got {_cell(str(mean))}.")
+    return value

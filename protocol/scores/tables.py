@@ -10,7 +10,7 @@ import io
 import itertools
 import re
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -175,29 +175,6 @@ def _widths(lines: Sequence[Sequence[str]]) -> list[int]:
     return widths
 
 
-def markdown(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Collection[str] = ()) -> str:
-    r"""Return a table as GitHub Markdown; in cells, bars are escaped and newlines become ``<br>``.
-
-    Parameters
-    ----------
-    header : sequence of str
-    rows : iterable of sequences of str
-    numbers : collection of str, default=()
-        The columns that are aligned to the right.
-
-    Examples
-    --------
-    >>> print(markdown(["hasher", "mAP"], [["a|b", "0.1"]], numbers=["mAP"]))
-    | hasher | mAP |
-    |---|---:|
-    | a\|b | 0.1 |
-    """
-    rule = "|".join("---:" if name in numbers else "---" for name in header)
-    cells = [[printable(cell, keep="\n").replace("|", r"\|").replace("\n", "<br>") for cell in one] for one in rows]
-    first, *others = (f"| {' | '.join(line)} |" for line in (header, *cells))
-    return "\n".join([first, f"|{rule}|", *others])
-
-
 @dataclass(frozen=True)
 class Table:
     r"""A table of text, with a caption, for a terminal, GitHub, a page or a paper.
@@ -246,9 +223,26 @@ class Table:
         return "\n".join([*filter(None, [filled(self.caption)]), text(self.header, self.rows)])
 
     def markdown(self) -> str:
-        """Return the caption and the table as `markdown`; a column's name includes the headings above it."""
-        header, rows = self.flat_header, self._marked(self.rows, "**{}**", "<u>{}</u>")
-        return f"{self.caption}\n\n{markdown(header, rows, numbers=header[self.n_labels :])}\n"
+        r"""Return the caption and the table as GitHub Markdown; a column's name includes the headings above it.
+
+        In cells, bars are escaped and newlines become ``<br>``. Columns of numbers are aligned to the right.
+
+        Examples
+        --------
+        >>> print(Table("t", "Scores.", ["hasher", "mAP"], [["a|b", "0.1"]]).markdown())
+        Scores.
+        <BLANKLINE>
+        | hasher | mAP |
+        |---|---:|
+        | a\|b | 0.1 |
+        <BLANKLINE>
+        """
+        rule = "|".join("---" if column < self.n_labels else "---:" for column in range(len(self.header)))
+        rows = [
+            [printable(cell, keep="\n").replace("|", r"\|").replace("\n", "<br>") for cell in row] for row in self.rows
+        ]
+        lines = (f"| {' | '.join(line)} |" for line in (self.flat_header, *self._marked(rows, "**{}**", "<u>{}</u>")))
+        return "\n".join([self.caption, "", next(lines), f"|{rule}|", *lines, ""])
 
     def latex(self) -> str:
         r"""Return the table as LaTeX, which requires the package booktabs; one with many numbers spans both columns.

@@ -92,11 +92,7 @@ def verify(
     (True, False, 'database codes')
     """
     path = Path(record)
-    try:
-        is_folder = path.is_dir()
-    except OSError as error:
-        raise ProtocolError(f"record: {record!s:.80}... is not a usable path ({error.strerror}).") from error
-    if is_folder:
+    if path.is_dir():
         if any(given is not None for given in (query_codes, database_codes, query_labels, database_labels, truth)):
             raise ProtocolError(f"{path}: codes and a ground truth need a JSON file, not a folder.")
         return verify_folder(path, progress)
@@ -123,27 +119,26 @@ class _Record:
     path: Path
     content: dict[str, Any]
 
-    def recorded_input(self, role: str) -> Mapping[str, Any]:
-        """Return the file of an input, with the encoding of codes; {} if the record does not name it."""
+    def input(self, role: str) -> dict[str, Any]:
+        """Return the file of an input and the encoding of codes, if the record names it."""
         recorded = (self.content.get("inputs") or {}).get(role) or {}
-        return recorded if isinstance(recorded, dict) else {"file": recorded}
+        return dict(recorded) if isinstance(recorded, dict) else {"file": recorded}
 
     def file(self, role: str) -> str | None:
         """Return the path of an input that the record names, relative to the record, or None."""
-        name = self.recorded_input(role).get("file")
+        name = self.input(role).get("file")
         return None if name is None else str(self.path.parent / name)
 
     def codes(self, role: str, values: Any) -> Codes | Outputs:
         """Return the codes of one side, or else of the file that the record names, in the recorded encoding."""
-        encoding = {name: self.content[name] for name in ("n_bits", "binarize")}
-        of_file = dict(self.recorded_input(role))
+        if isinstance(values, Codes):
+            return replace(values, n_bits=values.n_bits or self.content["n_bits"])
+        encoding, of_file = {name: self.content[name] for name in ("n_bits", "binarize")}, self.input(role)
         of_file.pop("file", None)
         encoding = encoding | of_file if values is None else of_file | encoding
         values = self.file(role) if values is None else values
         if values is None:
             raise ProtocolError(f"{role.replace('_', ' ')} are missing: the record does not name their file.")
-        if isinstance(values, Codes):
-            return replace(values, n_bits=values.n_bits or self.content["n_bits"])
         is_real = role == "query_codes" and self.content["ranking"] == "asymmetric"
         return values if isinstance(values, Outputs) else Outputs(values) if is_real else Codes(values, **encoding)
 
@@ -151,7 +146,11 @@ class _Record:
         """Return the ground truth of the arguments, or else of the files that the record names."""
         nearest = self.content.get("nearest")
         if truth is None and query_labels is None and database_labels is None:
-            truth = self.recorded_truth()
+            if relevance := self.file("relevance"):
+                ids = self.file("query_ids"), self.file("database_ids")
+                truth = Judgments(relevance, *ids) if all(ids) else Relevant(relevance)
+            elif nearest:
+                truth = Nearest(self.file("query_vectors"), self.file("database_vectors"))
         if isinstance(truth, Nearest) and nearest:
             k, distance, relevant = (nearest[name] for name in ("numbers", "distance", "relevant"))
             truth = replace(truth, k=k, distance=distance, relevant=relevant)
@@ -159,15 +158,6 @@ class _Record:
             query_labels = self.file("query_labels") if query_labels is None else query_labels
             database_labels = self.file("database_labels") if database_labels is None else database_labels
         return only_truth(query_labels, database_labels, truth)
-
-    def recorded_truth(self) -> Judgments | Relevant | Nearest | None:
-        """Return the ground truth of the files that the record names; None if it is labels."""
-        if relevance := self.file("relevance"):
-            ids = self.file("query_ids"), self.file("database_ids")
-            return Judgments(relevance, *ids) if all(ids) else Relevant(relevance)
-        if self.content.get("nearest"):
-            return Nearest(self.file("query_vectors"), self.file("database_vectors"))
-        return None
 
     def computed(
         self, codes: list[Any], truth: Any, threads: int, progress: Progress
@@ -215,13 +205,12 @@ class _Record:
                 continue
             file = self.path.parent / reference["file"]
             checks = [_same_file(key, file, reference)]
-            if file.is_file():
-                with tempfile.TemporaryDirectory() as folder:
-                    computed = Path(folder, "computed.csv")
-                    write_csv(evaluation, key, computed)
-                    for keys, text in itertools.islice(_differences(_rows(file), _rows(computed)), 1):
-                        cells = text.replace('"', "")  # a cell is text, most often a number
-                        checks.append(Check(FAILS, key, f"{file.name}: {', '.join(keys)}: {cells}"))
+            with tempfile.TemporaryDirectory() as folder:
+                write_csv(evaluation, key, computed := Path(folder, "computed.csv"))
+                found = _differences(_rows(file), _rows(computed)) if file.is_file() else ()
+                for keys, text in itertools.islice(found, 1):
+                    cells = text.replace('"', "")  # a cell is text, most often a number
+                    checks.append(Check(FAILS, key, f"{file.name}: {', '.join(keys)}: {cells}"))
             yield from [check for check in checks if check.outcome == FAILS] or checks
 
     def split(self) -> Iterator[Check]:

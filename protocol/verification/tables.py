@@ -162,36 +162,26 @@ def _from_codes(folder: Path, codes: Sequence[Path], stored: _Tables, progress: 
 def _scores(
     folder: Path, codes: Sequence[Path], stored: _Tables, without: Mapping[Any, Any], progress: Progress
 ) -> "pd.DataFrame":
-    """Return the scores of all codes, as the stages of the pipeline compute them."""
+    """Return the scores of all codes without the excluded queries, as the stages of the pipeline compute them."""
     import pandas as pd
 
     rows, report, summary = list[tuple[Any, ...]](), stage(progress, "counting", len(codes)), stored["summary.csv"]
     dataset, undefined = (summary[name].iloc[0] for name in ("dataset", "undefined"))
     for path in codes:
-        feature, _, _, hasher, _ = path.relative_to(folder).parts
-        means = at(summary, feature=feature, hasher=hasher)
+        feature, _, run, hasher, _ = path.relative_to(folder).parts
+        means, truth = at(summary, feature=feature, hasher=hasher), path.parents[1] / "ground_truth.h5"
         extensions = means[["extension", "extension_bits"]].drop_duplicates().itertuples(index=False, name=None)
-        metrics = list(means["metric"].unique())
-        counts = _counts(folder, path, metrics, without)
-        rows += score_rows(counts, (dataset, feature, hasher), list(extensions), metrics, undefined=undefined)
+        about = ((dataset, feature, hasher), list(extensions), list(means["metric"].unique()))
+        with storage.opened(truth) as arrays:
+            splits = sorted({name.partition("/")[0] for name in arrays})
+        for split in splits:
+            files = {"codes": path, "ground_truths": truth, "splits": folder / "splits" / split / run / "splits.h5"}
+            key = (split, int(run.removeprefix("run")))
+            with tempfile.TemporaryDirectory() as temporary:
+                file, in_order = Path(temporary, "counts.h5"), in_database_order(about[-1])
+                counts = counting.counted(*key, files, code="", index_order=in_order, earlier=file)
+                counting.write_counts(file, counts, {key: files})
+                rows += score_rows(counting.read_counts(file, without=without), *about, undefined=undefined)
         if report is not None:
             report(1)
     return pd.DataFrame(rows, columns=[*SCORED])
-
-
-def _counts(
-    folder: Path, codes: Path, metrics: Sequence[str], without: Mapping[Any, Any]
-) -> Iterator[counting.StoredCounts]:
-    """Yield the counts of the codes of a run for each split and ground truth, without the excluded queries."""
-    run, truth = codes.parts[-3], codes.parents[1] / "ground_truth.h5"
-    with storage.opened(truth) as arrays:
-        splits = sorted({name.partition("/")[0] for name in arrays})
-    in_order = in_database_order(metrics)
-    for split in splits:
-        files = {"codes": codes, "ground_truths": truth, "splits": folder / "splits" / split / run / "splits.h5"}
-        key = (split, int(run.removeprefix("run")))
-        with tempfile.TemporaryDirectory() as temporary:
-            path = Path(temporary, "counts.h5")
-            counts = counting.counted(*key, files, code="", index_order=in_order, earlier=path)
-            counting.write_counts(path, counts, {key: files})
-            yield from counting.read_counts(path, without=without)

@@ -63,12 +63,6 @@ def test_files_that_agree_are_compared_and_assumptions_are_printed(files, name):
     assert len(set(names)) == len(names) == 1 + comparison.to_frame()["section"].nunique()
 
 
-def test_the_command_refuses_in_one_line(experiment, capsys):
-    assert main(["compare", str(experiment("a")), str(experiment("b", {"n_queries": 9}))]) == 2
-    reason = "a/summary.csv and b/summary.csv differ in n_queries (100; 9)."
-    assert capsys.readouterr() == ("", f"protocol: nothing to compare: {reason}\n")
-
-
 @pytest.mark.parametrize(("assumed", "message"), CASES["assumptions"])
 def test_wrong_assumptions_are_refused(assumed, message):
     with pytest.raises(ProtocolError, match=message):

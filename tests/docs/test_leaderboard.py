@@ -1,14 +1,19 @@
 """The guide keep-a-leaderboard: its commands and its workflow accept good records, and refuse an edited one."""
 
+import json
 import shlex
 import shutil
 
+import pandas as pd
 import pytest
 import yaml
-from page_blocks import DOCS, blocks, folder_of_a_reader
+from page_blocks import DOCS, blocks, folder_of_a_reader, script
 
 from protocol.cli import main
+from protocol.provenance import storage
+from protocol.scores.tables import write_csv, write_table
 
+leaderboard = script("leaderboard")
 PAGE = list(blocks((DOCS / "how-to" / "keep-a-leaderboard.md").read_text()))
 (WORKFLOW,) = (yaml.safe_load(block.text) for block in PAGE if block.language == "yaml")
 STEPS = [step["run"] for step in WORKFLOW["jobs"]["verify"]["steps"] if step.get("run", "").startswith("protocol")]
@@ -46,3 +51,23 @@ def test_the_job_of_the_workflow_refuses_what_does_not_verify(reader, capsys):
     assert (
         b"lsh" not in (folder / "site" / "index.html").read_bytes().partition(b"</style>")[2].partition(b"<script")[0]
     )
+
+
+def test_experiments_are_gathered_into_the_same_tables_twice(tmp_path):
+    made = {"inputs": {"features": "f"}, "fits": {"16": {"made_of": {"seed": 3}}}, "notes": [], "versions": {"x": "1"}}
+    for name in ("a", "b"):
+        codes = tmp_path / name / "gist" / "standard" / "run0" / "itq" / "codes.h5"
+        storage.write(codes, {}, made)
+        storage.write(codes.parents[1] / "ground_truth.h5", {"standard/class_label": [1]}, {})
+        times = tmp_path / name / "benchmarks" / codes.relative_to(tmp_path / name).with_name("times.csv")
+        write_csv(times, ("n_bits", "training_seconds", "encoding_seconds"), [(16, 2.5, 0.5)])
+        for table in leaderboard.TABLES:
+            write_table(tmp_path / name / table, pd.DataFrame({"dataset": [name]}))
+    written = []
+    for target in (tmp_path / "first", tmp_path / "second"):
+        leaderboard.gather([tmp_path / "a", tmp_path / "b"], target)
+        written.append({path.name: path.read_bytes() for path in sorted(target.iterdir())})
+    assert written[0] == written[1]
+    assert written[0]["summary.csv"] == b"dataset\na\nb\n"
+    assert written[0]["times.csv"].splitlines()[1:] == [b"gist,standard,0,itq,16,2.5,0.5"] * 2
+    assert json.loads(written[0]["provenance.json"])["b"]["seeds"] == {"itq": {"16": 3}}

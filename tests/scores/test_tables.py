@@ -3,24 +3,13 @@
 import re
 
 import pandas as pd
-import pytest
 
-from protocol.checks import ProtocolError
 from protocol.scores import tables
 
 
 def test_csv_is_utf8_with_quotes_only_where_needed(tmp_path):
     tables.write_csv(tmp_path / "a.csv", ("name", "value"), [("a, b", 1), ("±", None), ('"', True)])
     assert (tmp_path / "a.csv").read_bytes() == 'name,value\n"a, b",1\n±,\n"""",True\n'.encode()
-
-
-def test_an_error_leaves_no_csv(tmp_path):
-    with pytest.raises(ZeroDivisionError):
-        tables.write_csv(tmp_path / "a.csv", ("n",), ((1 / n,) for n in (1, 0)))
-    assert not list(tmp_path.iterdir())
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ProtocolError, match="can't be written"):
-        tables.write_csv(tmp_path / "file" / "a.csv", ("n",), [])
 
 
 def test_a_data_frame_is_written_with_nine_digits(tmp_path):
@@ -44,12 +33,6 @@ def test_wide_columns_are_wrapped_and_words_are_not_divided():
     assert tables.text(["a", "b"], [[long, long]]).split("\n")[1] == f"{long}  {long}"
 
 
-def test_markdown_has_one_line_for_each_row():
-    lines = tables.markdown(["a", "n"], [["x | y", "1.0"], ["two\nlines", "02"]], numbers=["n"]).splitlines()
-    assert lines == ["| a | n |", "|---|---:|", r"| x \| y | 1.0 |", "| two<br>lines | 02 |"]
-    assert tables.markdown(["a", "b"], []) == "| a | b |\n|---|---|"
-
-
 SPECIAL = r"100 % & $5 #1 a_b {c} ~ ^ \ < >"
 
 
@@ -58,36 +41,26 @@ def test_every_special_character_is_escaped():
     assert not re.search(r"[&%$#_{}~^\\<>]", bare)
 
 
-def test_a_table_has_as_many_cells_in_every_line_as_columns():
-    rows = [["x", "1", "2"], ["&", "3 ± 1", "4"]]
-    text = tables.Table("t", SPECIAL, ["a_1", "b & c", "d"], rows, strong=frozenset({(1, 1)})).latex()
-    assert r"\begin{tabular}{lrr}" in text
-    body = text[text.index(r"\toprule") : text.index(r"\bottomrule")]
-    lines = [line for line in body.splitlines() if line.endswith(r"\\")]
-    assert [len(re.findall(r"(?<!\\)&", line)) for line in lines] == [2, 2, 2]
-    assert r"\textbf{3 $\pm$ 1}" in text
-    assert text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}")
-    for rule in (r"\toprule", r"\midrule", r"\bottomrule"):
-        assert text.count(rule) == 1
-
-
 def test_one_table_in_every_format():
-    rows = [["a<b", "**", "0.5"], ["c|d", "0.2", "0.1"]]
+    rows = [["a<b", "**", "0.5 ± 1"], ["c|d", "two\nlines", "0.1"]]
     groups = [[("", 1), ("S1", 2)]]
     marks = {"strong": frozenset({(0, 2)}), "second": frozenset({(1, 2)})}
     table = tables.Table("t", "A & b.", ["hasher", "8 bits", "16 bits"], rows, groups=groups, **marks)
-    assert table.text().splitlines()[:2] == ["A & b.", "hasher  8 bits  16 bits"]
+    assert table.text().splitlines()[:2] == ["A & b.", "hasher  8 bits      16 bits"]
     assert table.markdown().splitlines() == [
         "A & b.",
         "",
         "| hasher | S1 8 bits | S1 16 bits |",
         "|---|---:|---:|",
-        "| a<b | ** | **0.5** |",
-        r"| c\|d | 0.2 | <u>0.1</u> |",
+        "| a<b | ** | **0.5 ± 1** |",
+        r"| c\|d | two<br>lines | <u>0.1</u> |",
     ]
-    assert r" & \multicolumn{2}{c}{S1} \\" in table.latex()
-    assert r"\textbf{0.5}" in table.latex()
-    assert r"\underline{0.1}" in table.latex()
+    latex = table.latex()
+    for line in (
+        *(r"\begin{tabular}{lrr}", r" & \multicolumn{2}{c}{S1} \\", r"hasher & 8 bits & 16 bits \\"),
+        *(r"a\ensuremath{<}b & {*}* & \textbf{0.5 $\pm$ 1} \\", r"& \underline{0.1} \\"),
+    ):
+        assert latex.count(line) == 1
 
 
 def test_a_mean_and_the_bound_of_its_deviation_stay_on_one_line(monkeypatch):
