@@ -356,7 +356,10 @@ def _of_content(
     scores = []
     for inside, metrics, fields, excluded in groups:
         for metric, number in metrics.items():
-            mean = np.nan if number is None else checked_mean(f"{inside}: {printable(metric)}: mean", metric, number)
+            where_mean = f"{inside}: {printable(metric)}: mean"
+            if isinstance(number, str):
+                raise ProtocolError(f"{where_mean} must be a number, got {number!r}.")
+            mean = np.nan if number is None else checked_mean(where_mean, metric, number)
             by_metric = {key: (content.get(key) or {}).get(metric) for key in ("undefined", "ties")}
             recorded = {**content, **fields, **by_metric, "metric": metric, "mean": mean, "path": where}
             values: Values | Why = f"{file} has {ONE_VALUE} together, not one per query"
