@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from split_files import write_list, write_split
 
 from protocol import registry
@@ -46,23 +44,6 @@ def put(path, content):
 def test_a_split_is_read_as_written(tmp_path, extension):
     write_split(tmp_path / f"split{extension}", PARTS, IDS)
     same(read_parts(tmp_path / f"split{extension}"), PARTS)
-
-
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(
-    rows=st.sets(st.integers(0, 39), min_size=1), n_classes=st.integers(0, 5),
-    names=st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1), min_size=40, max_size=40,
-                   unique=True),
-)  # fmt: skip
-def test_any_list_is_read_as_written(tmp_path, rows, n_classes, names):
-    ids, part = np.array([f"{number}/{name}" for number, name in enumerate(names)]), np.array(sorted(rows))
-    y = np.random.default_rng(0).random((40, n_classes)) < 0.5 if n_classes > 1 else None
-    write_list(tmp_path / "list.csv", part, ids, y)
-    items, flags = read_list(tmp_path / "list.csv")
-    assert items.tolist() == ids[part].tolist()
-    assert (flags is None) == (y is None)
-    if y is not None:
-        np.testing.assert_array_equal(flags, y[part])
 
 
 def test_lists_may_be_compressed_and_row_numbers_may_be_arrays(tmp_path):

@@ -61,7 +61,7 @@ def test_every_protocol_has_a_case():
 
 @pytest.mark.parametrize("name", CASES)
 def test_sizes_and_overlaps_are_those_of_the_paper(name):
-    n_items, y, official = dataset(name)
+    n_items, y, _ = dataset(name)
     protocol, sizes = registry.get("split", name), CASES[name]["sizes"]
     parts = {part: set(rows.tolist()) for part, rows in draw(name).items()}
     assert {part: len(rows) for part, rows in parts.items()} == {part: sizes.get(part, 0) for part in PARTITIONS}
@@ -73,12 +73,6 @@ def test_sizes_and_overlaps_are_those_of_the_paper(name):
             assert not parts[a] & parts[b]
     n_classes = None if y is None else y.shape[1] if y.ndim == 2 else len(np.unique(y))
     assert protocol.sizes(GIVEN, n_items=n_items, n_classes=n_classes) == sizes
-    items = Items(n_items, y, official)
-    drawn = protocol.drawn(items, sizes=GIVEN if protocol.open else {}, seed=0)
-    complete = protocol.completed(drawn, items, seed=0)
-    assert [*drawn] == [*DRAWN]
-    for part, rows in draw(name).items():
-        np.testing.assert_array_equal(rows, complete[part])
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -87,12 +81,6 @@ def test_the_same_seed_gives_the_same_bytes_another_seed_another_draw(name):
     assert {part: rows.tobytes() for part, rows in first.items()} == {p: rows.tobytes() for p, rows in again.items()}
     differ = [part for part, rows in first.items() if not np.array_equal(rows, other[part])]
     assert differ == CASES[name].get("seeded", [])
-
-
-def test_nuswide_has_at_least_as_many_of_each_concept_as_are_drawn_for_it():
-    counts = dataset("nuswide_21")[1][draw("nuswide_21")["query"]].sum(axis=0)
-    assert counts.min() >= 100
-    assert counts.max() > 100  # an image drawn for one concept shows others too
 
 
 def test_official_parts_are_used_unchanged():
