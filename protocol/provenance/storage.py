@@ -399,7 +399,10 @@ def flattened(groups: Mapping[Any, Any]) -> dict[str, Any]:
 def read_provenance(path: str | Path) -> dict[str, Any]:
     """Return a file's provenance record, with the digest of its content as ``"digest"``; raise the errors of `read`."""
     with _verified(path) as file:
-        record: Any = json.loads(file.attrs["provenance"])
+        try:
+            record: Any = json.loads(file.attrs["provenance"])
+        except (ValueError, RecursionError):
+            record = None
         if not isinstance(record, dict):
             raise ProtocolError(f"{path}: the provenance record is not a JSON object. Make the file again.")
         return record | {"digest": str(file.attrs["digest"])}

@@ -94,6 +94,8 @@ def _means(stored: _Tables) -> Iterator[Check]:
     with_values = [(name, table) for name, table in by_metric.items() if {"run", "value"} <= set(table)]
     with_means = [(name, table) for name, table in by_metric.items() if {"mean", "std", "n_runs"} <= set(table)]
     for (of_runs, values), (name, every) in itertools.product(with_values, with_means):
+        if "metrics.csv" in stored and (of_runs == "metrics.csv") != (name == "summary.csv"):
+            continue  # the two tables of one experiment belong together, and others to each other
         means = every[every["extension"] == "none"] if "extension" in set(every) - set(values) else every
         on = [column for column in COMBINATION if column in values and column in means]
         groups = values.groupby(on)["value"]
