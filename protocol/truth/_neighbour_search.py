@@ -512,6 +512,8 @@ def check_rows(X: NDArray, name: str, first_row: int = 0, *, unit: bool = False)
             expected, got = "finite numbers", f"{largest[row]:.2g}"
             if zero[row]:
                 expected, got = "a vector that is not zero, because its cosine distance is undefined", "zeros only"
+            elif largest[row] < _SMALLEST_NUMBER:
+                expected, got = f"a number of at least {_SMALLEST_NUMBER:.1e}, or zeros", f"at most {got}"
             elif np.isfinite(largest[row]):
-                expected = f"numbers up to one between {_SMALLEST_NUMBER:.1e} and {_LARGEST_NUMBER:.1e}"
+                expected = f"numbers up to {_LARGEST_NUMBER:.1e}"
             raise ProtocolError(f"{name} row {first_row + start + row}: expected {expected}, got {got}.")

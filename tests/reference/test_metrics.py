@@ -17,7 +17,6 @@ from protocol.metrics import evaluate, mean, pr_curve, top_k_curve
 from protocol.metrics._ties import hypergeometric
 from protocol.metrics.auprc import auprc
 from protocol.metrics.average_precision import average_precision
-from protocol.metrics.ndcg import ndcg
 from protocol.truth.relevance import LabelRelevance
 
 # A query: for each distance, the levels of the items there (0: not relevant).
