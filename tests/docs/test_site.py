@@ -82,7 +82,7 @@ def test_no_block_of_code_is_wider_than_the_page(tab):
 def test_commands_can_be_copied_and_outputs_have_no_button(tab):
     tab.goto((SITE / "tutorials" / "audit-the-split-of-a-repository.html").as_uri())
     tab.wait_for_selector(".highlight-sh button.copybtn", state="attached")
-    assert tab.locator(".highlight-python button.copybtn").count() == 2
+    assert tab.locator(".highlight-python button.copybtn").count() == 3
     assert tab.locator(".highlight-text button.copybtn").count() == 0
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from protocol import Nearest, bucket_search, quantisation, registry
+from protocol import bucket_search, registry
 from protocol.checks import ProtocolError
 from protocol.evaluation import CONVENTIONS, evaluate
 from protocol.evaluation.conventions import find
@@ -96,8 +96,6 @@ def test_metric_learning_leaves_each_query_out():
     assert {find("metric-learning").undefined(name) for name in ("hit@1", "hit@5", "hit@10")} == {"drop"}
     with pytest.raises(ProtocolError, match="convention 'metric-learning' can't be used"):
         bucket_search(codes, codes, "1x2", query_labels=labels, database_labels=labels, convention="metric-learning")
-    with pytest.raises(ProtocolError, match="convention 'metric-learning' leaves out own rows"):
-        quantisation(Nearest(codes, codes, k=1, distance="euclidean"), convention="metric-learning")
     with pytest.raises(ProtocolError, match=r"^convention 'metric-learning' needs the same items .* 4 queries and 3 d"):
         evaluate(codes, codes[:3], query_labels=labels, database_labels=labels[:3], convention="metric-learning")
     with pytest.raises(
