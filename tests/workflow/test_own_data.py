@@ -63,7 +63,7 @@ def test_images(results):
     assert len(found) > 0
     assert found.mean() > 0.5  # by chance 0.33
     page = Path("results/image_folder/report.html").read_text()
-    assert "1 file in the folder is not an image and was skipped" in page
+    assert "files in the folder that are not images and were skipped: 1" in page
     assert results.planned(config, "all") == {}
     Path("my/images/down/0.png").unlink()
     assert results.planned(config, "dataset") == {"dataset": 1}

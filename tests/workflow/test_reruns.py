@@ -60,7 +60,7 @@ def test_what_is_run_again_after_an_edit(ran):
     append(package / "provenance" / "storage.py", "# a comment\n")
     append(package / "metrics" / "ndcg.py", "edited = 1\n")  # only the report has its record
     assert ran.jobs("report") == {"claims": 1, "report": 1}  # a copy of the project has no tables for the claims
-    append(package / "metrics" / "ramap.py", "edited = 1\n")
+    append(package / "metrics" / "hamming_balls.py", "edited = 1\n")
     assert ran.jobs("metrics") == SCORED
     append(package / "hashers" / "itq.py", "edited = 1\n")
     assert ran.jobs("counts") == {"model": 2, "count": 1, "counts": 1}
