@@ -80,7 +80,7 @@ _FAMILIES = {
         "First relevant item": ["reciprocal_rank"],
         "Graded relevance": ["ndcg", "average_cumulative_gain", "weighted_average_precision"],
         "Hamming balls": [
-            *("precision_recall", "f_measure", "average_precision_in_ball", "ramap", "mlgap", "hamming_balls"),
+            *("precision_recall", "f_measure", "average_precision_in_ball", "ramap", "mlgap", "hamming_balls")
         ],
         "Precision-recall curves": ["auprc"],
         "Nearest neighbours": ["neighbours"],
@@ -185,11 +185,7 @@ def _listed(kind: str) -> str:
     for of_entry in fields.values():
         of_entry.update({title: _shortened(text, papers_of_page) for title, text in of_entry.items()})
     usual = _usual(list(fields.values()))
-    parts = [
-        f"# {_TITLES[kind]}",
-        _ABOVE[kind],
-        f"`protocol list {kind}s NAME` describes one in full.",
-    ]
+    parts = [f"# {_TITLES[kind]}", _ABOVE[kind], f"`protocol list {kind}s NAME` describes one in full."]
     if papers_of_page:
         named = (f"{name}: *{first}*" for name, (first, *_) in papers_of_page.items())
         parts.append(f"Sources with short names: {'; '.join(named)}.")

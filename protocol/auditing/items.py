@@ -104,10 +104,7 @@ class Split:
     """
 
     def __init__(
-        self,
-        parts: Mapping[str, NDArray[np.int64]],
-        dataset: Dataset,
-        flags: Mapping[str, NDArray] | None = None,
+        self, parts: Mapping[str, NDArray[np.int64]], dataset: Dataset, flags: Mapping[str, NDArray] | None = None
     ) -> None:
         self.entries = parts
         self.parts = {name: np.unique(part) for name, part in parts.items()}

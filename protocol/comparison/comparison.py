@@ -93,10 +93,7 @@ class Comparison:
 
 
 def compare(
-    *sources: Source,
-    metrics: str | Iterable[str] = (),
-    assume: str | Iterable[str] = (),
-    against: str | None = None,
+    *sources: Source, metrics: str | Iterable[str] = (), assume: str | Iterable[str] = (), against: str | None = None
 ) -> Comparison:
     """Compare scores whose protocols are known and equal, or assumed to be equal.
 

@@ -13,11 +13,7 @@ from protocol.configuration import schema
 from protocol.configuration.schema import Validator, abbreviated, at, phrase
 from protocol.splits import OPTIONS as OPTIONS_OF_SPLITS
 
-_PASSED = {
-    "dataset": {"paths"},
-    "ground_truth": {"query", "database", "train", "seed"},
-    "hasher": {"n_bits", "seed"},
-}
+_PASSED = {"dataset": {"paths"}, "ground_truth": {"query", "database", "train", "seed"}, "hasher": {"n_bits", "seed"}}
 """Parameters that the pipeline sets, which are therefore no options."""
 _TYPES = {int: "integer", float: "number", str: "string", bool: "boolean", NoneType: "null"}
 

@@ -47,13 +47,7 @@ def truths_record(truths: Mapping[str, Relevance], rows: Mapping[str, NDArray]) 
 
 
 def counted(
-    split: str,
-    run: int,
-    files: Mapping[str, str | Path],
-    *,
-    code: str,
-    index_order: bool,
-    earlier: str | Path,
+    split: str, run: int, files: Mapping[str, str | Path], *, code: str, index_order: bool, earlier: str | Path
 ) -> Iterator[Counted]:
     """Count one split and run of a hasher at every code length, or reuse what an earlier run of the job counted.
 
@@ -109,9 +103,7 @@ def _truths(path: str | Path, split: str, n_database: int) -> dict[str, Relevanc
 
 
 def write_counts(
-    path: str | Path,
-    counts: Iterable[Counted],
-    inputs: Mapping[tuple[str, int], Mapping[str, str | Path]],
+    path: str | Path, counts: Iterable[Counted], inputs: Mapping[tuple[str, int], Mapping[str, str | Path]]
 ) -> None:
     """Write the counts of one hasher with their provenance record; only one group of them is in memory at a time.
 

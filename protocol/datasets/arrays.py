@@ -65,11 +65,7 @@ def _ids(file: str | None, n_items: int) -> NDArray[np.str_] | None:
     streamed=True,
 )
 def load(
-    paths: Mapping[str, Path],
-    *,
-    features: str | None = None,
-    labels: str | None = None,
-    ids: str | None = None,
+    paths: Mapping[str, Path], *, features: str | None = None, labels: str | None = None, ids: str | None = None
 ) -> Data:
     """Your own features, from any network or tool: arrays in .npy, .npz, .h5, .mat or text.
 

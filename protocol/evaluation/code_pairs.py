@@ -14,16 +14,7 @@ from numpy.typing import NDArray
 from protocol import checks, codes
 from protocol.checks import ProtocolError
 from protocol.inputs import text
-from protocol.inputs.arrays import (
-    as_numpy,
-    is_file,
-    matrix_from,
-    named,
-    numbers_from,
-    path_of,
-    read_array,
-    read_stored,
-)
+from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_from, path_of, read_array, read_stored
 from protocol.inputs.formats import TEXT
 from protocol.inputs.validation import is_integer
 from protocol.provenance.storage import array_digest

@@ -53,11 +53,7 @@ class RunEvaluation(ScoredRanking):
 
 @suggesting
 def evaluate_run(
-    run: Any,
-    relevance: Any,
-    *,
-    metrics: str | Sequence[str] | None = None,
-    convention: str = "default",
+    run: Any, relevance: Any, *, metrics: str | Sequence[str] | None = None, convention: str = "default"
 ) -> RunEvaluation:
     """Score a run of a search engine against relevance judgments.
 

@@ -86,14 +86,7 @@ class Rows:
         return values
 
 
-def extract(
-    file: storage.Writer,
-    feature: Feature,
-    content: str | Path,
-    *,
-    part: int = 0,
-    n_parts: int = 1,
-) -> None:
+def extract(file: storage.Writer, feature: Feature, content: str | Path, *, part: int = 0, n_parts: int = 1) -> None:
     """Extract a feature from the images of a dataset, or from one of several parts of them, and write the result.
 
     Parameters

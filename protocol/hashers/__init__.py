@@ -5,12 +5,4 @@ from protocol.hashers.networks.base import NetworkHasher
 from protocol.hashers.training import train_and_encode
 from protocol.hashers.training_set import Affinities, TrainingSet, supervision
 
-__all__ = [
-    "Affinities",
-    "Hasher",
-    "NetworkHasher",
-    "TrainingSet",
-    "packed_codes",
-    "supervision",
-    "train_and_encode",
-]
+__all__ = ["Affinities", "Hasher", "NetworkHasher", "TrainingSet", "packed_codes", "supervision", "train_and_encode"]

@@ -151,10 +151,9 @@ _metric(
     deviations="It uses the rule of the footnote and all radii 0..n_bits; the author's code omits the last ones.",
     summary="Area under the pooled precision-recall curve by the trapezoidal rule, from radius 0.",
 )(auprc)
-_metric(
-    "AUPRC[sum]",
-    summary="Area under the pooled precision-recall curve by the printed sum, from radius 1.",
-)(partial(auprc, rule="sum"))
+_metric("AUPRC[sum]", summary="Area under the pooled precision-recall curve by the printed sum, from radius 1.")(
+    partial(auprc, rule="sum")
+)
 _metric(
     "AUPRC[area]",
     deviations="The curve is extended to recall 0, so that the ideal curve has area 1, as the text states.",

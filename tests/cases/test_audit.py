@@ -40,10 +40,7 @@ def findings(*splits, **options):
                 "mirflickr_2k in sizes, classes and overlaps, but the training set has 5,000 items (declared 10,000)."
             ),
         ),
-        (
-            "nus10",
-            "This split matches nuswide_10_2100 in sizes, classes and overlaps.",
-        ),
+        ("nus10", "This split matches nuswide_10_2100 in sizes, classes and overlaps."),
     ],
 )
 def test_the_nearest_protocol_has_the_classes_of_the_split(case, name, text):

@@ -15,10 +15,7 @@ from protocol.cli import main
 from protocol.evaluation import CONVENTIONS
 
 SCRIPT = Path(sysconfig.get_path("scripts")) / "protocol"
-COMMANDS = [
-    [],
-    *([path.stem.replace("_", "-")] for path in sorted(Path(cli.__file__).parent.glob("[a-z]*.py"))),
-]
+COMMANDS = [[], *([path.stem.replace("_", "-")] for path in sorted(Path(cli.__file__).parent.glob("[a-z]*.py")))]
 
 
 def test_the_installed_command(tmp_path):

@@ -124,12 +124,7 @@ RUN, QRELS = "q Q0 a 1 2.0 x\nq Q0 b 2 1.0 x\n", "q 0 a 1\n"
 REFUSED = [
     ("q Q0 a 1 2 x\nq Q0 a 2 1 x\n", QRELS, {}, "run.txt, line 2: item 'a' occurs twice for query 'q'."),
     ("q Q0 a 1 nan x\n", QRELS, {}, "run.txt, line 1: 'q Q0 a 1 nan x' is not `query Q0 item rank score tag`."),
-    (
-        RUN,
-        "r 0 a 1\n",
-        {},
-        "run.txt: no query has judgments: 'q' is none of those such as 'r'.",
-    ),
+    (RUN, "r 0 a 1\n", {}, "run.txt: no query has judgments: 'q' is none of those such as 'r'."),
     (RUN, "q a 1\n", {}, "qrels.txt, line 1: 'q a 1' is not `query iteration item level`."),
     (RUN, "q 0 a 99999999999999999999\n", {"metrics": "nDCG"}, "nDCG"),
     (RUN, "q 0 a 0\n", {}, "relevance: no query has a relevant item."),

@@ -14,13 +14,7 @@ from scipy import sparse
 
 from protocol.checks import ProtocolError
 from protocol.inputs import text
-from protocol.inputs.arrays import (
-    array_shape,
-    path_of,
-    read_array,
-    read_lists,
-    read_stored,
-)
+from protocol.inputs.arrays import array_shape, path_of, read_array, read_lists, read_stored
 from protocol.inputs.formats import read_csr
 
 ARRAY = np.array([[1, 0, 1], [0, 1, 1]], dtype=np.uint8)

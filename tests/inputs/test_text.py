@@ -16,12 +16,7 @@ def test_lines_end_as_on_any_system(tmp_path):
     assert list(text.lines(tmp_path / "a.txt", "text")) == ["a b\n", "c\n", "d\n", "\n", "e"]
 
 
-@pytest.mark.parametrize(
-    ("limit", "value", "message"),
-    [
-        ("TEXT_BYTES", 10, "larger than 0 MiB."),
-    ],
-)
+@pytest.mark.parametrize(("limit", "value", "message"), [("TEXT_BYTES", 10, "larger than 0 MiB.")])
 @pytest.mark.parametrize("read", [read_list, read_lists])
 def test_limits(tmp_path, monkeypatch, limit, value, message, read):
     (tmp_path / "a.txt").write_text("12345 1\n" * 4)

@@ -21,8 +21,7 @@ def orders(distance):
 def counts_of(distance, relevant):
     n_distances = distance.max() + 1
     return HammingCounts.from_histograms(
-        [np.bincount(distance, minlength=n_distances)],
-        [np.bincount(distance[sorted(relevant)], minlength=n_distances)],
+        [np.bincount(distance, minlength=n_distances)], [np.bincount(distance[sorted(relevant)], minlength=n_distances)]
     )
 
 

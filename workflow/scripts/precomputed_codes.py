@@ -16,10 +16,7 @@ def main(job):
     named = sorted({path for files in p.files.values() for roles in files.values() for path in roles.values()})
     provenance = storage.provenance(
         "precomputed codes",
-        parameters={
-            **p.options,
-            "files": {path: storage.file_sha256(path_of(path)) for path in named},
-        },
+        parameters={**p.options, "files": {path: storage.file_sha256(path_of(path)) for path in named}},
         inputs=splits,
         notes=[f"Codes {wc.hasher!r} were made outside this pipeline; how they were learned is not recorded."],
     )

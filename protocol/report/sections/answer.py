@@ -11,14 +11,7 @@ from protocol import registry
 from protocol.report.figure import ABSENT, PAGE, Section, cells, decimals, series_scales, spreads
 from protocol.report.results import N_FIRST, Results, Selection
 from protocol.scores.metadata import NONE_EXCLUDED, is_bound
-from protocol.scores.statistics import (
-    CONFIDENCE,
-    finite_range,
-    lead,
-    paired_differences,
-    shown_interval,
-    why_not_shown,
-)
+from protocol.scores.statistics import CONFIDENCE, finite_range, lead, paired_differences, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
 from protocol.scores.tables import Table
 
