@@ -624,6 +624,26 @@ _SPEED = {
 """What each part of the table of `tests/benchmarks/side_by_side.py` measures."""
 
 
+def _speed_table(rows: Sequence[Mapping[str, str]]) -> str:
+    """Return a row for each contender."""
+    lines = ["| ratio | contender | seconds |", "| --: | --- | --: |"]
+    return "\n".join([*lines, *(f"| {row['ratio']} | {row['contender']} | {row['seconds']} |" for row in rows)])
+
+
+def _counting_table(rows: Sequence[Mapping[str, str]]) -> str:
+    """Return a row for each number of bits and of threads, with the ratio of each contender."""
+    others = [*dict.fromkeys(row["contender"] for row in rows if row["contender"] != "protocol")]
+    lines = [
+        f"| bits | threads | {' | '.join(others)} | seconds of protocol |",
+        "| --: |" + " --: |" * (len(others) + 2),
+    ]
+    for (bits, threads), of in itertools.groupby(rows, lambda row: (row["bits"], row["threads"])):
+        by_contender = {row["contender"]: row for row in of}
+        ratios = " | ".join(by_contender[name]["ratio"] for name in others)
+        lines.append(f"| {bits} | {threads} | {ratios} | {by_contender['protocol']['seconds']} |")
+    return "\n".join(lines)
+
+
 def _speed() -> str:
     """Return the page with the times of this project and of others."""
     folder = FOLDER.parents[1] / "results" / "reference" / "speed"
@@ -641,10 +661,9 @@ def _speed() -> str:
     parts = ["# Speed, side by side", above, *([f"Left out: {left_out}."] if left_out else [])]
     for part, text in _SPEED.items():
         own = [row for row in rows if row["part"] == part]
-        columns = ["ratio", "contender", *(["bits", "threads"] if part == "counting" else []), "seconds"]
-        table = ["| " + " | ".join(columns) + " |", "| --: | --- |" + " --: |" * (len(columns) - 2)]
-        table += ["| " + " | ".join(row[column] for column in columns) + " |" for row in own]
-        parts += [f"## {part.capitalize()}", textwrap.fill(text, 120), "\n".join(table)] if own else []
+        if own:
+            table = _counting_table(own) if part == "counting" else _speed_table(own)
+            parts += [f"## {part.capitalize()}", textwrap.fill(text, 120), table]
     return (
         "\n\n".join([parts[0], *(textwrap.fill(one, 120, break_on_hyphens=False) for one in parts[1:2]), *parts[2:]])
         + "\n"
