@@ -142,7 +142,8 @@ def _verdict(one: History, reported: str, running_best: str, is_a_last_score: bo
     if is_last:
         why = f"{reported} has too few decimals to tell them apart"
     elif reported:
-        why = f"the reported value {reported} is {'also the last of another code length' if is_best else 'neither of them'}"
+        is_what = "also the last of another code length" if is_best else "neither of them"
+        why = f"the reported value {reported} is {is_what}"
     return "warning", f"{the} {seen} is {best:.15g}{at_best}, and the last is {last:.15g}: {why}"
 
 
