@@ -131,7 +131,6 @@ def audit_known_pairs(run: Run) -> list[Finding]:
         queries, partners, judgement = known.best(split, part)
         is_near, n_exact = judgement < SIMILAR, int((judgement == EXACT).sum())
         n, n_similar = int(is_near.sum()), int((~is_near).sum())
-        have = "has" if n_similar == 1 else "have"
         findings += split.findings(
             "known-near-duplicate",
             "error" if part == "train" and n_exact else "warning",
@@ -139,10 +138,9 @@ def audit_known_pairs(run: Run) -> list[Finding]:
             partners[is_near],
             source=known.source,
             judged=f"{n:,} of {len(split['query']):,} queries {'has' if n == 1 else 'have'} a near-duplicate",
-            exact=f"{n_exact:,} of them an exact copy",
+            exact=f"exact copies: {n_exact:,}",
             part="training set" if part == "train" else part,
-            similar=f"; {n_similar:,} more {have} a very similar item, which does not count" if n_similar else "",
-            limits=f"; {known.limits}" if known.limits else "",
+            similar=f"; with only a very similar item, which does not count: {n_similar:,}" * bool(n_similar),
         )
     return findings
 
