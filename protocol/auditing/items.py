@@ -125,15 +125,10 @@ class Split:
         return [one_form(name) for name in self.dataset.ids.tolist()]
 
     @functools.cached_property
-    def names(self) -> NDArray[np.int64]:
-        """A number for each id of the dataset; ids with equal names in the normal form have equal numbers."""
-        return np.array([hash(form[-1]) for form in self.forms], dtype=np.int64)
-
-    @property
     def repeats_names(self) -> bool:
         """Whether names are only unique within their folder, in a list of any size, so that equal names say nothing."""
-        lists = [self.names[part] for part in self.parts.values()]
-        return any(len(names) - len(np.unique(names)) > REPEATED * len(names) for names in lists)
+        lists = [[self.forms[item][-1] for item in part.tolist()] for part in self.parts.values()]
+        return any(len(names) - len(set(names)) > REPEATED * len(names) for names in lists)
 
     def shared(self, a: str, b: str) -> NDArray[np.int64]:
         """Return the items that two partitions share."""

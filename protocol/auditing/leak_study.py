@@ -72,11 +72,15 @@ def halves(
     ProtocolError
         If items have no label or several labels, or a class is too small.
     """
+    if y is None or y.ndim != 1:
+        got = "none" if y is None else f"labels of shape {y.shape}"
+        raise ProtocolError(f"leak: expected one class label per item, to balance the two databases, got {got}.")
     lengths = {f"inside/{size}": None if size == "all" else int(size) for size in train_per_class}
-    largest, rng = max(filter(None, lengths.values()), default=1), np.random.default_rng(seed)
+    largest, labels = max(filter(None, lengths.values()), default=1), class_labels(y, len(y))
+    rng = np.random.default_rng(seed)
     drawn: defaultdict[str, list[dict[str, NDArray]]] = defaultdict(list)  # the parts of one class after another
-    for name, rows in _classes(y):
-        items = rng.permutation(rows)
+    for name in np.unique(labels):
+        items = rng.permutation(np.flatnonzero(labels == name))
         query, outside, rest = np.split(items, [query_per_class, query_per_class + outside_per_class])
         half = rest.size // 2
         if half < largest:
@@ -91,15 +95,6 @@ def halves(
         side: {part: np.sort(np.concatenate([rows[part] for rows in classes])) for part in classes[0]}
         for side, classes in drawn.items()
     }
-
-
-def _classes(y: NDArray | None) -> list[tuple[Any, NDArray[np.int64]]]:
-    """Return each class with the row numbers of its items."""
-    if y is None or y.ndim != 1:
-        got = "none" if y is None else f"labels of shape {y.shape}"
-        raise ProtocolError(f"leak: expected one class label per item, to balance the two databases, got {got}.")
-    labels = class_labels(y, len(y))
-    return [(name, np.flatnonzero(labels == name)) for name in np.unique(labels)]
 
 
 def rankings(
