@@ -185,16 +185,23 @@ def text(findings: Mapping[str, Sequence[Finding]], about: Sentences, not_checke
             lines.append(f"  {one.severity:<8} {one.name}: {one.count:,}")
             lines += [_paragraph(detail, 11) for detail in (*details, f"Papers: {one.treatment}") if detail]
         lines += [_paragraph(line, 2) for line in about[file]]
+    return "\n".join([*lines, "", _totals(findings), *_needs(not_checked, why)])
+
+
+def _totals(findings: Mapping[str, Sequence[Finding]]) -> str:
     severities = [one.severity for in_file in findings.values() for one in in_file]
-    totals = [counted(severities.count(severity), severity) for severity in ("error", "warning")]
-    if "information" in severities:
-        totals.append(counted(severities.count("information"), "informational finding"))
-    lines += ["", ", ".join(totals)]
-    if checks := dict.fromkeys(check for of_file in not_checked.values() for check in of_file):
-        first = f"{counted(len(checks), 'check')} need{'s' * (len(checks) == 1)} more data:"
-        needs = [first, *(f"  {check}" for check in checks)]
-        lines += needs if why else [f"{first} --why lists them (in Python, `not_checked`)"]
-    return "\n".join(lines)
+    nouns = dict(zip(SEVERITIES, ("error", "warning", "informational finding"), strict=True))
+    shown = SEVERITIES if "information" in severities else SEVERITIES[:2]
+    return ", ".join(counted(severities.count(severity), nouns[severity]) for severity in shown)
+
+
+def _needs(not_checked: Sentences, why: bool) -> list[str]:
+    """Return the number of checks that need more data, and if asked each of them."""
+    checks = dict.fromkeys(check for of_file in not_checked.values() for check in of_file)
+    first = f"{counted(len(checks), 'check')} need{'s' * (len(checks) == 1)} more data:"
+    if why and checks:
+        return [first, *(f"  {check}" for check in checks)]
+    return [f"{first} --why lists them (in Python, `not_checked`)"] * bool(checks)
 
 
 def _paragraph(words: str, indent: int) -> str:
