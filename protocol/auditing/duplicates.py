@@ -185,12 +185,9 @@ def find_duplicates(
     about = f"{left.name} ({counted(len(left.rows), 'vector' if vectors else 'image')})"
     if left is right and len(left.rows) < 2:
         raise ProtocolError(f"{left.name}: only one item, so there is nothing to compare.")
-    for ids, argument, other, items in (
-        (query_ids, "query_ids", "database_ids", right),
-        (database_ids, "database_ids", "query_ids", left),
-    ):
-        if ids is not None and items.ids is None:
-            raise ProtocolError(f"{argument} needs {other} as well, because {items.name} has no ids.")
+    for items, missing, ids in ((left, "query_ids", database_ids), (right, "database_ids", query_ids)):
+        if items.ids is None and ids is not None:
+            raise ProtocolError(f"{missing} is needed as well, because {items.name} has no ids.")
     compared = (
         f"pairwise within {about}" if left is right else f"{about} compared with {right.name} ({len(right.rows):,})"
     )
