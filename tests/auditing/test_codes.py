@@ -52,8 +52,7 @@ def test_codes_that_do_not_fit_are_refused(tmp_path):
         audit(**SPLIT, query_codes=NOISY[:20], database_codes=Codes(tmp_path / "d.npy"))
     codes = {"query_codes": NOISY[QUERY], "database_codes": NOISY[DATABASE]}
     with pytest.raises(
-        ProtocolError,
-        match=r"^query_codes and database_codes need the labels of all queries and database items as well\.$",
+        ProtocolError, match=r"^query_codes and database_codes need the labels of all query items as well\.$"
     ):
         audit(**SPLIT | {"labels": None}, **codes)
     with pytest.raises(ProtocolError, match=r"^database_codes needs query_codes as well\.$"):
