@@ -285,9 +285,10 @@ def read_table(path: Any, what: str, *forms: Sequence[str]) -> tuple[Sequence[st
     if columns is None:
         needed = " or ".join(map(",".join, forms))
         raise ProtocolError(f"{path}: the columns must be {needed}, got {','.join(header)[:80]!r}.")
-    if len(set(header)) < len(header) or len(rows) < 2:
-        problem = "a column occurs twice" if len(rows) > 1 else "the file has no rows"
-        raise ProtocolError(f"{path}: {problem}. It should contain {what}.")
+    if repeated := [name for name in header if header.count(name) > 1]:
+        raise ProtocolError(f"{path}: the column {repeated[0]!r} occurs twice. Keep one of them.")
+    if len(rows) < 2:
+        raise ProtocolError(f"{path}: the file has no rows. It should contain {what}.")
     for line, row in rows:
         if len(row) != len(header):
             fields = f"{counted(len(row), 'field')}, but the first line has {len(header)}"

@@ -224,10 +224,13 @@ def _rows(path: Path, pattern: str | None) -> Sequence[_Row]:
 def _json_object(line: str, name: str) -> dict[str, str]:
     """Return the texts of an object by their keys; numbers keep their decimals."""
     try:
-        values = json.loads(line, parse_float=str, parse_int=str).items()
-    except (ValueError, AttributeError, RecursionError) as error:
-        raise ProtocolError(f"{name}: expected a JSON object.") from error
-    return {key.lower(): str(value) for key, value in values if value is not None}
+        pairs = json.loads(line, parse_float=str, parse_int=str, object_pairs_hook=list)
+        row = {key.lower(): "" if value is None else str(value) for key, value in pairs}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        pairs, row = [""], {}
+    if len(row) < len(pairs):
+        raise ProtocolError(f"{name}: expected a JSON object in which no key is repeated.")
+    return row
 
 
 def _histories(path: Path, rows: Sequence[_Row]) -> list[History]:
