@@ -590,7 +590,7 @@ def _claims() -> str:
     """Return the page with the number of claims of each status, and the claims that do not hold."""
     stored = sorted((FOLDER.parents[1] / "results" / "reference").glob("*/*.csv"))
     of_status: dict[str, list[Mapping[str, Any]]] = {status: [] for status in papers.STATUSES}
-    for entry in papers.judge(papers.Results(stored)):
+    for entry in papers.ledger(papers.Results(stored)):
         of_status[entry["status"]].append(entry)
     totals = ", ".join(f"{len(of)} {status}" for status, of in of_status.items() if of)
     n_claims = sum(map(len, of_status.values()))

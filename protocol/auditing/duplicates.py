@@ -4,7 +4,7 @@ import base64
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from protocol.provenance import storage
 from protocol.scores.tables import templates, text, write_csv
 from protocol.splits import read_list
 from protocol.truth import check_rows, pair_distances
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PACKAGE_DATA = "sheet.html.j2"
 JUDGEMENTS = ("exact copy", "near-duplicate", "very similar", "different")
@@ -40,9 +43,6 @@ GAP = 0.05
 """Maximum difference between the score of the first match and those of the other matches."""
 _SHOWN = 10
 _T = TypeVar("_T")
-_SIDES = ("query", "database")
-Columns = dict[str, NDArray[Any]]
-"""Pairs of items, as arrays by the name of their column."""
 
 
 class Items(NamedTuple):
@@ -59,13 +59,13 @@ class Proposals:
 
     Parameters
     ----------
-    columns : mapping of str to ndarray, shape (n_pairs,)
+    pairs : DataFrame
         The row numbers of the ``query`` and the ``database`` item of each pair, and its ``score``, 1 for identical
         items. ``rank`` is 1 for the query with the most similar partner, 2 for the next one, and so on; ``choice`` is 1
         for the best partner of a query, 2 and more for partners that are about as similar. If a set is compared with
         itself, each pair is listed once, so the best partner of an item may be listed as the query instead. For images
-        also the ``cosine`` of the block means, the ``correlation`` of local contrast, and whether the score is for
-        the pair with one image ``mirrored``.
+        also the ``cosine`` of the block means, the ``correlation`` of local contrast, and 1 as ``mirrored`` if the
+        score is for the pair with one image mirrored.
     query_ids : ndarray of str, or None
         The names of all queries; None if they are named by row numbers.
     database_ids : ndarray of str, or None
@@ -74,43 +74,36 @@ class Proposals:
         Sentences on the inputs and the method.
     """
 
-    columns: Columns
+    pairs: "pd.DataFrame"
     query_ids: NDArray[np.str_] | None
     database_ids: NDArray[np.str_] | None
     about: tuple[str, ...]
 
     def __len__(self) -> int:
         """Return the number of proposals, that is of queries, not of pairs."""
-        return int(self.columns["rank"].max(initial=0))
+        return int(self.pairs["rank"].nunique())
 
     def records(self) -> list[dict[str, Any]]:
         """Return each pair as a dictionary: its ``query`` and ``database`` item, score, rank, choice and details."""
-        cells: dict[str, list[Any]] = {}
-        for name, values in self.columns.items():
-            ids = {"query": self.query_ids, "database": self.database_ids}.get(name)
-            if name in _SIDES:
-                cells[name] = list(map(str, (values if ids is None else ids[values]).tolist()))
-            else:
-                cells[name] = (np.round(values, 6) if values.dtype.kind == "f" else values.astype(int)).tolist()
-        return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+        named = self.pairs.round(6)
+        for side, ids in (("query", self.query_ids), ("database", self.database_ids)):
+            named[side] = (named[side] if ids is None else ids[named[side]]).astype(str)
+        return named.to_dict("records")
 
     def to_csv(self, path: str | Path) -> None:
         """Write the pairs as CSV with the keys of `records`; the file is created only when it is complete."""
-        write_csv(path, list(self.columns), [list(record.values()) for record in self.records()])
+        write_csv(path, list(self.pairs), [list(record.values()) for record in self.records()])
 
     def to_text(self) -> str:
         """Return the inputs, the method and the first proposals."""
-        n_pairs = counted(len(self.columns["rank"]), "pair")
-        lines = [
-            *self.about,
-            f"{counted(len(self), 'proposal')}, {n_pairs} including other matches for the same queries",
-        ]
-        further, rows = np.bincount(self.columns["rank"], minlength=len(self) + 1) - 1, []
+        n_pairs = counted(len(self.pairs), "pair")
+        totals = f"{counted(len(self), 'proposal')}, {n_pairs} including other matches for the same queries"
+        further, rows = self.pairs["rank"].value_counts() - 1, []
         for record in [record for record in self.records() if record["choice"] == 1][:_SHOWN]:
             partner, rank = record["database"] + " (mirrored)" * record.get("mirrored", 0), record["rank"]
             rows.append([str(rank), record["query"], partner, f"{record['score']:.4f}", str(further[rank])])
         table = ["", text(("rank", "query", "database", "score", "further"), rows)] if rows else []
-        return printable("\n".join(lines + table), keep="\n")
+        return printable("\n".join([*self.about, totals, *table]), keep="\n")
 
     __repr__ = to_text
 
@@ -189,10 +182,18 @@ def find_duplicates(
         raise ProtocolError("database_ids needs database as well.")
     left = items_of(query, "query", vectors=vectors, ids=query_ids)
     right = left if database is None else items_of(database, "database", vectors=vectors, ids=database_ids)
-    about = _sizes(left, right, (query_ids, database_ids), "vector" if vectors else "image")
+    about = f"{left.name} ({counted(len(left.rows), 'vector' if vectors else 'image')})"
+    if left is right and len(left.rows) < 2:
+        raise ProtocolError(f"{left.name}: only one item, so there is nothing to compare.")
+    for items, missing, ids in ((left, "query_ids", database_ids), (right, "database_ids", query_ids)):
+        if items.ids is None and ids is not None:
+            raise ProtocolError(f"{missing} is needed as well, because {items.name} has no ids.")
+    compared = (
+        f"pairwise within {about}" if left is right else f"{about} compared with {right.name} ({len(right.rows):,})"
+    )
     pairs, candidates = (_similar_vectors if vectors else _similar_images)(left, right, least, threads, progress)
-    columns = proposed(_taken(pairs, pairs["score"] >= least), most, same=left is right)
-    return Proposals(columns, left.ids, right.ids, (about, *candidates))
+    pairs = proposed(pairs[pairs["score"] >= least], most, same=left is right)
+    return Proposals(pairs, left.ids, right.ids, (compared, *candidates))
 
 
 def items_of(values: Any, role: str, *, vectors: bool = False, ids: Any = None, image_size: int = SIZE) -> Items:
@@ -240,29 +241,9 @@ def _listed(ids: Any, role: str, of: str, n_items: int) -> NDArray[np.str_]:
     return names
 
 
-def _sizes(left: Items, right: Items, ids: tuple[Any, Any], kind: str) -> str:
-    """Return a sentence about the numbers of items.
-
-    Raises
-    ------
-    ProtocolError
-        If a single item is compared with itself, or a list names the items of one side but the other side has only row
-        numbers.
-    """
-    if left is right:
-        if len(left.rows) < 2:
-            raise ProtocolError(f"{left.name}: only one item, so there is nothing to compare.")
-        return f"pairwise within {left.name} ({counted(len(left.rows), kind)})"
-    sides = (left, "query_ids"), (right, "database_ids")
-    for (items, argument), (_, other), listed in zip(sides, reversed(sides), reversed(ids), strict=True):
-        if listed is not None and items.ids is None:
-            raise ProtocolError(f"{other} needs {argument} as well, because {items.name} has no ids.")
-    return f"{left.name} ({counted(len(left.rows), kind)}) compared with {right.name} ({len(right.rows):,})"
-
-
 def _similar_images(
     left: Items, right: Items, least: float, threads: int, progress: Progress
-) -> tuple[Columns, tuple[str, ...]]:
+) -> tuple["pd.DataFrame", tuple[str, ...]]:
     """Return the candidates for each query with their scores, and a sentence about them."""
     same = left is right
     n_channels = 3 if any(len(side.rows.shape) == 4 for side in (left, right)) else 1
@@ -276,25 +257,24 @@ def _similar_images(
     ]
     rows, cosines = (np.concatenate(parts, axis=1) for parts in zip(*matches, strict=True))
     k, add = rows.shape[1] // 2, stage(progress, "verification", len(q))
-    verified = in_blocks(
-        lambda start: correlations(q[start : start + _VERIFIED], d, rows[start : start + _VERIFIED], k),
-        range(0, len(q), _VERIFIED),
-        threads,
-        add,
-    )
+
+    def verify(start: int) -> NDArray[np.float32]:
+        return correlations(q[start : start + _VERIFIED], d, rows[start : start + _VERIFIED], k)
+
+    verified = in_blocks(verify, range(0, len(q), _VERIFIED), threads, add)
     cosine, correlation = cosines.astype(np.float64).ravel(), np.concatenate(list(verified)).astype(np.float64).ravel()
     queries, columns = (index.ravel() for index in np.indices(rows.shape))
     distance = np.maximum(1 - (cosine + correlation) / 2, 0)
     score = 1 - np.where(columns >= k, MIRROR * distance, distance)
-    pairs = {"query": queries, "database": rows.ravel(), "score": score}
-    pairs |= {"cosine": cosine, "correlation": correlation, "mirrored": columns >= k}
+    pairs = _table(queries, rows.ravel(), score)
+    pairs = pairs.assign(cosine=cosine, correlation=correlation, mirrored=(columns >= k).astype(int))
     sentence = f"candidates: the {k} most similar items of each query and of its mirror image; other pairs are not "
     return pairs, (f"{sentence}checked",)
 
 
 def _similar_vectors(
     left: Items, right: Items, least: float, threads: int, progress: Progress
-) -> tuple[Columns, tuple[str, ...]]:
+) -> tuple["pd.DataFrame", tuple[str, ...]]:
     """Return the most similar partners of each query with their cosines in float64, and sentences about them."""
     X, Z, same = np.asarray(left.rows), np.asarray(right.rows), left is right
     if X.shape[1] != Z.shape[1]:
@@ -308,7 +288,12 @@ def _similar_vectors(
     i, column = np.nonzero(values >= least - _SLACK)
     score = 1 - pair_distances(X, Z, i, rows[i, column], distance="cosine", threads=threads)
     sentences = ("candidates: all pairs", f"proposed: pairs with a cosine of at least {least:g}")
-    return {"query": i, "database": rows[i, column], "score": score}, sentences
+    return _table(i, rows[i, column], score), sentences
+
+
+def _table(query: NDArray, database: NDArray, score: NDArray) -> "pd.DataFrame":
+    """Return pairs as a data frame."""
+    return need("pandas", "report").DataFrame({"query": query, "database": database, "score": score})
 
 
 def _unit(X: NDArray) -> NDArray[np.float32]:
@@ -405,12 +390,13 @@ def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: 
     The CSV file has the columns ``query,database,distance,judgement``, which `protocol.audit` accepts as known pairs.
     The distance is 1 minus the score.
     """
-    template, columns, cards = templates(Path(__file__).parent).get_template(PACKAGE_DATA), proposals.columns, []
+    template, cards = templates(Path(__file__).parent).get_template(PACKAGE_DATA), []
     left = items_of(query, "query", image_size=_LONGEST).rows
     right = left if database is None else items_of(database, "database", image_size=_LONGEST).rows
-    for record, i, j in zip(proposals.records(), columns["query"], columns["database"], strict=True):
+    rows = proposals.pairs[["query", "database"]].to_numpy().tolist()
+    for record, (i, j) in zip(proposals.records(), rows, strict=True):
         label = str(record["rank"]) if record["choice"] == 1 else f"{record['rank']}.{record['choice']}"
-        pictures = {"left": _picture(left, int(i)), "right": _picture(right, int(j))}
+        pictures = {"left": _picture(left, i), "right": _picture(right, j)}
         cards.append(record | pictures | {"distance": f"{1 - record['score']:.6f}", "label": label})
     page = template.render(about=proposals.about, cards=cards, judgements=JUDGEMENTS, n_proposals=len(proposals))
     with storage.replacing(path) as temporary:
@@ -433,12 +419,12 @@ def _picture(images: Any, row: int) -> str:
 # Proposals
 
 
-def proposed(pairs: Columns, most: int, *, same: bool) -> Columns:
+def proposed(pairs: "pd.DataFrame", most: int, *, same: bool) -> "pd.DataFrame":
     """Return the pairs of the queries with the most similar partners, in order, with their ranks and choices.
 
     Parameters
     ----------
-    pairs : mapping of str to ndarray, shape (n,)
+    pairs : DataFrame
         The ``query`` and the ``database`` item of each pair by row number, its ``score``, and details, in any order. A
         pair may occur more than once; its largest score counts.
     most : int
@@ -453,40 +439,20 @@ def proposed(pairs: Columns, most: int, *, same: bool) -> Columns:
     partner is in a pair, and the pairs do not depend on the order of the items. The query is the item with the lower
     row number, provided that the other one is among its partners. Ties are ordered by row number.
     """
+    pandas = need("pandas", "report")
     if same:
-        both = np.append(pairs["query"], pairs["database"]), np.append(pairs["database"], pairs["query"])
-        pairs = {name: np.tile(values, 2) for name, values in pairs.items()} | dict(zip(_SIDES, both, strict=True))
-    pairs = _taken(pairs, np.argsort(-pairs["score"], kind="stable"))
-    pairs = _distinct(pairs, pairs["query"], pairs["database"])
-    pairs, starts, sizes, position = _by_query(pairs)
-    is_near = pairs["score"] >= np.repeat(pairs["score"][starts], sizes) - GAP
-    pairs = _taken(pairs, is_near & (position <= FURTHER))
+        pairs = pandas.concat(
+            [pairs, pairs.rename(columns={"query": "database", "database": "query"})], ignore_index=True
+        )
+    pairs = pairs.sort_values(["query", "score", "database"], ascending=[True, False, True], kind="stable")
+    pairs = pairs.drop_duplicates(["query", "database"])
+    of_query = pairs.groupby("query")
+    pairs = pairs[(of_query.cumcount() <= FURTHER) & (pairs["score"] >= of_query["score"].transform("max") - GAP)]
     if same:
-        low, high = np.sort([pairs["query"], pairs["database"]], axis=0)
-        pairs = _distinct(pairs, low, high)  # by ascending queries, so that of a pair in both orders the first stays
-    pairs, starts, sizes, position = _by_query(pairs)
-    rank = np.empty(len(starts), dtype=np.int64)
-    rank[np.argsort(-pairs["score"][starts], kind="stable")] = np.arange(1, len(starts) + 1)
-    first = {name: pairs[name] for name in (*_SIDES, "score")}
-    pairs = {**first, "rank": np.repeat(rank, sizes), "choice": position + 1, **pairs}
-    pairs = _taken(pairs, pairs["rank"] <= most)
-    return _taken(pairs, np.lexsort((pairs["choice"], pairs["rank"])))
-
-
-def _taken(pairs: Columns, selected: NDArray) -> Columns:
-    """Return the pairs at the selected positions, or where a mask is true."""
-    return {name: values[selected] for name, values in pairs.items()}
-
-
-def _distinct(pairs: Columns, a: NDArray[np.int64], b: NDArray[np.int64]) -> Columns:
-    """Return the first pair with each combination of two numbers, in the order of these."""
-    order = np.lexsort((b, a))
-    is_first = (np.diff(a[order], prepend=-1) != 0) | (np.diff(b[order], prepend=-1) != 0)
-    return _taken(pairs, order[is_first])
-
-
-def _by_query(pairs: Columns) -> tuple[Columns, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return pairs by query and score; where each query starts, its number of pairs, and their positions from 0."""
-    pairs = _taken(pairs, np.lexsort((pairs["database"], -pairs["score"], pairs["query"])))
-    _, starts, sizes = np.unique(pairs["query"], return_index=True, return_counts=True)
-    return pairs, starts, sizes, np.arange(len(pairs["query"])) - np.repeat(starts, sizes)
+        in_order = pandas.DataFrame(np.sort(pairs[["query", "database"]], axis=1), index=pairs.index)
+        pairs = pairs[~in_order.duplicated()]  # of a pair in both orders, the lower query comes first
+    of_query = pairs.groupby("query")
+    rank = of_query["score"].max().rank(method="first", ascending=False).astype(int)
+    pairs.insert(3, "rank", pairs["query"].map(rank))
+    pairs.insert(4, "choice", of_query.cumcount() + 1)
+    return pairs[pairs["rank"] <= most].sort_values(["rank", "choice"], ignore_index=True)

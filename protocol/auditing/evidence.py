@@ -186,14 +186,12 @@ def codes_from(split: Split, query: Any, database: Any) -> CodePair:
     """
     codes = read_codes(query, database)
     for side, n_codes, values in zip(("query", "database"), codes.sizes, (query, database), strict=True):
-        entries = split.entries[side]
-        if n_codes != len(entries):
+        n_items, labels = len(split.entries[side]), split.dataset.class_labels(split.entries[side])
+        if n_codes != n_items:
             name = named(getattr(values, "values", values), f"{side} codes")
-            raise ProtocolError(f"{name}: {n_codes:,} codes for {len(entries):,} items of the {side} list.")
-        if split.dataset.class_labels(entries) is None:
-            raise ProtocolError(
-                "query_codes and database_codes need the labels of all queries and database items as well."
-            )
+            raise ProtocolError(f"{name}: {n_codes:,} codes for {n_items:,} items of the {side} list.")
+        if labels is None:
+            raise ProtocolError(f"query_codes and database_codes need the labels of all {side} items as well.")
     return codes
 
 

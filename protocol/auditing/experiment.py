@@ -177,13 +177,16 @@ def audit_libraries(files: Iterable[str | Path]) -> Findings:
         for library, version in read_provenance(file)["versions"].items():
             if library != _BY_CODE_DIGEST:
                 by_library.setdefault(library, {}).setdefault(version, []).append(file)
-    findings: Findings = {}
+    findings = defaultdict[str, list[Finding]](list)
     for library, by_version in sorted(by_library.items()):
-        most_common = max(by_version, key=lambda version: len(by_version[version]))
-        others = [file for version, created in by_version.items() if version != most_common for file in created]
-        examples = [f"{version}: {created[0]}" for version, created in by_version.items()]
-        versions = " and ".join(by_version)
-        mixed = findings_of("mixed-libraries", "warning", len(others), examples, library=library, versions=versions)
-        for finding in mixed:
-            findings.setdefault(others[0], []).append(finding)
-    return findings
+        *others, _ = sorted(by_version.values(), key=len)
+        examples, versions = (
+            [f"{version}: {files[0]}" for version, files in by_version.items()],
+            " and ".join(by_version),
+        )
+        count = sum(map(len, others))
+        if count:
+            findings[others[0][0]] += findings_of(
+                "mixed-libraries", "warning", count, examples, library=library, versions=versions
+            )
+    return dict(findings)

@@ -125,10 +125,10 @@ def findings_of(
 
 # Texts
 
-COLUMNS = ("file", "finding", "severity", "count", "examples", "consequence", "fix", "treatment")
-"""Columns of the CSV file."""
 KEYS = ("file", "finding", "severity", "count", "items", "partners", "consequence", "fix", "treatment")
 """Keys of a JSON object, which lists all items."""
+COLUMNS = ("file", "finding", "severity", "count", "examples", "consequence", "fix", "treatment")
+"""Columns of the CSV file."""
 _ORDER = {name: position for position, name in enumerate(KIND_OF)}
 Sentences = Mapping[str, Sequence[str]]
 """Sentences by file."""
@@ -141,21 +141,19 @@ def ordered(findings: Mapping[str, Sequence[Finding]]) -> Iterator[tuple[str, Fi
             yield file, finding
 
 
-def records(findings: Mapping[str, Sequence[Finding]]) -> list[dict[str, Any]]:
-    """Return one record for each finding, with the keys `KEYS`."""
+def records(findings: Mapping[str, Sequence[Finding]], keys: Sequence[str] = KEYS) -> list[dict[str, Any]]:
+    """Return one record for each finding, with the file, the name of the finding, and attributes of `Finding`."""
     return [
-        {"file": file, "finding": one.name} | {k: getattr(one, k) for k in KEYS[2:]} for file, one in ordered(findings)
+        {"file": file, "finding": one.name} | {key: getattr(one, key) for key in keys[2:]}
+        for file, one in ordered(findings)
     ]
 
 
 def write_findings(path: str | Path, *findings: Mapping[str, Sequence[Finding]]) -> None:
     """Write findings as CSV with a checksum, one row each with the columns `COLUMNS`; examples are joined by commas."""
-    rows = [
-        (file, one.name, one.severity, one.count, ", ".join(one.examples), one.consequence, one.fix, one.treatment)
-        for by_file in findings
-        for file, one in ordered(by_file)
-    ]
-    tables.write_csv(path, COLUMNS, rows, checksum=True)
+    rows = [record for by_file in findings for record in records(by_file, COLUMNS)]
+    cells = [(record | {"examples": ", ".join(record["examples"])}).values() for record in rows]
+    tables.write_csv(path, COLUMNS, map(list, cells), checksum=True)
 
 
 def text(findings: Mapping[str, Sequence[Finding]], about: Sentences, not_checked: Sentences, *, why: bool) -> str:
@@ -192,20 +190,18 @@ def text(findings: Mapping[str, Sequence[Finding]], about: Sentences, not_checke
 
 def _totals(findings: Mapping[str, Sequence[Finding]]) -> str:
     severities = [one.severity for in_file in findings.values() for one in in_file]
-    totals = [counted(severities.count(severity), severity) for severity in ("error", "warning")]
-    n_informing = severities.count("information")
-    return ", ".join([*totals, *[counted(n_informing, "informational finding")] * bool(n_informing)])
+    nouns = dict(zip(SEVERITIES, ("error", "warning", "informational finding"), strict=True))
+    shown = SEVERITIES if "information" in severities else SEVERITIES[:2]
+    return ", ".join(counted(severities.count(severity), nouns[severity]) for severity in shown)
 
 
 def _needs(not_checked: Sentences, why: bool) -> list[str]:
-    """Return the number of checks that need more data, and if asked each of them with its files."""
+    """Return the number of checks that need more data, and if asked each of them."""
     checks = dict.fromkeys(check for of_file in not_checked.values() for check in of_file)
     first = f"{counted(len(checks), 'check')} need{'s' * (len(checks) == 1)} more data:"
-    if not checks or not why:
-        return [f"{first} --why lists them (in Python, `not_checked`)"] * bool(checks)
-    files = {check: [file for file, of_file in not_checked.items() if check in of_file] for check in checks}
-    only = {check: ": " + ", ".join(of) if len(of) < len(not_checked) else "" for check, of in files.items()}
-    return [first, *(f"  {check}{of}" for check, of in only.items())]
+    if why and checks:
+        return [first, *(f"  {check}" for check in checks)]
+    return [f"{first} --why lists them (in Python, `not_checked`)"] * bool(checks)
 
 
 def _paragraph(words: str, indent: int) -> str:

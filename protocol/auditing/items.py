@@ -125,15 +125,10 @@ class Split:
         return [one_form(name) for name in self.dataset.ids.tolist()]
 
     @functools.cached_property
-    def names(self) -> NDArray[np.int64]:
-        """A number for each id of the dataset; ids with equal names in the normal form have equal numbers."""
-        return np.array([hash(form[-1]) for form in self.forms], dtype=np.int64)
-
-    @property
     def repeats_names(self) -> bool:
         """Whether names are only unique within their folder, in a list of any size, so that equal names say nothing."""
-        lists = [self.names[part] for part in self.parts.values()]
-        return any(len(names) - len(np.unique(names)) > REPEATED * len(names) for names in lists)
+        lists = [[self.forms[item][-1] for item in part.tolist()] for part in self.parts.values()]
+        return any(len(names) - len(set(names)) > REPEATED * len(names) for names in lists)
 
     def shared(self, a: str, b: str) -> NDArray[np.int64]:
         """Return the items that two partitions share."""
@@ -234,15 +229,18 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
     ProtocolError
         If they can't be read or differ in number, or the ids are not distinct strings.
     """
-    names = None if ids is None else _ids_from(ids)
-    n_items, labelled = None if names is None else len(names), None
-    if labels is not None:
-        labelled = labels_from(labels, "labels", n_items, ids=names)
-        names = labelled.ids if names is None else names
-    if names is not None:
-        check_distinct(names, named(labels, "labels") if ids is None else named(ids, "ids"))
-    if labelled is None:
-        return Dataset(n_items=n_items, ids=names)
+    names = None
+    if ids is not None:
+        names = lists_from({"ids": ids}, "id")["ids"].items
+        if names.dtype.kind in "iu":
+            raise ProtocolError(f"{named(ids, 'ids')}: contains row numbers, not the ids of the dataset.")
+        check_distinct(names, named(ids, "ids"))
+    if labels is None:
+        return Dataset(n_items=None if names is None else len(names), ids=names)
+    labelled = labels_from(labels, "labels", None if names is None else len(names), ids=names)
+    if names is None and labelled.ids is not None:
+        names = labelled.ids
+        check_distinct(names, named(labels, "labels"))
     return Dataset(n_items=len(labelled.labels), ids=names, y=labelled.labels, class_names=labelled.class_names)
 
 
@@ -251,13 +249,6 @@ def check_distinct(ids: NDArray, name: str) -> None:
     distinct, counts = np.unique(ids, return_counts=True)
     if len(distinct) < len(ids):
         raise ProtocolError(f"{name}: the id {str(distinct[counts > 1][0])!r} occurs more than once.")
-
-
-def _ids_from(ids: Any) -> NDArray:
-    names = lists_from({"ids": ids}, "id")["ids"].items
-    if names.dtype.kind in "iu":
-        raise ProtocolError(f"{named(ids, 'ids')}: contains row numbers, not the ids of the dataset.")
-    return names
 
 
 # Tables by id or by row number
@@ -298,12 +289,10 @@ def read_table(path: Any, what: str, *forms: Sequence[str]) -> tuple[Sequence[st
         raise ProtocolError(f"{path}: the column {repeated[0]!r} occurs twice. Keep one of them.")
     if len(rows) < 2:
         raise ProtocolError(f"{path}: the file has no rows. It should contain {what}.")
-    if wrong := [(line, row) for line, row in rows if len(row) != len(header)]:
-        line, row = wrong[0]
-        n_fields = counted(len(row), "field")
-        raise ProtocolError(
-            f"{path}, line {line}: {n_fields}, but the first line has {len(header)}: {','.join(row)[:80]!r}."
-        )
+    for line, row in rows:
+        if len(row) != len(header):
+            fields = f"{counted(len(row), 'field')}, but the first line has {len(header)}"
+            raise ProtocolError(f"{path}, line {line}: {fields}: {','.join(row)[:80]!r}.")
     return columns, [(line, dict(zip(header, row, strict=True))) for line, row in rows[1:]]
 
 

@@ -72,11 +72,15 @@ def halves(
     ProtocolError
         If items have no label or several labels, or a class is too small.
     """
+    if y is None or y.ndim != 1:
+        got = "none" if y is None else f"labels of shape {y.shape}"
+        raise ProtocolError(f"leak: expected one class label per item, to balance the two databases, got {got}.")
     lengths = {f"inside/{size}": None if size == "all" else int(size) for size in train_per_class}
-    largest, rng = max(filter(None, lengths.values()), default=1), np.random.default_rng(seed)
+    largest, labels = max(filter(None, lengths.values()), default=1), class_labels(y, len(y))
+    rng = np.random.default_rng(seed)
     drawn: defaultdict[str, list[dict[str, NDArray]]] = defaultdict(list)  # the parts of one class after another
-    for name, rows in _classes(y):
-        items = rng.permutation(rows)
+    for name in np.unique(labels):
+        items = rng.permutation(np.flatnonzero(labels == name))
         query, outside, rest = np.split(items, [query_per_class, query_per_class + outside_per_class])
         half = rest.size // 2
         if half < largest:
@@ -93,25 +97,15 @@ def halves(
     }
 
 
-def _classes(y: NDArray | None) -> list[tuple[Any, NDArray[np.int64]]]:
-    """Return each class with the row numbers of its items."""
-    if y is None or y.ndim != 1:
-        got = "none" if y is None else f"labels of shape {y.shape}"
-        raise ProtocolError(f"leak: expected one class label per item, to balance the two databases, got {got}.")
-    labels = class_labels(y, len(y))
-    return [(name, np.flatnonzero(labels == name)) for name in np.unique(labels)]
-
-
 def rankings(
     models: Mapping[str, Any],
     query: NDArray[np.float32],
     database: Mapping[str, NDArray[np.float32]],
     truths: Mapping[str, Mapping[str, Relevance]],
     *,
-    metric: str = "mAP",
     undefined: str = "zero",
 ) -> dict[str, dict[tuple[str, str], float]]:
-    """Rank both databases with both models and return the scores.
+    """Rank both databases with both models and return the mAP.
 
     Parameters
     ----------
@@ -122,8 +116,6 @@ def rankings(
         The database of each side.
     truths : mapping of str to mapping of str to Relevance
         The ground truths, by side of the ranked database, then by name.
-    metric : str
-        The registered metric.
     undefined : str
         How undefined values count, as in `protocol.metrics.evaluate`.
 
@@ -135,15 +127,10 @@ def rankings(
     scores: dict[str, dict[tuple[str, str], float]] = {}
     for trained, ranked in RANKINGS:
         bits = models[trained].transform(query)
-        counted = count(
-            codes.pack(bits),
-            codes.pack(models[trained].transform(database[ranked])),
-            bits.shape[1],
-            truths[ranked],
-            buckets=False,
-        )
+        ranked_bits = codes.pack(models[trained].transform(database[ranked]))
+        counted = count(codes.pack(bits), ranked_bits, bits.shape[1], truths[ranked], buckets=False)
         for truth, counts in counted.items():
-            values = evaluate(counts, [metric], undefined=undefined)[metric]
+            values = evaluate(counts, ["mAP"], undefined=undefined)["mAP"]
             scores.setdefault(truth, {})[trained, ranked] = mean(values)
     return scores
 
@@ -182,28 +169,24 @@ def scores_of_feature(
     tuple
         The hasher and the columns after it in `COLUMNS`.
     """
-    X, truths = {}, {}
+    X, truths = dict[str, Any](), dict[str, dict[str, Relevance]]()
     for side, parts in sides.items():
         X[side] = {part: items.vectors(part, rows) for part, rows in parts.items()}
         n_database = len(X[side]["database"])
         options = {part: Items(X[side][part], items.per_item(parts[part], y)) for part in PARTS}
         options["seed"] = seeds["ground_truth"]
-        truths[side] = {
-            name: relevance_from_arrays(
-                registry.get("ground_truth", rule["plugin"])(**options, **rule["options"]), n_database
-            )
-            for name, rule in ground_truths.items()
-        }
+        truths[side] = {}
+        for name, rule in ground_truths.items():
+            arrays = registry.get("ground_truth", rule["plugin"])(**options, **rule["options"])
+            truths[side][name] = relevance_from_arrays(arrays, n_database)
     database = {side: of_side["database"] for side, of_side in X.items()}
     for name, described in hashers.items():
         hasher = registry.get("hasher", described["plugin"])
         for (size, n_bits), of_side in seeds["models"][name].items():
-            models = {
-                side: hasher(n_bits=n_bits, seed=seed, **described["options"]).fit(
-                    TrainingSet(X[side][f"inside/{size}"])
-                )
-                for side, seed in of_side.items()
-            }
+            models = {}
+            for side, seed in of_side.items():
+                training = TrainingSet(X[side][f"inside/{size}"])
+                models[side] = hasher(n_bits=n_bits, seed=seed, **described["options"]).fit(training)
             scores = rankings(models, X["a"]["query"], database, truths, undefined=undefined)
             for truth, four in scores.items():
                 yield name, n_bits, size, len(X["a"][f"inside/{size}"]), truth, *four.values()

@@ -20,10 +20,10 @@ from protocol.auditing.checks.difference import audit_against
 from protocol.auditing.checks.training_log import audit_training_log, read_logs, reported_score
 from protocol.auditing.evidence import Copies, Evidence
 from protocol.auditing.findings import SEVERITIES, Finding
-from protocol.auditing.items import Dataset, known_dataset
-from protocol.auditing.runs import Run, read_lists, read_runs
+from protocol.auditing.items import Dataset, known_dataset, lists_from
+from protocol.auditing.runs import Run, read_runs, run_of
 from protocol.checks import ProtocolError, one_of
-from protocol.inputs.arrays import is_file
+from protocol.inputs.arrays import is_file, named
 from protocol.splits import PARTITIONS
 
 
@@ -172,7 +172,11 @@ def audit(
         return _checked([], logs)
     _check_lists(splits, lists)
     dataset = known_dataset(ids, labels)
-    runs = [read_lists(lists, dataset, protocol=protocol)] if lists else read_runs(splits, dataset, protocol=protocol)
+    if lists:
+        name = " ".join(named(items, part) for part, items in lists.items())
+        runs = [run_of(name, lists_from(lists), dataset, protocol)]
+    else:
+        runs = read_runs(splits, dataset, protocol=protocol)
     if evidence.query_codes is not None and len(runs) > 1:
         raise ProtocolError(f"query_codes and database_codes need a single split, not {len(runs):,} runs.")
     n_listed, copies = max(run.n_listed for run in runs), dict[Path | None, Copies]()

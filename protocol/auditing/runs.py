@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.auditing.evidence import Copies, Groups
-from protocol.auditing.items import Dataset, Split, lists_from
+from protocol.auditing.items import Dataset, Split
 from protocol.auditing.known_pairs import KnownPairs
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.evaluation.code_pairs import CodePair
@@ -128,7 +128,7 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
         lists = {part: Listing(name, as_items(items, f"{name}: {part}"), None, "") for part, items in parts.items()}
         items = _items_above(split, record) if record and dataset.n_items is None else None
         declared = str(record.get("maker", "")).removeprefix("split").strip() or UNDECLARED
-        run = _run(name, lists, read(items) if items else dataset, protocol or declared)
+        run = run_of(name, lists, read(items) if items else dataset, protocol or declared)
         complete = Split({**dict.fromkeys(PARTITIONS, empty), **run.split.entries}, run.split.dataset)
         drawn = _drawn(record, complete.dataset) if record and run.name == declared else {}
         runs[name] = dataclasses.replace(run, split=complete, items=items, **drawn)
@@ -171,13 +171,15 @@ def _parts(split: Any, name: str) -> dict[str, Any]:
     return {part: items for part, items in split.items() if items is not None}
 
 
-def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | None = None) -> Run:
-    """Read a split that consists of a list for each partition.
+def run_of(name: str, lists: Mapping[str, Listing], dataset: Dataset, protocol: str | None = None) -> Run:
+    """Return a split that consists of a list for each partition.
 
     Parameters
     ----------
-    lists : mapping of str to path or array_like
-        By partition, as for `lists_from`. Partitions that are not in the mapping are not checked.
+    name : str
+        Its name in the audit.
+    lists : mapping of str to Listing
+        By partition, as `lists_from` returns them. Partitions that are not in the mapping are not checked.
     dataset : Dataset
         The known properties of the dataset, in addition to the lists.
     protocol : str or None
@@ -186,20 +188,15 @@ def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | No
     Raises
     ------
     ProtocolError
-        If a list can't be read, the lists have labels for different numbers of classes, some have ids and some row
-        numbers, or an item is not in the dataset.
+        If the lists have labels for different numbers of classes, some have ids and some row numbers, an item is not
+        in the dataset, or there are no queries or no database.
     """
-    name = " ".join(named(items, part) for part, items in lists.items())
-    return _run(name, lists_from(lists), dataset, protocol or UNDECLARED)
-
-
-def _run(name: str, lists: Mapping[str, Listing], dataset: Dataset, protocol: str) -> Run:
-    registry.get("split", protocol)
+    registry.get("split", protocol or UNDECLARED)
     split = split_of(lists, dataset)
     for part in ("query", "database"):
         if not len(split[part]):
             raise ProtocolError(f"{name}: the {part} partition is empty.")
-    return Run(name, split, protocol)
+    return Run(name, split, protocol or UNDECLARED)
 
 
 def _items_above(splits: Any, provenance: Mapping[str, Any]) -> Path | None:
@@ -256,20 +253,15 @@ def _in_numbers(labels: NDArray, columns: Sequence[str], numbers: Mapping[str, i
 
 def _ids_in(lists: Sequence[Listing], dataset: Dataset) -> NDArray | None:
     """Return the ids in lists, in the order of their first occurrence; None for row numbers."""
-    with_rows = [listing for listing in lists if listing.items.dtype.kind in "iu"]
-    with_ids = [listing for listing in lists if listing.items.dtype.kind not in "iu"]
-    if not with_ids:
+    of_rows = [listing.items.dtype.kind in "iu" for listing in lists]
+    if all(of_rows):
         return None
+    ids, order = lists[of_rows.index(False)].name, "Give the ids of the dataset in the order of"
     if dataset.n_items is not None:
-        raise ProtocolError(
-            f"{with_ids[0].name}: contains ids, so the order of the labels is unknown. Give the ids of the dataset in "
-            "the order of the labels (ids)."
-        )
-    if with_rows:
-        raise ProtocolError(
-            f"lists: {with_ids[0].name} contains ids and {with_rows[0].name} row numbers. Give the ids of the dataset "
-            "in the order of its rows (ids)."
-        )
+        raise ProtocolError(f"{ids}: contains ids, so the order of the labels is unknown. {order} the labels (ids).")
+    if any(of_rows):
+        rows_in = lists[of_rows.index(True)].name
+        raise ProtocolError(f"lists: {ids} contains ids and {rows_in} row numbers. {order} its rows (ids).")
     return np.array(list(dict.fromkeys(np.concatenate([listing.items for listing in lists]).tolist())))
 
 

@@ -60,15 +60,11 @@ def block_means(small: NDArray[np.uint8]) -> NDArray[np.float32]:
     """
     n, n_channels = small.shape[:2]
     k = SIZE // _BLOCKS
-    descriptors = np.empty((n, n_channels * _BLOCKS**2 + 1), dtype=np.float32)
-    size = max(1, _BLOCK_BYTES // prod(small.shape[1:]))
-    for start in range(0, n, size):
-        rows = small[start : start + size].reshape(-1, n_channels * _BLOCKS, k, _BLOCKS, k)
-        means = rows.sum(axis=(2, 4), dtype=np.float32).reshape(len(rows), -1) / np.float32(k * k)
-        means -= means.mean(axis=1, keepdims=True)
-        centred = np.concatenate([means, np.full((len(means), 1), _BLANK, dtype=np.float32)], axis=1)
-        descriptors[start : start + size] = centred / np.sqrt(np.einsum("ij,ij->i", centred, centred))[:, None]
-    return descriptors
+    rows = small.reshape(n, n_channels * _BLOCKS, k, _BLOCKS, k)
+    means = rows.sum(axis=(2, 4), dtype=np.float32).reshape(n, -1) / np.float32(k * k)
+    means -= means.mean(axis=1, keepdims=True)
+    centred = np.concatenate([means, np.full((n, 1), _BLANK, dtype=np.float32)], axis=1)
+    return centred / np.sqrt(np.einsum("ij,ij->i", centred, centred))[:, None]
 
 
 def _smoothing() -> NDArray[np.float32]:

@@ -35,7 +35,7 @@ def _check(arguments: argparse.Namespace) -> None:
 def _draw(names: list[str], results: Path, output: Path | None) -> None:
     """Draw figures and tables, and print the names of their files and the missing results."""
     from protocol.checks import ProtocolError, one_of
-    from protocol.papers.figures import DRAWINGS, FigureData
+    from protocol.papers.figures import DRAWINGS, data_in
     from protocol.provenance.storage import check_writable, replacing
     from protocol.report import figure_files, table_files
 
@@ -44,7 +44,7 @@ def _draw(names: list[str], results: Path, output: Path | None) -> None:
     if output is None:
         raise ProtocolError("Figures need a folder for their files: protocol papers figures --output DIR.")
     check_writable(output)
-    data = FigureData.in_folder(results)
+    data = data_in(results)
     for name in names or DRAWINGS:
         drawn = DRAWINGS[name](data)
         for file, content in (figure_files(drawn.figures) | table_files(drawn.tables)).items():

@@ -2,7 +2,7 @@
 
 from protocol.papers.claims import STATUSES, all_claims, printed
 from protocol.papers.comparisons import Results
-from protocol.papers.ledger import FIELDS, entry_text, judge, ledger, ledger_text, write_ledger
+from protocol.papers.ledger import FIELDS, entry_text, ledger, ledger_text, write_ledger
 
 __all__ = [
     "FIELDS",
@@ -10,7 +10,6 @@ __all__ = [
     "Results",
     "all_claims",
     "entry_text",
-    "judge",
     "ledger",
     "ledger_text",
     "printed",

@@ -3,7 +3,7 @@
 A figure has these keys:
 
 ``table``, ``where``
-    A table of `FigureData`, and the values of columns that its rows must have.
+    A table of `Data`, and the values of columns that its rows must have.
 ``n_bits``
     The paper's code lengths; where results have none of them, all are drawn.
 ``columns``
@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from protocol import registry
 from protocol.checks import counted, listed, need
@@ -59,71 +59,65 @@ COLUMNS = {
     "histogram": (*SETTING, *_METHOD, "code", "items", "n_runs"),
     "alpha": (*_SCORES, "alpha", "growth"),
 }
-"""The columns of each table of `FigureData`."""
+"""The columns of each table of `Data`."""
 _FILLED = {"std": float("nan"), "n_bits": 0, "n_runs": 1, **dict.fromkeys(SETTING, "")}
 """The values of columns that a stored table lacks."""
 _STORED = ("alpha", "radii", "lookups", "histogram")
 """The names of the stored tables from which figures are drawn, in addition to summaries."""
 
 
-@dataclass(frozen=True, eq=False)
-class FigureData:
-    """Rows of results for codes without extension, each with the experiment that it comes from.
+Data = Mapping[str, "pd.DataFrame"]
+"""Rows of results for codes without extension, each with the experiment that it comes from; by name, the tables
 
-    ``plugin`` is the registered hasher behind the name ``hasher``, and ``method`` its name as a paper prints it.
+- ``summary``: means over the runs, as `protocol.scores.summary.summarise` returns them;
+- ``radii``: the same by Hamming radius: metrics such as ``RAMAP`` of the summary, and ``mAP``, the same at all; the
+  table ``radii`` of `protocol.report.examples`, and its table ``lookups`` as the metric ``milliseconds``;
+- ``histogram``: the table ``histogram`` of `protocol.report.examples`;
+- ``alpha``: scores of the hashers of TALR by ``alpha``, its first value, and ``growth``, the factor by which it grew
+  until the end; only stored tables have them.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        Means over the runs, as `protocol.scores.summary.summarise` returns them.
-    radii : DataFrame
-        The same by Hamming radius: metrics such as ``RAMAP`` of the summary, and ``mAP``, which is the same at all; the
-        table ``radii`` of `protocol.report.examples`, and its table ``lookups`` as the metric ``milliseconds``.
-    histogram : DataFrame
-        The table ``histogram`` of `protocol.report.examples`.
-    alpha : DataFrame
-        Scores of the hashers of TALR by ``alpha``, its first value, and ``growth``, the factor by which it grew until
-        the end; only stored tables have them.
+``plugin`` is the registered hasher behind the name ``hasher``, and ``method`` its name as a paper prints it.
+"""
+
+
+def data_of(tables: "Iterable[tuple[str, pd.DataFrame]]") -> Data:
+    """Return the rows of tables, given the kind and the rows of each; `_FILLED` provides missing columns."""
+    import pandas as pd
+
+    parts: dict[str, list[pd.DataFrame]] = {kind: [pd.DataFrame(columns=[*COLUMNS[kind]])] for kind in COLUMNS}
+    for kind, table in itertools.chain.from_iterable(itertools.starmap(_named, tables)):
+        filled = {name: _FILLED[name] for name in COLUMNS[kind] if name not in table}
+        parts[kind].append(table.assign(**filled)[[*COLUMNS[kind]]])
+    data = {kind: pd.concat(rows[1:] or rows, ignore_index=True) for kind, rows in parts.items()}
+    same = [name for name in COLUMNS["radii"] if name not in ("mean", "std", "n_runs")]
+    return data | {"radii": data["radii"].drop_duplicates(same, ignore_index=True)}
+
+
+def data_in(folder: str | Path) -> Data:
+    """Return the rows of every experiment in a folder of results, and of the tables in its ``reference/``.
+
+    It may also be the folder of one experiment. Tables with other columns are left out.
+
+    Raises
+    ------
+    ProtocolError
+        If there is no such folder, or a table in it can't be read.
     """
-
-    summary: "pd.DataFrame"
-    radii: "pd.DataFrame"
-    histogram: "pd.DataFrame"
-    alpha: "pd.DataFrame"
-
-    @classmethod
-    def of_tables(cls, tables: "Iterable[tuple[str, pd.DataFrame]]") -> Self:
-        """Return the rows of tables, given the kind and the rows of each; `_FILLED` provides missing columns."""
-        import pandas as pd
-
-        parts: dict[str, list[pd.DataFrame]] = {kind: [pd.DataFrame(columns=[*COLUMNS[kind]])] for kind in COLUMNS}
-        for kind, table in itertools.chain.from_iterable(itertools.starmap(_named, tables)):
-            filled = {name: _FILLED[name] for name in COLUMNS[kind] if name not in table}
-            parts[kind].append(table.assign(**filled)[[*COLUMNS[kind]]])
-        content = {kind: pd.concat(rows[1:] or rows, ignore_index=True) for kind, rows in parts.items()}
-        same = [name for name in COLUMNS["radii"] if name not in ("mean", "std", "n_runs")]
-        return cls(**content | {"radii": content["radii"].drop_duplicates(same, ignore_index=True)})
-
-    @classmethod
-    def in_folder(cls, folder: str | Path) -> Self:
-        """Return the rows of every experiment in a folder of results, and of the tables in its ``reference/``.
-
-        It may also be the folder of one experiment. Tables with other columns are left out.
-
-        Raises
-        ------
-        ProtocolError
-            If there is no such folder, or a table in it can't be read.
-        """
-        rows = Results.in_folder(folder).frame()
-        summary = rows.assign(experiment=[_experiment(Path(path)) for path in rows["folder"]])
-        tables = [("summary", summary)]
-        for path, own in summary.groupby("folder", sort=False):
-            tables += [] if own["experiment"].iloc[0].startswith("reference/") else _of_folder(Path(path), own)
-        for path in sorted(Path(folder).glob("reference/*/*.csv")):
-            if path.stem in _STORED:
-                tables.append((path.stem, _table(path).assign(experiment=_experiment(path.parent))))
-        return cls.of_tables(tables)
+    rows = Results.in_folder(folder).frame()
+    summary = rows.assign(experiment=[_experiment(Path(path)) for path in rows["folder"]])
+    tables = [("summary", summary)]
+    for path, own in summary.groupby("folder", sort=False):
+        about = {name: own[name].iloc[0] for name in ("dataset", "experiment")}
+        if about["experiment"].startswith("reference/"):
+            continue
+        for kind in ("radii", "histogram", "lookups"):
+            for file in sorted(Path(path).glob(f"*/examples/*/{kind}.csv")):
+                table = _table(file).assign(feature=file.parts[-4], split=file.parts[-2], **about)
+                tables.append((kind, table))
+    for file in sorted(Path(folder).glob("reference/*/*.csv")):
+        if file.stem in _STORED:
+            tables.append((file.stem, _table(file).assign(experiment=_experiment(file.parent))))
+    return data_of(tables)
 
 
 def _experiment(folder: Path) -> str:
@@ -155,14 +149,6 @@ def printed_name(hasher: str, plugin: str) -> str:
     if plugin == "m_dsh" and hasher != plugin:
         return f"{hasher.removeprefix('m_dsh_')}-DSH"
     return registry.printed_name("hasher", plugin, hasher) if plugin in registry.names("hasher") else hasher
-
-
-def _of_folder(folder: Path, summary: "pd.DataFrame") -> "Iterator[tuple[str, pd.DataFrame]]":
-    """Yield the tables of an experiment, apart from its summary, with their names."""
-    about = {name: summary[name].iloc[0] for name in ("dataset", "experiment")}
-    for kind in ("radii", "histogram", "lookups"):
-        for path in sorted(folder.glob(f"*/examples/*/{kind}.csv")):
-            yield kind, _table(path).assign(feature=path.parts[-4], split=path.parts[-2], **about)
 
 
 def _table(path: Path) -> "pd.DataFrame":
@@ -211,7 +197,7 @@ class Drawn:
     missing: str = ""
 
 
-def _figures(name: str, entry: _Entry, data: FigureData) -> Drawn:
+def _figures(name: str, entry: _Entry, data: Data) -> Drawn:
     """Return the figures of a declaration, and the plug-ins that are missing at the paper's place."""
     setting_columns = [*SETTING, *([] if "{n_bits}" in entry.get("panel", "") else ["n_bits"])]
     figures, best = [], set[str]()
@@ -226,9 +212,9 @@ def _figures(name: str, entry: _Entry, data: FigureData) -> Drawn:
     return Drawn(figures, missing=missing)
 
 
-def _rows(entry: _Entry, data: FigureData) -> "pd.DataFrame":
+def _rows(entry: _Entry, data: Data) -> "pd.DataFrame":
     """Return the rows of a declaration, with its new columns, of the paper's code lengths if there are any."""
-    rows = having(getattr(data, entry["table"]), **entry["where"])
+    rows = having(data[entry["table"]], **entry["where"])
     if "columns" in entry:
         keys = [column for column in rows if column not in ("metric", "mean", "std")]
         rows = rows.assign(metric=rows["metric"].map(entry["columns"]))
@@ -293,7 +279,7 @@ def _sentence(entry: _Entry, setting: Mapping[str, Any], rows: "pd.DataFrame") -
     return f"{shows} A substitute: {listed(others)}." if others else shows
 
 
-def _tables(name: str, entry: _Entry, data: FigureData) -> Drawn:
+def _tables(name: str, entry: _Entry, data: Data) -> Drawn:
     """Return a table with those blocks for which we have a method of the paper, and the blocks that are missing."""
     import pandas as pd
 
@@ -331,11 +317,11 @@ def _columns(block: _Entry, entry: _Entry, rows: "pd.DataFrame") -> "Iterator[pd
         yield pd.Series(means, dtype=float)
 
 
-def _of_block(block: _Entry, entry: _Entry, data: FigureData) -> "pd.DataFrame":
+def _of_block(block: _Entry, entry: _Entry, data: Data) -> "pd.DataFrame":
     """Return our rows of a block's methods with ``name`` and ``source``; of several metrics the first that has rows."""
     plugins = {plugin: method for method, plugin in entry["methods"].items() if plugin}
     where = {"ground_truth": "class_label", **block["where"], "n_bits": block["n_bits"], "plugin": [*plugins]}
-    rows = having(data.summary.dropna(subset="mean"), **where)
+    rows = having(data["summary"].dropna(subset="mean"), **where)
     there = [metric for metric in block["where"]["metric"] if metric in set(rows["metric"])]
     rows = having(rows, metric=there[:1])
     variants = [row.hasher.removeprefix(row.plugin).strip("_") for row in rows.itertuples()]
@@ -358,7 +344,7 @@ def _described() -> dict[str, Any]:
     return {key: value for file in files for key, value in yaml.safe_load(file.read_bytes()).items()}
 
 
-DRAWINGS: Mapping[str, Callable[[FigureData], Drawn]] = MappingProxyType(
+DRAWINGS: Mapping[str, Callable[[Data], Drawn]] = MappingProxyType(
     {
         name: functools.partial(_tables if "blocks" in entry else _figures, name, entry)
         for name, entry in _described()["figures"].items()

@@ -19,17 +19,16 @@ FIELDS = ("id", "paper", "place", "claim", "expected", "ours", "status", "parts"
 _DEFAULT = Path("results")
 _SHORT = {status: status.replace(" on a substitute", ", substitute") for status in STATUSES}
 
-Entries = Sequence[dict[str, str]]
 
-
-def ledger(results: str | Path | None = None, only: Collection[str] = ()) -> list[dict[str, str]]:
+def ledger(results: str | Path | Results | None = None, only: Collection[str] = ()) -> list[dict[str, str]]:
     """Return all claims with the results of their checks.
 
     Parameters
     ----------
-    results : str or Path, optional
-        A folder of results, from which the ``summary.csv`` of each experiment and the stored reference results in
-        ``reference/`` are read. The default is ``results``; if that folder does not exist, there are no data.
+    results : str, Path or Results, optional
+        Rows of tables; or a folder of results, from which the ``summary.csv`` of each experiment and the stored
+        reference results in ``reference/`` are read. The default is ``results``; if that folder does not exist, there
+        are no data.
     only : collection of str
         The ids of the claims to judge; all if empty.
 
@@ -45,12 +44,9 @@ def ledger(results: str | Path | None = None, only: Collection[str] = ()) -> lis
     ProtocolError
         If the folder does not exist, a table in it can't be read, or an id is unknown.
     """
-    is_default_missing = results is None and not _DEFAULT.is_dir()
-    return judge(Results() if is_default_missing else Results.in_folder(results or _DEFAULT), only)
-
-
-def judge(results: Results, only: Collection[str] = ()) -> list[dict[str, str]]:
-    """Return the ledger as in `ledger`, from the rows of given tables."""
+    if not isinstance(results, Results):
+        is_default_missing = results is None and not _DEFAULT.is_dir()
+        results = Results() if is_default_missing else Results.in_folder(results or _DEFAULT)
     claims = {claim.id: claim for claim in all_claims()}
     for name in only:
         one_of(name, [*claims], "claim", listing="protocol papers")
@@ -64,17 +60,14 @@ def write_ledger(path: str | Path, entries: list[dict[str, str]], *, checksum: b
 
 
 def _entry(claim: Claim, verdict: Verdict) -> dict[str, str]:
-    relation = "" if claim.relation == "=" else f"{claim.relation} "
-    expected = [
-        f"{name}: {relation}{in_words(value)}" + (f" (± {claim.tolerance(name):g})" if claim.tolerance(name) else "")
-        for name, value in claim.expected.items()
-    ]
-    by_reading = verdict.by_reading
-    ours = [
-        (f"{reading}: " if reading != AS_PRINTED or len(by_reading) > 1 else "")
-        + "; ".join(f"{name}: {in_words(value)}" for name, value in values.items())
-        for reading, values in by_reading.items()
-    ]
+    relation, expected, ours = "" if claim.relation == "=" else f"{claim.relation} ", list[str](), list[str]()
+    for name, value in claim.expected.items():
+        tolerance = claim.tolerance(name)
+        expected.append(f"{name}: {relation}{in_words(value)}" + (f" (± {tolerance:g})" if tolerance else ""))
+    for reading, values in verdict.by_reading.items():
+        is_named = reading != AS_PRINTED or len(verdict.by_reading) > 1
+        words = "; ".join(f"{name}: {in_words(value)}" for name, value in values.items())
+        ours.append(f"{reading}: {words}" if is_named else words)
     described = (claim.id, claim.paper, claim.place, claim.statement, "; ".join(expected), " | ".join(ours))
     return dict(zip(FIELDS, (*described, verdict.status, verdict.summary, _note(claim, verdict)), strict=True))
 
@@ -113,7 +106,7 @@ def in_words(value: Any) -> str:
     return f"{number:.0f}" if number.is_integer() else f"{number:.6g}"
 
 
-def ledger_text(entries: Entries) -> str:
+def ledger_text(entries: Sequence[dict[str, str]]) -> str:
     """Return a ledger as text, paper by paper."""
     if not entries:
         return "no claims"

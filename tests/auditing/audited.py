@@ -33,25 +33,13 @@ def audit(*splits, **options):
 
 
 def _official(protocol, n_items):
-    """Return rows for the official splits: one after another, and inside the database for those that may overlap it."""
+    """Return rows for the official splits: the last ones for the database's; the others begin at the first."""
     sizes = {part.part: part.size for part in protocol.partitions.values() if isinstance(part, Official)}
-    database_part = getattr(protocol.partitions["database"], "part", None)
-    found, free = {}, 0
-    for name in sorted(sizes, key=lambda name: name != database_part):
-        inside = name != database_part and sum(sizes.values()) > n_items and sizes[name] == min(_inner(protocol, sizes))
-        found[name] = (
-            np.arange(sizes[name]) * (sizes[database_part] // sizes[name]) if inside else free + np.arange(sizes[name])
-        )
-        free += 0 if inside else sizes[name]
-    return found
-
-
-def _inner(protocol, sizes):
-    return [sizes[part.part] for name, part in protocol.partitions.items() if _is_inner(protocol, name, part)] or [0]
-
-
-def _is_inner(protocol, name, part):
-    return isinstance(part, Official) and name != "database" and protocol.overlaps(name, "database")
+    last = getattr(protocol.partitions["database"], "part", None)
+    rows = {last: np.arange(n_items - sizes[last], n_items)} if last in sizes else {}
+    others = [name for name in sizes if name != last]
+    ends = np.cumsum([sizes[name] for name in others])
+    return rows | {name: np.arange(end - sizes[name], end) for name, end in zip(others, ends, strict=True)}
 
 
 @functools.cache

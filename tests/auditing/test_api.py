@@ -14,6 +14,7 @@ from protocol.auditing import KIND_OF
 from protocol.checks import ProtocolError
 from protocol.cli import main
 
+KEYS = ("file", "finding", "severity", "count", "items", "partners", "consequence", "fix", "treatment")
 SIZES = {"query": 20, "validation_query": 10, "validation_database": 30, "train": 40}
 IDS = np.array([f"image/{row:03d}.png" for row in range(400)])
 Y = np.arange(400) % 5
@@ -59,7 +60,9 @@ def test_arrays_files_and_the_command_have_the_same_findings(folder, case, capsy
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in files.items()]
     assert main(["audit", *arguments, "--json", "found.json"]) == 1
     assert capsys.readouterr().out == f"{from_files!r}\n"
-    assert json.loads(Path("found.json").read_text()) == json.loads(from_files.to_json())
+    records = json.loads(Path("found.json").read_text())
+    assert records == json.loads(from_files.to_json())
+    assert {tuple(record) for record in records} == {KEYS}
 
 
 def test_complete_splits_are_mappings_or_files(folder):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from browser import opened
@@ -109,7 +110,7 @@ def test_pairs_within_one_set_match_a_loop_in_any_order(seed):
         expected |= {frozenset((item, other)) for other in near}
     for order in (np.arange(n), rng.permutation(n)):
         low, high = np.nonzero(scores[np.ix_(order, order)])  # each pair in both orders
-        pairs = {"query": low, "database": high, "score": scores[order[low], order[high]]}
+        pairs = pd.DataFrame({"query": low, "database": high, "score": scores[order[low], order[high]]})
         pairs = proposed(pairs, n, same=True)
         named = list(map(frozenset, order[np.stack([pairs["query"], pairs["database"]], axis=1)].tolist()))
         assert len(named) == len(set(named))
@@ -121,9 +122,9 @@ def recalls(images, rows, least=0.0):
     """Return, by distortion, the share of distorted copies whose best partner among all images is their original."""
     copies = np.concatenate([distorted(images[rows], name) for name in DISTORTIONS])
     found = find_duplicates(copies, images, most=len(copies), least=least, threads=2)
-    first = found.columns["choice"] == 1
-    query = found.columns["query"][first]
-    right = query[found.columns["database"][first] == np.tile(rows, len(DISTORTIONS))[query]]
+    first = found.pairs["choice"] == 1
+    query = found.pairs["query"][first]
+    right = query[found.pairs["database"][first] == np.tile(rows, len(DISTORTIONS))[query]]
     counts = np.bincount(right // len(rows), minlength=len(DISTORTIONS))
     return dict(zip(DISTORTIONS, (counts / len(rows)).tolist(), strict=True))
 
@@ -139,8 +140,8 @@ def test_judged_pairs_and_distorted_copies_of_cifar10_are_found_among_others(sha
     others = np.setdiff1d(np.arange(0, 50000, 9), [item for _, item, _ in listed])[: 5000 - len(distinct)]
     database = train[np.concatenate([distinct, others])]
     found = find_duplicates(test[queries], database, threads=2)
-    first = found.columns["choice"] == 1
-    assert (found.columns["database"][first] == place[found.columns["query"][first]]).mean() >= 0.9
+    first = found.pairs["choice"] == 1
+    assert (found.pairs["database"][first] == place[found.pairs["query"][first]]).mean() >= 0.9
     shares = recalls(database, np.arange(len(distinct), len(database), 130), MEASURED["least_score"])
     assert all(shares[name] >= MEASURED["distortions"][name] - 0.08 for name in shares), shares
 
@@ -150,11 +151,11 @@ def test_pairs_of_vectors_are_those_of_the_exact_search_at_any_magnitude():
     X *= np.logspace(-100, 100, 500)[:, None]
     found = find_duplicates(X[:250], X[250:], vectors=True, least=0.0, most=500)
     best = nearest(X[:250], X[250:], 1, distance="cosine")
-    first = found.columns["choice"] == 1
-    query = found.columns["query"][first]
+    first = found.pairs["choice"] == 1
+    query = found.pairs["query"][first]
     assert sorted(query.tolist()) == np.flatnonzero(best.distances <= 1).tolist()
-    np.testing.assert_array_equal(found.columns["database"][first], best.indices[query])
-    np.testing.assert_array_equal(found.columns["score"][first], 1 - best.distances[query])
+    np.testing.assert_array_equal(found.pairs["database"][first], best.indices[query])
+    np.testing.assert_array_equal(found.pairs["score"][first], 1 - best.distances[query])
 
 
 @pytest.fixture
@@ -237,11 +238,11 @@ class TestSheet:
         contact_sheet(tmp_path / "sheet.html", found, query, tmp_path)
         with opened(browser, tmp_path / "sheet.html") as (page, wrong):
             cards = page.locator("li")
-            assert cards.count() == len(found.columns["rank"])
+            assert cards.count() == len(found.pairs["rank"])
             shown = page.evaluate("[...document.images].map((image) => [image.complete, image.naturalWidth])")
-            assert shown == [[True, 32], [True, 128]] * len(found.columns["rank"])
+            assert shown == [[True, 32], [True, 128]] * len(found.pairs["rank"])
             labels = [facts.split(" ")[0] for facts in page.locator(".facts").all_inner_texts()]
-            pairs = zip(found.columns["rank"].tolist(), found.columns["choice"].tolist(), strict=True)
+            pairs = zip(found.pairs["rank"].tolist(), found.pairs["choice"].tolist(), strict=True)
             assert labels == [f"{rank}{f'.{choice}' if choice > 1 else ''}" for rank, choice in pairs]
             assert "1" in labels
             page.keyboard.press("0")

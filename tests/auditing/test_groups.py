@@ -84,21 +84,3 @@ def test_the_findings_match_naive_loops(data):
             sizes = [Counter(codes[item] for item in parts[part]) for part in (a, b)]
             assert one.items == tuple(f"{code} ({a} {sizes[0][code]}, {b} {sizes[1][code]})" for code in expected)
     assert next(made, None) is None
-
-
-def test_ucf101_is_clean_by_design_and_a_leak_is_found(shared, tmp_path):
-    folder = shared / "data" / "published_codes" / "ucf101"
-    query, database = (np.load(folder / f"{part}_path.npy") for part in ("test", "database"))
-    groups = tmp_path / "groups.csv"
-    names = np.concatenate([query, database]).tolist()
-    groups.write_text(
-        "id,group\n"
-        + "".join(f"{name},{name.rpartition('/')[2].removeprefix('v_').rpartition('_c')[0]}\n" for name in names)
-    )
-    audited = audit(query=query, database=database, train=database, groups=groups)
-    assert splits_of(audited) == []
-    assert "2,525 groups of 13,320 items" in sentence_about(audited)
-    moved = np.flatnonzero(np.char.find(query, "v_YoYo_g07_c03") >= 0)
-    leaking = np.append(database, query[moved])
-    audited = audit(query=np.delete(query, moved), database=leaking, train=leaking, groups=groups)
-    assert splits_of(audited) == [("error", 1, ("YoYo_g07 (query 3, train 1)",))]

@@ -52,11 +52,10 @@ def test_a_clean_split_matches_its_protocol(name):
         assert description(clean_split.parts) == none
         return
     assert identify(clean_split).startswith((f"This split matches {name}", f"This split matches cifar10_10k or {name}"))
-    # Without labels and official splits, only sizes and overlaps are compared and named.
+    # Without labels, only sizes and overlaps are compared and named.
     bare = description(clean_split.parts)
     assert name in bare
     assert "classes" not in bare
-    assert "official splits" not in bare
 
 
 def test_classes_are_compared_where_labels_are_known():
@@ -81,15 +80,11 @@ def test_several_labels_may_be_more_than_were_drawn_but_not_fewer():
     assert few.endswith(" items per class (declared at least 100)")
 
 
-def test_official_parts_distinguish_protocols_of_equal_sizes():
-    official = {"train": np.arange(50_000), "test": np.arange(50_000, 60_000)}
-    parts = {"query": official["test"], "train": official["train"], "database": official["train"]}
-    known = {"n_items": 60_000, "official": official}
-    named = "matches cifar100_mlgap or cifar10_s2 in sizes, overlaps and official splits"
+def test_classes_distinguish_protocols_of_equal_sizes():
+    parts = {"query": np.arange(10_000), "train": np.arange(10_000, 60_000), "database": np.arange(10_000, 60_000)}
     assert description(parts) == "matches cifar100_mlgap or cifar10_10k or cifar10_s2 in sizes and overlaps"
-    assert description(parts, **known) == named
-    labelled = description(parts, **known, y=np.arange(60_000) % 10)
-    assert labelled == "matches cifar10_s2 in sizes, classes, overlaps and official splits"
+    labelled = description(parts, n_items=60_000, y=np.arange(60_000) % 10)
+    assert labelled == "matches cifar10_10k or cifar10_s2 in sizes, classes and overlaps"
     # A database that is the rest of the dataset has the declared size if the dataset is known.
     y = np.ones((173_692, 81), dtype=bool)
     parts = {"query": np.arange(5_000), "train": np.arange(5_000, 15_000), "database": np.arange(5_000, 173_692)}

@@ -89,11 +89,10 @@ def test_a_finding_for_the_database_and_one_for_the_training_set():
     assert (of_database.severity, of_database.count) == (of_train.severity, of_train.count) == ("warning", 1)
     assert (of_database.items, of_database.partners) == ((str(QUERY),), (str(TRAIN),))
     assert of_database.consequence == (
-        "According to ciFAIR (Barz and Denzler 2020), 1 of 3 queries has a near-duplicate in the database (0 of "
-        "them an exact copy); 1 more has a very similar item, which does not count; only pairs of an official "
-        "test and an official training image were judged."
+        "According to ciFAIR (Barz and Denzler 2020), 1 of 3 queries has a near-duplicate in the database (exact "
+        "copies: 0); with only a very similar item, which does not count: 1."
     )
-    assert "in the training set (0 of them an exact copy); only pairs" in of_train.consequence
+    assert "in the training set (exact copies: 0)." in of_train.consequence
     turned = {"query": [TRAIN], "database": [QUERY, 7]}
     assert [(one.items, one.partners) for one in findings(turned, "cifar10")] == [((str(TRAIN),), (str(QUERY),))]
     parts = {"query": [QUERY], "database": [TRAIN]}

@@ -3,12 +3,9 @@
 import numpy as np
 import pytest
 
-from protocol import codes
-from protocol.auditing.leak_study import RANKINGS, SIDES, halves, rankings
+from protocol.auditing.leak_study import SIDES, halves, rankings
 from protocol.checks import ProtocolError
-from protocol.counting import count
-from protocol.metrics import evaluate, mean
-from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
+from protocol.truth.relevance import LabelRelevance
 
 SIZES = {"query_per_class": 3, "outside_per_class": 2, "train_per_class": [2, 4, "all"]}
 Y = np.random.default_rng(0).permutation(np.repeat([4, 7, 9], [20, 25, 31]))
@@ -131,26 +128,3 @@ def test_a_hasher_that_memorises_shows_a_leak_whichever_database_is_easier():
     assert found.min() > 0.05
     with_easier, _ = leaks_of(memorisers, easier=3.0)
     assert with_easier.mean() == pytest.approx(found.mean(), rel=0.1)
-
-
-def test_rankings_are_those_of_the_obvious_loop():
-    rng = np.random.default_rng(5)
-    query = rng.standard_normal((7, 3)).astype(np.float32)
-    database = {side: rng.standard_normal((11, 3)).astype(np.float32) for side in SIDES}
-    models = {side: ByNumber(seed=seed) for seed, side in enumerate(SIDES)}
-    labels = {side: rng.integers(0, 2, 11) for side in SIDES}
-    y = rng.integers(0, 2, 7)
-    near = {side: np.flatnonzero(rng.random(11) < 0.4) for side in SIDES}
-    truths = {
-        side: {
-            "class": LabelRelevance(y, labels[side]),
-            "near": NeighbourRelevance([0, *[near[side].size] * 7], near[side], n_database=11),
-        }
-        for side in SIDES
-    }
-    found = rankings(models, query, database, truths)
-    for trained, ranked in RANKINGS:
-        query_bits, bits = models[trained].transform(query), models[trained].transform(database[ranked])
-        counts = count(codes.pack(query_bits), codes.pack(bits), 6, truths[ranked])
-        for name in ("class", "near"):
-            assert found[name][trained, ranked] == mean(evaluate(counts[name], ["mAP"])["mAP"])

@@ -37,26 +37,26 @@ def cifar10(shared: Path, threads: int) -> None:
     found = find_duplicates(test, train, most=AT[-1], threads=threads)
     seconds = time.process_time() - start
     say(f"{len(test):,} queries, {len(train):,} database items, {seconds:.0f} CPU s, {peak_gb():.2f} GB")
-    pairs = list(zip(found.columns["query"].tolist(), found.columns["database"].tolist(), strict=True))
-    first = [pair for pair, choice in zip(pairs, found.columns["choice"], strict=True) if choice == 1]
+    pairs = list(zip(found.pairs["query"].tolist(), found.pairs["database"].tolist(), strict=True))
+    first = [pair for pair, choice in zip(pairs, found.pairs["choice"], strict=True) if choice == 1]
     queries = {query for query, _ in duplicates}
     for n in AT:
-        with_further = {pair for pair, rank in zip(pairs, found.columns["rank"], strict=True) if rank <= n}
+        with_further = {pair for pair, rank in zip(pairs, found.pairs["rank"], strict=True) if rank <= n}
         counts = (
             len(duplicates & set(first[:n])),
             len(duplicates & with_further),
             sum(q in queries for q, _ in first[:n]),
         )
         say(f"{n} proposals, {len(with_further)} pairs: judged pairs, with further partners, queries: {counts}")
-    least = float(found.columns["score"][found.columns["choice"] == 1][-1])
+    least = float(found.pairs["score"][found.pairs["choice"] == 1].iloc[-1])
     say(f"the score of proposal {AT[-1]} is {least:.4f}; distorted copies that score as much, original first:")
     usable = np.setdiff1d(np.arange(len(train)), [item for _, item in judged])
     originals = np.sort(np.random.default_rng(0).choice(usable, N_DISTORTED, replace=False))
     for name in DISTORTIONS:
         copies = distorted(train[originals], name)
         found = find_duplicates(copies, train, most=N_DISTORTED, least=least, threads=threads)
-        best = found.columns["choice"] == 1
-        right = found.columns["database"][best] == originals[found.columns["query"][best]]
+        best = found.pairs["choice"] == 1
+        right = found.pairs["database"][best] == originals[found.pairs["query"][best]]
         say(f"{name:35s} {right.sum() / N_DISTORTED:.3f}")
 
 

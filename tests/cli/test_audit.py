@@ -8,7 +8,6 @@ import pytest
 from split_files import write_list
 
 from protocol import registry
-from protocol.auditing import KIND_OF
 from protocol.cli import main
 from protocol.provenance import storage
 
@@ -17,8 +16,6 @@ IDS = np.array([f"image/{row:03d}.png" for row in range(400)])
 Y = np.arange(400) % 5
 PARTS = registry.get("split", "improved").split(400, Y, sizes=SIZES, seed=0)
 LISTS = ["--query", "query.txt", "--database", "database.txt", "--train", "train.txt"]
-KEYS = ["file", "finding", "severity", "count", "items", "partners", "consequence", "fix", "treatment"]
-LEAK = ("query-in-database", "error", 2)
 
 
 @pytest.fixture
@@ -63,23 +60,6 @@ def test_clean_lists_are_clean(folder, capsys):
     validation = ["--validation-query", "validation_query.txt", "--validation-database", "validation_database.txt"]
     known = ["--ids", "ids.txt", "--labels", "labels.npy"]
     assert names(*LISTS, *validation, "--protocol", "improved", *known) == (0, [])
-
-
-def test_a_leak_is_an_error_with_the_ids_as_they_were_written(folder, capsys):
-    leaking()
-    status, (found,) = audited(*LISTS)
-    assert status == 1
-    assert list(found) == KEYS
-    assert (found["finding"], found["severity"], found["count"]) == LEAK
-    assert found["items"] == list(IDS[PARTS["query"][:2]])
-    assert found["file"] == "query.txt database.txt train.txt"
-    kind = KIND_OF["query-in-database"]
-    assert [found[key] for key in ("consequence", "fix", "treatment")] == [kind.consequence, kind.fix, kind.treatment]
-    out = capsys.readouterr().out
-    assert "  error    query-in-database: 2\n" in out
-    assert IDS[PARTS["query"][0]] in out
-    assert f"           How to fix it: {kind.fix}\n" in out
-    assert "\n1 error, 0 warnings, 1 informational finding\n" in out
 
 
 @pytest.mark.parametrize(

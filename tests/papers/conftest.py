@@ -8,7 +8,7 @@ from protocol import papers
 @pytest.fixture(scope="session")
 def without_data():
     """Return the entries of the ledger by id."""
-    return {entry["id"]: entry for entry in papers.judge(papers.Results())}
+    return {entry["id"]: entry for entry in papers.ledger(papers.Results())}
 
 
 @pytest.fixture(scope="session")
@@ -18,4 +18,4 @@ def reference_tables(root):
 
 @pytest.fixture(scope="session")
 def with_reference_tables(reference_tables):
-    return {entry["id"]: entry for entry in papers.judge(papers.Results(reference_tables))}
+    return {entry["id"]: entry for entry in papers.ledger(papers.Results(reference_tables))}

@@ -8,22 +8,22 @@ import yaml
 from evidence import rows_of, write_summary
 
 from protocol.cli import main
-from protocol.papers.figures import DRAWINGS, FigureData
+from protocol.papers.figures import DRAWINGS, data_in, data_of
 
 SETTING = {"experiment": "made", "dataset": "cifar10", "feature": "gist", "ground_truth": "class_label", "split": "s"}
 USUAL = SETTING | {"n_runs": 2, "std": 0.01, "metric": "mAP", "extension": "none", "extension_bits": 0}
 CASES = yaml.safe_load((Path(__file__).parent / "figures.yaml").read_text())
 
 
-def data_of(case):
+def of_case(case):
     """Return data with the rows of a case."""
     kinds = ("summary", "radii", "histogram", "alpha")
-    return FigureData.of_tables((kind, pd.DataFrame(rows_of(case[kind], USUAL))) for kind in kinds if kind in case)
+    return data_of((kind, pd.DataFrame(rows_of(case[kind], USUAL))) for kind in kinds if kind in case)
 
 
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_without_results_nothing_is_drawn_and_what_is_missing_is_said(name):
-    drawn = DRAWINGS[name](data_of({}))
+    drawn = DRAWINGS[name](of_case({}))
     assert not drawn.figures
     assert not drawn.tables
     assert drawn.missing
@@ -31,7 +31,7 @@ def test_without_results_nothing_is_drawn_and_what_is_missing_is_said(name):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["figure"])
 def test_a_figure_of_rows(case):
-    drawn = DRAWINGS[case["figure"]](data_of(case))
+    drawn = DRAWINGS[case["figure"]](of_case(case))
     assert [words for words in case.get("missing", ()) if words not in drawn.missing] == []
     assert case.get("missing") != [] or drawn.missing == ""
     if "rows" in case:
@@ -89,4 +89,4 @@ def test_the_command_draws_the_available_figures_and_names_the_missing_ones(fold
         name + end for name in (times, alpha) for end in suffixes
     }
     assert pd.read_csv(f"paper/{times}.csv").query("method == '8-DSH'")["mean"].tolist() == [0.01, 0.1, 1]
-    assert FigureData.in_folder("results").histogram["experiment"].unique().tolist() == ["reference/stored"]
+    assert data_in("results")["histogram"]["experiment"].unique().tolist() == ["reference/stored"]

@@ -1,13 +1,13 @@
 """Check the claims of the papers against the results of the experiment and the stored reference results."""
 
-from protocol.papers import Results, judge, write_ledger
+from protocol.papers import Results, ledger, write_ledger
 from protocol.provenance.checksums import verify
 
 
 def main(job):
     """Write the ledger. The stored reference results are part of the project and have no checksums."""
     verify(job.input.summary)
-    write_ledger(job.output.claims, judge(Results([job.input.summary, *job.input.reference])), checksum=True)
+    write_ledger(job.output.claims, ledger(Results([job.input.summary, *job.input.reference])), checksum=True)
 
 
 if __name__ == "__main__":

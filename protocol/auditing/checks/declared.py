@@ -189,10 +189,10 @@ def audit_runs(runs: Sequence[Run]) -> Findings:
     dataset and one protocol.
     """
     findings: Findings = {run.file: [] for run in runs}
-    drawn, splits = runs[0].protocol.random, _in_one_numbering(runs)
+    splits, n_items = _in_one_numbering(runs)
     if splits is None or len(runs) == 1:
         return findings
-    for part in drawn:
+    for part in runs[0].protocol.random:
         first: dict[str, str] = {}
         for run, parts in zip(runs, splits, strict=True):
             if len(parts[part]):
@@ -200,8 +200,8 @@ def audit_runs(runs: Sequence[Run]) -> Findings:
                 if earlier != run.file:
                     what = f"This run has the same {part} partition as another run"
                     findings[run.file] += findings_of("runs-not-independent", "error", 1, [earlier], what=what)
-        if len(first) == len(runs):
-            findings[runs[0].file] += _against_chance(runs, part, [parts[part] for parts in splits])
+        if len(first) == len(runs) and n_items is not None:
+            findings[runs[0].file] += _against_chance(runs, part, [parts[part] for parts in splits], n_items)
     return findings
 
 
@@ -210,45 +210,33 @@ def runs_not_compared(runs: Sequence[Run]) -> str:
     drawn = runs[0].protocol.random
     if runs[0].protocol.listed or (drawn and len(runs) == 1):
         return "runs-not-independent (needs other runs of a declared protocol)"
-    if drawn and _n_items(runs) is None:
+    if drawn and _in_one_numbering(runs)[1] is None:
         return "runs-not-independent, for runs that are not identical (needs ids or labels of the whole dataset)"
     return ""
 
 
-def _in_one_numbering(runs: Sequence[Run]) -> list[dict[str, NDArray[np.int64]]] | None:
-    """Return the partitions of each run by numbers that mean the same item in all runs; None if there are none.
+def _in_one_numbering(runs: Sequence[Run]) -> tuple[list[dict[str, NDArray[np.int64]]] | None, int | None]:
+    """Return the partitions of runs, and the number of items from which they are drawn; None for what is not known.
 
-    Without the ids of the dataset, each run numbers the ids in its own lists.
+    The partitions have numbers that mean the same item in all runs; without the ids of the dataset, each run numbers
+    the ids in its own lists. If the database is the rest of the dataset and all partitions that it leaves out are
+    known, every item is listed.
     """
-    ids = [run.split.dataset.ids for run in runs]
+    ids, protocol = [run.split.dataset.ids for run in runs], runs[0].protocol
     splits = [{part: run.split[part] for part in PARTITIONS} for run in runs]
-    if all(of_run is ids[0] for of_run in ids):
-        return splits
-    if any(of_run is None for of_run in ids):
-        return None
-    numbers, _ = common_numbers(ids)
-    return [
-        {part: np.sort(of_run[items]) for part, items in parts.items()}
-        for parts, of_run in zip(splits, numbers, strict=True)
-    ]
+    if any(of_run is not ids[0] for of_run in ids):
+        if any(of_run is None for of_run in ids):
+            return None, None
+        numbered = zip(splits, common_numbers(ids)[0], strict=True)
+        splits = [{part: np.sort(of_run[items]) for part, items in parts.items()} for parts, of_run in numbered]
+    n_items, required = runs[0].split.dataset.n_items or protocol.n_items, ("database", *protocol.database_without)
+    is_rest = isinstance(protocol.partitions["database"], Rest)
+    if n_items is None and is_rest and all(len(parts[part]) for parts in splits for part in required):
+        n_items = len(np.unique(np.concatenate([items for parts in splits for items in parts.values()])))
+    return splits, n_items
 
 
-def _n_items(runs: Sequence[Run]) -> int | None:
-    """Return the number of items from which runs are drawn; None if it is not known.
-
-    If the database is the rest of the dataset and all partitions that it leaves out are known, every item is listed.
-    """
-    protocol, splits = runs[0].protocol, _in_one_numbering(runs)
-    known = runs[0].split.dataset.n_items or protocol.n_items
-    if splits is None or known:
-        return None if splits is None else known
-    is_rest, required = isinstance(protocol.partitions["database"], Rest), ("database", *protocol.database_without)
-    if not is_rest or not all(len(parts[part]) for parts in splits for part in required):
-        return None
-    return len(np.unique(np.concatenate([items for parts in splits for items in parts.values()])))
-
-
-def _against_chance(runs: Sequence[Run], part: str, drawn: Sequence[NDArray[np.int64]]) -> list[Finding]:
+def _against_chance(runs: Sequence[Run], part: str, drawn: Sequence[NDArray[np.int64]], n_items: int) -> list[Finding]:
     r"""Return a finding if the partitions of runs share more, or fewer, items than expected for independent draws.
 
     Two draws of :math:`a_c` and :math:`b_c` of the :math:`N_c` items of class c share :math:`\sum_c a_c b_c / N_c` on
@@ -256,9 +244,7 @@ def _against_chance(runs: Sequence[Run], part: str, drawn: Sequence[NDArray[np.i
     by the inequality of Cauchy and Schwarz. If the classes are not known, fewer items than that are therefore an error,
     and more are a warning, because small classes may be drawn again and again.
     """
-    n_items, dataset, declared = _n_items(runs), runs[0].split.dataset, runs[0].protocol.partitions[part]
-    if n_items is None:
-        return []
+    dataset, declared = runs[0].split.dataset, runs[0].protocol.partitions[part]
     counts, available = [np.array([len(items)]) for items in drawn], np.array([n_items])
     if dataset.y is None:
         is_exact = dataset.digest is not None  # a dataset of the pipeline without labels has no classes

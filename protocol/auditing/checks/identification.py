@@ -2,7 +2,6 @@
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,10 +11,10 @@ from protocol import registry
 from protocol.auditing.checks.declared import class_counts, has_several
 from protocol.auditing.items import Split
 from protocol.checks import listed
-from protocol.splits import PARTITIONS, Drawn, Official, Rest, SplitProtocol
+from protocol.splits import PARTITIONS, Drawn, Rest, SplitProtocol
 
 _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
-_KINDS = ("sizes", "classes", "overlaps", "official splits")
+_KINDS = ("sizes", "classes", "overlaps")
 _OPEN = 0.25
 _NEAR_SIZES, _NEAR = 0.25, 2.5
 PACKAGE_DATA = "published.toml"
@@ -29,7 +28,7 @@ class Comparison(NamedTuple):
 
     Parameters
     ----------
-    by : {"sizes", "classes", "overlaps", "official splits"}
+    by : {"sizes", "classes", "overlaps"}
     what : str
         The partition or pair of partitions that is compared.
     distance : float
@@ -44,8 +43,7 @@ class Comparison(NamedTuple):
     difference: str = ""
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(NamedTuple):
     """A protocol, or published lists, with all comparisons with a split.
 
     Parameters
@@ -69,14 +67,9 @@ class Match:
         return sum(one.distance for one in self.comparisons) + _OPEN * len(self.open)
 
     @property
-    def differences(self) -> tuple[str, ...]:
-        """All differences, in words."""
-        return tuple(one.difference for one in self.comparisons if one.distance and one.difference)
-
-    @property
     def is_exact(self) -> bool:
         """Whether there are no differences."""
-        return not any(one.distance for one in self.comparisons) and not self.open
+        return self.distance == 0
 
     @property
     def is_near(self) -> bool:
@@ -93,12 +86,11 @@ class Match:
 
     def sentence(self) -> str:
         """Return a description of this match, as a part of a sentence."""
-        if self.is_exact:
-            return f"matches {self.name} in {self.by}"
-        text = f"resembles {self.name} in {self.by}"
+        text = f"{'matches' if self.is_exact else 'resembles'} {self.name} in {self.by}"
         if self.open:
             text += f" (which does not fix the size of {listed(map(_the, self.open))})"
-        return f"{text}, but {listed(self.differences)}" if self.differences else text
+        differences = [one.difference for one in self.comparisons if one.distance and one.difference]
+        return f"{text}, but {listed(differences)}" if differences else text
 
 
 class _Facts:
@@ -161,7 +153,6 @@ def nearest(split: Split) -> list[Match]:
       set that is in the database although it should not be, or vice versa.
     - Classes: 1 if their number differs, or if the protocol is that of a dataset without classes; and for each
       partition that is drawn class by class, the share of its items that would have to belong to another class.
-    - Official splits: the share of a partition's items that are not in its official split.
 
     A split is near a protocol if at least two sizes were compared, those of the query and database partitions together
     differ by less than a quarter, and the distance is below 2.5. Both bounds are a matter of judgement: with them, a
@@ -190,7 +181,6 @@ def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
         *_overlaps(facts, shared),
         *_dataset(facts, protocol.n_items, protocol.n_classes),
         *_classes(facts, protocol),
-        *_official(facts, protocol),
     ]
     return Match(name, comparisons, [part for part in facts.sizes if part not in sizes])
 
@@ -248,15 +238,6 @@ def _classes(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
         actual = " to ".join(f"{count:,}" for count in dict.fromkeys((counts.min(), counts.max())))
         text = f"{_the(part)} has {actual} items per class (declared {least}{number:,})"
         yield Comparison("classes", part, distance, text)
-
-
-def _official(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
-    official = facts.split.dataset.official
-    for part, declared in protocol.partitions.items():
-        if isinstance(declared, Official) and declared.part in official and part in facts.sizes:
-            size, actual = facts.sizes[part], int(np.isin(facts.split[part], official[declared.part]).sum())
-            text = f"{size - actual:,} items of {_the(part)} are not of the official split {declared.part!r}"
-            yield Comparison("official splits", part, 1 - actual / size, text)
 
 
 def _relative(a: int, b: int) -> float:

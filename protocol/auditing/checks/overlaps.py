@@ -60,22 +60,17 @@ def _forms(split: Split, a: str, b: str, is_disjoint: bool) -> list[Finding]:
     if ids is None or split.dataset.n_items is not None:
         return []
     items = [np.setdiff1d(split[x], split[y], assume_unique=True) for x, y in ((a, b), (b, a))]
-    names = [split.names[part] for part in items]
-    items = [items[0][np.isin(names[0], names[1])], items[1][np.isin(names[1], names[0])]]
     forms = [[split.forms[item] for item in part.tolist()] for part in items]
     partners = alike(*forms)
-    findings = split.findings("ids-differ-in-form", "warning", *_taken(items, partners), a=a, b=b)
+    found = {"ids-differ-in-form": partners, "equal-file-names": dict[int, int]()}
     if is_disjoint and not split.repeats_names:
         by_name = alike(*([form[-1:] for form in of_part] for of_part in forms))
-        others = {position: other for position, other in by_name.items() if position not in partners}
-        findings += split.findings("equal-file-names", "warning", *_taken(items, others), a=a, b=b)
+        found["equal-file-names"] = {position: other for position, other in by_name.items() if position not in partners}
+    findings = list[Finding]()
+    for name, positions in found.items():
+        pairs = np.array([*positions.items()], dtype=np.int64).reshape(-1, 2)
+        findings += split.findings(name, "warning", items[0][pairs[:, 0]], items[1][pairs[:, 1]], a=a, b=b)
     return findings
-
-
-def _taken(items: list[NDArray[np.int64]], partners: dict[int, int]) -> list[NDArray[np.int64]]:
-    """Return the items of two partitions at the given positions of the first and of the second."""
-    sides = (list(partners), list(partners.values()))
-    return [part[np.array(side, dtype=np.int64)] for part, side in zip(items, sides, strict=True)]
 
 
 def _copies(run: Run, a: str, b: str) -> list[Finding]:
@@ -131,7 +126,6 @@ def audit_known_pairs(run: Run) -> list[Finding]:
         queries, partners, judgement = known.best(split, part)
         is_near, n_exact = judgement < SIMILAR, int((judgement == EXACT).sum())
         n, n_similar = int(is_near.sum()), int((~is_near).sum())
-        have = "has" if n_similar == 1 else "have"
         findings += split.findings(
             "known-near-duplicate",
             "error" if part == "train" and n_exact else "warning",
@@ -139,10 +133,9 @@ def audit_known_pairs(run: Run) -> list[Finding]:
             partners[is_near],
             source=known.source,
             judged=f"{n:,} of {len(split['query']):,} queries {'has' if n == 1 else 'have'} a near-duplicate",
-            exact=f"{n_exact:,} of them an exact copy",
+            exact=f"exact copies: {n_exact:,}",
             part="training set" if part == "train" else part,
-            similar=f"; {n_similar:,} more {have} a very similar item, which does not count" if n_similar else "",
-            limits=f"; {known.limits}" if known.limits else "",
+            similar=f"; with only a very similar item, which does not count: {n_similar:,}" * bool(n_similar),
         )
     return findings
 

@@ -3,13 +3,13 @@ r"""Check training logs: whether the reported value is the best of several evalu
 A log is a table (``.csv``), JSON lines (``.jsonl``, an object on each line), or any text with one regular expression.
 Its named groups are ``value`` (the test score) and optionally ``bits`` and ``epoch``. The columns of tables and the
 keys of objects have the same names; the test scores may also be named ``map`` or ``test_map``, and the epochs ``step``.
-The evaluations are in the order of their lines, and an epoch that is lower than the previous one begins another run.
+The evaluations are in the order of their lines. Code lengths are judged separately, but runs are not told apart.
 """
 
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -33,12 +33,12 @@ _Row = tuple[int, Mapping[str, str]]
 
 @dataclass
 class History:
-    """The evaluations of one code length in one run of a log.
+    """The evaluations of one code length in a log.
 
     Parameters
     ----------
     name : str
-        The code length, if the log has it, and the number of the run, if it is not the first.
+        The code length, such as "48 bits"; "" if the log has none.
     values : list of float
         The test scores, in the order of the log; NaN for those that are not finite.
     epochs : list of str
@@ -128,20 +128,22 @@ def _verdict(one: History, reported: str, running_best: str, is_a_last_score: bo
     is_best, is_last = one.matches(reported, best), one.matches(reported, last)
     the, at_best = f"At {one.name}, the" if one.name else "The", f" (epoch {epoch})" if epoch else ""
     seen = f"best of {len(one.values):,} seen on the test set"
-    if running_best:
-        score, each = reported or f"{best:.15g}", "each is" if running_best == "error" else "each may be"
-        what = f"{the} reported value {score} is the {seen}: the scores in this log never decrease and repeat exactly, "
-        return running_best, f"{what}so {each} the best so far" if is_best or not reported else ""
-    if last == best or (reported and not is_best and is_a_last_score):
+    if reported and not is_best and (running_best or is_a_last_score):
         return "", ""
-    if is_best and not is_last:
-        unless = ", unless the last value of another code length or run is reported" * is_a_last_score
-        what = f"{the} reported value {reported} is the {seen}{at_best}; the last is {last:.15g}{unless}"
-        return "warning" if is_a_last_score else "error", what
+    if running_best:
+        so = "so each is the best so far" if running_best == "error" else "so each may be the best so far"
+        repeats = "the scores in this log never decrease and repeat exactly"
+        return running_best, f"{the} reported value {reported or f'{best:.15g}'} is the {seen}: {repeats}, {so}"
+    if last == best:
+        return "", ""
+    if is_best and not is_a_last_score:
+        return "error", f"{the} reported value {reported} is the {seen}{at_best}; the last is {last:.15g}"
     why = "compare both with the reported value"
-    if reported:
-        too_few = f"{reported} has too few decimals to tell them apart"
-        why = too_few if is_best else f"the reported value {reported} is neither of them"
+    if is_last:
+        why = f"{reported} has too few decimals to tell them apart"
+    elif reported:
+        is_what = "also the last of another code length" if is_best else "neither of them"
+        why = f"the reported value {reported} is {is_what}"
     return "warning", f"{the} {seen} is {best:.15g}{at_best}, and the last is {last:.15g}: {why}"
 
 
@@ -198,12 +200,13 @@ def read_logs(files: Any, pattern: str | None = None) -> dict[str, list[History]
 def _rows(path: Path, pattern: str | None) -> Sequence[_Row]:
     """Return the rows of a table, or the groups of the lines that match a pattern."""
     name = path.name.lower().removesuffix(".gz")
-    if pattern is None and name.endswith(".jsonl"):
-        return list(_json_lines(path))
-    if pattern is None:
-        if not name.endswith(".csv"):
-            raise ProtocolError(f"{path}: other text than .csv or .jsonl needs a regular expression, such as {EXAMPLE}")
+    if pattern is None and name.endswith(".csv"):
         return read_table(path, "a training log")[1]
+    numbered = list(enumerate(lines(path, "a training log"), start=1))
+    if pattern is None:
+        if not name.endswith(".jsonl"):
+            raise ProtocolError(f"{path}: other text than .csv or .jsonl needs a regular expression, such as {EXAMPLE}")
+        return [(number, _json_object(line, f"{path}, line {number}")) for number, line in numbered if line.strip()]
     try:
         expression = re.compile(pattern)
     except re.error as error:
@@ -212,44 +215,36 @@ def _rows(path: Path, pattern: str | None) -> Sequence[_Row]:
         raise ProtocolError(
             f"pattern: {pattern!r} needs the named group (?P<value>...), and may have those named bits and epoch."
         )
-    numbered = enumerate(lines(path, "a training log"), start=1)
     rows = [(number, match.groupdict("")) for number, line in numbered if (match := expression.search(line))]
     if not rows:
         raise ProtocolError(f"{path}: no line matches the pattern {pattern!r}.")
     return rows
 
 
-def _json_lines(path: Path) -> Iterator[_Row]:
-    """Yield the texts of each object by their keys; numbers keep their decimals."""
-    for number, line in enumerate(lines(path, "a training log"), start=1):
-        try:
-            pairs = json.loads(line, parse_float=str, parse_int=str, object_pairs_hook=list) if line.strip() else []
-            row = {key.lower(): "" if value is None else str(value) for key, value in pairs}
-        except (ValueError, TypeError, AttributeError, RecursionError):
-            pairs, row = [""], {}
-        if len(row) < len(pairs):
-            raise ProtocolError(f"{path}, line {number}: expected a JSON object in which no key is repeated.")
-        yield number, row
+def _json_object(line: str, name: str) -> dict[str, str]:
+    """Return the texts of an object by their keys; numbers keep their decimals."""
+    try:
+        pairs = json.loads(line, parse_float=str, parse_int=str, object_pairs_hook=list)
+        row = {key.lower(): "" if value is None else str(value) for key, value in pairs}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        pairs, row = [""], {}
+    if len(row) < len(pairs):
+        raise ProtocolError(f"{name}: expected a JSON object in which no key is repeated.")
+    return row
 
 
 def _histories(path: Path, rows: Sequence[_Row]) -> list[History]:
-    histories: dict[tuple[str, int], History] = {}
-    runs: dict[str, tuple[int, float]] = {}  # by code length: the number of the run, and its last epoch
+    histories: dict[str, History] = {}
     for line, row in rows:
         value = next(filter(None, map(row.get, _VALUES)), None)
         if value is None:
             continue
-        bits, epoch = row.get("bits", ""), row.get("epoch", row.get("step", ""))
-        run, previous = runs.get(bits, (1, -math.inf))
-        at = number if math.isfinite(number := _number(epoch)) else previous
-        run += at < previous
-        runs[bits] = (run, at)
-        name = ", ".join([f"{bits} bits"] * bool(bits) + [f"run {run} of the log"] * (run > 1))
-        history, score = histories.setdefault((bits, run), History(name)), _number(value)
+        score, bits = _number(value), row.get("bits", "")
         if math.isnan(score) and value.lower().lstrip("+-") != "nan":
             raise ProtocolError(f"{path}, line {line}: expected a number, got {value[:40]!r}.")
+        history = histories.setdefault(bits, History(f"{bits} bits" if bits else ""))
         history.values.append(score if math.isfinite(score) else math.nan)
-        history.epochs.append(epoch)
+        history.epochs.append(row.get("epoch", row.get("step", "")))
         history.decimals = max(history.decimals, _decimals(value))
     columns = dict.fromkeys(name for _, row in rows for name in row)
     if not columns.keys() & _VALUES:

@@ -36,6 +36,7 @@ _TEST = 50_000
 """The row of the first test image in CIFAR-10 and CIFAR-100: `protocol.datasets` puts the training images first."""
 _SIZE = 60_000
 _LARGEST = 2**62
+_NOT_JUDGED = "only pairs of an official test and an official training image were judged"
 _ASSUMED = f"row numbers are assumed to count the {_TEST:,} training images, then the {_SIZE - _TEST:,} test images"
 
 
@@ -59,17 +60,14 @@ class KnownPairs:
         Item numbers, -1 for items that are not in the dataset; a pair has no direction.
     judgement : ndarray of int64, shape (n_pairs,)
         `EXACT`, `NEAR` or `SIMILAR`.
-    limits : str
-        A statement of what was not judged, or "".
-    assumed : str
-        The assumed meaning of row numbers, if nothing records it, or "".
+    note : str
+        What was not judged, and what row numbers are assumed to count if nothing records it, or "".
     """
 
     source: str
     pairs: NDArray[np.int64]
     judgement: NDArray[np.int64]
-    limits: str = ""
-    assumed: str = ""
+    note: str = ""
 
     def best(self, split: Split, *parts: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return the queries of a split that have a judged pair in the given partitions, ascending.
@@ -102,11 +100,8 @@ class KnownPairs:
 
     def about(self, split: Split) -> str:
         """Return a sentence about the origin of the pairs and how many of them are inside the split."""
-        n_inside, assumed = (
-            int(np.isin(self.pairs, split.listed).all(axis=1).sum()),
-            self.assumed and f"{self.assumed}; ",
-        )
-        return f"Judged pairs ({self.source}): {assumed}{n_inside:,} of {len(self.pairs):,} are inside this split."
+        n_inside, note = int(np.isin(self.pairs, split.listed).all(axis=1).sum()), self.note and f"; {self.note}"
+        return f"Judged pairs ({self.source}): {n_inside:,} of {len(self.pairs):,} are inside this split{note}."
 
 
 def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPairs | None:
@@ -133,20 +128,16 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
     if values is None:
         return None
     if isinstance(values, str) and values in SHIPPED:
-        return _shipped(values, dataset, n_listed)
-    if not is_file(values) or not (Path(values).suffix or Path(values).is_file()):
+        known, first = _shipped(values, dataset, n_listed)
+    elif not is_file(values) or not (Path(values).suffix or Path(values).is_file()):
         raise ProtocolError(
             f"known_pairs: expected {' or '.join(SHIPPED)}, or the path of a file, got {str(values)[:80]!r}."
         )
-    path = Path(values)
-    items, judgement = _judged(path, (*_PAIR, "judgement"))
-    n_items = _LARGEST if dataset.n_items is None else dataset.n_items  # row numbers may be outside the split
-    pairs = numbers_of(items, dataset, n_items, str(path)).reshape(-1, 2)
-    return _listed(KnownPairs(str(path), pairs, judgement), dataset, items[0])
-
-
-def _listed(known: KnownPairs, dataset: Dataset, first: str) -> KnownPairs:
-    """Return the pairs, of which at least one must be inside the dataset."""
+    else:
+        items, judgement = _judged(Path(values), (*_PAIR, "judgement"))
+        n_items = _LARGEST if dataset.n_items is None else dataset.n_items  # row numbers may be outside the split
+        pairs = numbers_of(items, dataset, n_items, str(values)).reshape(-1, 2)
+        known, first = KnownPairs(str(values), pairs, judgement), items[0]
     if dataset.ids is not None and not (known.pairs >= 0).all(axis=1).any():
         raise ProtocolError(
             f"{known.source}: no pair consists of items of the dataset. Its first id is {str(dataset.ids[0])!r}; the "
@@ -155,16 +146,26 @@ def _listed(known: KnownPairs, dataset: Dataset, first: str) -> KnownPairs:
     return known
 
 
-def _shipped(name: str, dataset: Dataset, n_listed: int) -> KnownPairs:
-    """Return the pairs of an official test and an official training image that are shipped for the dataset `name`."""
+def _shipped(name: str, dataset: Dataset, n_listed: int) -> tuple[KnownPairs, str]:
+    """Return the pairs that are shipped for the dataset `name`, and the id of the first item.
+
+    Items are found by the ids of `protocol.datasets`, or, if they are row numbers, by their order, with the 50,000
+    training images first.
+    """
     if dataset.name in SHIPPED and dataset.name != name:
         raise ProtocolError(f"known_pairs: {name!r} does not fit the dataset of the split, {dataset.name!r}.")
     items, judgement = _judged(_table(name), _CIFAIR)
-    sides = np.array(items).astype(np.int64).reshape(-1, 2) + np.array([_TEST, 0])
-    pairs, assumed = _cifar_numbers(dataset, name, n_listed)[sides], "" if dataset.ids is not None else _ASSUMED
-    limits = "only pairs of an official test and an official training image were judged"
-    known = KnownPairs("ciFAIR (Barz and Denzler 2020)", pairs, judgement, limits, assumed=assumed)
-    return _listed(known, dataset, _IDS[name](_TEST + int(items[0])))
+    rows, note = np.array(items).astype(np.int64) + np.tile([_TEST, 0], len(judgement)), _NOT_JUDGED
+    if dataset.ids is not None:
+        ids = [_IDS[name](row) for row in rows.tolist()]
+        numbers = numbers_by_id(ids, dataset.ids)
+    else:
+        n_items, numbers, note = max(dataset.n_items or _SIZE, n_listed), rows, f"{note}; {_ASSUMED}"
+        if n_items != _SIZE:
+            raise ProtocolError(
+                f"{name}: row numbers must be those of {_SIZE:,} images, the training images first, not of {n_items:,}."
+            )
+    return KnownPairs("ciFAIR (Barz and Denzler 2020)", numbers.reshape(-1, 2), judgement, note), _IDS[name](rows[0])
 
 
 def known_pairs_sha256(name: str) -> str:
@@ -174,22 +175,6 @@ def known_pairs_sha256(name: str) -> str:
 
 def _table(name: str) -> Path:
     return Path(__file__).with_name(f"{one_of(name, SHIPPED, 'known_pairs')}.csv")
-
-
-def _cifar_numbers(dataset: Dataset, name: str, n_listed: int) -> NDArray[np.int64]:
-    """Return the item number of each of CIFAR's images in the order of `protocol.datasets`, -1 for unlisted ones.
-
-    Items are found by the ids of `protocol.datasets`, or, if they are row numbers, by their order, with the 50,000
-    training images first.
-    """
-    if dataset.ids is None:
-        n_items = max(dataset.n_items or _SIZE, n_listed)
-        if n_items != _SIZE:
-            raise ProtocolError(
-                f"{name}: row numbers must be those of {_SIZE:,} images, the training images first, not of {n_items:,}."
-            )
-        return np.arange(_SIZE)
-    return numbers_by_id(map(_IDS[name], range(_SIZE)), dataset.ids)
 
 
 def _judged(path: Path, columns: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
