@@ -16,7 +16,6 @@ from protocol.registry import HasherRecord
     deviations="As in the authors' MATLAB code (in the HABIR toolkit), with two exceptions: the training mean is "
     "subtracted, whereas that code expects centred input; and the components are computed from the training rows "
     "alone, whereas that code also uses the test rows.",
-    bits_within_features=False,
     random=False,
 )
 class SH(Hasher):

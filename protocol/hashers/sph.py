@@ -22,8 +22,6 @@ _FAR = 1000.0  # times the farthest row: at that distance a sphere is a plane, a
     "not by the paper's spherical one. Updates end after max_iter or when the centres diverge; the original may not "
     "terminate. An odd n is supported: floor(n / 2) rows lie in a sphere. Radii are enlarged by a few rounding "
     "errors, so that the row that determines a radius is inside its sphere.",
-    bits_within_features=False,
-    random=True,
 )
 class SpH(Hasher):
     """Spherical hashing: a bit is 1 if the point lies inside the bit's hypersphere.

@@ -167,17 +167,17 @@ class HasherRecord(Record, kind="hasher"):
     ----------
     deviations : str
         How it deviates from its source.
-    bits_within_features : bool
+    bits_within_features : bool, default=False
         Whether the code length is limited by the number of features.
-    random : bool
+    random : bool, default=True
         Whether the learned hash function depends on the seed.
     extra : str or None, default=None
         The extra in ``pyproject.toml`` that it requires.
     """
 
     deviations: str
-    bits_within_features: bool
-    random: bool
+    bits_within_features: bool = False
+    random: bool = True
     extra: str | None = None
 
     def __call__(self, plugin: Plugin) -> Plugin:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from protocol.checks import ProtocolError
-from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor, mean_over_pairs, shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, mean_over_pairs, shared_labels
 from protocol.hashers.networks.deep_supervised import to_corners
 from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord, Positive
@@ -22,7 +22,7 @@ from protocol.registry import HasherRecord, Positive
     "differ in every bit, not in half of them as the text states; margin: 1 corresponds to the text. Eq. 25 as printed "
     "puts pairs of one class in two zones at once; here they are only in the zone of the class. The loss is the mean "
     "over pairs instead of the sum. alpha = 0.01, which the paper does not state.",
-    **FACTS,
+    extra="learned",
 )
 class BufferZone(NetworkHasher):
     """The buffer zone: deep supervised hashing in which similar pairs are pulled to a range of distances, not to zero.

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor, off_diagonal, shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, off_diagonal, shared_labels
 from protocol.registry import HasherRecord
 
 DEVIATIONS = (
@@ -16,7 +16,7 @@ DEVIATIONS = (
     printed="DSH (squared)",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 4.2, eq. 4",
     deviations=DEVIATIONS,
-    **FACTS,
+    extra="learned",
 )
 class DeepSquared(NetworkHasher):
     """Deep squared hashing: a network that pulls similar pairs to distance 0 and pushes others to distance n_bits.

@@ -3,7 +3,6 @@
 from typing import ClassVar
 
 from protocol.hashers.networks.base import (
-    FACTS,
     NO_PRETRAINING,
     NetworkHasher,
     Tensor,
@@ -23,7 +22,7 @@ from protocol.registry import HasherRecord, NotNegative
     "flows. The loss is the mean over pairs instead of the sum. On this scale, the weight 10 of the authors' code "
     "for CIFAR-10's 5,000 training rows is 0.004; we use 0.01, which was better on CIFAR-10's GIST with other "
     "database items as queries. The learning rate is constant.",
-    **FACTS,
+    extra="learned",
 )
 class DPSH(NetworkHasher):
     """Deep pairwise-supervised hashing: a network whose inner products predict which pairs share a label.

@@ -3,7 +3,6 @@
 from typing import ClassVar
 
 from protocol.hashers.networks.base import (
-    FACTS,
     NO_PRETRAINING,
     NetworkHasher,
     Tensor,
@@ -22,7 +21,7 @@ from protocol.registry import HasherRecord, NotNegative
     "row from the last outputs of all training rows. The loss is the mean over triplets instead of the sum, so the "
     "quantisation term has the weight 0.0044, that code's weight of 100 divided by its 22,500 triplets. The learning "
     "rate is constant.",
-    **FACTS,
+    extra="learned",
 )
 class DTSH(NetworkHasher):
     """Deep triplet-supervised hashing: a network whose items are nearer to similar items than to others, by a margin.

@@ -22,8 +22,6 @@ _MAX_ITER = 1000  # of L-BFGS, which takes about 100
     deviations="That paper stores the predicted class or the probabilities. Here, the code of a class is a row of a "
     "Hadamard matrix, so that all classes are equally far apart at any code length, and the code of probabilities is "
     "the sign of the sum of class codes, weighted by the probabilities.",
-    bits_within_features=False,
-    random=True,
 )
 class Classifier(Hasher):
     r"""Codes of the predicted class, or of the predicted probabilities, of logistic regression.

@@ -29,8 +29,6 @@ Product = Callable[[Floats], Floats]
     "finding its best code by graph cuts; on 14 rows, the bits reach on average 97 % of the best possible objective. "
     "There are 100 trees instead of 200, from gradient boosting with the log loss instead of AdaBoost; they split "
     "features at one of 30 values, and use 256 random features per bit. All pairs of training rows are used.",
-    bits_within_features=False,
-    random=True,
 )
 class FastHash(Hasher):
     r"""Fast supervised hashing: two steps for each bit, inference of the bit and boosted decision trees that learn it.

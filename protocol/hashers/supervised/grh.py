@@ -31,8 +31,6 @@ Floats = NDArray[np.floating]
     "1), the number of iterations (until mAP falls) and C (0.001 to 1,000) are selected on validation queries; here, "
     "they are options. Both have the squared hinge loss. All bits are solved at once, because LinearSVC takes "
     "minutes for 48. The released code's default, a Gaussian kernel, is not included.",
-    bits_within_features=False,
-    random=True,
 )
 class GRH(LinearHasher):
     r"""Graph regularised hashing: related rows get similar codes, and linear functions learn these codes.
