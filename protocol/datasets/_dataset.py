@@ -243,7 +243,7 @@ def user_paths(name: str, options: Mapping[str, Any]) -> tuple[list[Path], list[
     Raises
     ------
     ProtocolError
-        If a path does not exist or is of another type, or a required option is None.
+        If a path does not exist or is of another type, or a required option is empty.
     """
     record, where = registry.DATASETS.entry(name), f"dataset_options of {name!r}"
     for option in record.required:
