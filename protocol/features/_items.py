@@ -5,6 +5,7 @@ Preprocessing after extraction, unit length and centring, is learned only from t
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -124,6 +125,7 @@ def join(file: storage.Writer, feature: Feature, parts: Sequence[str | Path]) ->
                 file.append(f"{prefix}image", arrays[f"{prefix}image"][:])
 
 
+@dataclass(eq=False)
 class Preprocessing:
     """Map raw descriptors to float32 vectors: the feature's encoding, then the steps in the given order.
 
@@ -142,13 +144,10 @@ class Preprocessing:
     array([ 1., -1.], dtype=float32)
     """
 
-    def __init__(
-        self, feature: Feature, steps: Sequence[str], model: Mapping[str, NDArray], mean: NDArray[np.float64] | None
-    ) -> None:
-        self.feature = feature
-        self.steps = tuple(steps)
-        self.model = dict(model)
-        self.mean = mean
+    feature: Feature
+    steps: Sequence[str]
+    model: Mapping[str, NDArray]
+    mean: NDArray[np.float64] | None = None
 
     @classmethod
     def fit(cls, feature: Feature, raw_train: NDArray, steps: Sequence[str], seed: int, *, block: int = BLOCK) -> Self:
@@ -171,15 +170,12 @@ class Preprocessing:
         ProtocolError
             If vectors are not finite; the message gives the number of such rows and the first of them.
         """
-        preprocessing = cls(feature, steps, feature.fit(raw_train, seed), None)
+        preprocessing = cls(feature, steps, feature.fit(raw_train, seed))
         centring = _centring(steps)
         if centring is not None:
-            X = preprocessing._encode(raw_train, block)
-            if "l2" in steps[: list(steps).index(centring)]:
-                _to_unit_length(X)
-            preprocessing.mean = X.mean(axis=0, dtype=np.float64)
-            if centring == "grand_mean":
-                preprocessing.mean = np.full_like(preprocessing.mean, preprocessing.mean.mean())
+            before = cls(feature, steps[: list(steps).index(centring)], preprocessing.model)
+            mean = before.transform(raw_train, block=block).mean(axis=0, dtype=np.float64)
+            preprocessing.mean = mean if centring == "centre" else np.full_like(mean, mean.mean())
         return preprocessing
 
     def transform(self, raw: Sliceable, *, block: int = BLOCK) -> NDArray[np.float32]:
