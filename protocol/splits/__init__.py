@@ -25,6 +25,7 @@ from protocol.splits._protocol import (
     SameAs,
     SplitProtocol,
     declaration,
+    declare,
     sample_of,
     sampling_split,
     sharing,
