@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer
-from protocol.hashers.base import THRESHOLDS, LinearHasher
+from protocol.hashers import THRESHOLDS, LinearHasher, TrainingSet
 from protocol.hashers.linear_algebra import squared_distances
-from protocol.hashers.training_set import TrainingSet
 from protocol.registry import Count, HasherRecord, Positive
 
 

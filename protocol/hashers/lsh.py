@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers.base import Hasher
-from protocol.hashers.training_set import TrainingSet
+from protocol.hashers import Hasher, TrainingSet
 from protocol.registry import HasherRecord
 
 

@@ -3,9 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers.base import Hasher
+from protocol.hashers import Hasher, TrainingSet
 from protocol.hashers.linear_algebra import project
-from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
 

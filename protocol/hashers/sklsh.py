@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.hashers.base import Hasher
-from protocol.hashers.training_set import TrainingSet
+from protocol.hashers import Hasher, TrainingSet
 from protocol.registry import HasherRecord, Positive
 
 _MOST_TURNS = 1e4  # of a wave: float32 then still resolves a thousandth of a turn

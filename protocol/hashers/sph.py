@@ -4,9 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.hashers.base import Hasher
+from protocol.hashers import Hasher, TrainingSet
 from protocol.hashers.linear_algebra import squared_distances
-from protocol.hashers.training_set import TrainingSet
 from protocol.registry import Count, HasherRecord, Positive
 
 _N_START = 5  # an initial centre is the mean of this many training rows

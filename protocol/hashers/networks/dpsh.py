@@ -1,7 +1,5 @@
 """DPSH: maximises the likelihood of pairwise labels, given the inner products of codes."""
 
-from typing import ClassVar
-
 from protocol.hashers.networks.base import (
     NO_PRETRAINING,
     NetworkHasher,
@@ -42,7 +40,7 @@ class DPSH(NetworkHasher):
     Li, Wang, Kang, *Feature Learning based Deep Supervised Hashing with Pairwise Labels*, IJCAI 2016, section 3.
     """
 
-    hash_layer_deviation: ClassVar[float | None] = 0.01
+    hash_layer_deviation = 0.01
 
     quantisation: NotNegative = 0.01
 

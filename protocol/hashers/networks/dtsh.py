@@ -1,7 +1,5 @@
 """DTSH: maximises the likelihood of triplets, in which an item is nearer to a similar item than to another one."""
 
-from typing import ClassVar
-
 from protocol.hashers.networks.base import (
     NO_PRETRAINING,
     NetworkHasher,
@@ -45,7 +43,7 @@ class DTSH(NetworkHasher):
     Wang, Shi, Kitani, *Deep Supervised Hashing with Triplet Labels*, ACCV 2016, section 3. github.com/Minione/DTSH.
     """
 
-    hash_layer_deviation: ClassVar[float | None] = 0.01
+    hash_layer_deviation = 0.01
 
     margin: NotNegative = 0.5
     quantisation: NotNegative = 0.0044

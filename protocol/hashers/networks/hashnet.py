@@ -1,7 +1,6 @@
 """HashNet: weighted pairwise likelihood of codes that become binary during training."""
 
 import math
-from typing import ClassVar
 
 from protocol.checks import ProtocolError
 from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, off_diagonal, shared_labels
@@ -40,7 +39,7 @@ class HashNet(NetworkHasher):
     github.com/thuml/HashNet.
     """
 
-    hash_layer_deviation: ClassVar[float | None] = 0.01
+    hash_layer_deviation = 0.01
 
     alpha: Positive = 10
     beta: Positive = 7.14

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import need
-from protocol.hashers.base import Hasher
+from protocol.hashers import Hasher, TrainingSet
 from protocol.hashers.linear_algebra import project
-from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord, Positive, choice
 
 _MAX_ITER = 1000  # of L-BFGS, which takes about 100

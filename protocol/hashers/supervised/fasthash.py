@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import need
-from protocol.hashers.base import Hasher
+from protocol.hashers import Affinities, Hasher, TrainingSet
 from protocol.hashers.supervised.ksh import residue
-from protocol.hashers.training_set import Affinities, TrainingSet
 from protocol.registry import Count, HasherRecord, Positive
 
 _ROUNDS = 5  # passes over all blocks in the inference of a bit, which ends earlier if no block changes

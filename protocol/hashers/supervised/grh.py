@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.hashers.base import THRESHOLDS, LinearHasher
+from protocol.hashers import THRESHOLDS, Affinities, LinearHasher, TrainingSet
 from protocol.hashers.itq import ITQ
 from protocol.hashers.lsh import LSH
-from protocol.hashers.training_set import Affinities, TrainingSet
 from protocol.registry import Count, HasherRecord, NotNegative, Positive, choice
 
 _STARTS = {"itq": ITQ, "lsh": LSH}
