@@ -276,8 +276,7 @@ def load_split(path: str | Path, items: str | Path | None = None) -> Split:
     Parameters
     ----------
     path : str or Path
-        The file of the split, such as ``results/digits/splits/improved/run0/splits.h5``; also ``.npz``, with an array
-        for each partition.
+        The file of the split, such as ``results/digits/splits/improved/run0/splits.h5``.
     items : str or Path, optional
         The dataset's ``items.h5``. By default, the file in ``results/datasets`` whose digest the split records.
 
@@ -292,25 +291,12 @@ def load_split(path: str | Path, items: str | Path | None = None) -> Split:
         If the file is missing, damaged or not a split, or `items` is not the file from which the split was drawn.
     """
     path = Path(path)
-    parts = read_parts(path)
-    texts = [name for name, rows in parts.items() if rows.dtype.kind not in "iu"]
-    if texts:
-        raise ProtocolError(f"{path}: {texts[0]}: ids instead of row numbers, which .h5 and .npz files have.")
-    made_from = storage.read_provenance(path)["inputs"].get("labels") if path.suffix.lower() == ".h5" else None
+    made_from, parts = storage.read_provenance(path)["inputs"].get("labels"), read_parts(path)
     if items is None:
-        items = _items_of(path, made_from)
+        datasets = path.absolute().joinpath("../../../../../datasets").resolve()  # of EXPERIMENT/splits/SPLIT/runR/FILE
+        files = sorted(datasets.glob("*/items.h5"))
+        items = next((file for file in files if storage.read_provenance(file)["digest"] == made_from), None)
     elif made_from not in (None, storage.read_provenance(Path(items))["digest"]):
         raise ProtocolError(f"items: {items} is not the items.h5 from which {path} was drawn.")
     rows_by_name = {name: parts.get(name, np.empty(0, dtype=np.int64)) for name in PARTITIONS}
     return Split(**rows_by_name, path=path, items=None if items is None else Path(items))
-
-
-def _items_of(path: Path, digest: str | None) -> Path | None:
-    """Return the items.h5 in ``results/datasets`` that has the given digest."""
-    folders = path.absolute().parents  # results/EXPERIMENT/splits/SPLIT/runR/splits.h5
-    if digest is None or len(folders) < 5:
-        return None
-    for file in sorted((folders[4] / "datasets").glob("*/items.h5")):
-        if storage.read_provenance(file)["digest"] == digest:
-            return file
-    return None

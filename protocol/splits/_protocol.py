@@ -577,8 +577,7 @@ def declaration(split: str) -> tuple:
     protocol: SplitProtocol = registry.get("split", split)
     overlaps = [protocol.overlaps(a, b) for a, b in itertools.combinations(DRAWN, 2)]
     # The sampled split contains queries of all classes.
-    every: dict[str, Any] = {"query": {"classes": "all"}}
-    partitions = {n: dataclasses.replace(part, **every.get(n, {})) for n, part in protocol.partitions.items()}
+    partitions = {**protocol.partitions, "query": dataclasses.replace(protocol.partitions["query"], classes="all")}
     return [partitions.get(name) for name in DRAWN], overlaps, protocol.n_items, protocol.n_classes, protocol.options
 
 
