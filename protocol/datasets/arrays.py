@@ -58,7 +58,6 @@ def _ids(file: str | None, n_items: int) -> NDArray[np.str_] | None:
 @DatasetRecord(
     "arrays",
     source="your own features",
-    files=(),
     statistics=_statistics,
     user_files=("features", "labels", "ids"),
     required=("features",),

@@ -109,7 +109,6 @@ def _statistics(folder: str, image_size: int) -> dict[str, Any]:
 @DatasetRecord(
     "image_folder",
     source="your own images",
-    files=(),
     statistics=_statistics,
     user_folders=("folder",),
     required=("folder",),
