@@ -1,5 +1,6 @@
 """Datasets: one module for each, with its sources, checksums and loader."""
 
+# ruff: noqa: F401
 from protocol.datasets._dataset import (
     Data,
     LazyRows,
@@ -16,23 +17,3 @@ from protocol.datasets._dataset import (
 )
 from protocol.datasets._fetch import Downloads, File, fetch, redacted
 from protocol.datasets._training_labels import training_labels
-
-__all__ = [
-    "Data",
-    "Downloads",
-    "File",
-    "LazyRows",
-    "check_statistics",
-    "count_files",
-    "fetch",
-    "file_state",
-    "folder_state",
-    "load",
-    "numbered_ids",
-    "redacted",
-    "statistics",
-    "store",
-    "training_labels",
-    "user_path",
-    "user_paths",
-]

@@ -243,7 +243,7 @@ def user_paths(name: str, options: Mapping[str, Any]) -> tuple[list[Path], list[
     Raises
     ------
     ProtocolError
-        If a path does not exist or is of another type, or a required option is None.
+        If a path does not exist or is of another type, or a required option is empty.
     """
     record, where = registry.DATASETS.entry(name), f"dataset_options of {name!r}"
     for option in record.required:
@@ -299,9 +299,8 @@ def folder_state(folder: str | Path) -> str:
     """
     content = hashlib.sha256()
     for path, files in listings(folder):
-        states = ([name, *file_state(os.path.join(path, name))] for name in sorted(files))
-        lines = "".join("\0".join(map(str, [*state, ""])) for state in states)
-        content.update(f"{os.path.relpath(path, folder)}\0{len(files)}\0{lines}".encode("utf-8", "surrogateescape"))
+        states = {name: file_state(os.path.join(path, name)) for name in sorted(files)}
+        content.update(repr((os.path.relpath(path, folder), states)).encode())
     return content.hexdigest()[:16]
 
 

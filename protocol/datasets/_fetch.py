@@ -210,15 +210,11 @@ def _reason(error: BaseException) -> str:
 
 def _instruction(file: File, downloads: Downloads, expected: str | None) -> str:
     """Return how to get the file by hand, where to put it, and how to accept another version."""
-    how = file.by_hand or f"get it from {' or '.join(file.urls)}"
-    is_folder = downloads.mirror and "://" not in downloads.mirror
-    where = f"{downloads.mirror if is_folder else 'FOLDER'}/{downloads.dataset}/{file.name}"
-    option = "" if is_folder else " and run with --config mirror=FOLDER"
-    other = "give its sha256 as mirror_sha256"
-    if downloads.sha256(file) is None:
-        other = f"delete the line of {downloads.dataset}/{file.name} in {downloads.lock}"
-    other = f" To accept another version, {other}." if expected else ""
-    return f"To add it by hand: {how}, and put it at {where}{option}.{other}"
+    how, place = file.by_hand or f"get it from {' or '.join(file.urls)}", f"{downloads.dataset}/{file.name}"
+    by_hand = f"To add it by hand: {how}, put it at FOLDER/{place}, and run with --config mirror=FOLDER."
+    is_known = downloads.sha256(file) is not None
+    other = "give its sha256 as mirror_sha256" if is_known else f"delete the line of {place} in {downloads.lock}"
+    return f"{by_hand} To accept another version, {other}." if expected else by_hand
 
 
 def redacted(url: str) -> str:

@@ -42,10 +42,10 @@ def training_labels(
     fitting = [name for name, part in parts.items() if len(part) == len(given)][: 1 if len(given) == len(labels) else 2]
     if len(fitting) != 1:
         sizes = ", ".join(f"{name} {len(part):,}" for name, part in official.items()) or "none"
-        give = (
-            f"Give one for each of the {len(labels):,} items, or of an official split with a size of its own ({sizes})."
+        raise ProtocolError(
+            f"{file}: {counted(len(given), 'label')}. Give one for each of the {len(labels):,} items, or of an "
+            f"official split with a size of its own ({sizes})."
         )
-        raise ProtocolError(f"{file}: {counted(len(given), 'label')}. {give}")
     taught = np.full_like(labels, _UNKNOWN)
     taught[parts[fitting[0]]] = given
     lacking = rows[taught[rows] == _UNKNOWN]

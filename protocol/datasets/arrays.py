@@ -16,10 +16,10 @@ from protocol.inputs.validation import Sliceable
 from protocol.registry import DatasetRecord
 
 
-def _statistics(features: str | None, labels: str | None, ids: str | None) -> dict[str, Any]:
+def _statistics(features: str, labels: str | None, ids: str | None) -> dict[str, Any]:
     """Return what is known from the options, from the features' header if there is one, and from labels and ids."""
     known: dict[str, Any] = {"arrays": ("vectors/features",)} | ({"labelled": False} if labels is None else {})
-    shape = array_shape(features) if features is not None else None
+    shape = array_shape(features) if features else None
     if shape is not None and len(shape) == 2:
         known |= {"n": shape[0], "dimensions": {"features": shape[1]}}
         names = _ids(ids, shape[0])
@@ -58,15 +58,12 @@ def _ids(file: str | None, n_items: int) -> NDArray[np.str_] | None:
 @DatasetRecord(
     "arrays",
     source="your own features",
-    files=(),
     statistics=_statistics,
     user_files=("features", "labels", "ids"),
     required=("features",),
     streamed=True,
 )
-def load(
-    paths: Mapping[str, Path], *, features: str | None = None, labels: str | None = None, ids: str | None = None
-) -> Data:
+def load(paths: Mapping[str, Path], *, features: str = "", labels: str | None = None, ids: str | None = None) -> Data:
     """Your own features, from any network or tool: arrays in .npy, .npz, .h5, .mat or text.
 
     Parameters
@@ -97,8 +94,6 @@ def load(
     ProtocolError
         If no features are given, a file is damaged or has other content, or the files have different lengths.
     """
-    if features is None:
-        raise ProtocolError("dataset_options of 'arrays': features is missing. Add {features: FILE}.")
     vectors = _features(features)
     names = _ids(ids, len(vectors))
     y, class_names = (None, ()) if labels is None else _labels(labels, names, len(vectors))

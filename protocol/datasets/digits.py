@@ -14,7 +14,6 @@ from protocol.registry import DatasetRecord
     printed="Digits",
     source="UCI Optical Recognition of Handwritten Digits, test part (Alpaydin and Kaynak 1998), as bundled with "
     "scikit-learn: https://archive.ics.uci.edu/dataset/80",
-    files=(),
     statistics={"n": 1797, "classes": 10, "image_shape": (8, 8)},
 )
 def load(paths: Mapping[str, Path]) -> Data:

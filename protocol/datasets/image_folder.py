@@ -77,10 +77,8 @@ def _problem(path: Path) -> str:
     try:
         if not path.is_file() or not looks_complete(path):
             read_image(path)
-    except ProtocolError as error:
+    except (ProtocolError, OSError) as error:
         return str(error).removeprefix(f"{path}: ").rstrip(".")
-    except OSError as error:
-        return f"can't be read ({error.strerror})"
     return ""
 
 
@@ -101,8 +99,8 @@ def files_below(folder: str | Path) -> list[str]:
     return names
 
 
-def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
-    below = listings(folder) if folder is not None else ()
+def _statistics(folder: str, image_size: int) -> dict[str, Any]:
+    below = listings(folder) if folder else ()
     first_with_files = [*itertools.islice((path for path, files in below if files), 2)]
     labelled = {"labelled": False} if first_with_files == [folder] else {}
     return {"image_shape": squares_of(image_size), **labelled}
@@ -111,13 +109,12 @@ def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
 @DatasetRecord(
     "image_folder",
     source="your own images",
-    files=(),
     statistics=_statistics,
     user_folders=("folder",),
     required=("folder",),
     streamed=True,
 )
-def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: int = 128) -> Data:
+def load(paths: Mapping[str, Path], *, folder: str = "", image_size: int = 128) -> Data:
     """Your own images: a folder with a subfolder for each class, in any common format.
 
     Parameters
@@ -142,8 +139,6 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
         If no folder is given; if it contains no images, images both in subfolders and next to them, or files that are
         not complete images of a supported format (all are listed); when rows are read, if an image is damaged inside.
     """
-    if folder is None:
-        raise ProtocolError("dataset_options of 'image_folder': folder is missing. Add {folder: PATH}.")
     files = files_below(folder)
     images = [name for name in files if PurePosixPath(name).suffix.lower() in EXTENSIONS | OTHER_EXTENSIONS]
     if not images:

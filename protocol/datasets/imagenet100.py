@@ -39,13 +39,12 @@ def _class_names(images: Mapping[str, int]) -> tuple[str, ...]:
     """Return the WordNet id of each class, with which the names of training images start."""
     names = [f"class {label}" for label in range(CLASSES)]
     for image, label in images.items():
-        synset = _SYNSET.match(image)
-        if synset:
+        if synset := _SYNSET.match(image):
             names[label] = synset[1]
     return tuple(names)
 
 
-def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
+def _statistics(folder: str, image_size: int) -> dict[str, Any]:
     return {
         "n": 133_503,
         "classes": CLASSES,
@@ -65,7 +64,7 @@ def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
     required=("folder",),
     streamed=True,
 )
-def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: int = 128) -> Data:
+def load(paths: Mapping[str, Path], *, folder: str = "", image_size: int = 128) -> Data:
     """ImageNet-100: the 100 classes of ImageNet in HashNet's lists; you supply the images.
 
     Parameters
@@ -90,8 +89,6 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     ProtocolError
         If no folder is given, a list is damaged, or an image is missing or damaged.
     """
-    if folder is None:
-        raise ProtocolError("dataset_options of 'imagenet100': folder is missing. Add {folder: PATH}.")
     lists = {part: _read_list(Path(paths[f"{part}.txt"])) for part in PARTS}
     images = {image: label for part in PARTS for image, label in lists[part].items()}
     rows, files = {image: row for row, image in enumerate(images)}, [Path(folder, image) for image in images]

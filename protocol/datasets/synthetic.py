@@ -28,7 +28,6 @@ def _statistics(n: int, dimension: int, n_clusters: int, spread: float, seed: in
     "synthetic",
     printed="Synthetic",
     source="generated at random by this package",
-    files=(),
     statistics=_statistics,
     streamed=True,
 )

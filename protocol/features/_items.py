@@ -5,6 +5,7 @@ Preprocessing after extraction, unit length and centring, is learned only from t
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -124,6 +125,7 @@ def join(file: storage.Writer, feature: Feature, parts: Sequence[str | Path]) ->
                 file.append(f"{prefix}image", arrays[f"{prefix}image"][:])
 
 
+@dataclass(eq=False)
 class Preprocessing:
     """Map raw descriptors to float32 vectors: the feature's encoding, then the steps in the given order.
 
@@ -142,16 +144,13 @@ class Preprocessing:
     array([ 1., -1.], dtype=float32)
     """
 
-    def __init__(
-        self, feature: Feature, steps: Sequence[str], model: Mapping[str, NDArray], mean: NDArray[np.float64] | None
-    ) -> None:
-        self.feature = feature
-        self.steps = tuple(steps)
-        self.model = dict(model)
-        self.mean = mean
+    feature: Feature
+    steps: Sequence[str]
+    model: Mapping[str, NDArray]
+    mean: NDArray[np.float64] | None = None
 
     @classmethod
-    def fit(cls, feature: Feature, raw_train: NDArray, steps: Sequence[str], seed: int, *, block: int = BLOCK) -> Self:
+    def fit(cls, feature: Feature, raw_train: NDArray, steps: Sequence[str], seed: int) -> Self:
         """Learn from the training items the values that the feature and the steps require.
 
         Parameters
@@ -163,36 +162,38 @@ class Preprocessing:
             In order of application; each at most once, and at most one that subtracts a mean. May be empty.
         seed : int, in [0, 2**32)
             Seed of the feature's `fit`.
-        block : int, default 4096
-            Number of items to encode at a time.
 
         Raises
         ------
         ProtocolError
             If vectors are not finite; the message gives the number of such rows and the first of them.
         """
-        preprocessing = cls(feature, steps, feature.fit(raw_train, seed), None)
+        preprocessing = cls(feature, steps, feature.fit(raw_train, seed))
         centring = _centring(steps)
         if centring is not None:
-            X = preprocessing._encode(raw_train, block)
-            if "l2" in steps[: list(steps).index(centring)]:
-                _to_unit_length(X)
-            preprocessing.mean = X.mean(axis=0, dtype=np.float64)
-            if centring == "grand_mean":
-                preprocessing.mean = np.full_like(preprocessing.mean, preprocessing.mean.mean())
+            before = cls(feature, steps[: list(steps).index(centring)], preprocessing.model)
+            mean = before.transform(raw_train).mean(axis=0, dtype=np.float64)
+            preprocessing.mean = mean if centring == "centre" else np.full_like(mean, mean.mean())
         return preprocessing
 
-    def transform(self, raw: Sliceable, *, block: int = BLOCK) -> NDArray[np.float32]:
-        """Return the vectors, float32 (n, d), of raw descriptors (n, ...), which are read in blocks of `block` items.
+    def transform(self, raw: Sliceable) -> NDArray[np.float32]:
+        """Return the vectors, float32 (n, d), of raw descriptors (n, ...), which are read in blocks of `BLOCK` items.
 
         Raises
         ------
         ProtocolError
             If a vector is not finite, or its length is not d.
         """
-        X = self._encode(raw, block)
-        for start in range(0, len(X), block):
-            rows = X[start : start + block]
+        d = self.feature.dimension or self.feature.encode(raw[:1], self.model).shape[1]
+        X = np.empty((len(raw), d), dtype=np.float32)
+        for start in range(0, len(X), BLOCK):
+            rows, encoded = X[start : start + BLOCK], self.feature.encode(raw[start : start + BLOCK], self.model)
+            if encoded.shape != rows.shape:
+                raise ProtocolError(f"{self.feature}: expected vectors of shape {rows.shape}, got {encoded.shape}.")
+            rows[:] = encoded
+        matrix(X, "features")
+        for start in range(0, len(X), BLOCK):
+            rows = X[start : start + BLOCK]
             for step in self.steps:
                 if step == "l2":
                     _to_unit_length(rows)
@@ -200,10 +201,10 @@ class Preprocessing:
                     rows[:] = rows - self.mean  # in float64, so that it is rounded only once
         return X
 
-    def blocks(self, raw: Sliceable, *, block: int = BLOCK) -> Iterator[NDArray[np.float32]]:
+    def blocks(self, raw: Sliceable) -> Iterator[NDArray[np.float32]]:
         """Yield the vectors of `transform` in blocks of items."""
-        for start in range(0, len(raw), block):
-            yield self.transform(raw[start : start + block])
+        for start in range(0, len(raw), BLOCK):
+            yield self.transform(raw[start : start + BLOCK])
 
     def to_arrays(self) -> dict[str, NDArray]:
         """Return the learned values as named arrays, to store in a file."""
@@ -216,18 +217,6 @@ class Preprocessing:
         mean = None if _centring(steps) is None else arrays["mean"]
         model = {name.removeprefix(_MODEL): values for name, values in arrays.items() if name.startswith(_MODEL)}
         return cls(feature, steps, model, mean)
-
-    def _encode(self, raw: Sliceable, block: int) -> NDArray[np.float32]:
-        """Return a new, finite float32 matrix (n, d)."""
-        d = self.feature.dimension or self.feature.encode(raw[:1], self.model).shape[1]
-        X = np.empty((len(raw), d), dtype=np.float32)
-        for start in range(0, len(X), block):
-            rows = X[start : start + block]
-            encoded = self.feature.encode(raw[start : start + block], self.model)
-            if encoded.shape != rows.shape:
-                raise ProtocolError(f"{self.feature}: expected vectors of shape {rows.shape}, got {encoded.shape}.")
-            rows[:] = encoded
-        return matrix(X, "features")
 
 
 def _centring(steps: Sequence[str]) -> str | None:

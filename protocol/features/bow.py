@@ -1,16 +1,15 @@
 """Bag of visual words: the frequencies of a learned vocabulary's gradient patterns in an image."""
 
 from collections.abc import Mapping
-from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer
-from protocol.features._feature import Describe, Feature, Sliceable, one_each
-from protocol.features.dense_sift import check_patch, describer
+from protocol.features._feature import Describe, Sliceable, one_each
+from protocol.features.dense_sift import DenseSift, describer
 from protocol.features.sift import LENGTH
-from protocol.registry import Count, FeatureRecord, at_least
+from protocol.registry import Count, FeatureRecord
 
 
 @FeatureRecord(
@@ -21,7 +20,7 @@ from protocol.registry import Count, FeatureRecord, at_least
     deviations="SIFT on a regular grid rather than at detected keypoints; no inverse document frequencies; k-means "
     "runs once, on a sample of the training descriptors, and starts from random words",
 )
-class BagOfWords(Feature):
+class BagOfWords(DenseSift):
     """Bag of visual words: the L2-normalised histogram of the words nearest to an image's SIFT descriptors.
 
     With vocabulary v_1 ... v_k (k-means centres of training descriptors) and descriptors x_1 ... x_m of an image,
@@ -60,17 +59,12 @@ class BagOfWords(Feature):
            [0.  , 1.  ]], dtype=float32)
     """
 
-    block = 32  # fastest for 32 x 32 images
-
     n_words: Count = 500
     grid: Count = 5
-    patch: Annotated[int, at_least(4)] = 16
-    image_size: Annotated[int, at_least(8)] = 32
     n_sample: int = 50_000
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_patch(self.patch, self.image_size)
         integer(self.n_sample, "n_sample", minimum=self.n_words)
 
     @property

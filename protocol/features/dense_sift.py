@@ -13,12 +13,6 @@ from protocol.inputs.images import squares
 from protocol.registry import Count, FeatureRecord, at_least
 
 
-def check_patch(patch: int, image_size: int) -> None:
-    """Raise ProtocolError if a patch is larger than the image."""
-    if patch > image_size:
-        raise ProtocolError(f"patch must be at most image_size = {image_size}, got {patch}.")
-
-
 def centres(grid: int, patch: int, image_size: int) -> NDArray[np.float64]:
     """Return the positions of the patches' centres along a side, in pixels (0 is the middle of the first pixel).
 
@@ -139,7 +133,8 @@ class DenseSift(Feature):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_patch(self.patch, self.image_size)
+        if self.patch > self.image_size:
+            raise ProtocolError(f"patch must be at most image_size = {self.image_size}, got {self.patch}.")
 
     @property
     def dimension(self) -> int:

@@ -60,10 +60,7 @@ class Vectors(Feature):
             raise ProtocolError(f"vectors: expected numbers of shape (n, d), not empty, got {dtype} of shape {shape}.")
 
     def _describer(self, images: Sliceable) -> Describe:
-        def describe(block: NDArray) -> NDArray:
-            return block
-
-        return one_each(describe)
+        return one_each(lambda block: block)
 
     def fit(self, raw_train: NDArray, seed: int) -> dict[str, NDArray]:
         """Return the mean (d,) and principal components (n_components, d) of the training rows, if requested."""

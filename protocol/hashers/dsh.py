@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer
-from protocol.hashers.base import THRESHOLDS, LinearHasher
+from protocol.hashers import THRESHOLDS, LinearHasher, TrainingSet
 from protocol.hashers.linear_algebra import squared_distances
-from protocol.hashers.training_set import TrainingSet
 from protocol.registry import Count, HasherRecord, Positive
 
 
@@ -19,8 +18,6 @@ from protocol.registry import Count, HasherRecord, Positive
     deviations="As in the reference MATLAB code (HABIR toolkit) for packed codes, planes are ranked by how evenly they "
     "split the weight of the clusters, which gives the same order as the paper's entropy. An empty cluster never takes "
     "the last row of another cluster. Fewer planes than bits are an error.",
-    bits_within_features=False,
-    random=True,
 )
 class DSH(LinearHasher):
     """Density-sensitive hashing: each bit is the side of the plane halfway between two neighbouring clusters.

@@ -17,7 +17,6 @@ from protocol.registry import Count, HasherRecord
     "code (HABIR toolkit) makes 51. The training mean is subtracted, whereas that code expects centred input. n_bits "
     "must not exceed the number of features.",
     bits_within_features=True,
-    random=True,
 )
 class ITQ(PCAH):
     """Iterative quantization: PCA, followed by the rotation that brings the points closest to the vertices of a cube.

@@ -118,11 +118,9 @@ def fit_kernel(X: NDArray[np.float32], rows: NDArray[np.int64]) -> Kernel:
     Liu, Wang, Ji, Jiang, Chang, *Supervised Hashing with Kernels*, CVPR 2012, section 2.1: hash functions of the
     centred kernel with training rows drawn at random.
     """
-    ones = np.ones(len(rows), dtype=np.float32)
-    plain = Kernel(X[rows], ones, 0 * ones)
+    plain = _plain(X, rows)
     width = np.sqrt(plain._squared_distances(X)).mean(axis=1, dtype=np.float64).astype(np.float32)
-    plain = plain._replace(width=np.where(width > 0, width, ones))
-    return _centred(plain, X)
+    return _centred(plain._replace(width=np.where(width > 0, width, plain.width)), X)
 
 
 def fit_kernel_of_one_width(X: NDArray[np.float32], rows: NDArray[np.int64], width: float) -> Kernel:
@@ -131,10 +129,14 @@ def fit_kernel_of_one_width(X: NDArray[np.float32], rows: NDArray[np.int64], wid
     The width is `width` times the root mean square of the distances between training rows and anchors, or 1 if these
     are all 0.
     """
-    ones = np.ones(len(rows), dtype=np.float32)
-    plain = Kernel(X[rows], ones, 0 * ones)
+    plain = _plain(X, rows)
     mean_square = float(plain._squared_distances(X).mean(dtype=np.float64))
-    return _centred(plain._replace(width=ones * np.float32(width * np.sqrt(mean_square) or 1)), X)
+    return _centred(plain._replace(width=plain.width * np.float32(width * np.sqrt(mean_square) or 1)), X)
+
+
+def _plain(X: NDArray[np.float32], rows: NDArray[np.int64]) -> Kernel:
+    """Return the kernels of anchors, each with width 1 and offset 0."""
+    return Kernel(X[rows], np.ones(len(rows), dtype=np.float32), np.zeros(len(rows), dtype=np.float32))
 
 
 def _centred(plain: Kernel, X: NDArray[np.float32]) -> Kernel:

@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers.base import Hasher
-from protocol.hashers.training_set import TrainingSet
+from protocol.hashers import Hasher, TrainingSet
 from protocol.registry import HasherRecord
 
 
@@ -14,8 +13,6 @@ from protocol.registry import HasherRecord
     source="Charikar, Similarity Estimation Techniques from Rounding Algorithms, STOC 2002, section 3",
     deviations="A projection of exactly zero becomes bit 0, as in the reference MATLAB code (HABIR toolkit), but 1 in "
     "the paper; this can only affect rows of zeros.",
-    bits_within_features=False,
-    random=True,
 )
 class LSH(Hasher):
     """Locality-sensitive hashing: each bit is the side of a random hyperplane through the origin.

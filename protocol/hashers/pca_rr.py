@@ -17,7 +17,6 @@ from protocol.registry import HasherRecord
     "input. The components are computed from the training rows alone; that code also uses the test rows. n_bits must "
     "not exceed the number of features.",
     bits_within_features=True,
-    random=True,
 )
 class PCARR(PCAH):
     """PCA with a random rotation, which spreads the variance evenly over the bits.

@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers.base import LinearHasher
-from protocol.hashers.training_set import TrainingSet
+from protocol.hashers import LinearHasher, TrainingSet
 from protocol.registry import HasherRecord
 
 

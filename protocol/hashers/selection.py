@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from protocol import codes, registry
 from protocol.checks import ProtocolError
 from protocol.counting import count
-from protocol.hashers.base import Hasher
-from protocol.hashers.training_set import TrainingSet
+from protocol.hashers import Hasher, TrainingSet
 from protocol.metrics import mean
 from protocol.provenance import reuse, storage
 from protocol.scores.metadata import options_text

@@ -3,9 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers.base import Hasher
+from protocol.hashers import Hasher, TrainingSet
 from protocol.hashers.linear_algebra import project
-from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
 
@@ -16,7 +15,6 @@ from protocol.registry import HasherRecord
     deviations="As in the authors' MATLAB code (in the HABIR toolkit), with two exceptions: the training mean is "
     "subtracted, whereas that code expects centred input; and the components are computed from the training rows "
     "alone, whereas that code also uses the test rows.",
-    bits_within_features=False,
     random=False,
 )
 class SH(Hasher):

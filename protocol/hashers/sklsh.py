@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.hashers.base import Hasher
-from protocol.hashers.training_set import TrainingSet
+from protocol.hashers import Hasher, TrainingSet
 from protocol.registry import HasherRecord, Positive
 
 _MOST_TURNS = 1e4  # of a wave: float32 then still resolves a thousandth of a turn
@@ -17,8 +16,6 @@ _MOST_TURNS = 1e4  # of a wave: float32 then still resolves a thousandth of a tu
     source="Raginsky and Lazebnik, Locality-Sensitive Binary Codes from Shift-Invariant Kernels, NIPS 2009, section 2",
     deviations="None in the method. The kernel's gamma is 1 by default, as in the reference MATLAB code (HABIR "
     "toolkit), so the scale of the features matters.",
-    bits_within_features=False,
-    random=True,
 )
 class SKLSH(Hasher):
     """Shift-invariant kernel hashing: each bit is a random cosine wave above a random threshold.

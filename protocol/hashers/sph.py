@@ -4,9 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.hashers.base import Hasher
+from protocol.hashers import Hasher, TrainingSet
 from protocol.hashers.linear_algebra import squared_distances
-from protocol.hashers.training_set import TrainingSet
 from protocol.registry import Count, HasherRecord, Positive
 
 _N_START = 5  # an initial centre is the mean of this many training rows
@@ -22,8 +21,6 @@ _FAR = 1000.0  # times the farthest row: at that distance a sphere is a plane, a
     "not by the paper's spherical one. Updates end after max_iter or when the centres diverge; the original may not "
     "terminate. An odd n is supported: floor(n / 2) rows lie in a sphere. Radii are enlarged by a few rounding "
     "errors, so that the row that determines a radius is inside its sphere.",
-    bits_within_features=False,
-    random=True,
 )
 class SpH(Hasher):
     """Spherical hashing: a bit is 1 if the point lies inside the bit's hypersphere.

@@ -104,20 +104,16 @@ def train_and_encode(
         The input files of the job.
     """
     *stored, times = files
-    earlier, models, trained, encoding = (
-        reuse.unchanged(stored, made_of),
-        dict[int, Hasher](),
-        {},
-        defaultdict[int, float](float),
-    )
-    for n_bits in sorted(made_of.keys() - earlier.keys()):
-        models[n_bits], trained[n_bits] = _fitted(hasher, n_bits, made_of[n_bits], training, files[0])
+    earlier, encoding = reuse.unchanged(stored, made_of), defaultdict[int, float](float)
+    fitted = {n: _fitted(hasher, n, made_of[n], training, files[0]) for n in sorted(made_of) if n not in earlier}
+    models = {n_bits: model for n_bits, (model, _) in fitted.items()}
     codes = {
         part: packed_codes(models, rows, of_database=part == "items", seconds=encoding)
         for part, rows in blocks.items()
         if models
     }
-    fits, learned, packed = dict[int, Any](), dict[int, Any](), dict[Any, Any]()
+    fits, learned = dict[int, Any](), dict[int, Any]()
+    packed: dict[Any, Any] = {"image": images["items"], "query_image": images["query"]}
     for n_bits in sorted(made_of):
         if n_bits in earlier:
             fits[n_bits], (learned[n_bits], packed[n_bits]) = earlier[n_bits].fit, earlier[n_bits].arrays()
@@ -132,12 +128,10 @@ def train_and_encode(
         fits=fits,
         fitted_on=storage.array_digest(training.X),
     )
-    for path, arrays in zip(
-        stored, (learned, packed | {"image": images["items"], "query_image": images["query"]}), strict=True
-    ):
+    for path, arrays in zip(stored, (learned, packed), strict=True):
         storage.write(path, storage.flattened(arrays), provenance)
         reuse.keep(path)
-    _write_times(times, {n: (n, trained[n], encoding[n]) for n in models}, made_of)
+    _write_times(times, {n: (n, seconds, encoding[n]) for n, (_, seconds) in fitted.items()}, made_of)
     # Also those of lengths that are no longer needed.
     for left in Path(files[0]).parent.glob(f"{Path(files[0]).name}.[0-9]*"):
         left.unlink()

@@ -93,8 +93,8 @@ class DatasetRecord(Record, kind="dataset"):
 
     Parameters
     ----------
-    files : tuple of protocol.datasets.File
-        The files to fetch; () if there are none.
+    files : tuple of protocol.datasets.File, default=()
+        The files to fetch.
     statistics : mapping, or callable of the loader's options that returns one
         Known facts against which loaded data are checked: ``n``, ``classes``, ``image_shape``, ...
     user_files : tuple of str
@@ -107,7 +107,7 @@ class DatasetRecord(Record, kind="dataset"):
         Whether the loader returns rows that are read on demand, so that a dataset may be larger than memory.
     """
 
-    files: tuple[Any, ...] = field(kw_only=True)
+    files: tuple[Any, ...] = field(default=(), kw_only=True)
     statistics: Mapping[str, Any] | Callable[..., Mapping[str, Any]] = field(kw_only=True)
     user_files: tuple[str, ...] = field(default=(), kw_only=True)
     user_folders: tuple[str, ...] = field(default=(), kw_only=True)
@@ -167,17 +167,17 @@ class HasherRecord(Record, kind="hasher"):
     ----------
     deviations : str
         How it deviates from its source.
-    bits_within_features : bool
+    bits_within_features : bool, default=False
         Whether the code length is limited by the number of features.
-    random : bool
+    random : bool, default=True
         Whether the learned hash function depends on the seed.
     extra : str or None, default=None
         The extra in ``pyproject.toml`` that it requires.
     """
 
     deviations: str
-    bits_within_features: bool
-    random: bool
+    bits_within_features: bool = False
+    random: bool = True
     extra: str | None = None
 
     def __call__(self, plugin: Plugin) -> Plugin:

@@ -1,5 +1,6 @@
 """Split protocols: how a dataset is divided into queries, database, training and validation sets."""
 
+# ruff: noqa: F401
 from protocol.splits._files import (
     Split,
     list_paths,
@@ -24,34 +25,8 @@ from protocol.splits._protocol import (
     SameAs,
     SplitProtocol,
     declaration,
+    declare,
     sample_of,
     sampling_split,
     sharing,
 )
-
-__all__ = [
-    "DRAWN",
-    "OPTIONS",
-    "PARTITIONS",
-    "VALIDATION",
-    "Drawn",
-    "Items",
-    "Listed",
-    "Official",
-    "Rest",
-    "SameAs",
-    "Split",
-    "SplitProtocol",
-    "declaration",
-    "list_paths",
-    "load_split",
-    "official_parts",
-    "places_of",
-    "read_list",
-    "read_lists",
-    "read_parts",
-    "rows_of",
-    "sample_of",
-    "sampling_split",
-    "sharing",
-]

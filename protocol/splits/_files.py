@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, counted, one_of
 from protocol.inputs.arrays import as_integers, npz_keys, path_of, read_array
 from protocol.inputs.fields import rows_of_text
-from protocol.inputs.lists import Listing, read_listings
+from protocol.inputs.lists import read_listings
 from protocol.inputs.text import check_regular, unsafe
 from protocol.inputs.validation import rows
 from protocol.provenance import storage
@@ -139,9 +139,7 @@ def _tail(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def read_lists(
-    files: Mapping[str, str | Path], ids: Any, *, n_classes: int | None = None
-) -> dict[str, NDArray[np.int64]]:
+def read_lists(files: Mapping[str, str | Path], ids: Any) -> dict[str, NDArray[np.int64]]:
     """Read a split from a list for each partition.
 
     Parameters
@@ -150,8 +148,6 @@ def read_lists(
         As for `read_list`, by partition.
     ids : array of str or of UTF-8 bytes, shape (n_items,)
         The ids of the dataset, as for `places_of`.
-    n_classes : int or None
-        Number of classes of the dataset, which the labels in a list must match. None if unknown.
 
     Returns
     -------
@@ -161,22 +157,10 @@ def read_lists(
     Raises
     ------
     ProtocolError
-        As for `read_list` and `rows_of`; or if a list has labels for another number of classes.
+        As for `read_list` and `rows_of`.
     """
     listings = read_listings(files, has_ids=True)
-    for listing in listings.values():
-        check_classes(listing, n_classes)
     return {name: rows_of(listing.items, ids, listing.name) for name, listing in listings.items()}
-
-
-def check_classes(listing: Listing, n_classes: int | None) -> None:
-    """Raise ProtocolError if a list has labels for other classes than the number of classes of the dataset allows."""
-    if listing.labels is None or n_classes is None:
-        return
-    is_matrix = listing.labels.ndim == 2
-    n_listed = listing.labels.shape[1] if is_matrix else len(np.unique(listing.labels))
-    if n_listed > n_classes or (is_matrix and not listing.classes and n_listed != n_classes):
-        raise ProtocolError(f"{listing.name}: labels for {n_listed:,} classes, but the dataset has {n_classes:,}.")
 
 
 def read_parts(path: str | Path) -> dict[str, NDArray]:
@@ -292,8 +276,7 @@ def load_split(path: str | Path, items: str | Path | None = None) -> Split:
     Parameters
     ----------
     path : str or Path
-        The file of the split, such as ``results/digits/splits/improved/run0/splits.h5``; also ``.npz``, with an array
-        for each partition.
+        The file of the split, such as ``results/digits/splits/improved/run0/splits.h5``.
     items : str or Path, optional
         The dataset's ``items.h5``. By default, the file in ``results/datasets`` whose digest the split records.
 
@@ -308,25 +291,12 @@ def load_split(path: str | Path, items: str | Path | None = None) -> Split:
         If the file is missing, damaged or not a split, or `items` is not the file from which the split was drawn.
     """
     path = Path(path)
-    parts = read_parts(path)
-    texts = [name for name, rows in parts.items() if rows.dtype.kind not in "iu"]
-    if texts:
-        raise ProtocolError(f"{path}: {texts[0]}: ids instead of row numbers, which .h5 and .npz files have.")
-    made_from = storage.read_provenance(path)["inputs"].get("labels") if path.suffix.lower() == ".h5" else None
+    made_from, parts = storage.read_provenance(path)["inputs"].get("labels"), read_parts(path)
     if items is None:
-        items = _items_of(path, made_from)
+        datasets = path.absolute().joinpath("../../../../../datasets").resolve()  # of EXPERIMENT/splits/SPLIT/runR/FILE
+        files = sorted(datasets.glob("*/items.h5"))
+        items = next((file for file in files if storage.read_provenance(file)["digest"] == made_from), None)
     elif made_from not in (None, storage.read_provenance(Path(items))["digest"]):
         raise ProtocolError(f"items: {items} is not the items.h5 from which {path} was drawn.")
     rows_by_name = {name: parts.get(name, np.empty(0, dtype=np.int64)) for name in PARTITIONS}
     return Split(**rows_by_name, path=path, items=None if items is None else Path(items))
-
-
-def _items_of(path: Path, digest: str | None) -> Path | None:
-    """Return the items.h5 in ``results/datasets`` that has the given digest."""
-    folders = path.absolute().parents  # results/EXPERIMENT/splits/SPLIT/runR/splits.h5
-    if digest is None or len(folders) < 5:
-        return None
-    for file in sorted((folders[4] / "datasets").glob("*/items.h5")):
-        if storage.read_provenance(file)["digest"] == digest:
-            return file
-    return None

@@ -509,6 +509,41 @@ def _without(n_items: int, parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int
     return np.flatnonzero(is_unused)
 
 
+def declare(
+    name: str,
+    module: str,
+    *,
+    source: str,
+    summary: str,
+    deviations: str = "",
+    printed: str = "",
+    base: SplitProtocol | None = None,
+    **declaration: Any,
+) -> SplitProtocol:
+    """Register a protocol and return it.
+
+    Parameters
+    ----------
+    name, source, summary, deviations, printed
+        As for `protocol.registry.SplitRecord`.
+    module : str
+        The module of the plug-in, ``__name__``.
+    base : SplitProtocol or None
+        A protocol from which this one differs only in the `declaration`; None if it is declared completely.
+    **declaration
+        The parameters of `SplitProtocol`.
+
+    Raises
+    ------
+    ProtocolError
+        If an option is out of range, or another plug-in has the name.
+    """
+    record = registry.SplitRecord(
+        name, module=module, source=source, summary=summary, deviations=deviations, printed=printed
+    )
+    return record(dataclasses.replace(base, **declaration) if base else SplitProtocol(**declaration))
+
+
 def sample_of(split: str) -> str:
     """Return the name of a registered split protocol's sampled split; by default, the name of the protocol."""
     return registry.get("split", split).sample or split
@@ -542,8 +577,7 @@ def declaration(split: str) -> tuple:
     protocol: SplitProtocol = registry.get("split", split)
     overlaps = [protocol.overlaps(a, b) for a, b in itertools.combinations(DRAWN, 2)]
     # The sampled split contains queries of all classes.
-    every: dict[str, Any] = {"query": {"classes": "all"}}
-    partitions = {n: dataclasses.replace(part, **every.get(n, {})) for n, part in protocol.partitions.items()}
+    partitions = {**protocol.partitions, "query": dataclasses.replace(protocol.partitions["query"], classes="all")}
     return [partitions.get(name) for name in DRAWN], overlaps, protocol.n_items, protocol.n_classes, protocol.options
 
 

@@ -4,20 +4,20 @@ It is declared for both levels of labels together (``dataset_options: {labels: b
 which the authors of mLGAP train. Items are relevant if they share any label, so the evaluation is by group.
 """
 
-from protocol.registry import SplitRecord
-from protocol.splits._protocol import Official, SplitProtocol
+from protocol.splits._protocol import Official, declare
 
-CIFAR100_MLGAP = SplitRecord(
+CIFAR100_MLGAP = declare(
     "cifar100_mlgap",
-    module=__name__,
+    __name__,
     source="Mean Local Group Average Precision, section 5.1",
     summary="CIFAR-100, groups and classes: the 10,000 official test images are the queries; the 50,000 others "
     "are both the database and the training set",
-)(
-    SplitProtocol(
-        {"query": Official("test", 10_000), "train": Official("train", 50_000), "database": Official("train", 50_000)},
-        may_overlap={"database": ("train",)},
-        n_items=60_000,
-        n_classes=120,
-    )
+    partitions={
+        "query": Official("test", 10_000),
+        "train": Official("train", 50_000),
+        "database": Official("train", 50_000),
+    },
+    may_overlap={"database": ("train",)},
+    n_items=60_000,
+    n_classes=120,
 )

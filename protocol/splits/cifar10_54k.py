@@ -1,13 +1,13 @@
 """CIFAR-10 with the queries and training set of `cifar10_s1` and a database that does not contain the training set."""
 
-import dataclasses
-
-from protocol.registry import SplitRecord
+from protocol.splits._protocol import declare
 from protocol.splits.cifar10_s1 import CIFAR10_S1
 
-CIFAR10_54K = SplitRecord(
+CIFAR10_54K = declare(
     "cifar10_54k",
-    module=__name__,
+    __name__,
     source="DeepHash-pytorch, its dataset cifar10; used in none of the papers reproduced here",
     summary="CIFAR-10 as in `cifar10_s1`, but the database, with 54,000 images, does not contain the training set",
-)(dataclasses.replace(CIFAR10_S1, may_overlap={}))
+    base=CIFAR10_S1,
+    may_overlap={},
+)

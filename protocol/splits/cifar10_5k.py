@@ -4,17 +4,16 @@ The loaders of ITQ_PyTorch and LSH_PyTorch return these 5,000 images as the data
 another one.
 """
 
-import dataclasses
-
-from protocol.registry import SplitRecord
-from protocol.splits._protocol import SameAs
+from protocol.splits._protocol import SameAs, declare
 from protocol.splits.cifar10_s1 import CIFAR10_S1
 
-CIFAR10_5K = SplitRecord(
+CIFAR10_5K = declare(
     "cifar10_5k",
-    module=__name__,
+    __name__,
     source="TreezzZ/ITQ_PyTorch, 44de915, and TreezzZ/LSH_PyTorch, e38b58d, data/dataloader.py (cifar10-gist); used "
     "in none of the papers reproduced here",
     summary="CIFAR-10 as in `cifar10_s1`, but the database is the training set, so a hasher ranks only the 5,000 items "
     "on which it was trained",
-)(dataclasses.replace(CIFAR10_S1, partitions={**CIFAR10_S1.partitions, "database": SameAs("train")}))
+    base=CIFAR10_S1,
+    partitions={**CIFAR10_S1.partitions, "database": SameAs("train")},
+)

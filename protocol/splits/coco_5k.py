@@ -5,21 +5,17 @@ description: their database contains 112,218 images, among them all 5,000 querie
 ``data/coco``).
 """
 
-from protocol.registry import SplitRecord
-from protocol.splits._protocol import Drawn, Rest, SplitProtocol
+from protocol.splits._protocol import Drawn, Rest, declare
 
-COCO_5K = SplitRecord(
+COCO_5K = declare(
     "coco_5k",
-    module=__name__,
+    __name__,
     source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1; not its lists, whose "
     "database includes the queries",
     summary="MS-COCO, 80 classes: 5,000 queries; 117,218 images in the database, including 10,000 for training; "
     "drawn at random",
-)(
-    SplitProtocol(
-        {"query": Drawn(size=5_000), "train": Drawn(size=10_000), "database": Rest()},
-        may_overlap={"database": ("train",)},
-        n_items=122_218,
-        n_classes=80,
-    )
+    partitions={"query": Drawn(size=5_000), "train": Drawn(size=10_000), "database": Rest()},
+    may_overlap={"database": ("train",)},
+    n_items=122_218,
+    n_classes=80,
 )

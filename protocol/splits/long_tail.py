@@ -5,16 +5,17 @@ Queries and database stay balanced. LTHNet trains on such sets of CIFAR-100 and 
 this package.
 """
 
-import dataclasses
-
-from protocol.registry import SplitRecord
+from protocol.splits._protocol import declare
 from protocol.splits.standard import STANDARD
 
-LONG_TAIL = SplitRecord(
+LONG_TAIL = declare(
     "long_tail",
-    module=__name__,
+    __name__,
     source="Chen et al. 2021, Long-Tail Hashing (LTHNet); sizes as in Cao et al. 2019, Learning Imbalanced Datasets "
     "with Label-Distribution-Aware Margin Loss",
     summary="Long tail: as `standard`, but the sizes of the training classes fall geometrically, by the factor "
     "`imbalance` from the first to the last",
-)(dataclasses.replace(STANDARD, sample="", imbalance=100))
+    base=STANDARD,
+    sample="",
+    imbalance=100,
+)

@@ -3,16 +3,14 @@
 The partitions are drawn at random; DeepHash-pytorch's own lists are not part of this package.
 """
 
-from protocol.registry import SplitRecord
-from protocol.splits._protocol import Drawn, Rest, SplitProtocol
+from protocol.splits._protocol import Drawn, Rest, declare
 
-MIRFLICKR_1K = SplitRecord(
+MIRFLICKR_1K = declare(
     "mirflickr_1k",
-    module=__name__,
+    __name__,
     source="DeepHash-pytorch, its dataset mirflickr (data/mirflickr/code.py)",
     summary="MIRFlickr-25K, 38 labels: 1,000 queries and 4,000 training images; the 20,000 others are the database",
-)(
-    SplitProtocol(
-        {"query": Drawn(size=1_000), "train": Drawn(size=4_000), "database": Rest()}, n_items=25_000, n_classes=38
-    )
+    partitions={"query": Drawn(size=1_000), "train": Drawn(size=4_000), "database": Rest()},
+    n_items=25_000,
+    n_classes=38,
 )

@@ -4,20 +4,16 @@ The partitions are drawn at random. DCMH's Python code uses the first 2,000 item
 10,000 as the training set, its MATLAB code draws them; that file is not part of this package.
 """
 
-from protocol.registry import SplitRecord
-from protocol.splits._protocol import Drawn, Rest, SplitProtocol
+from protocol.splits._protocol import Drawn, Rest, declare
 
-MIRFLICKR_2K = SplitRecord(
+MIRFLICKR_2K = declare(
     "mirflickr_2k",
-    module=__name__,
+    __name__,
     source="Jiang and Li 2017, Deep Cross-Modal Hashing, section 4.1, and the authors' code (DCMH_demo.py)",
     summary="MIRFlickr-25K, 24 labels: 2,000 queries; 18,015 images in the database, including 10,000 for training; "
     "drawn at random",
-)(
-    SplitProtocol(
-        {"query": Drawn(size=2_000), "train": Drawn(size=10_000), "database": Rest()},
-        may_overlap={"database": ("train",)},
-        n_items=20_015,
-        n_classes=24,
-    )
+    partitions={"query": Drawn(size=2_000), "train": Drawn(size=10_000), "database": Rest()},
+    may_overlap={"database": ("train",)},
+    n_items=20_015,
+    n_classes=24,
 )

@@ -5,35 +5,27 @@ itself takes the first 2,100 items of a file that is not part of this package as
 training set. No public code that has 2,000 queries and 10,500 training images is known.
 """
 
-import dataclasses
+from protocol.splits._protocol import Drawn, Rest, declare
 
-from protocol.registry import SplitRecord
-from protocol.splits._protocol import Drawn, Rest, SplitProtocol
-
-NUSWIDE_10 = SplitRecord(
+NUSWIDE_10 = declare(
     "nuswide_10",
-    module=__name__,
+    __name__,
     source="Su et al. 2019, Deep Joint-Semantics Reconstructing Hashing, and the authors' code (DJSRH, datasets.py); "
     "the same in the code of Liu et al. 2020, Joint-modal Distribution-based Similarity Hashing (JDSH, datasets.py)",
     summary="NUS-WIDE, 10 concepts: 200 queries and 500 training images of each; 184,577 images in the database",
-)(
-    SplitProtocol(
-        {"query": Drawn(per_class=200), "train": Drawn(per_class=500), "database": Rest()},
-        may_overlap={"database": ("train",)},
-        n_items=186_577,
-        n_classes=10,
-    )
+    partitions={"query": Drawn(per_class=200), "train": Drawn(per_class=500), "database": Rest()},
+    may_overlap={"database": ("train",)},
+    n_items=186_577,
+    n_classes=10,
 )
 
-NUSWIDE_10_2100 = SplitRecord(
+NUSWIDE_10_2100 = declare(
     "nuswide_10_2100",
-    module=__name__,
+    __name__,
     source="the code of Hu et al. 2021, Joint Versus Independent Multiview Hashing for Cross-View Retrieval (DCHN, "
     "data_loader.py); UCCH has the same queries, but trains on the whole database (cmdataset.py)",
     summary="NUS-WIDE, 10 concepts: 2,100 queries; 184,477 images in the database, including 10,500 for training; "
     "drawn at random",
-)(
-    dataclasses.replace(
-        NUSWIDE_10, partitions={"query": Drawn(size=2_100), "train": Drawn(size=10_500), "database": Rest()}
-    )
+    base=NUSWIDE_10,
+    partitions={"query": Drawn(size=2_100), "train": Drawn(size=10_500), "database": Rest()},
 )

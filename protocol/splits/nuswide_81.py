@@ -10,22 +10,18 @@ lists' file names follow another order than the official ground truth: by number
 15,000 label vectors occur in it. Names can't be joined with it.
 """
 
-from protocol.registry import SplitRecord
-from protocol.splits._protocol import Drawn, Rest, SplitProtocol
+from protocol.splits._protocol import Drawn, Rest, declare
 
-NUSWIDE_81 = SplitRecord(
+NUSWIDE_81 = declare(
     "nuswide_81",
-    module=__name__,
+    __name__,
     source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1; sizes counted in its lists",
     summary="NUS-WIDE, 81 concepts: 5,000 queries; the rest is the database, including 10,000 training images; "
     "drawn at random",
     deviations="HashNet's lists are not used. 1,131 of their 5,000 queries have no label (0/0): if these are left "
     "out of the mean, mAP is up to 1.29 times as high as if they count as 0. The file names are numbered in another "
     "order than the official ground truth, so names can't be joined with it",
-)(
-    SplitProtocol(
-        {"query": Drawn(size=5_000), "train": Drawn(size=10_000), "database": Rest()},
-        may_overlap={"database": ("train",)},
-        n_classes=81,
-    )
+    partitions={"query": Drawn(size=5_000), "train": Drawn(size=10_000), "database": Rest()},
+    may_overlap={"database": ("train",)},
+    n_classes=81,
 )

@@ -1,18 +1,14 @@
 """The literature-standard split: the database contains all items except the queries, including the training set."""
 
-from protocol.registry import SplitRecord
-from protocol.splits._protocol import DRAWN, Drawn, Rest, SplitProtocol
+from protocol.splits._protocol import DRAWN, Drawn, Rest, declare
 
-STANDARD = SplitRecord(
+STANDARD = declare(
     "standard",
-    module=__name__,
+    __name__,
     source="Moran 2016, thesis section 3.5.1, figure 3.6",
     summary="Literature standard: the database contains all items except the queries, so hashers rank the items "
     "on which they were trained",
-)(
-    SplitProtocol(
-        {**dict.fromkeys(DRAWN, Drawn()), "database": Rest()},
-        may_overlap={"database": ("validation_query", "validation_database", "train")},
-        sample="random",
-    )
+    partitions={**dict.fromkeys(DRAWN, Drawn()), "database": Rest()},
+    may_overlap={"database": ("validation_query", "validation_database", "train")},
+    sample="random",
 )

@@ -7,8 +7,7 @@ are those that `standard` draws, without the training items of unseen classes.
 
 import dataclasses
 
-from protocol.registry import SplitRecord
-from protocol.splits._protocol import VALIDATION, Classes, Drawn, Rest, SplitProtocol
+from protocol.splits._protocol import VALIDATION, Classes, Drawn, Rest, SplitProtocol, declare
 
 SCORES: dict[str, tuple[Classes, Classes]] = {
     "seen_at_seen": ("seen", "seen"),
@@ -26,13 +25,16 @@ def register(protocol: SplitProtocol, module: str, prefix: str = "", *, source: 
         ranked = {"query": queries, "database": database}
         changed = {part: dataclasses.replace(parts[part], classes=classes) for part, classes in ranked.items()}
         may_overlap = {} if database == "unseen" else protocol.may_overlap
-        SplitRecord(
+        declare(
             f"{prefix}{name}",
-            module=module,
+            module,
             printed=name.replace("_at_", "@"),
             source=source,
             summary=summary.format(queries=queries, database=database),
-        )(dataclasses.replace(protocol, partitions={**parts, **changed}, may_overlap=may_overlap))
+            base=protocol,
+            partitions={**parts, **changed},
+            may_overlap=may_overlap,
+        )
 
 
 register(

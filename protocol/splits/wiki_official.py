@@ -3,19 +3,19 @@
 The authors rank the test items against each other; here, no query's own pair is in the database.
 """
 
-from protocol.registry import SplitRecord
-from protocol.splits._protocol import Official, SplitProtocol
+from protocol.splits._protocol import Official, declare
 
-WIKI_OFFICIAL = SplitRecord(
+WIKI_OFFICIAL = declare(
     "wiki_official",
-    module=__name__,
+    __name__,
     source="Rasiwasia et al. 2010, A New Approach to Cross-Modal Multimedia Retrieval, and its lists",
     summary="Wiki: the 693 official test items are the queries; the 2,173 others are both database and training set",
-)(
-    SplitProtocol(
-        {"query": Official("test", 693), "train": Official("train", 2_173), "database": Official("train", 2_173)},
-        may_overlap={"database": ("train",)},
-        n_items=2_866,
-        n_classes=10,
-    )
+    partitions={
+        "query": Official("test", 693),
+        "train": Official("train", 2_173),
+        "database": Official("train", 2_173),
+    },
+    may_overlap={"database": ("train",)},
+    n_items=2_866,
+    n_classes=10,
 )

@@ -5,6 +5,7 @@ A ground truth is a function ``rule(query, database, train, *, seed, ...) -> dic
 listed database positions are relevant); never a query x database matrix.
 """
 
+# ruff: noqa: F401
 from protocol.truth._items import Items, write_among
 from protocol.truth._neighbour_search import (
     DISTANCES,
@@ -18,18 +19,3 @@ from protocol.truth._neighbour_search import (
     neighbours_within,
     pair_distances,
 )
-
-__all__ = [
-    "DISTANCES",
-    "TILE",
-    "Distance",
-    "Items",
-    "Keys",
-    "Neighbours",
-    "balanced",
-    "check_rows",
-    "nearest",
-    "neighbours_within",
-    "pair_distances",
-    "write_among",
-]

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, one_of
+from protocol.checks import integer, one_of
 from protocol.registry import GroundTruthRecord
 from protocol.truth._items import Items
 from protocol.truth._neighbour_search import DISTANCES, Distance, nearest
@@ -12,9 +12,7 @@ from protocol.truth._neighbour_search import DISTANCES, Distance, nearest
 def _check(*, n_neighbours: int, distance: str, n_train: int | None = None, n_database: int | None = None) -> None:
     """Raise ProtocolError unless the distance is known and 1 <= `n_neighbours` <= `n_database` (if not None)."""
     one_of(distance, DISTANCES, "distance")
-    if n_neighbours < 1 or (n_database is not None and n_neighbours > n_database):
-        upper = "" if n_database is None else f" and <= {n_database:,}, the size of the database"
-        raise ProtocolError(f"n_neighbours must be an integer >= 1{upper}, got {n_neighbours}.")
+    integer(n_neighbours, "n_neighbours", maximum=n_database)
 
 
 @GroundTruthRecord(

@@ -4,7 +4,7 @@ import copy
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,25 +14,6 @@ from protocol.inputs.validation import class_labels, rows
 from protocol.scores.metadata import OF_LABELS
 
 _BLOCK_BYTES = 32 << 20
-
-
-class Relevance(Protocol):
-    """The interface of a ground truth. Items at level 0 are not relevant and are never listed."""
-
-    n_queries: int
-    n_database: int
-    levels: NDArray[np.int64]
-    """The relevance levels that may occur: positive, ascending, and at least one."""
-    kind: str
-    """The kind of relevance, as in `protocol.scores.metadata`: "class labels", "shared labels" and so on."""
-
-    def row(self, query: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the distinct database positions of the items relevant to a query, and their levels."""
-        ...
-
-    def part(self, start: int, stop: int) -> Self:
-        """Return the relevance of the database items from `start` to `stop` (exclusive), with the same levels."""
-        ...
 
 
 class LabelRelevance:
@@ -242,6 +223,17 @@ class NeighbourRelevance:
         part.n_database = stop - start
         return part
 
+    def canonical(self) -> Iterator[tuple[str, tuple[int, ...], Iterable[NDArray]]]:
+        """Yield the positions and the levels of each query, like `LabelRelevance.canonical`."""
+        for query in range(self.n_queries):
+            for array in self.row(query):
+                yield "<i8", array.shape, [array.astype("<i8", copy=False)]
+
+
+Relevance = LabelRelevance | NeighbourRelevance
+"""A ground truth: its `n_queries` and `n_database`; its `kind`, as in `protocol.scores.metadata`; the `levels` that may
+occur, positive and ascending; and the relevant items of each query, with `row`. Items at level 0 are never listed."""
+
 
 def relevance_from_arrays(arrays: Mapping[str, NDArray], n_database: int) -> Relevance:
     """Return the relevance from the arrays of a ground truth.
@@ -321,7 +313,7 @@ def ground_truth_sha256(relevance: Relevance) -> str:
     False
     """
     digest = hashlib.sha256(f"{relevance.kind} {relevance.n_queries} {relevance.n_database}".encode())
-    for dtype, shape, blocks in _canonical(relevance):
+    for dtype, shape, blocks in relevance.canonical():
         digest.update(f" {dtype} {shape} ".encode())
         for block in blocks:
             digest.update(np.ascontiguousarray(block).data)
@@ -343,16 +335,6 @@ def labels_sha256(relevance: Relevance) -> dict[str, str]:
         return {}
     sides = zip(("query", "database"), relevance.labels, strict=True)
     return {side: ground_truth_sha256(LabelRelevance(labels, labels)) for side, labels in sides}
-
-
-def _canonical(relevance: Relevance) -> Iterator[tuple[str, tuple[int, ...], Iterable[NDArray]]]:
-    """Yield arrays (dtype, shape, blocks of rows) that are equal for ground truths with the same relevant items."""
-    if isinstance(relevance, LabelRelevance):
-        yield from relevance.canonical()
-        return
-    for query in range(relevance.n_queries):
-        for array in relevance.row(query):
-            yield "<i8", array.shape, [array.astype("<i8", copy=False)]
 
 
 def relevances_from_arrays(rules: Mapping[str, Mapping[str, NDArray]], n_database: int) -> dict[str, Relevance]:

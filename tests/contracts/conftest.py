@@ -15,7 +15,7 @@ def record_of_page(page: Path, kind: str) -> Record:
     records = registry.REGISTRIES[kind].records
     before = dict(records)
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
-    (code,) = (block for block in blocks if "Record(\n" in block or re.search(r"^@\w+Record\(", block, re.MULTILINE))
+    (code,) = (block for block in blocks if re.search(r"^(@\w+Record|\w+ = declare)\(", block, re.MULTILINE))
     exec(compile(code, str(page), "exec"), {"__name__": f"protocol.{registry.PACKAGES[kind]}.shown"})
     (name,) = records.keys() - before.keys()
     return records.pop(name)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from protocol.checks import ProtocolError
-from protocol.features import Feature, Preprocessing
+from protocol.features import Feature, Preprocessing, _items
 
 
 class Plain(Feature):
@@ -54,22 +54,25 @@ def test_l2_gives_unit_length_and_leaves_zero_rows(scale):
 
 
 @pytest.mark.parametrize("block", [3, 100])
-def test_the_result_does_not_depend_on_the_blocks(block):
+def test_the_result_does_not_depend_on_the_blocks(block, monkeypatch):
     fitted = made("l2", "centre")
-    parts = list(fitted.blocks(RAW, block=block))
+    at_once = fitted.transform(RAW)
+    monkeypatch.setattr(_items, "BLOCK", block)
+    parts = list(fitted.blocks(RAW))
     assert [len(rows) for rows in parts] == [min(block, 4 - start) for start in range(0, 4, block)]
-    np.testing.assert_array_equal(np.concatenate(parts), fitted.transform(RAW))
-    np.testing.assert_array_equal(fitted.transform(RAW, block=block), fitted.transform(RAW))
+    np.testing.assert_array_equal(np.concatenate(parts), at_once)
+    np.testing.assert_array_equal(fitted.transform(RAW), at_once)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_rows_that_are_not_finite_are_named_beyond_the_first_block(bad):
+def test_rows_that_are_not_finite_are_named_beyond_the_first_block(bad, monkeypatch):
+    monkeypatch.setattr(_items, "BLOCK", 4)
     raw = np.ones((10, 3), dtype=np.float32)
     raw[[7, 9], 1] = bad
     with pytest.raises(
         ProtocolError, match="features: expected finite numbers, got NaN or infinity in 2 of 10 rows, first in row 7"
     ):
-        made().transform(raw, block=4)
+        made().transform(raw)
     with pytest.raises(ProtocolError, match="first in row 7"):
         made("centre", raw_train=raw)
 

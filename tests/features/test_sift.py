@@ -13,12 +13,6 @@ def test_one_descriptor_of_norm_512_per_image_of_any_size(shape):
     np.testing.assert_allclose(length, 512, atol=6)  # 128 roundings of up to a half: at most sqrt(32) = 5.7
 
 
-def test_a_ramp_to_the_right_has_one_orientation():
-    ramp = np.tile(np.arange(0, 256, 8, dtype=np.uint8), (1, 32, 1))
-    assert extract_all(Sift(), ramp)[0].reshape(16, 8).sum(axis=0).argmax() == 0
-    assert not extract_all(Sift(), np.zeros((1, 32, 32), np.uint8))[0].any()
-
-
 def test_local_items_record_their_image_and_flat_images_have_none():
     images = noise(4, 32, 32)
     images[[0, 2]] = 77

@@ -3,7 +3,7 @@ import pytest
 
 from protocol import codes
 from protocol.checks import ProtocolError
-from protocol.hashers import base, packed_codes
+from protocol.hashers import packed_codes
 from protocol.hashers.dsh import DSH
 from protocol.hashers.itq import ITQ
 from protocol.hashers.lsh import LSH
@@ -39,13 +39,6 @@ def test_an_offset_does_not_matter(hasher):
     rows = np.random.default_rng(0).integers(-8, 8, size=(51, 6)).astype(np.float32)
     codes = hasher.fit(rows).transform(rows)
     np.testing.assert_array_equal(hasher.fit(rows + 64).transform(rows + 64), codes)
-
-
-def test_blocks_join_in_order(monkeypatch):
-    hasher = ITQ(4).fit(X)
-    at_once = hasher.transform(X)
-    monkeypatch.setattr(base, "_BLOCK", 7)
-    np.testing.assert_array_equal(hasher.transform(X), at_once)
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,6 @@ from protocol.checks import ProtocolError
 from protocol.hashers.dsh import DSH
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_the_most_even_plane_comes_first(seed):
-    # rows at 0, 1, 2, 9: the planes between neighbours split 1 : 3, 2 : 2 (at 1.5) and 3 : 1
-    hasher = DSH(1, seed=seed, alpha=4).fit([[0.0], [1.0], [2.0], [9.0]])
-    codes = hasher.transform([[0.0], [1.4], [1.6], [9.0]]).ravel()
-    np.testing.assert_array_equal(codes ^ codes[0], [0, 0, 1, 1])
-
-
 @pytest.mark.parametrize(("n_bits", "n_clusters"), [(1, 2), (2, 3), (3, 5), (5, 8), (8, 12)])
 def test_alpha_rounds_halves_up(n_bits, n_clusters):
     X = np.random.default_rng(0).normal(size=(40, 5))

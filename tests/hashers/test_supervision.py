@@ -42,10 +42,6 @@ def test_rows_without_any_relation_are_refused(y):
         Affinities(csr_array(np.full((3, 3), 0.5)), 3)
 
 
-def test_pairs_are_in_single_precision():
-    assert TrainingSet(np.ones((3, 2)), np.arange(6.0).reshape(3, 2)).pairs.dtype == np.float32
-
-
 def test_a_ground_truth_among_training_rows_supervises_from_its_file(tmp_path):
     rng = np.random.default_rng(0)
     train = Items(rng.normal(size=(80, 3)).astype(np.float32), rng.integers(0, 3, 80))

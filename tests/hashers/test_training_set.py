@@ -32,12 +32,6 @@ def test_a_large_offset_costs_nothing():
     np.testing.assert_allclose(agreement, 1, atol=1e-5)
 
 
-def test_fewer_rows_than_components_leave_directions_without_variance():
-    X = np.random.default_rng(0).normal(size=(4, 10)).astype(np.float32)
-    assert TrainingSet(X).components(2).n_without_variance == 0
-    assert TrainingSet(X).components(8).n_without_variance == 5
-
-
 def test_components_of_every_length_come_from_one_decomposition(monkeypatch):
     X = np.random.default_rng(0).normal(size=(50, 8)).astype(np.float32)
     training, calls, eigh = TrainingSet(X), [], np.linalg.eigh

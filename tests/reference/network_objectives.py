@@ -115,13 +115,13 @@ def deep_supervised(U, y):
     return mean(terms)
 
 
-def buffer_zone(U, y, margin=2, zones=((1 / 6, 1 / 3), (1 / 12, 1 / 6))):
+def buffer_zone(U, y, margin=2):
     """MLGAP's paper, eq. 20 and 25, per pair; each pair in the zone of its number of shared labels."""
     terms = []
     for i, j in itertools.combinations(range(len(U)), 2):
         distance, shared = sum(abs(a - b) for a, b in zip(U[i], U[j], strict=True)), sum(y[i] & y[j])
         if shared:
-            near, far = np.multiply(zones[shared - 1], N_BITS)
+            near, far = np.multiply([(1 / 6, 1 / 3), (1 / 12, 1 / 6)][shared - 1], N_BITS)
             pair = max(near - distance, 0) + max(distance - far, 0)
         else:
             pair = max(margin * N_BITS - distance, 0)

@@ -17,7 +17,6 @@ CASES = [
     ("dtsh", {"margin": 0.25, "quantisation": 0.1}, "two levels"),
     ("hashnet", {"alpha": 3, "beta": 5}, "two levels"),
     ("buffer_zone", {"margin": 1}, "two levels"),
-    ("buffer_zone", {"zones": [[0.1, 0.5]]}, "classes"),
     ("m_dsh", {"margin": 2}, "classes"),
 ]
 

@@ -16,7 +16,6 @@ from protocol.splits import list_paths, places_of, read_list, read_lists, read_p
 IDS = np.array([f"part {row // 10},x/{row:03d}.png" for row in range(60)])
 PLAIN = np.array([f"image/{row:03d}.png" for row in range(60)])
 Y = np.arange(60) % 3
-SEVERAL = np.random.default_rng(0).random((60, 4)) < 0.4
 PARTS = registry.get("split", "standard").split(
     60, Y, sizes={"query": 6, "validation_query": 3, "validation_database": 9, "train": 12}, seed=0
 )
@@ -52,7 +51,7 @@ def test_lists_may_be_compressed_and_row_numbers_may_be_arrays(tmp_path):
     write_split(tmp_path / "s.npz", PARTS, PLAIN)
     write_split(tmp_path / "s.h5", PARTS, PLAIN)
     files = {"query": "q.txt.gz", "train": "t.npy", "validation_query": "s.npz:train", "database": "s.h5:database"}
-    found = read_lists({name: tmp_path / file for name, file in files.items()}, PLAIN, n_classes=2)
+    found = read_lists({name: tmp_path / file for name, file in files.items()}, PLAIN)
     assert (found["query"].tolist(), found["train"].tolist()) == ([1, 3], [2, 5])
     np.testing.assert_array_equal(found["validation_query"], PARTS["train"])
     np.testing.assert_array_equal(found["database"], PARTS["database"])
@@ -96,12 +95,6 @@ def test_a_list_is_split_at_its_separators(tmp_path, case):
     items, flags = read_list(put(tmp_path / case["file"], case["text"]))
     assert items.tolist() == case.get("ids", ["a", "b"])
     assert (None if flags is None else flags.tolist()) == case.get("labels", [[True, False], [False, True]])
-
-
-def test_a_list_with_labels_for_other_classes_is_refused(tmp_path):
-    write_list(tmp_path / "q.txt", np.array([1]), PLAIN, SEVERAL)
-    with pytest.raises(ProtocolError, match=r"q\.txt: labels for 4 classes, but the dataset has 3\.$"):
-        read_lists({"query": tmp_path / "q.txt"}, PLAIN, n_classes=3)
 
 
 @pytest.mark.parametrize("sign", ["=", "-", "'="])

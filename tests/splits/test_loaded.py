@@ -71,19 +71,15 @@ def test_a_file_elsewhere_has_partitions_and_an_error_explains_the_missing_label
         load_split(moved, items=datasets / "another" / "items.h5")
 
 
-@pytest.mark.parametrize("extension", [".h5", ".npz"])
-def test_a_split_of_the_user_without_validation(tmp_path, extension):
+def test_a_split_of_the_user_without_validation(tmp_path):
     own = {name: rows for name, rows in PARTS.items() if not name.startswith("validation")}
-    write_split(tmp_path / f"split{extension}", own, IDS)
-    split = load_split(tmp_path / f"split{extension}")
+    write_split(tmp_path / "split.h5", own, IDS)
+    split = load_split(tmp_path / "split.h5")
     assert isinstance(split, Split)
     np.testing.assert_array_equal(split.database, PARTS["database"])
     assert split.validation_query.shape == (0,)
 
 
-def test_files_that_are_no_split_of_row_numbers(path, tmp_path):
-    write_split(tmp_path / "split.csv", PARTS, IDS)
-    with pytest.raises(ProtocolError, match=r"split\.csv: query: ids instead of row numbers, which \.h5"):
-        load_split(tmp_path / "split.csv")
+def test_a_file_that_is_no_split_is_refused(path):
     with pytest.raises(ProtocolError, match=r"items.h5: partition must be database, query, train,"):
         load_split(path.parents[4] / "datasets" / "made" / "items.h5")

@@ -83,11 +83,6 @@ def test_the_same_seed_gives_the_same_bytes_another_seed_another_draw(name):
     assert differ == CASES[name].get("seeded", [])
 
 
-def test_official_parts_are_used_unchanged():
-    for part, source in {"query": "query", "train": "learn", "database": "base"}.items():
-        np.testing.assert_array_equal(draw("sift1m")[part], dataset("sift1m")[2][source])
-
-
 def test_a_database_may_be_declared_to_be_the_training_set():
     parts = draw("cifar10_5k")
     assert parts["database"].tolist() == parts["train"].tolist()

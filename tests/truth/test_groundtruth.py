@@ -50,14 +50,6 @@ def test_class_labels_never_compute_the_vectors():
     assert truth["database_labels"].tolist() == [3, 4]
 
 
-def test_average_count_reaches_r_in_a_database_of_any_size():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((6000, 4))
-    for n_database in (1000, 5000):
-        truth = ball(X[:800], database=X[1000 : 1000 + n_database], query=X[800:1000], seed=1, reading="average_count")
-        assert np.diff(truth["indptr"]).mean() == pytest.approx(50, rel=0.25)
-
-
 @pytest.mark.parametrize("chunk", [7, 1 << 15])
 @pytest.mark.parametrize("n_database", [59, 90])
 @pytest.mark.parametrize("reading", ["mean_distance", "average_count"])

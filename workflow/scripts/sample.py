@@ -1,7 +1,6 @@
 """Draw the queries, validation partitions and training set of one run."""
 
 from protocol import registry
-from protocol.inputs.validation import n_classes
 from protocol.provenance import storage
 from protocol.splits import Items, official_parts, read_lists, sampling_split
 
@@ -12,7 +11,7 @@ def main(job):
     files = {name: file for name in protocol.listed if (file := job.params.options[name]) is not None}
     with storage.opened(job.input.labels) as items:
         y = items["labels"][:] if "labels" in items else None
-        lists = read_lists(files, items["ids"], n_classes=n_classes(y))
+        lists = read_lists(files, items["ids"])
         known = Items(len(items["ids"]), y, official_parts(items), lists)
     parts = protocol.drawn(known, seed=job.params.seed, sizes=job.params.sizes)
     provenance = storage.provenance(

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import ProtocolError
-from protocol.hashers.base import Hasher
+from protocol.hashers import Hasher, TrainingSet
 from protocol.hashers.linear_algebra import Kernel, fit_kernel
-from protocol.hashers.training_set import TrainingSet
 from protocol.registry import Count, Positive
 
 

@@ -16,8 +16,6 @@ from protocol.registry import Count, HasherRecord
     deviations="The second modality takes the place of the paper's labels. Both modalities share one rotation, learned "
     "from the pairs of both. Canonical correlation is computed for anchor kernel maps (Liu et al. 2012), because there "
     "are no more directions than features in the narrower modality. Its regularisation is relative to the variance.",
-    bits_within_features=False,
-    random=True,
 )
 class CCAITQ(CrossModalHasher):
     """Canonical correlation analysis of two modalities, followed by a common rotation.

@@ -14,8 +14,6 @@ from protocol.registry import HasherRecord
     deviations="The only supervision is which items of the two modalities belong together; in this case, the paper's "
     "generalised eigenproblem is that of canonical correlation. It is solved for anchor kernel maps (Liu et al. 2012), "
     "because there are no more directions than features in the narrower modality, and it is regularised.",
-    bits_within_features=False,
-    random=True,
 )
 class CVH(CrossModalHasher):
     """Cross-view hashing: hash functions of two modalities for which the two codes of an item differ least.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 else:  # for the annotations of hashers, without an import of PyTorch
     Tensor = Module = Any
 
-FACTS: Mapping[str, Any] = {"bits_within_features": False, "random": True, "extra": "learned"}
-"""What holds for every network, for its registration."""
 NO_PRETRAINING = (
     "No pre-trained network is included: codes are the outputs of a small network on any features, or of a "
     "convolutional network that is trained from random weights on 32 x 32 images. Adam replaces stochastic gradient "

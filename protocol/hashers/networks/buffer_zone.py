@@ -1,13 +1,12 @@
 """The buffer zone: codes of similar pairs are close but not equal, so that codes are spread."""
 
-from collections.abc import Mapping, Sequence
-from numbers import Real
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
 
 from protocol.checks import ProtocolError
-from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor, mean_over_pairs, shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, mean_over_pairs, shared_labels
 from protocol.hashers.networks.deep_supervised import to_corners
 from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord, Positive
@@ -22,7 +21,7 @@ from protocol.registry import HasherRecord, Positive
     "differ in every bit, not in half of them as the text states; margin: 1 corresponds to the text. Eq. 25 as printed "
     "puts pairs of one class in two zones at once; here they are only in the zone of the class. The loss is the mean "
     "over pairs instead of the sum. alpha = 0.01, which the paper does not state.",
-    **FACTS,
+    extra="learned",
 )
 class BufferZone(NetworkHasher):
     """The buffer zone: deep supervised hashing in which similar pairs are pulled to a range of distances, not to zero.
@@ -39,16 +38,11 @@ class BufferZone(NetworkHasher):
         which is contradictory under the L1 distance. For binary codes, it is twice the Hamming distance, so 2
         (m = 2k, as printed) requires dissimilar pairs to differ in all k bits, and 1 (m = k) in k/2 of them, as in the
         text. 2k and k/2 agree under the squared L2 distance of deep supervised hashing.
-    zones : sequence of pairs of float, or None, default None
-        ``[r_1, r_2]`` as multiples of n_bits for pairs that share one label, then for pairs that share two labels, and
-        so on; every row must have that number of labels. None: the paper's `PAPER_ZONES`, which are ``[[1/6, 1/3]]``
-        for one label per row, and ``[[1/6, 1/3], [1/12, 1/6]]`` for two, a class and its superclass, as 0/1 columns
-        (CIFAR-100).
 
     Raises
     ------
     ProtocolError
-        In fit, if the number of labels of a row differs from the number of zones.
+        In fit, if rows have not all one label, or all two: a class and its superclass, as 0/1 columns.
 
     Notes
     -----
@@ -64,34 +58,23 @@ class BufferZone(NetworkHasher):
 
     decay = (0.6, 5)
     PAPER_ZONES: ClassVar = {1: ((1 / 6, 1 / 3),), 2: ((1 / 6, 1 / 3), (1 / 12, 1 / 6))}
-    """The paper's zones, by the number of labels that every row has."""
+    """r_1 and r_2 over n_bits for each number of shared labels from 1, by the number of labels that every row has."""
 
     margin: Positive = 2
-    zones: Sequence[Sequence[float]] | None = None
-
-    def _check(self) -> None:
-        super()._check()
-        if self.zones is not None and not (isinstance(self.zones, list | tuple) and self.zones):
-            raise ProtocolError(f"zones: expected a list of pairs [r_1, r_2], got {self.zones!r}.")
-        for zone in self.zones or ():
-            pair = isinstance(zone, list | tuple) and len(zone) == 2 and all(isinstance(end, Real) for end in zone)
-            if not pair or not 0 <= zone[0] <= zone[1] < np.inf:
-                raise ProtocolError(f"zones: expected pairs [r_1, r_2] with 0 <= r_1 <= r_2, got {zone!r}.")
 
     def _check_supervision(self, training: TrainingSet) -> None:
         super()._check_supervision(training)
         y = training.labels
         per_row = np.unique(y.sum(axis=1)).tolist() if y.ndim == 2 else [1]
-        expected = sorted(self.PAPER_ZONES) if self.zones is None else [len(self.zones)]
-        if len(per_row) > 1 or per_row[0] not in expected:
+        if per_row not in ([1], [2]):
+            numbers = " and ".join(map(str, per_row[:3]))
             raise ProtocolError(
-                f"BufferZone requires {' or '.join(map(str, expected))} labels per item, the same number for all "
-                f"items, got items with {' and '.join(map(str, per_row[:3]))}."
+                f"BufferZone requires 1 or 2 labels per item, the same number for all items, got items with {numbers}."
             )
 
     def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:
         shared = shared_labels(labels)
-        zones = self.zones or self.PAPER_ZONES[int(shared[0, 0])]  # an item shares all its labels with itself
+        zones = self.PAPER_ZONES[int(shared[0, 0])]  # an item shares all its labels with itself
         scaled = {
             n_shared: (self.n_bits * near, self.n_bits * far) for n_shared, (near, far) in enumerate(zones, start=1)
         }

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor
 from protocol.hashers.supervised.classifier import class_codes
 from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord, NotNegative
@@ -20,7 +20,7 @@ from protocol.registry import HasherRecord, NotNegative
     "term is the mean of (|tanh| - 1)^2 with a weight of 0.05; and it adds HashNet's pairwise likelihood with a "
     "weight of 0.2. The network is initialised as by He et al.; that code uses PyTorch's defaults, whose variance is "
     "a sixth of this. The learning rate is constant.",
-    **FACTS,
+    extra="learned",
 )
 class CSQ(NetworkHasher):
     """Central similarity quantization: a network whose codes are pulled to fixed, distant centres of the classes.

@@ -1,8 +1,6 @@
 """Deep squared hashing: similar pairs get equal codes, dissimilar pairs codes that are as far apart as possible."""
 
-from typing import ClassVar
-
-from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor, off_diagonal, shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, off_diagonal, shared_labels
 from protocol.registry import HasherRecord
 
 DEVIATIONS = (
@@ -16,7 +14,7 @@ DEVIATIONS = (
     printed="DSH (squared)",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 4.2, eq. 4",
     deviations=DEVIATIONS,
-    **FACTS,
+    extra="learned",
 )
 class DeepSquared(NetworkHasher):
     """Deep squared hashing: a network that pulls similar pairs to distance 0 and pushes others to distance n_bits.
@@ -32,7 +30,7 @@ class DeepSquared(NetworkHasher):
     """
 
     decay = (0.5, 2)
-    beta_growth: ClassVar[float] = 1.005
+    beta_growth = 1.005
     """The factor by which beta grows in each of the paper's 400 epochs."""
 
     def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:

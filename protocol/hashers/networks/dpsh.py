@@ -1,9 +1,6 @@
 """DPSH: maximises the likelihood of pairwise labels, given the inner products of codes."""
 
-from typing import ClassVar
-
 from protocol.hashers.networks.base import (
-    FACTS,
     NO_PRETRAINING,
     NetworkHasher,
     Tensor,
@@ -23,7 +20,7 @@ from protocol.registry import HasherRecord, NotNegative
     "flows. The loss is the mean over pairs instead of the sum. On this scale, the weight 10 of the authors' code "
     "for CIFAR-10's 5,000 training rows is 0.004; we use 0.01, which was better on CIFAR-10's GIST with other "
     "database items as queries. The learning rate is constant.",
-    **FACTS,
+    extra="learned",
 )
 class DPSH(NetworkHasher):
     """Deep pairwise-supervised hashing: a network whose inner products predict which pairs share a label.
@@ -43,7 +40,7 @@ class DPSH(NetworkHasher):
     Li, Wang, Kang, *Feature Learning based Deep Supervised Hashing with Pairwise Labels*, IJCAI 2016, section 3.
     """
 
-    hash_layer_deviation: ClassVar[float | None] = 0.01
+    hash_layer_deviation = 0.01
 
     quantisation: NotNegative = 0.01
 

@@ -1,9 +1,6 @@
 """DTSH: maximises the likelihood of triplets, in which an item is nearer to a similar item than to another one."""
 
-from typing import ClassVar
-
 from protocol.hashers.networks.base import (
-    FACTS,
     NO_PRETRAINING,
     NetworkHasher,
     Tensor,
@@ -22,7 +19,7 @@ from protocol.registry import HasherRecord, NotNegative
     "row from the last outputs of all training rows. The loss is the mean over triplets instead of the sum, so the "
     "quantisation term has the weight 0.0044, that code's weight of 100 divided by its 22,500 triplets. The learning "
     "rate is constant.",
-    **FACTS,
+    extra="learned",
 )
 class DTSH(NetworkHasher):
     """Deep triplet-supervised hashing: a network whose items are nearer to similar items than to others, by a margin.
@@ -46,7 +43,7 @@ class DTSH(NetworkHasher):
     Wang, Shi, Kitani, *Deep Supervised Hashing with Triplet Labels*, ACCV 2016, section 3. github.com/Minione/DTSH.
     """
 
-    hash_layer_deviation: ClassVar[float | None] = 0.01
+    hash_layer_deviation = 0.01
 
     margin: NotNegative = 0.5
     quantisation: NotNegative = 0.0044

@@ -1,10 +1,9 @@
 """HashNet: weighted pairwise likelihood of codes that become binary during training."""
 
 import math
-from typing import ClassVar
 
 from protocol.checks import ProtocolError
-from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor, off_diagonal, shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, off_diagonal, shared_labels
 from protocol.registry import HasherRecord, Positive
 
 
@@ -16,7 +15,7 @@ from protocol.registry import HasherRecord, Positive
     "the training set; in the authors' code, a similar pair has a fixed weight for each data set, such as 100 on "
     "ImageNet. beta grows with the epoch and ends at 7.14, as in that code after its 10,000 iterations, not at "
     "infinity. The learning rate is constant.",
-    **FACTS,
+    extra="learned",
 )
 class HashNet(NetworkHasher):
     """HashNet: a network trained by weighted pairwise likelihood, with a tanh that approaches the sign.
@@ -40,7 +39,7 @@ class HashNet(NetworkHasher):
     github.com/thuml/HashNet.
     """
 
-    hash_layer_deviation: ClassVar[float | None] = 0.01
+    hash_layer_deviation = 0.01
 
     alpha: Positive = 10
     beta: Positive = 7.14

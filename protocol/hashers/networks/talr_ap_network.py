@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from protocol.hashers.networks.base import FACTS, NO_PRETRAINING, NetworkHasher, Tensor, shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, shared_labels
 from protocol.hashers.talr.objectives import Objective, ap_r, ap_s, binary_gains, mean_objective
 from protocol.registry import HasherRecord, Positive, choice
 
@@ -20,7 +20,7 @@ DEVIATIONS = (
     printed="TALR-AP (network)",
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 11 and 62",
     deviations=DEVIATIONS,
-    **FACTS,
+    extra="learned",
 )
 class TALRAPNetwork(NetworkHasher):
     """TALR-AP as a network: every row of a minibatch queries the others, and the mean tie-aware AP is maximised.

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers.base import Hasher
+from protocol.hashers import Affinities, Hasher, TrainingSet
 from protocol.hashers.linear_algebra import Kernel, fit_kernel_of_one_width
-from protocol.hashers.training_set import Affinities, TrainingSet
 from protocol.registry import Count, Positive
 
 _TILE = 1024  # rows of a Gram matrix that are converted at once

@@ -24,8 +24,6 @@ Rows = NDArray[np.int64]
     "from n_anchors common rows; the released code uses inner products, and all training rows. Up to n_labelled = "
     "5,000 training rows are used, each paired with 50 others; the released code pairs each of 1,000 rows with 5 % "
     "of them, also 50. A fit makes at most n_iter passes over the bits.",
-    bits_within_features=False,
-    random=True,
 )
 class BRE(AnchorHasher):
     r"""Binary reconstructive embedding: relative Hamming distances approach 0 for related rows and 1 for others.

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import need
-from protocol.hashers.base import Hasher
+from protocol.hashers import Hasher, TrainingSet
 from protocol.hashers.linear_algebra import project
-from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord, Positive, choice
 
 _MAX_ITER = 1000  # of L-BFGS, which takes about 100
@@ -22,8 +21,6 @@ _MAX_ITER = 1000  # of L-BFGS, which takes about 100
     deviations="That paper stores the predicted class or the probabilities. Here, the code of a class is a row of a "
     "Hadamard matrix, so that all classes are equally far apart at any code length, and the code of probabilities is "
     "the sign of the sum of class codes, weighted by the probabilities.",
-    bits_within_features=False,
-    random=True,
 )
 class Classifier(Hasher):
     r"""Codes of the predicted class, or of the predicted probabilities, of logistic regression.

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import need
-from protocol.hashers.base import Hasher
+from protocol.hashers import Affinities, Hasher, TrainingSet
 from protocol.hashers.supervised.ksh import residue
-from protocol.hashers.training_set import Affinities, TrainingSet
 from protocol.registry import Count, HasherRecord, Positive
 
 _ROUNDS = 5  # passes over all blocks in the inference of a bit, which ends earlier if no block changes
@@ -29,8 +28,6 @@ Product = Callable[[Floats], Floats]
     "finding its best code by graph cuts; on 14 rows, the bits reach on average 97 % of the best possible objective. "
     "There are 100 trees instead of 200, from gradient boosting with the log loss instead of AdaBoost; they split "
     "features at one of 30 values, and use 256 random features per bit. All pairs of training rows are used.",
-    bits_within_features=False,
-    random=True,
 )
 class FastHash(Hasher):
     r"""Fast supervised hashing: two steps for each bit, inference of the bit and boosted decision trees that learn it.

@@ -1,16 +1,16 @@
 """GRH: codes that are smoothed over a graph of related rows, and learned by a support vector machine for each bit."""
 
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
-from protocol.hashers.base import THRESHOLDS, LinearHasher
+from protocol.checks import number
+from protocol.hashers import THRESHOLDS, Affinities, LinearHasher, TrainingSet
 from protocol.hashers.itq import ITQ
 from protocol.hashers.lsh import LSH
-from protocol.hashers.training_set import Affinities, TrainingSet
-from protocol.registry import Count, HasherRecord, NotNegative, Positive, choice
+from protocol.registry import Count, HasherRecord, Positive, choice
 
 _STARTS = {"itq": ITQ, "lsh": LSH}
 _STEPS = 100  # upper limit for the gradient method, which takes about 30
@@ -31,8 +31,6 @@ Floats = NDArray[np.floating]
     "1), the number of iterations (until mAP falls) and C (0.001 to 1,000) are selected on validation queries; here, "
     "they are options. Both have the squared hinge loss. All bits are solved at once, because LinearSVC takes "
     "minutes for 48. The released code's default, a Gaussian kernel, is not included.",
-    bits_within_features=False,
-    random=True,
 )
 class GRH(LinearHasher):
     r"""Graph regularised hashing: related rows get similar codes, and linear functions learn these codes.
@@ -101,13 +99,9 @@ class GRH(LinearHasher):
     learned = THRESHOLDS
 
     start: Annotated[str, choice(*_STARTS)] = "lsh"
-    alpha: NotNegative = 0.9
+    alpha: Annotated[float, partial(number, maximum=1)] = 0.9
     n_iter: Count = 3
     regularisation: Positive = 0.02
-
-    def _check(self) -> None:
-        if self.alpha > 1:
-            raise ProtocolError(f"alpha: expected a number from 0 to 1, got {self.alpha!r}.")
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
         rows = (training.X - training.mean) / np.float32(training.scale)

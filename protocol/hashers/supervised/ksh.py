@@ -27,8 +27,6 @@ Vectors = NDArray[np.floating]
     "to 500 iterations in the coordinates of the anchors, and its residue is slightly larger. Up to n_labelled = "
     "5,000 of the training rows, which all have labels, are used; the paper labels 1,000 and 2,000. The kernel has "
     "the width of the released code. A ridge of 1e-6 makes the eigenvalue problem regular.",
-    bits_within_features=False,
-    random=True,
 )
 class KSH(AnchorHasher):
     r"""Supervised hashing with kernels: greedy bits whose inner products approach the similarity of pairs.

@@ -23,8 +23,6 @@ Floats = NDArray[np.floating]
     "the released code uses 0.4 for rows of norm 1. The regression of the functions has a ridge of 0.01, and a step of "
     "the codes makes at most 10 passes over the bits, as in the released code; the paper prints neither. A bit whose "
     "two values are equally good does not change.",
-    bits_within_features=False,
-    random=True,
 )
 class SDH(AnchorHasher):
     r"""Supervised discrete hashing: codes that predict labels linearly, without a relaxation of the bits.

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.hashers.base import THRESHOLDS, LinearHasher
+from protocol.hashers import THRESHOLDS, LinearHasher, TrainingSet
 from protocol.hashers.linear_algebra import project, quantizing_rotation
 from protocol.hashers.talr.objectives import Floats, Objective, relaxed_objective
 from protocol.hashers.training import progress
-from protocol.hashers.training_set import TrainingSet
 from protocol.registry import Count, Positive, at_least, choice
 
 _MOMENTUM = 0.9

@@ -17,7 +17,6 @@ from protocol.registry import HasherRecord
     "and no weight decay; from 32 bits upwards, the released code has half as many bins on CIFAR-10, and a weight "
     "decay of 0.0005.",
     bits_within_features=True,
-    random=True,
 )
 class TALRAP(TALR):
     r"""Tie-aware learning to rank for AP, with each row as a query to the rest of its minibatch.

@@ -13,7 +13,6 @@ from protocol.registry import HasherRecord
     "to 8 bits, and a query without relevant rows is left out of the mean. The ideal DCG is computed from the other "
     "rows of the minibatch; the released code includes the query, with the highest level.",
     bits_within_features=True,
-    random=True,
 )
 class TALRNDCG(TALR):
     """Tie-aware learning to rank for NDCG, with each row as a query to the rest of its minibatch.

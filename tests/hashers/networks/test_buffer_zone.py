@@ -22,18 +22,3 @@ def test_odd_numbers_of_labels_are_refused(first, others, numbers):
     message = "BufferZone requires 1 or 2 labels per item, the same number for all items, got items with "
     with pytest.raises(ProtocolError, match=f"{message}{numbers}[.]$"):
         BufferZone(8).fit(X, labels)
-
-
-def test_zones_are_an_option_that_a_model_stores():
-    plain, same, other = (
-        BufferZone(12, epochs=5, zones=zones).fit(X, Y) for zones in (None, [[1 / 6, 1 / 3]], [[0.5, 0.75]])
-    )
-    assert same.transform(X).tobytes() == plain.transform(X).tobytes() != other.transform(X).tobytes()
-    assert BufferZone.from_arrays(same.to_arrays()).get_params() == same.get_params()
-
-
-def test_rows_have_as_many_labels_as_there_are_zones():
-    with pytest.raises(
-        ProtocolError, match="requires 2 labels per item, the same number for all items, got items with 1"
-    ):
-        BufferZone(8, zones=[[0.1, 0.2], [0, 0.1]]).fit(X, Y)

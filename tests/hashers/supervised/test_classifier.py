@@ -19,11 +19,6 @@ def test_between_three_classes_bits_are_a_vote_weighted_by_probabilities():
     np.testing.assert_array_equal(model.transform(X.mean(axis=0, keepdims=True)), votes[None])
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_separable_classes_are_predicted(n_classes):
-    assert Classifier(n_bits=8).fit(*blobs(n_classes)).fit_record_["accuracy"] == 1
-
-
 def test_several_labels_have_a_probability_each_and_constant_ones_no_regression():
     X, y = blobs()
     has_label = np.column_stack([y == 5, y != 5, np.zeros(60), np.ones(60)]).astype(bool)
