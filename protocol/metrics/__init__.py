@@ -10,7 +10,8 @@ from protocol.metrics._by_name import (
     needs,
     score_rows,
 )
-from protocol.metrics._ties import ORDERS, bracketed, mean
+from protocol.metrics._records import bracketed
+from protocol.metrics._ties import ORDERS, mean
 from protocol.metrics.auprc import AVERAGES, PRCurve, pr_curve
 from protocol.metrics.neighbours import neighbours_found
 from protocol.metrics.precision_recall_cutoff import TopKCurve, top_k_curve

@@ -1,16 +1,13 @@
 """Undefined values, and ranks: the cutoff of a ranking, and the ties that it may divide."""
 
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import integer, one_of
 from protocol.counting import HammingCounts
-from protocol.registry import MetricRecord
 
 UNDEFINED = ("zero", "drop")
 
@@ -48,32 +45,7 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike, *, undefined: str) -> ND
 
 
 ORDERS = ("expected", "best", "worst")
-EXPECTED = "Expected value over all orders of tied items, in closed form."
-INDEX = "In the order of the database."
 TIES = (*ORDERS, "index")
-of_ranking = partial(
-    MetricRecord,
-    range=(0.0, 1.0),
-    better="higher",
-    undefined="A query without relevant items counts as 0, or is left out.",
-    ties=EXPECTED,
-)
-"""What most metrics of a ranking have in common."""
-BEYOND = "If K exceeds the size of the database, the size of the database replaces it."
-Needed = Literal["", "index_precisions", "index_top", "index_discounts"]
-_ORDERED = {
-    "best": (
-        "best",
-        "Relevant items first, those of the highest level before all others.",
-        "with relevant items first in every tie",
-    ),
-    "worst": (
-        "worst",
-        "Relevant items last, those of the highest level after all others.",
-        "with relevant items last in every tie",
-    ),
-    "index": ("database-order", INDEX, "with ties in the order of the database"),
-}
 _PROBABILITIES = 1 << 20  # computed at once: 8 MB
 _RANKS = 1 << 20  # processed at once
 
@@ -104,42 +76,6 @@ def running_sums(n: int, term: Callable[[NDArray[np.int64]], NDArray[np.float64]
         stop = min(start + _RANKS, n + 1)
         sums[start:stop] = term(np.arange(start, stop))
     return np.cumsum(sums, out=sums)
-
-
-def bracketed(name: str, option: str) -> str:
-    """Return the name of a metric with one more option in its brackets.
-
-    Examples
-    --------
-    >>> bracketed("MRR", "best"), bracketed("nDCG[linear]", "best"), bracketed("MRR", "")
-    ('MRR[best]', 'nDCG[linear,best]', 'MRR')
-    """
-    return f"{name.removesuffix(']')}{',' if '[' in name else '['}{option}]" if option else name
-
-
-def in_every_order(record: MetricRecord, index: Needed) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that registers a metric, and again for each other order of ties, as its argument ``ties``.
-
-    Parameters
-    ----------
-    record : MetricRecord
-        Of the expected value over ties, which its summary states in the words "as the expected value over ties".
-    index : str
-        The array of the counts that the order of the database needs; "" if the metric can't be computed in this order.
-    """
-
-    def register(metric: Callable[..., Any]) -> Callable[..., Any]:
-        record(metric)
-        described = record.describing(metric)
-        for ties, (suffix, text, words) in _ORDERED.items():
-            if ties != "index" or index:
-                summary = described.summary.replace("as the expected value over ties", words)
-                name, needs = bracketed(record.name, suffix), index if ties == "index" else ""
-                other = replace(described, name=name, summary=summary, ties=text, synonyms=(), needs=needs)
-                other(partial(metric, ties=ties))
-        return metric
-
-    return register
 
 
 def divided(counts: HammingCounts, ties: str) -> HammingCounts:

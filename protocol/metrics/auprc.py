@@ -1,6 +1,5 @@
 """The precision-recall curve over the Hamming radius, and the area under it: pooled by three rules, and per query."""
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -8,8 +7,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import one_of
 from protocol.counting import HammingCounts
+from protocol.metrics._records import declared
 from protocol.metrics._ties import mean, ratio, undefined_value
-from protocol.metrics.hamming_balls import of_ball
 
 AVERAGES = ("micro", "macro")
 
@@ -78,6 +77,7 @@ def pr_curve(counts: HammingCounts, *, average: str = "micro", undefined: str = 
 RULES = ("trapezoid", "sum", "area")
 
 
+@declared
 def auprc(counts: HammingCounts, *, rule: str = "trapezoid", undefined: str = "zero") -> NDArray[np.float64]:
     r"""Area under the precision-recall curve of the pooled queries, with points at the Hamming radii 0..n_bits.
 
@@ -137,40 +137,7 @@ def auprc(counts: HammingCounts, *, rule: str = "trapezoid", undefined: str = "z
     return np.atleast_1d(np.trapezoid(precision, recall))
 
 
-_metric = partial(
-    of_ball,
-    module=__name__,
-    source="Moran 2016, thesis, section 3.6.3, eq. 3.11",
-    undefined="At a radius with only empty balls, precision is 0, or the curve has no point; without relevant items, "
-    "the area is 0, or left out.",
-    denominator="items in the balls of all queries (precision), relevant items of all queries (recall)",
-    beyond="",
-)
-_metric(
-    "AUPRC[trapezoid]",
-    deviations="It uses the rule of the footnote and all radii 0..n_bits; the author's code omits the last ones.",
-    summary="Area under the pooled precision-recall curve by the trapezoidal rule, from radius 0.",
-)(auprc)
-_metric("AUPRC[sum]", summary="Area under the pooled precision-recall curve by the printed sum, from radius 1.")(
-    partial(auprc, rule="sum")
-)
-_metric(
-    "AUPRC[area]",
-    deviations="The curve is extended to recall 0, so that the ideal curve has area 1, as the text states.",
-    summary="Area under the pooled precision-recall curve by the trapezoidal rule, from recall 0.",
-)(partial(auprc, rule="area"))
-
-
-@of_ball(
-    "AUPRC[area,macro]",
-    printed="Macro AUPRC",
-    source="Moran 2016, thesis, section 3.6.5: the average over the queries that mAP approximates",
-    deviations="The thesis prints no formula. Each query's curve is extended to recall 0, and has no point where the "
-    "ball is empty.",
-    undefined="A query without relevant items counts as 0, or is left out.",
-    denominator="items in the ball (precision), all relevant items (recall)",
-    beyond="",
-)
+@declared
 def auprc_macro(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Area under the precision-recall curve of each query by the trapezoidal rule, from recall 0.
 

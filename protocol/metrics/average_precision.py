@@ -1,21 +1,19 @@
 """Average precision of the Hamming ranking, with variants for ties, the cutoff and the denominator."""
 
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts
+from protocol.metrics._records import declared
 from protocol.metrics._ties import (
-    BEYOND,
     TIES,
     Ties,
     divided,
     hypergeometric,
-    in_every_order,
     last_distance,
-    of_ranking,
     places,
     ratio,
     running_sums,
@@ -28,6 +26,7 @@ _BLOCK = 128  # queries per block, so that the arrays of a block fit in the cach
 _DEVIATIONS, _LEAST_REACH = 12, 40  # by Bernstein's inequality, numbers farther from the mean have less than 1e-25
 
 
+@declared
 def average_precision(
     counts: HammingCounts,
     *,
@@ -221,54 +220,7 @@ def _sum_with_ordered_ties(counts: HammingCounts, top: int, ties: str) -> NDArra
     return (counted + (relevant_before - first) * (harmonic[first + counted] - harmonic[first])).sum(axis=1)
 
 
-_TALR = "He et al., Hashing as Tie-Aware Learning to Rank"
-_metric = partial(of_ranking, module=__name__)
-
-in_every_order(
-    _metric(
-        "mAP",
-        source=f"{_TALR}, eq. 6; best and worst: Mean Local Group Average Precision, figure 2; database order: "
-        "released code of GRH and MIH, which use a stable sort of the distances",
-        denominator="all relevant items",
-        summary="Mean precision at the ranks of the relevant items, as the expected value over ties.",
-        synonyms=("AP", "mAP@all", "mAP@-1"),
-    ),
-    "index_precisions",
-)(average_precision)
-_metric(
-    "mAP@K[all]",
-    source=f"{_TALR}, eq. 17",
-    denominator="all relevant items",
-    beyond=BEYOND,
-    summary="mAP of the top K, divided by all relevant items.",
-    synonyms=("map_cut@K",),
-)(average_precision)
-_metric(
-    "mAP@K[retrieved]",
-    source="Evaluation metrics (mAP@p, nDCG@p), eq. 2-5; Moran 2016, thesis, eq. 3.12",
-    denominator="relevant items among the top K",
-    beyond=BEYOND,
-    summary="mAP of the top K, divided by the relevant items among the top K.",
-    undefined="A query without relevant items in the top K counts as 0, or is left out.",
-)(partial(average_precision, denominator="retrieved"))
-_metric(
-    "mAP@K[min]",
-    source="Weyand et al. 2020, Google Landmarks Dataset v2, mAP@100; not in the reproduced papers",
-    denominator="min(all relevant items, K)",
-    beyond=BEYOND,
-    summary="mAP of the top K, divided by the largest possible number of relevant items among the top K.",
-)(partial(average_precision, denominator="min"))
-
-
-@in_every_order(
-    of_ranking(
-        "mAP@R",
-        source="Musgrave, Belongie and Lim 2020, A Metric Learning Reality Check, MAP@R",
-        denominator="relevant items in the database",
-        beyond="R, the number of relevant items, never exceeds the size of the database.",
-    ),
-    "index_top",
-)
+@declared
 def average_precision_at_r(
     counts: HammingCounts, *, ties: str = "expected", undefined: str = "zero"
 ) -> NDArray[np.float64]:
@@ -314,20 +266,7 @@ def average_precision_at_r(
     return ratio(precisions, counts.n_relevant, undefined=undefined)
 
 
-@in_every_order(
-    of_ranking(
-        "mAP@rR",
-        printed="mAP within radius {radius}",
-        source="Cao, Long, Liu and Wang 2018, Deep Cauchy Hashing for Hamming Space Retrieval, MAP@H<=2",
-        undefined="A query without relevant items within the radius, or without any items, counts as 0, or is left "
-        "out.",
-        defined_on="radius",
-        denominator="relevant items in the ball",
-        beyond="If R exceeds n_bits, the ball is the complete database.",
-        synonyms=("mAP@H<=R", "mAP@H≤R"),
-    ),
-    "index_precisions",
-)
+@declared
 def average_precision_in_ball(
     counts: HammingCounts, *, radius: int, ties: str = "expected", undefined: str = "zero"
 ) -> NDArray[np.float64]:

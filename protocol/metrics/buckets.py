@@ -1,32 +1,15 @@
 """How evenly the database is spread over its buckets, the sets of items with the same code."""
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import one_of
 from protocol.counting import HammingCounts
+from protocol.metrics._records import declared
 from protocol.metrics._ties import UNDEFINED, ratio
-from protocol.registry import MetricRecord
-
-_metric = partial(
-    MetricRecord,
-    ties="Not affected: the order of the items does not matter.",
-    defined_on="buckets",
-    needs="bucket_sizes",
-)
 
 
-@_metric(
-    "entropy",
-    printed="Code entropy",
-    source="Shannon 1948, A Mathematical Theory of Communication, section 6; not in the reproduced papers",
-    range=(0.0, float("inf")),
-    better="higher",
-    undefined="Always defined.",
-    denominator="none (in bits, not normalised)",
-)
+@declared
 def entropy(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Entropy of the code of a random database item, in bits.
 
@@ -71,15 +54,7 @@ def entropy(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.flo
     return np.atleast_1d(sizes @ np.log2(sizes.sum() / sizes) / sizes.sum())
 
 
-@_metric(
-    "collision",
-    printed="Collision probability",
-    source="Simpson 1949, Measurement of Diversity; Mean Local Group Average Precision, section 3.3, without a formula",
-    range=(0.0, 1.0),
-    better="lower",
-    undefined="For a database of one item, which has no pairs: 0, or left out.",
-    denominator="pairs of different database items",
-)
+@declared
 def collision(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Probability that two different random database items have the same code.
 
@@ -124,15 +99,7 @@ def collision(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.f
     return np.atleast_1d(ratio(sizes @ (sizes - 1), n_items * (n_items - 1), undefined=undefined))
 
 
-@_metric(
-    "largest_bucket",
-    printed="Largest bucket",
-    source="Mean Local Group Average Precision, eq. 10 (largest bucket), here of all codes",
-    range=(0.0, 1.0),
-    better="lower",
-    undefined="Always defined.",
-    denominator="items of the database",
-)
+@declared
 def largest_bucket(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of the database in its largest bucket.
 
@@ -173,15 +140,7 @@ def largest_bucket(counts: HammingCounts, *, undefined: str = "zero") -> NDArray
     return np.atleast_1d(sizes.max() / sizes.sum())
 
 
-@_metric(
-    "utilisation",
-    printed="Code utilisation",
-    source="Mean Local Group Average Precision, section 3.3, figures 1 and 8, where the denominator is 2^n_bits",
-    range=(0.0, 1.0),
-    better="higher",
-    undefined="Always defined.",
-    denominator="min(2^n_bits, size of the database)",
-)
+@declared
 def utilisation(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of the 2^n_bits codes (or of one code per item, if that is less) that occur in the database.
 

@@ -1,6 +1,5 @@
 """Hamming balls: radii, volumes, the mean over radii of RAMAP and mLGAP, empty balls, and the number of lookups."""
 
-from functools import partial
 from itertools import accumulate
 from math import comb
 
@@ -9,18 +8,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import integer, one_of
 from protocol.counting import HammingCounts
+from protocol.metrics._records import declared
 from protocol.metrics._ties import UNDEFINED, ratio
-from protocol.registry import MetricRecord
-
-of_ball = partial(
-    MetricRecord,
-    range=(0.0, 1.0),
-    better="higher",
-    ties="Not affected: a Hamming ball includes all items at a given distance or none of them.",
-    defined_on="radius",
-    beyond="If R exceeds n_bits, the ball is the complete database.",
-)
-"""What most metrics of Hamming balls have in common."""
 
 
 def nearest_radius(counts: HammingCounts, radius: int) -> int:
@@ -75,14 +64,7 @@ def mean_over_radii(
     return ratio(np.nansum(terms, axis=1), (~np.isnan(terms)).sum(axis=1), undefined=undefined)
 
 
-@of_ball(
-    "empty@rR",
-    printed="Queries without an item within radius {radius}",
-    source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 5.2, figure 5",
-    better="lower",
-    undefined="Always defined.",
-    denominator="queries",
-)
+@declared
 def empty_balls(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Whether no database item lies within Hamming radius R; the mean is the share of such queries.
 
@@ -121,17 +103,7 @@ def empty_balls(counts: HammingCounts, *, radius: int, undefined: str = "zero") 
     return (counts.retrieved_within[:, nearest_radius(counts, radius)] == 0).astype(np.float64)
 
 
-@of_ball(
-    "lookups@rR",
-    printed="Lookups within radius {radius}",
-    source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 1 (time cost)",
-    range=(1.0, float("inf")),
-    better="lower",
-    undefined="Always defined.",
-    ties="Not affected: the order of the items does not matter.",
-    denominator="none (a number of buckets)",
-    beyond="If R exceeds n_bits, all 2^n_bits buckets are looked up.",
-)
+@declared
 def lookups(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Buckets to look up to retrieve all items within Hamming radius R of a query.
 
@@ -176,14 +148,7 @@ def lookups(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> N
     return volumes(counts.n_bits, nearest_radius(counts, radius))[-1:]
 
 
-@of_ball(
-    "RAMAP@rR",
-    printed="RAMAP@{radius}",
-    source="Jiang, Li, Li, On the Evaluation Metric for Hashing, eq. 1",
-    undefined="A radius with an empty ball counts as 0, or is left out of the query's mean.",
-    denominator="items in the ball times codes in the ball",
-    beyond="R must not exceed n_bits, because the mean would include balls that do not exist.",
-)
+@declared
 def ramap(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Precision of the Hamming ball, divided by the number of buckets to look up, as the mean over the radii 0..R.
 
@@ -226,16 +191,7 @@ def ramap(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDA
     return mean_over_radii(counts, radius, counts.retrieved_within, undefined=undefined)
 
 
-@of_ball(
-    "mLGAP@rR",
-    printed="mLGAP@{radius}",
-    source="Mean Local Group Average Precision, eq. 10-11",
-    deviations="The paper does not define the value of an empty ball; here: 0, or left out. Its name has no radius.",
-    undefined="A radius with an empty ball counts as 0, or is left out of the query's mean.",
-    denominator="items in the ball's largest bucket times codes in the ball",
-    needs="largest_bucket",
-    beyond="R must not exceed n_bits, because the mean would include balls that do not exist.",
-)
+@declared
 def mlgap(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Precision of the Hamming ball, weighted by how evenly its buckets are filled, as the mean over the radii 0..R.
 

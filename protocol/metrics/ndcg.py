@@ -1,21 +1,20 @@
 """Normalised discounted cumulative gain of the Hamming ranking, for graded relevance."""
 
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import BEYOND, TIES, in_every_order, of_ranking, places, ratio, running_sums
+from protocol.metrics._records import declared
+from protocol.metrics._ties import TIES, places, ratio, running_sums
 
 GAINS = ("exponential", "linear")
 _HIGHEST_LEVEL = 1000  # its gain still fits in a float64
-_EXPONENTIAL = "Evaluation metrics (mAP@p, nDCG@p), eq. 6-9; He et al., Hashing as Tie-Aware Learning to Rank, eq. 7"
-_LINEAR = "trec_eval, ndcg; gain: Järvelin and Kekäläinen 2002, Cumulated Gain-Based Evaluation of IR Techniques"
-_SUMMARY = "Discounted gain of the {}, relative to the best order, as the expected value over ties; the gain is {}."
 
 
+@declared
 def ndcg(
     counts: HammingCounts,
     *,
@@ -120,26 +119,3 @@ def _of_one_order(
 def _discounts_until(n: int) -> NDArray[np.float64]:
     """Return the sum of the discounts of ranks 1 to 0, 1, ..., n, (n + 1,)."""
     return running_sums(n, lambda ranks: 1 / np.log2(ranks + 1))
-
-
-for _bracket, _gain, _source, _plugin in (
-    ("", "2^level - 1", _EXPONENTIAL, ndcg),
-    ("[linear]", "the level", _LINEAR, partial(ndcg, gain="linear")),
-):
-    _metric = partial(of_ranking, module=__name__, source=_source)
-    _best_order = f"the best order of the database; gain: {_gain}"
-    _whole = _metric(
-        f"nDCG{_bracket}",
-        denominator=f"DCG of {_best_order}",
-        summary=_SUMMARY.format("ranking", _gain),
-        synonyms=("NDCG",),
-    )
-    _of_top = _metric(
-        f"nDCG@K{_bracket}",
-        denominator=f"DCG of the top K of {_best_order}",
-        beyond=BEYOND,
-        summary=_SUMMARY.format("top K", _gain),
-        synonyms=("NDCG@K", *["ndcg_cut@K"] * bool(_bracket)),
-    )
-    in_every_order(_whole, "index_discounts")(_plugin)
-    in_every_order(_of_top, "")(_plugin)

@@ -1,15 +1,12 @@
 """Recall after binarisation: the share of the nearest items, by the original vectors, among the top K by code."""
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import BEYOND, UNDEFINED, in_every_order, of_ranking, places, relevant_among
-
-_metric = partial(of_ranking, undefined="Always defined.")
+from protocol.metrics._records import declared
+from protocol.metrics._ties import UNDEFINED, places, relevant_among
 
 
 def neighbours_found(
@@ -59,16 +56,7 @@ def neighbours_found(
     return relevant_among(counts, places(counts, retrieved), ties=ties, at_most=nearest) / nearest
 
 
-@in_every_order(
-    _metric(
-        "neighbours@K",
-        source="Aumueller, Bernhardsson and Faithfull 2020, ANN-Benchmarks, section 2, recall by distance",
-        denominator="K",
-        beyond="K must not exceed the size of the database.",
-        relevant="the K nearest",
-    ),
-    "",
-)
+@declared
 def neighbours_at_cutoff(
     counts: HammingCounts, *, cutoff: int, ties: str = "expected", undefined: str = "zero"
 ) -> NDArray[np.float64]:
@@ -120,18 +108,7 @@ def neighbours_at_cutoff(
     return neighbours_found(counts, nearest=cutoff, retrieved=cutoff, ties=ties)
 
 
-@in_every_order(
-    _metric(
-        "1-recall@K",
-        source="Jegou, Douze and Schmid 2011, Product Quantization for Nearest Neighbor Search, section V-A, recall@R",
-        denominator="1",
-        beyond=BEYOND,
-        relevant="the nearest",
-        summary="Share of queries whose nearest item, by the vectors, is among the top K, as the expected value over "
-        "ties.",
-    ),
-    "",
-)
+@declared
 def first_neighbour_at_cutoff(
     counts: HammingCounts, *, cutoff: int, ties: str = "expected", undefined: str = "zero"
 ) -> NDArray[np.float64]:

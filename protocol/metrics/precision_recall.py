@@ -4,18 +4,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.counting import HammingCounts
+from protocol.metrics._records import declared
 from protocol.metrics._ties import ratio
-from protocol.metrics.hamming_balls import nearest_radius, of_ball
+from protocol.metrics.hamming_balls import nearest_radius
 
 
-@of_ball(
-    "precision@rR",
-    printed="Precision within radius {radius}",
-    source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 1",
-    undefined="A query with an empty ball counts as 0, or is left out.",
-    denominator="items in the ball",
-    synonyms=("P@rR",),
-)
+@declared
 def precision(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of the items within Hamming radius R that are relevant.
 
@@ -58,13 +52,7 @@ def precision(counts: HammingCounts, *, radius: int, undefined: str = "zero") ->
     return ratio(counts.relevant_within[:, at], counts.retrieved_within[:, at], undefined=undefined)
 
 
-@of_ball(
-    "recall@rR",
-    printed="Recall within radius {radius}",
-    source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 3",
-    undefined="A query without relevant items counts as 0, or is left out.",
-    denominator="relevant items in the database",
-)
+@declared
 def recall(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of a query's relevant items that lie within Hamming radius R.
 
@@ -99,13 +87,7 @@ def recall(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> ND
     return ratio(counts.relevant_within[:, nearest_radius(counts, radius)], counts.n_relevant, undefined=undefined)
 
 
-@of_ball(
-    "precision@rR[micro]",
-    printed="Micro precision within radius {radius}",
-    source="Moran 2016, thesis, section 3.6.1, eq. 3.8",
-    undefined="If the ball is empty for every query: 0, or left out.",
-    denominator="items in the balls of all queries",
-)
+@declared
 def precision_micro(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of the items within Hamming radius R of any query that are relevant to it, all queries pooled.
 
@@ -144,13 +126,7 @@ def precision_micro(counts: HammingCounts, *, radius: int, undefined: str = "zer
     return precision(counts.pooled, radius=radius, undefined=undefined)
 
 
-@of_ball(
-    "recall@rR[micro]",
-    printed="Micro recall within radius {radius}",
-    source="Moran 2016, thesis, section 3.6.1, eq. 3.9",
-    undefined="If no query has a relevant item: 0, or left out.",
-    denominator="relevant items of all queries",
-)
+@declared
 def recall_micro(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of all relevant pairs that lie within Hamming radius R, all queries pooled.
 

@@ -8,20 +8,11 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer, one_of
 from protocol.counting import HammingCounts
-from protocol.metrics._ties import BEYOND, TIES, in_every_order, of_ranking, places, ratio, relevant_among
+from protocol.metrics._records import declared
+from protocol.metrics._ties import TIES, places, ratio, relevant_among
 
-_TIES = "McSherry and Najork 2008, Computing IR Performance Measures Efficiently in the Presence of Tied Scores"
 
-
-@of_ranking(
-    "P@K",
-    printed="Precision@{cutoff}",
-    source=f"Mean Local Group Average Precision, section 3.1, eq. 1 and P@K; ties: {_TIES}",
-    undefined="Always defined.",
-    denominator="K",
-    beyond="If K exceeds the size of the database, the size of the database replaces it, also in the denominator.",
-    synonyms=("precision@K", "prec@K"),
-)
+@declared
 def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of the top K items that are relevant, as the expected value over ties.
 
@@ -69,14 +60,7 @@ def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = 
     return ratio(relevant_among(counts, top), top, undefined=undefined)
 
 
-@of_ranking(
-    "R@K",
-    printed="Recall@{cutoff}",
-    source=f"Moran 2016, thesis, eq. 3.7, of the top K; ties: {_TIES}",
-    denominator="relevant items in the database",
-    beyond=BEYOND,
-    synonyms=("recall@K",),
-)
+@declared
 def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of a query's relevant items that are among the top K, as the expected value over ties.
 
@@ -123,18 +107,7 @@ def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = "ze
     return ratio(relevant_among(counts, places(counts, cutoff)), counts.n_relevant, undefined=undefined)
 
 
-@in_every_order(
-    of_ranking(
-        "hit@K",
-        printed="Hit@{cutoff}",
-        source="Oh Song et al. 2016, Deep Metric Learning via Lifted Structured Feature Embedding, Recall@K of metric "
-        "learning; success@K of trec_eval",
-        denominator="1",
-        beyond=BEYOND,
-        synonyms=("success@K", "recall@K", "HR@K", "hits@K", "hit_rate@K", "hitrate@K"),
-    ),
-    "index_top",
-)
+@declared
 def hit_rate(
     counts: HammingCounts, *, cutoff: int, ties: str = "expected", undefined: str = "zero"
 ) -> NDArray[np.float64]:
@@ -187,16 +160,7 @@ def hit_rate(
     return ratio(relevant_among(counts, top, ties=ties, at_most=1), has_relevant, undefined=undefined)
 
 
-@in_every_order(
-    of_ranking(
-        "R-precision",
-        source="Manning, Raghavan and Schütze 2008, Introduction to Information Retrieval, section 8.4; trec_eval, "
-        "Rprec",
-        denominator="relevant items in the database",
-        synonyms=("Rprec", "R-prec", "R_precision", "RP", "P@R", "precision@R", "recall@R", "R@R"),
-    ),
-    "index_top",
-)
+@declared
 def r_precision(counts: HammingCounts, *, ties: str = "expected", undefined: str = "zero") -> NDArray[np.float64]:
     r"""Share of the top R items that are relevant, if a query has R relevant items, as the expected value over ties.
 
