@@ -41,27 +41,23 @@ class _Compiled(Plain):
         Queries are processed in smaller blocks than for counting, so that the relevant items of all of them fit in
         memory, but the bit planes are not recomputed for each.
         """
+        from protocol.counting import _kernels
+
         numbers = np.arange(len(self._queries))[block]
         in_order = InOrder.zeros(relevance, relevant)
         discount = 1 / np.log2(np.arange(2, len(self._items) + 2))
         step = max(16, _ROW_BYTES // len(self._items))
         for start in range(0, len(numbers), step):
             part = slice(start, start + step)
-            rows = InOrder(*(array[part] for array in in_order))
-            self._fill_in_database_order(relevance, numbers[part], retrieved[part], relevant[part], discount, rows)
+            queries = np.ascontiguousarray(self._queries[numbers[part]])
+            levels, rows = self._levels(relevance, numbers[part])
+            before = np.stack([at[part].cumsum(axis=1) - at[part] for at in (retrieved, relevant)])
+            n_relevant, sums = relevant[part].sum(axis=1), (array[part] for array in in_order)
+            _kernels.sum_in_order(queries, self._columns, levels, rows, n_relevant, before, discount, *sums)
         return in_order
 
-    def _fill_in_database_order(
-        self,
-        relevance: Relevance,
-        numbers: NDArray[np.int64],
-        retrieved: NDArray[np.int64],
-        relevant: NDArray[np.int64],
-        discount: NDArray[np.float64],
-        in_order: InOrder,
-    ) -> None:
-        from protocol.counting import _kernels
-
+    def _levels(self, relevance: Relevance, numbers: NDArray[np.int64]) -> tuple[NDArray, NDArray[np.int64]]:
+        """Return the numbers of the items' levels, from 1, in a row for each different query, and each query's row."""
         first, rows = numbers, np.arange(numbers.size)
         if isinstance(relevance, LabelRelevance):  # queries with the same labels have the same relevant items
             _, first, rows = np.unique(relevance.group[numbers], return_index=True, return_inverse=True)
@@ -71,10 +67,7 @@ class _Compiled(Plain):
         for row, query in zip(levels, first.tolist(), strict=True):
             positions, of_items = relevance.row(query)
             row[positions] = of_items if is_number else np.searchsorted(relevance.levels, of_items) + 1
-        before = np.stack([at.cumsum(axis=1) - at for at in (retrieved, relevant)])
-        queries = np.ascontiguousarray(self._queries[numbers])
-        n_relevant = relevant.sum(axis=1)
-        _kernels.sum_in_order(queries, self._columns, levels, rows, n_relevant, before, discount, *in_order)
+        return levels, rows
 
 
 class BitPlanes(_Compiled):

@@ -3,8 +3,7 @@
 import itertools
 import math
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +15,7 @@ from protocol.truth.relevance import Relevance, check_relevance
 _MOST_PROBES = 10**6
 
 
-@dataclass(frozen=True, eq=False)
-class BucketSearch:
+class BucketSearch(NamedTuple):
     """The result of a bucket search for each query; each array is int64 (n_queries,).
 
     Parameters
@@ -91,49 +89,19 @@ def bucket_search(
     (array([1]), array([3]), array([2]))
     """
     check_relevance(relevance, len(query_codes), len(database_codes), "bucket search")
-    totals = np.empty((3, len(query_codes)), dtype=np.int64)
-    searches = in_buckets(query_codes, database_codes, n_bits, bits_per_table=bits_per_table, n_tables=n_tables)
-    for query, retrieved in enumerate(searches):
-        positions = relevance.row(query)[0]
-        totals[:, query] = np.count_nonzero(retrieved[positions]), np.count_nonzero(retrieved), positions.size
-    return BucketSearch(*totals)
-
-
-def in_buckets(
-    query_codes: NDArray[np.uint8],
-    database_codes: NDArray[np.uint8],
-    n_bits: int,
-    *,
-    bits_per_table: int,
-    n_tables: int,
-) -> Iterator[NDArray[np.bool_]]:
-    """Yield, for each query, a mask of the items in the union of its buckets, (n_database,), valid until the next one.
-
-    Parameters and errors are as for `bucket_search`.
-
-    Examples
-    --------
-    >>> query, database = codes.pack([[0, 0]]), codes.pack([[0, 0], [0, 1], [1, 0], [1, 1]])
-    >>> [found.tolist() for found in in_buckets(query, database, 2, bits_per_table=1, n_tables=2)]
-    [[True, True, True, False]]
-    """
     codes.check_pair(query_codes, database_codes, n_bits)
     integer(bits_per_table, "bits_per_table", maximum=n_bits)
     integer(n_tables, f"n_tables (of {bits_per_table} bits each)", maximum=n_bits // bits_per_table)
-    tables = [
-        _lookups(query, database)
-        for query, database in zip(
-            _segments(query_codes, n_bits, bits_per_table, n_tables),
-            _segments(database_codes, n_bits, bits_per_table, n_tables),
-            strict=True,
-        )
-    ]
-    retrieved = np.zeros(len(database_codes), dtype=bool)
+    sides = (_segments(side, n_bits, bits_per_table, n_tables) for side in (query_codes, database_codes))
+    tables = list(map(_lookups, *sides))
+    totals, retrieved = np.empty((3, len(query_codes)), dtype=np.int64), np.zeros(len(database_codes), dtype=bool)
     for query in range(len(query_codes)):
         retrieved[:] = False
         for order, starts, stops in tables:
             retrieved[order[starts[query] : stops[query]]] = True
-        yield retrieved
+        positions = relevance.row(query)[0]
+        totals[:, query] = np.count_nonzero(retrieved[positions]), np.count_nonzero(retrieved), positions.size
+    return BucketSearch(*totals)
 
 
 def _segments(packed: NDArray[np.uint8], n_bits: int, width: int, number: int) -> list[NDArray]:

@@ -5,7 +5,7 @@ sorting all codes in memory. Average precision with ties in database order is no
 distances of all previous items.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -84,7 +84,8 @@ def count_in_shards(
         return counted(database_codes, relevances=relevances, buckets=buckets, progress=progress)
     for name, relevance in relevances.items():
         check_relevance(relevance, n_queries, n_database, name)
-    shards = list(_shards(n_database, shard_items))
+    n_shards = -(-n_database // shard_items)
+    shards = [shard(n_database, number, n_shards) for number in range(n_shards)]
     of_database = _buckets(database_codes, n_bits, shards) if buckets else None
     total: dict[str, HammingCounts] = {}
     for items in shards:
@@ -128,11 +129,6 @@ def shard(n_items: int, number: int, n_shards: int) -> slice:
     if n_shards > n_items:
         raise ProtocolError(f"{n_shards:,} shards for {counted(n_items, 'database item')}: each shard needs an item.")
     return slice(n_items * number // n_shards, n_items * (number + 1) // n_shards)
-
-
-def _shards(n_items: int, most: int) -> Iterator[slice]:
-    n_shards = -(-n_items // most)
-    return (shard(n_items, number, n_shards) for number in range(n_shards))
 
 
 def _buckets(database_codes: NDArray[np.uint8], n_bits: int, shards: list[slice]) -> Buckets:
