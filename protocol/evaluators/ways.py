@@ -166,7 +166,13 @@ def scores_of(
     tried = np.array([*sorted({*sizes, last - 1} - {0, last}), last])
     report = stage(progress, base.text, n_queries)
     counts, lists = ranked(distances, relevance, tried, plain=not is_light, threads=threads, progress=report)
-    expected = {} if counts is None else dict(_of_counts(counts, distances, tried, is_light))
+    expected: dict[Way, Pair] = {}
+    if counts is not None:
+        orders = _ORDERS[: 1 + 2 * is_light]  # of measures other than mAP, which has all of them
+        expected |= _of_counts(counts, tried, RADII if distances.has_radius else (), "", orders)
+    if counts is not None and is_light:
+        positive = counts.at_level * (np.arange(distances.n_groups) < distances.middle)
+        expected |= _of_counts(replace(counts, at_level=positive), tried, (), "positive", _ORDERS[:1])
     values: dict[Way, tuple[float, float]] = {}
 
     def add(way: Way, of_queries: Pair, errors: Pair | None = None) -> None:
@@ -199,19 +205,9 @@ def _sizes(distances: Distances, relevance: Relevance, classes: NDArray[np.int64
 
 
 def _of_counts(
-    counts: HammingCounts, distances: Distances, cutoffs: NDArray[np.int64], is_light: bool
-) -> Iterator[tuple[Way, Pair]]:
-    """Yield the values of the queries with ties in expectation or in the best or worst order."""
-    orders = _ORDERS[: 1 + 2 * is_light]  # of measures other than mAP, which has all of them
-    yield from _of_part(counts, cutoffs, RADII if distances.has_radius else (), "", orders)
-    if is_light:
-        positive = counts.at_level * (np.arange(distances.n_groups) < distances.middle)
-        yield from _of_part(replace(counts, at_level=positive), cutoffs, (), "positive", _ORDERS[:1])
-
-
-def _of_part(
     counts: HammingCounts, cutoffs: NDArray[np.int64], radii: Sequence[int], part: str, orders: Sequence[str]
 ) -> Iterator[tuple[Way, Pair]]:
+    """Yield the values of the queries with ties in expectation or in the best or worst order."""
     names = _metrics(cutoffs, radii, part, orders, gains_of(counts.levels))
     drop = metrics.evaluate(counts, names, undefined="drop")
     # Only these have other values as well: a mean over some of the orders of ties, or a curve without some points.
