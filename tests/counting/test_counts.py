@@ -65,16 +65,6 @@ def test_precisions_in_index_order_are_stored_by_ground_truth():
         assert getattr(counts.pooled, name) is None
 
 
-def test_from_histograms():
-    counts = HammingCounts.from_histograms([[0, 3, 1]], {3: [[0, 1, 0]], 1: [[0, 1, 1]]})
-    assert counts.levels.tolist() == [1, 3]
-    assert counts.at_level.tolist() == [[[0, 1, 1], [0, 1, 0]]]
-    assert counts.largest_bucket.tolist() == [[0, 3, 3]]
-    assert counts.bucket_sizes.tolist() == [3, 1]
-    given = HammingCounts.from_histograms([[0, 3, 1]], [[0, 1, 1]], largest_bucket=[[0, 2, 2]])
-    assert given.largest_bucket.tolist() == [[0, 2, 2]]
-
-
 def test_counts_of_several_truths_survive_packing():
     counts = {
         "a": HammingCounts.from_histograms([[300, 1]], [[200, 0]]),
