@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
+from protocol.checks import one_of
 from protocol.counting import HammingCounts, StoredCounts
-from protocol.metrics._ties import mean
+from protocol.metrics._ties import UNDEFINED, mean
 
 ALL = "all"
 _CUTOFF = 1000
@@ -34,7 +35,7 @@ def evaluate(counts: HammingCounts, names: Iterable[str], *, undefined: str = "z
     Raises
     ------
     ProtocolError
-        If a name is unknown, or its number is not possible for the counts.
+        If a name or `undefined` is unknown, or a number is not possible for the counts.
 
     Examples
     --------
@@ -42,6 +43,7 @@ def evaluate(counts: HammingCounts, names: Iterable[str], *, undefined: str = "z
     >>> evaluate(counts, ["precision@r0", "precision@r0[micro]"])
     {'precision@r0': array([1. , 0.5]), 'precision@r0[micro]': array([0.66666667])}
     """
+    one_of(undefined, UNDEFINED, "undefined")
     return {name: registry.get("metric", name)(counts, undefined=undefined) for name in names}
 
 

@@ -3,10 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import one_of
 from protocol.counting import HammingCounts
 from protocol.metrics._records import declared
-from protocol.metrics._ties import UNDEFINED, ratio
+from protocol.metrics._ties import ratio
 
 
 @declared
@@ -29,7 +28,7 @@ def entropy(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.flo
     Raises
     ------
     ProtocolError
-        If `undefined` is unknown.
+        If the buckets were not counted.
 
     Notes
     -----
@@ -49,7 +48,6 @@ def entropy(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.flo
     >>> entropy(HammingCounts.from_histograms([[2, 1, 1]], [[1, 0, 0]]))
     array([1.5])
     """
-    one_of(undefined, UNDEFINED, "undefined")
     sizes = counts.requested("bucket_sizes")
     return np.atleast_1d(sizes @ np.log2(sizes.sum() / sizes) / sizes.sum())
 
@@ -74,7 +72,7 @@ def collision(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.f
     Raises
     ------
     ProtocolError
-        If `undefined` is unknown.
+        If the buckets were not counted, or `undefined` is unknown.
 
     Notes
     -----
@@ -119,7 +117,7 @@ def largest_bucket(counts: HammingCounts, *, undefined: str = "zero") -> NDArray
     Raises
     ------
     ProtocolError
-        If `undefined` is unknown.
+        If the buckets were not counted.
 
     Notes
     -----
@@ -135,7 +133,6 @@ def largest_bucket(counts: HammingCounts, *, undefined: str = "zero") -> NDArray
     >>> largest_bucket(HammingCounts.from_histograms([[2, 1, 1]], [[1, 0, 0]]))
     array([0.5])
     """
-    one_of(undefined, UNDEFINED, "undefined")
     sizes = counts.requested("bucket_sizes")
     return np.atleast_1d(sizes.max() / sizes.sum())
 
@@ -161,7 +158,7 @@ def utilisation(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np
     Raises
     ------
     ProtocolError
-        If `undefined` is unknown.
+        If the buckets were not counted.
 
     Notes
     -----
@@ -181,7 +178,6 @@ def utilisation(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np
     >>> utilisation(HammingCounts.from_histograms([[1, 3, *[0] * 9]], [[1, 1, *[0] * 9]]))
     array([0.5])
     """
-    one_of(undefined, UNDEFINED, "undefined")
     sizes = counts.requested("bucket_sizes")
     could = min(2**counts.n_bits, int(sizes.sum()))  # n_database is a multiple of it in pooled counts
     return np.array([sizes.size / could])

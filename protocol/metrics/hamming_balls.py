@@ -6,10 +6,10 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import integer, one_of
+from protocol.checks import integer
 from protocol.counting import HammingCounts
 from protocol.metrics._records import declared
-from protocol.metrics._ties import UNDEFINED, ratio
+from protocol.metrics._ties import ratio
 
 
 def nearest_radius(counts: HammingCounts, radius: int) -> int:
@@ -84,7 +84,7 @@ def empty_balls(counts: HammingCounts, *, radius: int, undefined: str = "zero") 
     Raises
     ------
     ProtocolError
-        If `radius` is negative, or `undefined` is unknown.
+        If `radius` is negative.
 
     Notes
     -----
@@ -99,7 +99,6 @@ def empty_balls(counts: HammingCounts, *, radius: int, undefined: str = "zero") 
     >>> empty_balls(HammingCounts.from_histograms([[0, 2], [1, 1]], [[0, 1], [1, 0]]), radius=0)
     array([1., 0.])
     """
-    one_of(undefined, UNDEFINED, "undefined")
     return (counts.retrieved_within[:, nearest_radius(counts, radius)] == 0).astype(np.float64)
 
 
@@ -126,7 +125,7 @@ def lookups(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> N
     Raises
     ------
     ProtocolError
-        If `radius` is negative, or `undefined` is unknown.
+        If `radius` is negative.
 
     Notes
     -----
@@ -144,7 +143,6 @@ def lookups(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> N
     >>> lookups(HammingCounts.from_histograms([[1, 0, 2, 0]], [[1, 0, 0, 0]]), radius=2)
     array([7.])
     """
-    one_of(undefined, UNDEFINED, "undefined")
     return volumes(counts.n_bits, nearest_radius(counts, radius))[-1:]
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, one_of
+from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts
 from protocol.metrics._records import declared
-from protocol.metrics._ties import UNDEFINED, places, relevant_among
+from protocol.metrics._ties import places, relevant_among
 
 
 def neighbours_found(
@@ -104,7 +104,6 @@ def neighbours_at_cutoff(
     >>> neighbours_at_cutoff(HammingCounts.from_histograms([[1, 2]], [[1, 1]]), cutoff=2)
     array([0.75])
     """
-    one_of(undefined, UNDEFINED, "undefined")
     return neighbours_found(counts, nearest=cutoff, retrieved=cutoff, ties=ties)
 
 
@@ -148,5 +147,4 @@ def first_neighbour_at_cutoff(
     >>> [round(first_neighbour_at_cutoff(counts, cutoff=k).item(), 4) for k in (1, 2, 4)]
     [0.0, 0.3333, 1.0]
     """
-    one_of(undefined, UNDEFINED, "undefined")
     return neighbours_found(counts, nearest=1, retrieved=cutoff, ties=ties)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes as packing
-from protocol.checks import ProtocolError, integer
+from protocol.checks import ProtocolError, counted, integer
 from protocol.counting import HammingCounts, LabelRelevance, NeighbourRelevance, Relevance, count_in_shards
 from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.ground_truth import Nearest, check_sizes
@@ -110,7 +110,7 @@ class Fault:
     example: str
 
     def __str__(self) -> str:
-        queries = "1 query" if self.n_queries == 1 else f"{self.n_queries:,} queries"
+        queries = counted(self.n_queries, "query")
         return f"{self.name}: {self.kind} ({queries}, first query {self.query}: {self.example})"
 
 
@@ -395,9 +395,8 @@ def _read(
     def columns(array: NDArray) -> NDArray:
         return np.pad(array[:, :k], [(0, 0), (0, max(0, k - array.shape[1]))], constant_values=-1)
 
-    integers = {name: as_integers(array[:, :k], named(results[name], "results")) for name, array in items.items()}
     return (
-        {name: columns(array) for name, array in integers.items()},
+        {name: columns(as_integers(array[:, :k], named(results[name], "results"))) for name, array in items.items()},
         {name: columns(array.astype(np.float64)) for name, array in returned.items()},
     )
 

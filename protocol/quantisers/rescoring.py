@@ -4,8 +4,10 @@ Re-ranking retrieves c x K items by code, ranks them again by the vectors or by 
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -102,14 +104,8 @@ def _share(counts: HammingCounts, number: int, factor: int, ties: str = "expecte
 
 def _smallest(counts: HammingCounts, number: int, target: float) -> int:
     """Return the smallest factor that reaches the target, by bisection: the share never falls as c grows."""
-    low, high = 0, -(-counts.n_database // number)  # `high` retrieves the complete database, so it reaches any target
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _share(counts, number, middle) >= target:
-            high = middle
-        else:
-            low = middle
-    return high
+    complete = -(-counts.n_database // number)  # which reaches any target
+    return 1 + bisect_left(range(1, complete), target, key=partial(_share, counts, number))
 
 
 def by_quantiser(

@@ -21,9 +21,6 @@ IN_ORDER = {
     "index_top": np.array([[2.0, 0, 0], [0, 0, 0], [1, 1, 1]]),
     "index_discounts": np.array([[1 / np.log2(3)], [0], [1]]),
 }
-ONE_EACH = ["P@1", "R@1", "F1@r1", "F1@r1[micro]", "entropy", "collision", "largest_bucket", "lookups@r1", "empty@r1"]
-ONE_EACH += ["utilisation", "AUPRC[sum]", "mAP", "ACG@1", "WAP", "WAP@1[retrieved]"]
-ONE_EACH += ["MRR", "hit@1", "R-precision", "mAP@R", "mAP@r1"]
 
 
 def test_every_metric_of_extended_codes_is_that_of_their_counts():
@@ -156,10 +153,7 @@ def test_numbers_beyond_the_database_and_the_code():
             (f_measure, {"radius": 1, "beta": beta}, "beta must be a finite number > 0,")
             for beta in (0, -1.0, math.nan, math.inf)
         ),
-        *(
-            (evaluate, {"names": [name], "undefined": "nan"}, r"undefined must be drop or zero, got 'nan'.")
-            for name in ONE_EACH
-        ),
+        (evaluate, {"names": ["entropy"], "undefined": "nan"}, r"undefined must be drop or zero, got 'nan'."),
     ],
 )
 def test_refusals(function, options, message):
