@@ -56,15 +56,6 @@ def test_tables_that_do_not_fit(width, n_tables):
         bucket_search(one, one, 3, truth_of(one, one), bits_per_table=width, n_tables=n_tables)
 
 
-def test_lookup_time_grows_with_the_radius():
-    rng = np.random.default_rng(0)
-    query, database = codes.pack(rng.random((5, 10)) < 0.5), codes.pack(rng.random((50, 10)) < 0.5)
-    seconds = lookup_time(query, database, 10, radius=3)
-    assert seconds.shape == (4,)
-    assert seconds[0] > 0
-    assert (np.diff(seconds) > 0).all()
-
-
 @pytest.mark.parametrize(
     ("n_bits", "radius", "message"),
     [

@@ -4,7 +4,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts
 from protocol.metrics import evaluate, evaluate_extended, everything, pr_curve
@@ -159,13 +158,6 @@ def test_numbers_beyond_the_database_and_the_code():
 def test_refusals(function, options, message):
     with pytest.raises(ProtocolError, match=message):
         function(COUNTS, **options)
-
-
-@pytest.mark.parametrize("name", ["mAP@K[all]", "P@K", "precision@rR", "F_beta@rR", "F1@rR"])
-def test_a_letter_where_a_number_belongs_is_refused(name):
-    with pytest.raises(ProtocolError, match="write a number in place of K, R or beta"):
-        evaluate(COUNTS, [name])
-    assert registry.entry("metric", name).name == name
 
 
 def test_the_gain_and_the_order_of_ties_of_ndcg():

@@ -245,9 +245,7 @@ def test_command(exact, tmp_path, monkeypatch, capsys):
         "30 queries, 200 database items; the 5 nearest by code\ndistances of ids: Hamming distances\n"
     )
     content = json.loads((tmp_path / "out.json").read_text())["attribution"]
-    assert [row["name"] for row in content["rows"]] == ["ids"]
-    assert content["rows"][0]["recall"] == 1
-    assert content["faults"] == []
+    assert ([(row["name"], row["recall"]) for row in content["rows"]], content["faults"]) == ([("ids", 1)], [])
     farther(ids, distances, every)
     np.save("ids.npy", ids)
     assert main([*command, "--exact"]) == 1
