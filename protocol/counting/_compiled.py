@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.counting._plain import Buckets, InOrder, Plain
+from protocol.counting.counts import Integers
 from protocol.truth.relevance import LabelRelevance, Relevance
 
 LONGEST = 64
@@ -24,7 +25,7 @@ _HISTOGRAM_BYTES = 64 << 20
 class _Compiled(Plain):
     """Counts by compiled loops; their module, which loads numba, is imported when the first block is counted."""
 
-    def largest_buckets(self, block: slice, buckets: Buckets, retrieved: NDArray[np.int64]) -> NDArray[np.int64]:
+    def largest_buckets(self, block: slice, buckets: Buckets, retrieved: Integers) -> Integers:
         """Return the size of the largest bucket within each radius, (n_block, n_bits + 1)."""
         from protocol.counting import _kernels
 
@@ -33,9 +34,7 @@ class _Compiled(Plain):
             _kernels.fill_largest(self._queries[block], buckets.repeated_words, buckets.repeated_sizes, largest)
         return largest
 
-    def in_database_order(
-        self, relevance: Relevance, block: slice, retrieved: NDArray[np.int64], relevant: NDArray[np.int64]
-    ) -> InOrder:
+    def in_database_order(self, relevance: Relevance, block: slice, retrieved: Integers, relevant: Integers) -> InOrder:
         """Return the arrays with ties in the order of the database, as `Plain.in_database_order`.
 
         Queries are processed in smaller blocks than for counting, so that the relevant items of all of them fit in
@@ -56,7 +55,7 @@ class _Compiled(Plain):
             _kernels.sum_in_order(queries, self._columns, levels, rows, n_relevant, before, discount, *sums)
         return in_order
 
-    def _levels(self, relevance: Relevance, numbers: NDArray[np.int64]) -> tuple[NDArray, NDArray[np.int64]]:
+    def _levels(self, relevance: Relevance, numbers: Integers) -> tuple[NDArray, Integers]:
         """Return the numbers of the items' levels, from 1, in a row for each different query, and each query's row."""
         first, rows = numbers, np.arange(numbers.size)
         if isinstance(relevance, LabelRelevance):  # queries with the same labels have the same relevant items
@@ -87,7 +86,7 @@ class BitPlanes(_Compiled):
             self._spans = np.stack(list(sides), axis=1)[relevance.group]
         self.block_size = max(_LEAST_QUERIES, _PAIRS // len(self._items))
 
-    def count(self, block: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+    def count(self, block: slice) -> tuple[Integers, dict[str, Integers]]:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
         from protocol.counting import _kernels  # loads numba
 
@@ -114,7 +113,7 @@ class Words(_Compiled):
         if any(relevance.n_groups > most_rows for relevance in relevances):
             self.block_size = min(self.block_size, max(16, most_rows))
 
-    def count(self, block: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+    def count(self, block: slice) -> tuple[Integers, dict[str, Integers]]:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
         from protocol.counting import _kernels  # loads numba
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.checks import ProtocolError, integer
+from protocol.counting.counts import Floats, Integers, Packed
 from protocol.truth.relevance import Relevance, check_relevance
 
 _MOST_PROBES = 10**6
@@ -28,14 +29,14 @@ class BucketSearch(NamedTuple):
         Relevant items in the complete database.
     """
 
-    true_positives: NDArray[np.int64]
-    retrieved: NDArray[np.int64]
-    relevant: NDArray[np.int64]
+    true_positives: Integers
+    retrieved: Integers
+    relevant: Integers
 
 
 def bucket_search(
-    query_codes: NDArray[np.uint8],
-    database_codes: NDArray[np.uint8],
+    query_codes: Packed,
+    database_codes: Packed,
     n_bits: int,
     relevance: Relevance,
     *,
@@ -104,7 +105,7 @@ def bucket_search(
     return BucketSearch(*totals)
 
 
-def _segments(packed: NDArray[np.uint8], n_bits: int, width: int, number: int) -> list[NDArray]:
+def _segments(packed: Packed, n_bits: int, width: int, number: int) -> list[NDArray]:
     """Return the segments of each code, as byte strings that can be sorted and compared."""
     bits = codes.unpack(packed, n_bits)
     cut = [codes.pack(bits[:, width * table : width * (table + 1)]) for table in range(number)]
@@ -120,9 +121,7 @@ def _lookups(query: NDArray, database: NDArray) -> tuple[NDArray[np.intp], NDArr
     return order, np.searchsorted(ordered, query_keys), np.searchsorted(ordered, query_keys, side="right")
 
 
-def lookup_time(
-    query_codes: NDArray[np.uint8], database_codes: NDArray[np.uint8], n_bits: int, *, radius: int
-) -> NDArray[np.float64]:
+def lookup_time(query_codes: Packed, database_codes: Packed, n_bits: int, *, radius: int) -> Floats:
     """Measure the time that an inverted index takes to retrieve all items within each radius.
 
     The index is a dictionary from codes to items; a lookup probes all codes of the ball, one after another. The times
@@ -171,7 +170,7 @@ def lookup_time(
     return seconds.cumsum() / len(queries)
 
 
-def _integers(packed: NDArray[np.uint8]) -> list[int]:
+def _integers(packed: Packed) -> list[int]:
     return [int.from_bytes(code.tobytes(), "little") for code in packed]
 
 

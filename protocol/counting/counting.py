@@ -32,7 +32,7 @@ from protocol.counting import _compiled
 from protocol.counting._compiled import BitPlanes, Words
 from protocol.counting._plain import Buckets, Plain
 from protocol.counting._shell import MOST_BITS, Shell
-from protocol.counting.counts import HammingCounts
+from protocol.counting.counts import HammingCounts, Integers, Packed
 from protocol.truth.relevance import LabelRelevance, Relevance, check_relevance
 
 Result = TypeVar("Result")
@@ -60,8 +60,8 @@ _missed = _Missed()
 
 
 def count(
-    query_codes: NDArray[np.uint8],
-    database_codes: NDArray[np.uint8],
+    query_codes: Packed,
+    database_codes: Packed,
     n_bits: int,
     relevances: Mapping[str, Relevance],
     *,
@@ -157,8 +157,8 @@ def _of_block(
 
 
 def largest_buckets(
-    query_codes: NDArray[np.uint8], n_bits: int, buckets: Buckets, retrieved: NDArray[np.int64], *, threads: int = 1
-) -> NDArray[np.int64]:
+    query_codes: Packed, n_bits: int, buckets: Buckets, retrieved: Integers, *, threads: int = 1
+) -> Integers:
     """Return the size of the largest bucket of a database within each radius, (n_queries, n_bits + 1).
 
     `retrieved` are the numbers of items at each distance, of the same shape.
@@ -167,7 +167,7 @@ def largest_buckets(
     algorithm = Words if repeated.size and _numba_is_installed() else Plain
     counter = algorithm(codes.words(query_codes), repeated, n_bits, {})
 
-    def work(block: slice) -> NDArray[np.int64]:
+    def work(block: slice) -> Integers:
         return counter.largest_buckets(block, buckets, retrieved[block])
 
     return np.concatenate(_in_blocks(work, len(query_codes), counter.block_size, threads, None))

@@ -3,12 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from protocol import registry
 from protocol.checks import one_of
-from protocol.counting import HammingCounts, StoredCounts
+from protocol.counting import StoredCounts
+from protocol.counting.counts import Floats, HammingCounts
 from protocol.metrics._ties import UNDEFINED, mean
 
 ALL = "all"
@@ -16,7 +14,7 @@ _CUTOFF = 1000
 _RADII = (0, 1, 2)
 
 
-def evaluate(counts: HammingCounts, names: Iterable[str], *, undefined: str = "zero") -> dict[str, NDArray[np.float64]]:
+def evaluate(counts: HammingCounts, names: Iterable[str], *, undefined: str = "zero") -> dict[str, Floats]:
     """Compute metrics by name.
 
     Parameters
@@ -49,7 +47,7 @@ def evaluate(counts: HammingCounts, names: Iterable[str], *, undefined: str = "z
 
 def evaluate_extended(
     counts: HammingCounts, extensions: Iterable[tuple[str, int]], names: Iterable[str], *, undefined: str = "zero"
-) -> Iterator[tuple[str, int, dict[str, NDArray[np.float64]]]]:
+) -> Iterator[tuple[str, int, dict[str, Floats]]]:
     """Yield the metrics of extended codes; those of the ranking are computed once, since no extension changes it.
 
     Parameters

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import integer, one_of
-from protocol.counting import HammingCounts
+from protocol.counting.counts import Floats, HammingCounts, Integers
 
 UNDEFINED = ("zero", "drop")
 
@@ -38,7 +38,7 @@ def undefined_value(undefined: str) -> float:
     return 0.0 if one_of(undefined, UNDEFINED, "undefined") == "zero" else np.nan
 
 
-def ratio(numerator: ArrayLike, denominator: ArrayLike, *, undefined: str) -> NDArray[np.float64]:
+def ratio(numerator: ArrayLike, denominator: ArrayLike, *, undefined: str) -> Floats:
     """Return numerator / denominator, `undefined` where the denominator is 0."""
     above, below = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
     return np.divide(above, below, out=np.full(above.shape, undefined_value(undefined)), where=below != 0)
@@ -63,7 +63,7 @@ def places(counts: HammingCounts, cutoff: int | None) -> int:
     return min(integer(cutoff, "cutoff"), counts.n_database)
 
 
-def running_sums(n: int, term: Callable[[NDArray[np.int64]], NDArray[np.float64]]) -> NDArray[np.float64]:
+def running_sums(n: int, term: Callable[[Integers], Floats]) -> Floats:
     """Return the partial sums of the terms of ranks 1 to n, starting with 0, (n + 1,); needs no further large arrays.
 
     Examples
@@ -96,10 +96,10 @@ def _divided(counts: HammingCounts, relevant_first: bool) -> HammingCounts:
 class Ties(NamedTuple):
     """Ties of a ranking: `n` items, `m` of them relevant, after `before` items, `relevant_before` of them relevant."""
 
-    n: NDArray[np.int64]
-    m: NDArray[np.int64]
-    before: NDArray[np.int64]
-    relevant_before: NDArray[np.int64]
+    n: Integers
+    m: Integers
+    before: Integers
+    relevant_before: Integers
 
 
 def ties_at(counts: HammingCounts, cells: Any) -> Ties:
@@ -108,14 +108,14 @@ def ties_at(counts: HammingCounts, cells: Any) -> Ties:
     return Ties(n, m, counts.retrieved_within[cells] - n, counts.relevant_within[cells] - m)
 
 
-def last_distance(counts: HammingCounts, top: int | NDArray[np.int64]) -> NDArray[np.intp]:
+def last_distance(counts: HammingCounts, top: int | Integers) -> NDArray[np.intp]:
     """Return, for each query, the distance of the tie that contains rank `top`, (n_queries,)."""
     return (counts.retrieved_within >= np.reshape(top, (-1, 1))).argmax(axis=1)
 
 
 def relevant_among(
-    counts: HammingCounts, top: int | NDArray[np.int64], *, ties: str = "expected", at_most: int | None = None
-) -> NDArray[np.float64]:
+    counts: HammingCounts, top: int | Integers, *, ties: str = "expected", at_most: int | None = None
+) -> Floats:
     """Return the number of relevant items among the top `top`, (n_queries,).
 
     Parameters
@@ -154,9 +154,7 @@ def relevant_among(
     return values
 
 
-def hypergeometric(
-    numbers: NDArray[np.int64], n: NDArray[np.int64] | int, m: NDArray[np.int64] | int, drawn: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def hypergeometric(numbers: Integers, n: Integers | int, m: Integers | int, drawn: Integers) -> Floats:
     """Return the probability that `numbers` of m marked items are among `drawn` of n items.
 
     A row of `numbers` ascends from the smallest possible number; impossible numbers at its end have probability 0.

@@ -3,10 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol.checks import one_of
-from protocol.counting import HammingCounts
+from protocol.counting.counts import Floats, HammingCounts
 from protocol.metrics._records import declared
 from protocol.metrics._ties import mean, ratio, undefined_value
 
@@ -16,8 +15,8 @@ AVERAGES = ("micro", "macro")
 class PRCurve(NamedTuple):
     """Precision and recall at radius 0, 1, ..., n_bits, each of shape (n_bits + 1,)."""
 
-    precision: NDArray[np.float64]
-    recall: NDArray[np.float64]
+    precision: Floats
+    recall: Floats
 
 
 def pr_curve(counts: HammingCounts, *, average: str = "micro", undefined: str = "zero") -> PRCurve:
@@ -78,7 +77,7 @@ RULES = ("trapezoid", "sum", "area")
 
 
 @declared
-def auprc(counts: HammingCounts, *, rule: str = "trapezoid", undefined: str = "zero") -> NDArray[np.float64]:
+def auprc(counts: HammingCounts, *, rule: str = "trapezoid", undefined: str = "zero") -> Floats:
     r"""Area under the precision-recall curve of the pooled queries, with points at the Hamming radii 0..n_bits.
 
     .. math:: \sum_{d \ge 1} \frac{P(d - 1) + P(d)}{2} \left(R(d) - R(d - 1)\right) \quad \text{or} \quad
@@ -138,7 +137,7 @@ def auprc(counts: HammingCounts, *, rule: str = "trapezoid", undefined: str = "z
 
 
 @declared
-def auprc_macro(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
+def auprc_macro(counts: HammingCounts, *, undefined: str = "zero") -> Floats:
     r"""Area under the precision-recall curve of each query by the trapezoidal rule, from recall 0.
 
     .. math:: P(d_0) R(d_0) + \sum_{d > d_0} \frac{P(d - 1) + P(d)}{2} \left(R(d) - R(d - 1)\right)

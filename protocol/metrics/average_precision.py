@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
-from protocol.counting import HammingCounts
+from protocol.counting.counts import Floats, HammingCounts, Integers
 from protocol.metrics._records import declared
 from protocol.metrics._ties import (
     TIES,
@@ -34,7 +34,7 @@ def average_precision(
     cutoff: int | None = None,
     denominator: str = "all",
     undefined: str = "zero",
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Mean precision at the ranks of the relevant items.
 
     .. math:: AP@K = \frac{1}{N} \sum_{t=1}^{K} \mathrm{rel}(t) \frac{\sum_{u \le t} \mathrm{rel}(u)}{t}
@@ -121,9 +121,7 @@ def average_precision(
     return ratio(precisions, n_relevant, undefined=undefined)
 
 
-def sum_of_precisions(
-    counts: HammingCounts, graded: bool, top: int | NDArray[np.int64], whole: bool = False
-) -> NDArray[np.float64]:
+def sum_of_precisions(counts: HammingCounts, graded: bool, top: int | Integers, whole: bool = False) -> Floats:
     """Return the expected sum of cumulative gain per rank at the ranks of the relevant items, (n_queries,).
 
     Parameters
@@ -157,12 +155,12 @@ def _gains(counts: HammingCounts, graded: bool) -> NDArray[np.integer]:
     return np.einsum("l,qlr->qr", counts.levels, counts.at_level) if graded else counts.relevant
 
 
-def _last_tie(counts: HammingCounts, top: int | NDArray[np.int64]) -> Ties:
+def _last_tie(counts: HammingCounts, top: int | Integers) -> Ties:
     """Return the tie of each query that contains rank `top`."""
     return ties_at(counts, (np.arange(counts.n_queries), last_distance(counts, top)))
 
 
-def expected_over_retrieved(counts: HammingCounts, graded: bool, top: int, undefined: str) -> NDArray[np.float64]:
+def expected_over_retrieved(counts: HammingCounts, graded: bool, top: int, undefined: str) -> Floats:
     r"""Return the expected ratio of the sum up to rank `top` to the number of relevant items up to it, (n_queries,).
 
     If j items of the tie that contains rank `top` are drawn and relevant, the sum is a + b j + c j^2, and the number is
@@ -181,7 +179,7 @@ def expected_over_retrieved(counts: HammingCounts, graded: bool, top: int, undef
     return ratio(expected, defined if undefined == "drop" else 1.0, undefined=undefined)
 
 
-def _moments(counts: HammingCounts, top: int) -> NDArray[np.float64]:
+def _moments(counts: HammingCounts, top: int) -> Floats:
     """Return the expected values of 1, j and j^2, each divided by P + j, and the probability of P + j > 0.
 
     j is the number of relevant items in the last tie up to rank `top`, after P relevant items. Shape (4, n_queries).
@@ -207,11 +205,11 @@ def _moments(counts: HammingCounts, top: int) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=1)  # several metrics of one database need it
-def _harmonic_numbers(n: int) -> NDArray[np.float64]:
+def _harmonic_numbers(n: int) -> Floats:
     return running_sums(n, lambda ranks: 1.0 / ranks)
 
 
-def _sum_with_ordered_ties(counts: HammingCounts, top: int, ties: str) -> NDArray[np.float64]:
+def _sum_with_ordered_ties(counts: HammingCounts, top: int, ties: str) -> Floats:
     """Return the sum of the precisions at the ranks of the relevant items up to `top`, tied ones first or last."""
     harmonic = _harmonic_numbers(counts.n_database)
     n, m, before, relevant_before = ties_at(counts, slice(None))
@@ -221,9 +219,7 @@ def _sum_with_ordered_ties(counts: HammingCounts, top: int, ties: str) -> NDArra
 
 
 @declared
-def average_precision_at_r(
-    counts: HammingCounts, *, ties: str = "expected", undefined: str = "zero"
-) -> NDArray[np.float64]:
+def average_precision_at_r(counts: HammingCounts, *, ties: str = "expected", undefined: str = "zero") -> Floats:
     r"""Mean precision at the relevant ranks up to R, the number of relevant items, as the expected value over ties.
 
     .. math:: AP@R = \frac{1}{R} \sum_{t=1}^{R} \mathrm{rel}(t) \frac{\sum_{u \le t} \mathrm{rel}(u)}{t}
@@ -269,7 +265,7 @@ def average_precision_at_r(
 @declared
 def average_precision_in_ball(
     counts: HammingCounts, *, radius: int, ties: str = "expected", undefined: str = "zero"
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Mean precision at the ranks of the relevant items within Hamming radius R, as the expected value over ties.
 
     .. math:: AP(R) = \frac{1}{N} \sum_{t=1}^{T} \mathrm{rel}(t) \frac{\sum_{u \le t} \mathrm{rel}(u)}{t}

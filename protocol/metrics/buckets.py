@@ -1,15 +1,14 @@
 """How evenly the database is spread over its buckets, the sets of items with the same code."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from protocol.counting import HammingCounts
+from protocol.counting.counts import Floats, HammingCounts
 from protocol.metrics._records import declared
 from protocol.metrics._ties import ratio
 
 
 @declared
-def entropy(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
+def entropy(counts: HammingCounts, *, undefined: str = "zero") -> Floats:
     r"""Entropy of the code of a random database item, in bits.
 
     .. math:: H = \sum_b \frac{|b|}{N} \log_2 \frac{N}{|b|}
@@ -53,7 +52,7 @@ def entropy(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.flo
 
 
 @declared
-def collision(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
+def collision(counts: HammingCounts, *, undefined: str = "zero") -> Floats:
     r"""Probability that two different random database items have the same code.
 
     .. math:: \frac{\sum_b |b| (|b| - 1)}{N (N - 1)}
@@ -98,7 +97,7 @@ def collision(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.f
 
 
 @declared
-def largest_bucket(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
+def largest_bucket(counts: HammingCounts, *, undefined: str = "zero") -> Floats:
     r"""Share of the database in its largest bucket.
 
     .. math:: \max_b |b| / N
@@ -138,7 +137,7 @@ def largest_bucket(counts: HammingCounts, *, undefined: str = "zero") -> NDArray
 
 
 @declared
-def utilisation(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
+def utilisation(counts: HammingCounts, *, undefined: str = "zero") -> Floats:
     r"""Share of the 2^n_bits codes (or of one code per item, if that is less) that occur in the database.
 
     .. math:: \frac{|\{\mathrm{codes\ of\ the\ database}\}|}{\min(2^Q, N)}

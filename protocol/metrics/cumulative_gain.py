@@ -1,17 +1,16 @@
 """Cumulative gain of the Hamming ranking, for graded relevance: ACG of the top K, and its mean over relevant ranks."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol.checks import one_of
-from protocol.counting import HammingCounts
+from protocol.counting.counts import Floats, HammingCounts
 from protocol.metrics._records import declared
 from protocol.metrics._ties import last_distance, places, ratio
 from protocol.metrics.average_precision import DENOMINATORS, expected_over_retrieved, sum_of_precisions
 
 
 @declared
-def average_cumulative_gain(counts: HammingCounts, *, cutoff: int, undefined: str = "zero") -> NDArray[np.float64]:
+def average_cumulative_gain(counts: HammingCounts, *, cutoff: int, undefined: str = "zero") -> Floats:
     r"""Mean relevance level of the top K items, such as the number of labels shared with the query.
 
     .. math:: ACG@K = \frac{1}{K} \sum_{t=1}^{K} \mathrm{level}(t) = \frac{1}{K} \left(G + \frac{s}{n} (K - S)\right)
@@ -63,7 +62,7 @@ def average_cumulative_gain(counts: HammingCounts, *, cutoff: int, undefined: st
 @declared
 def weighted_average_precision(
     counts: HammingCounts, *, cutoff: int | None = None, denominator: str = "all", undefined: str = "zero"
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Mean cumulative gain per rank at the ranks of the relevant items, as the expected value over ties.
 
     .. math:: WAP@K = \frac{1}{N} \sum_{t=1}^{K} \mathrm{rel}(t) \, ACG@t, \quad

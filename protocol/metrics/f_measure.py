@@ -1,17 +1,14 @@
 """The F-measure of the Hamming ball, per query and pooled."""
 
-import numpy as np
-from numpy.typing import NDArray
-
 from protocol.checks import positive_number
-from protocol.counting import HammingCounts
+from protocol.counting.counts import Floats, HammingCounts
 from protocol.metrics._records import declared
 from protocol.metrics._ties import ratio
 from protocol.metrics.hamming_balls import nearest_radius
 
 
 @declared
-def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, undefined: str = "zero") -> NDArray[np.float64]:
+def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, undefined: str = "zero") -> Floats:
     r"""Weighted harmonic mean of precision and recall within Hamming radius R; beta is a number, as in F0.5@r2.
 
     .. math:: F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
@@ -66,9 +63,7 @@ def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, undefine
 
 
 @declared
-def f_measure_micro(
-    counts: HammingCounts, *, radius: int, beta: float = 1.0, undefined: str = "zero"
-) -> NDArray[np.float64]:
+def f_measure_micro(counts: HammingCounts, *, radius: int, beta: float = 1.0, undefined: str = "zero") -> Floats:
     r"""Weighted harmonic mean of the pooled precision and recall within Hamming radius R, as in F0.5@r2[micro].
 
     .. math:: F_\beta = \frac{(1 + \beta^2) P_{micro} R_{micro}}{\beta^2 P_{micro} + R_{micro}}

@@ -4,10 +4,9 @@ from itertools import accumulate
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol.checks import integer
-from protocol.counting import HammingCounts
+from protocol.counting.counts import Floats, HammingCounts, Integers
 from protocol.metrics._records import declared
 from protocol.metrics._ties import ratio
 
@@ -23,7 +22,7 @@ def nearest_radius(counts: HammingCounts, radius: int) -> int:
     return min(integer(radius, "radius", minimum=0), counts.n_bits)
 
 
-def volumes(n_bits: int, radius: int) -> NDArray[np.float64]:
+def volumes(n_bits: int, radius: int) -> Floats:
     r"""Return the number of codes of `n_bits` bits within radius 0, 1, ..., `radius` of a code, (radius + 1,).
 
     .. math:: V(r) = \sum_{i \le r} \binom{Q}{i}
@@ -36,9 +35,7 @@ def volumes(n_bits: int, radius: int) -> NDArray[np.float64]:
     return np.array(list(accumulate(comb(n_bits, i) for i in range(radius + 1))), dtype=np.float64)
 
 
-def mean_over_radii(
-    counts: HammingCounts, radius: int, denominator: NDArray[np.int64], *, undefined: str
-) -> NDArray[np.float64]:
+def mean_over_radii(counts: HammingCounts, radius: int, denominator: Integers, *, undefined: str) -> Floats:
     """Return the mean over r = 0..R of relevant(r) / (denominator(r) V(r)), with the volume V(r) from `volumes`.
 
     With ``undefined="drop"``, radii with an empty ball are left out of the mean of a query.
@@ -65,7 +62,7 @@ def mean_over_radii(
 
 
 @declared
-def empty_balls(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
+def empty_balls(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> Floats:
     r"""Whether no database item lies within Hamming radius R; the mean is the share of such queries.
 
     Parameters
@@ -103,7 +100,7 @@ def empty_balls(counts: HammingCounts, *, radius: int, undefined: str = "zero") 
 
 
 @declared
-def lookups(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
+def lookups(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> Floats:
     r"""Buckets to look up to retrieve all items within Hamming radius R of a query.
 
     .. math:: V(R) = \sum_{r \le R} \binom{Q}{r}
@@ -147,7 +144,7 @@ def lookups(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> N
 
 
 @declared
-def ramap(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
+def ramap(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> Floats:
     r"""Precision of the Hamming ball, divided by the number of buckets to look up, as the mean over the radii 0..R.
 
     .. math:: RAAP(R) = \frac{1}{R + 1} \sum_{r=0}^{R} \frac{P(r)}{V(r)}, \quad V(r) = \sum_{i \le r} \binom{Q}{i}
@@ -190,7 +187,7 @@ def ramap(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDA
 
 
 @declared
-def mlgap(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
+def mlgap(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> Floats:
     r"""Precision of the Hamming ball, weighted by how evenly its buckets are filled, as the mean over the radii 0..R.
 
     .. math:: LGAP(R) = \frac{1}{R + 1} \sum_{r=0}^{R} P(r)\, \varphi(S_r), \quad

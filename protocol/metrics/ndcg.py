@@ -3,10 +3,9 @@
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
-from protocol.counting import HammingCounts
+from protocol.counting.counts import Floats, HammingCounts
 from protocol.metrics._records import declared
 from protocol.metrics._ties import TIES, places, ratio, running_sums
 
@@ -22,7 +21,7 @@ def ndcg(
     gain: str = "exponential",
     ties: str = "expected",
     undefined: str = "zero",
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Discounted gain of the ranking, relative to the best order, as the expected value over ties.
 
     .. math:: DCG@K = \sum_{t=1}^{K} \frac{g(t)}{\log_2(1 + t)}, \quad
@@ -97,16 +96,14 @@ def ndcg(
     return ratio(dcg, best, undefined=undefined)
 
 
-def _of_one_order(
-    counts: HammingCounts, gains: NDArray[np.float64], discount_until: NDArray[np.float64], top: int, ties: str
-) -> NDArray[np.float64]:
+def _of_one_order(counts: HammingCounts, gains: Floats, discount_until: Floats, top: int, ties: str) -> Floats:
     """Return the DCG of the top `top` items in one order of ties."""
     if ties == "index":
         if top < counts.n_database:
             raise ProtocolError(f"nDCG: ties='index' needs cutoff=None, got {top:,}. Use ties='expected'.")
         return counts.requested("index_discounts") @ gains
     last = counts.retrieved_within - (counts.retrieved if ties == "best" else counts.relevant)
-    dcg: NDArray[np.float64] = np.zeros(counts.n_queries)
+    dcg: Floats = np.zeros(counts.n_queries)
     until = discount_until[np.minimum(last, top)]
     for level in np.flatnonzero(counts.at_level.any(axis=(0, 2)))[:: -1 if ties == "best" else 1]:
         last = last + counts.at_level[:, level]
@@ -116,6 +113,6 @@ def _of_one_order(
 
 
 @lru_cache(maxsize=1)  # all counts of a database need it
-def _discounts_until(n: int) -> NDArray[np.float64]:
+def _discounts_until(n: int) -> Floats:
     """Return the sum of the discounts of ranks 1 to 0, 1, ..., n, (n + 1,)."""
     return running_sums(n, lambda ranks: 1 / np.log2(ranks + 1))

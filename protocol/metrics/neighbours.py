@@ -1,17 +1,12 @@
 """Recall after binarisation: the share of the nearest items, by the original vectors, among the top K by code."""
 
-import numpy as np
-from numpy.typing import NDArray
-
 from protocol.checks import ProtocolError
-from protocol.counting import HammingCounts
+from protocol.counting.counts import Floats, HammingCounts
 from protocol.metrics._records import declared
 from protocol.metrics._ties import places, relevant_among
 
 
-def neighbours_found(
-    counts: HammingCounts, *, nearest: int, retrieved: int, ties: str = "expected"
-) -> NDArray[np.float64]:
+def neighbours_found(counts: HammingCounts, *, nearest: int, retrieved: int, ties: str = "expected") -> Floats:
     r"""Return the share of the `nearest` true neighbours that are found by exact re-ranking of the top `retrieved`.
 
     .. math:: \frac{\min(|\mathrm{top}_N \cap R_K|, K)}{K}
@@ -59,7 +54,7 @@ def neighbours_found(
 @declared
 def neighbours_at_cutoff(
     counts: HammingCounts, *, cutoff: int, ties: str = "expected", undefined: str = "zero"
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Share of the K nearest items, by the vectors, that are among the top K, as the expected value over ties.
 
     .. math:: \mathrm{neighbours}@K = \frac{|\mathrm{top}_K \cap R_K|}{K}
@@ -110,7 +105,7 @@ def neighbours_at_cutoff(
 @declared
 def first_neighbour_at_cutoff(
     counts: HammingCounts, *, cutoff: int, ties: str = "expected", undefined: str = "zero"
-) -> NDArray[np.float64]:
+) -> Floats:
     """Whether the nearest item is among the top K; the mean is the share of such queries.
 
     If several items are equally near, one of them in the top K suffices.

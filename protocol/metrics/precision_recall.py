@@ -1,16 +1,13 @@
 """Precision and recall of the Hamming ball, per query and pooled."""
 
-import numpy as np
-from numpy.typing import NDArray
-
-from protocol.counting import HammingCounts
+from protocol.counting.counts import Floats, HammingCounts
 from protocol.metrics._records import declared
 from protocol.metrics._ties import ratio
 from protocol.metrics.hamming_balls import nearest_radius
 
 
 @declared
-def precision(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
+def precision(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> Floats:
     r"""Share of the items within Hamming radius R that are relevant.
 
     .. math:: P(R) = \frac{\sum_{r \le R} n^+_r}{\sum_{r \le R} n_r}
@@ -53,7 +50,7 @@ def precision(counts: HammingCounts, *, radius: int, undefined: str = "zero") ->
 
 
 @declared
-def recall(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
+def recall(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> Floats:
     r"""Share of a query's relevant items that lie within Hamming radius R.
 
     .. math:: \mathrm{recall}(R) = \frac{1}{N^+} \sum_{r \le R} n^+_r
@@ -88,7 +85,7 @@ def recall(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> ND
 
 
 @declared
-def precision_micro(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
+def precision_micro(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> Floats:
     r"""Share of the items within Hamming radius R of any query that are relevant to it, all queries pooled.
 
     .. math:: P(R) = \frac{\sum_q \sum_{r \le R} n^+_{q,r}}{\sum_q \sum_{r \le R} n_{q,r}}
@@ -127,7 +124,7 @@ def precision_micro(counts: HammingCounts, *, radius: int, undefined: str = "zer
 
 
 @declared
-def recall_micro(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
+def recall_micro(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> Floats:
     r"""Share of all relevant pairs that lie within Hamming radius R, all queries pooled.
 
     .. math:: \mathrm{recall}(R) = \frac{\sum_q \sum_{r \le R} n^+_{q,r}}{\sum_q N^+_q}

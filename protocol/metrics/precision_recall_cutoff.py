@@ -4,16 +4,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer, one_of
-from protocol.counting import HammingCounts
+from protocol.counting.counts import Floats, HammingCounts, Integers
 from protocol.metrics._records import declared
 from protocol.metrics._ties import TIES, places, ratio, relevant_among
 
 
 @declared
-def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = "zero") -> NDArray[np.float64]:
+def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = "zero") -> Floats:
     r"""Share of the top K items that are relevant, as the expected value over ties.
 
     .. math:: P@K = \frac{1}{K} \left(P + \frac{m}{n} (K - S)\right)
@@ -61,7 +60,7 @@ def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = 
 
 
 @declared
-def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = "zero") -> NDArray[np.float64]:
+def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = "zero") -> Floats:
     r"""Share of a query's relevant items that are among the top K, as the expected value over ties.
 
     .. math:: R@K = \frac{1}{N^+} \left(P + \frac{m}{n} (K - S)\right)
@@ -108,9 +107,7 @@ def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = "ze
 
 
 @declared
-def hit_rate(
-    counts: HammingCounts, *, cutoff: int, ties: str = "expected", undefined: str = "zero"
-) -> NDArray[np.float64]:
+def hit_rate(counts: HammingCounts, *, cutoff: int, ties: str = "expected", undefined: str = "zero") -> Floats:
     r"""Whether a relevant item is among the top K, as the expected value over ties; recall@K of metric learning.
 
     .. math:: 1 - \frac{\binom{n-m}{K-S}}{\binom{n}{K-S}}
@@ -161,7 +158,7 @@ def hit_rate(
 
 
 @declared
-def r_precision(counts: HammingCounts, *, ties: str = "expected", undefined: str = "zero") -> NDArray[np.float64]:
+def r_precision(counts: HammingCounts, *, ties: str = "expected", undefined: str = "zero") -> Floats:
     r"""Share of the top R items that are relevant, if a query has R relevant items, as the expected value over ties.
 
     .. math:: \frac{1}{R} \left(P + \frac{m}{n} (R - S)\right)
@@ -212,9 +209,9 @@ _LARGEST, _EVERY, _STEP = 1000, 100, 10
 class TopKCurve(NamedTuple):
     """Mean precision and mean recall of the top K items over the queries, each of shape (n_cutoffs,)."""
 
-    k: NDArray[np.int64]
-    precision: NDArray[np.float64]
-    recall: NDArray[np.float64]
+    k: Integers
+    precision: Floats
+    recall: Floats
 
 
 def top_k_curve(counts: HammingCounts, cutoffs: Sequence[int] | None = None, *, undefined: str = "zero") -> TopKCurve:
@@ -266,7 +263,7 @@ def top_k_curve(counts: HammingCounts, cutoffs: Sequence[int] | None = None, *, 
     return TopKCurve(k, precision, recall)
 
 
-def _sum_of_found(counts: HammingCounts, weights: NDArray[np.float64], top: int) -> NDArray[np.float64]:
+def _sum_of_found(counts: HammingCounts, weights: Floats, top: int) -> Floats:
     """Return the weighted sum over the queries of the expected relevant items among the top 1, 2, ..., `top`, (top,).
 
     At each of its ranks, a tie adds its share of relevant items. The changes of this share from rank to rank are summed

@@ -1,10 +1,9 @@
 """Reciprocal rank of the first relevant item of the Hamming ranking."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol.checks import one_of
-from protocol.counting import HammingCounts
+from protocol.counting.counts import Floats, HammingCounts, Integers
 from protocol.metrics._records import declared
 from protocol.metrics._ties import TIES, Ties, divided, places, ratio, ties_at
 
@@ -15,7 +14,7 @@ _REACH = 60  # the first relevant item of n with m relevant ones is beyond 60 n 
 @declared
 def reciprocal_rank(
     counts: HammingCounts, *, cutoff: int | None = None, ties: str = "expected", undefined: str = "zero"
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""1 divided by the rank of the first relevant item, as the expected value over ties.
 
     .. math:: RR = \sum_{j=1}^{n-m+1} \frac{1}{S + j} \frac{\binom{n-j}{m-1}}{\binom{n}{m}}
@@ -73,7 +72,7 @@ def reciprocal_rank(
     return ratio(values, has_relevant, undefined=undefined)
 
 
-def _expected(tied: Ties, earlier: NDArray[np.int64], top: int) -> NDArray[np.float64]:
+def _expected(tied: Ties, earlier: Integers, top: int) -> Floats:
     """Return the expected reciprocal rank, given the numbers of items of the tie before its first relevant one."""
     rank = tied.before + earlier + 1
     left = np.maximum(tied.n - earlier, 1)
