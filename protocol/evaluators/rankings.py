@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.counting import HammingCounts, Relevance
+from protocol.counting.counts import CodeWords, Floats, Integers
 from protocol.parallel import in_order, workers
 
 RANDOM = ("random", "")
@@ -63,15 +64,13 @@ class Distances:
     """
 
     of_rows: Callable[[slice], Iterable[NDArray]]
-    group: NDArray[np.int64]
+    group: Integers
     n_database: int
     n_groups: int
     middle: float
     has_radius: bool = True
 
 
-Words = NDArray[np.uint64]
-Integers = NDArray[np.int64]
 Levels = NDArray[np.unsignedinteger]
 
 
@@ -84,7 +83,7 @@ def of_codes(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: int)
     complete[:, -1] = 255 << spare & 255 >> spare
     mask = codes.words(complete).T
     turned = codes.words(np.packbits(np.unpackbits(query, axis=1), axis=1, bitorder="little"))
-    functions: dict[str, Callable[[Words], NDArray]] = {
+    functions: dict[str, Callable[[CodeWords], NDArray]] = {
         "": hamming,
         "saturating": saturating,
         "bytes": lambda differing: hamming(_of_bytes(np.bitwise_or, differing)),
@@ -98,7 +97,7 @@ def of_codes(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: int)
     if n_bits >= _OVERFLOW:  # numbers in the order of twice the distance in an 8-bit integer
         functions["int8"] = lambda differing: (2 * hamming(differing) + 128) % 256
 
-    def distances(name: str, function: Callable[[Words], NDArray]) -> Distances:
+    def distances(name: str, function: Callable[[CodeWords], NDArray]) -> Distances:
         sides, n_groups = turned if name == "mixed-bit-order" else queries, 256 if name == "int8" else 8 * n_bytes + 1
 
         def of_rows(rows: slice) -> Iterator[NDArray]:
@@ -129,12 +128,12 @@ def of_values(query: NDArray, database: NDArray) -> dict[str, Distances]:
     return distances
 
 
-def hamming(differing: Words) -> NDArray[np.uint16]:
+def hamming(differing: CodeWords) -> NDArray[np.uint16]:
     """Return the number of bits that differ."""
     return np.bitwise_count(differing).sum(axis=0, dtype=np.uint16)
 
 
-def saturating(differing: Words) -> NDArray[np.uint16]:
+def saturating(differing: CodeWords) -> NDArray[np.uint16]:
     """Return the Hamming distance in which a byte counts at most 7.
 
     The MATLAB function that many toolkits share looks up ``bit_in_char(y + 1)`` with y of type uint8, and 255 + 1 is
@@ -143,7 +142,7 @@ def saturating(differing: Words) -> NDArray[np.uint16]:
     return hamming(differing) - hamming(_of_bytes(np.bitwise_and, differing))
 
 
-def _of_bytes(combine: np.ufunc, words: Words) -> Words:
+def _of_bytes(combine: np.ufunc, words: CodeWords) -> CodeWords:
     """Return words whose bytes are 0 or 1: the eight bits of each byte, combined."""
     for shift in (4, 2, 1):
         words = combine(words, words >> np.uint64(shift))
@@ -292,6 +291,6 @@ def _sums(ranks: Integers, levels: Levels, cutoffs: Integers, gains: list[str], 
     return sums
 
 
-def _until(values: NDArray[np.float64], numbers: Integers) -> NDArray[np.float64]:
+def _until(values: Floats, numbers: Integers) -> Floats:
     """Return the sums of the first values, for each of some numbers of them."""
     return np.concatenate([[0.0], np.cumsum(values)])[numbers]

@@ -1,15 +1,6 @@
 """Metrics as pure functions of the counts, one file per family."""
 
-from protocol.metrics._by_name import (
-    ALL,
-    evaluate,
-    evaluate_extended,
-    everything,
-    in_database_order,
-    keywords,
-    needs,
-    score_rows,
-)
+from protocol.metrics._by_name import ALL, evaluate, everything, in_database_order, keywords, needs, score_rows
 from protocol.metrics._records import bracketed
 from protocol.metrics._ties import ORDERS, mean
 from protocol.metrics.auprc import AVERAGES, PRCurve, pr_curve
@@ -24,7 +15,6 @@ __all__ = [
     "TopKCurve",
     "bracketed",
     "evaluate",
-    "evaluate_extended",
     "everything",
     "in_database_order",
     "keywords",

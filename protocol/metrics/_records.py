@@ -17,22 +17,16 @@ def declared(metric: Callable[..., Any]) -> Callable[..., Any]:
     """Register a metric under each of its names, and again for each other order of ties, as its argument ``ties``."""
     for name, facts in _DECLARED["metrics"].items():
         if facts["function"] == metric.__name__:
-            _register(metric, name, **facts)
+            _register(metric, name, dict(facts))
     return metric
 
 
-def _register(
-    metric: Callable[..., Any],
-    name: str,
-    *,
-    function: str,
-    options: dict[str, Any] | None = None,
-    common: str = "ranking",
-    database_order: Any = None,
-    **facts: Any,
-) -> None:
+def _register(metric: Callable[..., Any], name: str, facts: dict[str, Any]) -> None:
+    del facts["function"]
+    options, database_order = facts.pop("options", {}), facts.pop("database_order", None)
     beyond = "".join(text for mark, text in _DECLARED["beyond"].items() if mark in name)
-    facts = {"beyond": beyond, "module": metric.__module__} | _DECLARED["common"][common] | facts
+    common = _DECLARED["common"][facts.pop("common", "ranking")]
+    facts = {"beyond": beyond, "module": metric.__module__} | common | facts
     facts |= {key: tuple(facts[key]) for key in ("range", "synonyms") if key in facts}
     record = MetricRecord(name, **facts)
     plugin = partial(metric, **options) if options else metric

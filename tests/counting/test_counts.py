@@ -57,9 +57,8 @@ def test_counts_of_several_truths_are_stored_in_the_smallest_types():
     counts = {"a": HammingCounts(**GOOD, **in_order), "b": HammingCounts(**GOOD | {"levels": np.array([1, 70_000])})}
     arrays = pack_counts(counts)
     assert {array.dtype.name for name, array in arrays.items() if name.startswith("a/index")} == {"float64"}
-    assert {arrays[name].dtype.name for name in ("retrieved", "largest_bucket", "bucket_sizes", "a/levels")} == {
-        "uint8"
-    }
+    small = ("retrieved", "largest_bucket", "bucket_sizes", "a/levels")
+    assert {arrays[name].dtype.name for name in small} == {"uint8"}
     assert arrays["b/levels"].dtype == np.uint32
     for truth, again in unpack_counts(arrays).items():
         assert again.to_arrays().keys() == counts[truth].to_arrays().keys()

@@ -6,7 +6,8 @@ import pytest
 
 from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts
-from protocol.metrics import evaluate, evaluate_extended, everything, pr_curve
+from protocol.metrics import evaluate, everything, pr_curve
+from protocol.metrics._by_name import evaluate_extended
 from protocol.metrics.average_precision import average_precision
 from protocol.metrics.f_measure import f_measure
 from protocol.metrics.ndcg import ndcg
