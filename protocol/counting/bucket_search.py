@@ -1,7 +1,6 @@
 """Bucket search: hash tables over segments of the code, and the time of a lookup in an inverted index."""
 
 import itertools
-import math
 import time
 from typing import NamedTuple
 
@@ -9,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
-from protocol.checks import ProtocolError, integer
+from protocol.checks import integer
 from protocol.counting.counts import Floats, Integers, Packed
 from protocol.truth.relevance import Relevance, check_relevance
-
-_MOST_PROBES = 10**6
 
 
 class BucketSearch(NamedTuple):
@@ -145,17 +142,10 @@ def lookup_time(query_codes: Packed, database_codes: Packed, n_bits: int, *, rad
     Raises
     ------
     ProtocolError
-        If `radius` is out of range, its ball has more than a million codes, or the codes are not packed codes of
-        `n_bits` bits.
+        If `radius` is out of range, or the codes are not packed codes of `n_bits` bits.
     """
     codes.check_pair(query_codes, database_codes, n_bits)
     integer(radius, "lookup radius", minimum=0, maximum=n_bits)
-    ball = sum(math.comb(n_bits, distance) for distance in range(radius + 1))
-    if ball > _MOST_PROBES:
-        raise ProtocolError(
-            f"lookup radius: a Hamming ball of radius {radius} in {n_bits} bits contains {ball:,} codes, more than "
-            f"{_MOST_PROBES:,}. Choose a smaller radius."
-        )
     index: dict[int, list[int]] = {}
     for item, code in enumerate(_integers(database_codes)):
         index.setdefault(code, []).append(item)

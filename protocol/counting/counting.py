@@ -19,8 +19,8 @@ import itertools
 import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 from typing import TypeVar
 
 import numpy as np
@@ -49,14 +49,8 @@ _WORTH_A_WARNING = 0.5
 NumPy takes one second, and numba a tenth of a second."""
 
 
-@dataclass
-class _Missed:
-    """The estimated seconds that the compiled code would have saved this process before it was loaded."""
-
-    seconds: float = 0.0
-
-
-_missed = _Missed()
+_missed = SimpleNamespace(seconds=0.0)
+"""The estimated seconds that the compiled code would have saved this process before it was loaded."""
 
 
 def count(
