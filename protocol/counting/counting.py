@@ -48,7 +48,6 @@ _WORTH_A_WARNING = 0.5
 """The estimated seconds that numba must save before its absence is worth a warning. For 300 million pairs of 64 bits,
 NumPy takes one second, and numba a tenth of a second."""
 
-
 _missed = SimpleNamespace(seconds=0.0)
 """The estimated seconds that the compiled code would have saved this process before it was loaded."""
 

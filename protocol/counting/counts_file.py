@@ -77,8 +77,7 @@ def counted(
         if group in reusable:
             (arrays,) = reusable[group].arrays()
         else:
-            both = pair["query"], pair["database"]
-            arrays = pack_counts(count(*both, n_bits, truths, index_order=index_order))
+            arrays = pack_counts(count(pair["query"], pair["database"], n_bits, truths, index_order=index_order))
         yield Counted(group, arrays, recorded, made_of[group])
 
 

@@ -1,4 +1,4 @@
-"""Metrics as pure functions of the counts, one file per family."""
+"""Metrics as pure functions of the counts, one file per family; ``records.toml`` declares their names and facts."""
 
 from protocol.metrics._by_name import ALL, evaluate, everything, in_database_order, keywords, needs, score_rows
 from protocol.metrics._records import bracketed
