@@ -1,18 +1,16 @@
 """Counting: the number of database items of each relevance level at each Hamming distance from a query."""
 
 from protocol.counting.asymmetric import asymmetric_counts
-from protocol.counting.bucket_search import BucketSearch, bucket_search, in_buckets, lookup_time
+from protocol.counting.bucket_search import bucket_search, lookup_time
 from protocol.counting.by_distance import count_by_distance
 from protocol.counting.counting import count
 from protocol.counting.counts import HammingCounts, RunCounts, pack_counts, unpack_counts
-from protocol.counting.counts_file import StoredCounts, added, counted, read_counts, truths_record, write_counts
+from protocol.counting.counts_file import StoredCounts, added, counted, read_counts, write_counts
 from protocol.counting.leave_one_out import count_leave_one_out
-from protocol.counting.sharding import SHARD_ITEMS, count_in_shards, shard
+from protocol.counting.sharding import count_in_shards, shard
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, Relevance
 
 __all__ = [
-    "SHARD_ITEMS",
-    "BucketSearch",
     "HammingCounts",
     "LabelRelevance",
     "NeighbourRelevance",
@@ -27,12 +25,10 @@ __all__ = [
     "count_in_shards",
     "count_leave_one_out",
     "counted",
-    "in_buckets",
     "lookup_time",
     "pack_counts",
     "read_counts",
     "shard",
-    "truths_record",
     "unpack_counts",
     "write_counts",
 ]

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.counting._plain import Buckets, InOrder, Plain
+from protocol.counting.counts import Integers
 from protocol.truth.relevance import LabelRelevance, Relevance
 
 LONGEST = 64
@@ -24,7 +25,7 @@ _HISTOGRAM_BYTES = 64 << 20
 class _Compiled(Plain):
     """Counts by compiled loops; their module, which loads numba, is imported when the first block is counted."""
 
-    def largest_buckets(self, block: slice, buckets: Buckets, retrieved: NDArray[np.int64]) -> NDArray[np.int64]:
+    def largest_buckets(self, block: slice, buckets: Buckets, retrieved: Integers) -> Integers:
         """Return the size of the largest bucket within each radius, (n_block, n_bits + 1)."""
         from protocol.counting import _kernels
 
@@ -33,35 +34,29 @@ class _Compiled(Plain):
             _kernels.fill_largest(self._queries[block], buckets.repeated_words, buckets.repeated_sizes, largest)
         return largest
 
-    def in_database_order(
-        self, relevance: Relevance, block: slice, retrieved: NDArray[np.int64], relevant: NDArray[np.int64]
-    ) -> InOrder:
+    def in_database_order(self, relevance: Relevance, block: slice, retrieved: Integers, relevant: Integers) -> InOrder:
         """Return the arrays with ties in the order of the database, as `Plain.in_database_order`.
 
         Queries are processed in smaller blocks than for counting, so that the relevant items of all of them fit in
         memory, but the bit planes are not recomputed for each.
         """
+        from protocol.counting import _kernels
+
         numbers = np.arange(len(self._queries))[block]
         in_order = InOrder.zeros(relevance, relevant)
         discount = 1 / np.log2(np.arange(2, len(self._items) + 2))
         step = max(16, _ROW_BYTES // len(self._items))
         for start in range(0, len(numbers), step):
             part = slice(start, start + step)
-            rows = InOrder(*(array[part] for array in in_order))
-            self._fill_in_database_order(relevance, numbers[part], retrieved[part], relevant[part], discount, rows)
+            queries = np.ascontiguousarray(self._queries[numbers[part]])
+            levels, rows = self._levels(relevance, numbers[part])
+            before = np.stack([at[part].cumsum(axis=1) - at[part] for at in (retrieved, relevant)])
+            n_relevant, sums = relevant[part].sum(axis=1), (array[part] for array in in_order)
+            _kernels.sum_in_order(queries, self._columns, levels, rows, n_relevant, before, discount, *sums)
         return in_order
 
-    def _fill_in_database_order(
-        self,
-        relevance: Relevance,
-        numbers: NDArray[np.int64],
-        retrieved: NDArray[np.int64],
-        relevant: NDArray[np.int64],
-        discount: NDArray[np.float64],
-        in_order: InOrder,
-    ) -> None:
-        from protocol.counting import _kernels
-
+    def _levels(self, relevance: Relevance, numbers: Integers) -> tuple[NDArray, Integers]:
+        """Return the numbers of the items' levels, from 1, in a row for each different query, and each query's row."""
         first, rows = numbers, np.arange(numbers.size)
         if isinstance(relevance, LabelRelevance):  # queries with the same labels have the same relevant items
             _, first, rows = np.unique(relevance.group[numbers], return_index=True, return_inverse=True)
@@ -71,10 +66,7 @@ class _Compiled(Plain):
         for row, query in zip(levels, first.tolist(), strict=True):
             positions, of_items = relevance.row(query)
             row[positions] = of_items if is_number else np.searchsorted(relevance.levels, of_items) + 1
-        before = np.stack([at.cumsum(axis=1) - at for at in (retrieved, relevant)])
-        queries = np.ascontiguousarray(self._queries[numbers])
-        n_relevant = relevant.sum(axis=1)
-        _kernels.sum_in_order(queries, self._columns, levels, rows, n_relevant, before, discount, *in_order)
+        return levels, rows
 
 
 class BitPlanes(_Compiled):
@@ -94,7 +86,7 @@ class BitPlanes(_Compiled):
             self._spans = np.stack(list(sides), axis=1)[relevance.group]
         self.block_size = max(_LEAST_QUERIES, _PAIRS // len(self._items))
 
-    def count(self, block: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+    def count(self, block: slice) -> tuple[Integers, dict[str, Integers]]:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
         from protocol.counting import _kernels  # loads numba
 
@@ -121,7 +113,7 @@ class Words(_Compiled):
         if any(relevance.n_groups > most_rows for relevance in relevances):
             self.block_size = min(self.block_size, max(16, most_rows))
 
-    def count(self, block: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+    def count(self, block: slice) -> tuple[Integers, dict[str, Integers]]:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
         from protocol.counting import _kernels  # loads numba
 

@@ -8,6 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.counting.counts import CodeWords, Floats, Integers
 from protocol.truth.relevance import LabelRelevance, Relevance
 
 _GATHERED = 16
@@ -26,16 +27,16 @@ class Buckets:
         Codes of the buckets with several items, largest bucket first.
     """
 
-    sizes: NDArray[np.int64]
-    repeated_words: NDArray[np.uint64]
+    sizes: Integers
+    repeated_words: CodeWords
 
     @property
-    def repeated_sizes(self) -> NDArray[np.int64]:
+    def repeated_sizes(self) -> Integers:
         """The sizes of the buckets with several items, descending, (n_repeated,)."""
         return self.sizes[: len(self.repeated_words)]
 
     @classmethod
-    def of(cls, database: NDArray[np.uint64]) -> Self:
+    def of(cls, database: CodeWords) -> Self:
         """Return the buckets of a database, (n_database, n_words)."""
         if database.shape[1] == 1:
             ordered = np.sort(database[:, 0])
@@ -50,7 +51,7 @@ class Buckets:
         return cls._of_runs(differs, lambda first: database[order[first]])
 
     @classmethod
-    def _of_runs(cls, differs: NDArray[np.bool_], code_at: Callable[[NDArray[np.int64]], NDArray[np.uint64]]) -> Self:
+    def _of_runs(cls, differs: NDArray[np.bool_], code_at: Callable[[Integers], CodeWords]) -> Self:
         """Return the buckets, given where items that are sorted by code differ from the item before."""
         first = np.append(0, np.flatnonzero(differs) + 1)
         sizes = np.diff(first, append=differs.size + 1)
@@ -60,7 +61,7 @@ class Buckets:
         return cls(np.append(sizes[repeated], ones), np.ascontiguousarray(code_at(first[repeated])))
 
 
-def hashes(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def hashes(words: CodeWords) -> CodeWords:
     """Return a hash of each code (n_database, n_words): equal codes have equal hashes, others hardly ever."""
     mixed = np.zeros(len(words), dtype=np.uint64)
     for word in words.T:
@@ -73,12 +74,12 @@ def hashes(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 class InOrder(NamedTuple):
     """The arrays of `HammingCounts` with ties in database order, of a block of queries or of a single one."""
 
-    index_precisions: NDArray[np.float64]
-    index_top: NDArray[np.float64]
-    index_discounts: NDArray[np.float64]
+    index_precisions: Floats
+    index_top: Floats
+    index_discounts: Floats
 
     @classmethod
-    def zeros(cls, relevance: Relevance, relevant: NDArray[np.int64]) -> Self:
+    def zeros(cls, relevance: Relevance, relevant: Integers) -> Self:
         """Return arrays to be filled, for the queries whose relevant items are counted by distance in `relevant`."""
         shape = relevant.shape[:-1]
         return cls(np.zeros(relevant.shape), np.zeros((*shape, 3)), np.zeros((*shape, relevance.levels.size)))
@@ -91,11 +92,7 @@ class Plain:
     """The number of queries in a block."""
 
     def __init__(
-        self,
-        query_words: NDArray[np.uint64],
-        database_words: NDArray[np.uint64],
-        n_bits: int,
-        by_label: Mapping[str, LabelRelevance],
+        self, query_words: CodeWords, database_words: CodeWords, n_bits: int, by_label: Mapping[str, LabelRelevance]
     ) -> None:
         self._queries, self._items, self._n_bits, self._by_label = query_words, database_words, n_bits, by_label
         self._prepare()
@@ -104,11 +101,11 @@ class Plain:
         """Compute what all blocks share."""
 
     @cached_property
-    def _columns(self) -> NDArray[np.uint64]:
+    def _columns(self) -> CodeWords:
         """The words of the database, (n_words, n_database)."""
         return np.ascontiguousarray(self._items.T)
 
-    def count(self, block: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+    def count(self, block: slice) -> tuple[Integers, dict[str, Integers]]:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
         queries = range(len(self._queries))[block]
         retrieved = np.empty((len(queries), self._n_bits + 1), dtype=np.int64)
@@ -124,7 +121,7 @@ class Plain:
                 by_name[name][row] = _histogram(distances[positions], levels, relevance, self._n_bits)
         return retrieved, by_name
 
-    def at_levels(self, relevance: Relevance, block: slice) -> NDArray[np.int64]:
+    def at_levels(self, relevance: Relevance, block: slice) -> Integers:
         """Return the relevant items at each level and distance, from the codes of these items alone.
 
         This is efficient if few items are relevant. The result is (n_block, n_levels, n_bits + 1).
@@ -144,7 +141,7 @@ class Plain:
             counts[first : first + _GATHERED] = binned.reshape(-1, n_levels, n_distances)
         return counts
 
-    def largest_buckets(self, block: slice, buckets: Buckets, retrieved: NDArray[np.int64]) -> NDArray[np.int64]:
+    def largest_buckets(self, block: slice, buckets: Buckets, retrieved: Integers) -> Integers:
         """Return the size of the largest bucket within each radius, (n_block, n_bits + 1)."""
         largest = (retrieved > 0).astype(np.int64)  # 1 if the ball has an item; repeated codes follow
         if buckets.repeated_sizes.size:
@@ -152,9 +149,7 @@ class Plain:
                 np.maximum.at(row, distances_from(query, buckets.repeated_words.T), buckets.repeated_sizes)
         return np.maximum.accumulate(largest, axis=1)
 
-    def in_database_order(
-        self, relevance: Relevance, block: slice, retrieved: NDArray[np.int64], relevant: NDArray[np.int64]
-    ) -> InOrder:
+    def in_database_order(self, relevance: Relevance, block: slice, retrieved: Integers, relevant: Integers) -> InOrder:
         """Return `index_precisions`, `index_top` and `index_discounts` of `HammingCounts`.
 
         Parameters
@@ -178,9 +173,7 @@ class Plain:
         return in_order
 
 
-def in_order_of(
-    ranks: NDArray[np.int64], levels: NDArray[np.int64], relevance: Relevance, relevant: NDArray[np.int64]
-) -> InOrder:
+def in_order_of(ranks: Integers, levels: Integers, relevance: Relevance, relevant: Integers) -> InOrder:
     """Return a query's rows, from the ranks of its relevant items with their levels, in any order.
 
     `relevant` are the numbers of relevant items at each distance, (n_bits + 1,).
@@ -196,14 +189,12 @@ def in_order_of(
     return InOrder(sums, np.array([ranks[0], n_top, precision[:n_top].sum()]), discounts)
 
 
-def distances_from(query: NDArray[np.uint64], database: NDArray[np.uint64]) -> NDArray[np.uint16]:
+def distances_from(query: CodeWords, database: CodeWords) -> NDArray[np.uint16]:
     """Return the Hamming distance of every database item; `query` is (n_words,), `database` (n_words, n_database)."""
     return np.bitwise_count(database ^ query[:, None]).sum(axis=0, dtype=np.uint16)
 
 
-def _histogram(
-    distances: NDArray[np.uint16], levels: NDArray[np.int64], relevance: Relevance, n_bits: int
-) -> NDArray[np.int64]:
+def _histogram(distances: NDArray[np.uint16], levels: Integers, relevance: Relevance, n_bits: int) -> Integers:
     """Count the relevant items of a query at each level and distance, (n_levels, n_bits + 1)."""
     cells = distances.astype(np.int64)
     if relevance.levels.size > 1:

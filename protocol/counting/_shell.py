@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.counting._plain import Buckets, Plain
+from protocol.counting.counts import Integers
 from protocol.truth.relevance import LabelRelevance
 
 MOST_BITS = 16
@@ -29,20 +30,20 @@ class Shell(Plain):
             name: _by_level(self._codes, database, n_bits, relevance) for name, relevance in self._by_label.items()
         }
 
-    def count(self, block: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+    def count(self, block: slice) -> tuple[Integers, dict[str, Integers]]:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
         return self._retrieved[block], {name: at_level[block] for name, at_level in self._at_levels.items()}
 
-    def largest_buckets(self, block: slice, buckets: Buckets, retrieved: NDArray[np.int64]) -> NDArray[np.int64]:
+    def largest_buckets(self, block: slice, buckets: Buckets, retrieved: Integers) -> Integers:
         """Return the size of the largest bucket within each radius, (n_block, n_bits + 1)."""
         return self._largest[:, self._codes[block]].T
 
     @cached_property
-    def _largest(self) -> NDArray[np.int64]:
+    def _largest(self) -> Integers:
         return np.maximum.accumulate(transform(self._at_code, np.maximum), axis=0)
 
 
-def transform(at_code: NDArray[np.integer], combine: np.ufunc) -> NDArray[np.int64]:
+def transform(at_code: NDArray[np.integer], combine: np.ufunc) -> Integers:
     """Return, for every code and distance, the sum or the maximum of `at_code` over the codes at that distance.
 
     Bits are processed one after another: a code at distance d, once bit i may differ, was at distance d with bit i
@@ -79,9 +80,7 @@ def transform(at_code: NDArray[np.integer], combine: np.ufunc) -> NDArray[np.int
     return at_distance
 
 
-def _by_level(
-    query: NDArray[np.int64], database: NDArray[np.int64], n_bits: int, relevance: LabelRelevance
-) -> NDArray[np.int64]:
+def _by_level(query: Integers, database: Integers, n_bits: int, relevance: LabelRelevance) -> Integers:
     """Return the items at each level and distance, (n_queries, n_levels, n_bits + 1)."""
     n_levels, n_codes = relevance.levels.size, 2**n_bits
     at_level = np.empty((query.size, n_levels, n_bits + 1), dtype=np.int64)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from protocol import codes
 from protocol.checks import ProtocolError, integer
 from protocol.counting._plain import InOrder, in_order_of
-from protocol.counting.counts import HammingCounts
+from protocol.counting.counts import Floats, HammingCounts, Integers, Packed
 from protocol.counting.leave_one_out import check_same_number
 from protocol.truth.relevance import Relevance, check_relevance
 
@@ -28,12 +28,12 @@ _SIGN_BYTES = 64 << 20
 """Memory for the database codes as -1 and +1; for larger databases, scores are computed in parts."""
 _EXACT_BITS = 52
 """float64 represents all integers up to 2 ** 53 exactly, so sums of rounded values below it are exact."""
-_Row = tuple[NDArray[np.int64], NDArray[np.int64], InOrder]
+_Row = tuple[Integers, Integers, InOrder]
 
 
 def asymmetric_counts(
     query_outputs: NDArray[np.floating],
-    database_codes: NDArray[np.uint8],
+    database_codes: Packed,
     n_bits: int,
     relevance: Relevance,
     *,
@@ -119,7 +119,7 @@ def asymmetric_counts(
                 progress(len(keys))
 
 
-def _check(query_outputs: NDArray[np.floating], database_codes: NDArray[np.uint8], n_bits: int) -> None:
+def _check(query_outputs: NDArray[np.floating], database_codes: Packed, n_bits: int) -> None:
     codes.check(database_codes, n_bits, "database codes")
     if not len(database_codes):
         raise ProtocolError("database codes: the array is empty.")
@@ -142,7 +142,7 @@ class _Scorer:
         The numbers of items with the same code, descending.
     """
 
-    def __init__(self, database_codes: NDArray[np.uint8], n_bits: int) -> None:
+    def __init__(self, database_codes: Packed, n_bits: int) -> None:
         words = codes.words(database_codes)
         _, first, number, sizes = np.unique(words, axis=0, return_index=True, return_inverse=True, return_counts=True)
         self.code_of_item, self.bucket_sizes = number.reshape(-1), np.sort(sizes)[::-1]
@@ -151,7 +151,7 @@ class _Scorer:
         self._parts = [slice(start, start + step) for start in range(0, len(self._codes), step)]
         self._signs = self._of_part(self._parts[0]) if len(self._parts) == 1 else None
 
-    def keys(self, outputs: NDArray[np.floating]) -> NDArray[np.float64]:
+    def keys(self, outputs: NDArray[np.floating]) -> Floats:
         """Return the scores of the distinct codes, (n_outputs, n_codes), negative and times a power of two."""
         values = -_as_integers(outputs)
         keys = np.empty((len(values), len(self._codes)))
@@ -160,11 +160,11 @@ class _Scorer:
             np.matmul(values, signs.T, out=keys[:, part])
         return keys
 
-    def _of_part(self, part: slice) -> NDArray[np.float64]:
+    def _of_part(self, part: slice) -> Floats:
         return np.where(codes.unpack(self._codes[part], self._n_bits), 1.0, -1.0)
 
 
-def _as_integers(outputs: NDArray[np.floating]) -> NDArray[np.float64]:
+def _as_integers(outputs: NDArray[np.floating]) -> Floats:
     """Scale each row by a power of two and round it to integers, such that the sum of magnitudes is below 2 ** 53."""
     values = outputs.astype(np.float64)
     _, exponents = np.frexp(np.abs(values).max(axis=1, keepdims=True))
@@ -172,12 +172,7 @@ def _as_integers(outputs: NDArray[np.floating]) -> NDArray[np.float64]:
 
 
 def _groups(
-    code_of_item: NDArray[np.int64],
-    relevance: Relevance,
-    index_order: bool,
-    leave_one_out: bool,
-    query: int,
-    keys: NDArray[np.float64],
+    code_of_item: Integers, relevance: Relevance, index_order: bool, leave_one_out: bool, query: int, keys: Floats
 ) -> _Row:
     """Count all items, and the relevant items at each level, in each group of a query's ranking.
 
@@ -203,7 +198,7 @@ def _groups(
     return retrieved, at_level, in_order_of(ranks, levels, relevance, at_level.sum(axis=0))
 
 
-def _merged(retrieved: NDArray[np.int64], at_level: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _merged(retrieved: Integers, at_level: Integers) -> tuple[Integers, Integers]:
     """Remove empty groups, and merge adjacent groups whose items all have the same level."""
     some = retrieved > 0
     retrieved, at_level = retrieved[some], at_level[:, some]
@@ -214,9 +209,7 @@ def _merged(retrieved: NDArray[np.int64], at_level: NDArray[np.int64]) -> tuple[
     return np.add.reduceat(retrieved, starts), np.add.reduceat(at_level, starts, axis=1)
 
 
-def _ranks(
-    keys: NDArray[np.float64], code_of_item: NDArray[np.int64], positions: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _ranks(keys: Floats, code_of_item: Integers, positions: Integers) -> Integers:
     """Return the ranks of the items at some positions, with ties in database order."""
     different, group = np.unique(keys, return_inverse=True)
     places = group.astype(np.min_scalar_type(different.size))  # NumPy uses radix sort for up to 16 bits
@@ -225,9 +218,7 @@ def _ranks(
     return ranks[positions]
 
 
-def _padded(
-    rows: list[_Row], levels: NDArray[np.int64], bucket_sizes: NDArray[np.int64] | None, index_order: bool
-) -> HammingCounts:
+def _padded(rows: list[_Row], levels: Integers, bucket_sizes: Integers | None, index_order: bool) -> HammingCounts:
     """Return the counts of a block of queries, padded with empty groups."""
     n_groups = max(retrieved.size for retrieved, *_ in rows)
     retrieved = np.zeros((len(rows), n_groups), dtype=np.int64)

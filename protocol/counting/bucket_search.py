@@ -1,23 +1,19 @@
 """Bucket search: hash tables over segments of the code, and the time of a lookup in an inverted index."""
 
 import itertools
-import math
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
-from protocol.checks import ProtocolError, integer
+from protocol.checks import integer
+from protocol.counting.counts import Floats, Integers, Packed
 from protocol.truth.relevance import Relevance, check_relevance
 
-_MOST_PROBES = 10**6
 
-
-@dataclass(frozen=True, eq=False)
-class BucketSearch:
+class BucketSearch(NamedTuple):
     """The result of a bucket search for each query; each array is int64 (n_queries,).
 
     Parameters
@@ -30,14 +26,14 @@ class BucketSearch:
         Relevant items in the complete database.
     """
 
-    true_positives: NDArray[np.int64]
-    retrieved: NDArray[np.int64]
-    relevant: NDArray[np.int64]
+    true_positives: Integers
+    retrieved: Integers
+    relevant: Integers
 
 
 def bucket_search(
-    query_codes: NDArray[np.uint8],
-    database_codes: NDArray[np.uint8],
+    query_codes: Packed,
+    database_codes: Packed,
     n_bits: int,
     relevance: Relevance,
     *,
@@ -91,52 +87,22 @@ def bucket_search(
     (array([1]), array([3]), array([2]))
     """
     check_relevance(relevance, len(query_codes), len(database_codes), "bucket search")
-    totals = np.empty((3, len(query_codes)), dtype=np.int64)
-    searches = in_buckets(query_codes, database_codes, n_bits, bits_per_table=bits_per_table, n_tables=n_tables)
-    for query, retrieved in enumerate(searches):
+    codes.check_pair(query_codes, database_codes, n_bits)
+    integer(bits_per_table, "bits_per_table", maximum=n_bits)
+    integer(n_tables, f"n_tables (of {bits_per_table} bits each)", maximum=n_bits // bits_per_table)
+    sides = (_segments(side, n_bits, bits_per_table, n_tables) for side in (query_codes, database_codes))
+    tables = list(map(_lookups, *sides))
+    totals, retrieved = np.empty((3, len(query_codes)), dtype=np.int64), np.zeros(len(database_codes), dtype=bool)
+    for query in range(len(query_codes)):
+        retrieved[:] = False
+        for order, starts, stops in tables:
+            retrieved[order[starts[query] : stops[query]]] = True
         positions = relevance.row(query)[0]
         totals[:, query] = np.count_nonzero(retrieved[positions]), np.count_nonzero(retrieved), positions.size
     return BucketSearch(*totals)
 
 
-def in_buckets(
-    query_codes: NDArray[np.uint8],
-    database_codes: NDArray[np.uint8],
-    n_bits: int,
-    *,
-    bits_per_table: int,
-    n_tables: int,
-) -> Iterator[NDArray[np.bool_]]:
-    """Yield, for each query, a mask of the items in the union of its buckets, (n_database,), valid until the next one.
-
-    Parameters and errors are as for `bucket_search`.
-
-    Examples
-    --------
-    >>> query, database = codes.pack([[0, 0]]), codes.pack([[0, 0], [0, 1], [1, 0], [1, 1]])
-    >>> [found.tolist() for found in in_buckets(query, database, 2, bits_per_table=1, n_tables=2)]
-    [[True, True, True, False]]
-    """
-    codes.check_pair(query_codes, database_codes, n_bits)
-    integer(bits_per_table, "bits_per_table", maximum=n_bits)
-    integer(n_tables, f"n_tables (of {bits_per_table} bits each)", maximum=n_bits // bits_per_table)
-    tables = [
-        _lookups(query, database)
-        for query, database in zip(
-            _segments(query_codes, n_bits, bits_per_table, n_tables),
-            _segments(database_codes, n_bits, bits_per_table, n_tables),
-            strict=True,
-        )
-    ]
-    retrieved = np.zeros(len(database_codes), dtype=bool)
-    for query in range(len(query_codes)):
-        retrieved[:] = False
-        for order, starts, stops in tables:
-            retrieved[order[starts[query] : stops[query]]] = True
-        yield retrieved
-
-
-def _segments(packed: NDArray[np.uint8], n_bits: int, width: int, number: int) -> list[NDArray]:
+def _segments(packed: Packed, n_bits: int, width: int, number: int) -> list[NDArray]:
     """Return the segments of each code, as byte strings that can be sorted and compared."""
     bits = codes.unpack(packed, n_bits)
     cut = [codes.pack(bits[:, width * table : width * (table + 1)]) for table in range(number)]
@@ -152,9 +118,7 @@ def _lookups(query: NDArray, database: NDArray) -> tuple[NDArray[np.intp], NDArr
     return order, np.searchsorted(ordered, query_keys), np.searchsorted(ordered, query_keys, side="right")
 
 
-def lookup_time(
-    query_codes: NDArray[np.uint8], database_codes: NDArray[np.uint8], n_bits: int, *, radius: int
-) -> NDArray[np.float64]:
+def lookup_time(query_codes: Packed, database_codes: Packed, n_bits: int, *, radius: int) -> Floats:
     """Measure the time that an inverted index takes to retrieve all items within each radius.
 
     The index is a dictionary from codes to items; a lookup probes all codes of the ball, one after another. The times
@@ -178,17 +142,10 @@ def lookup_time(
     Raises
     ------
     ProtocolError
-        If `radius` is out of range, its ball has more than a million codes, or the codes are not packed codes of
-        `n_bits` bits.
+        If `radius` is out of range, or the codes are not packed codes of `n_bits` bits.
     """
     codes.check_pair(query_codes, database_codes, n_bits)
     integer(radius, "lookup radius", minimum=0, maximum=n_bits)
-    ball = sum(math.comb(n_bits, distance) for distance in range(radius + 1))
-    if ball > _MOST_PROBES:
-        raise ProtocolError(
-            f"lookup radius: a Hamming ball of radius {radius} in {n_bits} bits contains {ball:,} codes, more than "
-            f"{_MOST_PROBES:,}. Choose a smaller radius."
-        )
     index: dict[int, list[int]] = {}
     for item, code in enumerate(_integers(database_codes)):
         index.setdefault(code, []).append(item)
@@ -203,7 +160,7 @@ def lookup_time(
     return seconds.cumsum() / len(queries)
 
 
-def _integers(packed: NDArray[np.uint8]) -> list[int]:
+def _integers(packed: Packed) -> list[int]:
     return [int.from_bytes(code.tobytes(), "little") for code in packed]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.counting.counts import HammingCounts
+from protocol.counting.counts import Floats, HammingCounts, Integers
 from protocol.parallel import in_order, workers
 from protocol.truth import TILE, Distance, Keys, check_rows, pair_distances
 from protocol.truth.relevance import Relevance
@@ -75,7 +75,7 @@ def count_by_distance(
         ]
     width = max(retrieved.shape[1] for retrieved, _ in parts)
 
-    def joined(arrays: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    def joined(arrays: list[Integers]) -> Integers:
         return np.concatenate([np.pad(array, [(0, 0), (0, width - array.shape[1])]) for array in arrays])
 
     level = np.ones(1, dtype=np.int64)
@@ -113,15 +113,13 @@ class _Block:
                 at = np.searchsorted(self.values[row], of_items[row][np.searchsorted(items[row], positions)])
                 np.add.at(self.relevant[name][row], 2 * at + 1, 1)
 
-    def distances(self, rows: NDArray, items: NDArray) -> NDArray[np.float64]:
+    def distances(self, rows: NDArray, items: NDArray) -> Floats:
         """Return the distances of pairs; database rows are read in ascending order."""
         order, distances = np.argsort(items, kind="stable"), np.empty(len(rows))
         distances[order] = pair_distances(self.query, self.database, rows[order], items[order], distance=self.distance)
         return distances
 
-    def counts(
-        self, threads: int, progress: Callable[[int], object] | None
-    ) -> tuple[NDArray[np.int64], dict[int, NDArray[np.int64]]]:
+    def counts(self, threads: int, progress: Callable[[int], object] | None) -> tuple[Integers, dict[int, Integers]]:
         """Return the numbers of all items, and of the relevant items by name."""
         queries, n_items = self.keys.queries(self.query), len(self.database)
         bound = np.array([self.keys.of(values[-1]) if len(values) else -np.inf for values in self.values])

@@ -19,8 +19,8 @@ import itertools
 import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 from typing import TypeVar
 
 import numpy as np
@@ -32,7 +32,7 @@ from protocol.counting import _compiled
 from protocol.counting._compiled import BitPlanes, Words
 from protocol.counting._plain import Buckets, Plain
 from protocol.counting._shell import MOST_BITS, Shell
-from protocol.counting.counts import HammingCounts
+from protocol.counting.counts import HammingCounts, Integers, Packed
 from protocol.truth.relevance import LabelRelevance, Relevance, check_relevance
 
 Result = TypeVar("Result")
@@ -48,20 +48,13 @@ _WORTH_A_WARNING = 0.5
 """The estimated seconds that numba must save before its absence is worth a warning. For 300 million pairs of 64 bits,
 NumPy takes one second, and numba a tenth of a second."""
 
-
-@dataclass
-class _Missed:
-    """The estimated seconds that the compiled code would have saved this process before it was loaded."""
-
-    seconds: float = 0.0
-
-
-_missed = _Missed()
+_missed = SimpleNamespace(seconds=0.0)
+"""The estimated seconds that the compiled code would have saved this process before it was loaded."""
 
 
 def count(
-    query_codes: NDArray[np.uint8],
-    database_codes: NDArray[np.uint8],
+    query_codes: Packed,
+    database_codes: Packed,
     n_bits: int,
     relevances: Mapping[str, Relevance],
     *,
@@ -157,8 +150,8 @@ def _of_block(
 
 
 def largest_buckets(
-    query_codes: NDArray[np.uint8], n_bits: int, buckets: Buckets, retrieved: NDArray[np.int64], *, threads: int = 1
-) -> NDArray[np.int64]:
+    query_codes: Packed, n_bits: int, buckets: Buckets, retrieved: Integers, *, threads: int = 1
+) -> Integers:
     """Return the size of the largest bucket of a database within each radius, (n_queries, n_bits + 1).
 
     `retrieved` are the numbers of items at each distance, of the same shape.
@@ -167,7 +160,7 @@ def largest_buckets(
     algorithm = Words if repeated.size and _numba_is_installed() else Plain
     counter = algorithm(codes.words(query_codes), repeated, n_bits, {})
 
-    def work(block: slice) -> NDArray[np.int64]:
+    def work(block: slice) -> Integers:
         return counter.largest_buckets(block, buckets, retrieved[block])
 
     return np.concatenate(_in_blocks(work, len(query_codes), counter.block_size, threads, None))

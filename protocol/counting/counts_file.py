@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.counting.counting import count
-from protocol.counting.counts import HammingCounts, pack_counts, unpack_counts
+from protocol.counting.counts import HammingCounts, Integers, pack_counts, unpack_counts
 from protocol.provenance import reuse, storage
 from protocol.scores.metadata import items_sha256
 from protocol.truth.relevance import Relevance, ground_truth_sha256, relevances_from_arrays
@@ -77,8 +77,7 @@ def counted(
         if group in reusable:
             (arrays,) = reusable[group].arrays()
         else:
-            both = pair["query"], pair["database"]
-            arrays = pack_counts(count(*both, n_bits, truths, index_order=index_order))
+            arrays = pack_counts(count(pair["query"], pair["database"], n_bits, truths, index_order=index_order))
         yield Counted(group, arrays, recorded, made_of[group])
 
 
@@ -138,10 +137,7 @@ class StoredCounts:
 
 
 def read_counts(
-    path: str | Path,
-    *,
-    split: str | None = None,
-    without: Mapping[tuple[str, int], NDArray[np.int64]] = MappingProxyType({}),
+    path: str | Path, *, split: str | None = None, without: Mapping[tuple[str, int], Integers] = MappingProxyType({})
 ) -> Iterator[StoredCounts]:
     """Yield the counts of a file that `write_counts` wrote, all or those of one split.
 

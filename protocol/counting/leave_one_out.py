@@ -9,19 +9,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.checks import ProtocolError
 from protocol.counting._plain import InOrder, distances_from, in_order_of
-from protocol.counting.counts import HammingCounts
+from protocol.counting.counts import HammingCounts, Integers, Packed
 from protocol.counting.sharding import count_in_shards
 from protocol.truth.relevance import LabelRelevance, Relevance
 
 
 def count_leave_one_out(
-    query_codes: NDArray[np.uint8],
-    database_codes: NDArray[np.uint8],
+    query_codes: Packed,
+    database_codes: Packed,
     n_bits: int,
     relevances: Mapping[str, Relevance],
     *,
@@ -94,7 +93,7 @@ def check_same_number(n_queries: int, n_database: int, leaving: str = "leave_one
         )
 
 
-def own_levels(relevance: Relevance) -> NDArray[np.int64]:
+def own_levels(relevance: Relevance) -> Integers:
     """Return the relevance level of item i for query i, 0 where it is not relevant, (n_queries,).
 
     Examples
@@ -113,11 +112,7 @@ def own_levels(relevance: Relevance) -> NDArray[np.int64]:
 
 
 def _in_database_order(
-    query_codes: NDArray[np.uint8],
-    database_codes: NDArray[np.uint8],
-    relevance: Relevance,
-    relevant: NDArray[np.int64],
-    threads: int,
+    query_codes: Packed, database_codes: Packed, relevance: Relevance, relevant: Integers, threads: int
 ) -> InOrder:
     """Return the arrays with ties in database order; `relevant` are the numbers of items at each distance."""
     queries, items = codes.words(query_codes), np.ascontiguousarray(codes.words(database_codes).T)

@@ -5,19 +5,18 @@ sorting all codes in memory. Average precision with ties in database order is no
 distances of all previous items.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.checks import ProtocolError, counted, integer
 from protocol.counting._plain import Buckets
 from protocol.counting.counting import count, largest_buckets
-from protocol.counting.counts import HammingCounts
+from protocol.counting.counts import HammingCounts, Packed
 from protocol.truth.relevance import Relevance, check_relevance
 
 SHARD_ITEMS = 1 << 20
@@ -29,8 +28,8 @@ up to three times this memory."""
 
 
 def count_in_shards(
-    query_codes: NDArray[np.uint8],
-    database_codes: NDArray[np.uint8],
+    query_codes: Packed,
+    database_codes: Packed,
     n_bits: int,
     relevances: Mapping[str, Relevance],
     *,
@@ -84,7 +83,8 @@ def count_in_shards(
         return counted(database_codes, relevances=relevances, buckets=buckets, progress=progress)
     for name, relevance in relevances.items():
         check_relevance(relevance, n_queries, n_database, name)
-    shards = list(_shards(n_database, shard_items))
+    n_shards = -(-n_database // shard_items)
+    shards = [shard(n_database, number, n_shards) for number in range(n_shards)]
     of_database = _buckets(database_codes, n_bits, shards) if buckets else None
     total: dict[str, HammingCounts] = {}
     for items in shards:
@@ -130,12 +130,7 @@ def shard(n_items: int, number: int, n_shards: int) -> slice:
     return slice(n_items * number // n_shards, n_items * (number + 1) // n_shards)
 
 
-def _shards(n_items: int, most: int) -> Iterator[slice]:
-    n_shards = -(-n_items // most)
-    return (shard(n_items, number, n_shards) for number in range(n_shards))
-
-
-def _buckets(database_codes: NDArray[np.uint8], n_bits: int, shards: list[slice]) -> Buckets:
+def _buckets(database_codes: Packed, n_bits: int, shards: list[slice]) -> Buckets:
     """Return the buckets of a database, reading its codes one shard at a time."""
     shape = (len(database_codes), -(-n_bits // 64))
     if 8 * shape[0] * shape[1] > MOST_SORTED:

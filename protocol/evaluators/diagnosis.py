@@ -379,8 +379,6 @@ def _agreement(
             f"Differs from {_described(best)} in case{'s' * (missing.size > 1)} {', '.join(map(str, missing))}, "
             f"without a number as the answer{why}."
         )
-    if best.family == "nDCG":
-        verdict += " Class labels have a single level, so that the gains 2^level - 1 and level are the same here."
     more = f"; and {len(others) - _MOST} more" if len(others) > _MOST else ""
     return [verdict, *[f"These cases can't tell it from: {'; '.join(others[:_MOST])}{more}."][: len(others)]]
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.counting import HammingCounts, Relevance
+from protocol.counting.counts import CodeWords, Floats, Integers
 from protocol.parallel import in_order, workers
 
 RANDOM = ("random", "")
@@ -63,20 +64,13 @@ class Distances:
     """
 
     of_rows: Callable[[slice], Iterable[NDArray]]
-    group: NDArray[np.int64]
+    group: Integers
     n_database: int
     n_groups: int
     middle: float
     has_radius: bool = True
 
-    @property
-    def radii(self) -> list[int]:
-        """The groups of the distances `RADII`; none if a radius has no meaning."""
-        return [min(radius, self.n_groups - 1) for radius in RADII] if self.has_radius else []
 
-
-Words = NDArray[np.uint64]
-Integers = NDArray[np.int64]
 Levels = NDArray[np.unsignedinteger]
 
 
@@ -89,21 +83,21 @@ def of_codes(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: int)
     complete[:, -1] = 255 << spare & 255 >> spare
     mask = codes.words(complete).T
     turned = codes.words(np.packbits(np.unpackbits(query, axis=1), axis=1, bitorder="little"))
-    functions: dict[str, Callable[[Words], NDArray]] = {
+    functions: dict[str, Callable[[CodeWords], NDArray]] = {
         "": hamming,
         "saturating": saturating,
-        "bytes": differing_bytes,
+        "bytes": lambda differing: hamming(_of_bytes(np.bitwise_or, differing)),
         "farthest": lambda differing: n_bits - hamming(differing),
         "mixed-bit-order": hamming,
     }
-    if n_bits >= 8:
-        functions["packed-signs"] = middle_bits
+    if n_bits >= 8:  # a packer of 0 and 1 that is given -1 and +1 sets the first bit of every byte and loses the last
+        functions["packed-signs"] = lambda differing: hamming(differing & np.uint64(0x7E7E7E7E7E7E7E7E))
     if spare:
         functions["bit-order"] = lambda differing: hamming(differing & mask)
-    if n_bits >= _OVERFLOW:
-        functions["int8"] = overflowing
+    if n_bits >= _OVERFLOW:  # numbers in the order of twice the distance in an 8-bit integer
+        functions["int8"] = lambda differing: (2 * hamming(differing) + 128) % 256
 
-    def distances(name: str, function: Callable[[Words], NDArray]) -> Distances:
+    def distances(name: str, function: Callable[[CodeWords], NDArray]) -> Distances:
         sides, n_groups = turned if name == "mixed-bit-order" else queries, 256 if name == "int8" else 8 * n_bytes + 1
 
         def of_rows(rows: slice) -> Iterator[NDArray]:
@@ -134,12 +128,12 @@ def of_values(query: NDArray, database: NDArray) -> dict[str, Distances]:
     return distances
 
 
-def hamming(differing: Words) -> NDArray[np.uint16]:
+def hamming(differing: CodeWords) -> NDArray[np.uint16]:
     """Return the number of bits that differ."""
     return np.bitwise_count(differing).sum(axis=0, dtype=np.uint16)
 
 
-def saturating(differing: Words) -> NDArray[np.uint16]:
+def saturating(differing: CodeWords) -> NDArray[np.uint16]:
     """Return the Hamming distance in which a byte counts at most 7.
 
     The MATLAB function that many toolkits share looks up ``bit_in_char(y + 1)`` with y of type uint8, and 255 + 1 is
@@ -148,29 +142,11 @@ def saturating(differing: Words) -> NDArray[np.uint16]:
     return hamming(differing) - hamming(_of_bytes(np.bitwise_and, differing))
 
 
-def differing_bytes(differing: Words) -> NDArray[np.uint16]:
-    """Return the number of bytes that differ."""
-    return hamming(_of_bytes(np.bitwise_or, differing))
-
-
-def _of_bytes(combine: np.ufunc, words: Words) -> Words:
+def _of_bytes(combine: np.ufunc, words: CodeWords) -> CodeWords:
     """Return words whose bytes are 0 or 1: the eight bits of each byte, combined."""
     for shift in (4, 2, 1):
         words = combine(words, words >> np.uint64(shift))
     return words & np.uint64(0x0101010101010101)
-
-
-def middle_bits(differing: Words) -> NDArray[np.uint16]:
-    """Return the number of bits that differ, without the first and the last of each byte.
-
-    A packer for 0 and 1 that is given -1 and +1 sets the first bit of every byte and loses the last.
-    """
-    return hamming(differing & np.uint64(0x7E7E7E7E7E7E7E7E))
-
-
-def overflowing(differing: Words) -> NDArray[np.uint16]:
-    """Return a number with the order of twice the Hamming distance in an 8-bit integer, which overflows from 64."""
-    return (2 * hamming(differing) + 128) % 256
 
 
 def gains_of(levels: Integers) -> list[str]:
@@ -212,7 +188,8 @@ def ranked(
     retrieved = np.zeros((n_queries, n_groups), dtype=np.int64)
     at_level = np.zeros((n_queries, levels.size, n_groups), dtype=np.int64)
     sampled = (distances.group % -(-n_queries // SAMPLE) == 0) & (n_groups > 0)
-    radii, gains, middle = distances.radii, gains_of(levels), None if plain else distances.middle
+    radii = [min(radius, n_groups - 1) for radius in RADII] if distances.has_radius else []
+    gains, middle = gains_of(levels), None if plain else distances.middle
 
     def rank(start: int) -> dict[tuple[str, str], list[Sums]]:
         """Return the sums over the lists of some queries, one after the other."""
@@ -236,7 +213,10 @@ def ranked(
     starts, blocks = range(0, n_queries, _QUERIES), []
     with workers(threads) as allowed:
         for start, block in zip(starts, in_order(rank, starts, allowed), strict=True):
-            blocks.append({key: _joined(of_queries) for key, of_queries in block.items()})
+            joined = {
+                key: {kind: np.array([sums[kind] for sums in each]) for kind in each[0]} for key, each in block.items()
+            }
+            blocks.append(joined)
             if progress is not None:
                 progress(min(_QUERIES, n_queries - start))
     lists = {}
@@ -247,10 +227,6 @@ def ranked(
             for kind, values in lists[key].items():
                 values[is_known] = np.concatenate([part[kind] for part in parts])
     return HammingCounts(retrieved, at_level, levels) if n_groups else None, lists
-
-
-def _joined(of_queries: list[Sums]) -> Sums:
-    return {kind: np.array([sums[kind] for sums in of_queries]) for kind in of_queries[0]}
 
 
 def _ranks(
@@ -315,6 +291,6 @@ def _sums(ranks: Integers, levels: Levels, cutoffs: Integers, gains: list[str], 
     return sums
 
 
-def _until(values: NDArray[np.float64], numbers: Integers) -> NDArray[np.float64]:
+def _until(values: Floats, numbers: Integers) -> Floats:
     """Return the sums of the first values, for each of some numbers of them."""
     return np.concatenate([[0.0], np.cumsum(values)])[numbers]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from protocol import codes, metrics
 from protocol.counting import HammingCounts, LabelRelevance, Relevance
+from protocol.counting.counts import Floats, Integers
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluators.rankings import RADII, WHOLE, Distances, Sums, gains_of, of_codes, of_values, ranked
@@ -29,7 +30,7 @@ _OF_RADIUS, _OF_CUTOFF = ("precision", "recall"), ("mAP", "nDCG", "P", "R", "hit
 _CURVES = ("AUPRC[area]", "AUPRC[trapezoid]", "AUPRC[sum]", "AUPRC[area,macro]")
 _DROPPING = frozenset({("undefined", "left-out"), ("mean", "ten-more")})
 
-Pair = NDArray[np.float64]
+Pair = Floats
 """The value of each query, (2, n_queries): undefined ones are 0 in the first row, and NaN in the second."""
 
 
@@ -63,17 +64,12 @@ class Variant:
         return f"{self.text} ({'; '.join(self.sources)})." if self.sources else f"{self.text}."
 
 
-def _variants() -> dict[tuple[str, str], Variant]:
-    declared = tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8"))
-    return {
-        (family, name): Variant(family, name, **record | {"sources": tuple(record.get("sources", ()))})
-        for family, of_family in declared.items()
-        for name, record in of_family.items()
-    }
-
-
 _COMMON = ("", "mAP", "precision", "recall", "nDCG")
-VARIANTS = _variants()
+VARIANTS = {
+    (family, name): Variant(family, name, **record | {"sources": tuple(record.get("sources", ()))})
+    for family, of_family in tomllib.loads(Path(__file__).with_name(PACKAGE_DATA).read_text("utf-8")).items()
+    for name, record in of_family.items()
+}
 """Every variant by family and name, as declared in ``variants.toml``."""
 
 
@@ -166,7 +162,13 @@ def scores_of(
     tried = np.array([*sorted({*sizes, last - 1} - {0, last}), last])
     report = stage(progress, base.text, n_queries)
     counts, lists = ranked(distances, relevance, tried, plain=not is_light, threads=threads, progress=report)
-    expected = {} if counts is None else dict(_of_counts(counts, distances, tried, is_light))
+    expected: dict[Way, Pair] = {}
+    if counts is not None:
+        orders = _ORDERS[: 1 + 2 * is_light]  # of measures other than mAP, which has all of them
+        expected |= _of_counts(counts, tried, RADII if distances.has_radius else (), "", orders)
+    if counts is not None and is_light:
+        positive = counts.at_level * (np.arange(distances.n_groups) < distances.middle)
+        expected |= _of_counts(replace(counts, at_level=positive), tried, (), "positive", _ORDERS[:1])
     values: dict[Way, tuple[float, float]] = {}
 
     def add(way: Way, of_queries: Pair, errors: Pair | None = None) -> None:
@@ -190,7 +192,7 @@ def scores_of(
     return values
 
 
-def _sizes(distances: Distances, relevance: Relevance, classes: NDArray[np.int64] | None) -> set[int]:
+def _sizes(distances: Distances, relevance: Relevance, classes: Integers | None) -> set[int]:
     """Return the cutoffs below the size of the database: common ones, and sizes of the data."""
     sizes = {*CUTOFFS, distances.group.size}
     if classes is not None:  # the size of the largest class
@@ -199,19 +201,9 @@ def _sizes(distances: Distances, relevance: Relevance, classes: NDArray[np.int64
 
 
 def _of_counts(
-    counts: HammingCounts, distances: Distances, cutoffs: NDArray[np.int64], is_light: bool
+    counts: HammingCounts, cutoffs: Integers, radii: Sequence[int], part: str, orders: Sequence[str]
 ) -> Iterator[tuple[Way, Pair]]:
     """Yield the values of the queries with ties in expectation or in the best or worst order."""
-    orders = _ORDERS[: 1 + 2 * is_light]  # of measures other than mAP, which has all of them
-    yield from _of_part(counts, cutoffs, RADII if distances.has_radius else (), "", orders)
-    if is_light:
-        positive = counts.at_level * (np.arange(distances.n_groups) < distances.middle)
-        yield from _of_part(replace(counts, at_level=positive), cutoffs, (), "positive", _ORDERS[:1])
-
-
-def _of_part(
-    counts: HammingCounts, cutoffs: NDArray[np.int64], radii: Sequence[int], part: str, orders: Sequence[str]
-) -> Iterator[tuple[Way, Pair]]:
     names = _metrics(cutoffs, radii, part, orders, gains_of(counts.levels))
     drop = metrics.evaluate(counts, names, undefined="drop")
     # Only these have other values as well: a mean over some of the orders of ties, or a curve without some points.
@@ -229,7 +221,7 @@ def _of_part(
 
 
 def _metrics(
-    cutoffs: NDArray[np.int64], radii: Sequence[int], part: str, orders: Sequence[str], gains: Sequence[str]
+    cutoffs: Integers, radii: Sequence[int], part: str, orders: Sequence[str], gains: Sequence[str]
 ) -> dict[str, Way]:
     """Return what each of the metrics of this package computes, by its name."""
     n_database = int(cutoffs[-1])
@@ -258,7 +250,7 @@ def _with_cutoff(measure: str, cutoff: int, n_database: int) -> Way:
 
 
 def _of_lists(
-    lists: Mapping[tuple[str, str], Sums], cutoffs: NDArray[np.int64]
+    lists: Mapping[tuple[str, str], Sums], cutoffs: Integers
 ) -> Iterator[tuple[Way, Pair, NDArray[np.bool_]]]:
     """Yield the values of the queries from lists without ties, and the queries for which they are known."""
     n_database = int(cutoffs[-1])
@@ -307,12 +299,12 @@ def _pair(sums: NDArray, totals: NDArray | None = None) -> Pair:
     return np.array([np.nan_to_num(ratio), ratio])
 
 
-def _ratio(sums: NDArray, totals: NDArray) -> NDArray[np.float64]:
+def _ratio(sums: NDArray, totals: NDArray) -> Floats:
     """Return sums divided by totals, NaN where a total is 0."""
     return np.divide(sums, totals, out=np.full(np.shape(sums), np.nan), where=totals > 0)
 
 
-def _means(way: Way, of_queries: Pair, classes: NDArray[np.int64] | None) -> dict[Way, float]:
+def _means(way: Way, of_queries: Pair, classes: Integers | None) -> dict[Way, float]:
     """Return the mean over the queries, and those that leave out undefined values or weight classes equally."""
     zero, drop = of_queries
     means, defined = {way: float(zero.mean())}, ~np.isnan(drop)

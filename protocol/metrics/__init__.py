@@ -1,16 +1,8 @@
-"""Metrics as pure functions of the counts, one file per family."""
+"""Metrics as pure functions of the counts, one file per family; ``records.toml`` declares their names and facts."""
 
-from protocol.metrics._by_name import (
-    ALL,
-    evaluate,
-    evaluate_extended,
-    everything,
-    in_database_order,
-    keywords,
-    needs,
-    score_rows,
-)
-from protocol.metrics._ties import ORDERS, bracketed, mean
+from protocol.metrics._by_name import ALL, evaluate, everything, in_database_order, keywords, needs, score_rows
+from protocol.metrics._records import bracketed
+from protocol.metrics._ties import ORDERS, mean
 from protocol.metrics.auprc import AVERAGES, PRCurve, pr_curve
 from protocol.metrics.neighbours import neighbours_found
 from protocol.metrics.precision_recall_cutoff import TopKCurve, top_k_curve
@@ -23,7 +15,6 @@ __all__ = [
     "TopKCurve",
     "bracketed",
     "evaluate",
-    "evaluate_extended",
     "everything",
     "in_database_order",
     "keywords",

@@ -3,19 +3,18 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from protocol import registry
-from protocol.counting import HammingCounts, StoredCounts
-from protocol.metrics._ties import mean
+from protocol.checks import one_of
+from protocol.counting import StoredCounts
+from protocol.counting.counts import Floats, HammingCounts
+from protocol.metrics._ties import UNDEFINED, mean
 
 ALL = "all"
 _CUTOFF = 1000
 _RADII = (0, 1, 2)
 
 
-def evaluate(counts: HammingCounts, names: Iterable[str], *, undefined: str = "zero") -> dict[str, NDArray[np.float64]]:
+def evaluate(counts: HammingCounts, names: Iterable[str], *, undefined: str = "zero") -> dict[str, Floats]:
     """Compute metrics by name.
 
     Parameters
@@ -34,7 +33,7 @@ def evaluate(counts: HammingCounts, names: Iterable[str], *, undefined: str = "z
     Raises
     ------
     ProtocolError
-        If a name is unknown, or its number is not possible for the counts.
+        If a name or `undefined` is unknown, or a number is not possible for the counts.
 
     Examples
     --------
@@ -42,12 +41,13 @@ def evaluate(counts: HammingCounts, names: Iterable[str], *, undefined: str = "z
     >>> evaluate(counts, ["precision@r0", "precision@r0[micro]"])
     {'precision@r0': array([1. , 0.5]), 'precision@r0[micro]': array([0.66666667])}
     """
+    one_of(undefined, UNDEFINED, "undefined")
     return {name: registry.get("metric", name)(counts, undefined=undefined) for name in names}
 
 
 def evaluate_extended(
     counts: HammingCounts, extensions: Iterable[tuple[str, int]], names: Iterable[str], *, undefined: str = "zero"
-) -> Iterator[tuple[str, int, dict[str, NDArray[np.float64]]]]:
+) -> Iterator[tuple[str, int, dict[str, Floats]]]:
     """Yield the metrics of extended codes; those of the ranking are computed once, since no extension changes it.
 
     Parameters

@@ -1,16 +1,13 @@
 """Undefined values, and ranks: the cutoff of a ranking, and the ties that it may divide."""
 
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import integer, one_of
-from protocol.counting import HammingCounts
-from protocol.registry import MetricRecord
+from protocol.counting.counts import Floats, HammingCounts, Integers
 
 UNDEFINED = ("zero", "drop")
 
@@ -41,39 +38,14 @@ def undefined_value(undefined: str) -> float:
     return 0.0 if one_of(undefined, UNDEFINED, "undefined") == "zero" else np.nan
 
 
-def ratio(numerator: ArrayLike, denominator: ArrayLike, *, undefined: str) -> NDArray[np.float64]:
+def ratio(numerator: ArrayLike, denominator: ArrayLike, *, undefined: str) -> Floats:
     """Return numerator / denominator, `undefined` where the denominator is 0."""
     above, below = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
     return np.divide(above, below, out=np.full(above.shape, undefined_value(undefined)), where=below != 0)
 
 
 ORDERS = ("expected", "best", "worst")
-EXPECTED = "Expected value over all orders of tied items, in closed form."
-INDEX = "In the order of the database."
 TIES = (*ORDERS, "index")
-of_ranking = partial(
-    MetricRecord,
-    range=(0.0, 1.0),
-    better="higher",
-    undefined="A query without relevant items counts as 0, or is left out.",
-    ties=EXPECTED,
-)
-"""What most metrics of a ranking have in common."""
-BEYOND = "If K exceeds the size of the database, the size of the database replaces it."
-Needed = Literal["", "index_precisions", "index_top", "index_discounts"]
-_ORDERED = {
-    "best": (
-        "best",
-        "Relevant items first, those of the highest level before all others.",
-        "with relevant items first in every tie",
-    ),
-    "worst": (
-        "worst",
-        "Relevant items last, those of the highest level after all others.",
-        "with relevant items last in every tie",
-    ),
-    "index": ("database-order", INDEX, "with ties in the order of the database"),
-}
 _PROBABILITIES = 1 << 20  # computed at once: 8 MB
 _RANKS = 1 << 20  # processed at once
 
@@ -91,7 +63,7 @@ def places(counts: HammingCounts, cutoff: int | None) -> int:
     return min(integer(cutoff, "cutoff"), counts.n_database)
 
 
-def running_sums(n: int, term: Callable[[NDArray[np.int64]], NDArray[np.float64]]) -> NDArray[np.float64]:
+def running_sums(n: int, term: Callable[[Integers], Floats]) -> Floats:
     """Return the partial sums of the terms of ranks 1 to n, starting with 0, (n + 1,); needs no further large arrays.
 
     Examples
@@ -104,42 +76,6 @@ def running_sums(n: int, term: Callable[[NDArray[np.int64]], NDArray[np.float64]
         stop = min(start + _RANKS, n + 1)
         sums[start:stop] = term(np.arange(start, stop))
     return np.cumsum(sums, out=sums)
-
-
-def bracketed(name: str, option: str) -> str:
-    """Return the name of a metric with one more option in its brackets.
-
-    Examples
-    --------
-    >>> bracketed("MRR", "best"), bracketed("nDCG[linear]", "best"), bracketed("MRR", "")
-    ('MRR[best]', 'nDCG[linear,best]', 'MRR')
-    """
-    return f"{name.removesuffix(']')}{',' if '[' in name else '['}{option}]" if option else name
-
-
-def in_every_order(record: MetricRecord, index: Needed) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that registers a metric, and again for each other order of ties, as its argument ``ties``.
-
-    Parameters
-    ----------
-    record : MetricRecord
-        Of the expected value over ties, which its summary states in the words "as the expected value over ties".
-    index : str
-        The array of the counts that the order of the database needs; "" if the metric can't be computed in this order.
-    """
-
-    def register(metric: Callable[..., Any]) -> Callable[..., Any]:
-        record(metric)
-        described = record.describing(metric)
-        for ties, (suffix, text, words) in _ORDERED.items():
-            if ties != "index" or index:
-                summary = described.summary.replace("as the expected value over ties", words)
-                name, needs = bracketed(record.name, suffix), index if ties == "index" else ""
-                other = replace(described, name=name, summary=summary, ties=text, synonyms=(), needs=needs)
-                other(partial(metric, ties=ties))
-        return metric
-
-    return register
 
 
 def divided(counts: HammingCounts, ties: str) -> HammingCounts:
@@ -160,10 +96,10 @@ def _divided(counts: HammingCounts, relevant_first: bool) -> HammingCounts:
 class Ties(NamedTuple):
     """Ties of a ranking: `n` items, `m` of them relevant, after `before` items, `relevant_before` of them relevant."""
 
-    n: NDArray[np.int64]
-    m: NDArray[np.int64]
-    before: NDArray[np.int64]
-    relevant_before: NDArray[np.int64]
+    n: Integers
+    m: Integers
+    before: Integers
+    relevant_before: Integers
 
 
 def ties_at(counts: HammingCounts, cells: Any) -> Ties:
@@ -172,14 +108,14 @@ def ties_at(counts: HammingCounts, cells: Any) -> Ties:
     return Ties(n, m, counts.retrieved_within[cells] - n, counts.relevant_within[cells] - m)
 
 
-def last_distance(counts: HammingCounts, top: int | NDArray[np.int64]) -> NDArray[np.intp]:
+def last_distance(counts: HammingCounts, top: int | Integers) -> NDArray[np.intp]:
     """Return, for each query, the distance of the tie that contains rank `top`, (n_queries,)."""
     return (counts.retrieved_within >= np.reshape(top, (-1, 1))).argmax(axis=1)
 
 
 def relevant_among(
-    counts: HammingCounts, top: int | NDArray[np.int64], *, ties: str = "expected", at_most: int | None = None
-) -> NDArray[np.float64]:
+    counts: HammingCounts, top: int | Integers, *, ties: str = "expected", at_most: int | None = None
+) -> Floats:
     """Return the number of relevant items among the top `top`, (n_queries,).
 
     Parameters
@@ -218,9 +154,7 @@ def relevant_among(
     return values
 
 
-def hypergeometric(
-    numbers: NDArray[np.int64], n: NDArray[np.int64] | int, m: NDArray[np.int64] | int, drawn: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def hypergeometric(numbers: Integers, n: Integers | int, m: Integers | int, drawn: Integers) -> Floats:
     """Return the probability that `numbers` of m marked items are among `drawn` of n items.
 
     A row of `numbers` ascends from the smallest possible number; impossible numbers at its end have probability 0.

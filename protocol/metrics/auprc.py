@@ -1,15 +1,13 @@
 """The precision-recall curve over the Hamming radius, and the area under it: pooled by three rules, and per query."""
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol.checks import one_of
-from protocol.counting import HammingCounts
+from protocol.counting.counts import Floats, HammingCounts
+from protocol.metrics._records import declared
 from protocol.metrics._ties import mean, ratio, undefined_value
-from protocol.metrics.hamming_balls import of_ball
 
 AVERAGES = ("micro", "macro")
 
@@ -17,8 +15,8 @@ AVERAGES = ("micro", "macro")
 class PRCurve(NamedTuple):
     """Precision and recall at radius 0, 1, ..., n_bits, each of shape (n_bits + 1,)."""
 
-    precision: NDArray[np.float64]
-    recall: NDArray[np.float64]
+    precision: Floats
+    recall: Floats
 
 
 def pr_curve(counts: HammingCounts, *, average: str = "micro", undefined: str = "zero") -> PRCurve:
@@ -78,7 +76,8 @@ def pr_curve(counts: HammingCounts, *, average: str = "micro", undefined: str = 
 RULES = ("trapezoid", "sum", "area")
 
 
-def auprc(counts: HammingCounts, *, rule: str = "trapezoid", undefined: str = "zero") -> NDArray[np.float64]:
+@declared
+def auprc(counts: HammingCounts, *, rule: str = "trapezoid", undefined: str = "zero") -> Floats:
     r"""Area under the precision-recall curve of the pooled queries, with points at the Hamming radii 0..n_bits.
 
     .. math:: \sum_{d \ge 1} \frac{P(d - 1) + P(d)}{2} \left(R(d) - R(d - 1)\right) \quad \text{or} \quad
@@ -137,41 +136,8 @@ def auprc(counts: HammingCounts, *, rule: str = "trapezoid", undefined: str = "z
     return np.atleast_1d(np.trapezoid(precision, recall))
 
 
-_metric = partial(
-    of_ball,
-    module=__name__,
-    source="Moran 2016, thesis, section 3.6.3, eq. 3.11",
-    undefined="At a radius with only empty balls, precision is 0, or the curve has no point; without relevant items, "
-    "the area is 0, or left out.",
-    denominator="items in the balls of all queries (precision), relevant items of all queries (recall)",
-    beyond="",
-)
-_metric(
-    "AUPRC[trapezoid]",
-    deviations="It uses the rule of the footnote and all radii 0..n_bits; the author's code omits the last ones.",
-    summary="Area under the pooled precision-recall curve by the trapezoidal rule, from radius 0.",
-)(auprc)
-_metric("AUPRC[sum]", summary="Area under the pooled precision-recall curve by the printed sum, from radius 1.")(
-    partial(auprc, rule="sum")
-)
-_metric(
-    "AUPRC[area]",
-    deviations="The curve is extended to recall 0, so that the ideal curve has area 1, as the text states.",
-    summary="Area under the pooled precision-recall curve by the trapezoidal rule, from recall 0.",
-)(partial(auprc, rule="area"))
-
-
-@of_ball(
-    "AUPRC[area,macro]",
-    printed="Macro AUPRC",
-    source="Moran 2016, thesis, section 3.6.5: the average over the queries that mAP approximates",
-    deviations="The thesis prints no formula. Each query's curve is extended to recall 0, and has no point where the "
-    "ball is empty.",
-    undefined="A query without relevant items counts as 0, or is left out.",
-    denominator="items in the ball (precision), all relevant items (recall)",
-    beyond="",
-)
-def auprc_macro(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
+@declared
+def auprc_macro(counts: HammingCounts, *, undefined: str = "zero") -> Floats:
     r"""Area under the precision-recall curve of each query by the trapezoidal rule, from recall 0.
 
     .. math:: P(d_0) R(d_0) + \sum_{d > d_0} \frac{P(d - 1) + P(d)}{2} \left(R(d) - R(d - 1)\right)

@@ -1,21 +1,19 @@
 """Average precision of the Hamming ranking, with variants for ties, the cutoff and the denominator."""
 
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
-from protocol.counting import HammingCounts
+from protocol.counting.counts import Floats, HammingCounts, Integers
+from protocol.metrics._records import declared
 from protocol.metrics._ties import (
-    BEYOND,
     TIES,
     Ties,
     divided,
     hypergeometric,
-    in_every_order,
     last_distance,
-    of_ranking,
     places,
     ratio,
     running_sums,
@@ -28,6 +26,7 @@ _BLOCK = 128  # queries per block, so that the arrays of a block fit in the cach
 _DEVIATIONS, _LEAST_REACH = 12, 40  # by Bernstein's inequality, numbers farther from the mean have less than 1e-25
 
 
+@declared
 def average_precision(
     counts: HammingCounts,
     *,
@@ -35,7 +34,7 @@ def average_precision(
     cutoff: int | None = None,
     denominator: str = "all",
     undefined: str = "zero",
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Mean precision at the ranks of the relevant items.
 
     .. math:: AP@K = \frac{1}{N} \sum_{t=1}^{K} \mathrm{rel}(t) \frac{\sum_{u \le t} \mathrm{rel}(u)}{t}
@@ -122,9 +121,7 @@ def average_precision(
     return ratio(precisions, n_relevant, undefined=undefined)
 
 
-def sum_of_precisions(
-    counts: HammingCounts, graded: bool, top: int | NDArray[np.int64], whole: bool = False
-) -> NDArray[np.float64]:
+def sum_of_precisions(counts: HammingCounts, graded: bool, top: int | Integers, whole: bool = False) -> Floats:
     """Return the expected sum of cumulative gain per rank at the ranks of the relevant items, (n_queries,).
 
     Parameters
@@ -158,12 +155,12 @@ def _gains(counts: HammingCounts, graded: bool) -> NDArray[np.integer]:
     return np.einsum("l,qlr->qr", counts.levels, counts.at_level) if graded else counts.relevant
 
 
-def _last_tie(counts: HammingCounts, top: int | NDArray[np.int64]) -> Ties:
+def _last_tie(counts: HammingCounts, top: int | Integers) -> Ties:
     """Return the tie of each query that contains rank `top`."""
     return ties_at(counts, (np.arange(counts.n_queries), last_distance(counts, top)))
 
 
-def expected_over_retrieved(counts: HammingCounts, graded: bool, top: int, undefined: str) -> NDArray[np.float64]:
+def expected_over_retrieved(counts: HammingCounts, graded: bool, top: int, undefined: str) -> Floats:
     r"""Return the expected ratio of the sum up to rank `top` to the number of relevant items up to it, (n_queries,).
 
     If j items of the tie that contains rank `top` are drawn and relevant, the sum is a + b j + c j^2, and the number is
@@ -182,7 +179,7 @@ def expected_over_retrieved(counts: HammingCounts, graded: bool, top: int, undef
     return ratio(expected, defined if undefined == "drop" else 1.0, undefined=undefined)
 
 
-def _moments(counts: HammingCounts, top: int) -> NDArray[np.float64]:
+def _moments(counts: HammingCounts, top: int) -> Floats:
     """Return the expected values of 1, j and j^2, each divided by P + j, and the probability of P + j > 0.
 
     j is the number of relevant items in the last tie up to rank `top`, after P relevant items. Shape (4, n_queries).
@@ -208,11 +205,11 @@ def _moments(counts: HammingCounts, top: int) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=1)  # several metrics of one database need it
-def _harmonic_numbers(n: int) -> NDArray[np.float64]:
+def _harmonic_numbers(n: int) -> Floats:
     return running_sums(n, lambda ranks: 1.0 / ranks)
 
 
-def _sum_with_ordered_ties(counts: HammingCounts, top: int, ties: str) -> NDArray[np.float64]:
+def _sum_with_ordered_ties(counts: HammingCounts, top: int, ties: str) -> Floats:
     """Return the sum of the precisions at the ranks of the relevant items up to `top`, tied ones first or last."""
     harmonic = _harmonic_numbers(counts.n_database)
     n, m, before, relevant_before = ties_at(counts, slice(None))
@@ -221,57 +218,8 @@ def _sum_with_ordered_ties(counts: HammingCounts, top: int, ties: str) -> NDArra
     return (counted + (relevant_before - first) * (harmonic[first + counted] - harmonic[first])).sum(axis=1)
 
 
-_TALR = "He et al., Hashing as Tie-Aware Learning to Rank"
-_metric = partial(of_ranking, module=__name__)
-
-in_every_order(
-    _metric(
-        "mAP",
-        source=f"{_TALR}, eq. 6; best and worst: Mean Local Group Average Precision, figure 2; database order: "
-        "released code of GRH and MIH, which use a stable sort of the distances",
-        denominator="all relevant items",
-        summary="Mean precision at the ranks of the relevant items, as the expected value over ties.",
-        synonyms=("AP", "mAP@all", "mAP@-1"),
-    ),
-    "index_precisions",
-)(average_precision)
-_metric(
-    "mAP@K[all]",
-    source=f"{_TALR}, eq. 17",
-    denominator="all relevant items",
-    beyond=BEYOND,
-    summary="mAP of the top K, divided by all relevant items.",
-    synonyms=("map_cut@K",),
-)(average_precision)
-_metric(
-    "mAP@K[retrieved]",
-    source="Evaluation metrics (mAP@p, nDCG@p), eq. 2-5; Moran 2016, thesis, eq. 3.12",
-    denominator="relevant items among the top K",
-    beyond=BEYOND,
-    summary="mAP of the top K, divided by the relevant items among the top K.",
-    undefined="A query without relevant items in the top K counts as 0, or is left out.",
-)(partial(average_precision, denominator="retrieved"))
-_metric(
-    "mAP@K[min]",
-    source="Weyand et al. 2020, Google Landmarks Dataset v2, mAP@100; not in the reproduced papers",
-    denominator="min(all relevant items, K)",
-    beyond=BEYOND,
-    summary="mAP of the top K, divided by the largest possible number of relevant items among the top K.",
-)(partial(average_precision, denominator="min"))
-
-
-@in_every_order(
-    of_ranking(
-        "mAP@R",
-        source="Musgrave, Belongie and Lim 2020, A Metric Learning Reality Check, MAP@R",
-        denominator="relevant items in the database",
-        beyond="R, the number of relevant items, never exceeds the size of the database.",
-    ),
-    "index_top",
-)
-def average_precision_at_r(
-    counts: HammingCounts, *, ties: str = "expected", undefined: str = "zero"
-) -> NDArray[np.float64]:
+@declared
+def average_precision_at_r(counts: HammingCounts, *, ties: str = "expected", undefined: str = "zero") -> Floats:
     r"""Mean precision at the relevant ranks up to R, the number of relevant items, as the expected value over ties.
 
     .. math:: AP@R = \frac{1}{R} \sum_{t=1}^{R} \mathrm{rel}(t) \frac{\sum_{u \le t} \mathrm{rel}(u)}{t}
@@ -314,23 +262,10 @@ def average_precision_at_r(
     return ratio(precisions, counts.n_relevant, undefined=undefined)
 
 
-@in_every_order(
-    of_ranking(
-        "mAP@rR",
-        printed="mAP within radius {radius}",
-        source="Cao, Long, Liu and Wang 2018, Deep Cauchy Hashing for Hamming Space Retrieval, MAP@H<=2",
-        undefined="A query without relevant items within the radius, or without any items, counts as 0, or is left "
-        "out.",
-        defined_on="radius",
-        denominator="relevant items in the ball",
-        beyond="If R exceeds n_bits, the ball is the complete database.",
-        synonyms=("mAP@H<=R", "mAP@H≤R"),
-    ),
-    "index_precisions",
-)
+@declared
 def average_precision_in_ball(
     counts: HammingCounts, *, radius: int, ties: str = "expected", undefined: str = "zero"
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Mean precision at the ranks of the relevant items within Hamming radius R, as the expected value over ties.
 
     .. math:: AP(R) = \frac{1}{N} \sum_{t=1}^{T} \mathrm{rel}(t) \frac{\sum_{u \le t} \mathrm{rel}(u)}{t}

@@ -1,33 +1,14 @@
 """How evenly the database is spread over its buckets, the sets of items with the same code."""
 
-from functools import partial
-
 import numpy as np
-from numpy.typing import NDArray
 
-from protocol.checks import one_of
-from protocol.counting import HammingCounts
-from protocol.metrics._ties import UNDEFINED, ratio
-from protocol.registry import MetricRecord
-
-_metric = partial(
-    MetricRecord,
-    ties="Not affected: the order of the items does not matter.",
-    defined_on="buckets",
-    needs="bucket_sizes",
-)
+from protocol.counting.counts import Floats, HammingCounts
+from protocol.metrics._records import declared
+from protocol.metrics._ties import ratio
 
 
-@_metric(
-    "entropy",
-    printed="Code entropy",
-    source="Shannon 1948, A Mathematical Theory of Communication, section 6; not in the reproduced papers",
-    range=(0.0, float("inf")),
-    better="higher",
-    undefined="Always defined.",
-    denominator="none (in bits, not normalised)",
-)
-def entropy(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
+@declared
+def entropy(counts: HammingCounts, *, undefined: str = "zero") -> Floats:
     r"""Entropy of the code of a random database item, in bits.
 
     .. math:: H = \sum_b \frac{|b|}{N} \log_2 \frac{N}{|b|}
@@ -46,7 +27,7 @@ def entropy(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.flo
     Raises
     ------
     ProtocolError
-        If `undefined` is unknown.
+        If the buckets were not counted.
 
     Notes
     -----
@@ -66,21 +47,12 @@ def entropy(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.flo
     >>> entropy(HammingCounts.from_histograms([[2, 1, 1]], [[1, 0, 0]]))
     array([1.5])
     """
-    one_of(undefined, UNDEFINED, "undefined")
     sizes = counts.requested("bucket_sizes")
     return np.atleast_1d(sizes @ np.log2(sizes.sum() / sizes) / sizes.sum())
 
 
-@_metric(
-    "collision",
-    printed="Collision probability",
-    source="Simpson 1949, Measurement of Diversity; Mean Local Group Average Precision, section 3.3, without a formula",
-    range=(0.0, 1.0),
-    better="lower",
-    undefined="For a database of one item, which has no pairs: 0, or left out.",
-    denominator="pairs of different database items",
-)
-def collision(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
+@declared
+def collision(counts: HammingCounts, *, undefined: str = "zero") -> Floats:
     r"""Probability that two different random database items have the same code.
 
     .. math:: \frac{\sum_b |b| (|b| - 1)}{N (N - 1)}
@@ -99,7 +71,7 @@ def collision(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.f
     Raises
     ------
     ProtocolError
-        If `undefined` is unknown.
+        If the buckets were not counted, or `undefined` is unknown.
 
     Notes
     -----
@@ -124,16 +96,8 @@ def collision(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.f
     return np.atleast_1d(ratio(sizes @ (sizes - 1), n_items * (n_items - 1), undefined=undefined))
 
 
-@_metric(
-    "largest_bucket",
-    printed="Largest bucket",
-    source="Mean Local Group Average Precision, eq. 10 (largest bucket), here of all codes",
-    range=(0.0, 1.0),
-    better="lower",
-    undefined="Always defined.",
-    denominator="items of the database",
-)
-def largest_bucket(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
+@declared
+def largest_bucket(counts: HammingCounts, *, undefined: str = "zero") -> Floats:
     r"""Share of the database in its largest bucket.
 
     .. math:: \max_b |b| / N
@@ -152,7 +116,7 @@ def largest_bucket(counts: HammingCounts, *, undefined: str = "zero") -> NDArray
     Raises
     ------
     ProtocolError
-        If `undefined` is unknown.
+        If the buckets were not counted.
 
     Notes
     -----
@@ -168,21 +132,12 @@ def largest_bucket(counts: HammingCounts, *, undefined: str = "zero") -> NDArray
     >>> largest_bucket(HammingCounts.from_histograms([[2, 1, 1]], [[1, 0, 0]]))
     array([0.5])
     """
-    one_of(undefined, UNDEFINED, "undefined")
     sizes = counts.requested("bucket_sizes")
     return np.atleast_1d(sizes.max() / sizes.sum())
 
 
-@_metric(
-    "utilisation",
-    printed="Code utilisation",
-    source="Mean Local Group Average Precision, section 3.3, figures 1 and 8, where the denominator is 2^n_bits",
-    range=(0.0, 1.0),
-    better="higher",
-    undefined="Always defined.",
-    denominator="min(2^n_bits, size of the database)",
-)
-def utilisation(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np.float64]:
+@declared
+def utilisation(counts: HammingCounts, *, undefined: str = "zero") -> Floats:
     r"""Share of the 2^n_bits codes (or of one code per item, if that is less) that occur in the database.
 
     .. math:: \frac{|\{\mathrm{codes\ of\ the\ database}\}|}{\min(2^Q, N)}
@@ -202,7 +157,7 @@ def utilisation(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np
     Raises
     ------
     ProtocolError
-        If `undefined` is unknown.
+        If the buckets were not counted.
 
     Notes
     -----
@@ -222,7 +177,6 @@ def utilisation(counts: HammingCounts, *, undefined: str = "zero") -> NDArray[np
     >>> utilisation(HammingCounts.from_histograms([[1, 3, *[0] * 9]], [[1, 1, *[0] * 9]]))
     array([0.5])
     """
-    one_of(undefined, UNDEFINED, "undefined")
     sizes = counts.requested("bucket_sizes")
     could = min(2**counts.n_bits, int(sizes.sum()))  # n_database is a multiple of it in pooled counts
     return np.array([sizes.size / could])

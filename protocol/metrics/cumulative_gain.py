@@ -1,26 +1,16 @@
 """Cumulative gain of the Hamming ranking, for graded relevance: ACG of the top K, and its mean over relevant ranks."""
 
-from functools import partial
-
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol.checks import one_of
-from protocol.counting import HammingCounts
-from protocol.metrics._ties import BEYOND, last_distance, of_ranking, places, ratio
+from protocol.counting.counts import Floats, HammingCounts
+from protocol.metrics._records import declared
+from protocol.metrics._ties import last_distance, places, ratio
 from protocol.metrics.average_precision import DENOMINATORS, expected_over_retrieved, sum_of_precisions
 
 
-@of_ranking(
-    "ACG@K",
-    source="Järvelin and Kekäläinen 2000, IR evaluation methods for retrieving highly relevant documents; "
-    "Zhang et al., IDHN (Improved Deep Hashing with Soft Pairwise Similarity for Multi-label Image Retrieval)",
-    range=(0.0, float("inf")),
-    undefined="Always defined.",
-    denominator="K",
-    beyond="If K exceeds the size of the database, the size of the database replaces it, also in the denominator.",
-)
-def average_cumulative_gain(counts: HammingCounts, *, cutoff: int, undefined: str = "zero") -> NDArray[np.float64]:
+@declared
+def average_cumulative_gain(counts: HammingCounts, *, cutoff: int, undefined: str = "zero") -> Floats:
     r"""Mean relevance level of the top K items, such as the number of labels shared with the query.
 
     .. math:: ACG@K = \frac{1}{K} \sum_{t=1}^{K} \mathrm{level}(t) = \frac{1}{K} \left(G + \frac{s}{n} (K - S)\right)
@@ -69,9 +59,10 @@ def average_cumulative_gain(counts: HammingCounts, *, cutoff: int, undefined: st
     return ratio(gain_before + s * (top - before) / n, top, undefined=undefined)
 
 
+@declared
 def weighted_average_precision(
     counts: HammingCounts, *, cutoff: int | None = None, denominator: str = "all", undefined: str = "zero"
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Mean cumulative gain per rank at the ranks of the relevant items, as the expected value over ties.
 
     .. math:: WAP@K = \frac{1}{N} \sum_{t=1}^{K} \mathrm{rel}(t) \, ACG@t, \quad
@@ -136,36 +127,3 @@ def weighted_average_precision(
         return expected_over_retrieved(counts, graded, top, undefined)
     n_relevant = np.minimum(counts.n_relevant, top) if denominator == "min" else counts.n_relevant
     return ratio(counts.once(sum_of_precisions, graded, top), n_relevant, undefined=undefined)
-
-
-_metric = partial(
-    of_ranking,
-    module=__name__,
-    source="Zhang et al., IDHN (Improved Deep Hashing with Soft Pairwise Similarity for Multi-label Image Retrieval), "
-    "WAP; Zhao et al. 2015, Deep Semantic Ranking Based Hashing, weighted mAP",
-    range=(0.0, float("inf")),
-)
-_metric(
-    "WAP",
-    denominator="all relevant items",
-    summary="Weighted mAP: the mean of ACG at the ranks of the relevant items, as the expected value over ties.",
-)(weighted_average_precision)
-_metric(
-    "WAP@K[all]",
-    denominator="all relevant items",
-    beyond=BEYOND,
-    summary="Weighted mAP of the top K, divided by all relevant items.",
-)(weighted_average_precision)
-_metric(
-    "WAP@K[retrieved]",
-    denominator="relevant items among the top K",
-    beyond=BEYOND,
-    summary="Weighted mAP of the top K, divided by the relevant items among the top K.",
-    undefined="A query without relevant items in the top K counts as 0, or is left out.",
-)(partial(weighted_average_precision, denominator="retrieved"))
-_metric(
-    "WAP@K[min]",
-    denominator="min(all relevant items, K)",
-    beyond=BEYOND,
-    summary="Weighted mAP of the top K, divided by the largest possible number of relevant items among the top K.",
-)(partial(weighted_average_precision, denominator="min"))

@@ -1,37 +1,14 @@
 """The F-measure of the Hamming ball, per query and pooled."""
 
-from functools import partial
-
-import numpy as np
-from numpy.typing import NDArray
-
 from protocol.checks import positive_number
-from protocol.counting import HammingCounts
+from protocol.counting.counts import Floats, HammingCounts
+from protocol.metrics._records import declared
 from protocol.metrics._ties import ratio
-from protocol.metrics.hamming_balls import nearest_radius, of_ball
-
-_per_query = partial(
-    of_ball,
-    source="Moran 2016, thesis, section 3.6.1, eq. 3.10",
-    deviations="Macro-averaged: the mean of the per-query F scores, not the F score of the mean precision and recall.",
-    undefined="A query with neither a relevant item nor an item in the ball counts as 0, or is left out.",
-    denominator="items in the ball plus beta^2 times all relevant items",
-)
-_pooled = partial(
-    of_ball,
-    source="Moran 2016, thesis, section 3.6.1, eq. 3.10",
-    undefined="If no query has a relevant item or an item in its ball: 0, or left out.",
-    denominator="items in the balls plus beta^2 times all relevant items, of all queries",
-)
+from protocol.metrics.hamming_balls import nearest_radius
 
 
-@_per_query(
-    "F1@rR",
-    printed="F1 within radius {radius}",
-    summary="Harmonic mean of precision and recall within Hamming radius R.",
-)
-@_per_query("F_beta@rR", printed="F{beta:g} within radius {radius}")
-def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, undefined: str = "zero") -> NDArray[np.float64]:
+@declared
+def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, undefined: str = "zero") -> Floats:
     r"""Weighted harmonic mean of precision and recall within Hamming radius R; beta is a number, as in F0.5@r2.
 
     .. math:: F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
@@ -85,15 +62,8 @@ def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, undefine
     return ratio((1 + beta**2) * counts.relevant_within[:, at], weighted, undefined=undefined)
 
 
-@_pooled(
-    "F1@rR[micro]",
-    printed="Micro F1 within radius {radius}",
-    summary="Harmonic mean of the pooled precision and recall within Hamming radius R.",
-)
-@_pooled("F_beta@rR[micro]", printed="Micro F{beta:g} within radius {radius}")
-def f_measure_micro(
-    counts: HammingCounts, *, radius: int, beta: float = 1.0, undefined: str = "zero"
-) -> NDArray[np.float64]:
+@declared
+def f_measure_micro(counts: HammingCounts, *, radius: int, beta: float = 1.0, undefined: str = "zero") -> Floats:
     r"""Weighted harmonic mean of the pooled precision and recall within Hamming radius R, as in F0.5@r2[micro].
 
     .. math:: F_\beta = \frac{(1 + \beta^2) P_{micro} R_{micro}}{\beta^2 P_{micro} + R_{micro}}

@@ -1,26 +1,14 @@
 """Hamming balls: radii, volumes, the mean over radii of RAMAP and mLGAP, empty balls, and the number of lookups."""
 
-from functools import partial
 from itertools import accumulate
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
-from protocol.checks import integer, one_of
-from protocol.counting import HammingCounts
-from protocol.metrics._ties import UNDEFINED, ratio
-from protocol.registry import MetricRecord
-
-of_ball = partial(
-    MetricRecord,
-    range=(0.0, 1.0),
-    better="higher",
-    ties="Not affected: a Hamming ball includes all items at a given distance or none of them.",
-    defined_on="radius",
-    beyond="If R exceeds n_bits, the ball is the complete database.",
-)
-"""What most metrics of Hamming balls have in common."""
+from protocol.checks import integer
+from protocol.counting.counts import Floats, HammingCounts, Integers
+from protocol.metrics._records import declared
+from protocol.metrics._ties import ratio
 
 
 def nearest_radius(counts: HammingCounts, radius: int) -> int:
@@ -34,7 +22,7 @@ def nearest_radius(counts: HammingCounts, radius: int) -> int:
     return min(integer(radius, "radius", minimum=0), counts.n_bits)
 
 
-def volumes(n_bits: int, radius: int) -> NDArray[np.float64]:
+def volumes(n_bits: int, radius: int) -> Floats:
     r"""Return the number of codes of `n_bits` bits within radius 0, 1, ..., `radius` of a code, (radius + 1,).
 
     .. math:: V(r) = \sum_{i \le r} \binom{Q}{i}
@@ -47,9 +35,7 @@ def volumes(n_bits: int, radius: int) -> NDArray[np.float64]:
     return np.array(list(accumulate(comb(n_bits, i) for i in range(radius + 1))), dtype=np.float64)
 
 
-def mean_over_radii(
-    counts: HammingCounts, radius: int, denominator: NDArray[np.int64], *, undefined: str
-) -> NDArray[np.float64]:
+def mean_over_radii(counts: HammingCounts, radius: int, denominator: Integers, *, undefined: str) -> Floats:
     """Return the mean over r = 0..R of relevant(r) / (denominator(r) V(r)), with the volume V(r) from `volumes`.
 
     With ``undefined="drop"``, radii with an empty ball are left out of the mean of a query.
@@ -75,15 +61,8 @@ def mean_over_radii(
     return ratio(np.nansum(terms, axis=1), (~np.isnan(terms)).sum(axis=1), undefined=undefined)
 
 
-@of_ball(
-    "empty@rR",
-    printed="Queries without an item within radius {radius}",
-    source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 5.2, figure 5",
-    better="lower",
-    undefined="Always defined.",
-    denominator="queries",
-)
-def empty_balls(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
+@declared
+def empty_balls(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> Floats:
     r"""Whether no database item lies within Hamming radius R; the mean is the share of such queries.
 
     Parameters
@@ -102,7 +81,7 @@ def empty_balls(counts: HammingCounts, *, radius: int, undefined: str = "zero") 
     Raises
     ------
     ProtocolError
-        If `radius` is negative, or `undefined` is unknown.
+        If `radius` is negative.
 
     Notes
     -----
@@ -117,22 +96,11 @@ def empty_balls(counts: HammingCounts, *, radius: int, undefined: str = "zero") 
     >>> empty_balls(HammingCounts.from_histograms([[0, 2], [1, 1]], [[0, 1], [1, 0]]), radius=0)
     array([1., 0.])
     """
-    one_of(undefined, UNDEFINED, "undefined")
     return (counts.retrieved_within[:, nearest_radius(counts, radius)] == 0).astype(np.float64)
 
 
-@of_ball(
-    "lookups@rR",
-    printed="Lookups within radius {radius}",
-    source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 1 (time cost)",
-    range=(1.0, float("inf")),
-    better="lower",
-    undefined="Always defined.",
-    ties="Not affected: the order of the items does not matter.",
-    denominator="none (a number of buckets)",
-    beyond="If R exceeds n_bits, all 2^n_bits buckets are looked up.",
-)
-def lookups(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
+@declared
+def lookups(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> Floats:
     r"""Buckets to look up to retrieve all items within Hamming radius R of a query.
 
     .. math:: V(R) = \sum_{r \le R} \binom{Q}{r}
@@ -154,7 +122,7 @@ def lookups(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> N
     Raises
     ------
     ProtocolError
-        If `radius` is negative, or `undefined` is unknown.
+        If `radius` is negative.
 
     Notes
     -----
@@ -172,19 +140,11 @@ def lookups(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> N
     >>> lookups(HammingCounts.from_histograms([[1, 0, 2, 0]], [[1, 0, 0, 0]]), radius=2)
     array([7.])
     """
-    one_of(undefined, UNDEFINED, "undefined")
     return volumes(counts.n_bits, nearest_radius(counts, radius))[-1:]
 
 
-@of_ball(
-    "RAMAP@rR",
-    printed="RAMAP@{radius}",
-    source="Jiang, Li, Li, On the Evaluation Metric for Hashing, eq. 1",
-    undefined="A radius with an empty ball counts as 0, or is left out of the query's mean.",
-    denominator="items in the ball times codes in the ball",
-    beyond="R must not exceed n_bits, because the mean would include balls that do not exist.",
-)
-def ramap(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
+@declared
+def ramap(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> Floats:
     r"""Precision of the Hamming ball, divided by the number of buckets to look up, as the mean over the radii 0..R.
 
     .. math:: RAAP(R) = \frac{1}{R + 1} \sum_{r=0}^{R} \frac{P(r)}{V(r)}, \quad V(r) = \sum_{i \le r} \binom{Q}{i}
@@ -226,17 +186,8 @@ def ramap(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDA
     return mean_over_radii(counts, radius, counts.retrieved_within, undefined=undefined)
 
 
-@of_ball(
-    "mLGAP@rR",
-    printed="mLGAP@{radius}",
-    source="Mean Local Group Average Precision, eq. 10-11",
-    deviations="The paper does not define the value of an empty ball; here: 0, or left out. Its name has no radius.",
-    undefined="A radius with an empty ball counts as 0, or is left out of the query's mean.",
-    denominator="items in the ball's largest bucket times codes in the ball",
-    needs="largest_bucket",
-    beyond="R must not exceed n_bits, because the mean would include balls that do not exist.",
-)
-def mlgap(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
+@declared
+def mlgap(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> Floats:
     r"""Precision of the Hamming ball, weighted by how evenly its buckets are filled, as the mean over the radii 0..R.
 
     .. math:: LGAP(R) = \frac{1}{R + 1} \sum_{r=0}^{R} P(r)\, \varphi(S_r), \quad

@@ -1,21 +1,19 @@
 """Normalised discounted cumulative gain of the Hamming ranking, for graded relevance."""
 
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
-from protocol.counting import HammingCounts
-from protocol.metrics._ties import BEYOND, TIES, in_every_order, of_ranking, places, ratio, running_sums
+from protocol.counting.counts import Floats, HammingCounts
+from protocol.metrics._records import declared
+from protocol.metrics._ties import TIES, places, ratio, running_sums
 
 GAINS = ("exponential", "linear")
 _HIGHEST_LEVEL = 1000  # its gain still fits in a float64
-_EXPONENTIAL = "Evaluation metrics (mAP@p, nDCG@p), eq. 6-9; He et al., Hashing as Tie-Aware Learning to Rank, eq. 7"
-_LINEAR = "trec_eval, ndcg; gain: Järvelin and Kekäläinen 2002, Cumulated Gain-Based Evaluation of IR Techniques"
-_SUMMARY = "Discounted gain of the {}, relative to the best order, as the expected value over ties; the gain is {}."
 
 
+@declared
 def ndcg(
     counts: HammingCounts,
     *,
@@ -23,7 +21,7 @@ def ndcg(
     gain: str = "exponential",
     ties: str = "expected",
     undefined: str = "zero",
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Discounted gain of the ranking, relative to the best order, as the expected value over ties.
 
     .. math:: DCG@K = \sum_{t=1}^{K} \frac{g(t)}{\log_2(1 + t)}, \quad
@@ -98,16 +96,14 @@ def ndcg(
     return ratio(dcg, best, undefined=undefined)
 
 
-def _of_one_order(
-    counts: HammingCounts, gains: NDArray[np.float64], discount_until: NDArray[np.float64], top: int, ties: str
-) -> NDArray[np.float64]:
+def _of_one_order(counts: HammingCounts, gains: Floats, discount_until: Floats, top: int, ties: str) -> Floats:
     """Return the DCG of the top `top` items in one order of ties."""
     if ties == "index":
         if top < counts.n_database:
             raise ProtocolError(f"nDCG: ties='index' needs cutoff=None, got {top:,}. Use ties='expected'.")
         return counts.requested("index_discounts") @ gains
     last = counts.retrieved_within - (counts.retrieved if ties == "best" else counts.relevant)
-    dcg: NDArray[np.float64] = np.zeros(counts.n_queries)
+    dcg: Floats = np.zeros(counts.n_queries)
     until = discount_until[np.minimum(last, top)]
     for level in np.flatnonzero(counts.at_level.any(axis=(0, 2)))[:: -1 if ties == "best" else 1]:
         last = last + counts.at_level[:, level]
@@ -117,29 +113,6 @@ def _of_one_order(
 
 
 @lru_cache(maxsize=1)  # all counts of a database need it
-def _discounts_until(n: int) -> NDArray[np.float64]:
+def _discounts_until(n: int) -> Floats:
     """Return the sum of the discounts of ranks 1 to 0, 1, ..., n, (n + 1,)."""
     return running_sums(n, lambda ranks: 1 / np.log2(ranks + 1))
-
-
-for _bracket, _gain, _source, _plugin in (
-    ("", "2^level - 1", _EXPONENTIAL, ndcg),
-    ("[linear]", "the level", _LINEAR, partial(ndcg, gain="linear")),
-):
-    _metric = partial(of_ranking, module=__name__, source=_source)
-    _best_order = f"the best order of the database; gain: {_gain}"
-    _whole = _metric(
-        f"nDCG{_bracket}",
-        denominator=f"DCG of {_best_order}",
-        summary=_SUMMARY.format("ranking", _gain),
-        synonyms=("NDCG",),
-    )
-    _of_top = _metric(
-        f"nDCG@K{_bracket}",
-        denominator=f"DCG of the top K of {_best_order}",
-        beyond=BEYOND,
-        summary=_SUMMARY.format("top K", _gain),
-        synonyms=("NDCG@K", *["ndcg_cut@K"] * bool(_bracket)),
-    )
-    in_every_order(_whole, "index_discounts")(_plugin)
-    in_every_order(_of_top, "")(_plugin)

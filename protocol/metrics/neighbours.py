@@ -1,20 +1,12 @@
 """Recall after binarisation: the share of the nearest items, by the original vectors, among the top K by code."""
 
-from functools import partial
-
-import numpy as np
-from numpy.typing import NDArray
-
-from protocol.checks import ProtocolError, one_of
-from protocol.counting import HammingCounts
-from protocol.metrics._ties import BEYOND, UNDEFINED, in_every_order, of_ranking, places, relevant_among
-
-_metric = partial(of_ranking, undefined="Always defined.")
+from protocol.checks import ProtocolError
+from protocol.counting.counts import Floats, HammingCounts
+from protocol.metrics._records import declared
+from protocol.metrics._ties import places, relevant_among
 
 
-def neighbours_found(
-    counts: HammingCounts, *, nearest: int, retrieved: int, ties: str = "expected"
-) -> NDArray[np.float64]:
+def neighbours_found(counts: HammingCounts, *, nearest: int, retrieved: int, ties: str = "expected") -> Floats:
     r"""Return the share of the `nearest` true neighbours that are found by exact re-ranking of the top `retrieved`.
 
     .. math:: \frac{\min(|\mathrm{top}_N \cap R_K|, K)}{K}
@@ -59,19 +51,10 @@ def neighbours_found(
     return relevant_among(counts, places(counts, retrieved), ties=ties, at_most=nearest) / nearest
 
 
-@in_every_order(
-    _metric(
-        "neighbours@K",
-        source="Aumueller, Bernhardsson and Faithfull 2020, ANN-Benchmarks, section 2, recall by distance",
-        denominator="K",
-        beyond="K must not exceed the size of the database.",
-        relevant="the K nearest",
-    ),
-    "",
-)
+@declared
 def neighbours_at_cutoff(
     counts: HammingCounts, *, cutoff: int, ties: str = "expected", undefined: str = "zero"
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Share of the K nearest items, by the vectors, that are among the top K, as the expected value over ties.
 
     .. math:: \mathrm{neighbours}@K = \frac{|\mathrm{top}_K \cap R_K|}{K}
@@ -116,25 +99,13 @@ def neighbours_at_cutoff(
     >>> neighbours_at_cutoff(HammingCounts.from_histograms([[1, 2]], [[1, 1]]), cutoff=2)
     array([0.75])
     """
-    one_of(undefined, UNDEFINED, "undefined")
     return neighbours_found(counts, nearest=cutoff, retrieved=cutoff, ties=ties)
 
 
-@in_every_order(
-    _metric(
-        "1-recall@K",
-        source="Jegou, Douze and Schmid 2011, Product Quantization for Nearest Neighbor Search, section V-A, recall@R",
-        denominator="1",
-        beyond=BEYOND,
-        relevant="the nearest",
-        summary="Share of queries whose nearest item, by the vectors, is among the top K, as the expected value over "
-        "ties.",
-    ),
-    "",
-)
+@declared
 def first_neighbour_at_cutoff(
     counts: HammingCounts, *, cutoff: int, ties: str = "expected", undefined: str = "zero"
-) -> NDArray[np.float64]:
+) -> Floats:
     """Whether the nearest item is among the top K; the mean is the share of such queries.
 
     If several items are equally near, one of them in the top K suffices.
@@ -171,5 +142,4 @@ def first_neighbour_at_cutoff(
     >>> [round(first_neighbour_at_cutoff(counts, cutoff=k).item(), 4) for k in (1, 2, 4)]
     [0.0, 0.3333, 1.0]
     """
-    one_of(undefined, UNDEFINED, "undefined")
     return neighbours_found(counts, nearest=1, retrieved=cutoff, ties=ties)

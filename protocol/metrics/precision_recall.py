@@ -1,22 +1,13 @@
 """Precision and recall of the Hamming ball, per query and pooled."""
 
-import numpy as np
-from numpy.typing import NDArray
-
-from protocol.counting import HammingCounts
+from protocol.counting.counts import Floats, HammingCounts
+from protocol.metrics._records import declared
 from protocol.metrics._ties import ratio
-from protocol.metrics.hamming_balls import nearest_radius, of_ball
+from protocol.metrics.hamming_balls import nearest_radius
 
 
-@of_ball(
-    "precision@rR",
-    printed="Precision within radius {radius}",
-    source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 1",
-    undefined="A query with an empty ball counts as 0, or is left out.",
-    denominator="items in the ball",
-    synonyms=("P@rR",),
-)
-def precision(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
+@declared
+def precision(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> Floats:
     r"""Share of the items within Hamming radius R that are relevant.
 
     .. math:: P(R) = \frac{\sum_{r \le R} n^+_r}{\sum_{r \le R} n_r}
@@ -58,14 +49,8 @@ def precision(counts: HammingCounts, *, radius: int, undefined: str = "zero") ->
     return ratio(counts.relevant_within[:, at], counts.retrieved_within[:, at], undefined=undefined)
 
 
-@of_ball(
-    "recall@rR",
-    printed="Recall within radius {radius}",
-    source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 3",
-    undefined="A query without relevant items counts as 0, or is left out.",
-    denominator="relevant items in the database",
-)
-def recall(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
+@declared
+def recall(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> Floats:
     r"""Share of a query's relevant items that lie within Hamming radius R.
 
     .. math:: \mathrm{recall}(R) = \frac{1}{N^+} \sum_{r \le R} n^+_r
@@ -99,14 +84,8 @@ def recall(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> ND
     return ratio(counts.relevant_within[:, nearest_radius(counts, radius)], counts.n_relevant, undefined=undefined)
 
 
-@of_ball(
-    "precision@rR[micro]",
-    printed="Micro precision within radius {radius}",
-    source="Moran 2016, thesis, section 3.6.1, eq. 3.8",
-    undefined="If the ball is empty for every query: 0, or left out.",
-    denominator="items in the balls of all queries",
-)
-def precision_micro(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
+@declared
+def precision_micro(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> Floats:
     r"""Share of the items within Hamming radius R of any query that are relevant to it, all queries pooled.
 
     .. math:: P(R) = \frac{\sum_q \sum_{r \le R} n^+_{q,r}}{\sum_q \sum_{r \le R} n_{q,r}}
@@ -144,14 +123,8 @@ def precision_micro(counts: HammingCounts, *, radius: int, undefined: str = "zer
     return precision(counts.pooled, radius=radius, undefined=undefined)
 
 
-@of_ball(
-    "recall@rR[micro]",
-    printed="Micro recall within radius {radius}",
-    source="Moran 2016, thesis, section 3.6.1, eq. 3.9",
-    undefined="If no query has a relevant item: 0, or left out.",
-    denominator="relevant items of all queries",
-)
-def recall_micro(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> NDArray[np.float64]:
+@declared
+def recall_micro(counts: HammingCounts, *, radius: int, undefined: str = "zero") -> Floats:
     r"""Share of all relevant pairs that lie within Hamming radius R, all queries pooled.
 
     .. math:: \mathrm{recall}(R) = \frac{\sum_q \sum_{r \le R} n^+_{q,r}}{\sum_q N^+_q}

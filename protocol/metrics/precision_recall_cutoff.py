@@ -4,25 +4,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer, one_of
-from protocol.counting import HammingCounts
-from protocol.metrics._ties import BEYOND, TIES, in_every_order, of_ranking, places, ratio, relevant_among
+from protocol.counting.counts import Floats, HammingCounts, Integers
+from protocol.metrics._records import declared
+from protocol.metrics._ties import TIES, places, ratio, relevant_among
 
-_TIES = "McSherry and Najork 2008, Computing IR Performance Measures Efficiently in the Presence of Tied Scores"
 
-
-@of_ranking(
-    "P@K",
-    printed="Precision@{cutoff}",
-    source=f"Mean Local Group Average Precision, section 3.1, eq. 1 and P@K; ties: {_TIES}",
-    undefined="Always defined.",
-    denominator="K",
-    beyond="If K exceeds the size of the database, the size of the database replaces it, also in the denominator.",
-    synonyms=("precision@K", "prec@K"),
-)
-def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = "zero") -> NDArray[np.float64]:
+@declared
+def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = "zero") -> Floats:
     r"""Share of the top K items that are relevant, as the expected value over ties.
 
     .. math:: P@K = \frac{1}{K} \left(P + \frac{m}{n} (K - S)\right)
@@ -69,15 +59,8 @@ def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = 
     return ratio(relevant_among(counts, top), top, undefined=undefined)
 
 
-@of_ranking(
-    "R@K",
-    printed="Recall@{cutoff}",
-    source=f"Moran 2016, thesis, eq. 3.7, of the top K; ties: {_TIES}",
-    denominator="relevant items in the database",
-    beyond=BEYOND,
-    synonyms=("recall@K",),
-)
-def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = "zero") -> NDArray[np.float64]:
+@declared
+def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = "zero") -> Floats:
     r"""Share of a query's relevant items that are among the top K, as the expected value over ties.
 
     .. math:: R@K = \frac{1}{N^+} \left(P + \frac{m}{n} (K - S)\right)
@@ -123,21 +106,8 @@ def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, undefined: str = "ze
     return ratio(relevant_among(counts, places(counts, cutoff)), counts.n_relevant, undefined=undefined)
 
 
-@in_every_order(
-    of_ranking(
-        "hit@K",
-        printed="Hit@{cutoff}",
-        source="Oh Song et al. 2016, Deep Metric Learning via Lifted Structured Feature Embedding, Recall@K of metric "
-        "learning; success@K of trec_eval",
-        denominator="1",
-        beyond=BEYOND,
-        synonyms=("success@K", "recall@K", "HR@K", "hits@K", "hit_rate@K", "hitrate@K"),
-    ),
-    "index_top",
-)
-def hit_rate(
-    counts: HammingCounts, *, cutoff: int, ties: str = "expected", undefined: str = "zero"
-) -> NDArray[np.float64]:
+@declared
+def hit_rate(counts: HammingCounts, *, cutoff: int, ties: str = "expected", undefined: str = "zero") -> Floats:
     r"""Whether a relevant item is among the top K, as the expected value over ties; recall@K of metric learning.
 
     .. math:: 1 - \frac{\binom{n-m}{K-S}}{\binom{n}{K-S}}
@@ -187,17 +157,8 @@ def hit_rate(
     return ratio(relevant_among(counts, top, ties=ties, at_most=1), has_relevant, undefined=undefined)
 
 
-@in_every_order(
-    of_ranking(
-        "R-precision",
-        source="Manning, Raghavan and Schütze 2008, Introduction to Information Retrieval, section 8.4; trec_eval, "
-        "Rprec",
-        denominator="relevant items in the database",
-        synonyms=("Rprec", "R-prec", "R_precision", "RP", "P@R", "precision@R", "recall@R", "R@R"),
-    ),
-    "index_top",
-)
-def r_precision(counts: HammingCounts, *, ties: str = "expected", undefined: str = "zero") -> NDArray[np.float64]:
+@declared
+def r_precision(counts: HammingCounts, *, ties: str = "expected", undefined: str = "zero") -> Floats:
     r"""Share of the top R items that are relevant, if a query has R relevant items, as the expected value over ties.
 
     .. math:: \frac{1}{R} \left(P + \frac{m}{n} (R - S)\right)
@@ -248,9 +209,9 @@ _LARGEST, _EVERY, _STEP = 1000, 100, 10
 class TopKCurve(NamedTuple):
     """Mean precision and mean recall of the top K items over the queries, each of shape (n_cutoffs,)."""
 
-    k: NDArray[np.int64]
-    precision: NDArray[np.float64]
-    recall: NDArray[np.float64]
+    k: Integers
+    precision: Floats
+    recall: Floats
 
 
 def top_k_curve(counts: HammingCounts, cutoffs: Sequence[int] | None = None, *, undefined: str = "zero") -> TopKCurve:
@@ -302,7 +263,7 @@ def top_k_curve(counts: HammingCounts, cutoffs: Sequence[int] | None = None, *, 
     return TopKCurve(k, precision, recall)
 
 
-def _sum_of_found(counts: HammingCounts, weights: NDArray[np.float64], top: int) -> NDArray[np.float64]:
+def _sum_of_found(counts: HammingCounts, weights: Floats, top: int) -> Floats:
     """Return the weighted sum over the queries of the expected relevant items among the top 1, 2, ..., `top`, (top,).
 
     At each of its ranks, a tie adds its share of relevant items. The changes of this share from rank to rank are summed

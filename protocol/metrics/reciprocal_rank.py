@@ -1,41 +1,20 @@
 """Reciprocal rank of the first relevant item of the Hamming ranking."""
 
-from functools import partial
-
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol.checks import one_of
-from protocol.counting import HammingCounts
-from protocol.metrics._ties import BEYOND, TIES, Ties, divided, in_every_order, of_ranking, places, ratio, ties_at
+from protocol.counting.counts import Floats, HammingCounts, Integers
+from protocol.metrics._records import declared
+from protocol.metrics._ties import TIES, Ties, divided, places, ratio, ties_at
 
 _TERMS = 1 << 20  # computed at once: 8 MB
 _REACH = 60  # the first relevant item of n with m relevant ones is beyond 60 n / m with a probability below 1e-26
 
 
-_metric = partial(
-    of_ranking,
-    source="Voorhees 1999, The TREC-8 Question Answering Track Report; ties: McSherry and Najork 2008, Computing IR "
-    "Performance Measures Efficiently in the Presence of Tied Scores",
-    denominator="rank of the first relevant item",
-)
-
-
-@in_every_order(_metric("MRR", synonyms=("RR", "mean_reciprocal_rank", "reciprocal_rank", "recip_rank")), "index_top")
-@in_every_order(
-    _metric(
-        "MRR@K",
-        printed="MRR@{cutoff}",
-        beyond=BEYOND,
-        summary="1 divided by the rank of the first relevant item, 0 if it is beyond the top K, as the expected value "
-        "over ties.",
-        synonyms=("RR@K", "recip_rank_cut@K"),
-    ),
-    "index_top",
-)
+@declared
 def reciprocal_rank(
     counts: HammingCounts, *, cutoff: int | None = None, ties: str = "expected", undefined: str = "zero"
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""1 divided by the rank of the first relevant item, as the expected value over ties.
 
     .. math:: RR = \sum_{j=1}^{n-m+1} \frac{1}{S + j} \frac{\binom{n-j}{m-1}}{\binom{n}{m}}
@@ -93,7 +72,7 @@ def reciprocal_rank(
     return ratio(values, has_relevant, undefined=undefined)
 
 
-def _expected(tied: Ties, earlier: NDArray[np.int64], top: int) -> NDArray[np.float64]:
+def _expected(tied: Ties, earlier: Integers, top: int) -> Floats:
     """Return the expected reciprocal rank, given the numbers of items of the tie before its first relevant one."""
     rank = tied.before + earlier + 1
     left = np.maximum(tied.n - earlier, 1)

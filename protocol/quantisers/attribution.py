@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes as packing
-from protocol.checks import ProtocolError, integer
+from protocol.checks import ProtocolError, counted, integer
 from protocol.counting import HammingCounts, LabelRelevance, NeighbourRelevance, Relevance, count_in_shards
+from protocol.counting.counts import Floats, Integers
 from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.ground_truth import Nearest, check_sizes
 from protocol.evaluation.printed import Printed
@@ -37,8 +38,6 @@ _FORMS = {
     "euclidean": "Euclidean distances",
     "dot": "inner products",
 }
-
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +109,7 @@ class Fault:
     example: str
 
     def __str__(self) -> str:
-        queries = "1 query" if self.n_queries == 1 else f"{self.n_queries:,} queries"
+        queries = counted(self.n_queries, "query")
         return f"{self.name}: {self.kind} ({queries}, first query {self.query}: {self.example})"
 
 
@@ -184,9 +183,9 @@ class _Exact(NamedTuple):
         With codes and vectors: the true neighbours.
     """
 
-    kth: Values
-    nearer: NDArray[np.int64]
-    tied: NDArray[np.int64]
+    kth: Floats
+    nearer: Integers
+    tied: Integers
     counts: HammingCounts | None = None
     truth: Neighbours | None = None
 
@@ -207,7 +206,7 @@ class _Space(NamedTuple):
     database: NDArray
     distance: Distance | None
 
-    def distances(self, rows: NDArray[np.int64], items: NDArray[np.int64], threads: int = 1) -> Values:
+    def distances(self, rows: Integers, items: Integers, threads: int = 1) -> Floats:
         """Return the distances of pairs of a query and an item, (n_pairs,)."""
         if self.distance is not None:
             return pair_distances(self.query, self.database, rows, items, distance=self.distance, threads=threads)
@@ -217,7 +216,7 @@ class _Space(NamedTuple):
             apart[at : at + _ROWS] = np.bitwise_count(differing).sum(axis=1, dtype=np.int64)
         return apart
 
-    def tolerance(self, distances: Values) -> Any:
+    def tolerance(self, distances: Floats) -> Any:
         """Return the errors that distances may have, (n_queries, n), if an engine adds d products: 4 sqrt(d) roundings.
 
         The roundings are of the size of inner products and squares. An item is at most as long as the query plus their
@@ -374,7 +373,7 @@ def _by_codes(pair: CodePair, truth: Neighbours | None, k: int, threads: int, pr
 
 def _read(
     results: Any, distances: Any, ids: tuple[Any, Any] | None, k: Any, sizes: tuple[int, int]
-) -> tuple[dict[str, NDArray[np.int64]], dict[str, Values]]:
+) -> tuple[dict[str, Integers], dict[str, Floats]]:
     """Return K columns of the results and of their distances by name; without K, the largest number of columns."""
     if not isinstance(results, Mapping):
         name = Path(named(results, "results")).stem
@@ -395,21 +394,14 @@ def _read(
     def columns(array: NDArray) -> NDArray:
         return np.pad(array[:, :k], [(0, 0), (0, max(0, k - array.shape[1]))], constant_values=-1)
 
-    integers = {name: as_integers(array[:, :k], named(results[name], "results")) for name, array in items.items()}
     return (
-        {name: columns(array) for name, array in integers.items()},
+        {name: columns(as_integers(array[:, :k], named(results[name], "results"))) for name, array in items.items()},
         {name: columns(array.astype(np.float64)) for name, array in returned.items()},
     )
 
 
 def _measured(
-    name: str,
-    ids: NDArray[np.int64],
-    returned: Values | None,
-    space: _Space,
-    ideal: _Exact,
-    claims_exact: bool,
-    threads: int,
+    name: str, ids: Integers, returned: Floats | None, space: _Space, ideal: _Exact, claims_exact: bool, threads: int
 ) -> tuple[LostRecall, list[Fault]]:
     """Return the values of all queries for one set of results, and its faults, one of each kind."""
     n_database, k = len(space.database), ids.shape[1]
@@ -449,9 +441,7 @@ def _measured(
     return LostRecall(name, **values, distances=form), faults
 
 
-def _values(
-    ids: NDArray[np.int64], apart: Values, once: NDArray[np.bool_], space: _Space, ideal: _Exact
-) -> dict[str, Values]:
+def _values(ids: Integers, apart: Floats, once: NDArray[np.bool_], space: _Space, ideal: _Exact) -> dict[str, Floats]:
     """Return the values of `LostRecall` for each query; `once` are the items, those that are repeated only once."""
     rows, k, tolerance = np.arange(len(ids)), ids.shape[1], space.tolerance(ideal.kth)
     is_nearer = once & (apart < ideal.kth - tolerance)
@@ -481,12 +471,12 @@ def _values(
     }
 
 
-def _of_distances(ids: NDArray[np.int64], returned: Values, apart: Values, query: int, column: int) -> str:
+def _of_distances(ids: Integers, returned: Floats, apart: Floats, query: int, column: int) -> str:
     right, wrong = apart[query, column], returned[query, column]
     return f"item {ids[query, column]} was returned with distance {wrong:.6g}, but is at distance {right:.6g}"
 
 
-def _left_out(query: int, ids: NDArray[np.int64], apart: Values, space: _Space) -> str:
+def _left_out(query: int, ids: Integers, apart: Floats, space: _Space) -> str:
     """Return the nearest item that a query lacks, and the farthest of its items."""
     every = np.arange(len(space.database))
     missing = space.distances(np.full_like(every, query), every)

@@ -113,17 +113,15 @@ class Decoded:
 
     def __init__(self, stored: NDArray, decode: Callable[[NDArray], NDArray]) -> None:
         self.stored, self._decode = stored, decode
-        first = self.decoded(slice(1))
+        first = self[:1]
         self.shape, self.dtype, self.ndim = (len(stored), first.shape[1]), first.dtype, 2
 
     def __len__(self) -> int:
         return len(self.stored)
 
-    def decoded(self, rows: Any) -> NDArray:
+    def __getitem__(self, rows: Any) -> NDArray:
         """Return some rows; `protocol.truth.nearest` reads them in blocks."""
         return self._decode(np.asarray(self.stored[rows]))
-
-    __getitem__ = decoded
 
 
 class Representation(NamedTuple):

@@ -4,8 +4,10 @@ Re-ranking retrieves c x K items by code, ranks them again by the vectors or by 
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.counting import HammingCounts
+from protocol.counting.counts import Floats, Integers
 from protocol.evaluation.code_pairs import CodePair
 from protocol.metrics import ORDERS, mean, neighbours_found
 from protocol.quantisers.representations import Representation
@@ -102,14 +105,8 @@ def _share(counts: HammingCounts, number: int, factor: int, ties: str = "expecte
 
 def _smallest(counts: HammingCounts, number: int, target: float) -> int:
     """Return the smallest factor that reaches the target, by bisection: the share never falls as c grows."""
-    low, high = 0, -(-counts.n_database // number)  # `high` retrieves the complete database, so it reaches any target
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _share(counts, number, middle) >= target:
-            high = middle
-        else:
-            low = middle
-    return high
+    complete = -(-counts.n_database // number)  # which reaches any target
+    return 1 + bisect_left(range(1, complete), target, key=partial(_share, counts, number))
 
 
 def by_quantiser(
@@ -156,9 +153,7 @@ def by_quantiser(
     return RescoringCurve(quantised.name, target, rows, smallest)
 
 
-def _reranked(
-    quantised: Representation, query: int, apart: NDArray[np.int64], top: int, seed: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _reranked(quantised: Representation, query: int, apart: Integers, top: int, seed: int) -> tuple[Integers, Floats]:
     """Return the items at the distances of the `top` nearest codes, in their order by a quantiser, and its distances.
 
     `apart` are the distances of all codes from that of a query. Items at equal quantised distance are shuffled.
@@ -170,9 +165,7 @@ def _reranked(
     return candidates[order], again[order]
 
 
-def _returned(
-    apart: NDArray[np.int64], again: NDArray[np.float64], relevant: NDArray[np.bool_], top: int, k: int
-) -> tuple[int, float, int]:
+def _returned(apart: Integers, again: Floats, relevant: NDArray[np.bool_], top: int, k: int) -> tuple[int, float, int]:
     """Return the worst, expected and best number of relevant items among the first K of the `top` that are retrieved.
 
     Items are in their order by the quantiser; `apart` are the distances of their codes. In the best order of ties, the
@@ -196,13 +189,13 @@ def _returned(
     return ends[0], float((is_first * np.where(is_tied[:, 0], drawn / n_tied, 1)).sum()), ends[1]
 
 
-def _hypergeometric(numbers: NDArray, n: NDArray, marked: NDArray, drawn: NDArray) -> NDArray[np.float64]:
+def _hypergeometric(numbers: NDArray, n: NDArray, marked: NDArray, drawn: NDArray) -> Floats:
     """Return the probability that `numbers` of the `marked` items are among `drawn` of n items; 0 if impossible."""
     logarithms = np.append(0, np.cumsum(np.log(np.arange(1, int(n.max(initial=0)) + 1))))  # of factorials
     possible = (numbers <= marked) & (numbers <= drawn) & (drawn - numbers <= n - marked)
     numbers = np.where(possible, numbers, np.maximum(0, drawn - (n - marked)))
 
-    def ways(n: NDArray, k: NDArray) -> NDArray[np.float64]:
+    def ways(n: NDArray, k: NDArray) -> Floats:
         return logarithms[n] - logarithms[k] - logarithms[n - k]
 
     every = ways(marked, numbers) + ways(n - marked, drawn - numbers) - ways(n, drawn)

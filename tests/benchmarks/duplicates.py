@@ -6,7 +6,6 @@ Precision and recall are recorded in
 `tests/auditing/measured.toml`.
 """
 
-import argparse
 import csv
 import sys
 import time
@@ -26,7 +25,7 @@ AT = (100, 200, 500, 1000)
 N_DISTORTED = 1000
 
 
-def cifar10(shared: Path, threads: int) -> None:
+def cifar10(shared: Path, threads: int = 2) -> None:
     """Print what the first proposals contain of the judged pairs, and which distorted copies are found."""
     data = load("cifar10", {ARCHIVE: shared / "data" / "cifar10" / ARCHIVE}, {})
     train, test = (data.images[data.partitions[part]] for part in ("train", "test"))
@@ -61,8 +60,4 @@ def cifar10(shared: Path, threads: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("shared", type=Path)
-    parser.add_argument("--threads", type=int, default=2)
-    given = parser.parse_args()
-    cifar10(given.shared, given.threads)
+    cifar10(Path(sys.argv[1]))

@@ -56,24 +56,8 @@ def test_tables_that_do_not_fit(width, n_tables):
         bucket_search(one, one, 3, truth_of(one, one), bits_per_table=width, n_tables=n_tables)
 
 
-def test_lookup_time_grows_with_the_radius():
-    rng = np.random.default_rng(0)
-    query, database = codes.pack(rng.random((5, 10)) < 0.5), codes.pack(rng.random((50, 10)) < 0.5)
-    seconds = lookup_time(query, database, 10, radius=3)
-    assert seconds.shape == (4,)
-    assert seconds[0] > 0
-    assert (np.diff(seconds) > 0).all()
-
-
-@pytest.mark.parametrize(
-    ("n_bits", "radius", "message"),
-    [
-        (3, -1, "radius must be an integer from 0 to 3, got -1"),
-        (3, 4, "radius must be an integer from 0 to 3, got 4"),
-        (64, 5, "lookup radius: a Hamming ball of radius 5 in 64 bits contains 8,303,633"),
-    ],
-)
-def test_lookup_time_of_an_impossible_radius(n_bits, radius, message):
-    one = codes.pack(np.zeros((1, n_bits), dtype=bool))
-    with pytest.raises(ProtocolError, match=message):
-        lookup_time(one, one, n_bits, radius=radius)
+@pytest.mark.parametrize("radius", [-1, 4])
+def test_lookup_time_of_an_impossible_radius(radius):
+    one = codes.pack(np.zeros((1, 3), dtype=bool))
+    with pytest.raises(ProtocolError, match=f"radius must be an integer from 0 to 3, got {radius}"):
+        lookup_time(one, one, 3, radius=radius)

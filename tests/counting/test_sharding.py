@@ -81,10 +81,7 @@ def test_memory_is_that_of_a_shard(tmp_path, monkeypatch):
 
     def noted(query_codes, part, *, n_bits, relevances, **options):
         counted.append((len(part), relevances["t"].n_database))
-        zeros = [[0] * n_bits] * len(query_codes)
-        return {
-            "t": HammingCounts.from_histograms(np.insert(zeros, 0, len(part), axis=1), np.insert(zeros, 0, 0, axis=1))
-        }
+        return {"t": HammingCounts.from_histograms([[len(part)]] * len(query_codes), [[0]] * len(query_codes))}
 
     monkeypatch.setattr(sharding, "count", noted)
     tracemalloc.start()

@@ -40,12 +40,6 @@ def test_all_orders(seed):
             np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
-def test_names_and_range():
-    counts = HammingCounts.from_histograms([[1, 3, 2]], [[0, 2, 0]])
-    found = metrics.evaluate(counts, ["neighbours@2[worst]", "neighbours@2", "neighbours@2[best]"])
-    assert [values.item() for values in found.values()] == [0.0, 1 / 3, 0.5]
-
-
 def test_many_equally_near_items():
     """The chance that none of 40,000 of 100,000 equally near items is among the first 20."""
     counts = HammingCounts.from_histograms([[100_000]], [[40_000]])

@@ -151,24 +151,6 @@ def test_every_seeded_fault_is_found_and_named(exact, space, fault):
     assert set(faults) - {LEFT_OUT} == {x.kind for x in hp.attribute(ids, **inputs, distances=sign * distances).faults}
 
 
-def test_examples_name_items_and_distances(exact):
-    ids, distances, inputs, every = exact("hamming")
-    farther(ids, distances, every)
-    distances[3, 2] = 20
-    left_out, unsorted, wrong = hp.attribute(ids, **inputs, distances=distances, exact=True).faults
-    missing = np.setdiff1d(np.arange(200), ids[7])
-    missing = missing[every[7, missing].argmin()]
-    assert left_out.example == (
-        f"item {missing} at distance {every[7, missing]} was left out, but item {ids[7, 4]} at distance "
-        f"{every[7].max()} was returned"
-    )
-    assert str(wrong) == (
-        f"results: impossible distances (1 query, first query 3: item {ids[3, 2]} was returned with distance 20, "
-        f"but is at distance {every[3, ids[3, 2]]})"
-    )
-    assert unsorted.query == 3
-
-
 @pytest.mark.parametrize(
     ("space", "form", "expected"),
     [
@@ -263,9 +245,7 @@ def test_command(exact, tmp_path, monkeypatch, capsys):
         "30 queries, 200 database items; the 5 nearest by code\ndistances of ids: Hamming distances\n"
     )
     content = json.loads((tmp_path / "out.json").read_text())["attribution"]
-    assert [row["name"] for row in content["rows"]] == ["ids"]
-    assert content["rows"][0]["recall"] == 1
-    assert content["faults"] == []
+    assert ([(row["name"], row["recall"]) for row in content["rows"]], content["faults"]) == ([("ids", 1)], [])
     farther(ids, distances, every)
     np.save("ids.npy", ids)
     assert main([*command, "--exact"]) == 1

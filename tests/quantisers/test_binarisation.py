@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from encoded import refusals
 
-from protocol import codes, registry
+from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.evaluation import Codes, Nearest, Outputs, Relevant, evaluate
@@ -104,13 +104,6 @@ def test_equally_near_items():
     )
 
 
-def test_codes_that_are_given():
-    result, computed = lost(tuple(Codes(codes.pack(side), 16) for side in SIGNS)), lost()
-    assert result.metrics == computed.metrics
-    assert result.hashed_by is None
-    assert computed.hashed_by == "sign, 16 bits, seed 0, fitted on 300 of the 300 vectors of the database"
-
-
 def test_a_hasher_is_fitted_on_training_vectors_or_a_sample_of_the_database(monkeypatch):
     monkeypatch.setattr("protocol.quantisers.representations.SAMPLE", 100)
     train = RNG.normal(size=(50, 16)).astype(np.float32)
@@ -156,15 +149,6 @@ def test_the_asymmetric_ranking_finds_more():
     assert result.metrics["neighbours@10"] > lost((QUERY, items)).metrics["neighbours@10"]
 
 
-def test_text_and_content():
-    result = lost(k=[1, 10], rescore="int8")
-    for part in ("neighbours@10", "1-recall@1", "smallest c for 0.95", "re-ranked by int8", "2 bytes instead of 64"):
-        assert part in " ".join(str(result).split())
-    content = json.loads(result.to_json())
-    assert content["cost"] == {"code_bytes": 2, "vector_bytes": 64}
-    assert content["rescoring"][0]["smallest_factor"].keys() == {"1", "10"}
-
-
 def compared(names, *, k=(1, 10), **options):
     return lost(k=list(k), quantisers=names, **options)
 
@@ -199,20 +183,6 @@ def test_shares_of_a_slow_loop(distance):
             for c in range(1, 31)
             if np.mean([np.isin(i, row).mean() for i, row in zip(indices, order[:, : 10 * c], strict=True)]) >= 0.95
         )
-
-
-def test_what_ranks_the_items_is_reported():
-    pytest.importorskip("faiss")
-    result = compared(["truncate:dims=4"], rescore="rabitq")
-    assert result.ranked_by == {
-        "sign": "the Hamming distance",
-        "truncate:dims=4": "the cosine with the restored vectors",
-        "rabitq": "the estimated Euclidean distance of unit vectors",
-    }
-    assert "ranked by the Hamming distance: sign" in str(result)
-    assert compared(["int8"], codes=(Outputs(QUERY), DATABASE > 0)).ranked_by["codes"] == (
-        "the inner product of outputs and codes"
-    )
 
 
 def test_a_hasher_is_a_quantiser():
