@@ -137,8 +137,8 @@ SIGNED = packed(DATABASE, "big-128")
     [
         (Codes(["0101", "0111"], 12), "4 columns of bool, but n_bits=12 needs 12 columns of bits"),
         (["0101", "011"], "codes of different lengths, such as '0101' and '011'."),
-        (["owl", "elk"], "expected numbers, or one string of 0 and 1 for each item, got <U3."),
-        ([["01", "11"], ["10", "00"]], "expected numbers, or one string of 0 and 1 for each item, got <U2."),
+        (["owl", "elk"], "expected numbers, got dtype <U3."),
+        ([["01", "11"], ["10", "00"]], "expected numbers, got dtype <U2."),
         (
             Codes(["1001", "0110"], 16),
             "'1001' may be a hexadecimal number of 16 bits. Write 0x before hexadecimal codes",
