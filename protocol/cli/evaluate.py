@@ -91,7 +91,7 @@ def relevance(arguments: argparse.Namespace) -> "Judgments | Relevant | None":
 
 def _check_options(arguments: argparse.Namespace) -> None:
     """Check, before anything is computed, that the outputs can be written."""
-    from protocol.evaluation.exclusion import rows_from
+    from protocol.evaluation.exclusion import excluded_rows
 
     files = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in ("json", *_KINDS)}
     folder = arguments.trec
@@ -102,7 +102,7 @@ def _check_options(arguments: argparse.Namespace) -> None:
         if not is_hamming and getattr(arguments, option) not in (None, []):
             raise ProtocolError(f"--{option.replace('_', '-')} needs the distances of --ranking hamming.")
     if arguments.exclude_queries is not None:
-        rows_from(arguments.exclude_queries)
+        excluded_rows(arguments.exclude_queries)
     if folder is None and arguments.trec_depth is not None:
         raise ProtocolError("--trec-depth needs --trec DIR as well.")
 

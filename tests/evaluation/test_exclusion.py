@@ -37,12 +37,12 @@ def without(queries=EXCLUDED, **options):
 def test_scores_without_queries_equal_those_of_the_remaining_queries(convention):
     left = without(metrics=["all"], convention=convention)
     alone = evaluation(np.delete(np.arange(12), EXCLUDED), metrics=["all"], convention=convention)
-    assert left.n_queries == alone.n_queries == 9
-    assert left.n_undefined == alone.n_undefined
-    assert any(left.n_undefined.values())
+    assert left.remaining.n_queries == alone.n_queries == 9
+    assert left.remaining.n_undefined == alone.n_undefined
+    assert any(left.remaining.n_undefined.values())
     assert list(left.metrics) == list(alone.metrics)
     for name, values in alone.per_query.items():
-        np.testing.assert_allclose(left.per_query[name], values, rtol=1e-12, atol=0, err_msg=name)
+        np.testing.assert_allclose(left.remaining.per_query[name], values, rtol=1e-12, atol=0, err_msg=name)
     np.testing.assert_allclose(list(left.metrics.values()), list(alone.metrics.values()), rtol=1e-12)
 
 
@@ -56,7 +56,7 @@ def test_asymmetric_and_vector_scores_without_queries():
     every = quantisation(Nearest(query, database, k=[1, 5]), **options).without(EXCLUDED)
     alone = quantisation(Nearest(np.delete(query, EXCLUDED, axis=0), database, k=[1, 5]), **options)
     assert every.metrics == pytest.approx(alone.metrics)
-    assert every.n_undefined == alone.n_undefined
+    assert every.remaining.n_undefined == alone.n_undefined
 
 
 def test_the_table_and_the_json_have_both_and_identify_the_queries():
@@ -77,7 +77,7 @@ def test_the_table_and_the_json_have_both_and_identify_the_queries():
         "sha256": digest,
         "n_queries": 9,
         "metrics": left.metrics,
-        "n_undefined": left.n_undefined,
+        "n_undefined": left.remaining.n_undefined,
     }
     assert content == json.loads(left.evaluation.to_json())
 
