@@ -42,7 +42,6 @@ _MOST_KEYS = 20
 _PICKLED = re.compile("object arrays|python objects", re.IGNORECASE)
 _SPARSE = {"data", "format", "shape"}
 _DOUBLE, _HEADER_BYTES = 8, 8
-_BLOCK_BYTES = 16 << 20
 _LARGEST = 1 << 20  # dimensions; files in other formats appear to have absurd ones
 
 
@@ -267,18 +266,12 @@ def _key_among(keys: Sequence[str], key: str | None, path: Path) -> str:
 
 
 def _texmex(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
-    with open(path, "rb") as stream:
-        record = _record(stream.read(4), str(path))
-    size, d = path.stat().st_size, record["vector"].shape[0]
-    if size % record.itemsize:
-        raise ProtocolError(f"{path}: {size:,} bytes, not a multiple of {record.itemsize:,}, for a dimension of {d:,}.")
-    return Opened(
-        (size // record.itemsize, d), lambda: np.asarray(_vectors(np.memmap(path, record, mode="r"), str(path)))
-    )
+    records = _records(np.memmap(path, np.uint8, mode="r"), str(path))
+    return Opened(records["vector"].shape, lambda: np.asarray(_vectors(records, str(path))))
 
 
-def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
-    """Yield the vectors of a file of TEXMEX in order, in blocks of some megabytes.
+def read_vectors(stream: IO[bytes], name: str) -> NDArray:
+    """Return the vectors of a file of TEXMEX in order.
 
     Parameters
     ----------
@@ -287,10 +280,9 @@ def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
     name : str
         The file's name, for its extension, which determines the type of the values, and for error messages.
 
-    Yields
-    ------
+    Returns
+    -------
     ndarray of float32, int32 or uint8, shape (n, d)
-        n >= 1; d is the same in all blocks.
 
     Raises
     ------
@@ -301,41 +293,31 @@ def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
     --------
     >>> import io
     >>> records = np.array([[2, 10, 11], [2, 20, 21]], dtype="<i4")
-    >>> [block.tolist() for block in read_blocks(io.BytesIO(records.tobytes()), "x.ivecs")]
-    [[[10, 11], [20, 21]]]
+    >>> read_vectors(io.BytesIO(records.tobytes()), "x.ivecs").tolist()
+    [[10, 11], [20, 21]]
     """
-    start = stream.read(4)
-    record = _record(start, name)
-    at, n_bytes = 0, record.itemsize * max(1, _BLOCK_BYTES // record.itemsize)
-    while content := start + stream.read(n_bytes - len(start)):
-        start = b""
-        if len(content) % record.itemsize:
-            n_records, rest = divmod(len(content), record.itemsize)
-            raise ProtocolError(
-                f"{name}: the last record, {at + n_records:,}, has {rest:,} of {record.itemsize:,} bytes."
-            )
-        records = np.frombuffer(content, record)
-        yield np.ascontiguousarray(_vectors(records, name, at))
-        at += len(records)
+    return _vectors(_records(np.frombuffer(stream.read(), np.uint8), name), name)
 
 
-def _record(start: bytes, name: str) -> np.dtype:
-    """Return the type of a record of a file, from its extension and its first four bytes, the dimension."""
+def _records(content: NDArray[np.uint8], name: str) -> NDArray:
+    """Return the records in the bytes of a file; its extension and the dimension in its first bytes give their type."""
     values = TEXMEX[one_of(PurePosixPath(name).suffix.lower(), TEXMEX, f"{name}: extension")]
-    if len(start) < 4:
-        raise ProtocolError(f"{name}: {len(start)} bytes, too few for the dimension, which takes 4.")
-    d = int.from_bytes(start, "little", signed=True)
+    d = int.from_bytes(content[:4].tobytes(), "little", signed=True)
     if not 1 <= d <= _LARGEST:
         raise ProtocolError(f"{name}: the dimension must be from 1 to {_LARGEST:,}, got {d:,}.")
-    return np.dtype([("dimension", "<i4"), ("vector", values, (d,))])
+    record = np.dtype([("dimension", "<i4"), ("vector", values, (d,))])
+    if len(content) % record.itemsize:
+        size = f"{len(content):,} bytes, not a multiple of {record.itemsize:,}"
+        raise ProtocolError(f"{name}: {size}, for a dimension of {d:,}.")
+    return content.view(record)
 
 
-def _vectors(records: NDArray, name: str, at: int = 0) -> NDArray:
-    """Return the vectors of records, of which the first has number `at`, after a check of their dimensions."""
+def _vectors(records: NDArray, name: str) -> NDArray:
+    """Return the vectors of records, after a check of their dimensions."""
     vectors, dimensions = records["vector"], records["dimension"]
     other = np.flatnonzero(dimensions != vectors.shape[1])
     if other.size:
-        d, number = dimensions[other[0]], at + other[0]
+        d, number = dimensions[other[0]], other[0]
         raise ProtocolError(f"{name}: record {number:,} has dimension {d:,}, but record 0 has {vectors.shape[1]:,}.")
     return vectors
 

@@ -94,7 +94,7 @@ REFUSED = [
     ("q2 0 d1 99999999999999999999\n", "q.txt", "qrels.txt: the levels must be integers from 1 to 255, "),
     ("q2 0 d1 0\n", "q.txt", "qrels.txt: no query has a relevant item."),
     (QRELS, ["a", "b"], "query ids: 2 ids for 3 queries."),
-    (QRELS, ["a", "b", "a"], "query ids: item 3: 'a' is also the id of item 1."),
+    (QRELS, ["a", "b", "a"], "query ids: item 3: 'a' is empty or the id of another item."),
 ]
 
 
