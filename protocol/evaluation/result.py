@@ -144,6 +144,10 @@ class ScoredRanking(Scores, Printed):
 
         output.write_json(self, path, *others, **files)
 
+    def write_per_query(self, path: str | Path) -> None:
+        """Write the values of each query as CSV; `write_csv` also writes curves."""
+        self.write_csv("per_query", path)
+
     def write_csv(self, kind: str, path: str | Path) -> None:
         """Write the values of each query or a curve as CSV, see `protocol.evaluation.output.write_csv`."""
         from protocol.evaluation import output

@@ -124,7 +124,7 @@ def _nested_rows(values: Any) -> Fields | None:
     """Return a list of lists of labels as rows of text; None if it is not one, or is a matrix of numbers."""
     if not isinstance(values, (list, tuple)) or not values or not set(map(type, values)) <= _NESTED:
         return None
-    rows = [sorted(row) if isinstance(row, (set, frozenset)) else list(row) for row in values]
+    rows = list(map(list, values))
     kinds = set(map(type, chain.from_iterable(rows)))
     is_matrix = len(set(map(len, rows))) == 1 and str not in kinds
     if is_matrix or not all(issubclass(kind, (str, int, np.integer)) for kind in kinds):
@@ -177,7 +177,7 @@ def _divided(path: Path, lines: Sequence[str], mark: str) -> Fields:
 
 def _delimiter(path: Path, lines: Sequence[str]) -> str | None:
     """Return what separates the fields of every line; None for blanks, or if nothing does."""
-    kind = next((suffix.lower() for suffix in reversed(path.suffixes) if suffix.lower() != ".gz"), "")
+    kind = Path(path.name.lower().removesuffix(".gz")).suffix
     if kind == ".tsv" or all("\t" in line for line in lines):
         return "\t"
     return next((mark for mark in ",;" if _divides(mark, lines)), "," if kind == ".csv" else None)
@@ -191,7 +191,7 @@ def _divides(mark: str, lines: Sequence[str]) -> bool:
         return mark == ","
     if len(set(map(len, rows))) != 1 or len(rows[0]) < 2:
         return False
-    return has_extension(rows[0][0]) or not all(_END_OF_ID.search(row[-1]) for row in rows)
+    return bool(re.search(rf"{EXTENSION}\s*$", rows[0][0])) or not all(_END_OF_ID.search(row[-1]) for row in rows)
 
 
 def _is_header(rows: Sequence[Sequence[str]], n_items: int | None = None) -> bool:
@@ -215,11 +215,6 @@ def _has_another_form(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bo
         return len(rest) > 1
     columns = zip(first, *rest, strict=False)
     return any(not is_number(name) and all(map(is_number, values)) for name, *values in list(columns)[1:])
-
-
-def has_extension(word: str) -> bool:
-    """Return whether a word ends like the name of a file."""
-    return re.search(rf"{EXTENSION}\s*$", word) is not None
 
 
 def names_file(word: str) -> bool:

@@ -357,9 +357,8 @@ _FORMATS: Mapping[str, tuple[str, _Open]] = MappingProxyType(
         ".npy": ("an .npy file", _npy),
         ".npz": ("an .npz file", _npz),
         ".mat": ("a .mat file", lambda path, key, files: Opened(None, lambda: _variable(path, key, files))),
-        ".h5": ("an HDF5 file", _hdf5),
-        ".hdf5": ("an HDF5 file", _hdf5),
     }
+    | dict.fromkeys((".h5", ".hdf5"), ("an HDF5 file", _hdf5))
     | dict.fromkeys(TEXT, ("text with numbers", _text))
     | {suffix: (f"vectors of {suffix}", _texmex) for suffix in TEXMEX}
     | {suffix: (f"vectors of {suffix}", _big_ann) for suffix in BIG_ANN}
