@@ -119,15 +119,6 @@ def test_a_comparison_keeps_scores_without_queries_apart(tmp_path):
     assert "three.json and one.json differ in excluded_queries (1 query (" in " ".join(repr(shown).split())
 
 
-@pytest.mark.parametrize("change", [{"excluded": [40]}, {"n_queries": "many"}, {"metrics": None}, {"n_queries": 8}])
-def test_a_json_with_another_number_of_queries_is_refused(tmp_path, change):
-    content = json.loads(without(metrics=["mAP"]).to_json())
-    content["without_queries"] |= change
-    (tmp_path / "wrong.json").write_text(json.dumps(content))
-    with pytest.raises(ProtocolError, match=r"wrong.json: (without_queries: |not the JSON of)"):
-        read_scores(tmp_path / "wrong.json")
-
-
 def test_the_table_of_an_experiment_gives_positions_and_labels(tmp_path):
     path = tmp_path / "excluded.csv"
     rows = [

@@ -1,6 +1,5 @@
 """All forms of codes, labels and relevance from libraries and tools, and the inputs that are refused."""
 
-import re
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -127,41 +126,6 @@ def test_one_integer_for_each_item(tmp_path, dtype):
         [255, 255],
         [1, 0],
     ]
-
-
-SIGNED = packed(DATABASE, "big-128")
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        (Codes(["0101", "0111"], 12), "4 columns of bool, but n_bits=12 needs 12 columns of bits"),
-        (["0101", "011"], "codes of different lengths, such as '0101' and '011'."),
-        (["owl", "elk"], "expected numbers, got dtype <U3."),
-        ([["01", "11"], ["10", "00"]], "expected numbers, got dtype <U2."),
-        (
-            Codes(["1001", "0110"], 16),
-            "'1001' may be a hexadecimal number of 16 bits. Write 0x before hexadecimal codes",
-        ),
-        (Codes(["1234", "5678"], 16), "'1234' may be a hexadecimal number of 16 bits. Write 0x before hexadecimal"),
-        ([1234, 5678], "one integer for each item needs n_bits as well, at least 13."),
-        (Codes([300, 7], 8), "integers from 7 to 300 are not codes of 8 bits."),
-        (Codes([-3, 7], 8), "integers from -3 to 7 are not codes of 8 bits."),
-        (SIGNED, 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted'),
-        (SIGNED.astype(float), 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted'),
-        (packed(DATABASE, "little"), 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted'),
-        (
-            packed(DATABASE, "little").astype(float),
-            'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted',
-        ),
-        ([[1000, -4], [5, 6]], 'If they are real-valued outputs, pass binarize="sign" or'),
-        ([[0.5, -4], [5, 6]], 'got values from -4 to 6. If they are real-valued outputs, pass binarize="sign" or'),
-    ],
-)
-def test_a_refusal_leads_to_the_right_reading(values, message):
-    with pytest.raises(ProtocolError, match=re.escape(message)) as error:
-        read_codes(values, values)
-    assert ("binarize" in str(error.value)) == ("real" in message)
 
 
 @pytest.mark.parametrize("bit_order", ["little", "big"])

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import pytrec_eval
+from encoded import refusals
 
 import protocol as hp
 from protocol.checks import ProtocolError
@@ -42,20 +43,6 @@ def test_levels_are_those_of_the_judgments(files, judgments, ids):
     assert relevance(judgments, *ids) == [{}, {1: 2, 2: 1}, {1: 1}]
 
 
-@pytest.mark.parametrize(
-    ("judgments", "message"),
-    [
-        ({"q2": {"d1": 1, "x": 1}, "q8": {"d1": 1}}, "relevance: 'x' is not in d.txt (2 such judgments)."),
-        ({"q2": ["d1"]}, "relevance: "),
-        ({"q2": {"d1": 0.5}}, "relevance: "),
-    ],
-)
-def test_refused_mappings(files, judgments, message):
-    with pytest.raises(ProtocolError) as error:
-        relevance(judgments)
-    assert str(error.value).startswith(message)
-
-
 def test_scores_by_hand(files):
     """Query q2 is 11: FT911-3 is first, and d1 ties with d9 in the second place. Query 301: d1 ties in second place."""
     truth = hp.Judgments("qrels.txt", "q.txt", "d.txt")
@@ -87,22 +74,11 @@ def test_a_record_names_the_judgments_and_can_be_verified(files, capsys):
     assert "nDCG" in capsys.readouterr().out
 
 
-REFUSED = [
-    ("q2 0 d1 1\nq8 0 d1 1\nq2 0 x 1\n", "q.txt", "qrels.txt: 'x' is not in d.txt (2 such judgments)."),
-    ("q2 0 d1 1\nq2 0 d1 0\n", "q.txt", "qrels.txt, line 2: item 'd1' occurs twice for query 'q2'."),
-    ("q2 d1 1\n", "q.txt", "qrels.txt, line 1: 'q2 d1 1' is not `query iteration item level`."),
-    ("q2 0 d1 99999999999999999999\n", "q.txt", "qrels.txt: the levels must be integers from 1 to 255, "),
-    ("q2 0 d1 0\n", "q.txt", "qrels.txt: no query has a relevant item."),
-    (QRELS, ["a", "b"], "query ids: 2 ids for 3 queries."),
-    (QRELS, ["a", "b", "a"], "query ids: item 3: 'a' is empty or the id of another item."),
-]
-
-
-@pytest.mark.parametrize(("content", "query_ids", "message"), REFUSED)
-def test_refusals(files, content, query_ids, message):
-    (files / "qrels.txt").write_text(content)
+@pytest.mark.parametrize(("change", "message"), refusals("evaluation/judgments.yaml"))
+def test_refusals(files, change, message):
+    (files / "qrels.txt").write_text(change.pop("content", QRELS))
     with pytest.raises(ProtocolError) as error:
-        relevance(query_ids=query_ids)
+        relevance(**change)
     assert str(error.value).startswith(message)
 
 
