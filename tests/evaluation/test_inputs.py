@@ -217,19 +217,17 @@ def test_refusals(change, message):
     assert str(refused.value) == message
 
 
+MASKED = np.ma.masked_array(QUERY > 0, np.arange(96).reshape(6, 16) == 3)
+MISSING = pd.Series([1, None] * 3, dtype="Int64")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"query": TensorElsewhere()}, "query codes: .*TensorElsewhere \\(.* Use Tensor.cpu"),
         ({"query": OnDevice(QUERY)}, "query codes: expected an array, got OnDevice \\("),
-        (
-            {"query": np.ma.masked_array(QUERY > 0, np.arange(96).reshape(6, 16) == 3)},
-            "query codes: 1 entries are masked\\. Fill or remove them",
-        ),
-        (
-            {"query_labels": pd.Series([1, None] * 3, dtype="Int64")},
-            "query labels: expected integers or strings as labels, got nan",
-        ),
+        ({"query": MASKED}, "query codes: 1 entries are masked\\. Fill or remove them"),
+        ({"query_labels": MISSING}, "query labels: expected integers or strings as labels, got nan"),
         ({"relevance": np.ones((6, 50), dtype=int)}, "may be a matrix or lists of database positions"),
     ],
 )

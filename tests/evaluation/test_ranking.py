@@ -85,18 +85,13 @@ def test_every_result_names_the_ranking(tmp_path):
 def test_what_needs_distances_is_refused(tmp_path):
     result = asymmetric_scores(metrics=["mAP"])
     assert result.pr_curves == {}
+    folder, tables, real = tmp_path / "folder", "4x2", Outputs(QUERY)
     for call, message in (
-        (
-            lambda: result.to_trec(tmp_path / "folder"),
-            "trec needs Hamming distances, which the asymmetric ranking does",
-        ),
-        (lambda: bucket_search(Outputs(QUERY), DATABASE > 0, "4x2", **LABELS), "tables needs binary codes of the quer"),
+        (lambda: result.to_trec(folder), "trec needs Hamming distances, which the asymmetric ranking does"),
+        (lambda: bucket_search(real, DATABASE > 0, tables, **LABELS), "tables needs binary codes of the quer"),
         (lambda: evaluate(QUERY > 0, Outputs(DATABASE), **LABELS), "Outputs are only for queries. Pass the database"),
         (result.plot, "plot 'precision-recall' needs the Hamming radius, which the asymmetric ranking does not have."),
-        (
-            lambda: result.write_csv("pr_curves", tmp_path / "curves.csv"),
-            "pr_curves needs the Hamming radius: the asymmetric",
-        ),
+        (lambda: result.write_csv("pr_curves", folder), "pr_curves needs the Hamming radius: the asymmetric"),
     ):
         with pytest.raises(ProtocolError) as error:
             call()

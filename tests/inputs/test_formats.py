@@ -81,18 +81,19 @@ def test_neighbours_with_their_distances(tmp_path):
         ((5, 2), b"", "68 bytes, .* take 48"),
         ((5, 3), b"x", "69 bytes, .* take 68"),
         ((2**32 - 1, 2**32 - 1), b"", "68 bytes, .* take 73,786,976,260,478,468,108"),
-        ((0, 3), None, r"the array is empty, shape \(0, 3\)"),
-        (None, None, "7 bytes, too few for the header"),
     ],
 )
 def test_a_header_that_does_not_match_the_size(tmp_path, header, end, message):
-    path = tmp_path / "base.fbin"
-    if header:
-        put(path, VECTORS if end is not None else VECTORS[:0], "<f4", header=header, end=end or b"")
-    else:
-        path.write_bytes(b"1234567")
+    path = put(tmp_path / "base.fbin", VECTORS, "<f4", header=header, end=end)
     with pytest.raises(ProtocolError, match=rf"base\.fbin: {message}"):
         read_array(path)
+
+
+@pytest.mark.parametrize(("content", "message"), [(b"1234567", "7 bytes, too few"), (bytes(8), "the array is empty")])
+def test_a_file_without_vectors(tmp_path, content, message):
+    (tmp_path / "base.fbin").write_bytes(content)
+    with pytest.raises(ProtocolError, match=rf"base\.fbin: {message}"):
+        read_array(tmp_path / "base.fbin")
 
 
 def test_packed_codes_and_labels_are_mapped(tmp_path):

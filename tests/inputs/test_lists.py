@@ -160,16 +160,3 @@ def test_random_tables_are_read_as_they_were_written(tmp_path):
 def test_a_row_and_a_column_of_matlab_are_row_numbers(tmp_path):
     savemat(tmp_path / "a.mat", {"row": [[4.0, 0, 2]], "column": [[4.0], [0], [2]]})
     assert [read_list(f"{tmp_path}/a.mat:{key}")[0].tolist() for key in ("row", "column")] == [[4, 0, 2]] * 2
-
-
-REFUSED = [
-    (np.eye(3), r"q\.npy: expected row numbers or ids, shape \(n,\), got shape \(3, 3\)\.$"),
-    (np.array([False, True]), r"q\.npy: expected row numbers or ids \(str\), got dtype bool\."),
-]
-
-
-@pytest.mark.parametrize(("array", "message"), REFUSED)
-def test_an_array_that_is_no_list_is_refused(tmp_path, array, message):
-    np.save(tmp_path / "q.npy", array)
-    with pytest.raises(ProtocolError, match=message):
-        read_list(tmp_path / "q.npy")
