@@ -26,14 +26,14 @@ _OF_RUNS = ("run", "relevance", *_NAMES, "metrics", "convention", "threads", "js
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol evaluate`."""
     from protocol.evaluation import evaluate
-    from protocol.evaluation.buckets import Tables, searched
+    from protocol.evaluation.buckets import parsed_tables, searched
     from protocol.evaluation.conventions import find
 
     if arguments.run is not None:
         _score_run(arguments)
         return
     for text in arguments.tables:
-        Tables.parse(text)
+        parsed_tables(text)
     if arguments.tables and (arguments.leave_one_out or find(arguments.convention).leave_one_out):
         raise ProtocolError("--tables searches the complete database, so it can't be combined with leaving one out.")
     _check_lists(arguments)

@@ -76,9 +76,8 @@ PACKAGE_DATA = "conventions.toml"
 
 
 def _read() -> tuple[Convention, ...]:
-    entries: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / PACKAGE_DATA).read_text("utf-8"))[
-        "convention"
-    ]
+    text = (Path(__file__).parent / PACKAGE_DATA).read_text("utf-8")
+    entries: list[dict[str, Any]] = tomllib.loads(text)["convention"]
     lists = ("metrics", "reported_as_map", "drops", "not_copied")
     return tuple(Convention(**entry | {key: tuple(entry[key]) for key in lists if key in entry}) for entry in entries)
 

@@ -290,7 +290,10 @@ def ground_truth(
     if isinstance(truth, Labels):
         query, database, lacking = label_pair(truth.query, truth.database, *sizes)
         if scoring.leave_one_out:
-            _check_same_labels(query, database, scoring.leaving)
+            different = np.flatnonzero((query != database).reshape(len(query), -1).any(axis=1))
+            if different.size:
+                rows = f"the labels in row {different[0]:,} differ ({counted(different.size, 'such row')})"
+                raise ProtocolError(f"{scoring.leaving} needs the same items as queries and as database, but {rows}.")
         relevance: Relevance = LabelRelevance(query, database)
     elif isinstance(truth, Judgments):
         queries, items, levels = judged_pairs(truth.judgments, truth.query_ids, truth.database_ids, sizes=sizes)
@@ -300,16 +303,6 @@ def ground_truth(
     for metric in scoring.of_nearest:
         _check_lists(metric, relevance, scoring.leave_one_out)
     return GroundTruth({0: relevance}, labels_not_in_database=lacking, files=files)
-
-
-def _check_same_labels(query: NDArray, database: NDArray, leaving: str) -> None:
-    """Raise ProtocolError if an item has other labels as a query than in the database."""
-    different = np.flatnonzero((query != database).reshape(len(query), -1).any(axis=1))
-    if different.size:
-        raise ProtocolError(
-            f"{leaving} needs the same items as queries and as database, but the labels in row {different[0]:,} "
-            f"differ ({counted(different.size, 'such row')})."
-        )
 
 
 def check_dimension(vectors: NDArray, query: NDArray, name: str, query_name: str = "query vectors") -> None:
@@ -390,28 +383,22 @@ def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
     name, expected = named(values, "relevance"), (n_queries, n_database)
     if hasattr(values, "row") and hasattr(values, "n_queries"):
         return values
-    rows = _read(values, name)
+    rows = values
+    if is_file(values):
+        suffix = Path(values).suffix.lower()
+        rows = (read_csr if suffix == ".npz" else read_lists if suffix in TEXT else read_array)(values)
+    elif hasattr(values, "tocsr"):
+        rows = values.tocsr()
+    elif any(hasattr(values, method) for method in ("__array__", "__dlpack__", "detach", "toarray")):
+        rows = as_numpy(values, name)
+    elif not isinstance(values, Iterable):
+        raise ProtocolError(f"{name}: expected a list of neighbours for each query, got {type(values).__name__}.")
     if not hasattr(rows, "indptr"):
         return _neighbours(*_listed(rows, expected, name), expected, name)
     if tuple(rows.shape) != expected:
         raise ProtocolError(f"{name}: expected shape (n_queries, n_database) = {expected}, got {rows.shape}.")
     queries = np.repeat(np.arange(n_queries), np.diff(rows.indptr))
     return _neighbours(queries, rows.indices, rows.data, expected, name)
-
-
-def _read(values: Any, name: str) -> Any:
-    """Return relevance as compressed sparse rows of SciPy, an array, or an iterable of arrays."""
-    if is_file(values):
-        suffix = Path(values).suffix.lower()
-        read = read_csr if suffix == ".npz" else read_lists if suffix in TEXT else read_array
-        return read(values)
-    if hasattr(values, "tocsr"):
-        return values.tocsr()
-    if any(hasattr(values, method) for method in ("__array__", "__dlpack__", "detach", "toarray")):
-        return as_numpy(values, name)
-    if not isinstance(values, Iterable):
-        raise ProtocolError(f"{name}: expected a list of neighbours for each query, got {type(values).__name__}.")
-    return values
 
 
 def _listed(lists: Any, expected: tuple[int, int], name: str) -> tuple[NDArray, NDArray, NDArray]:
