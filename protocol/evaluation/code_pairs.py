@@ -228,7 +228,9 @@ def _read(side: Codes, role: str, *, is_real: bool) -> tuple[NDArray, int]:
         bits = _bits_of_integers(array.ravel(), n_bits, name)
         return codes.pack(bits), bits.shape[1]
     array = matrix_from(array, name, "n_bits")
-    if n_bits is not None and _is_packed(array, n_bits, side.bit_order):
+    # Codes of one bit are packed only if some value exceeds 1.
+    is_byte = n_bits != 1 or side.bit_order == "big-128" or bool(array.max() > 1)
+    if n_bits is not None and array.dtype.kind in "iu" and array.shape[1] == -(-n_bits // 8) and is_byte:
         return _bytes(array, n_bits, name, side.bit_order), n_bits
     if n_bits not in (None, array.shape[1]) or side.bit_order == "big-128":
         raise ProtocolError(
@@ -292,13 +294,6 @@ def _check_finite(array: NDArray, name: str) -> None:
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         row = np.flatnonzero(~np.isfinite(array).all(axis=1))[0]
         raise ProtocolError(f"{name}: expected finite numbers, got NaN or infinity, first in row {row}.")
-
-
-def _is_packed(array: NDArray, n_bits: int, bit_order: str) -> bool:
-    """Return whether codes of a known length are packed; codes of one bit are packed only if some value exceeds 1."""
-    if array.dtype.kind not in "iu" or array.shape[1] != -(-n_bits // 8):
-        return False
-    return n_bits > 1 or bit_order == "big-128" or bool(array.max() > 1)
 
 
 def _bytes(array: NDArray, n_bits: int, name: str, bit_order: str) -> NDArray[np.uint8]:

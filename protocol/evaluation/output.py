@@ -136,27 +136,25 @@ def write_csv(evaluation: ScoredRanking, kind: str, path: str | Path) -> None:
     ProtocolError
         If the ranking has no radius.
     """
-    index, rows, columns = _columns(evaluation, one_of(kind, KINDS, "kind"))
-    values = np.stack(list(columns.values()), axis=1) if columns else np.empty((len(rows), 0))
-    cells = (["" if math.isnan(value) else DIGITS % value for value in row] for row in values.tolist())
-    lines = ([row, evaluation.ranking, *line] for row, line in zip(rows, cells, strict=True))
-    tables.write_csv(path, (index, "ranking", *columns), lines)
-
-
-def _columns(evaluation: ScoredRanking, kind: str) -> tuple[str, Sequence[int | str], dict[str, NDArray[np.float64]]]:
-    """Return the name and the values of the first column, and the other columns by name."""
-    if kind == "per_query":
-        n_queries, values = evaluation.n_queries, evaluation.per_query.items()
-        queries = evaluation.query_ids or range(n_queries)
-        return "query", queries, {name: array for name, array in values if array.size == n_queries}
-    if kind == "top_k_curves":
-        k, precision, recall = evaluation.top_k
-        return "k", k.tolist(), {"precision": precision, "recall": recall}
-    if not isinstance(evaluation, Evaluation) or not evaluation.pr_curves:
+    if one_of(kind, KINDS, "kind") == "per_query":
+        index, rows = "query", evaluation.query_ids or range(evaluation.n_queries)
+        values = evaluation.per_query.items()
+        columns = {name: array for name, array in values if array.size == evaluation.n_queries}
+    elif kind == "top_k_curves":
+        columns = evaluation.top_k._asdict()
+        index, rows = "k", columns.pop("k").tolist()
+    elif isinstance(evaluation, Evaluation) and evaluation.pr_curves:
+        index, rows = "radius", range(evaluation.n_bits + 1)
+        curves = [(average, curve._asdict()) for average, curve in evaluation.pr_curves.items()]
+        columns = {f"{name}[{average}]": array for average, curve in curves for name, array in curve.items()}
+    else:
         raise ProtocolError(f"pr_curves needs the Hamming radius: the {evaluation.ranking} ranking has none.")
-    curves = [(average, curve._asdict()) for average, curve in evaluation.pr_curves.items()]
-    columns = {f"{name}[{average}]": array for average, curve in curves for name, array in curve.items()}
-    return "radius", range(evaluation.n_bits + 1), columns
+    cells = np.stack(list(columns.values()), axis=1).tolist() if columns else [[]] * len(rows)
+    lines = (
+        [row, evaluation.ranking, *("" if math.isnan(value) else DIGITS % value for value in of_row)]
+        for row, of_row in zip(rows, cells, strict=True)
+    )
+    tables.write_csv(path, (index, "ranking", *columns), lines)
 
 
 def parts(evaluation: Evaluation, lines: Sequence[str] = (), more: Sequence[Table] = ()) -> list[str | Table]:
@@ -222,7 +220,7 @@ def _about_own(evaluation: Evaluation) -> list[str]:
     """Return the line about queries that are database items, if they are, or are left out."""
     if evaluation.leave_one_out:
         n = evaluation.n_other_codes
-        other = f"; {n:,} of them {'has' if n == 1 else 'have'} another code as a query" if n else ""
+        other = f"; rows with another code as a query: {n:,}" if n else ""
         return [f"each query's own row is left out of the {evaluation.n_queries:,} database items{other}"]
     if not evaluation.queries_are_database:
         return []

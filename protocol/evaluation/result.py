@@ -16,7 +16,7 @@ from protocol.evaluation.code_utilisation import CodeUtilisation, code_utilisati
 from protocol.evaluation.conventions import find
 from protocol.evaluation.ground_truth import GroundTruth, NearestItems
 from protocol.evaluation.printed import Printed
-from protocol.evaluation.scoring import Scores, Spread, n_undefined, spread
+from protocol.evaluation.scoring import Scores, Spread, counted, n_undefined, spread_names, spread_of
 from protocol.scores.tables import Table
 from protocol.truth.relevance import LabelRelevance
 
@@ -220,7 +220,10 @@ class Evaluation(ScoredRanking):
 
     def spread(self, *, threads: int = 1) -> Spread:
         """Count again, and return all values that published conventions report as mAP, and other variants of mAP."""
-        return spread(self.codes, self.truth, leave_one_out=self.leave_one_out, threads=threads)
+        truth = self.truth._replace(by_number={self.truth.scored: self.truth.relevance})
+        names = spread_names(self.n_database, self.ranking)
+        blocks = counted(self.codes, truth, names, leave_one_out=self.leave_one_out, threads=threads)
+        return Spread(spread_of(blocks[truth.scored], self.ranking))
 
     @cached_property
     def code_utilisation(self) -> CodeUtilisation:

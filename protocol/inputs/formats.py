@@ -132,7 +132,9 @@ def open_npz(path: Path) -> Any:
 def _npz(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
     archive = files.enter_context(open_npz(path))
     if key is None and set(archive.files) >= _SPARSE:
-        return Opened(tuple(archive["shape"].tolist()), lambda: _dense(path))
+        n_rows, n_columns = archive["shape"].tolist()
+        text.check_array(path, n_rows * n_columns * archive["data"].dtype.itemsize)
+        return Opened((n_rows, n_columns), lambda: np.asarray(read_csr(path).toarray()))
     name = _key_among(archive.files, key, path)
     with archive.zip.open(f"{name}.npy") as stream:
         np.lib.format.read_magic(stream)
@@ -169,12 +171,6 @@ def read_csr(file: str | Path) -> Any:
         return rows.tocsr()
 
 
-def _dense(path: Path) -> NDArray:
-    rows = read_csr(path)
-    text.check_array(path, prod(rows.shape) * rows.dtype.itemsize)
-    return np.asarray(rows.toarray())
-
-
 # HDF5 and MATLAB
 
 
@@ -193,14 +189,9 @@ def _dataset(path: Path, key: str | None, files: contextlib.ExitStack) -> Any:
 
 def _hdf5(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
     dataset = _dataset(path, key, files)
-    return Opened(dataset.shape, lambda: _values(dataset))
-
-
-def _values(dataset: Any) -> NDArray:
-    """Return the values of a dataset; strings of any length become NumPy strings."""
-    if dataset.dtype != object:
-        return np.asarray(dataset[()])
-    return np.asarray(dataset.asstr("utf-8", "backslashreplace")[()]).astype(np.str_)
+    if dataset.dtype == object:  # strings of any length
+        return Opened(dataset.shape, lambda: dataset.asstr("utf-8", "backslashreplace")[()].astype(np.str_))
+    return Opened(dataset.shape, lambda: np.asarray(dataset[()]))
 
 
 def _variable(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArray:

@@ -116,7 +116,7 @@ def test_every_value_is_that_of_the_database_without_the_row_of_the_query(tmp_pa
 def test_own_items_with_another_code_are_counted():
     labels = {"query_labels": CLASSES, "database_labels": CLASSES}
     text = str(evaluate(~CODES, CODES ^ (np.arange(N) < 3)[:, None], **labels, leave_one_out=True))
-    assert f"own row is left out of the {N} database items; {N - 3} of them have another code" in text
+    assert f"own row is left out of the {N} database items; rows with another code as a query: {N - 3}" in text
 
 
 def test_the_trec_files_lack_the_own_items(tmp_path):
