@@ -1,10 +1,9 @@
-"""Judgments of TREC as the ground truth, compared with trec_eval where no items are tied."""
+"""Judgments of TREC and BEIR as the ground truth of codes."""
 
 import json
 
 import numpy as np
 import pytest
-import pytrec_eval
 from encoded import refusals
 
 import protocol as hp
@@ -80,28 +79,3 @@ def test_refusals(files, change, message):
     with pytest.raises(ProtocolError) as error:
         relevance(**change)
     assert str(error.value).startswith(message)
-
-
-def test_scores_are_those_of_trec_eval_without_ties(tmp_path):
-    """Asymmetric rankings have no ties. Gains of nDCG are 2^level - 1, those of trec_eval are the levels."""
-    rng = np.random.default_rng(4)
-    query, bits = rng.standard_normal((12, 24)), rng.random((80, 24)) < 0.5
-    scores = query @ np.where(bits, 1, -1).T
-    assert all(len(np.unique(row)) == 80 for row in scores)
-    queries, items = [f"Q{row}" for row in range(12)], [f"D-{row:02d}" for row in rng.permutation(80)]
-    levels = {
-        name: {items[item]: int(rng.integers(-1, 4)) for item in rng.choice(80, 25, False)} for name in queries[1:]
-    }
-    levels[queries[1]] = dict.fromkeys(levels[queries[1]], 0)
-    lines = [f"{name} 0 {item} {level}\n" for name, judged in levels.items() for item, level in judged.items()]
-    (tmp_path / "qrels").write_text("".join(rng.permutation(lines)))
-    run = {name: dict(zip(items, map(float, row), strict=True)) for name, row in zip(queries, scores, strict=True)}
-    metrics = {"mAP": "map", "P@10": "P_10", "nDCG": "ndcg", "R@20": "recall_20", "mAP@10[all]": "map_cut_10"}
-    gains = {name: {item: 2 ** max(level, 0) - 1 for item, level in judged.items()} for name, judged in levels.items()}
-    expected = pytrec_eval.RelevanceEvaluator(gains, set(metrics.values())).evaluate(run)
-    truth = hp.Judgments(tmp_path / "qrels", queries, items)
-    result = hp.evaluate(hp.Outputs(query), bits, truth=truth, metrics=list(metrics)).per_query
-    for ours, theirs in metrics.items():
-        of_queries = [expected[name][theirs] for name in queries[2:]]
-        np.testing.assert_allclose(result[ours][2:], of_queries, atol=1e-6, err_msg=ours)
-        assert np.nan_to_num(result[ours][:2]).tolist() == [0, 0], "queries without relevant items"

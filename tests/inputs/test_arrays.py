@@ -207,11 +207,7 @@ def test_sparse_matrices_of_any_format(tmp_path, kind):
     assert (rows.format, array.dtype, array_shape(tmp_path / "a.npz")) == ("csr", np.uint8, (2, 3))
     np.testing.assert_array_equal(rows.toarray(), dense)
     np.testing.assert_array_equal(array, dense)
-
-
-def test_other_arrays_are_not_sparse_matrices(tmp_path):
-    np.savez(tmp_path / "other.npz", codes=ARRAY)
-    refused(tmp_path / "other.npz", "not a sparse matrix of scipy.sparse.save_npz. The file contains: codes", read_csr)
+    refused(written(tmp_path, "b.npz"), "not a sparse matrix of .* The file contains: only", read_csr)
 
 
 def test_lists(tmp_path):
