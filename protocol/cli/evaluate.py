@@ -145,7 +145,6 @@ def nearest(arguments: argparse.Namespace) -> "Nearest | None":
 def _write(arguments: argparse.Namespace, evaluation: "ScoredRanking", others: "Sequence[Printed]" = ()) -> None:
     """Write the files that were requested, and print the results."""
     from protocol.evaluation import Evaluation
-    from protocol.evaluation.output import write_csv
 
     evaluation, results = evaluation.named(**passed(arguments, *_NAMES)), list(others)
     if isinstance(evaluation, Evaluation):  # of codes
@@ -157,7 +156,7 @@ def _write(arguments: argparse.Namespace, evaluation: "ScoredRanking", others: "
             results.append(evaluation.to_trec(arguments.trec, arguments.trec_depth))
     files = {kind: getattr(arguments, kind) for kind in _KINDS if getattr(arguments, kind)}
     for kind, file in files.items():
-        write_csv(evaluation, kind, file)
+        evaluation.write_csv(kind, file)
     if arguments.json:
         lists = {name.split("_")[0]: file for name, file in passed(arguments, *_LISTS).items()}
         evaluation.write_json(arguments.json, *results, **files, lists=lists)

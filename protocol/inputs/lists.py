@@ -28,20 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, printable
+from protocol.inputs import fields
 from protocol.inputs.arrays import as_integers, is_file, items_from, named
-from protocol.inputs.fields import (
-    EXTENSION,
-    ID_COLUMNS,
-    LABEL_COLUMNS,
-    Fields,
-    Table,
-    is_number,
-    names_file,
-    read_source,
-)
+from protocol.inputs.fields import ID_COLUMNS, Fields, Table, is_number, names_file, read_source
 from protocol.inputs.validation import class_labels
 
-_WITH_BLANKS = (re.compile(rf"(.*{EXTENSION})(?!\S)(.*)"), re.compile(r"(\S.*?)((?:\s+[01])+)"))
+_WITH_BLANKS = (re.compile(rf"(.*{fields.EXTENSION})(?!\S)(.*)"), re.compile(r"(\S.*?)((?:\s+[01])+)"))
 """The forms of a line whose id may contain blanks."""
 _ONE_ID, _FIRST_WORD = re.compile(r"(.*)()"), re.compile(r"(\S+)\s*(.*)")
 _MARKS = (re.compile(r"\s*[;|]\s*"), re.compile(r"\s*,\s*"), re.compile(r"\s+"))
@@ -265,8 +257,8 @@ def _divided(tables: Sequence[Table]) -> tuple[re.Pattern[str] | None, list[Fiel
     """Return which of `_MARKS` divides a field, None if none does, and the labels of each row if all it divides are."""
     for mark in _MARKS:
         divided = [mark is _MARKS[0] or max(map(len, table.rows)) <= 1 for table in tables]
-        fields = chain.from_iterable(chain.from_iterable(table.rows) for table in itertools.compress(tables, divided))
-        if any(map(mark.search, set(fields))):
+        found = chain.from_iterable(chain.from_iterable(table.rows) for table in itertools.compress(tables, divided))
+        if any(map(mark.search, set(found))):
             return mark, [
                 [_words(row, mark if is_divided else None) for row in table.rows]
                 for table, is_divided in zip(tables, divided, strict=True)
@@ -337,7 +329,7 @@ def _are_columns(tables: Sequence[Table], rows: Fields) -> bool | None:
         occur_again = set.intersection(*columns) and not all(map(is_number, set.union(*columns)))
         return True if occur_again else None
     names = [column.strip().lower() for column in header[-len(columns) :]]
-    labels = [number for number, column in enumerate(names) if column in LABEL_COLUMNS]
+    labels = [number for number, column in enumerate(names) if column in fields.LABEL_COLUMNS]
     if len(labels) != 1:
         name, listed = tables[0].name, ", ".join(header)[:200]
         raise ProtocolError(f"{name}: its columns are {listed}. Name the column of the labels as {name}:COLUMN.")
