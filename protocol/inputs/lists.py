@@ -38,15 +38,7 @@ _WITH_BLANKS = (re.compile(rf"(.*{fields.EXTENSION})(?!\S)(.*)"), re.compile(r"(
 _ONE_ID, _FIRST_WORD = re.compile(r"(.*)()"), re.compile(r"(\S+)\s*(.*)")
 _MARKS = (re.compile(r"\s*[;|]\s*"), re.compile(r"\s*,\s*"), re.compile(r"\s+"))
 """What divides several labels in one field; commas and blanks only if no row has several fields."""
-_IN_WORDS = MappingProxyType(
-    {
-        "id": "an id",
-        "id-class": "an id and a class",
-        "id-classes": "an id and several classes",
-        "class": "one class",
-        "classes": "several classes",
-    }
-)
+_IN_WORDS = MappingProxyType({"id": "an id", "class": "one class", "classes": "several classes"})
 _FIRST, _OTHERS = itemgetter(0), itemgetter(slice(1, None))
 _log = logging.getLogger("protocol.inputs")
 
@@ -179,7 +171,8 @@ def _listing(table: Table, form: str, labels: NDArray | None, classes: tuple[str
 
 def _undecided(table: Table, row: Sequence[str], first: str, second: str) -> ProtocolError:
     """Return the error for a row that may have two of the forms `FORMS`."""
-    name, forms = table.name, f"{_IN_WORDS[first]} or {_IN_WORDS[second]}"
+    name = table.name
+    forms = " or ".join(" and ".join(_IN_WORDS[part] for part in form.split("-")) for form in (first, second))
     return ProtocolError(f"{name}: {' '.join(row)[:80]!r} may be {forms}. Write {name}:{first} or {name}:{second}.")
 
 

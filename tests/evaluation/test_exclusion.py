@@ -86,9 +86,7 @@ def test_the_table_and_the_json_have_both_and_identify_the_queries():
     ("rows", "message"),
     [
         ([12], "exclude_queries: expected row numbers from 0 to 11, got 12."),
-        (range(12), "exclude_queries: no query would remain: all 12 are excluded."),
-        (np.zeros(12, bool), "exclude_queries: expected row numbers or ids (str), got dtype bool. numpy.flatnonzero"),
-        ("missing.txt", "missing.txt: no such file."),
+        (np.arange(12), "exclude_queries: no query would remain: all 12 are excluded."),
         ("wrong.txt", "wrong.txt: expected row numbers of queries (invalid literal for int() with base 10: 'frog')."),
     ],
 )
@@ -96,7 +94,7 @@ def test_errors_are_one_line(tmp_path, monkeypatch, rows, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "wrong.txt").write_text("1\nfrog\n")
     with pytest.raises(ProtocolError) as error:
-        without(rows if isinstance(rows, (str, np.ndarray)) else list(rows))
+        without(rows)
     assert str(error.value).startswith(message)
 
 

@@ -69,11 +69,9 @@ def test_every_result_names_the_ranking(tmp_path):
         assert result.ranking == ranking
         assert ("; asymmetric ranking" in repr(result).split("\n")[0]) == (ranking == "asymmetric")
         assert json.loads(result.to_json())["ranking"] == ranking
-        result.write_csv("per_query", tmp_path / "values.csv")
-        result.write_json(tmp_path / "means.json", per_query=tmp_path / "values.csv")
-        result.write_csv("top_k_curves", tmp_path / "top.csv")
-        for name, index in (("values", "query"), ("top", "k")):
-            table = pd.read_csv(tmp_path / f"{name}.csv")
+        for kind, index in (("per_query", "query"), ("top_k_curves", "k")):
+            result.write_csv(kind, tmp_path / "values.csv")
+            table = pd.read_csv(tmp_path / "values.csv")
             assert list(table)[:2] == [index, "ranking"]
             assert set(table["ranking"]) == {ranking}
     (point, *_) = result.plot("precision@K").to_dict()["data"]["values"]
