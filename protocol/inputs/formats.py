@@ -34,10 +34,6 @@ TEXMEX = MappingProxyType({".fvecs": "<f4", ".ivecs": "<i4", ".bvecs": "u1"})
 """The type of the values in the formats of TEXMEX, by file extension."""
 BIG_ANN = MappingProxyType({".fbin": "<f4", ".f16bin": "<f2", ".u8bin": "u1", ".i8bin": "i1", ".ibin": "<i4"})
 """The type of the values in the formats of big-ann-benchmarks, by file extension."""
-_KNOWN = (
-    "F.npy, F.npz:key, F.h5:dataset, F.mat:variable, F.csv, F.tsv, F.txt, F.fbin, F.f16bin, F.u8bin, F.i8bin, F.ibin, "
-    "F.fvecs, F.ivecs or F.bvecs"
-)
 _MOST_KEYS = 20
 _PICKLED = re.compile("object arrays|python objects", re.IGNORECASE)
 _SPARSE = {"data", "format", "shape"}
@@ -332,7 +328,7 @@ def _big_ann(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened
 def _unknown(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
     """Raise ProtocolError for a format that is not read; for a file of PyTorch, with the way to convert it."""
     if path.suffix.lower() not in (".pt", ".pth"):
-        raise ProtocolError(f"{path}: unknown extension {path.suffix!r}. Use {_KNOWN}.")
+        raise ProtocolError(f"{path}: unknown extension {path.suffix!r}. Use {', '.join(sorted(EXTENSIONS))}.")
     target, index = (f"{path.stem}_{key}.npy", f"[{key!r}]") if key else (f"{path.stem}.npy", "")
     code = (
         f"import numpy, torch; numpy.save({str(path.with_name(target))!r}, "
