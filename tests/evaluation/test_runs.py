@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 import pytrec_eval
-from encoded import refusals
+from encoded import message_of, refusals
 
 import protocol as hp
 from protocol.checks import ProtocolError
@@ -127,9 +127,7 @@ def test_refusals(tmp_path, monkeypatch, change, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run.txt").write_text(change.pop("run", RUN))
     (tmp_path / "qrels.txt").write_text(change.pop("qrels", "q 0 a 1\n"))
-    with pytest.raises(ProtocolError) as error:
-        hp.evaluate_run("run.txt", "qrels.txt", **change)
-    assert str(error.value) == message
+    assert message_of(lambda: hp.evaluate_run("run.txt", "qrels.txt", **change)) == message
 
 
 @pytest.mark.parametrize("run", [{"q": ["a"]}, {"q": {"a": "high"}}, {"q": {"a": float("nan")}}, 3])
