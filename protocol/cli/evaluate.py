@@ -26,14 +26,14 @@ _OF_RUNS = ("run", "relevance", *_NAMES, "metrics", "convention", "threads", "js
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol evaluate`."""
     from protocol.evaluation import evaluate
-    from protocol.evaluation.buckets import Tables, searched
+    from protocol.evaluation.buckets import parsed_tables, searched
     from protocol.evaluation.conventions import find
 
     if arguments.run is not None:
         _score_run(arguments)
         return
     for text in arguments.tables:
-        Tables.parse(text)
+        parsed_tables(text)
     if arguments.tables and (arguments.leave_one_out or find(arguments.convention).leave_one_out):
         raise ProtocolError("--tables searches the complete database, so it can't be combined with leaving one out.")
     _check_lists(arguments)
@@ -91,7 +91,7 @@ def relevance(arguments: argparse.Namespace) -> "Judgments | Relevant | None":
 
 def _check_options(arguments: argparse.Namespace) -> None:
     """Check, before anything is computed, that the outputs can be written."""
-    from protocol.evaluation.exclusion import rows_from
+    from protocol.evaluation.exclusion import excluded_rows
 
     files = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in ("json", *_KINDS)}
     folder = arguments.trec
@@ -102,7 +102,7 @@ def _check_options(arguments: argparse.Namespace) -> None:
         if not is_hamming and getattr(arguments, option) not in (None, []):
             raise ProtocolError(f"--{option.replace('_', '-')} needs the distances of --ranking hamming.")
     if arguments.exclude_queries is not None:
-        rows_from(arguments.exclude_queries)
+        excluded_rows(arguments.exclude_queries)
     if folder is None and arguments.trec_depth is not None:
         raise ProtocolError("--trec-depth needs --trec DIR as well.")
 
@@ -145,7 +145,6 @@ def nearest(arguments: argparse.Namespace) -> "Nearest | None":
 def _write(arguments: argparse.Namespace, evaluation: "ScoredRanking", others: "Sequence[Printed]" = ()) -> None:
     """Write the files that were requested, and print the results."""
     from protocol.evaluation import Evaluation
-    from protocol.evaluation.output import write_csv
 
     evaluation, results = evaluation.named(**passed(arguments, *_NAMES)), list(others)
     if isinstance(evaluation, Evaluation):  # of codes
@@ -157,7 +156,7 @@ def _write(arguments: argparse.Namespace, evaluation: "ScoredRanking", others: "
             results.append(evaluation.to_trec(arguments.trec, arguments.trec_depth))
     files = {kind: getattr(arguments, kind) for kind in _KINDS if getattr(arguments, kind)}
     for kind, file in files.items():
-        write_csv(evaluation, kind, file)
+        evaluation.write_csv(kind, file)
     if arguments.json:
         lists = {name.split("_")[0]: file for name, file in passed(arguments, *_LISTS).items()}
         evaluation.write_json(arguments.json, *results, **files, lists=lists)

@@ -1,9 +1,10 @@
 """Another search than ranking: the items that hash tables return."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 
@@ -19,30 +20,21 @@ from protocol.truth.relevance import Relevance
 _METRICS = {"precision[micro]": "precision@r0[micro]", "recall[micro]": "recall@r0[micro]", "F1[micro]": "F1@r0[micro]"}
 
 
-class Tables(NamedTuple):
-    """L hash tables over segments of K bits, written ``KxL``."""
+def parsed_tables(text: str, n_bits: float = math.inf) -> tuple[int, int]:
+    """Return K and L of hash tables that are written ``KxL``, as in ``16x4``: L tables over segments of K bits.
 
-    bits_per_table: int
-    n_tables: int
-
-    @classmethod
-    def parse(cls, text: str, n_bits: int | None = None) -> Self:
-        """Parse tables that are written as in ``16x4``.
-
-        Raises
-        ------
-        ProtocolError
-            If the text has a different form, a number is 0, or codes of `n_bits` bits are too short.
-        """
-        parts = re.fullmatch("([1-9][0-9]*)x([1-9][0-9]*)", text)
-        if not parts:
-            raise ProtocolError(f"tables must be KxL (bits per table, number of tables), such as 16x4, got {text!r}.")
-        bits, tables = int(parts[1]), int(parts[2])
-        if n_bits is not None and bits * tables > n_bits:
-            raise ProtocolError(
-                f'tables="{text}": {bits} x {tables} = {bits * tables} bits, but the codes have {n_bits}.'
-            )
-        return cls(bits, tables)
+    Raises
+    ------
+    ProtocolError
+        If the text has a different form, a number is 0, or codes of `n_bits` bits are too short.
+    """
+    parts = re.fullmatch("([1-9][0-9]*)x([1-9][0-9]*)", text)
+    if not parts:
+        raise ProtocolError(f"tables must be KxL (bits per table, number of tables), such as 16x4, got {text!r}.")
+    bits, tables = int(parts[1]), int(parts[2])
+    if bits * tables > n_bits:
+        raise ProtocolError(f'tables="{text}": {bits} x {tables} = {bits * tables} bits, but the codes have {n_bits}.')
+    return bits, tables
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,10 +123,12 @@ def searched(codes: CodePair, relevance: Relevance, tables: str | Sequence[str],
         raise ProtocolError(f"tables search the complete database, so convention {convention!r} can't be used.")
     if codes.ranking != "hamming":
         raise ProtocolError("tables needs binary codes of the queries, not real-valued outputs.")
-    kinds = {text: Tables.parse(text, codes.n_bits) for text in ([tables] if isinstance(tables, str) else tables)}
+    kinds = {text: parsed_tables(text, codes.n_bits) for text in ([tables] if isinstance(tables, str) else tables)}
     scores = {}
-    for text, kind in kinds.items():
-        counts = counting.bucket_search(codes.query, codes.database, codes.n_bits, relevance, **kind._asdict())
+    for text, (bits, n_tables) in kinds.items():
+        counts = counting.bucket_search(
+            codes.query, codes.database, codes.n_bits, relevance, bits_per_table=bits, n_tables=n_tables
+        )
         # Items in the buckets count as distance 0 and all others as distance 1, as in a Hamming ball of radius 0.
         ball = counting.HammingCounts.from_histograms(
             np.stack([counts.retrieved, len(codes.database) - counts.retrieved], axis=1),

@@ -4,7 +4,6 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from protocol import checks, codes
 from protocol.checks import ProtocolError
 from protocol.inputs import text
-from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_from, path_of, read_array, read_stored
+from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_from, path_of, read_stored
 from protocol.inputs.formats import TEXT
 from protocol.inputs.validation import is_integer
 from protocol.provenance.storage import array_digest
@@ -27,7 +26,6 @@ _BITS, _HEX, _MARK = re.compile("[01]{2,}"), re.compile("(?:0[xX])?[0-9a-fA-F]{2
 _NOT_DECIMAL = re.compile("^0[xX]|[a-fA-F]|^0.")
 _IN_COLUMNS = re.compile(f"^[01]{{5,}}$|{_NOT_DECIMAL.pattern}")  # a code in front of other columns
 _ROLES = ("query codes", "database codes")
-_ENCODING = ("n_bits", "bit_order", "binarize")
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,43 +141,31 @@ def read_codes(query: Any, database: Any) -> CodePair:
     >>> read_codes([[0.3, 0.1]], items).query, read_codes(Outputs([[0.3, 0.1]]), items).query
     (array([[1]], dtype=uint8), array([[ 0.1, -0.1]]))
     """
-    is_real = isinstance(query, Outputs)
-    sides = _encoded(query, database)
+    sides, is_asymmetric = _encoded(query, database), isinstance(query, Outputs)
     files = {
-        role.replace(" ", "_"): {"file": str(side.values)} | {key: vars(side)[key] for key in _ENCODING}
+        role.replace(" ", "_"): {"file": str(side.values)}
+        | {key: vars(side)[key] for key in vars(side) if key != "values"}
         for role, side in zip(_ROLES, sides, strict=True)
         if is_file(side.values)
     }
-    if is_real or sides[1].binarize is not None:
-        pair = _from_outputs(*sides, is_real)
-    else:
-        (of_query, n_bits), (of_database, database_bits) = map(_packed, sides, _ROLES)
-        _check_lengths([(len(of_query), n_bits), (len(of_database), database_bits)], sides)
-        pair = CodePair(of_query, of_database, n_bits)
-    return pair._replace(files=files)
-
-
-def _from_outputs(query: Codes, database: Codes, is_asymmetric: bool) -> CodePair:
-    """Return codes from real values: of both sides by their thresholds, or those of the queries as they are."""
-    if database.binarize is None:
-        of_database, n_bits = _packed(database, "database codes")
-        outputs, thresholds = _real_values(replace(query, n_bits=None), "query codes"), np.zeros(n_bits)
-        _check_lengths([outputs.shape, (len(of_database), n_bits)], (query, database))
-    else:
-        outputs, items = _real_values(query, "query codes"), _real_values(database, "database codes")
-        _check_lengths([outputs.shape, items.shape], (query, database))
-        n_bits, thresholds = items.shape[1], np.zeros(items.shape[1])
-        if database.binarize == "median":  # of single columns, because a copy in float64 would be large
-            thresholds = np.array([np.median(column.astype(np.float64)) for column in items.T])
-        of_database = codes.pack(items > thresholds)
+    binarize = sides[1].binarize
+    outputs, n_bits = _read(sides[0], _ROLES[0], is_real=is_asymmetric or binarize is not None)
+    items, database_bits = _read(sides[1], _ROLES[1], is_real=binarize is not None)
+    if database_bits != n_bits:
+        raise ProtocolError(_of_other_length(sides, (len(outputs), len(items)), (n_bits, database_bits)))
+    thresholds = np.zeros(n_bits)
+    if binarize == "median":  # of single columns, because a copy in float64 would be large
+        thresholds = np.array([np.median(column.astype(np.float64)) for column in items.T])
+    of_database = items if binarize is None else codes.pack(items > thresholds)
     if not is_asymmetric:
-        return CodePair(codes.pack(outputs > thresholds), of_database, n_bits, "hamming", database.binarize)
+        of_query = outputs if binarize is None else codes.pack(outputs > thresholds)
+        return CodePair(of_query, of_database, n_bits, "hamming", binarize, files)
     if outputs.dtype == bool or np.isin(outputs, (0, 1)).all():
         raise ProtocolError(
-            f"{named(query.values, 'query codes')}: the asymmetric ranking needs real values, but all are 0 or 1. "
+            f"{named(sides[0].values, 'query codes')}: the asymmetric ranking needs real values, but all are 0 or 1. "
             "Codes of -1 and +1 would give the Hamming ranking."
         )
-    return CodePair(outputs.astype(np.float64) - thresholds, of_database, n_bits, "asymmetric", database.binarize)
+    return CodePair(outputs.astype(np.float64) - thresholds, of_database, n_bits, "asymmetric", binarize, files)
 
 
 def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.uint8], int]:
@@ -193,11 +179,9 @@ def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.ui
     role : str
         The name in error messages.
     """
-    side = replace(encoding, values=values)
-    if side.binarize is None:
-        return _packed(side, role)
-    outputs = _real_values(side, role)
-    return codes.pack(outputs > 0), outputs.shape[1]
+    is_real = encoding.binarize is not None
+    array, n_bits = _read(replace(encoding, values=values), role, is_real=is_real)
+    return codes.pack(array > 0) if is_real else array, n_bits
 
 
 def _encoded(query: Any, database: Any) -> tuple[Codes, Codes]:
@@ -218,53 +202,75 @@ def _encoded(query: Any, database: Any) -> tuple[Codes, Codes]:
     return query, database
 
 
-def _real_values(side: Codes, role: str) -> NDArray:
-    """Return real-valued outputs, (n, n_bits)."""
-    array, name = matrix_from(side.values, role, "n_bits"), named(side.values, role)
-    _check_finite(array, name)
-    if side.n_bits not in (None, array.shape[1]):
-        raise ProtocolError(f"{name}: {array.shape[1]} columns to binarise, but n_bits={side.n_bits}.")
-    return array
+def _of_other_length(sides: Sequence[Codes], sizes: tuple[int, int], lengths: tuple[int, int]) -> str:
+    """Return the message for codes of queries and database that differ in length."""
+    names = [named(side.values, role) for side, role in zip(sides, _ROLES, strict=True)]
+    hint = ""
+    if sizes[0] == sizes[1]:
+        how = f'pass "{names[0]}\'" and "{names[1]}\'".' if is_file(sides[0].values) else "pass codes.T."
+        hint = f" Both have {sizes[0]:,} rows. If items are in columns, transpose them: {how}"
+    return f"{names[1]}: {checks.counted(lengths[1], 'bit')}, but the query codes have {lengths[0]}.{hint}"
+
+
+def _read(side: Codes, role: str, *, is_real: bool) -> tuple[NDArray, int]:
+    """Return real values (n, n_bits), or codes in packed form; and the code length."""
+    n_bits, name = side.n_bits, named(side.values, role)
+    array = matrix_from(side.values, role, "n_bits") if is_real else _numbers(side.values, n_bits, name)
+    if is_real:
+        _check_finite(array, name)
+        if n_bits not in (None, array.shape[1]):
+            raise ProtocolError(f"{name}: {array.shape[1]} columns to binarise, but n_bits={n_bits}.")
+        return array, array.shape[1]
+    if array.dtype.kind == "f" and is_integer(array).all():
+        array = array.astype(np.int64)  # integers of MATLAB
+    is_column = array.ndim == 2 and array.shape[1] == 1 and (n_bits or 0) > 8  # up to 8 bits, bytes or single bits
+    if array.dtype.kind in "iu" and array.size and (array.ndim == 1 or is_column):
+        bits = _bits_of_integers(array.ravel(), n_bits, name)
+        return codes.pack(bits), bits.shape[1]
+    array = matrix_from(array, name, "n_bits")
+    # Codes of one bit are packed only if some value exceeds 1.
+    is_byte = n_bits != 1 or side.bit_order == "big-128" or bool(array.max() > 1)
+    if n_bits is not None and array.dtype.kind in "iu" and array.shape[1] == -(-n_bits // 8) and is_byte:
+        return _bytes(array, n_bits, name, side.bit_order), n_bits
+    if n_bits not in (None, array.shape[1]) or side.bit_order == "big-128":
+        raise ProtocolError(
+            f"{name}: {checks.counted(array.shape[1], 'column')} of {array.dtype}, but n_bits={n_bits} needs "
+            f"{checks.counted(n_bits or 0, 'column')} of bits, or {-(-(n_bits or 0) // 8)} of packed integers."
+        )
+    return codes.pack(_bits(array, name)), array.shape[1]
 
 
 def _numbers(values: Any, n_bits: int | None, name: str) -> NDArray:
-    """Return the numbers of codes; strings have a column for each bit."""
+    """Return the numbers of codes; strings, with which lines of text may begin, have a column for each bit."""
+    words, array = list[str](), None
     if is_file(values) and path_of(values).suffix.lower() in TEXT:
-        bits = _bits_of_text(path_of(values), n_bits)
-        return read_array(values) if bits is None else bits
-    array = read_stored(values) if is_file(values) else as_numpy(values, name)
-    if array.dtype.kind not in "US":
-        return numbers_from(array, name)
-    array = np.char.decode(array, "ascii", "replace") if array.dtype.kind == "S" else array
-    bits = _bits_of_strings(array.ravel().tolist(), n_bits, name) if array.size in array.shape else None
-    if bits is None:
-        raise ProtocolError(f"{name}: expected numbers, or one string of 0 and 1 for each item, got {array.dtype}.")
-    return bits
-
-
-def _bits_of_text(path: Path, n_bits: int | None) -> NDArray[np.bool_] | None:
-    """Return the bits of the strings that lines begin with; None for numbers."""
-    rows = [_MARK.split(line.strip(), 1) for line in text.lines(path, "codes") if line.strip()]
-    words, are_alone = [row[0] for row in rows], all(len(row) == 1 for row in rows)
-    if not are_alone and not any(map(_IN_COLUMNS.search, words)):
-        return None  # numbers from 0 to 255, for example
-    return _bits_of_strings(words, n_bits, str(path))
+        rows = [_MARK.split(line.strip(), 1) for line in text.lines(path_of(values), "codes") if line.strip()]
+        words = [row[0] for row in rows]
+        if any(len(row) > 1 for row in rows) and not any(map(_IN_COLUMNS.search, words)):
+            words = []  # numbers from 0 to 255, for example
+    else:
+        array = as_numpy(read_stored(values) if is_file(values) else values, name)
+        words = array.ravel().tolist() if array.dtype.kind == "U" and array.size in array.shape else []
+    bits = _bits_of_strings(words, n_bits, name)
+    return numbers_from(values if array is None else array, name) if bits is None else bits
 
 
 def _bits_of_strings(words: Sequence[str], n_bits: int | None, name: str) -> NDArray[np.bool_] | None:
     """Return the bits of strings of 0 and 1 or hexadecimal digits, (n, n_bits); None for decimal numbers and others."""
     are_bits, may_be_hex = all(map(_BITS.fullmatch, words)), all(map(_HEX.fullmatch, words))
-    is_hex = may_be_hex and not are_bits and any(map(_NOT_DECIMAL.search, words))
-    if may_be_hex and not is_hex and {4 * len(word) for word in words} == {n_bits}:
+    is_hex = not are_bits and may_be_hex and any(map(_NOT_DECIMAL.search, words))
+    if not words or not (are_bits or may_be_hex):
+        return None
+    if not is_hex and {4 * len(word) for word in words} == {n_bits}:
         raise ProtocolError(
             f"{name}: {words[0]!r} may be a hexadecimal number of {n_bits} bits. Write 0x before hexadecimal codes, or "
             "save others as .npy."
         )
+    if not is_hex and not are_bits:
+        return None
     if is_hex:
         words = [word.lower().removeprefix("0x") for word in words]
         words = [f"{int(word, 16):0{4 * len(word)}b}" for word in words]
-    elif not are_bits:
-        return None
     odd = next((word for word in words if len(word) != len(words[0])), None)
     if odd is not None:
         raise ProtocolError(f"{name}: codes of different lengths, such as {words[0][:80]!r} and {odd[:80]!r}.")
@@ -284,66 +290,20 @@ def _bits_of_integers(array: NDArray, n_bits: int | None, name: str) -> NDArray[
     return ((array.astype(np.uint64)[:, None] >> weights) & np.uint64(1)).astype(bool)
 
 
-def _packed(side: Codes, role: str) -> tuple[NDArray[np.uint8], int]:
-    """Return codes in packed form, and the code length."""
-    n_bits, name = side.n_bits, named(side.values, role)
-    array = _numbers(side.values, n_bits, name)
-    if array.dtype.kind == "f" and is_integer(array).all():
-        array = array.astype(np.int64)  # integers of MATLAB
-    is_column = array.ndim == 2 and array.shape[1] == 1 and (n_bits or 0) > 8  # up to 8 bits, bytes or single bits
-    if array.dtype.kind in "iu" and array.size and (array.ndim == 1 or is_column):
-        bits = _bits_of_integers(array.ravel(), n_bits, name)
-        return codes.pack(bits), bits.shape[1]
-    array = matrix_from(array, name, "n_bits")
-    if n_bits is not None and _is_packed(array, n_bits, side.bit_order):
-        return _bytes(array, n_bits, name, side.bit_order), n_bits
-    if n_bits not in (None, array.shape[1]) or side.bit_order == "big-128":
-        raise ProtocolError(
-            f"{name}: {checks.counted(array.shape[1], 'column')} of {array.dtype}, but n_bits={n_bits} needs "
-            f"{checks.counted(n_bits or 0, 'column')} of bits, or {-(-(n_bits or 0) // 8)} of packed integers."
-        )
-    return codes.pack(_bits(array, name)), array.shape[1]
-
-
 def _check_finite(array: NDArray, name: str) -> None:
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         row = np.flatnonzero(~np.isfinite(array).all(axis=1))[0]
         raise ProtocolError(f"{name}: expected finite numbers, got NaN or infinity, first in row {row}.")
 
 
-def _check_lengths(shapes: Sequence[Sequence[int]], sides: Sequence[Codes]) -> None:
-    """Raise ProtocolError if the codes of queries and database, whose shapes are given, differ in length."""
-    (n_queries, n_bits), (n_database, database_bits) = shapes
-    if database_bits == n_bits:
-        return
-    names = [named(side.values, role) for side, role in zip(sides, _ROLES, strict=True)]
-    hint = ""
-    if n_queries == n_database:
-        hint = f" Both have {n_queries:,} rows. If items are in columns, transpose them: "
-        hint += "pass codes.T." if not is_file(sides[0].values) else f'pass "{names[0]}\'" and "{names[1]}\'".'
-    bits = checks.counted(database_bits, "bit")
-    raise ProtocolError(f"{names[1]}: {bits}, but the query codes have {n_bits}.{hint}")
-
-
-def _is_packed(array: NDArray, n_bits: int, bit_order: str) -> bool:
-    """Return whether codes of a known length are packed; codes of one bit are packed only if some value exceeds 1."""
-    if array.dtype.kind not in "iu" or array.shape[1] != -(-n_bits // 8):
-        return False
-    return n_bits > 1 or bit_order == "big-128" or bool(array.max() > 1)
-
-
 def _bytes(array: NDArray, n_bits: int, name: str, bit_order: str) -> NDArray[np.uint8]:
     """Return packed integers as bytes whose first bit has weight 1."""
     lowest, least, most = -128 if bit_order == "big-128" else 0, array.min(), array.max()
-    if lowest == 0 and (array.dtype == np.int8 or -128 <= least < 0):
+    if (lowest == 0 and array.dtype == np.int8) or least < lowest or most > lowest + 255:
         # Vespa and others store the byte 255 as -1; sentence-transformers, which subtracts 128, stores it as 127.
         raise ProtocolError(
-            f"{name}: packed codes of signed {array.dtype} are ambiguous. Pass "
-            'bit_order="big-128" if 128 was subtracted (sentence-transformers\' binary), or codes.view("uint8").'
-        )
-    if least < lowest or most > lowest + 255:
-        raise ProtocolError(
-            f"{name}: packed codes must be from {lowest} to {lowest + 255}, got values from {least} to {most}."
+            f'{name}: packed codes must be unsigned, or signed with bit_order="big-128" (128 was subtracted from each '
+            f"byte), got {array.dtype} from {least} to {most}."
         )
     if lowest or array.dtype != np.uint8:
         array = (array.astype(np.int16) - lowest).astype(np.uint8)

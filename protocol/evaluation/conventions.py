@@ -5,7 +5,7 @@ A convention is how a paper or a tool scores, as metrics and a treatment of unde
 
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,9 +76,8 @@ PACKAGE_DATA = "conventions.toml"
 
 
 def _read() -> tuple[Convention, ...]:
-    entries: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / PACKAGE_DATA).read_text("utf-8"))[
-        "convention"
-    ]
+    text = (Path(__file__).parent / PACKAGE_DATA).read_text("utf-8")
+    entries: list[dict[str, Any]] = tomllib.loads(text)["convention"]
     lists = ("metrics", "reported_as_map", "drops", "not_copied")
     return tuple(Convention(**entry | {key: tuple(entry[key]) for key in lists if key in entry}) for entry in entries)
 
@@ -147,37 +146,27 @@ class Scoring:
             If a requested metric is not supported, or none of the convention's metrics is.
         """
         for name in self.requested:
-            if name != metrics.ALL:
-                self._check_supported(name, n_bits, ranking)
+            if name != metrics.ALL and (lack := self._lack(name, n_bits, ranking)):
+                raise ProtocolError(f"metric {name!r} {lack}.")
         if metrics.ALL in self.requested:
-            return [name for name in metrics.everything(n_bits) if self._is_defined(name, ranking)]
+            return [name for name in metrics.everything(n_bits) if not self._lack(name, n_bits, ranking)]
         if self.metrics is not None:
             return [name for name in self.requested if name not in without]
-        names = [name for name in find(self.convention).metrics if self._is_defined(name, ranking)]
-        names = [name for name in names if self._fits(metrics.keywords(name), n_bits, n_items)]
+        names = [name for name in find(self.convention).metrics if not self._lack(name, n_bits, ranking)]
+        if self.convention == CONVENTIONS[0].name:
+            names = [name for name in names if metrics.keywords(name).get("cutoff", 0) < n_items]
         if not names:
             raise ProtocolError(f"convention {self.convention!r}: the {ranking} ranking has none of its metrics.")
         return names
 
-    def _fits(self, numbers: Mapping[str, float], n_bits: int, n_items: float) -> bool:
-        """Return whether a radius does not exceed the code length, nor by default a cutoff the size of the database."""
-        largest = n_items - 1 if self.convention == CONVENTIONS[0].name else math.inf
-        return numbers.get("radius", 0) <= n_bits and numbers.get("cutoff", 0) <= largest
-
-    def _is_defined(self, metric: str, ranking: str) -> bool:
-        record = registry.METRICS.entry(metric)
-        of_buckets = record.defined_on == "buckets" or record.needs == "largest_bucket"
-        return is_defined(metric, ranking) and not (of_buckets and self.leave_one_out)
-
-    def _check_supported(self, metric: str, n_bits: int, ranking: str) -> None:
+    def _lack(self, metric: str, n_bits: int, ranking: str) -> str:
+        """Return what codes or a ranking lack for a metric, as the end of a sentence; nothing if it can be computed."""
+        record, radius = registry.METRICS.entry(metric), metrics.keywords(metric).get("radius", 0)
         if not is_defined(metric, ranking):
-            needed = _NEEDS[registry.METRICS.entry(metric).defined_on]
-            raise ProtocolError(f"metric {metric!r} needs {needed}, which the {ranking} ranking does not have.")
-        if not self._is_defined(metric, ranking):
-            raise ProtocolError(f"metric {metric!r} needs the buckets of the complete database, not leave_one_out.")
-        radius = metrics.keywords(metric).get("radius", 0)
-        if radius > n_bits:
-            raise ProtocolError(f"metric {metric!r}: the radius {radius:g} exceeds the code length, {n_bits} bits.")
+            return f"needs {_NEEDS[record.defined_on]}, which the {ranking} ranking does not have"
+        if self.leave_one_out and (record.defined_on == "buckets" or record.needs == "largest_bucket"):
+            return "needs the buckets of the complete database, not leave_one_out"
+        return f"has the radius {radius:g}, which exceeds the code length, {n_bits} bits" if radius > n_bits else ""
 
 
 def is_defined(metric: str, ranking: str) -> bool:

@@ -209,9 +209,7 @@ class Evaluator:
 
     def _add(self, side: str, codes: Any, labels: Any) -> None:
         packed, n_bits = packed_batch(codes, self._encoding, f"{side} codes")
-        array, before = as_numpy(labels, f"{side} labels"), self._labels[side]
-        if not array.ndim:
-            raise ProtocolError(f"{side} labels: expected a label for each item, got {array}.")
+        array, before = np.atleast_1d(as_numpy(labels, f"{side} labels")), self._labels[side]
         if len(array) != len(packed):
             raise ProtocolError(
                 f"{side} labels: {checks.counted(len(array), 'label')} for {checks.counted(len(packed), 'item')}."

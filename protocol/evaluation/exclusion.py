@@ -2,10 +2,8 @@
 
 import hashlib
 import itertools
-import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from protocol.checks import ProtocolError, rounded
 from protocol.evaluation.conventions import find
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.result import Evaluation
-from protocol.evaluation.scoring import n_undefined, undefined_queries
+from protocol.evaluation.scoring import undefined_queries
 from protocol.inputs.arrays import named
 from protocol.inputs.lists import read_listings
 from protocol.scores.metadata import NONE_EXCLUDED
@@ -45,7 +43,7 @@ def excluded_sha256(rows: Iterable[int]) -> str:
     return hashlib.sha256("".join(f"{row}\n" for row in rows).encode()).hexdigest()
 
 
-def excluded_rows(values: Any, n_queries: int, name: str = "exclude_queries") -> NDArray[np.int64]:
+def excluded_rows(values: Any, n_queries: int | None = None, name: str = "exclude_queries") -> NDArray[np.int64]:
     """Return the row numbers of the queries to exclude, ascending.
 
     Parameters
@@ -53,7 +51,8 @@ def excluded_rows(values: Any, n_queries: int, name: str = "exclude_queries") ->
     values : array_like of int, shape (n,), str or Path
         Row numbers, from 0, in any order; or a list of them in any form of `protocol.inputs.lists`. The first column is
         read, so that pairs of a query and a database item will do.
-    n_queries : int
+    n_queries : int, optional
+        If None, the values are only read, without a report and without a check of their range.
     name : str
         The name in error messages.
 
@@ -67,22 +66,18 @@ def excluded_rows(values: Any, n_queries: int, name: str = "exclude_queries") ->
     >>> excluded_rows([7, 2, 7], 10)
     array([2, 7])
     """
-    rows, name = rows_from(values, name, log=True), named(values, name)
-    outside = rows[(rows < 0) | (rows >= n_queries)]
-    if outside.size:
-        raise ProtocolError(f"{name}: expected row numbers from 0 to {n_queries - 1:,}, got {outside[0]:,}.")
+    name = named(values, name)
+    items = read_listings({name: values}, has_ids=True, form="id", log=n_queries is not None)[name].items
+    try:
+        rows = np.unique(np.array(items.tolist(), dtype=np.int64))
+    except (ValueError, OverflowError) as error:
+        raise ProtocolError(f"{name}: expected row numbers of queries ({error}).") from None
+    if n_queries is not None and rows.size and (rows[0] < 0 or rows[-1] >= n_queries):
+        wrong = rows[0] if rows[0] < 0 else rows[-1]
+        raise ProtocolError(f"{name}: expected row numbers from 0 to {n_queries - 1:,}, got {wrong:,}.")
     if rows.size == n_queries:
         raise ProtocolError(f"{name}: no query would remain: all {n_queries:,} are excluded.")
     return rows
-
-
-def rows_from(values: Any, name: str = "exclude_queries", *, log: bool = False) -> NDArray[np.int64]:
-    """Return distinct row numbers, ascending, as for `excluded_rows`."""
-    items = read_listings({name: values}, has_ids=True, form="id", log=log)[name].items
-    try:
-        return np.unique(np.array(items.tolist(), dtype=np.int64))
-    except (ValueError, OverflowError) as error:
-        raise ProtocolError(f"{named(values, name)}: expected row numbers of queries ({error}).") from None
 
 
 def read_positions(paths: Iterable[str | Path]) -> dict[tuple[str, int], NDArray[np.int64]]:
@@ -109,14 +104,12 @@ def excluded_labels(
     runs : iterable of (str, str, int)
         The feature, split and run of all scores.
     """
-    by_split: dict[str, list[list[int]]] = {}
-    for feature, split, run in sorted(runs):
-        by_split.setdefault(f"{feature} {split}", []).append(list(positions.get((split, run), ())))
     labels = {}
-    for split, rows in by_split.items():
+    for place, of_place in itertools.groupby(sorted(runs), key=lambda run: f"{run[0]} {run[1]}"):
+        rows = [positions.get((split, run), np.empty(0, dtype=np.int64)).tolist() for _, split, run in of_place]
         least, most = min(map(len, rows)), max(map(len, rows))
         label = excluded_label(most, excluded_sha256(itertools.chain.from_iterable(rows)))
-        labels[split] = label if least == most else f"{least} to {label}"
+        labels[place] = label if least == most else f"{least} to {label}"
     return labels
 
 
@@ -130,36 +123,23 @@ class WithoutQueries(Printed):
         The scores of all queries.
     excluded : ndarray of int64, shape (n_excluded,)
         Row numbers of the excluded queries, ascending.
-    per_query : dict of str to ndarray of float64
-        The values of the remaining queries, as in `Evaluation`; a metric of the pooled queries is computed from these.
-    n_undefined : dict of str to int
-        The number of remaining queries for which each metric is undefined.
+    remaining : Evaluation
+        The scores of the other queries; a metric of the pooled queries is computed from these.
     """
 
     evaluation: Evaluation
     excluded: NDArray[np.int64]
-    per_query: dict[str, NDArray[np.float64]]
-    n_undefined: dict[str, int]
+    remaining: Evaluation
 
     @property
-    def n_excluded(self) -> int:
-        """The number of excluded queries."""
-        return len(self.excluded)
-
-    @property
-    def n_queries(self) -> int:
-        """The number of remaining queries."""
-        return self.evaluation.n_queries - self.n_excluded
-
-    @cached_property
     def metrics(self) -> dict[str, float]:
         """The mean of each metric over the remaining queries."""
-        return {name: metrics.mean(values) for name, values in self.per_query.items()}
+        return self.remaining.metrics
 
     @property
     def label(self) -> str:
         """The identifier of the excluded set in a comparison, see `excluded_label`."""
-        return excluded_label(self.n_excluded, self.sha256)
+        return excluded_label(len(self.excluded), self.sha256)
 
     @property
     def sha256(self) -> str:
@@ -170,18 +150,18 @@ class WithoutQueries(Printed):
         """Return the table of all metrics with and without the excluded queries; the title identifies these queries."""
         cells = []
         for name, mean in self.evaluation.metrics.items():
-            without = self.metrics[name]
-            difference = without - mean
-            moved = "undefined" if math.isnan(difference) else f"{difference:+.2g}" if difference else "0"
-            cells.append((name, rounded(mean), rounded(without), moved))
-        n = self.evaluation.n_queries
-        title = f"without {self.n_excluded:,} of {n:,} queries (SHA-256 {self.sha256[:_DIGEST]})"
+            difference = self.metrics[name] - mean
+            moved = f"{difference:+.2g}" if difference else "0"
+            cells.append((name, rounded(mean), rounded(self.metrics[name]), moved.replace("+nan", "undefined")))
+        n, n_excluded = self.evaluation.n_queries, len(self.excluded)
+        title = f"without {n_excluded:,} of {n:,} queries (SHA-256 {self.sha256[:_DIGEST]})"
         return [Table("without queries", f"{title}:", ("metric", "all queries", "without them", "difference"), cells)]
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the evaluation, and ``without_queries``: those of the remaining queries."""
-        names = ("excluded", "n_excluded", "sha256", "n_queries", "metrics", "n_undefined")
-        return self.evaluation.content() | {"without_queries": {name: getattr(self, name) for name in names}}
+        fields = {"excluded": self.excluded, "n_excluded": len(self.excluded), "sha256": self.sha256}
+        fields |= {name: getattr(self.remaining, name) for name in ("n_queries", "metrics", "n_undefined")}
+        return self.evaluation.content() | {"without_queries": fields}
 
 
 def without(evaluation: Evaluation, queries: Any) -> WithoutQueries:
@@ -197,4 +177,5 @@ def without(evaluation: Evaluation, queries: Any) -> WithoutQueries:
             undefined = find(evaluation.convention).undefined(name)
             per_query[name] = metrics.evaluate(counts, [name], undefined=undefined)[name]
             is_undefined[name] = undefined_queries(counts, name, per_query[name])
-    return WithoutQueries(evaluation, excluded, per_query, n_undefined(is_undefined, remain.size))
+    scores = replace(evaluation, n_queries=remain.size, per_query=per_query, is_undefined=is_undefined)
+    return WithoutQueries(evaluation, excluded, scores)

@@ -290,33 +290,19 @@ def ground_truth(
     if isinstance(truth, Labels):
         query, database, lacking = label_pair(truth.query, truth.database, *sizes)
         if scoring.leave_one_out:
-            _check_same_labels(query, database, scoring.leaving)
+            different = np.flatnonzero((query != database).reshape(len(query), -1).any(axis=1))
+            if different.size:
+                rows = f"the labels in row {different[0]:,} differ ({counted(different.size, 'such row')})"
+                raise ProtocolError(f"{scoring.leaving} needs the same items as queries and as database, but {rows}.")
         relevance: Relevance = LabelRelevance(query, database)
+    elif isinstance(truth, Judgments):
+        queries, items, levels = judged_pairs(truth.judgments, truth.query_ids, truth.database_ids, sizes=sizes)
+        relevance = _neighbours(queries, items, levels, sizes, named(truth.judgments, "relevance"))
     else:
-        relevance = _judged(truth, sizes) if isinstance(truth, Judgments) else relevance_from(truth.items, *sizes)
+        relevance = relevance_from(truth.items, *sizes)
     for metric in scoring.of_nearest:
         _check_lists(metric, relevance, scoring.leave_one_out)
     return GroundTruth({0: relevance}, labels_not_in_database=lacking, files=files)
-
-
-def _check_same_labels(query: NDArray, database: NDArray, leaving: str) -> None:
-    """Raise ProtocolError if an item has other labels as a query than in the database."""
-    different = np.flatnonzero((query != database).reshape(len(query), -1).any(axis=1))
-    if different.size:
-        raise ProtocolError(
-            f"{leaving} needs the same items as queries and as database, but the labels in row {different[0]:,} "
-            f"differ ({counted(different.size, 'such row')})."
-        )
-
-
-def _judged(truth: Judgments, sizes: tuple[int, int]) -> Relevance:
-    """Return relevance from judgments; those of a level below 1 are omitted."""
-    pairs = judged_pairs(truth.judgments, truth.query_ids, truth.database_ids, sizes=sizes)
-    queries, items, levels = pairs[:, pairs[2] > 0]
-    ends, order = np.cumsum(np.bincount(queries, minlength=sizes[0])), np.argsort(queries, kind="stable")
-    return _neighbours(
-        Rows(np.append(0, ends), items[order], levels[order]), sizes, named(truth.judgments, "relevance")
-    )
 
 
 def check_dimension(vectors: NDArray, query: NDArray, name: str, query_name: str = "query vectors") -> None:
@@ -375,23 +361,6 @@ def _check_lists(metric: str, relevance: Relevance, leave_one_out: bool) -> None
         raise ProtocolError(f"metric {metric!r} needs vectors, or lists of the {number:,} nearest items, not {got}.")
 
 
-class Rows(NamedTuple):
-    """Relevant items in compressed sparse rows: ``indices[indptr[i] : indptr[i + 1]]`` are those of query i.
-
-    Parameters
-    ----------
-    indptr : ndarray of int, shape (n_queries + 1,)
-    indices : ndarray of int, shape (n_pairs,)
-        Database positions, in any order.
-    levels : ndarray, shape (n_pairs,)
-        The relevance levels.
-    """
-
-    indptr: NDArray
-    indices: NDArray
-    levels: NDArray
-
-
 def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
     """Return relevance from lists of neighbours or from a matrix.
 
@@ -414,31 +383,26 @@ def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
     name, expected = named(values, "relevance"), (n_queries, n_database)
     if hasattr(values, "row") and hasattr(values, "n_queries"):
         return values
-    rows = _read(values, name)
-    if not hasattr(rows, "indptr"):
-        return _neighbours(_listed(rows, expected, name), expected, name)
-    if tuple(rows.shape) != expected:
-        raise ProtocolError(f"{name}: expected shape (n_queries, n_database) = {expected}, got {rows.shape}.")
-    return _neighbours(Rows(rows.indptr, rows.indices, rows.data), expected, name)
-
-
-def _read(values: Any, name: str) -> Any:
-    """Return relevance as compressed sparse rows of SciPy, an array, or an iterable of arrays."""
+    rows = values
     if is_file(values):
         suffix = Path(values).suffix.lower()
-        read = read_csr if suffix == ".npz" else read_lists if suffix in TEXT else read_array
-        return read(values)
-    if hasattr(values, "tocsr"):
-        return values.tocsr()
-    if any(hasattr(values, method) for method in ("__array__", "__dlpack__", "detach", "toarray")):
-        return as_numpy(values, name)
-    if not isinstance(values, Iterable):
+        rows = (read_csr if suffix == ".npz" else read_lists if suffix in TEXT else read_array)(values)
+    elif hasattr(values, "tocsr"):
+        rows = values.tocsr()
+    elif any(hasattr(values, method) for method in ("__array__", "__dlpack__", "detach", "toarray")):
+        rows = as_numpy(values, name)
+    elif not isinstance(values, Iterable):
         raise ProtocolError(f"{name}: expected a list of neighbours for each query, got {type(values).__name__}.")
-    return values
+    if not hasattr(rows, "indptr"):
+        return _neighbours(*_listed(rows, expected, name), expected, name)
+    if tuple(rows.shape) != expected:
+        raise ProtocolError(f"{name}: expected shape (n_queries, n_database) = {expected}, got {rows.shape}.")
+    queries = np.repeat(np.arange(n_queries), np.diff(rows.indptr))
+    return _neighbours(queries, rows.indices, rows.data, expected, name)
 
 
-def _listed(lists: Any, expected: tuple[int, int], name: str) -> Rows:
-    """Return one list of database positions, or one row of a Boolean matrix, per query."""
+def _listed(lists: Any, expected: tuple[int, int], name: str) -> tuple[NDArray, NDArray, NDArray]:
+    """Return the queries, items and levels, 1, of one list of database positions or one row of flags per query."""
     rows = [numbers_from(row, name) for row in lists]
     if len(rows) != expected[0]:
         raise ProtocolError(f"{name}: {counted(len(rows), 'list')} of neighbours for {expected[0]:,} queries.")
@@ -455,28 +419,27 @@ def _listed(lists: Any, expected: tuple[int, int], name: str) -> Rows:
             f"{name}: values must be database positions (integers), or Boolean in a matrix (n_queries, n_database) = "
             f"{expected}."
         )
-    indices = np.concatenate(rows).astype(np.int64)
-    return Rows(np.cumsum([0, *map(len, rows)]), indices, np.ones(len(indices), dtype=np.int64))
+    items = np.concatenate(rows).astype(np.int64)
+    return np.repeat(np.arange(len(rows)), list(map(len, rows))), items, np.ones_like(items)
 
 
-def _neighbours(rows: Rows, expected: tuple[int, int], name: str) -> Relevance:
-    """Return relevance from the items of each query in any order, for example nearest first."""
-    indptr, levels, n_pairs = rows.indptr.astype(np.int64), rows.levels, rows.indices.size
-    if not n_pairs:
+def _neighbours(queries: NDArray, items: NDArray, levels: NDArray, sizes: tuple[int, int], name: str) -> Relevance:
+    """Return relevance from pairs of a query and a database position, in any order, and their levels."""
+    if not items.size:
         raise ProtocolError(f"{name}: no query has a relevant item.")
     if not is_integer(levels).all() or levels.min() < 1 or levels.max() > _MOST_LEVELS:
         raise ProtocolError(
             f"{name}: the levels must be integers from 1 to {_MOST_LEVELS}, larger for more relevant items, got values "
             f"from {levels.min():.6g} to {levels.max():.6g}."
         )
-    items = row_numbers(rows.indices, expected[1], name)
-    query_of_pair = np.repeat(np.arange(expected[0]), np.diff(indptr))
-    order = np.lexsort((items, query_of_pair))
-    items = items[order]
-    twice = np.flatnonzero((np.diff(items) == 0) & (np.diff(query_of_pair) == 0))
+    items = row_numbers(items, sizes[1], name)
+    order = np.lexsort((items, queries))
+    items, queries = items[order], queries[order]
+    twice = np.flatnonzero((np.diff(items) == 0) & (np.diff(queries) == 0))
     if twice.size:
-        raise ProtocolError(f"{name}: query {query_of_pair[twice[0]]:,} has item {items[twice[0]]:,} twice.")
-    relevance = NeighbourRelevance(indptr, items, expected[1], levels[order].astype(np.int64))
-    if n_pairs == expected[0] * expected[1] and relevance.levels.size == 1:
-        raise ProtocolError(f"{name}: all {expected[1]:,} database items are relevant to every query.")
+        raise ProtocolError(f"{name}: query {queries[twice[0]]:,} has item {items[twice[0]]:,} twice.")
+    indptr = np.append(0, np.cumsum(np.bincount(queries, minlength=sizes[0])))
+    relevance = NeighbourRelevance(indptr, items, sizes[1], levels[order].astype(np.int64))
+    if items.size == sizes[0] * sizes[1] and relevance.levels.size == 1:
+        raise ProtocolError(f"{name}: all {sizes[1]:,} database items are relevant to every query.")
     return relevance

@@ -1,10 +1,9 @@
-"""How an evaluation is printed and written: text, JSON, CSV, and run and qrels files of TREC."""
+"""How an evaluation is printed, and its run and qrels files of TREC."""
 
 import itertools
 import math
-import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -13,150 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes, metrics, registry
-from protocol.checks import ProtocolError, abridged, counted, integer, one_of, rounded
+from protocol.checks import ProtocolError, abridged, counted, integer, rounded
 from protocol.evaluation.conventions import find
-from protocol.evaluation.printed import Printed, json_text
+from protocol.evaluation.printed import Printed
 from protocol.evaluation.result import Evaluation, ScoredRanking
-from protocol.provenance import VERSION
-from protocol.provenance.storage import check_writable, file_sha256, replacing
-from protocol.scores import tables
-from protocol.scores.tables import DIGITS, Table
-from protocol.truth.relevance import LabelRelevance, labels_sha256
+from protocol.provenance.storage import check_writable, replacing
+from protocol.scores.tables import Table
+from protocol.truth.relevance import LabelRelevance
 
-_METADATA = (
-    "name",
-    "dataset",
-    "ground_truth",
-    "relevance",
-    "split",
-    "n_queries",
-    "n_database",
-    "n_bits",
-    "ranking",
-    "binarize",
-    "convention",
-    "ground_truth_sha256",
-)
-KINDS = ("per_query", "pr_curves", "top_k_curves")
-"""The kinds of values that `write_csv` writes."""
 _DEPTH = 1000
 _FEW = 10  # at most this many labels are listed
 _COUNTED = {"zero": "as 0", "drop": "left out"}
 _RANKING = {"asymmetric": "asymmetric ranking", "run": "ranked by the scores of a run"}
 _DISTANCES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inner product"}
-
-
-def content(evaluation: ScoredRanking) -> dict[str, Any]:
-    """Return the means and the fields that identify them.
-
-    The keys are the names, sizes, options and digest of the evaluation, and its fields about relevance; and, for
-    each metric, ``metrics`` (the means), ``undefined`` (numbers of queries), ``undefined`` and ``ties``;
-    ``codes_sha256``; ``labels_sha256`` if labels are the ground truth; ``nearest`` if vectors are; ``leave_one_out``
-    and ``queries_are_database`` if they are true; ``code_utilisation`` if the codes follow the labels, are few, or have
-    constant bits.
-    """
-    rules = find(evaluation.convention)
-    relevant = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
-    fields: dict[str, Any] = {name: getattr(evaluation, name) for name in _METADATA if hasattr(evaluation, name)}
-    fields["version"] = VERSION
-    fields |= {name: getattr(evaluation, name) for name in (*relevant, "metrics", "n_undefined")}
-    fields["undefined"] = {name: rules.undefined(name) for name in evaluation.metrics}
-    fields["ties"] = {name: registry.METRICS.entry(name).ties for name in evaluation.metrics}
-    if not isinstance(evaluation, Evaluation):
-        return fields
-    fields["codes_sha256"] = evaluation.codes.sha256
-    optional = {"labels_sha256": labels_sha256(evaluation.truth.relevance)}
-    names = ("nearest", "leave_one_out", "queries_are_database")
-    optional |= {name: getattr(evaluation, name) for name in names}
-    fields |= {name: value for name, value in optional.items() if value}
-    return fields | evaluation.code_utilisation.content()
-
-
-def write_json(
-    evaluation: ScoredRanking,
-    path: str | Path,
-    *others: Printed,
-    lists: Mapping[str, str | Path | None] | None = None,
-    **files: str | Path | None,
-) -> None:
-    """Write the JSON of `to_json` and the names of the input files, a record that `protocol.verify` checks.
-
-    Names are relative to the JSON file, which appears under `path` only when it is complete.
-
-    Parameters
-    ----------
-    evaluation : Evaluation or RunEvaluation
-    path : str or Path
-    *others : WithoutQueries, Spread, Trec or BucketSearches
-        Further results about the same codes, whose fields are added.
-    lists : mapping of str to str or Path, optional
-        The lists of the split by partition (``query``, ``database``, ``train``), or its file as ``split``. Their
-        names and their SHA-256 are added as ``lists``.
-    **files : str or Path, optional
-        The files that `write_csv` wrote, by one of `KINDS`. Their names and their SHA-256 are added under these keys.
-    """
-
-    def relative(file: str | Path) -> str:
-        return Path(os.path.relpath(file, Path(path).parent)).as_posix()
-
-    def reference(file: str | Path) -> dict[str, str]:
-        return {"file": relative(file), "sha256": file_sha256(file)}
-
-    for kind in files:
-        one_of(kind, KINDS, "kind")
-    fields = evaluation.content()
-    for other in others:
-        fields |= other.content()
-    if evaluation.inputs:
-        fields["inputs"] = {
-            role: value | {"file": relative(value["file"])} if isinstance(value, dict) else relative(value)
-            for role, value in evaluation.inputs.items()
-        }
-    fields |= {key: reference(file) for key, file in files.items() if file is not None}
-    if given := {part: reference(file) for part, file in (lists or {}).items() if file is not None}:
-        fields["lists"] = given
-    with replacing(path) as temporary:
-        temporary.write_text(json_text(fields) + "\n", encoding="utf-8")
-
-
-def write_csv(evaluation: ScoredRanking, kind: str, path: str | Path) -> None:
-    """Write values as CSV with nine digits; NaN, as the value of a query that is left out, is an empty field.
-
-    Parameters
-    ----------
-    evaluation : Evaluation or RunEvaluation
-    kind : {"per_query", "pr_curves", "top_k_curves"}
-        A row for each query (metrics of the pooled queries or of the database have no value per query, and therefore no
-        column); for each radius, with precision and recall, micro and macro; or for each number K of the top items,
-        with precision and recall.
-    path : str or Path
-
-    Raises
-    ------
-    ProtocolError
-        If the ranking has no radius.
-    """
-    index, rows, columns = _columns(evaluation, one_of(kind, KINDS, "kind"))
-    values = np.stack(list(columns.values()), axis=1) if columns else np.empty((len(rows), 0))
-    cells = (["" if math.isnan(value) else DIGITS % value for value in row] for row in values.tolist())
-    lines = ([row, evaluation.ranking, *line] for row, line in zip(rows, cells, strict=True))
-    tables.write_csv(path, (index, "ranking", *columns), lines)
-
-
-def _columns(evaluation: ScoredRanking, kind: str) -> tuple[str, Sequence[int | str], dict[str, NDArray[np.float64]]]:
-    """Return the name and the values of the first column, and the other columns by name."""
-    if kind == "per_query":
-        n_queries, values = evaluation.n_queries, evaluation.per_query.items()
-        queries = evaluation.query_ids or range(n_queries)
-        return "query", queries, {name: array for name, array in values if array.size == n_queries}
-    if kind == "top_k_curves":
-        k, precision, recall = evaluation.top_k
-        return "k", k.tolist(), {"precision": precision, "recall": recall}
-    if not isinstance(evaluation, Evaluation) or not evaluation.pr_curves:
-        raise ProtocolError(f"pr_curves needs the Hamming radius: the {evaluation.ranking} ranking has none.")
-    curves = [(average, curve._asdict()) for average, curve in evaluation.pr_curves.items()]
-    columns = {f"{name}[{average}]": array for average, curve in curves for name, array in curve.items()}
-    return "radius", range(evaluation.n_bits + 1), columns
 
 
 def parts(evaluation: Evaluation, lines: Sequence[str] = (), more: Sequence[Table] = ()) -> list[str | Table]:
@@ -222,7 +90,7 @@ def _about_own(evaluation: Evaluation) -> list[str]:
     """Return the line about queries that are database items, if they are, or are left out."""
     if evaluation.leave_one_out:
         n = evaluation.n_other_codes
-        other = f"; {n:,} of them {'has' if n == 1 else 'have'} another code as a query" if n else ""
+        other = f"; rows with another code as a query: {n:,}" if n else ""
         return [f"each query's own row is left out of the {evaluation.n_queries:,} database items{other}"]
     if not evaluation.queries_are_database:
         return []

@@ -4,7 +4,6 @@ from typing import Any
 
 from protocol.checks import ProtocolError, need, one_of, rounded
 from protocol.evaluation.result import Evaluation
-from protocol.metrics import PRCurve, TopKCurve
 from protocol.scores.metadata import method_name
 
 TITLES = {
@@ -19,50 +18,40 @@ SIDE = 300
 """Width and height in pixels."""
 
 
-def _chart(kind: str, method: str, curve: PRCurve | TopKCurve) -> Any:
-    """Return a figure of one of the `TITLES`; in a sum of such charts, altair gives each method a colour and a dash.
+def plot(evaluation: Evaluation, kind: str) -> Any:
+    """Return a figure of an evaluation, see `Evaluation.plot`.
 
-    A point of ``precision-recall`` is a Hamming radius. Those of a recall below `LEAST_RECALL` are left out.
+    In a sum of such charts, altair gives each method a colour and a dash. A point of ``precision-recall`` is a Hamming
+    radius. Those of a recall below `LEAST_RECALL` are left out.
     """
-    alt = need("altair", "report")
-    if isinstance(curve, TopKCurve):
-        at, least, y, order, further = "K", 0.0, kind.partition("@")[0], {}, []
-        x, titles = alt.X("K:Q", title="K, number of retrieved items"), {"title": kind}
-        steps = curve.k.tolist()
-    else:
-        at, least, y, order, further = "radius", LEAST_RECALL, "precision", {"order": "radius:Q"}, ["recall:Q"]
-        x, titles = alt.X("recall:Q", scale=alt.Scale(domain=[0, 1])), {"title": "precision"}
-        steps = list(range(len(curve.recall)))
+    one_of(kind, TITLES, "plot")
+    alt, is_top = need("altair", "report"), kind != "precision-recall"
+    curve = evaluation.top_k if is_top else evaluation.pr_curves.get("micro")
+    if curve is None:
+        raise ProtocolError(
+            f"plot 'precision-recall' needs the Hamming radius, which the {evaluation.ranking} ranking does not have. "
+            "Other figures: 'precision@K' and 'recall@K'."
+        )
+    name, mean = next(iter(evaluation.metrics.items()))
+    method = method_name(evaluation.name or f"{name} {rounded(mean)}", evaluation.ranking)
+    at, steps = ("K", evaluation.top_k.k.tolist()) if is_top else ("radius", range(len(curve.recall)))
     points = [
         {"method": method, at: step, "precision": float(precision), "recall": float(recall)}
         for step, precision, recall in zip(steps, curve.precision, curve.recall, strict=True)
-        if recall >= least  # not NaN, if every query is left out
+        if recall >= (0 if is_top else LEAST_RECALL)  # not NaN, if every query is left out
     ]
     by = {"shorthand": "method:N", "title": None, "legend": alt.Legend(symbolSize=600, labelLimit=0)}
+    unit, y = alt.Scale(domain=[0, 1]), kind.partition("@")[0] if is_top else "precision"
+    x = alt.X("K:Q", title="K, number of retrieved items") if is_top else alt.X("recall:Q", scale=unit)
     return (
         alt.Chart(alt.Data(values=points), title=TITLES[kind], width=SIDE, height=SIDE)
         .mark_line(strokeWidth=2)
         .encode(
             x=x,
-            y=alt.Y(f"{y}:Q", scale=alt.Scale(domain=[0, 1]), **titles),
+            y=alt.Y(f"{y}:Q", scale=unit, title=kind if is_top else y),
             color=alt.Color(**by),
             strokeDash=alt.StrokeDash(**by),
-            tooltip=["method:N", f"{at}:Q", *further, f"{y}:Q"],
-            **order,
+            tooltip=["method:N", f"{at}:Q", *([] if is_top else ["recall:Q"]), f"{y}:Q"],
+            order=f"{at}:Q",
         )
     )
-
-
-def plot(evaluation: Evaluation, kind: str) -> Any:
-    """Return a figure of an evaluation, see `Evaluation.plot`."""
-    one_of(kind, TITLES, "plot")
-    name, mean = next(iter(evaluation.metrics.items()))
-    method = method_name(evaluation.name or f"{name} {rounded(mean)}", evaluation.ranking)
-    if kind != "precision-recall":
-        return _chart(kind, method, evaluation.top_k)
-    if not evaluation.pr_curves:
-        raise ProtocolError(
-            f"plot 'precision-recall' needs the Hamming radius, which the {evaluation.ranking} ranking does not have. "
-            "Other figures: 'precision@K' and 'recall@K'."
-        )
-    return _chart(kind, method, evaluation.pr_curves["micro"])

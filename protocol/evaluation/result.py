@@ -1,6 +1,8 @@
-"""The result of `evaluate`, as data. What writes and draws it is in `output`, `plots` and `exclusion`, above it."""
+"""The result of `evaluate`, as data and files. What prints and draws it is in `output`, `plots` and `exclusion`."""
 
-from collections.abc import Mapping
+import math
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,21 +12,32 @@ import numpy as np
 
 from protocol import codes as binary
 from protocol import metrics as scores
+from protocol import registry
+from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.code_utilisation import CodeUtilisation, code_utilisation
 from protocol.evaluation.conventions import find
 from protocol.evaluation.ground_truth import GroundTruth, NearestItems
-from protocol.evaluation.printed import Printed
-from protocol.evaluation.scoring import Scores, Spread, n_undefined, spread
-from protocol.scores.tables import Table
-from protocol.truth.relevance import LabelRelevance
+from protocol.evaluation.printed import Printed, json_text
+from protocol.evaluation.scoring import Scores, Spread, counted, n_undefined, spread_names, spread_of
+from protocol.provenance import VERSION
+from protocol.provenance.storage import file_sha256, replacing
+from protocol.scores.tables import DIGITS, Table, write_csv
+from protocol.truth.relevance import LabelRelevance, labels_sha256
 
 if TYPE_CHECKING:
     import altair as alt
 
     from protocol.evaluation.exclusion import WithoutQueries
     from protocol.evaluation.output import Trec
+
+
+_NAMES = ("name", "dataset", "ground_truth", "relevance", "split")
+_RANKED = ("n_queries", "n_database", "n_bits", "ranking", "binarize", "convention", "ground_truth_sha256")
+_RELEVANT = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
+KINDS = ("per_query", "pr_curves", "top_k_curves")
+"""The kinds of values that `ScoredRanking.write_csv` writes."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -133,26 +146,101 @@ class ScoredRanking(Scores, Printed):
         return replace(self, name=name, dataset=dataset, split=split, ground_truth=ground_truth)
 
     def content(self) -> dict[str, Any]:
-        """Return the fields of the JSON object, see `protocol.evaluation.output.content`."""
-        from protocol.evaluation import output
+        """Return the means and the fields that identify them.
 
-        return output.content(self)
+        The keys are the names, sizes, options and digest of the evaluation, and its fields about relevance; and, for
+        each metric, ``metrics`` (the means), ``n_undefined`` (numbers of queries), ``undefined`` and ``ties``.
+        """
+        rules, metrics = find(self.convention), self.metrics
+        fields: dict[str, Any] = {name: getattr(self, name) for name in (*_NAMES, *_RANKED) if hasattr(self, name)}
+        fields |= {"version": VERSION} | {name: getattr(self, name) for name in _RELEVANT}
+        fields |= {"metrics": metrics, "n_undefined": self.n_undefined}
+        fields["undefined"] = {name: rules.undefined(name) for name in metrics}
+        return fields | {"ties": {name: registry.METRICS.entry(name).ties for name in metrics}}
 
-    def write_json(self, path: str | Path, *others: Printed, **files: Any) -> None:
-        """Write the JSON of `to_json` and the names of files, see `protocol.evaluation.output.write_json`."""
-        from protocol.evaluation import output
+    def write_json(
+        self,
+        path: str | Path,
+        *others: Printed,
+        lists: Mapping[str, str | Path | None] | None = None,
+        **files: str | Path | None,
+    ) -> None:
+        """Write the JSON of `to_json` and the names of the input files, a record that `protocol.verify` checks.
 
-        output.write_json(self, path, *others, **files)
+        Names are relative to the JSON file, which appears under `path` only when it is complete.
+
+        Parameters
+        ----------
+        path : str or Path
+        *others : WithoutQueries, Spread, Trec or BucketSearches
+            Further results about the same codes, whose fields are added.
+        lists : mapping of str to str or Path, optional
+            The lists of the split by partition (``query``, ``database``, ``train``), or its file as ``split``. Their
+            names and their SHA-256 are added as ``lists``.
+        **files : str or Path, optional
+            The files that `write_csv` wrote, by one of `KINDS`. Their names and their SHA-256 are added under these
+            keys.
+        """
+
+        def relative(file: str | Path) -> str:
+            return Path(os.path.relpath(file, Path(path).parent)).as_posix()
+
+        def references(named: Mapping[str, str | Path | None]) -> dict[str, Any]:
+            given = {key: file for key, file in named.items() if file is not None}
+            return {key: {"file": relative(file), "sha256": file_sha256(file)} for key, file in given.items()}
+
+        for kind in files:
+            one_of(kind, KINDS, "kind")
+        fields = self.content()
+        for other in others:
+            fields |= other.content()
+        inputs = {
+            role: value | {"file": relative(value["file"])} if isinstance(value, dict) else relative(value)
+            for role, value in self.inputs.items()
+        }
+        optional = {"inputs": inputs} | references(files) | {"lists": references(lists or {})}
+        fields |= {key: value for key, value in optional.items() if value}
+        with replacing(path) as temporary:
+            temporary.write_text(json_text(fields) + "\n", encoding="utf-8")
 
     def write_per_query(self, path: str | Path) -> None:
         """Write the values of each query as CSV; `write_csv` also writes curves."""
         self.write_csv("per_query", path)
 
     def write_csv(self, kind: str, path: str | Path) -> None:
-        """Write the values of each query or a curve as CSV, see `protocol.evaluation.output.write_csv`."""
-        from protocol.evaluation import output
+        """Write values as CSV with nine digits; NaN, as the value of a query that is left out, is an empty field.
 
-        output.write_csv(self, kind, path)
+        Parameters
+        ----------
+        kind : {"per_query", "pr_curves", "top_k_curves"}
+            A row for each query (metrics of the pooled queries or of the database have no value per query, and
+            therefore no column); for each radius, with precision and recall, micro and macro; or for each number K of
+            the top items, with precision and recall.
+        path : str or Path
+
+        Raises
+        ------
+        ProtocolError
+            If the ranking has no radius.
+        """
+        rows: Sequence[int | str]
+        if one_of(kind, KINDS, "kind") == "per_query":
+            index, rows = "query", self.query_ids or range(self.n_queries)
+            columns = {name: array for name, array in self.per_query.items() if array.size == self.n_queries}
+        elif kind == "top_k_curves":
+            columns = self.top_k._asdict()
+            index, rows = "k", columns.pop("k").tolist()
+        elif curves := getattr(self, "pr_curves", {}):
+            columns = {f"{name}[{by}]": array for by in curves for name, array in curves[by]._asdict().items()}
+            index, rows = "radius", range(len(curves["micro"].recall))
+        else:
+            raise ProtocolError(f"pr_curves needs the Hamming radius: the {self.ranking} ranking has none.")
+        cells = np.stack(list(columns.values()), axis=1).tolist() if columns else [[]] * len(rows)
+        lines = (
+            [row, self.ranking, *("" if math.isnan(value) else DIGITS % value for value in of_row)]
+            for row, of_row in zip(rows, cells, strict=True)
+        )
+        write_csv(path, (index, "ranking", *columns), lines)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -220,7 +308,10 @@ class Evaluation(ScoredRanking):
 
     def spread(self, *, threads: int = 1) -> Spread:
         """Count again, and return all values that published conventions report as mAP, and other variants of mAP."""
-        return spread(self.codes, self.truth, leave_one_out=self.leave_one_out, threads=threads)
+        truth = self.truth._replace(by_number={self.truth.scored: self.truth.relevance})
+        names = spread_names(self.n_database, self.ranking)
+        blocks = counted(self.codes, truth, names, leave_one_out=self.leave_one_out, threads=threads)
+        return Spread(spread_of(blocks[truth.scored], self.ranking))
 
     @cached_property
     def code_utilisation(self) -> CodeUtilisation:
@@ -271,6 +362,18 @@ class Evaluation(ScoredRanking):
         from protocol.evaluation import output
 
         return output.write_trec(self, folder, depth)
+
+    def content(self) -> dict[str, Any]:
+        """Return the fields of `ScoredRanking.content`, ``codes_sha256``, and those that apply of the following.
+
+        ``labels_sha256`` if labels are the ground truth; ``nearest`` if vectors are; ``leave_one_out`` and
+        ``queries_are_database`` if they are true; ``code_utilisation`` if the codes follow the labels, are few, or have
+        constant bits.
+        """
+        optional: dict[str, Any] = {"labels_sha256": labels_sha256(self.truth.relevance), "nearest": self.nearest}
+        optional |= {"leave_one_out": self.leave_one_out, "queries_are_database": self.queries_are_database}
+        fields = super().content() | {"codes_sha256": self.codes.sha256} | self.code_utilisation.content()
+        return fields | {name: value for name, value in optional.items() if value}
 
     def parts(self) -> list[str | Table]:
         """Return each mean with its ties, its denominator and its number of undefined values.

@@ -262,11 +262,3 @@ def spread_of(blocks: Iterable[HammingCounts], ranking: str = "hamming") -> tupl
             users = (rules.name for rules in CONVENTIONS if rules.reports(name, treatments))
             rows.append(SpreadRow(mean, name, treatments, tuple(users)))
     return tuple(sorted(rows, key=lambda row: 1.0 if math.isnan(row.value) else -row.value))
-
-
-def spread(codes: CodePair, truth: GroundTruth, *, leave_one_out: bool = False, threads: int = 1) -> Spread:
-    """Count again, with ties in database order, and return all values that published conventions report as mAP."""
-    scored = truth._replace(by_number={truth.scored: truth.relevance})
-    names = spread_names(len(codes.database) - leave_one_out, codes.ranking)
-    blocks = counted(codes, scored, names, leave_one_out=leave_one_out, threads=threads)[truth.scored]
-    return Spread(spread_of(blocks, codes.ranking))

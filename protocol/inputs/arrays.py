@@ -252,7 +252,7 @@ def as_numpy(values: Any, name: str) -> NDArray:
     if np.ma.is_masked(array):
         raise ProtocolError(f"{name}: {np.ma.count_masked(array):,} entries are masked. Fill or remove them.")
     array = np.asarray(array)
-    if array.dtype.kind == "T" or (array.dtype.kind in "US" and isinstance(values, (list, tuple))):
+    if array.dtype.kind in "ST" or (array.dtype.kind == "U" and isinstance(values, (list, tuple))):
         array = np.array(values, dtype=object)  # so that a number or a NaN among strings does not become a string
     return _without_objects(array)
 

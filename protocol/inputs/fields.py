@@ -6,7 +6,7 @@ A source is text (also ``.gz``), ``.csv`` or ``.tsv``, an array of strings in a 
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -29,7 +29,7 @@ EXTENSION = r"\.[A-Za-z][A-Za-z0-9]{1,4}"
 """Pattern of the end of a file's name."""
 _FILE = re.compile(rf"[/\\]|{EXTENSION}$")
 _END_OF_ID = re.compile(rf"{EXTENSION}(?!\S)|\S\s+[01]\s*$")
-_LABELS_AFTER_MARKS = re.compile(r".[,;][01](?:[,;][01])*$")
+_LABELS_AFTER_MARKS = re.compile(r"\S+[,;][01]")
 _WORD = re.compile(r"[^\W\d]+(?: [^\W\d]+)*")
 _HEADER = ("id", "partition")  # those that this package writes
 _NESTED = frozenset([list, tuple, set, frozenset])
@@ -37,7 +37,7 @@ Fields = list[list[str]]
 """The fields of each row."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Table:
     """The rows of a source, each with its fields.
 
@@ -45,7 +45,8 @@ class Table:
     ----------
     name : str
     rows : list of list of str
-        The fields of each row; its line, if only blanks separate the fields, which may belong to a field as well.
+        The fields of each row, of its labels alone if `ids` are known; its line, if only blanks separate the fields,
+        which may belong to a field as well.
     header : list of str
     by_blanks : bool
         Whether the rows are lines.
@@ -53,6 +54,8 @@ class Table:
         Whether a row is an object in memory, whose fields are certain.
     form : str
         One of `protocol.inputs.arrays.FORMS`, if the user named it.
+    ids : sequence of str, or None
+        The ids of the rows; None if they have none, or until it is known where they end.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Table:
     by_blanks: bool = False
     is_python: bool = False
     form: str = ""
+    ids: Sequence[str] | None = None
 
     @cached_property
     def words(self) -> Fields:
@@ -72,10 +76,13 @@ class Table:
         """Whether a row is too short for an id and labels."""
         return min(map(len, self.words)) == 1
 
+    @property
+    def has_labels(self) -> bool:
+        """Whether a row has fields besides its id."""
+        return self.form != "id" and any(map(any, self.rows))
 
-def read_source(
-    values: Any, name: str, *, has_ids: bool, form: str = "", n_items: int | None = None
-) -> Table | NDArray:
+
+def read_source(values: Any, name: str, *, form: str = "", n_items: int | None = None) -> Table | NDArray:
     """Return the table of a source of text, or an array of numbers.
 
     Parameters
@@ -84,8 +91,6 @@ def read_source(
         ``F.csv:COLUMN`` is one column of a file, and ``F:FORM`` a file in one of the forms `FORMS`.
     name : str
         The name in error messages.
-    has_ids : bool
-        Whether strings are ids, which must be valid UTF-8; in labels, other bytes become escapes.
     form : str, optional
         The form of a file that names none.
     n_items : int, optional
@@ -101,14 +106,17 @@ def read_source(
         if path.suffix.lower() == ".json":
             raise ProtocolError(f"{path}: JSON is not read as a list. Write one item per line, or a .csv file.")
         if path.suffix.lower() not in ARRAYS:
-            return _table_of_text(path, key, name, form, n_items)
+            return read_table(path, name, key, form, n_items)
         values = read_stored(values)
     rows = _nested_rows(values)
     if rows is None:
         array = as_numpy(values, name)
-        if array.dtype.kind not in "US" or not array.size:
+        if array.dtype.kind != "U" or not array.size:
             return array
-        rows = _rows_of_strings(array, name, has_ids)
+        array = array.ravel() if array.ndim == 2 and 1 in array.shape else array
+        if array.ndim not in (1, 2):
+            raise ProtocolError(f"{name}: strings of shape {array.shape}, but a list has one row for each item.")
+        rows = array.reshape(len(array), -1).tolist()
     return Table(name, rows, is_python=True, form=form)
 
 
@@ -116,7 +124,7 @@ def _nested_rows(values: Any) -> Fields | None:
     """Return a list of lists of labels as rows of text; None if it is not one, or is a matrix of numbers."""
     if not isinstance(values, (list, tuple)) or not values or not set(map(type, values)) <= _NESTED:
         return None
-    rows = [sorted(row) if isinstance(row, (set, frozenset)) else list(row) for row in values]
+    rows = list(map(list, values))
     kinds = set(map(type, chain.from_iterable(rows)))
     is_matrix = len(set(map(len, rows))) == 1 and str not in kinds
     if is_matrix or not all(issubclass(kind, (str, int, np.integer)) for kind in kinds):
@@ -124,94 +132,52 @@ def _nested_rows(values: Any) -> Fields | None:
     return [list(map(str, row)) for row in rows]
 
 
-def _rows_of_strings(array: NDArray, name: str, has_ids: bool) -> Fields:
-    if array.dtype.kind == "S":
-        try:
-            array = np.char.decode(array, "utf-8", "strict" if has_ids else "backslashreplace")
-        except UnicodeDecodeError as error:
-            raise ProtocolError(f"{name}: ids are not UTF-8 ({error}).") from error
-    array = array.ravel() if array.ndim == 2 and 1 in array.shape else array
-    if array.ndim not in (1, 2):
-        raise ProtocolError(f"{name}: strings of shape {array.shape}, but a list has one row for each item.")
-    rows: Fields = array.reshape(len(array), -1).tolist()
-    return rows
-
-
-def _table_of_text(path: Path, key: str | None, name: str, form: str, n_items: int | None) -> Table:
-    """Return the rows of a text, or one of its columns; the key is the name of the column or of a form."""
-    rows, _, lines = _rows(path)
-    rows = list(filter(None, rows))
-    column = None if key in FORMS and key not in rows[0] else key
-    header = rows[0] if column or _is_header(rows, n_items) else []
-    rows, lines = rows[bool(header) :], lines[bool(header) :]
-    if not rows:
-        raise ProtocolError(f"{path}: only a header, and no items. Write one item per line.")
-    if column:
-        return Table(name, _column(rows, header, column, path), is_python=True, form=form)
-    return Table(name, [[line] for line in lines] or rows, header, bool(lines), form=key or form)
-
-
-def _column(rows: Fields, header: Sequence[str], name: str, path: Path) -> Fields:
-    if name not in header:
-        raise ProtocolError(f"{path}: no column {name!r}. Its columns are {', '.join(header)[:200]}.")
-    column = header.index(name)
-    if min(map(len, rows)) <= column:
-        raise ProtocolError(f"{path}: a line without a field for the column {name!r}.")
-    return [[row[column]] for row in rows]
-
-
-def rows_of_text(path: Path) -> Iterator[tuple[range, list[str]]]:
-    """Yield the line numbers and the fields of each row of a list; blank lines and the header have no fields.
-
-    A row of a ``.csv`` file has several lines if a quoted field contains a line break.
+def read_table(path: Path, name: str, key: str | None = None, form: str = "", n_items: int | None = None) -> Table:
+    """Return the rows of a text, or one of its columns; `key` is the name of the column or of a form.
 
     Raises
     ------
     ProtocolError
-        As for `protocol.inputs.text.lines`; or if a quotation mark is not closed.
-    """
-    rows, ends, _ = _rows(path)
-    items, last = list(filter(None, rows)), 0
-    header = items[0] if _is_header(items) else None
-    for end, fields in zip(ends, rows, strict=True):
-        yield range(last + 1, end + 1), [] if fields is header else fields
-        last = end
-
-
-def _rows(path: Path) -> tuple[Fields, Sequence[int], list[str]]:
-    """Return the fields of each row, the number of its last line, and the lines of items that blanks divide.
-
-    A blank row has no fields. Fields between commas, semicolons or tabs may be quoted; there are then no such lines.
+        As for `read_source`.
     """
     lines = text.lines(path, "a list of items")
-    items, rows, ends = list(filter(None, map(str.strip, lines))), Fields(), list[int]()
-    if not items:
+    items = list(filter(None, map(str.strip, lines)))
+    mark = _delimiter(path, items) if items else None
+    rows = _divided(path, lines, mark) if mark else list(map(str.split, items))
+    if not rows:
         raise ProtocolError(f"{path}: the list is empty. Write one item per line.")
-    if mark := _delimiter(path, items):
-        reader = csv.reader(lines, delimiter=mark, strict=True)
-        try:
-            for fields in reader:
-                is_blank = not "".join(fields).strip()
-                rows.append([] if is_blank else [text.unsafe(fields[0]), *map(str.strip, fields[1:])])
-                ends.append(reader.line_num)
-        except csv.Error as error:
-            raise ProtocolError(f"{path}: can't be read as lines with commas ({error}).") from error
-        if not any(rows):
-            raise ProtocolError(f"{path}: the list is empty. Write one item per line.")
-        return rows, ends, []
-    rows = list(map(str.split, lines))
-    for number, row in enumerate(rows, start=1):
-        if len(row) == 1 and _LABELS_AFTER_MARKS.search(row[0]):
+    column = None if key in FORMS and key not in rows[0] else key
+    header = rows[0] if column or _is_header(rows, n_items) else []
+    rows, items = rows[bool(header) :], items[bool(header) :]
+    if not rows:
+        raise ProtocolError(f"{path}: only a header, and no items. Write one item per line.")
+    if column and (column not in header or min(map(len, rows)) <= header.index(column)):
+        raise ProtocolError(f"{path}: no column {column!r}. Its columns are {', '.join(header)[:200]}.")
+    if column:
+        return Table(name, [[row[header.index(column)]] for row in rows], is_python=True, form=form)
+    if mark:
+        return Table(name, rows, header, form=key or form)
+    for item in items:
+        if _LABELS_AFTER_MARKS.fullmatch(item):
             raise ProtocolError(
-                f"{path}, line {number}: {row[0]!r} has labels after commas or semicolons, unlike another line. "
-                "Write all lines in the same form."
+                f"{path}: {item!r} has labels after commas or semicolons, unlike another line. Write all lines in the "
+                "same form."
             )
-    return rows, range(1, len(rows) + 1), items
+    return Table(name, [[item] for item in items], header, by_blanks=True, form=key or form)
+
+
+def _divided(path: Path, lines: Sequence[str], mark: str) -> Fields:
+    """Return the fields of each row between marks, which may be quoted, without blank rows."""
+    try:
+        rows = [row for row in csv.reader(lines, delimiter=mark, strict=True) if "".join(row).strip()]
+    except csv.Error as error:
+        raise ProtocolError(f"{path}: can't be read as lines with commas ({error}).") from error
+    return [[text.unsafe(row[0]), *map(str.strip, row[1:])] for row in rows]
 
 
 def _delimiter(path: Path, lines: Sequence[str]) -> str | None:
     """Return what separates the fields of every line; None for blanks, or if nothing does."""
-    kind = next((suffix.lower() for suffix in reversed(path.suffixes) if suffix.lower() != ".gz"), "")
+    kind = Path(path.name.lower().removesuffix(".gz")).suffix
     if kind == ".tsv" or all("\t" in line for line in lines):
         return "\t"
     return next((mark for mark in ",;" if _divides(mark, lines)), "," if kind == ".csv" else None)
@@ -225,7 +191,7 @@ def _divides(mark: str, lines: Sequence[str]) -> bool:
         return mark == ","
     if len(set(map(len, rows))) != 1 or len(rows[0]) < 2:
         return False
-    return has_extension(rows[0][0]) or not all(_END_OF_ID.search(row[-1]) for row in rows)
+    return bool(re.search(rf"{EXTENSION}\s*$", rows[0][0])) or not all(_END_OF_ID.search(row[-1]) for row in rows)
 
 
 def _is_header(rows: Sequence[Sequence[str]], n_items: int | None = None) -> bool:
@@ -249,11 +215,6 @@ def _has_another_form(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bo
         return len(rest) > 1
     columns = zip(first, *rest, strict=False)
     return any(not is_number(name) and all(map(is_number, values)) for name, *values in list(columns)[1:])
-
-
-def has_extension(word: str) -> bool:
-    """Return whether a word ends like the name of a file."""
-    return re.search(rf"{EXTENSION}\s*$", word) is not None
 
 
 def names_file(word: str) -> bool:

@@ -34,15 +34,10 @@ TEXMEX = MappingProxyType({".fvecs": "<f4", ".ivecs": "<i4", ".bvecs": "u1"})
 """The type of the values in the formats of TEXMEX, by file extension."""
 BIG_ANN = MappingProxyType({".fbin": "<f4", ".f16bin": "<f2", ".u8bin": "u1", ".i8bin": "i1", ".ibin": "<i4"})
 """The type of the values in the formats of big-ann-benchmarks, by file extension."""
-_KNOWN = (
-    "F.npy, F.npz:key, F.h5:dataset, F.mat:variable, F.csv, F.tsv, F.txt, F.fbin, F.f16bin, F.u8bin, F.i8bin, F.ibin, "
-    "F.fvecs, F.ivecs or F.bvecs"
-)
 _MOST_KEYS = 20
 _PICKLED = re.compile("object arrays|python objects", re.IGNORECASE)
 _SPARSE = {"data", "format", "shape"}
 _DOUBLE, _HEADER_BYTES = 8, 8
-_BLOCK_BYTES = 16 << 20
 _LARGEST = 1 << 20  # dimensions; files in other formats appear to have absurd ones
 
 
@@ -133,7 +128,9 @@ def open_npz(path: Path) -> Any:
 def _npz(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
     archive = files.enter_context(open_npz(path))
     if key is None and set(archive.files) >= _SPARSE:
-        return Opened(tuple(archive["shape"].tolist()), lambda: _dense(path))
+        n_rows, n_columns = archive["shape"].tolist()
+        text.check_array(path, n_rows * n_columns * archive["data"].dtype.itemsize)
+        return Opened((n_rows, n_columns), lambda: np.asarray(read_csr(path).toarray()))
     name = _key_among(archive.files, key, path)
     with archive.zip.open(f"{name}.npy") as stream:
         np.lib.format.read_magic(stream)
@@ -170,12 +167,6 @@ def read_csr(file: str | Path) -> Any:
         return rows.tocsr()
 
 
-def _dense(path: Path) -> NDArray:
-    rows = read_csr(path)
-    text.check_array(path, prod(rows.shape) * rows.dtype.itemsize)
-    return np.asarray(rows.toarray())
-
-
 # HDF5 and MATLAB
 
 
@@ -194,14 +185,9 @@ def _dataset(path: Path, key: str | None, files: contextlib.ExitStack) -> Any:
 
 def _hdf5(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
     dataset = _dataset(path, key, files)
-    return Opened(dataset.shape, lambda: _values(dataset))
-
-
-def _values(dataset: Any) -> NDArray:
-    """Return the values of a dataset; strings of any length become NumPy strings."""
-    if dataset.dtype != object:
-        return np.asarray(dataset[()])
-    return np.asarray(dataset.asstr("utf-8", "backslashreplace")[()]).astype(np.str_)
+    if dataset.dtype == object:  # strings of any length
+        return Opened(dataset.shape, lambda: dataset.asstr("utf-8", "backslashreplace")[()].astype(np.str_))
+    return Opened(dataset.shape, lambda: np.asarray(dataset[()]))
 
 
 def _variable(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArray:
@@ -267,18 +253,12 @@ def _key_among(keys: Sequence[str], key: str | None, path: Path) -> str:
 
 
 def _texmex(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
-    with open(path, "rb") as stream:
-        record = _record(stream.read(4), str(path))
-    size, d = path.stat().st_size, record["vector"].shape[0]
-    if size % record.itemsize:
-        raise ProtocolError(f"{path}: {size:,} bytes, not a multiple of {record.itemsize:,}, for a dimension of {d:,}.")
-    return Opened(
-        (size // record.itemsize, d), lambda: np.asarray(_vectors(np.memmap(path, record, mode="r"), str(path)))
-    )
+    records = _records(np.memmap(path, np.uint8, mode="r"), str(path))
+    return Opened(records["vector"].shape, lambda: np.asarray(_vectors(records, str(path))))
 
 
-def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
-    """Yield the vectors of a file of TEXMEX in order, in blocks of some megabytes.
+def read_vectors(stream: IO[bytes], name: str) -> NDArray:
+    """Return the vectors of a file of TEXMEX in order.
 
     Parameters
     ----------
@@ -287,10 +267,9 @@ def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
     name : str
         The file's name, for its extension, which determines the type of the values, and for error messages.
 
-    Yields
-    ------
+    Returns
+    -------
     ndarray of float32, int32 or uint8, shape (n, d)
-        n >= 1; d is the same in all blocks.
 
     Raises
     ------
@@ -301,41 +280,31 @@ def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
     --------
     >>> import io
     >>> records = np.array([[2, 10, 11], [2, 20, 21]], dtype="<i4")
-    >>> [block.tolist() for block in read_blocks(io.BytesIO(records.tobytes()), "x.ivecs")]
-    [[[10, 11], [20, 21]]]
+    >>> read_vectors(io.BytesIO(records.tobytes()), "x.ivecs").tolist()
+    [[10, 11], [20, 21]]
     """
-    start = stream.read(4)
-    record = _record(start, name)
-    at, n_bytes = 0, record.itemsize * max(1, _BLOCK_BYTES // record.itemsize)
-    while content := start + stream.read(n_bytes - len(start)):
-        start = b""
-        if len(content) % record.itemsize:
-            n_records, rest = divmod(len(content), record.itemsize)
-            raise ProtocolError(
-                f"{name}: the last record, {at + n_records:,}, has {rest:,} of {record.itemsize:,} bytes."
-            )
-        records = np.frombuffer(content, record)
-        yield np.ascontiguousarray(_vectors(records, name, at))
-        at += len(records)
+    return _vectors(_records(np.frombuffer(stream.read(), np.uint8), name), name)
 
 
-def _record(start: bytes, name: str) -> np.dtype:
-    """Return the type of a record of a file, from its extension and its first four bytes, the dimension."""
+def _records(content: NDArray[np.uint8], name: str) -> NDArray:
+    """Return the records in the bytes of a file; its extension and the dimension in its first bytes give their type."""
     values = TEXMEX[one_of(PurePosixPath(name).suffix.lower(), TEXMEX, f"{name}: extension")]
-    if len(start) < 4:
-        raise ProtocolError(f"{name}: {len(start)} bytes, too few for the dimension, which takes 4.")
-    d = int.from_bytes(start, "little", signed=True)
+    d = int.from_bytes(content[:4].tobytes(), "little", signed=True)
     if not 1 <= d <= _LARGEST:
         raise ProtocolError(f"{name}: the dimension must be from 1 to {_LARGEST:,}, got {d:,}.")
-    return np.dtype([("dimension", "<i4"), ("vector", values, (d,))])
+    record = np.dtype([("dimension", "<i4"), ("vector", values, (d,))])
+    if len(content) % record.itemsize:
+        size = f"{len(content):,} bytes, not a multiple of {record.itemsize:,}"
+        raise ProtocolError(f"{name}: {size}, for a dimension of {d:,}.")
+    return content.view(record)
 
 
-def _vectors(records: NDArray, name: str, at: int = 0) -> NDArray:
-    """Return the vectors of records, of which the first has number `at`, after a check of their dimensions."""
+def _vectors(records: NDArray, name: str) -> NDArray:
+    """Return the vectors of records, after a check of their dimensions."""
     vectors, dimensions = records["vector"], records["dimension"]
     other = np.flatnonzero(dimensions != vectors.shape[1])
     if other.size:
-        d, number = dimensions[other[0]], at + other[0]
+        d, number = dimensions[other[0]], other[0]
         raise ProtocolError(f"{name}: record {number:,} has dimension {d:,}, but record 0 has {vectors.shape[1]:,}.")
     return vectors
 
@@ -359,7 +328,7 @@ def _big_ann(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened
 def _unknown(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
     """Raise ProtocolError for a format that is not read; for a file of PyTorch, with the way to convert it."""
     if path.suffix.lower() not in (".pt", ".pth"):
-        raise ProtocolError(f"{path}: unknown extension {path.suffix!r}. Use {_KNOWN}.")
+        raise ProtocolError(f"{path}: unknown extension {path.suffix!r}. Use {', '.join(sorted(EXTENSIONS))}.")
     target, index = (f"{path.stem}_{key}.npy", f"[{key!r}]") if key else (f"{path.stem}.npy", "")
     code = (
         f"import numpy, torch; numpy.save({str(path.with_name(target))!r}, "
@@ -375,9 +344,8 @@ _FORMATS: Mapping[str, tuple[str, _Open]] = MappingProxyType(
         ".npy": ("an .npy file", _npy),
         ".npz": ("an .npz file", _npz),
         ".mat": ("a .mat file", lambda path, key, files: Opened(None, lambda: _variable(path, key, files))),
-        ".h5": ("an HDF5 file", _hdf5),
-        ".hdf5": ("an HDF5 file", _hdf5),
     }
+    | dict.fromkeys((".h5", ".hdf5"), ("an HDF5 file", _hdf5))
     | dict.fromkeys(TEXT, ("text with numbers", _text))
     | {suffix: (f"vectors of {suffix}", _texmex) for suffix in TEXMEX}
     | {suffix: (f"vectors of {suffix}", _big_ann) for suffix in BIG_ANN}

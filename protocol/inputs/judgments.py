@@ -17,8 +17,6 @@ from protocol.inputs.lists import read_listings
 
 _RUNS = (".run", ".trec", "")
 """The extensions of runs among files of arrays."""
-_QRELS, _RUN, _BEIR = "query iteration item level", "query Q0 item rank score tag", "query item level"
-"""What the fields of a line are."""
 _BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _MOST = 2**31  # larger levels would not fit in an array
 Number = TypeVar("Number", int, float)
@@ -46,8 +44,7 @@ def read_ids(values: Any, role: str, size: int) -> dict[str, int]:
     positions: dict[str, int] = {}
     for position, item in enumerate(map(str, ids.tolist())):
         if not item or item in positions:
-            problem = f"{item!r} is also the id of item {positions[item] + 1:,}" if item else "empty"
-            raise ProtocolError(f"{name}: item {position + 1:,}: {problem}.")
+            raise ProtocolError(f"{name}: item {position + 1:,}: {item!r} is empty or the id of another item.")
         positions[item] = position
     if len(positions) != size:
         items = counted(size, "query" if role == "query" else "database item")
@@ -56,7 +53,7 @@ def read_ids(values: Any, role: str, size: int) -> dict[str, int]:
 
 
 def judged_pairs(judgments: Any, query_ids: Any, database_ids: Any, sizes: Sequence[int]) -> NDArray[np.int64]:
-    """Return the judged pairs of a query and a database item and their levels, shape (3, n_pairs).
+    """Return the pairs of a query and a relevant database item and their levels above 0, shape (3, n_pairs).
 
     Parameters
     ----------
@@ -73,7 +70,8 @@ def judged_pairs(judgments: Any, query_ids: Any, database_ids: Any, sizes: Seque
         than items.
     """
     queries, items = read_ids(query_ids, "query", sizes[0]), read_ids(database_ids, "database", sizes[1])
-    pairs = [(query, *judged) for query, levels in read_judgments(judgments).items() for judged in levels.items()]
+    judged = read_judgments(judgments)
+    pairs = [(query, item, level) for query, levels in judged.items() for item, level in levels.items()]
     sides = ((0, queries, named(query_ids, "query ids")), (1, items, named(database_ids, "database ids")))
     unknown = [
         f"{pair[side]!r} is not in {name}" for pair in pairs for side, ids, name in sides if pair[side] not in ids
@@ -81,7 +79,7 @@ def judged_pairs(judgments: Any, query_ids: Any, database_ids: Any, sizes: Seque
     if unknown:
         name = named(judgments, "relevance")
         raise ProtocolError(f"{name}: {unknown[0]} ({counted(len(unknown), 'such judgment')}).")
-    rows = [(queries[query], items[item], max(level, 0)) for query, item, level in pairs]
+    rows = [(queries[query], items[item], level) for query, item, level in pairs if level > 0]
     return np.array(rows, dtype=np.int64).reshape(-1, 3).T
 
 
@@ -99,11 +97,7 @@ def read_judgments(values: Any) -> dict[str, dict[str, int]]:
     ProtocolError
         If the file can't be read, a pair is judged twice, or a level is not an integer.
     """
-    if not is_file(values):
-        return _of_mapping(values, "relevance", _level)
-    lines = text.lines(Path(values), "judgments")
-    is_beir = lines[:1] != [] and lines[0].split() == _BEIR_HEADER
-    return _of_lines(Path(values), lines, _BEIR if is_beir else _QRELS, _level, first=int(is_beir))
+    return _numbers(values, "relevance", "query iteration item level", _level)
 
 
 def read_run(values: Any) -> dict[str, dict[str, float]]:
@@ -119,9 +113,7 @@ def read_run(values: Any) -> dict[str, dict[str, float]]:
     ProtocolError
         If the file can't be read, a score is not a number, or a query has an item twice.
     """
-    if not is_file(values):
-        return _of_mapping(values, "run", _score)
-    return _of_lines(Path(values), text.lines(Path(values), "a run of TREC"), _RUN, _score)
+    return _numbers(values, "run", "query Q0 item rank score tag", _score)
 
 
 def _level(value: Any) -> int:
@@ -135,18 +127,18 @@ def _score(value: Any) -> float:
     return float(value)
 
 
-def _of_mapping(values: Any, role: str, number: Callable[[Any], Number]) -> dict[str, dict[str, Number]]:
-    try:
-        return {str(query): {str(item): number(one) for item, one in items.items()} for query, items in values.items()}
-    except (AttributeError, TypeError, ValueError) as error:
-        raise ProtocolError(f"{role}: expected a file or {{query: {{item: number}}}} ({error}).") from None
-
-
-def _of_lines(
-    path: Path, lines: Sequence[str], form: str, number: Callable[[Any], Number], first: int = 0
-) -> dict[str, dict[str, Number]]:
-    """Return the numbers in lines of a form, from the line `first` on."""
-    numbers, names = defaultdict[str, dict[str, Number]](dict), form.split()
+def _numbers(values: Any, role: str, form: str, number: Callable[[Any], Number]) -> dict[str, dict[str, Number]]:
+    """Return the numbers in a mapping, or in a file whose lines have a form, or that of BEIR below its header."""
+    if not is_file(values):
+        try:
+            return {str(query): {str(item): number(items[item]) for item in items} for query, items in values.items()}
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ProtocolError(f"{role}: expected a file or {{query: {{item: number}}}} ({error}).") from None
+    path, numbers = Path(values), defaultdict[str, dict[str, Number]](dict)
+    lines = text.lines(path, f"{role} in a format of TREC")
+    first = int(lines[:1] != [] and lines[0].split() == _BEIR_HEADER)
+    form = "query item level" if first else form
+    names = form.split()
     for at, line in enumerate(lines[first:], start=first + 1):
         try:
             fields = dict(zip(names, line.split(), strict=True))

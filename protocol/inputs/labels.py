@@ -1,6 +1,5 @@
 """Class labels of queries and database: integers, strings, categories, matrices, or lists (`protocol.inputs.lists`)."""
 
-import functools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -12,8 +11,6 @@ from protocol.checks import ProtocolError, abridged, counted
 from protocol.inputs.arrays import as_integers, named
 from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.validation import class_labels
-
-_BLOCK = 1 << 22  # labels that are sorted at once, because a large database may be mapped from a file
 
 
 class Labelled(NamedTuple):
@@ -27,7 +24,7 @@ class Labelled(NamedTuple):
 
 
 def label_pair(
-    query: Any, database: Any, n_queries: int, n_database: int | None
+    query: Any, database: Any, n_queries: int, n_database: int
 ) -> tuple[NDArray, NDArray, tuple[int | str, ...]]:
     """Return the labels of queries and database, and the labels of queries that no database item has.
 
@@ -39,7 +36,6 @@ def label_pair(
         for each item, as lists of lists or in any form of `protocol.inputs.lists`. Equal strings are equal labels,
         whatever integers pandas uses for its categories.
     n_queries, n_database : int
-        `n_database` is None if any number of labels will do.
 
     Returns
     -------
@@ -59,12 +55,17 @@ def label_pair(
     >>> label_pair(["cat", "owl"], ["dog", "cat"], 2, 2)
     (array([0, 2]), array([1, 0]), ('owl',))
     """
-    expected = {"query labels": n_queries} | ({} if n_database is None else {"database labels": n_database})
-    roles = {"query labels": query, "database labels": database}
-    listings = list(read_listings(roles, has_ids=False, sizes=expected).values())
-    sizes = [n_queries, n_database]
-    _check_not_swapped(listings, sizes)
-    sides = [_labels(*side) for side in zip(listings, sizes, ("query", "database item"), strict=True)]
+    sizes = {"query labels": n_queries, "database labels": n_database}
+    read = read_listings({"query labels": query, "database labels": database}, has_ids=False, sizes=sizes)
+    listings = list(read.values())
+    lengths = list(map(len, listings))
+    if lengths == [n_database, n_queries] and n_queries != n_database:
+        one, other = (f"{listing.name}: {counted(len(listing), 'label')}" for listing in listings)
+        raise ProtocolError(
+            f"{one} for {counted(n_queries, 'query')}, and {other} for {counted(n_database, 'database item')}. "
+            "Are queries and database swapped?"
+        )
+    sides = [_labels(listings[0], n_queries, "query"), _labels(listings[1], n_database, "database item")]
     kinds, names = list(map(_kind, sides)), [listing.classes for listing in listings]
     name = named(database, "database labels")
     if kinds[0] != kinds[1]:
@@ -85,24 +86,13 @@ def label_pair(
     return sides[0], sides[1], lacking
 
 
-def _check_not_swapped(listings: Sequence[Listing], sizes: Sequence[int | None]) -> None:
-    """Raise ProtocolError if the queries have as many labels as there are database items, and the reverse."""
-    lengths = list(map(len, listings))
-    if lengths == list(sizes)[::-1] != list(sizes):
-        one, other = (f"{listing.name}: {counted(len(listing), 'label')}" for listing in listings)
-        raise ProtocolError(
-            f"{one} for {counted(lengths[1], 'query')}, and {other} for {counted(lengths[0], 'database item')}. "
-            "Are queries and database swapped?"
-        )
-
-
 def _used(labels: NDArray, classes: Sequence[str]) -> list[Any]:
     """Return the distinct labels of the items, ascending; for a label matrix, the names or numbers of the columns."""
     if labels.ndim == 2:
         columns = np.flatnonzero(labels.any(axis=0)).tolist()
         return [classes[column] for column in columns] if classes else columns
-    blocks = (np.unique(labels[start : start + _BLOCK]) for start in range(0, len(labels), _BLOCK))
-    return functools.reduce(np.union1d, blocks).tolist()
+    distinct: list[Any] = np.unique(labels).tolist()
+    return distinct
 
 
 def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDArray | None = None) -> Labelled:
@@ -175,11 +165,11 @@ def _exact(array: NDArray, name: str) -> NDArray:
     if array.dtype.kind not in "fO":
         return array
     if array.dtype == object:
-        for item, value in enumerate(array.ravel().tolist()):
-            if not isinstance(value, (str, bytes, int, float)) or value != value:
-                expected = "an integer or a string for each item"
-                raise ProtocolError(f"{name}: expected {expected}, got {value!r} for item {item}.")
-        raise ProtocolError(f"{name}: both integers and strings, or integers beyond 64 bits. Use only one kind.")
+        values = array.ravel().tolist()
+        kind = type(values[0]) if isinstance(values[0], (str, int)) else None
+        odd = next((item for item, value in enumerate(values) if type(value) is not kind), 0)
+        expected = "a 64-bit integer for each item, or a string for each item"
+        raise ProtocolError(f"{name}: expected {expected}, got {values[odd]!r} for item {odd}.")
     return as_integers(array, name, "integers or strings as labels")
 
 

@@ -13,12 +13,12 @@ other form; otherwise, the file is refused, and ``F:FORM``, with one of `FORMS`,
   or differ in number, or if every word also occurs in another line. They are one class if no word does.
 """
 
+import itertools
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain
 from operator import itemgetter
 from types import MappingProxyType
@@ -28,36 +28,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, printable
+from protocol.inputs import fields
 from protocol.inputs.arrays import as_integers, is_file, items_from, named
-from protocol.inputs.fields import (
-    EXTENSION,
-    ID_COLUMNS,
-    LABEL_COLUMNS,
-    Fields,
-    Table,
-    is_number,
-    names_file,
-    read_source,
-)
+from protocol.inputs.fields import ID_COLUMNS, Fields, Table, is_number, names_file, read_source
 from protocol.inputs.validation import class_labels
 
-_WITH_BLANKS = (re.compile(rf"(.*{EXTENSION})(?!\S)(.*)"), re.compile(r"(\S.*?)((?:\s+[01])+)"))
+_WITH_BLANKS = (re.compile(rf"(.*{fields.EXTENSION})(?!\S)(.*)"), re.compile(r"(\S.*?)((?:\s+[01])+)"))
 """The forms of a line whose id may contain blanks."""
 _ONE_ID, _FIRST_WORD = re.compile(r"(.*)()"), re.compile(r"(\S+)\s*(.*)")
-_MARKS = (r"[;|]", ",", r"\s")
-"""What divides several labels in one field."""
-_FORM_OF = MappingProxyType({False: "class", True: "classes"})
-"""The form of labels by whether an item has several."""
-_IN_WORDS = MappingProxyType(
-    {
-        "id": "an id",
-        "id-class": "an id and a class",
-        "id-classes": "an id and several classes",
-        "class": "one class",
-        "classes": "several classes",
-    }
-)
-_FIRST, _LAST, _OTHERS = itemgetter(0), itemgetter(-1), itemgetter(slice(1, None))
+_MARKS = (re.compile(r"\s*[;|]\s*"), re.compile(r"\s*,\s*"), re.compile(r"\s+"))
+"""What divides several labels in one field; commas and blanks only if no row has several fields."""
+_IN_WORDS = MappingProxyType({"id": "an id", "class": "one class", "classes": "several classes"})
+_FIRST, _OTHERS = itemgetter(0), itemgetter(slice(1, None))
 _log = logging.getLogger("protocol.inputs")
 
 
@@ -146,95 +128,78 @@ def read_listings(
     database: 2 items, several of 3 classes [[1, 0, 1], [0, 1, 0]]
     """
     contents = {
-        role: read_source(values, named(values, role), has_ids=has_ids, form=form, n_items=(sizes or {}).get(role))
+        role: read_source(values, named(values, role), form=form, n_items=(sizes or {}).get(role))
         for role, values in sources.items()
     }
     listings = _of_tables({role: table for role, table in contents.items() if isinstance(table, Table)}, has_ids)
     for role, content in contents.items():
-        if not isinstance(content, Table):
-            listings[role] = _of_numbers(content, named(sources[role], role), has_ids)
+        name = named(sources[role], role)
+        if not isinstance(content, Table) and has_ids:
+            items = content.ravel() if content.ndim == 2 and 1 in content.shape else content
+            listings[role] = Listing(name, items_from(items, name), None, "row numbers")
+        elif not isinstance(content, Table):
+            listings[role] = Listing(name, None, content, f"labels of shape {content.shape}")
         if log and is_file(sources[role]) and (has_ids or isinstance(content, Table)):
             _log.info("%s", printable(str(listings[role])))
     return {role: listings[role] for role in sources}
-
-
-def _of_numbers(array: NDArray, name: str, has_ids: bool) -> Listing:
-    """Return an array as row numbers, or as labels."""
-    if has_ids:
-        array = array.ravel() if array.ndim == 2 and 1 in array.shape else array
-        return Listing(name, items_from(array, name), None, "row numbers")
-    return Listing(name, None, array, f"labels of shape {array.shape}")
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """The rows of a table: their ids, None if they have none, and the fields of their labels."""
-
-    table: Table
-    ids: Sequence[str] | None
-    fields: Fields
-
-    @property
-    def has_labels(self) -> bool:
-        return self.table.form != "id" and any(map(any, self.fields))
-
-    @property
-    def are_single(self) -> bool:
-        """Whether no row has several fields."""
-        return max(map(len, self.fields)) <= 1
-
-    def listing(self, form: str, labels: NDArray | None, classes: tuple[str, ...]) -> Listing:
-        words = " and ".join(filter(None, ["" if self.ids is None else "id", form]))
-        header = f" (header {','.join(self.table.header)[:60]!r})" if self.table.header else ""
-        names = None if self.ids is None else np.array(self.ids, dtype=np.str_)
-        return Listing(self.table.name, names, labels, f"{words}{header}", classes)
 
 
 def _of_tables(tables: Mapping[str, Table], has_ids: bool) -> dict[str, Listing]:
     """Return the listings of tables, whose form is decided by all of them together."""
     short = [] if has_ids else [table.words for table in tables.values() if table.is_short]
     known = set(chain.from_iterable(chain.from_iterable(short)))
-    parts = {role: _divided(table, has_ids, known) for role, table in tables.items()}
-    alone = [part for part in parts.values() if not (part.table.form or part.table.is_short or part.table.is_python)]
-    if len({part.ids is None for part in alone}) > 1:
-        table = next(part.table for part in alone if part.ids is None)
-        raise _undecided(table, table.words[0], "id-class", "classes")
+    parts = {role: _with_ids(table, has_ids, known) for role, table in tables.items()}
+    decided = [role for role, table in tables.items() if not (table.form or table.is_short or table.is_python)]
+    by_kind = {parts[role].ids is None: tables[role] for role in decided}
+    if len(by_kind) > 1:
+        raise _undecided(by_kind[True], by_kind[True].words[0], "id-class", "classes")
     labelled = {role: part for role, part in parts.items() if part.has_labels}
-    form, arrays, classes = _Labels(list(labelled.values())).read() if labelled else ("", [], ())
+    form, arrays, classes = _labels(list(labelled.values())) if labelled else ("", [], ())
     by_role = dict(zip(labelled, arrays, strict=False))  # no arrays of placeholders
     return {
-        role: part.listing(form if role in labelled else "", by_role.get(role), classes) for role, part in parts.items()
+        role: _listing(part, form if role in labelled else "", by_role.get(role), classes)
+        for role, part in parts.items()
     }
+
+
+def _listing(table: Table, form: str, labels: NDArray | None, classes: tuple[str, ...]) -> Listing:
+    words = " and ".join(filter(None, ["" if table.ids is None else "id", form]))
+    header = f" (header {','.join(table.header)[:60]!r})" if table.header else ""
+    names = None if table.ids is None else np.array(table.ids, dtype=np.str_)
+    return Listing(table.name, names, labels, f"{words}{header}", classes)
 
 
 def _undecided(table: Table, row: Sequence[str], first: str, second: str) -> ProtocolError:
     """Return the error for a row that may have two of the forms `FORMS`."""
-    name, forms = table.name, f"{_IN_WORDS[first]} or {_IN_WORDS[second]}"
+    name = table.name
+    forms = " or ".join(" and ".join(_IN_WORDS[part] for part in form.split("-")) for form in (first, second))
     return ProtocolError(f"{name}: {' '.join(row)[:80]!r} may be {forms}. Write {name}:{first} or {name}:{second}.")
 
 
 # Ids
 
 
-def _divided(table: Table, has_ids: bool, known: set[str]) -> _Rows:
-    """Return the rows of a table; `known` are the labels of tables without ids."""
+def _with_ids(table: Table, has_ids: bool, known: set[str]) -> Table:
+    """Return a table whose ids are apart from the fields of its labels; `known` are the labels of tables without ids.
+
+    Raises
+    ------
+    ProtocolError
+        If the words of lines can be ids or labels.
+    """
     if not (table.form.startswith("id") if table.form else has_ids or _begins_with_ids(table, known)):
-        return _Rows(table, None, [list(map(str.strip, row)) for row in table.rows])
-    if table.by_blanks:
-        return _divided_by_blanks(table)
-    return _Rows(table, list(map(_FIRST, table.rows)), list(map(_OTHERS, table.rows)))
-
-
-def _divided_by_blanks(table: Table) -> _Rows:
+        return replace(table, rows=[list(map(str.strip, row)) for row in table.rows])
+    if not table.by_blanks:
+        return replace(table, ids=list(map(_FIRST, table.rows)), rows=list(map(_OTHERS, table.rows)))
     lines, may_be_id = list(map(_FIRST, table.rows)), table.form in ("", "id")
     for pattern in (*_WITH_BLANKS, _ONE_ID if table.form == "id" else _FIRST_WORD):
         pairs = [match.groups() for match in map(pattern.fullmatch, lines) if match]
-        if len(pairs) == len(lines) and (may_be_id or any(map(_LAST, pairs))):
+        if len(pairs) == len(lines) and (may_be_id or any(tail for _, tail in pairs)):
             break
     ids, tails = zip(*pairs, strict=True)
     if pattern is _FIRST_WORD and not table.form and any(tails) and not _are_certain(ids, tails):
         raise _undecided(table, [min(lines, key=lambda line: line in ids)], "id", "id-class")
-    return _Rows(table, ids, [[tail.strip()] for tail in tails])
+    return replace(table, ids=ids, rows=[[tail.strip()] for tail in tails])
 
 
 def _begins_with_ids(table: Table, known: set[str]) -> bool:
@@ -247,7 +212,8 @@ def _begins_with_ids(table: Table, known: set[str]) -> bool:
             name = table.words[0][0][:80]
             raise ProtocolError(f"{table.name}: ids without labels, the first {name!r}. Add a label to each line.")
         return False
-    if are_files or not ID_COLUMNS.isdisjoint(map(str.lower, table.header[:1])) or _end_in_lines(table):
+    end_in_lines = table.by_blanks and all(_WITH_BLANKS[0].match(line) for (line,) in table.rows)
+    if are_files or end_in_lines or not ID_COLUMNS.isdisjoint(map(str.lower, table.header[:1])):
         return True
     labels = known.union(*others)
     is_label = not labels.isdisjoint(ids) and not all(map(is_number, labels | ids))
@@ -256,11 +222,6 @@ def _begins_with_ids(table: Table, known: set[str]) -> bool:
     if min(map(len, map(set, zip(*others, strict=False)))) == n_items:
         raise _undecided(table, table.words[0], "id-class", "classes")
     return True
-
-
-def _end_in_lines(table: Table) -> bool:
-    """Return whether every line contains a word that ends like the name of a file."""
-    return table.by_blanks and all(map(_WITH_BLANKS[0].match, map(_FIRST, table.rows)))
 
 
 def _are_certain(ids: Sequence[str], tails: Sequence[str]) -> bool:
@@ -273,114 +234,107 @@ def _are_certain(ids: Sequence[str], tails: Sequence[str]) -> bool:
 # Labels
 
 
-@dataclass(frozen=True, eq=False)
-class _Labels:
-    """The labels of tables that are read together."""
-
-    parts: list[_Rows]
-
-    @cached_property
-    def mark(self) -> str | None:
-        """The first of `_MARKS` that divides a field, None if none does; commas and blanks divide sole fields only."""
-        single = [part.fields for part in self.parts if part.are_single]
-        for mark, parts in zip(_MARKS, ([part.fields for part in self.parts], single, single), strict=True):
-            fields = set(chain.from_iterable(chain.from_iterable(parts)))
-            if any(map(re.compile(mark).search, fields)):
-                return mark
-        return None
-
-    @cached_property
-    def words(self) -> list[Fields]:
-        """The labels of each row of each table, if all that `mark` divides are labels of their own."""
-        split = str.split if self.mark == _MARKS[2] else re.compile(rf"\s*{self.mark}\s*").split
-        divided = [self.mark == _MARKS[0] or (part.are_single and self.mark is not None) for part in self.parts]
-        return [
-            [list(filter(None, chain.from_iterable(map(split, row)) if is_divided else row)) for row in part.fields]
-            for part, is_divided in zip(self.parts, divided, strict=True)
-        ]
-
-    def read(self) -> tuple[str, list[NDArray], tuple[str, ...]]:
-        """Return the form of labels in words, the labels of each table, and the names of their columns."""
-        forms = {part.table.form.removeprefix("id-") for part in self.parts} - {""}
-        if len(forms) > 1:
-            raise ProtocolError(f"lists: {' and '.join(sorted(forms))} differ. Choose one form for all lists.")
-        labels, form = (self, forms.pop()) if forms else self._form()
-        return {"class": _class, "classes": _classes, "columns": _columns}[form](labels)
-
-    def _form(self) -> tuple["_Labels", str]:
-        """Return the fields that are labels, and their form: "class", "classes" or "columns"."""
-        rows, words = list(chain.from_iterable(part.fields for part in self.parts)), list(chain(*self.words))
-        n_fields, n_words = set(map(len, rows)), set(map(len, words))
-        if self.mark == _MARKS[0]:
-            return self, "classes"
-        if max(n_words) <= 1:
-            return self, "class"
-        if any(map(_is_matrix, [words, *self.words])):
-            return self, "columns"
-        if max(n_fields) > 1:
-            self._check_separators()
-        are_certain = all(part.table.is_python for part in self.parts)
-        if self.mark is not None and not are_certain:
-            return self, _FORM_OF[self._are_several(words, max(n_fields) > 1)]
-        if len(n_fields) > 1 or are_certain:
-            return self, _FORM_OF[max(n_fields) > 1]
-        return self._form_of_table(rows)
-
-    def _check_separators(self) -> None:
-        """Raise ProtocolError if the first field of a row without ids has blanks, so it may be an id and a label."""
-        for part in self.parts:
-            table = part.table
-            row = next((row for row in part.fields if row and " " in row[0]), None)
-            if row is not None and part.ids is None and not table.is_python:
-                raise ProtocolError(
-                    f"{table.name}: {row[0][:80]!r} may be an id and a label, or a label with blanks. Separate the id "
-                    f"like the other fields, or write {table.name}:classes."
-                )
-
-    def _are_several(self, rows: Fields, are_fields: bool) -> bool:
-        """Return whether the words of rows are labels of their own, rather than parts of a name.
-
-        They are if each word of a row with several words also occurs in another row, alone or with other words, or if
-        rows have more or fewer numbers. They are parts of a name if none does, and no row has several fields.
-
-        Raises
-        ------
-        ProtocolError
-            If some do and some do not.
-        """
-        n_rows = Counter(chain.from_iterable(set(map(frozenset, rows))))
-        if len(set(map(len, rows))) > 1 and all(map(is_number, n_rows)):
-            return True
-        several = [row for row in rows if len(row) > 1]
-        occurs_again = {n_rows[word] > 1 for word in chain.from_iterable(several)} | ({True} if are_fields else set())
-        if len(occurs_again) > 1:
-            raise _undecided(self.parts[0].table, min(several), f"{self._prefix}class", f"{self._prefix}classes")
-        return occurs_again == {True}
-
-    def _form_of_table(self, rows: Fields) -> tuple["_Labels", str]:
-        """Return the labels in rows with as many fields, and their form; unlike ids, labels occur more than once."""
-        table, columns = self.parts[0].table, list(map(set, zip(*rows, strict=True)))
-        name, header = table.name, table.header
-        if not header and set.intersection(*columns) and not all(map(is_number, set.union(*columns))):
-            return self, "classes"
-        if not header:
-            raise _undecided(table, rows[0], f"{self._prefix}class", f"{self._prefix}classes")
-        names = [column.strip().lower() for column in header[-len(columns) :]]
-        labels = [number for number, column in enumerate(names) if column in LABEL_COLUMNS]
-        if len(labels) != 1:
-            listed = ", ".join(header)[:200]
-            raise ProtocolError(f"{name}: its columns are {listed}. Name the column of the labels as {name}:COLUMN.")
-        parts = [replace(part, fields=[[row[labels[0]]] for row in part.fields]) for part in self.parts]
-        return _Labels(parts), "class"
-
-    @property
-    def _prefix(self) -> str:
-        return "id-" if any(part.ids is not None for part in self.parts) else ""
+def _labels(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...]]:
+    """Return the form of labels in words, the labels of each table, and the names of their columns."""
+    mark, words = _divided(tables)
+    forms = {table.form.removeprefix("id-") for table in tables} - {""}
+    if len(forms) > 1:
+        raise ProtocolError(f"lists: {' and '.join(sorted(forms))} differ. Choose one form for all lists.")
+    form = forms.pop() if forms else _form(tables, mark, words)
+    if form == "class":
+        return _class(tables)
+    return _columns(tables, words) if form == "columns" else _classes(words)
 
 
-def _are_flags(values: set[str]) -> bool:
+def _divided(tables: Sequence[Table]) -> tuple[re.Pattern[str] | None, list[Fields]]:
+    """Return which of `_MARKS` divides a field, None if none does, and the labels of each row if all it divides are."""
+    for mark in _MARKS:
+        divided = [mark is _MARKS[0] or max(map(len, table.rows)) <= 1 for table in tables]
+        found = chain.from_iterable(chain.from_iterable(table.rows) for table in itertools.compress(tables, divided))
+        if any(map(mark.search, set(found))):
+            return mark, [
+                [_words(row, mark if is_divided else None) for row in table.rows]
+                for table, is_divided in zip(tables, divided, strict=True)
+            ]
+    return None, [[_words(row, None) for row in table.rows] for table in tables]
+
+
+def _words(row: Sequence[str], mark: re.Pattern[str] | None) -> list[str]:
+    """Return the fields of a row, or their parts between marks, without empty ones."""
+    return list(filter(None, row if mark is None else chain.from_iterable(map(mark.split, row))))
+
+
+def _form(tables: Sequence[Table], mark: re.Pattern[str] | None, words: Sequence[Fields]) -> str:
+    """Return "class", "classes" or "columns"; of several columns under a header, only that of the labels remains."""
+    rows, every = list(chain.from_iterable(table.rows for table in tables)), list(chain.from_iterable(words))
+    n_fields, are_certain = set(map(len, rows)), all(table.is_python for table in tables)
+    if mark is _MARKS[0]:
+        return "classes"
+    if max(map(len, every)) <= 1:
+        return "class"
+    if any(map(_is_matrix, [every, *words])):
+        return "columns"
+    if max(n_fields) > 1:
+        _check_separators(tables)
+    if not are_certain and (mark is not None or len(n_fields) == 1):
+        are_several = _are_several(every, max(n_fields) > 1) if mark is not None else _are_columns(tables, rows)
+        if are_several is None:
+            row = min(row for row in every if len(row) > 1) if mark is not None else rows[0]
+            start = "id-" if any(table.ids is not None for table in tables) else ""
+            raise _undecided(tables[0], row, f"{start}class", f"{start}classes")
+        return "classes" if are_several else "class"
+    return "classes" if max(n_fields) > 1 else "class"
+
+
+def _check_separators(tables: Sequence[Table]) -> None:
+    """Raise ProtocolError if the first field of a row without ids has blanks, so it may be an id and a label."""
+    for table in tables:
+        row = next((row for row in table.rows if row and " " in row[0]), None)
+        if row is not None and table.ids is None and not table.is_python:
+            raise ProtocolError(
+                f"{table.name}: {row[0][:80]!r} may be an id and a label, or a label with blanks. Separate the id like "
+                f"the other fields, or write {table.name}:classes."
+            )
+
+
+def _are_several(rows: Fields, are_fields: bool) -> bool | None:
+    """Return whether the words of rows are labels of their own, rather than parts of a name; None if it is undecided.
+
+    They are if each word of a row with several words also occurs in another row, alone or with other words, or if
+    rows have more or fewer numbers. They are parts of a name if none does, and no row has several fields.
+    """
+    n_rows = Counter(chain.from_iterable(set(map(frozenset, rows))))
+    if len(set(map(len, rows))) > 1 and all(map(is_number, n_rows)):
+        return True
+    occurs_again = {n_rows[word] > 1 for row in rows if len(row) > 1 for word in row} | (
+        {True} if are_fields else set()
+    )
+    return None if len(occurs_again) > 1 else True in occurs_again
+
+
+def _are_columns(tables: Sequence[Table], rows: Fields) -> bool | None:
+    """Return whether rows of as many fields have several labels; with a header, keep only its column of labels.
+
+    Unlike ids, labels occur more than once. None if it is undecided.
+    """
+    columns, header = list(map(set, zip(*rows, strict=True))), tables[0].header
+    if not header:
+        occur_again = set.intersection(*columns) and not all(map(is_number, set.union(*columns)))
+        return True if occur_again else None
+    names = [column.strip().lower() for column in header[-len(columns) :]]
+    labels = [number for number, column in enumerate(names) if column in fields.LABEL_COLUMNS]
+    if len(labels) != 1:
+        name, listed = tables[0].name, ", ".join(header)[:200]
+        raise ProtocolError(f"{name}: its columns are {listed}. Name the column of the labels as {name}:COLUMN.")
+    for table in tables:
+        table.rows = [[row[labels[0]]] for row in table.rows]
+    return False
+
+
+def _are_flags(values: Iterable[str]) -> bool:
     """Return whether fields are only 0 and 1, or only -1 and +1."""
-    return all(map(is_number, values)) and any(set(map(float, values)) <= pair for pair in ({0.0, 1.0}, {-1.0, 1.0}))
+    distinct = set(values)
+    return all(map(is_number, distinct)) and any(set(map(float, distinct)) <= pair for pair in ({0, 1}, {-1, 1}))
 
 
 def _is_matrix(rows: Fields) -> bool:
@@ -393,61 +347,45 @@ def _n_classes(n: int) -> str:
     return "1 class" if n == 1 else f"{n:,} classes"
 
 
-def _columns(labels: _Labels) -> tuple[str, list[NDArray], tuple[str, ...]]:
+def _columns(tables: Sequence[Table], words: Sequence[Fields]) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return a matrix of the columns of each table."""
-    names = [part.table.name for part in labels.parts]
-    matrices = list(map(_matrix, labels.words, names))
+    for table, rows in zip(tables, words, strict=True):
+        for number, row in enumerate(rows, start=1):
+            if len(row) != len(rows[0]) or not _are_flags(row):
+                raise ProtocolError(
+                    f"{table.name}: item {number} has {' '.join(row)[:80]!r}, but each of {len(rows[0]):,} classes "
+                    "needs 0 or 1, or -1 or +1."
+                )
+    matrices = [np.array(rows, dtype=np.float64).astype(np.int64) for rows in words]
     widths = " and ".join(map(str, sorted({matrix.shape[1] for matrix in matrices})))
     flags = "-1 or +1" if any((matrix < 0).any() for matrix in matrices) else "0 or 1"
-    checked = [class_labels(matrix, len(matrix), name) for matrix, name in zip(matrices, names, strict=True)]
+    checked = [class_labels(matrix, len(matrix), table.name) for matrix, table in zip(matrices, tables, strict=True)]
     return f"{flags} for each of {widths} classes", checked, ()
 
 
-def _matrix(rows: Fields, name: str) -> NDArray:
-    """Return the numbers in the fields of columns."""
-    for number, row in enumerate(rows, start=1):
-        if len(row) != len(rows[0]):
-            raise ProtocolError(
-                f"{name}: item {number} has {counted(len(row), 'label')}, 0 or 1, but the first item has "
-                f"{len(rows[0]):,}."
-            )
-    if not all(map(is_number, chain.from_iterable(rows))):
-        raise ProtocolError(f"{name}: the columns must be 0 and 1, or -1 and +1.")
-    return as_integers(np.array(rows, dtype=np.float64), name)
-
-
-def _class(labels: _Labels) -> tuple[str, list[NDArray], tuple[str, ...]]:
-    """Return a class for each item: a number or a name, which may have been divided into words."""
-    names = [[" ".join(" ".join(row).split()) for row in part.fields] for part in labels.parts]
-    for part, of_part in zip(labels.parts, names, strict=True):
-        if "" in of_part:
-            raise ProtocolError(f"{part.table.name}: item {of_part.index('') + 1} has no label, but other items have.")
+def _class(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...]]:
+    """Return a class for each item: a number, which may be written as 3.0, or a name of one or more words."""
+    names = [[" ".join(" ".join(row).split()) for row in table.rows] for table in tables]
+    for table, of_table in zip(tables, names, strict=True):
+        if "" in of_table:
+            raise ProtocolError(f"{table.name}: item {of_table.index('') + 1} has no label, but other items have.")
     distinct = set(chain.from_iterable(names))
-    if len(distinct) == 1 and sum(map(len, names)) > 1 and all(part.ids is not None for part in labels.parts):
+    if len(distinct) == 1 and sum(map(len, names)) > 1 and all(table.ids is not None for table in tables):
         return f"the placeholder {next(iter(distinct))!r} instead of a class", [], ()
+    arrays: list[NDArray] = [np.array(of_table, dtype=np.str_) for of_table in names]
     if all(map(is_number, distinct)):
-        arrays = [_numbers(of_part, part.table.name) for part, of_part in zip(labels.parts, names, strict=True)]
-    else:
-        arrays = [np.array(of_part, dtype=np.str_) for of_part in names]
+        arrays = [
+            as_integers(array.astype(np.float64), table.name) for array, table in zip(arrays, tables, strict=True)
+        ]
     return f"one of {_n_classes(len(distinct))}", arrays, ()
 
 
-def _numbers(values: Sequence[str], name: str) -> NDArray:
-    """Return class numbers, which may be written as 3.0."""
-    try:
-        return np.array(values, dtype=np.int64)
-    except (ValueError, OverflowError):
-        return as_integers(np.array(values, dtype=np.float64), name)
-
-
-def _classes(labels: _Labels) -> tuple[str, list[NDArray], tuple[str, ...]]:
+def _classes(words: Sequence[Fields]) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return a column for each label that occurs in any table."""
-    distinct = set(chain.from_iterable(chain.from_iterable(labels.words)))
-    order: Callable[[str], Any] = int if all(value.isascii() and value.isdecimal() for value in distinct) else str
-    columns = {value: number for number, value in enumerate(sorted(distinct, key=order))}
-    matrices = []
-    for part in labels.words:
-        matrices.append(np.zeros((len(part), len(columns)), dtype=np.bool_))
-        items = np.repeat(np.arange(len(part)), list(map(len, part)))
-        matrices[-1][items, list(map(columns.__getitem__, chain.from_iterable(part)))] = True
+    distinct = set(chain.from_iterable(chain.from_iterable(words)))
+    are_numbers = all(value.isascii() and value.isdecimal() for value in distinct)
+    columns = sorted(distinct, key=int if are_numbers else str)
+    matrices = [
+        np.array([[name in row for name in columns] for row in map(set, rows)], dtype=np.bool_) for rows in words
+    ]
     return f"several of {_n_classes(len(columns))}", matrices, tuple(columns)

@@ -62,32 +62,22 @@ def lines(path: Path, what: str) -> list[str]:
         If it is not a regular file, can't be read, or exceeds a limit.
     """
     try:
-        text = _content(path, what).decode("utf-8-sig")
+        check_regular(path, what)
+        with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as stream:
+            content = stream.read(TEXT_BYTES + 1)
+        if len(content) > TEXT_BYTES:
+            raise ProtocolError(f"{path}: larger than {TEXT_BYTES >> 20:,} MiB.")
+        text = content.decode("utf-8-sig")
+    except FileNotFoundError as error:
+        raise ProtocolError(f"{path}: no such file.") from error
     except UnicodeDecodeError as error:
         raise ProtocolError(f"{path}: can't be read as {what}: it is not text in UTF-8.") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise ProtocolError(f"{path}: can't be read as {what} ({' '.join(str(error).split())}).") from error
     if "\0" in text:
         number = len(text.partition("\0")[0].splitlines()) or 1
         raise ProtocolError(f"{path}, line {number}: a NUL character, as in UTF-16. Save the file as UTF-8.")
     return list(io.StringIO(text, newline=None))
-
-
-def raw_lines(path: Path, what: str) -> list[bytes]:
-    """Return the bytes of each line with its line end: Unix, Windows or classic Mac; errors as for `lines`."""
-    return _content(path, what).splitlines(keepends=True)
-
-
-def _content(path: Path, what: str) -> bytes:
-    try:
-        check_regular(path, what)
-        with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as stream:
-            content = stream.read(TEXT_BYTES + 1)
-    except FileNotFoundError as error:
-        raise ProtocolError(f"{path}: no such file.") from error
-    except (OSError, EOFError, zlib.error) as error:
-        raise ProtocolError(f"{path}: can't be read as {what} ({' '.join(str(error).split())}).") from error
-    if len(content) > TEXT_BYTES:
-        raise ProtocolError(f"{path}: larger than {TEXT_BYTES >> 20:,} MiB.")
-    return content
 
 
 def unsafe(cell: str) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, one_of
 from protocol.inputs.arrays import as_integers, npz_keys, path_of, read_array
-from protocol.inputs.fields import rows_of_text
+from protocol.inputs.fields import read_table
 from protocol.inputs.lists import read_listings
 from protocol.inputs.text import check_regular, unsafe
 from protocol.inputs.validation import rows
@@ -195,13 +195,10 @@ def read_parts(path: str | Path) -> dict[str, NDArray]:
 
 def _table(path: Path) -> dict[str, NDArray[np.str_]]:
     items: dict[str, list[str]] = {}
-    for lines, fields in rows_of_text(path):
-        if len(fields) not in (0, 2):
-            raise ProtocolError(f"{path}, line {lines[-1]}: {len(fields)} fields; expected two, a partition and an id.")
-        if fields:
-            items.setdefault(fields[0], []).append(unsafe(fields[1]))
-    if not items:
-        raise ProtocolError(f"{path}: no items. Write one line `partition,id` per item.")
+    for fields in read_table(path, str(path)).rows:
+        if len(fields) != 2:
+            raise ProtocolError(f"{path}: {','.join(fields)[:80]!r} must be a partition and an id.")
+        items.setdefault(fields[0], []).append(unsafe(fields[1]))
     return {name: np.array(ids, dtype=np.str_) for name, ids in items.items()}
 
 

@@ -19,7 +19,6 @@ from protocol.comparison.reading import FILES, explained, read_json
 from protocol.evaluation import Codes, Evaluation, Judgments, Nearest, Outputs, Relevant, evaluate
 from protocol.evaluation.buckets import searched
 from protocol.evaluation.ground_truth import Truth, only_truth
-from protocol.evaluation.output import write_csv
 from protocol.evaluation.printed import json_text
 from protocol.evaluation.progress import Progress
 from protocol.provenance import VERSION, storage
@@ -206,7 +205,7 @@ class _Record:
             file = self.path.parent / reference["file"]
             checks = [_same_file(key, file, reference)]
             with tempfile.TemporaryDirectory() as folder:
-                write_csv(evaluation, key, computed := Path(folder, "computed.csv"))
+                evaluation.write_csv(key, computed := Path(folder, "computed.csv"))
                 found = _differences(_rows(file), _rows(computed)) if file.is_file() else ()
                 for keys, text in itertools.islice(found, 1):
                     cells = text.replace('"', "")  # a cell is text, most often a number

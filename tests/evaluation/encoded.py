@@ -4,8 +4,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 import yaml
 
+from protocol.checks import ProtocolError
 from protocol.evaluation import Codes, Outputs, Relevant, evaluate
 
 
@@ -15,6 +17,13 @@ def evaluated(query, database, *, n_bits=None, bit_order="little", binarize=None
     if "relevance" in options:
         options["truth"] = Relevant(options.pop("relevance"))
     return evaluate(Outputs(query) if ranking == "asymmetric" else query, items, **options)
+
+
+def message_of(call):
+    """Return the message with which a call is refused."""
+    with pytest.raises(ProtocolError) as error:
+        call()
+    return str(error.value)
 
 
 def refusals(name):

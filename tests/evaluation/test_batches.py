@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from encoded import message_of
 
 import protocol as hp
 from protocol.checks import ProtocolError
@@ -26,19 +27,17 @@ def test_any_order_of_batches_gives_the_scores_of_one_call(kind):
     evaluator = hp.Evaluator(binarize="sign", metrics=["all"])
     parts = [("query", part) for part in np.array_split(rng.permutation(30), int(rng.integers(1, 6)))]
     parts += [("database", part) for part in np.array_split(rng.permutation(70), int(rng.integers(1, 9)))]
-    added = []
+    add, added = {"query": evaluator.add_queries, "database": evaluator.add_database}, {"query": [], "database": []}
+    sides = {"query": (query, query_labels), "database": (database, database_labels)}
     for number in rng.permutation(len(parts)):
         side, rows = parts[number]
-        if side == "query":
-            evaluator.add_queries(query[rows], query_labels[rows])
-            added.append(rows)
-        else:
-            evaluator.add_database(database[rows], database_labels[rows])
+        add[side](*(array[rows] for array in sides[side]))
+        added[side].append(rows)
     result = evaluator.evaluate()
     options = {"query_labels": query_labels, "database_labels": database_labels, "metrics": ["all"]}
     expected = hp.evaluate(hp.Codes(query, binarize="sign"), database, **options)
     assert result.metrics.keys() == expected.metrics.keys()
-    order = np.concatenate(added)
+    order = np.concatenate(added["query"])
     for name in [name for name in result.per_query if "database-order" not in name]:  # with ties in database order
         values = expected.per_query[name]
         np.testing.assert_array_equal(result.per_query[name], values[order] if len(values) == 30 else values)
@@ -82,9 +81,7 @@ def test_codes_that_have_collapsed_are_scored():
 def test_errors(codes, labels, message):
     evaluator = hp.Evaluator()
     evaluator.add_queries([[1, 0]], [3])
-    with pytest.raises(ProtocolError) as error:
-        evaluator.add_queries(codes, labels)
-    assert str(error.value).startswith(message)
+    assert message_of(lambda: evaluator.add_queries(codes, labels)).startswith(message)
 
 
 def test_thresholds_that_need_the_complete_database_are_refused():

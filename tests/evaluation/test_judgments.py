@@ -1,10 +1,10 @@
-"""Judgments of TREC as the ground truth, compared with trec_eval where no items are tied."""
+"""Judgments of TREC and BEIR as the ground truth of codes."""
 
 import json
 
 import numpy as np
 import pytest
-import pytrec_eval
+from encoded import message_of, refusals
 
 import protocol as hp
 from protocol.checks import ProtocolError
@@ -42,20 +42,6 @@ def test_levels_are_those_of_the_judgments(files, judgments, ids):
     assert relevance(judgments, *ids) == [{}, {1: 2, 2: 1}, {1: 1}]
 
 
-@pytest.mark.parametrize(
-    ("judgments", "message"),
-    [
-        ({"q2": {"d1": 1, "x": 1}, "q8": {"d1": 1}}, "relevance: 'x' is not in d.txt (2 such judgments)."),
-        ({"q2": ["d1"]}, "relevance: "),
-        ({"q2": {"d1": 0.5}}, "relevance: "),
-    ],
-)
-def test_refused_mappings(files, judgments, message):
-    with pytest.raises(ProtocolError) as error:
-        relevance(judgments)
-    assert str(error.value).startswith(message)
-
-
 def test_scores_by_hand(files):
     """Query q2 is 11: FT911-3 is first, and d1 ties with d9 in the second place. Query 301: d1 ties in second place."""
     truth = hp.Judgments("qrels.txt", "q.txt", "d.txt")
@@ -87,45 +73,7 @@ def test_a_record_names_the_judgments_and_can_be_verified(files, capsys):
     assert "nDCG" in capsys.readouterr().out
 
 
-REFUSED = [
-    ("q2 0 d1 1\nq8 0 d1 1\nq2 0 x 1\n", "q.txt", "qrels.txt: 'x' is not in d.txt (2 such judgments)."),
-    ("q2 0 d1 1\nq2 0 d1 0\n", "q.txt", "qrels.txt, line 2: item 'd1' occurs twice for query 'q2'."),
-    ("q2 d1 1\n", "q.txt", "qrels.txt, line 1: 'q2 d1 1' is not `query iteration item level`."),
-    ("q2 0 d1 99999999999999999999\n", "q.txt", "qrels.txt: the levels must be integers from 1 to 255, "),
-    ("q2 0 d1 0\n", "q.txt", "qrels.txt: no query has a relevant item."),
-    (QRELS, ["a", "b"], "query ids: 2 ids for 3 queries."),
-    (QRELS, ["a", "b", "a"], "query ids: item 3: 'a' is also the id of item 1."),
-]
-
-
-@pytest.mark.parametrize(("content", "query_ids", "message"), REFUSED)
-def test_refusals(files, content, query_ids, message):
-    (files / "qrels.txt").write_text(content)
-    with pytest.raises(ProtocolError) as error:
-        relevance(query_ids=query_ids)
-    assert str(error.value).startswith(message)
-
-
-def test_scores_are_those_of_trec_eval_without_ties(tmp_path):
-    """Asymmetric rankings have no ties. Gains of nDCG are 2^level - 1, those of trec_eval are the levels."""
-    rng = np.random.default_rng(4)
-    query, bits = rng.standard_normal((12, 24)), rng.random((80, 24)) < 0.5
-    scores = query @ np.where(bits, 1, -1).T
-    assert all(len(np.unique(row)) == 80 for row in scores)
-    queries, items = [f"Q{row}" for row in range(12)], [f"D-{row:02d}" for row in rng.permutation(80)]
-    levels = {
-        name: {items[item]: int(rng.integers(-1, 4)) for item in rng.choice(80, 25, False)} for name in queries[1:]
-    }
-    levels[queries[1]] = dict.fromkeys(levels[queries[1]], 0)
-    lines = [f"{name} 0 {item} {level}\n" for name, judged in levels.items() for item, level in judged.items()]
-    (tmp_path / "qrels").write_text("".join(rng.permutation(lines)))
-    run = {name: dict(zip(items, map(float, row), strict=True)) for name, row in zip(queries, scores, strict=True)}
-    metrics = {"mAP": "map", "P@10": "P_10", "nDCG": "ndcg", "R@20": "recall_20", "mAP@10[all]": "map_cut_10"}
-    gains = {name: {item: 2 ** max(level, 0) - 1 for item, level in judged.items()} for name, judged in levels.items()}
-    expected = pytrec_eval.RelevanceEvaluator(gains, set(metrics.values())).evaluate(run)
-    truth = hp.Judgments(tmp_path / "qrels", queries, items)
-    result = hp.evaluate(hp.Outputs(query), bits, truth=truth, metrics=list(metrics)).per_query
-    for ours, theirs in metrics.items():
-        of_queries = [expected[name][theirs] for name in queries[2:]]
-        np.testing.assert_allclose(result[ours][2:], of_queries, atol=1e-6, err_msg=ours)
-        assert np.nan_to_num(result[ours][:2]).tolist() == [0, 0], "queries without relevant items"
+@pytest.mark.parametrize(("change", "message"), refusals("evaluation/judgments.yaml"))
+def test_refusals(files, change, message):
+    (files / "qrels.txt").write_text(change.pop("content", QRELS))
+    assert message_of(lambda: relevance(**change)).startswith(message)

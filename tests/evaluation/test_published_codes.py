@@ -23,28 +23,6 @@ def page(root):
     return (root / "docs" / "explanation" / "same-codes-three-numbers.md").read_text()
 
 
-@pytest.fixture(scope="module")
-def arrays(folder):
-    return [np.load(folder / f"{name}.npy") for name in NAMES]
-
-
-@pytest.fixture(scope="module")
-def scored(arrays):
-    query, database, *labels = arrays
-    labels = dict(zip(("query_labels", "database_labels"), labels, strict=True))
-    return lambda metrics, **options: evaluated(query, database, binarize="sign", metrics=metrics, **labels, **options)
-
-
-@pytest.fixture(scope="module")
-def result(scored):
-    return scored(["mAP@100[retrieved]", "mAP@100[all]", "mAP@100[min]", "R@100"])
-
-
-@pytest.fixture(scope="module")
-def asymmetric(scored):
-    return scored(["mAP@100[retrieved]"], ranking="asymmetric")
-
-
 def test_the_page_shows_the_output_of_its_commands(folder, page, monkeypatch, capsys):
     """The codes after ```sh and ```python, each with its output after ```text."""
     monkeypatch.chdir(folder)
@@ -62,13 +40,15 @@ def test_the_page_shows_the_output_of_its_commands(folder, page, monkeypatch, ca
         assert doctest.OutputChecker().check_output(output, printed, doctest.ELLIPSIS), printed
 
 
-def test_the_numbers_in_the_sentences_of_the_page(arrays, result, asymmetric, scored, page):
-    query, database, of_query, of_database = arrays
+def test_the_numbers_in_the_sentences_of_the_page(folder, page):
+    query, database, of_query, of_database = (np.load(folder / f"{name}.npy") for name in NAMES)
+    options = {"query_labels": of_query, "database_labels": of_database, "binarize": "sign"}
+    names = ["mAP@100[retrieved]", "mAP@100[all]", "mAP@100[min]", "R@100", "mAP[worst]", "mAP[best]"]
+    result = evaluated(query, database, **options, metrics=names)
     prose = " ".join(re.sub("^```.*?^```$", "", page, flags=re.S | re.M).split())
-    retrieved, everything, smaller, recall = result.metrics.values()
+    retrieved, everything, smaller, recall, worst, best = result.metrics.values()
     sizes = np.bincount(of_database.astype(int))
-    other = asymmetric.metrics["mAP@100[retrieved]"]
-    worst, best = scored(["mAP[worst]", "mAP[best]"]).metrics.values()
+    (other,) = evaluated(query, database, **options, metrics=names[:1], ranking="asymmetric").metrics.values()
     for sentence in (
         f"{query.shape[1]} real values for each of the {len(query):,} test videos",
         f"the queries, and the {len(database):,} training videos",

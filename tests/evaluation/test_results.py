@@ -123,12 +123,3 @@ def test_precision_and_recall_of_the_top_k(tmp_path):
         assert (chart["title"], chart["mark"]["type"]) == (f"{name.capitalize()} of the top K items", "line")
         points = [{"K": k, name: pytest.approx(value)} for k, value in enumerate(values, 1)]
         assert [{key: point[key] for key in ("K", name)} for point in chart["data"]["values"]] == points
-
-
-def test_a_tie_is_linear_in_k():
-    """Four items at one distance, two of them relevant, then one."""
-    database = [[0, 1], [0, 1], [0, 1], [0, 1], [1, 1]]
-    top = evaluate([[0, 0]], database, query_labels=[1], database_labels=[1, 1, 2, 2, 1]).top_k
-    assert top.k.tolist() == [1, 2, 3, 4, 5]
-    np.testing.assert_allclose(top.precision, [1 / 2, 1 / 2, 1 / 2, 1 / 2, 3 / 5])
-    np.testing.assert_allclose(top.recall, [1 / 6, 1 / 3, 1 / 2, 2 / 3, 1])

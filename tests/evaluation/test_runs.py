@@ -6,11 +6,13 @@ import json
 import numpy as np
 import pytest
 import pytrec_eval
+from encoded import message_of, refusals
 
 import protocol as hp
 from protocol.checks import ProtocolError
 from protocol.cli import main
 
+RUN = "q Q0 a 1 2.0 x\nq Q0 b 2 1.0 x\n"
 MEASURES = {
     "mAP": "map",
     "mAP@5[all]": "map_cut_5",
@@ -120,34 +122,12 @@ def test_ids_that_never_meet_are_reported():
     assert result.facts["judged_queries_without_results"] == 1
 
 
-RUN, QRELS = "q Q0 a 1 2.0 x\nq Q0 b 2 1.0 x\n", "q 0 a 1\n"
-REFUSED = [
-    ("q Q0 a 1 2 x\nq Q0 a 2 1 x\n", QRELS, {}, "run.txt, line 2: item 'a' occurs twice for query 'q'."),
-    ("q Q0 a 1 nan x\n", QRELS, {}, "run.txt, line 1: 'q Q0 a 1 nan x' is not `query Q0 item rank score tag`."),
-    (RUN, "r 0 a 1\n", {}, "run.txt: no query has judgments: 'q' is none of those such as 'r'."),
-    (RUN, "q a 1\n", {}, "qrels.txt, line 1: 'q a 1' is not `query iteration item level`."),
-    (RUN, "q 0 a 99999999999999999999\n", {"metrics": "nDCG"}, "nDCG"),
-    (RUN, "q 0 a 0\n", {}, "relevance: no query has a relevant item."),
-    (RUN, QRELS, {"metrics": "precision@r2"}, "metric 'precision@r2' needs the Hamming radius, which the run ranking"),
-    (
-        RUN,
-        QRELS,
-        {"metrics": "MRR[database-order]"},
-        "metric 'MRR[database-order]' needs the items of a database, which",
-    ),
-    (RUN, QRELS, {"convention": "metric-learning"}, "convention 'metric-learning' leaves each query's own row out"),
-    (RUN, QRELS, {"metrics": "entropy"}, "metric 'entropy' needs buckets of codes, which the run ranking"),
-]
-
-
-@pytest.mark.parametrize(("run", "qrels", "options", "message"), REFUSED)
-def test_refusals(tmp_path, monkeypatch, run, qrels, options, message):
+@pytest.mark.parametrize(("change", "message"), refusals("evaluation/runs.yaml"))
+def test_refusals(tmp_path, monkeypatch, change, message):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "run.txt").write_text(run)
-    (tmp_path / "qrels.txt").write_text(qrels)
-    with pytest.raises(ProtocolError) as error:
-        hp.evaluate_run("run.txt", "qrels.txt", **options)
-    assert str(error.value).startswith(message)
+    (tmp_path / "run.txt").write_text(change.pop("run", RUN))
+    (tmp_path / "qrels.txt").write_text(change.pop("qrels", "q 0 a 1\n"))
+    assert message_of(lambda: hp.evaluate_run("run.txt", "qrels.txt", **change)) == message
 
 
 @pytest.mark.parametrize("run", [{"q": ["a"]}, {"q": {"a": "high"}}, {"q": {"a": float("nan")}}, 3])
@@ -165,25 +145,21 @@ def test_the_command_prints_the_facts_and_writes_a_record_that_can_be_verified(t
     command += ["mAP", "mAP[worst]", "mAP[best]", "R@5"]
     assert main([*command, "--json", "mine.json", "--per-query", "values.csv", "--name", "mine"]) == 0
     printed = capsys.readouterr().out
-    lines = [" ".join(line.split()) for line in printed.splitlines()]
-    for line in (
+    lines = "\n".join(" ".join(line.split()) for line in printed.splitlines())
+    assert "mAP 0.4028 0.3889 to 0.4167 all relevant items 1 as 0\n" in lines
+    for fact in (
         "judged queries without results 1",
         "results of queries without judgments 1",
         "results without judgment 2",
-        "judgments below level 0 1",
-        "pairs with tied scores 1",
-        "mAP 0.4028 0.3889 to 0.4167 all relevant items 1 as 0",
     ):
-        assert line in lines
+        assert f"{fact}\n" in lines
+    assert lines.endswith("judgments below level 0 1\npairs with tied scores 1")
     assert (tmp_path / "values.csv").read_text().splitlines()[1:] == [
         *("q,run,0.208333333,0.166666667,0.25,0.5", "r,run,1,1,1,1", "t,run,0,0,0,0")
     ]
     record = json.loads((tmp_path / "mine.json").read_text())
     assert (record["name"], record["inputs"]) == ("mine", {"run": "run.txt", "relevance": "qrels.txt"})
     capsys.readouterr()
-    for option in (["--binarize", "sign"], ["--spread"], ["--ranking", "asymmetric"], ["--query-codes", "q.npy"]):
-        assert main([*command, *option]) == 2
-        assert capsys.readouterr().err == f"protocol: --run replaces codes, so {option[0]} can't be combined with it.\n"
     for command in (["compare", "mine.json", "mine.json"], ["verify", "mine.json"]):
         assert main(command) == 2
         assert "the scores of a run, which can't be compared or verified" in capsys.readouterr().err

@@ -98,8 +98,9 @@ FORMATS = "a.npy a.npz a.npz:B a.npz:B.1 a.h5 a.h5:run/B a.h5:/run/B a.hdf5:B a.
 
 @pytest.mark.parametrize("name", [*FORMATS, *CSV])
 def test_every_format_gives_the_same(tmp_path, name):
-    read = read_array(written(tmp_path, name))
-    np.testing.assert_array_equal(read, ARRAY)
+    file = written(tmp_path, name)
+    np.testing.assert_array_equal(read_array(file), ARRAY)
+    assert array_shape(file) in (None, ARRAY.shape)
 
 
 @pytest.mark.parametrize("name", ["a.npy", "a.npz:B", "a.h5:run/B", "a.mat:B", "7.3.mat:B", "commas.csv", "blanks.txt"])
@@ -118,11 +119,6 @@ def test_what_an_apostrophe_does_not_transpose(tmp_path):
     refused(f"{tmp_path}/cube.npy'", r"cube.npy': only a matrix can be transposed, got shape \(2, 3, 4\).")
     (tmp_path / "a.csv'").write_text("1,2\n")
     assert path_of(tmp_path / "a.csv'") == tmp_path / "a.csv'"
-
-
-def test_text_keeps_numbers_that_are_not_integers(tmp_path):
-    (tmp_path / "a.csv").write_text("0.5,nan\n1,2\n")
-    np.testing.assert_array_equal(read_array(tmp_path / "a.csv"), [[0.5, np.nan], [1, 2]])
 
 
 def test_no_pickle_is_ever_loaded(tmp_path):
@@ -211,11 +207,7 @@ def test_sparse_matrices_of_any_format(tmp_path, kind):
     assert (rows.format, array.dtype, array_shape(tmp_path / "a.npz")) == ("csr", np.uint8, (2, 3))
     np.testing.assert_array_equal(rows.toarray(), dense)
     np.testing.assert_array_equal(array, dense)
-
-
-def test_other_arrays_are_not_sparse_matrices(tmp_path):
-    np.savez(tmp_path / "other.npz", codes=ARRAY)
-    refused(tmp_path / "other.npz", "not a sparse matrix of scipy.sparse.save_npz. The file contains: codes", read_csr)
+    refused(written(tmp_path, "b.npz"), "not a sparse matrix of .* The file contains: only", read_csr)
 
 
 def test_lists(tmp_path):
@@ -269,16 +261,6 @@ def test_a_shape_is_read_from_the_header_alone(tmp_path):
         stream.write(header(large))
         stream.truncate(stream.tell() + (7 << 40))  # no data follow: the file is a hole
     assert array_shape(tmp_path / "a.npy") == large
-    np.savez(tmp_path / "a.npz", x=np.zeros((3, 4)))
-    assert array_shape(tmp_path / "a.npz") == array_shape(f"{tmp_path}/a.npz:x") == (3, 4)
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file["group/x"] = np.zeros((5, 6))
-    assert array_shape(f"{tmp_path}/a.h5:group/x") == (5, 6)
-    (tmp_path / "a.csv").write_text("1,2\n")
-    assert array_shape(tmp_path / "a.csv") == (1, 2)
-    (tmp_path / "b.npy").write_bytes(b"x")
-    for name, message in (("b.npy", "not an .npy file"), ("c.npy", "no such file"), ("c.h5", "no such file")):
-        refused(tmp_path / name, message, array_shape)
 
 
 @pytest.mark.parametrize("first", [2**53 - 1, -(2**53) - 2, 2**63 - 2, 2**64 - 3])
