@@ -2,7 +2,6 @@
 
 import itertools
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -93,10 +92,6 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
     with at("codes"):
         codes = {name: precomputed_codes(name, entry, plans, hashers) for name, entry in complete["codes"].items()}
         complete["codes"] = {name: method.config for name, method in codes.items()}
-    with at("names"):
-        complete["names"] = _display_names(complete, plans, hashers, ground_truths)
-    with at("paper"):
-        complete["paper"] = _shown_in_paper(complete, plans)
     experiment = Experiment(complete["experiment"], complete, plans, hashers, ground_truths, codes)
     checks.check(experiment)
     with at("codes"):
@@ -350,85 +345,3 @@ def _plan(name: str, feature: Mapping[str, Any], config: Mapping[str, Any]) -> F
         database_preprocessing=by_modality["database"],
         **{key: feature.get(key, config[key]) for key in keys},
     )
-
-
-def _display_names(
-    config: Mapping[str, Any],
-    plans: Mapping[str, FeaturePlan],
-    hashers: Mapping[str, Variant],
-    ground_truths: Mapping[str, Variant],
-) -> dict[str, Any]:
-    """Return the display name of everything that an experiment uses, in the form of the key `names`.
-
-    If two things have the same printed name, as two variants of mAP@100 do, each is shown by its own name instead.
-    A method with precomputed codes is shown by its name, and a user's own dataset without a printed name by that of the
-    experiment.
-
-    Raises
-    ------
-    ProtocolError
-        If a name is given to something that the experiment doesn't use, or to two things of the same kind.
-    """
-    used, record = _used(plans), registry.DATASETS.entry(config["dataset"])
-    plugins = {
-        "feature": {plan.name: plan.plugin for plan in plans.values()},
-        "ground_truth": {name: ground_truths[name].plugin for name in used["ground_truths"]},
-        "split": {name: name for name in used["splits"]},
-        "hasher": {name: hashers[name].plugin for name in used["hashers"]} | dict.fromkeys(config["codes"], ""),
-        "metric": {name: name for name in config["metrics"]},
-    }
-    is_own = record.required and not record.printed
-    dataset = config["experiment"] if is_own else registry.printed_name("dataset", record.name)
-    names = {f"{kind}s": _names_of(kind, of_kind, config["names"]) for kind, of_kind in plugins.items()}
-    return {"dataset": config["names"].get("dataset", dataset), **names}
-
-
-def _names_of(kind: str, plugins: Mapping[str, str], user_names: Mapping[str, Any]) -> dict[str, str]:
-    """Return the display names of a kind by name; things without a plug-in have none but their own."""
-    chosen = user_names[f"{kind}s"]
-    for name in chosen:
-        with at("names", f"{kind}s", name):
-            one_of(name, plugins, f"{kind.replace('_', ' ')} in names.{kind}s")
-    printed = {name: registry.printed_name(kind, use, name) if use else name for name, use in plugins.items()}
-    n_printed = Counter(printed.values())
-    names = {name: chosen.get(name, text if n_printed[text] == 1 else name) for name, text in printed.items()}
-    for name, text in names.items():
-        if Counter(names.values())[text] > 1:
-            raise ProtocolError(f"names.{kind}s: {name!r} and another one have the same name, {text!r}.")
-    return names
-
-
-def _used(plans: Mapping[str, FeaturePlan]) -> dict[str, list[Any]]:
-    """Return what any feature uses, each once."""
-    keys = ("n_bits", "ground_truths", "splits", "hashers")
-    return {key: list(dict.fromkeys(value for plan in plans.values() for value in getattr(plan, key))) for key in keys}
-
-
-def _shown_in_paper(config: Mapping[str, Any], plans: Mapping[str, FeaturePlan]) -> dict[str, list[Any]]:
-    """Return the key `paper` with its defaults filled in.
-
-    Raises
-    ------
-    ProtocolError
-        If the experiment lacks a chosen value, or the chosen values never occur together.
-    """
-    metrics, first = config["metrics"], next(iter(plans.values()))
-    used = {**_used(plans), "metrics": metrics, "features": list(plans)}
-    leading = "mAP" if "mAP" in metrics else metrics[0]
-    chosen: dict[str, list[Any]] = {
-        "metrics": list(dict.fromkeys([leading, *{"precision@r2"}.intersection(metrics)])),
-        "n_bits": used["n_bits"],
-        "features": [first.name],
-        "ground_truths": first.ground_truths[:1],
-        "splits": first.splits[:1],
-    }
-    for key, names in config["paper"].items():
-        for name in names:
-            one_of(str(name), map(str, used[key]), f"paper.{key}")
-        chosen[key] = names
-    truths, splits = set(chosen["ground_truths"]), set(chosen["splits"])
-    if not any(
-        truths & set(plans[name].ground_truths) and splits & set(plans[name].splits) for name in chosen["features"]
-    ):
-        raise ProtocolError("paper: no combination of these features, ground truths and splits is in the experiment.")
-    return chosen | {"n_bits": sorted(chosen["n_bits"])}

@@ -1,9 +1,9 @@
 from protocol.report.examples import METRICS as EXAMPLE_METRICS
 from protocol.scores.metadata import SUPERVISION_KEYS
 
-# The report does not depend on the source of files, the folder of plug-ins, the number of shards or the choice for a
-# paper.
-NOT_REPORTED = {"mirror", "offline", "plugins", "count_shards", "paper"}
+# The report does not depend on the source of files, the folder of plug-ins or the number of shards.
+NOT_REPORTED = {"mirror", "offline", "plugins", "count_shards"}
+NAMES = {"names": EXPERIMENT.display_names}
 # Only the report of a reproduction contains comparisons with the papers.
 PUBLISHED = ["workflow/published/cifar10_gist.csv"] if CONFIG["reproduction"] else []
 # Files have to be listed, since the workflow may be read from git; a test compares the list with the folder. A copy of
@@ -103,7 +103,7 @@ rule report:
     conda:
         "../../envs/protocol.yaml"
     params:
-        config={key: CONFIG[key] for key in CONFIG if key not in NOT_REPORTED},
+        config={key: CONFIG[key] for key in CONFIG if key not in NOT_REPORTED} | NAMES,
         code=code("report.py", **PLAN.plugins),
     script:
         "../scripts/report.py"
@@ -131,7 +131,7 @@ rule paper:
     conda:
         "../../envs/protocol.yaml"
     params:
-        config={key: CONFIG[key] for key in ("metrics", "names", "undefined", "paper", *SUPERVISION_KEYS)},
-        code=code("paper.py", metric=tuple(CONFIG["paper"]["metrics"])),
+        config={key: CONFIG[key] for key in ("metrics", "undefined", *SUPERVISION_KEYS)} | NAMES,
+        code=code("paper.py", metric=METRICS),
     script:
         "../scripts/paper.py"
