@@ -13,12 +13,12 @@ rule excluded:
         **sealed(excluded="<results>/{excluded}.csv"),
     log:
         "<logs>/{excluded}.log",
-    conda:
-        "../../envs/protocol.yaml"
     params:
         split_runs=PLAN.split_runs,
         states=records.states(PLAN.exclusion_file),
-        near_duplicates=near_duplicates,
+        near_duplicates=lambda wildcards: (
+            known_pairs_sha256(DATASET) if wildcards.excluded == "near_duplicates" else None
+        ),
         code=code("excluded.py"),
     script:
         "../scripts/excluded.py"
@@ -36,8 +36,6 @@ rule score:
         "<logs>/{feature}/{scores}/{hasher}.log",
     benchmark:
         "<benchmarks>/{feature}/{scores}/{hasher}.tsv"
-    conda:
-        "../../envs/protocol.yaml"
     resources:
         mem_mb=lambda wildcards, input, attempt: attempt * (1000 + 10 * mb(input)),
     params:
@@ -70,8 +68,6 @@ rule metrics:
         ),
     log:
         "<logs>/metrics.log",
-    conda:
-        "../../envs/protocol.yaml"
     params:
         undefined=CONFIG["undefined"],
         options=PLAN.options_of_scores,

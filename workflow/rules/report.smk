@@ -8,22 +8,15 @@ NAMES = {"names": EXPERIMENT.display_names}
 PUBLISHED = ["workflow/published/cifar10_gist.csv"] if CONFIG["reproduction"] else []
 # Files have to be listed, since the workflow may be read from git; a test compares the list with the folder. A copy of
 # a checkout may lack the stored results.
-REFERENCE_TABLES = [
-    *("cifar10/extensions", "cifar10/full", "claims/buckets", "claims/cifar10_s1"),
-    *("claims/cifar10_s2", "claims/datasets", "claims/growth", "claims/nuswide"),
-    *("claims/variants", "hashers/summary", "learned/summary", "supervised/summary"),
-    "thesis/summary",
-]
-REFERENCE = [f"results/reference/{table}.csv" for table in REFERENCE_TABLES]
+REFERENCE_TABLES = """
+    cifar10/extensions cifar10/full claims/buckets claims/cifar10_s1 claims/cifar10_s2 claims/datasets claims/growth
+    claims/nuswide claims/variants hashers/summary learned/summary supervised/summary thesis/summary
+"""
+REFERENCE = [f"results/reference/{table}.csv" for table in REFERENCE_TABLES.split()]
+TABLES = ("radii", "curves", "conventions", "buckets", "histogram", "retrieved")
+EXAMPLES = {table: f"<results>/{{feature}}/examples/{{split}}/{table}.csv" for table in TABLES}
 # Times differ from run to run, so they are stored with the benchmarks.
-TABLES = [
-    *("radii", "curves", "conventions", "buckets", "histogram", "retrieved"),
-    "lookups",
-]
-EXAMPLES = {
-    table: f"<{'benchmarks' if table == 'lookups' else 'results'}>/{{feature}}/examples/{{split}}/{table}.csv"
-    for table in TABLES
-}
+EXAMPLES["lookups"] = "<benchmarks>/{feature}/examples/{split}/lookups.csv"
 ALL_EXAMPLES = [file for pattern in EXAMPLES.values() for file in each(pattern)]
 
 
@@ -41,8 +34,6 @@ rule examples:
         "<logs>/{feature}/examples/{split}.log",
     benchmark:
         "<benchmarks>/{feature}/examples/{split}/examples.tsv"
-    conda:
-        "../../envs/protocol.yaml"
     resources:
         mem_mb=lambda wildcards, input, attempt: attempt * (3000 + 4 * mb(input)),
     params:
@@ -65,8 +56,6 @@ rule claims:
         **sealed(claims="<results>/claims.json"),
     log:
         "<logs>/claims.log",
-    conda:
-        "../../envs/protocol.yaml"
     params:
         code=code("claims.py"),
     script:
@@ -100,8 +89,6 @@ rule report:
         ),
     log:
         "<logs>/report.log",
-    conda:
-        "../../envs/protocol.yaml"
     params:
         config={key: CONFIG[key] for key in CONFIG if key not in NOT_REPORTED} | NAMES,
         code=code("report.py", **PLAN.plugins),
@@ -128,8 +115,6 @@ rule paper:
         tables=directory("<results>/tables"),
     log:
         "<logs>/paper.log",
-    conda:
-        "../../envs/protocol.yaml"
     params:
         config={key: CONFIG[key] for key in ("metrics", "undefined", *SUPERVISION_KEYS)} | NAMES,
         code=code("paper.py", metric=METRICS),
