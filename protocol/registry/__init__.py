@@ -15,7 +15,7 @@ import pkgutil
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from protocol.checks import ProtocolError, listed, one_of
@@ -60,8 +60,12 @@ class Registry(Generic[R]):
         yield from (self.records[name] for name in sorted(self.records))
 
     def _scan(self) -> None:
+        """Import every public module of the package and of its public sub-packages, and the user's plug-ins."""
         if not self._scanned:
-            _import_below(importlib.import_module(f"protocol.{self.package}"))
+            package = importlib.import_module(f"protocol.{self.package}")
+            for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+                if "._" not in module.name:
+                    importlib.import_module(module.name)
             self._scanned = True
         folders.import_files()
 
@@ -84,15 +88,6 @@ class Registry(Generic[R]):
     def entry(self, name: str) -> R:
         """Return the record of the plug-in called `name`. Raises the errors of `get`."""
         return self.find(name)[0]
-
-
-def _import_below(package: ModuleType) -> None:
-    """Import every public module of a package and of its public sub-packages."""
-    for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda module: module.name):
-        if not module.name.startswith("_"):
-            imported = importlib.import_module(f"{package.__name__}.{module.name}")
-            if module.ispkg:
-                _import_below(imported)
 
 
 class _MetricRegistry(Registry[MetricRecord]):
