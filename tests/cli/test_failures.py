@@ -118,13 +118,6 @@ def test_a_closed_reader_ends_the_command_with_the_usual_status():
         assert without_progress(process.stderr.read()) == ""
 
 
-def test_output_in_an_encoding_without_a_character():
-    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
-    done = subprocess.run(f"{PROGRAM} list metrics".split(), env=environment, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, without_progress(done.stderr).count("\n")) == (2, "", 1)
-    assert "PYTHONIOENCODING=utf-8" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("arguments", "option", "file"),
     [
