@@ -13,10 +13,15 @@ REFERENCE_TABLES = """
     claims/nuswide claims/variants hashers/summary learned/summary supervised/summary thesis/summary
 """
 REFERENCE = [f"results/reference/{table}.csv" for table in REFERENCE_TABLES.split()]
-TABLES = ("radii", "curves", "conventions", "buckets", "histogram", "retrieved")
-EXAMPLES = {table: f"<results>/{{feature}}/examples/{{split}}/{table}.csv" for table in TABLES}
 # Times differ from run to run, so they are stored with the benchmarks.
-EXAMPLES["lookups"] = "<benchmarks>/{feature}/examples/{split}/lookups.csv"
+TABLES = [
+    *("radii", "curves", "conventions", "buckets", "histogram", "retrieved"),
+    "lookups",
+]
+EXAMPLES = {
+    table: f"<{'benchmarks' if table == 'lookups' else 'results'}>/{{feature}}/examples/{{split}}/{table}.csv"
+    for table in TABLES
+}
 ALL_EXAMPLES = [file for pattern in EXAMPLES.values() for file in each(pattern)]
 
 
