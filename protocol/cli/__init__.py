@@ -30,32 +30,15 @@ _INTERRUPTED, _CLOSED_PIPE = 130, 141  # 128 plus the number of SIGINT or SIGPIP
 
 def _parser(commands: Sequence[str] = _COMMANDS, *, everything: bool = False) -> "Parser":
     """Return the parser of the command line, with the named commands, and with their complete help if requested."""
-    from protocol.cli._help import Parser, declaration
+    from protocol.cli._help import Parser, declaration, read
     from protocol.provenance import VERSION
 
-    declared = {name: declaration(name) for name in commands}
-    tasks = {task: [name for name in names if name in declared] for task, names in _TASKS.items()}
-    listing = (
-        "\n".join([f"{task}:", *(f"  {name:<17}{declared[name]['help']}" for name in tasks[task])]) for task in tasks
-    )
-    parser = Parser(
-        prog="protocol",
-        usage="protocol COMMAND [OPTION ...]",
-        description="Score binary codes, check splits for leaks, and reproduce the evaluation protocols of learning to "
-        "hash. For help on a command, run `protocol COMMAND --help`.\n\n" + "\n".join(listing),
-        examples="""
-            protocol evaluate --query-codes q.npy --database-codes d.npy \\
-                              --query-labels q.csv --database-labels d.csv    score your own codes
-            protocol audit --query q.txt --database d.txt --train t.txt       find leaks in your own split
-            protocol list metrics 'mAP@K[all]'                                explain a metric
-            protocol check my.yaml                                            check a config file
-            protocol run                                                      run the default experiment
-        """,
-        options={
-            "--version": {"action": "version", "version": f"protocol {VERSION}"},
-            "--debug": {"action": "store_true", "help": "print the full traceback of an error"},
-        },
-    )
+    whole, declared = read("protocol"), {name: declaration(name) for name in commands}
+    whole["options"]["--version"]["version"] = f"protocol {VERSION}"
+    lines = [whole["description"], ""]
+    for task, names in _TASKS.items():
+        lines += [f"{task}:", *(f"  {name:<17}{declared[name]['help']}" for name in names if name in declared)]
+    parser = Parser(prog="protocol", **whole | {"description": "\n".join(lines)})
     added = parser.add_subparsers(prog="protocol", required=True, dest="command", help=argparse.SUPPRESS)
     for name, texts in declared.items():
         added.add_parser(name, everything=everything, **texts)

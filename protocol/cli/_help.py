@@ -194,8 +194,8 @@ class _Layout(argparse.RawDescriptionHelpFormatter):
 
 def declaration(name: str) -> dict[str, Any]:
     """Return what the TOML file of a command declares: the arguments of `Parser`, and its help in one line."""
-    declared = _read(name)
-    included = _read(declared.pop("include")) if "include" in declared else {}
+    declared = read(name)
+    included = read(declared.pop("include")) if "include" in declared else {}
     for part in ("options", "rare"):
         declared[part] = declared.get(part, {}) | included.get(part, {})
     # An error message suggests the option after the command.
@@ -221,6 +221,7 @@ def with_hyphens(message: str, arguments: argparse.Namespace) -> str:
     return re.sub("^(--[^ ]+) are missing", r"\1 is missing", first) + stop + others
 
 
-def _read(name: str) -> dict[str, Any]:
+def read(name: str) -> dict[str, Any]:
+    """Return the content of a TOML file of this folder."""
     with open(Path(__file__).with_name(f"{name.replace('-', '_')}.toml"), "rb") as file:
         return tomllib.load(file)

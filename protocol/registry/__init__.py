@@ -103,21 +103,16 @@ class _MetricRegistry(Registry[MetricRecord]):
             return self.records[name], {}
         raise self._unknown(name)
 
-    def _by_spelling(self, request: str) -> dict[str, list[MetricRecord]]:
-        """Return the records by their names and synonyms in lower case, with the numbers of a request."""
-        known = defaultdict[str, list[MetricRecord]](list)
-        for record in self.records.values():
-            for other in {_with_numbers_of(request, each).casefold() for each in (record.name, *record.synonyms)}:
-                known[other].append(record)
-        return known
-
     def _unknown(self, name: str) -> ProtocolError:
         """Return the error for an unknown metric; the suggested names have the numbers that were requested."""
         if len(names := re.findall(r"(?:\[[^]]*\]?|[^][, ])+", name)) > 1:
             return ProtocolError(f"Unknown metric {name!r}. Pass separate names: {listed(map(repr, names))}.")
         if re.search(r"@(-|0+$|0+\[)", name):
             return ProtocolError(f"Unknown metric {name!r}. K must be at least 1.")
-        known, request = self._by_spelling(name), _plain_spelling(name)
+        known, request = defaultdict[str, list[MetricRecord]](list), _plain_spelling(name)
+        for record in self.records.values():
+            for spelling in {_with_numbers_of(name, each).casefold() for each in (record.name, *record.synonyms)}:
+                known[spelling].append(record)
         variants = [key for key in known if key.startswith((f"{request}[", f"{request}@")) and "," not in key]
         near = [request] if request in known else variants or difflib.get_close_matches(request, known, n=1)
         meant = [record for key in near[:3] for record in sorted(known[key], key=lambda record: record.name)]
