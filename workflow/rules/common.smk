@@ -54,8 +54,7 @@ try:
     config.update(CONFIG)  # scripts receive the checked configuration
     USER_STATES = records.states_of_dataset(CONFIG)
     DATASET = CONFIG["dataset"]
-    MIRROR = CONFIG["mirror"], CONFIG["mirror_sha256"]
-    DOWNLOADS = Downloads(DATASET, Path("results/downloads"), *MIRROR)
+    DOWNLOADS = Downloads(DATASET, Path("results/downloads"), CONFIG["mirror"], CONFIG["mirror_sha256"])
     check_writable(f"results/{EXPERIMENT.name}")
 except ProtocolError as error:
     raise WorkflowError(str(error))
@@ -176,12 +175,6 @@ def parts(wildcards):
     number = PLAN.n_parts(wildcards)
     file = f"<data>/{wildcards.extraction}/parts/{{}}.h5"
     return [file.format(part) for part in range(number)] if number > 1 else []
-
-
-def excluded(wildcards):
-    """Return the table of the queries that scores do not contain, if there is one."""
-    of_duplicates = wildcards.scores == "duplicates"
-    return sealed(excluded=["<results>/near_duplicates.csv"] if of_duplicates else EXCLUDED)
 
 
 def shards(wildcards):

@@ -1,4 +1,5 @@
 EXCLUDED = ["<results>/excluded.csv"] if PLAN.exclusion_file else []
+EXCLUDED_OF = {"scores": EXCLUDED, "duplicates": ["<results>/near_duplicates.csv"]}
 SCORES = each("<results>/{feature}/scores/{hasher}.csv")
 WITHOUT = each("<results>/{feature}/duplicates/{hasher}.csv") if PLAN.duplicates else []
 
@@ -28,7 +29,7 @@ rule excluded:
 rule score:
     """Compute every metric of one hasher, over all runs and splits of a feature."""
     input:
-        unpack(excluded),
+        unpack(lambda wildcards: sealed(excluded=EXCLUDED_OF[wildcards.scores])),
         counts="<results>/{feature}/counts/{hasher}.h5",
     output:
         **sealed(scores="<results>/{feature}/{scores}/{hasher}.csv"),
