@@ -17,8 +17,6 @@ from protocol.registry import folders
 from protocol.shipped import DEFAULT
 from protocol.splits import sample_of, sharing
 
-_BASE = ("base", "name")  # each is the default of the other
-
 
 def load(config: Mapping[str, Any], *, from_file: bool = True, files: Sequence[str | Path] = ()) -> Experiment:
     """Return the checked experiment that a configuration describes.
@@ -168,8 +166,8 @@ def _name_variants(kind: str, config: Mapping[str, Any]) -> None:
                 if isinstance(entry, str):
                     name = entry
                 else:
-                    plugin, name = (entry.get(one, entry.get(other)) for one, other in (_BASE, reversed(_BASE)))
-                    values = entry.get("options", {})
+                    plugin = entry.get("base", entry.get("name"))  # the schema requires one of both
+                    name, values = entry.get("name", plugin), entry.get("options", {})
                     _check_variant(name, kind, plugin)
                     options.with_defaults(kind, plugin, values, called=name, path=(*path, key, index, "options"))
                     table = fixed.get(name, {})
