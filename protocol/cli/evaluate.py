@@ -92,15 +92,16 @@ def _check_options(arguments: argparse.Namespace) -> None:
     """Check, before anything is computed, that the outputs can be written."""
     from protocol.evaluation.exclusion import rows_from
 
-    if arguments.trec is None:
-        refuse_without("--trec DIR", given(arguments, "trec_depth"))
-    trec = {f"--trec {name}": arguments.trec and arguments.trec / name for name in ("run", "qrels")}
+    folder = arguments.trec
+    trec = {f"--trec {name}": folder and folder / name for name in ("run", "qrels")}
     check_outputs(given(arguments, "json", *_KINDS) | trec, passed(arguments, *_INPUTS).values())
     if one_of(arguments.ranking, RANKINGS, "--ranking") != "hamming":
         for option in given(arguments, "pr_curves", "tables", "trec"):
             raise ProtocolError(f"{option} needs the distances of --ranking hamming.")
     if arguments.exclude_queries is not None:
         rows_from(arguments.exclude_queries)
+    if folder is None and arguments.trec_depth is not None:
+        raise ProtocolError("--trec-depth needs --trec DIR as well.")
     lists = given(arguments, *_LISTS)  # whose digests the JSON file records
     if arguments.json is None:
         refuse_without("--json", lists)
@@ -145,7 +146,7 @@ def _write(arguments: argparse.Namespace, evaluation: "ScoredRanking", others: "
             results.insert(0, evaluation.spread(threads=arguments.threads))
         if arguments.trec is not None:
             results.append(evaluation.to_trec(arguments.trec, arguments.trec_depth))
-    files = {kind: file for kind, file in passed(arguments, *_KINDS).items() if file}
+    files = {kind: getattr(arguments, kind) for kind in _KINDS if getattr(arguments, kind)}
     for kind, file in files.items():
         write_csv(evaluation, kind, file)
     if arguments.json:
