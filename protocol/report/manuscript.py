@@ -40,7 +40,7 @@ def read_scores(
     examples : sequence of path
         ``.../{feature}/examples/{split}/{name}.csv``
     config : mapping
-        The checked configuration.
+        The checked configuration, with the display names as ``names``.
     """
     runs, means = (with_display_names(at(read_table(path), extension="none"), config) for path in (scores, summary))
     needed = [path for path in examples if Path(path).stem in _EXAMPLES]
