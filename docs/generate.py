@@ -546,7 +546,7 @@ unless the environment variable `NO_COLOR` is set."""
 def _command_line() -> str:
     """Return the page with the help of every command, 100 columns wide, without what earlier commands describe."""
     os.environ["COLUMNS"] = "100"
-    parser = cli._parser()
+    parser = cli._parser(everything=True)
     (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     described: dict[str, str] = {}  # options and paragraphs, by the first command that has them
     parts = ["# Command line", _COMMAND_LINE]
@@ -560,7 +560,7 @@ def _command_line() -> str:
 def _help(command: Any, described: dict[str, str]) -> str:
     """Return the help of a command without its examples and the options that earlier commands describe."""
     shown, repeated, options_begun = [], dict[str, list[str]](), False
-    for paragraph in command.format_help(everything=True).strip().split("\n\n"):
+    for paragraph in command.format_help().strip().split("\n\n"):
         title, _, body = paragraph.partition("\n")
         if not re.fullmatch(r"(?:  -.*\n(?:   .*\n)*)+", f"{body}\n"):  # prose, the usage, or a positional argument
             generated = paragraph.startswith("usage:") and " [-h]" in paragraph

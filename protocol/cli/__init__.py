@@ -28,31 +28,20 @@ _REFUSED = 2
 _INTERRUPTED, _CLOSED_PIPE = 130, 141  # 128 plus the number of SIGINT or SIGPIPE, as shells report it
 
 
-def _parser(commands: Sequence[str] = _COMMANDS) -> "Parser":
-    """Return the parser of the command line, with the named commands."""
-    from protocol.cli._help import Parser, add_command
+def _parser(commands: Sequence[str] = _COMMANDS, *, everything: bool = False) -> "Parser":
+    """Return the parser of the command line, with the named commands, and with their complete help if requested."""
+    from protocol.cli._help import Parser, declaration, read
     from protocol.provenance import VERSION
 
-    parser = Parser(
-        prog="protocol",
-        usage="protocol COMMAND [OPTION ...]",
-        description="Score binary codes, check splits for leaks, and reproduce the evaluation protocols of learning to "
-        "hash. For help on a command, run `protocol COMMAND --help`.",
-        examples="""
-            protocol evaluate --query-codes q.npy --database-codes d.npy \\
-                              --query-labels q.csv --database-labels d.csv    score your own codes
-            protocol audit --query q.txt --database d.txt --train t.txt       find leaks in your own split
-            protocol list metrics 'mAP@K[all]'                                explain a metric
-            protocol check my.yaml                                            check a config file
-            protocol run                                                      run the default experiment
-        """,
-        tasks=_TASKS,
-    )
-    parser.add_argument("--version", action="version", version=f"protocol {VERSION}")
-    parser.add_argument("--debug", action="store_true", help="print the full traceback of an error")
-    added = parser.add_subparsers(metavar="COMMAND", prog="protocol", required=True, dest="command")
-    for name in commands:
-        add_command(added, name)
+    whole, declared = read("protocol"), {name: declaration(name) for name in commands}
+    whole["options"]["--version"]["version"] = f"protocol {VERSION}"
+    lines = [whole["description"], ""]
+    for task, names in _TASKS.items():
+        lines += [f"{task}:", *(f"  {name:<17}{declared[name]['help']}" for name in names if name in declared)]
+    parser = Parser(prog="protocol", **whole | {"description": "\n".join(lines)})
+    added = parser.add_subparsers(prog="protocol", required=True, dest="command", help=argparse.SUPPRESS)
+    for name, texts in declared.items():
+        added.add_parser(name, everything=everything, **texts)
     return parser
 
 
@@ -71,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _report("standard output is closed.")
         words = sys.argv[1:] if arguments is None else arguments
         named = [name for name in words[:1] if name in _COMMANDS]  # reading the declarations of all takes 30 ms
-        parsed = _parser(named or _COMMANDS).parse_args(words)
+        parsed = _parser(named or _COMMANDS, everything="--help-all" in words).parse_args(words)
         from protocol.cli._output import lines, readings
 
         with warnings.catch_warnings(), readings(), lines(f"protocol {parsed.command}"):

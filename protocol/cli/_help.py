@@ -11,7 +11,7 @@ import re
 import sys
 import textwrap
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -41,87 +41,51 @@ class Parser(argparse.ArgumentParser):
 
     Parameters
     ----------
+    description : str
+        Paragraphs, one on each line.
     examples : str
         Commands, each with a comment after two spaces or more.
     details : str, default=""
         Sections of text, each a title and indented lines.
-    tasks : mapping of str to sequence of str, default={}
-        The names of the subcommands by the heading under which the help lists them.
-    **options
+    options, rare : mapping, default={}
+        By name, the keywords of `argparse.ArgumentParser.add_argument`, with the name of a type; those of `rare` by the
+        title of their group.
+    everything : bool, default=False
+        Whether the help is complete.
+    **texts
         Passed on to `argparse.ArgumentParser`.
     """
 
     def __init__(
         self,
         *,
+        description: str,
         examples: str,
         details: str = "",
-        tasks: Mapping[str, Sequence[str]] = MappingProxyType({}),
-        **options: Any,
+        options: Mapping[str, Any] = MappingProxyType({}),
+        rare: Mapping[str, Any] = MappingProxyType({}),
+        everything: bool = False,
+        **texts: Any,
     ) -> None:
         layout = functools.partial(_Layout, max_help_position=28, width=width() - 2)
-        super().__init__(formatter_class=layout, allow_abbrev=False, exit_on_error=False, **options)
-        self._rare: list[str] = []
-        self._tasks = tasks
-        self._examples = textwrap.indent(textwrap.dedent(examples).strip(), "  ")
-        self._details = textwrap.dedent(details).strip()
-        self.add_argument(
-            "--help-all",
-            action=_HelpAll,
-            nargs=0,
-            dest=argparse.SUPPRESS,
-            default=argparse.SUPPRESS,
-            help="show every option, the file formats and more examples" if details else argparse.SUPPRESS,
+        more = filled(f"More with --help-all: {'; '.join(rare)}.") if rare else ""
+        epilog = f"examples:\n{textwrap.indent(textwrap.dedent(examples).strip(), '  ')}\n\n"
+        super().__init__(
+            description="\n".join(map(filled, description.strip().split("\n"))),
+            epilog=epilog + (textwrap.dedent(details).strip() if everything else more),
+            formatter_class=layout,
+            allow_abbrev=False,
+            exit_on_error=False,
+            **texts,
         )
-
-    def add_declared(self, declared: dict[str, dict[str, Any]], title: str = "") -> None:
-        """Add the arguments or options that a TOML file declares.
-
-        Parameters
-        ----------
-        declared : dict of str to dict
-            By name, the keywords of `argparse.ArgumentParser.add_argument`. The type is one of `_TYPES`.
-        title : str, default=""
-            The title of a group that only `--help-all` prints.
-        """
-        self._rare += [title] if title else []
-        group = self.add_argument_group(title) if title else self
-        for name, keywords in declared.items():
-            if "type" in keywords:
-                keywords["type"] = _TYPES[keywords["type"]]
-            group.add_argument(name, **keywords)
-
-    def format_help(self, *, everything: bool = False) -> str:
-        """Return the short help, or the complete help if `everything` is true."""
-        formatter = self._get_formatter()
-        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
-        paragraphs = (self.description or "").split("\n")
-        formatter.add_text(
-            "\n".join(textwrap.fill(paragraph, width() - 2, break_on_hyphens=False) for paragraph in paragraphs)
-        )
-        for title, actions in self._sections(everything).items():
-            formatter.start_section(title)
-            formatter.add_arguments(actions)
-            formatter.end_section()
-        formatter.add_text(f"examples:\n{self._examples}")
-        if everything:
-            formatter.add_text(self._details)
-        elif self._rare:
-            formatter.add_text(textwrap.fill(f"More with --help-all: {'; '.join(self._rare)}.", width() - 2))
-        text = formatter.format_help()
-        for task in list(self._tasks)[1:]:
-            text = text.replace(f"\n\n{task}:\n", f"\n{task}:\n")  # so that the help fits on a screen
-        return text
-
-    def _sections(self, everything: bool) -> dict[str | None, list[argparse.Action]]:
-        """Return the commands by task, and the arguments and options by group, without the rare ones or all."""
-        commands = [command for action in self._actions for command in getattr(action, "_choices_actions", ())]
-        sections: dict[str | None, list[argparse.Action]] = {
-            task: [command for command in commands if command.dest in names] for task, names in self._tasks.items()
-        }
-        hidden = [] if everything else self._rare
-        groups = [group for group in self._action_groups if group.title not in hidden]
-        return sections | {group.title: group._group_actions for group in groups[bool(commands) :]}
+        text = "show every option, the file formats and more examples" if details else argparse.SUPPRESS
+        self.add_argument("--help-all", action="help", help=text)
+        for title, declared in {"": options, **rare}.items():
+            group = self.add_argument_group(title) if title else self
+            for name, keywords in declared.items():
+                typed = {"type": _TYPES[keywords["type"]]} if "type" in keywords else {}
+                hidden = {"help": argparse.SUPPRESS} if title and not everything else {}
+                group.add_argument(name, **keywords | typed | hidden)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return the values of options and arguments; raise ProtocolError, in one line, if some can't be used.
@@ -133,7 +97,7 @@ class Parser(argparse.ArgumentParser):
         passed_on = [action.dest for action in self._actions if action.nargs == argparse.REMAINDER]
         if passed_on and not {"-h", "--help", "--help-all"}.intersection(words[:1]):
             return argparse.Namespace(**{passed_on[0]: words}), []
-        ends = (n for n, word in enumerate(words) if word == "--" or (self._tasks and word[:1] != "-"))
+        ends = (n for n, word in enumerate(words) if word == "--" or (self._subparsers and word[:1] != "-"))
         own = next(ends, len(words))
         words[:own] = map(self._respelt, words[:own])
         try:
@@ -182,7 +146,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise ProtocolError: arguments are missing."""
         missing = message.rpartition(": ")[2].split(", ")
-        if self._tasks:
+        if self._subparsers:
             raise ProtocolError("A command is missing. `protocol --help` lists them.")
         raise ProtocolError(
             f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} missing. See `{self.prog} --help`."
@@ -192,6 +156,11 @@ class Parser(argparse.ArgumentParser):
         """Print help, with headings in bold on a terminal."""
         file = file or sys.stdout
         file.write(coloured(message, file))
+
+
+def filled(text: str) -> str:
+    """Return a paragraph in lines of the terminal's width."""
+    return textwrap.fill(text, width() - 2, break_on_hyphens=False)
 
 
 def _is_option(word: str) -> bool:
@@ -223,31 +192,15 @@ class _Layout(argparse.RawDescriptionHelpFormatter):
         return textwrap.wrap(text, width, break_on_hyphens=False)
 
 
-class _HelpAll(argparse.Action):
-    """The option that prints the complete help."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
-        if isinstance(parser, Parser):
-            parser._print_message(parser.format_help(everything=True))
-        parser.exit()
-
-
-def add_command(commands: "argparse._SubParsersAction[Parser]", name: str) -> None:
-    """Add the command that a TOML file declares."""
-    declared, groups = _declared(name)
-    command = commands.add_parser(name, **declared)
-    for title, group in groups.items():
-        command.add_declared(group, title)
+def declaration(name: str) -> dict[str, Any]:
+    """Return what the TOML file of a command declares: the arguments of `Parser`, and its help in one line."""
+    declared = read(name)
+    included = read(declared.pop("include")) if "include" in declared else {}
+    for part in ("options", "rare"):
+        declared[part] = declared.get(part, {}) | included.get(part, {})
     # An error message suggests the option after the command.
-    command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
-
-
-def _declared(name: str) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Return the texts of a command, and its arguments and options by group, of which the first has no title."""
-    declared = _read(name)
-    included = _read(declared.pop("include")) if "include" in declared else {}
-    options, rare = (declared.pop(part, {}) | included.get(part, {}) for part in ("options", "rare"))
-    return declared, {"": options, **rare}
+    declared["options"]["--debug"] = {"action": "store_true", "default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
+    return declared
 
 
 def with_hyphens(message: str, arguments: argparse.Namespace) -> str:
@@ -256,7 +209,9 @@ def with_hyphens(message: str, arguments: argparse.Namespace) -> str:
     These are, in its first sentence, a parameter with which it begins, unless a file is called like it, and one that is
     needed.
     """
-    options = [name for group in _declared(arguments.command)[1].values() for name in group if name.startswith("--")]
+    declared = declaration(arguments.command)
+    groups = (declared["options"], *declared["rare"].values())
+    options = [name for group in groups for name in group if name.startswith("--")]
     names = "|".join(name[2:].replace("-", "[-_ ]") for name in options if f"'{name[2:]}'" not in repr(arguments))
     pattern = (
         rf"(?:^|(?<=and )|(?<=or )|(?<=needs )|(?<=need ))({names})(?=:| and | as well| (?:has|must|needs?|is|are)\b)"
@@ -266,6 +221,7 @@ def with_hyphens(message: str, arguments: argparse.Namespace) -> str:
     return re.sub("^(--[^ ]+) are missing", r"\1 is missing", first) + stop + others
 
 
-def _read(name: str) -> dict[str, Any]:
+def read(name: str) -> dict[str, Any]:
+    """Return the content of a TOML file of this folder."""
     with open(Path(__file__).with_name(f"{name.replace('-', '_')}.toml"), "rb") as file:
         return tomllib.load(file)

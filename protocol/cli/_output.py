@@ -92,6 +92,18 @@ def passed(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
     return {name: getattr(arguments, name) for name in names}
 
 
+def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return the values of those options that the user gave, by option."""
+    values = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in names}
+    return {option: value for option, value in values.items() if value or type(value) is int}
+
+
+def refuse_without(others: str, options: Iterable[str]) -> None:
+    """Raise ProtocolError if there are options, which need others that the user did not give."""
+    for option in options:
+        raise ProtocolError(f"{option} needs {others} as well.")
+
+
 def show(text: str) -> None:
     """Print lines of text on standard output, with control characters escaped."""
     for handler in INPUTS.handlers:

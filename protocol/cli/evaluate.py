@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError, one_of
-from protocol.cli._output import check_outputs, passed, report, show
+from protocol.cli._output import check_outputs, given, passed, refuse_without, report, show
 from protocol.scores.metadata import RANKINGS
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ def run(arguments: argparse.Namespace) -> None:
         parsed_tables(text)
     if arguments.tables and (arguments.leave_one_out or find(arguments.convention).leave_one_out):
         raise ProtocolError("--tables searches the complete database, so it can't be combined with leaving one out.")
-    _check_lists(arguments)
     _check_options(arguments)
     truth = _truth(arguments)
     options = passed(arguments, *_LABELS, "metrics", "convention", "leave_one_out", "threads")
@@ -52,9 +51,9 @@ def _score_run(arguments: argparse.Namespace) -> None:
     """Score a run in place of codes."""
     from protocol.evaluation import evaluate_run
 
-    for name, value in vars(arguments).items():
-        if name not in _OF_RUNS and (type(value) is int or value not in (None, False, [], "little", "hamming")):
-            raise ProtocolError(f"--run replaces codes, so --{name.replace('_', '-')} can't be combined with it.")
+    for option, value in given(arguments, *(name for name in vars(arguments) if name not in _OF_RUNS)).items():
+        if value not in ("little", "hamming"):  # the defaults
+            raise ProtocolError(f"--run replaces codes, so {option} can't be combined with it.")
     if arguments.relevance is None:
         raise ProtocolError("--run needs --relevance FILE.")
     _check_options(arguments)
@@ -93,26 +92,21 @@ def _check_options(arguments: argparse.Namespace) -> None:
     """Check, before anything is computed, that the outputs can be written."""
     from protocol.evaluation.exclusion import excluded_rows
 
-    files = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in ("json", *_KINDS)}
     folder = arguments.trec
     trec = {f"--trec {name}": folder and folder / name for name in ("run", "qrels")}
-    check_outputs(files | trec, passed(arguments, *_INPUTS).values())
-    is_hamming = one_of(arguments.ranking, RANKINGS, "--ranking") == "hamming"
-    for option in ("pr_curves", "tables", "trec"):
-        if not is_hamming and getattr(arguments, option) not in (None, []):
-            raise ProtocolError(f"--{option.replace('_', '-')} needs the distances of --ranking hamming.")
+    check_outputs(given(arguments, "json", *_KINDS) | trec, passed(arguments, *_INPUTS).values())
+    if one_of(arguments.ranking, RANKINGS, "--ranking") != "hamming":
+        for option in given(arguments, "pr_curves", "tables", "trec"):
+            raise ProtocolError(f"{option} needs the distances of --ranking hamming.")
     if arguments.exclude_queries is not None:
         excluded_rows(arguments.exclude_queries)
     if folder is None and arguments.trec_depth is not None:
         raise ProtocolError("--trec-depth needs --trec DIR as well.")
-
-
-def _check_lists(arguments: argparse.Namespace) -> None:
-    """Check that the lists of the split, whose digests the JSON file records, exist."""
-    for name, file in passed(arguments, *_LISTS).items():
-        if file is not None and arguments.json is None:
-            raise ProtocolError(f"--{name.replace('_', '-')} needs --json as well.")
-        if file is not None and not Path(file).is_file():
+    lists = given(arguments, *_LISTS)  # whose digests the JSON file records
+    if arguments.json is None:
+        refuse_without("--json", lists)
+    for file in lists.values():
+        if not Path(file).is_file():
             raise ProtocolError(f"{file}: no such file.")
 
 
@@ -131,15 +125,12 @@ def nearest(arguments: argparse.Namespace) -> "Nearest | None":
     """Return the nearest items as the ground truth; None without vectors."""
     from protocol.evaluation import Nearest
 
-    options = {"neighbours": arguments.neighbours, "distance": arguments.distance}
-    options["relevant-neighbours"] = arguments.relevant_neighbours
-    if arguments.query_vectors is None and arguments.database_vectors is None:
-        for option, value in options.items():
-            if value is not None:
-                raise ProtocolError(f"--{option} needs --query-vectors and --database-vectors as well.")
+    query, database, k = arguments.query_vectors, arguments.database_vectors, arguments.neighbours
+    if query is None and database is None:
+        options = given(arguments, "neighbours", "distance", "relevant_neighbours")
+        refuse_without("--query-vectors and --database-vectors", options)
         return None
-    k, distance, relevant = options.values()
-    return Nearest(arguments.query_vectors, arguments.database_vectors, k, distance or "cosine", relevant)
+    return Nearest(query, database, k, arguments.distance or "cosine", arguments.relevant_neighbours)
 
 
 def _write(arguments: argparse.Namespace, evaluation: "ScoredRanking", others: "Sequence[Printed]" = ()) -> None:

@@ -3,11 +3,10 @@
 import argparse
 import dataclasses
 import inspect
-import itertools
 import re
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from protocol import registry
 from protocol.checks import ProtocolError, one_of
@@ -15,9 +14,6 @@ from protocol.cli._output import show
 from protocol.registry import folders
 from protocol.shipped import SNAKEFILE, configs, description
 from protocol.terminal import width
-
-if TYPE_CHECKING:
-    from protocol.splits import SplitProtocol
 
 _NOT_SHOWN = ("name", "summary", "template", "plugin", "module", "files", "statistics", "check")
 _LETTERS = {"radius": "R", "cutoff": "K", "beta": "beta"}  # of a metric's parameters, as in its name
@@ -49,16 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
         show("\n\n".join(map(listing, kinds)))
 
 
-def files(dataset: Any) -> str:
-    """Return the names of a dataset's files, with instructions for those that must be obtained by hand."""
-    by_instruction: dict[str, list[str]] = {}
-    for file in dataset.files:
-        by_instruction.setdefault(file.by_hand, []).append(file.name)
-    parts = [", ".join(names) + (f" (by hand: {how})" if how else "") for how, names in by_instruction.items()]
-    return "; ".join(parts) or "none to download"
-
-
-def entries(kind: str) -> "Iterator[Any]":
+def entries(kind: str) -> Iterator[Any]:
     """Yield the plug-ins of a kind, the findings or the conventions."""
     if kind in registry.PACKAGES:
         yield from registry.entries(kind)
@@ -79,16 +66,17 @@ def listing(kind: str) -> str:
     else:
         rows = {entry.name: [entry.summary, f"[{entry.source}]"] for entry in entries(kind)}
     if kind in ("dataset", "metric"):
+        title, key = {"dataset": ("files", "files"), "metric": ("undefined values", "undefined")}[kind]
         for entry in entries(kind):
-            rows[entry.name].append(
-                f"files: {files(entry)}" if kind == "dataset" else f"undefined values: {entry.undefined}"
-            )
-    left, lines = max(map(len, rows)), [f"{kind.replace('_', ' ')}s"]
-    layout = textwrap.TextWrapper(width(10**6), subsequent_indent=" " * (left + 4), break_on_hyphens=False)
-    for name, texts in rows.items():
-        pairs = itertools.zip_longest([name], texts, fillvalue="")
-        lines += [layout.fill(f"  {label:<{left}}  {text}") for label, text in pairs]
-    return "\n".join(lines)
+            rows[entry.name].append(f"{title}: {dict(properties(entry))[key]}")
+    left = max(map(len, rows)) + 4
+    layout = textwrap.TextWrapper(width(10**6), subsequent_indent=" " * left, break_on_hyphens=False)
+    lines = [
+        layout.fill(f"{'' if index else f'  {name}':<{left}}{text}")
+        for name, texts in rows.items()
+        for index, text in enumerate(texts)
+    ]
+    return "\n".join([f"{kind.replace('_', ' ')}s", *lines])
 
 
 def explanation(kind: str, name: str) -> str:
@@ -112,15 +100,13 @@ def explanation(kind: str, name: str) -> str:
         by_name = {one.name: one for one in entries(kind)}
         entry = by_name[one_of(name, by_name, kind, listing=f"protocol list {kind}s")]
     plugin: Any = getattr(entry, "plugin", None)
-    described = getattr(plugin, "func", plugin)  # a metric may be a functools.partial
-    has_docstring = inspect.isfunction(described) or inspect.isclass(described)
-    text, fields = str(inspect.getdoc(described)) if has_docstring else "", list(properties(entry))
-    if has_docstring:
+    text, fields = entry.summary, list(properties(entry))
+    if callable(plugin):
+        docstring = str(inspect.getdoc(getattr(plugin, "func", plugin)))  # a metric may be a functools.partial
+        text = docstring if docstring.startswith(text) else f"{text}\n\n{docstring}"
         parameters = inspect.signature(plugin).parameters.values()
         options = [f"{one.name}={one.default!r}" for one in parameters if one.default is not one.empty]
         fields.append(("options", ", ".join(options) or "none"))
-    if not text.startswith(entry.summary):
-        text = f"{entry.summary}\n\n{text}".rstrip()
     layout = textwrap.TextWrapper(width(), subsequent_indent="    ", break_on_hyphens=False)
     record = [layout.fill(f"{title}: {value}") for title, value in fields]
     return "\n".join([f"{kind.replace('_', ' ')} {name}", "", text, "", *record])
@@ -128,27 +114,25 @@ def explanation(kind: str, name: str) -> str:
 
 def properties(entry: Any) -> Iterator[tuple[str, str]]:
     """Yield the title and the text of each field of a record that is set."""
-    for field in dataclasses.fields(entry):
-        value = getattr(entry, field.name)
-        if field.name not in _NOT_SHOWN and value not in ("", (), None):
+    names = [field.name for field in dataclasses.fields(entry) if field.name not in _NOT_SHOWN]
+    for name in (*names, "consequence"):  # of a finding, a property
+        if (value := getattr(entry, name, None)) not in ("", (), None):
             words = re.sub(r"\{(\w+)[^}]*\}", lambda mark: _LETTERS.get(mark[1], mark[1]), _words(value))
-            yield field.name.replace("_", " "), words
-    if consequence := getattr(entry, "consequence", ""):  # of a finding
-        yield "consequence", consequence
+            yield name.replace("_", " "), words
     match entry:
         case registry.DatasetRecord():
-            yield "files", files(entry)
-        case registry.SplitRecord():
-            yield from ((part.replace("_", " "), _partition(part, entry.plugin)) for part in entry.plugin.partitions)
-
-
-def _partition(part: str, split: "SplitProtocol") -> str:
-    """Return where the items of a partition come from: the name of the class, and its fields that are set."""
-    items = split.partitions[part]
-    origin = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(items).__name__).lower()
-    fields = {name.replace("_", " "): value for name, value in vars(items).items() if value not in (None, "all")}
-    fields |= {"without": ", ".join(split.database_without)} if origin == "rest" else {}
-    return ", ".join([origin, *(f"{name} {_words(value)}" for name, value in fields.items())])
+            names_of = dict[str, list[str]]()
+            for file in entry.files:
+                names_of.setdefault(f" (by hand: {file.by_hand})" if file.by_hand else "", []).append(file.name)
+            files = (", ".join(names) + instruction for instruction, names in names_of.items())
+            yield "files", "; ".join(files) or "none to download"
+        case registry.SplitRecord(plugin=split):
+            for part, items in split.partitions.items():
+                origin = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(items).__name__).lower()
+                values = {name: value for name, value in vars(items).items() if value not in (None, "all")}
+                values |= {"without": split.database_without} if origin == "rest" else {}
+                fields = (f"{name.replace('_', ' ')} {_words(value)}" for name, value in values.items())
+                yield part.replace("_", " "), ", ".join([origin, *fields])
 
 
 def _words(value: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from protocol import registry
 from protocol.checks import ProtocolError, counted
-from protocol.cli._output import check_outputs, finish, passed, report, show
+from protocol.cli._output import check_outputs, finish, given, passed, report, show
 from protocol.cli.evaluate import codes, nearest
 
 _OF_RESULTS = ("distances", "exact", "query_ids", "database_ids")
@@ -20,19 +20,13 @@ _FILES = ("query_codes", "database_codes", "query_vectors", "database_vectors", 
 def run(arguments: argparse.Namespace) -> int:
     """Run `protocol recall`."""
     results = arguments.results or []
-    for option in _given(arguments, *(_OF_BINARISATION if results else _OF_RESULTS)):
+    for option in given(arguments, *(_OF_BINARISATION if results else _OF_RESULTS)):
         if results:
             raise ProtocolError(f"{option} measures the recall lost to binarisation, so --results can't be given.")
         raise ProtocolError(f"{option} needs --results, the items that a search engine found.")
     inputs = [*results, *(arguments.distances or ()), *passed(arguments, *_FILES).values()]
     check_outputs({"--json": arguments.json}, inputs)
     return _attribute(arguments) if results else _binarise(arguments)
-
-
-def _given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """Return the values of the named options that the user gave, by option."""
-    values = passed(arguments, *names).items()
-    return {f"--{name.replace('_', '-')}": value for name, value in values if value is not None and value is not False}
 
 
 def _attribute(arguments: argparse.Namespace) -> int:
@@ -47,12 +41,12 @@ def _attribute(arguments: argparse.Namespace) -> int:
         raise ProtocolError(
             f"--distances: {counted(len(distances), 'file')} for {counted(len(results), 'file')} of --results."
         )
-    ids = tuple(_given(arguments, "query_ids", "database_ids").values())
+    ids = tuple(given(arguments, "query_ids", "database_ids").values())
     if len(ids) == 1:
         raise ProtocolError("Ids need both --query-ids and --database-ids.")
     attribution = attribute(
         dict(zip(names := _names(results), results, strict=True)),
-        codes(arguments) if _given(arguments, "query_codes", "database_codes") else None,
+        codes(arguments) if given(arguments, "query_codes", "database_codes") else None,
         nearest(argparse.Namespace(**vars(arguments) | {"neighbours": None})),
         distances=dict(zip(names, distances, strict=False)),
         ids=ids or None,
@@ -96,11 +90,11 @@ def _binarise(arguments: argparse.Namespace) -> int:
 
 def _codes(arguments: argparse.Namespace) -> Any:
     """Return the codes in files, or the hasher that computes them from the vectors."""
-    encoding = [*_given(arguments, "binarize", "n_bits"), *["--ranking"] * (arguments.ranking != "hamming")]
-    if _given(arguments, "query_codes", "database_codes"):
+    encoding = [*given(arguments, "binarize", "n_bits"), *["--ranking"] * (arguments.ranking != "hamming")]
+    if given(arguments, "query_codes", "database_codes"):
         if arguments.hasher is not None:
             raise ProtocolError("--hasher computes codes from vectors, so it can't be combined with --query-codes.")
-        if arguments.train_vectors is not None and not _given(arguments, "quantiser", "rescore"):
+        if arguments.train_vectors is not None and not given(arguments, "quantiser", "rescore"):
             raise ProtocolError("--train-vectors needs a hasher or a quantiser to fit, but only codes are given.")
         return codes(arguments)
     if encoding:

@@ -3,8 +3,7 @@
 import argparse
 from typing import Any
 
-from protocol.checks import ProtocolError
-from protocol.cli._output import check_outputs, finish, passed, report
+from protocol.cli._output import check_outputs, finish, given, passed, refuse_without, report
 from protocol.cli.evaluate import relevance
 
 _INPUTS = ("query_codes", "database_codes", "query_labels", "database_labels")
@@ -33,11 +32,9 @@ def _encoded(arguments: argparse.Namespace, file: str | None) -> Any:
     """Return the codes of one side, with their encoding if options give any."""
     from protocol.evaluation import Codes
 
-    encoding = {name: value for name in _ENCODING if (value := getattr(arguments, name)) is not None}
-    if encoding and file is None:
-        raise ProtocolError(
-            f"--{next(iter(encoding)).replace('_', '-')} needs --query-codes and --database-codes as well."
-        )
+    if file is None:
+        return refuse_without("--query-codes and --database-codes", given(arguments, *_ENCODING))
+    encoding = {name: value for name, value in passed(arguments, *_ENCODING).items() if value is not None}
     return Codes(file, **encoding) if encoding else file
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -198,6 +199,31 @@ class Experiment:
             for run in range(feature.runs)
             for hasher in (*feature.hashers, *self.precomputed(feature.name, split))
         ]
+
+    @property
+    def display_names(self) -> dict[str, Any]:
+        """The names that the report shows: that of the dataset; by kind, those of all that is used, by their own names.
+
+        If two things have the same printed name, as two variants of mAP@100 do, each is shown by its own name instead.
+        A method with precomputed codes is shown by its name, and a user's own dataset without a printed name by that of
+        the experiment.
+        """
+        plans, record = self.features.values(), registry.DATASETS.entry(self.config["dataset"])
+        plugins = {
+            "feature": {plan.name: plan.plugin for plan in plans},
+            "ground_truth": {name: self.ground_truths[name].plugin for plan in plans for name in plan.ground_truths},
+            "split": {name: name for name in self.splits},
+            "hasher": {name: self.hashers[name].plugin for plan in plans for name in plan.hashers},
+            "metric": {name: name for name in self.config["metrics"]},
+        }
+        is_own = record.required and not record.printed
+        names: dict[str, Any] = {"dataset": self.name if is_own else registry.printed_name("dataset", record.name)}
+        for kind, of_kind in plugins.items():
+            printed = {name: registry.printed_name(kind, plugin, name) for name, plugin in of_kind.items()}
+            numbers = Counter(printed.values())
+            names[f"{kind}s"] = {name: text if numbers[text] == 1 else name for name, text in printed.items()}
+        names["hashers"] |= {name: name for name in self.codes}
+        return names
 
     def supervising(self) -> dict[str, str]:
         """Return the name of the ground truth that provides each kind of supervision; affinities may not be needed."""

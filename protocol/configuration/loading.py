@@ -2,7 +2,6 @@
 
 import itertools
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -60,12 +59,15 @@ def load(config: Mapping[str, Any], *, from_file: bool = True, files: Sequence[s
 
 def _loaded(config: Mapping[str, Any]) -> Experiment:
     """Return the checked experiment of a complete configuration."""
-    complete = _canonical(schema.checked(config))
+    complete = schema.checked(config)
+    for _, part in _parts(complete):  # in a fixed order, so that another order does not rerun jobs
+        part |= {key: sorted(part[key]) for key in ("n_bits", "extension_bits") if key in part}
+    complete["mirror_sha256"] = dict(sorted(complete["mirror_sha256"].items()))
     if complete["plugins"] is not None:
         with at("plugins"):
             folders.add(complete["plugins"])
     for kind in ("hasher", "ground_truth"):
-        complete |= _names_alone(kind, complete)
+        _name_variants(kind, complete)
     with at("dataset"):
         registry.DATASETS.check(complete["dataset"])
     complete["metrics"] = _metrics(complete)
@@ -77,26 +79,23 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
         if complete["selection"].get("ground_truth") is not None:
             registry.GROUND_TRUTHS.check(complete["selection"]["ground_truth"], also=complete["ground_truth_bases"])
     complete["features"] = {name: _feature(name, keys) for name, keys in complete["features"].items()}
-    complete |= _protocols_of_samples(complete)
-    complete["split_options"] = _split_options(complete)
+    _name_protocols(complete)
     plans = {name: _plan(name, keys, complete) for name, keys in complete["features"].items()}
-    hashers = _variants("hasher", _names_in_use("hasher", complete), complete)
-    truths = _names_in_use("ground_truth", complete)
+    hashers, ground_truths = _variants("hasher", complete), _variants("ground_truth", complete)
     with at("affinities"):
         complete["affinities"] = _affinities(complete, plans.values(), hashers)
     kinds = {registry.get("hasher", hasher.plugin).supervision for hasher in hashers.values()}
-    truths |= {"class_label"} if "labels" in kinds else set()
-    truths |= {complete["affinities"]} - {None} if "affinities" in kinds else set()
-    ground_truths = _variants("ground_truth", truths, complete)
-    complete |= _keys_of("hasher", hashers) | _keys_of("ground_truth", ground_truths)
+    supervising = {"labels": "class_label", "affinities": complete["affinities"]}
+    for name in {truth for kind, truth in supervising.items() if kind in kinds and truth} - ground_truths.keys():
+        ground_truths[name] = _variant("ground_truth", name, complete)
+    ground_truths = dict(sorted(ground_truths.items()))
+    for kind, variants in (("hasher", hashers), ("ground_truth", ground_truths)):
+        complete[f"{kind}_options"] = {name: variant.options for name, variant in variants.items()}
+        complete[f"{kind}_bases"] = {name: use.plugin for name, use in variants.items() if use.plugin != name}
     complete["hasher_grids"] = {name: hashers[name].grid for name in sorted(complete["hasher_grids"])}
     with at("codes"):
         codes = {name: precomputed_codes(name, entry, plans, hashers) for name, entry in complete["codes"].items()}
         complete["codes"] = {name: method.config for name, method in codes.items()}
-    with at("names"):
-        complete["names"] = _display_names(complete, plans, hashers, ground_truths)
-    with at("paper"):
-        complete["paper"] = _shown_in_paper(complete, plans)
     experiment = Experiment(complete["experiment"], complete, plans, hashers, ground_truths, codes)
     checks.check(experiment)
     with at("codes"):
@@ -104,18 +103,16 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
     return experiment
 
 
+def _parts(config: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Any]]:
+    """Return what may list plug-ins, after the keys that lead to it: the configuration, and each of its features."""
+    return [((), config), *((("features", name), keys) for name, keys in config["features"].items())]
+
+
 def _changed_default(config: Mapping[str, Any]) -> dict[str, Any]:
     default = read(DEFAULT)
     if config.get("dataset", default["dataset"]) != default["dataset"] and "experiment" not in config:
         raise ProtocolError("dataset: results for another dataset need another name: add --config experiment=NAME.")
     return default | dict(config)
-
-
-def _canonical(config: dict[str, Any]) -> dict[str, Any]:
-    """Return a configuration with unordered values in a fixed order, so that a new order does not rerun jobs."""
-    for part in (config, *config["features"].values()):
-        part |= {key: sorted(part[key]) for key in ("n_bits", "extension_bits") if key in part}
-    return config | {"mirror_sha256": dict(sorted(config["mirror_sha256"].items()))}
 
 
 def _metrics(config: Mapping[str, Any]) -> list[str]:
@@ -152,89 +149,62 @@ def _check_variant(name: str, kind: str, plugin: str) -> None:
         )
 
 
-def _names_alone(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a kind with names alone in their lists, and with what the lists define in the tables.
+def _name_variants(kind: str, config: Mapping[str, Any]) -> None:
+    """Replace each {name, base, options} in the lists of a kind by its name, and enter the rest in the kind's tables.
 
     Raises
     ------
     ProtocolError
         If a name is listed twice, or defined in two ways.
     """
-    key, bases = f"{kind}s", dict(config[f"{kind}_bases"])
-    fixed = {name: dict(values) for name, values in config[f"{kind}_options"].items()}
+    key, bases, fixed = f"{kind}s", config[f"{kind}_bases"], config[f"{kind}_options"]
     entries: dict[str, Mapping[str, Any]] = {}
-
-    def names(part: Mapping[str, Any], *path: str) -> dict[str, list[str]]:
-        listed: list[str] = []
-        for index, entry in enumerate(part[key]):
-            with at(*path, key, index, about=key):
-                name = entry if isinstance(entry, str) else _defined(entry, entries, bases, fixed)
-                if name in listed:
-                    raise ProtocolError(f"{name!r} is listed twice. Give one another name.")
-            if isinstance(entry, Mapping):  # here, the error is in the line of the entry
-                with at(*path, key, index):
-                    _check_variant(name, kind, bases[name])
-                at_options = (*path, key, index, "options")
-                options.with_defaults(kind, bases[name], fixed.get(name, {}), called=name, path=at_options)
-            listed.append(name)
-        return {key: listed}
-
-    parts = config["features"].items()
-    features = {name: {**keys, **(names(keys, "features", name) if key in keys else {})} for name, keys in parts}
-    return names(config) | {"features": features, f"{kind}_bases": bases, f"{kind}_options": fixed}
-
-
-def _defined(
-    entry: Mapping[str, Any],
-    entries: dict[str, Mapping[str, Any]],
-    bases: dict[str, str],
-    fixed: dict[str, dict[str, Any]],
-) -> str:
-    """Return the name in an entry {name, base, options}, and note what it defines."""
-    plugin, name = (entry.get(one) or entry.get(other) for one, other in (("base", "name"), ("name", "base")))
-    if not (plugin and name):
-        raise ProtocolError(f"expected a name, or at least {{base: ...}}, got {schema.abbreviated(entry)}.")
-    if entries.setdefault(name, entry) != entry or bases.setdefault(name, plugin) != plugin:
-        raise ProtocolError(f"{name!r} is defined twice, in different ways. Give one another name.")
-    for option, value in entry.get("options", {}).items():
-        if fixed.setdefault(name, {}).setdefault(option, value) != value:
-            raise ProtocolError(f"option {option!r} of {name!r} is set twice; remove one.")
-    return str(name)
+    for path, part in _parts(config):
+        names: list[str] = []
+        for index, entry in enumerate(part.get(key, ())):
+            with at(*path, key, index):
+                if isinstance(entry, str):
+                    name = entry
+                else:
+                    plugin = entry.get("base", entry.get("name"))  # the schema requires one of both
+                    name, values = entry.get("name", plugin), entry.get("options", {})
+                    _check_variant(name, kind, plugin)
+                    options.with_defaults(kind, plugin, values, called=name, path=(*path, key, index, "options"))
+                    table = fixed.get(name, {})
+                    same = entries.setdefault(name, entry) == entry and bases.setdefault(name, plugin) == plugin
+                    if not same or any(table.get(option, value) != value for option, value in values.items()):
+                        raise ProtocolError(f"{key}: {name!r} is defined twice, in different ways. Remove one.")
+                    fixed[name] = {**table, **values}
+                if name in names:
+                    raise ProtocolError(f"{key}: {name!r} is listed twice. Give one another name.")
+            names.append(name)
+        part |= {key: names} if names else {}
 
 
 def _listed(kind: str, config: Mapping[str, Any]) -> Iterator[tuple[tuple[Any, ...], str]]:
     """Yield each name in the lists of a kind, after the keys and the index that lead to it."""
-    for path, part in [((), config), *((("features", name), keys) for name, keys in config["features"].items())]:
+    for path, part in _parts(config):
         for index, name in enumerate(part.get(f"{kind}s", ())):
             yield (*path, f"{kind}s", index), name
 
 
-def _protocols_of_samples(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that name splits; the name of a sampled split, such as unseen, stands for all that share it."""
-    known = registry.names("split")
-
-    def protocols(names: Iterable[str]) -> list[str]:
-        return list(dict.fromkeys(one for name in names for one in ([] if name in known else sharing(name)) or [name]))
-
-    features = {
-        name: keys | {"splits": protocols(keys["splits"])}
-        for name, keys in config["features"].items()
-        if "splits" in keys
-    }
-    in_order = sorted(config["split_options"].items(), key=lambda item: item[0] in known)  # members after the sample
-    values = {name: given for key, given in in_order for name in protocols([key])}
-    return {"splits": protocols(config["splits"]), "features": config["features"] | features, "split_options": values}
-
-
-def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of all splits in use, and of those that the user set.
+def _name_protocols(config: dict[str, Any]) -> None:
+    """Replace the name of a sampled split, such as unseen, by those that share it; fill in the options of all splits.
 
     Raises
     ------
     ProtocolError
         If protocols that share a sampled split have different options.
     """
-    values = config["split_options"]
+    known = registry.names("split")
+
+    def protocols(names: Iterable[str]) -> list[str]:
+        return list(dict.fromkeys(one for name in names for one in ([] if name in known else sharing(name)) or [name]))
+
+    for _, part in _parts(config):
+        part |= {"splits": protocols(part["splits"])} if "splits" in part else {}
+    in_order = sorted(config["split_options"].items(), key=lambda item: item[0] in known)  # members after the sample
+    values = {name: given for key, given in in_order for name in protocols([key])}
     uses = [*_listed("split", config), *((("split_options", name), name) for name in values)]
     for path, name in uses:
         with at(*path):
@@ -247,16 +217,16 @@ def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
         if sample_of(one) == sample_of(other) and complete[one] != complete[other]:
             both = f"{one!r} and {other!r} are drawn together, but have different options"
             raise ProtocolError(f"split_options: {both}. Set those of {sample_of(one)!r}, which stands for both.")
-    return complete
+    config["split_options"] = complete
 
 
-def _names_in_use(kind: str, config: Mapping[str, Any]) -> set[str]:
-    """Return the names of the hashers or ground truths in the lists and tables of a configuration, all of them known.
+def _variants(kind: str, config: Mapping[str, Any]) -> dict[str, Variant]:
+    """Return the hashers or ground truths in the lists and tables of a configuration, by name.
 
     Raises
     ------
     ProtocolError
-        If a plug-in is unknown, or the name of a variant is not allowed.
+        If a plug-in is unknown, or the name of a variant is not allowed; and the errors of `_variant`.
     """
     bases, tables = config[f"{kind}_bases"], (f"{kind}_options", f"{kind}_grids")
     for name, plugin in bases.items():
@@ -267,45 +237,28 @@ def _names_in_use(kind: str, config: Mapping[str, Any]) -> set[str]:
     for path, name in uses:
         with at(*path):
             registry.REGISTRIES[kind].check(name, also=bases)
-    return {name for _, name in uses}
+    return {name: _variant(kind, name, config) for name in sorted({name for _, name in uses})}
 
 
-def _variants(kind: str, names: Iterable[str], config: Mapping[str, Any]) -> dict[str, Variant]:
-    """Return the plug-ins of these names, with their grids and with all options that are not in the grid.
+def _variant(kind: str, name: str, config: Mapping[str, Any]) -> Variant:
+    """Return a plug-in with its grid and with all options that are not in the grid.
 
     Raises
     ------
     ProtocolError
         If an option is unknown, a value does not have the option's type, or an option is set and also in the grid.
     """
-    variants = {}
-    for name in sorted(names):
-        plugin, path = config[f"{kind}_bases"].get(name, name), (f"{kind}_options", name)
-        fixed = config[f"{kind}_options"].get(name, {})
-        values = options.with_defaults(kind, plugin, fixed, called=name, path=path)
-        grid = _grid(name, plugin, fixed, config["hasher_grids"].get(name, {})) if kind == "hasher" else {}
-        left = {option: value for option, value in values.items() if option not in grid}
-        variants[name] = Variant(name, plugin, left, grid)
-    return variants
-
-
-def _keys_of(kind: str, variants: Mapping[str, Variant]) -> dict[str, Any]:
-    """Return the keys of a configuration that define these variants."""
-    bases = {name: variant.plugin for name, variant in variants.items() if variant.plugin != name}
-    return {f"{kind}_options": {name: variant.options for name, variant in variants.items()}, f"{kind}_bases": bases}
-
-
-def _grid(name: str, plugin: str, fixed: Mapping[str, Any], values: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-    """Return the grid of a hasher, with its values converted to the types of the options."""
-    declared, grid = options.options("hasher", plugin), {}
-    for option in values:
+    plugin, fixed = config[f"{kind}_bases"].get(name, name), config[f"{kind}_options"].get(name, {})
+    values = options.with_defaults(kind, plugin, fixed, called=name, path=(f"{kind}_options", name))
+    declared, grid = options.options(kind, plugin), {}
+    for option, choices in config.get(f"{kind}_grids", {}).get(name, {}).items():
         with at("hasher_grids", name, option):
             one_of(option, declared, f"option of hasher {name!r} in hasher_grids")
             if option in fixed:
                 raise ProtocolError(f"hasher {name!r}: option {option!r} is fixed, but in hasher_grids; remove one.")
             where = f"hasher_grids.{name}.{option}"
-            grid[option] = [declared[option].checked(value, where) for value in values[option]]
-    return grid
+            grid[option] = [declared[option].checked(value, where) for value in choices]
+    return Variant(name, plugin, {option: value for option, value in values.items() if option not in grid}, grid)
 
 
 def _affinities(config: Mapping[str, Any], plans: Iterable[FeaturePlan], hashers: Mapping[str, Variant]) -> str | None:
@@ -350,85 +303,3 @@ def _plan(name: str, feature: Mapping[str, Any], config: Mapping[str, Any]) -> F
         database_preprocessing=by_modality["database"],
         **{key: feature.get(key, config[key]) for key in keys},
     )
-
-
-def _display_names(
-    config: Mapping[str, Any],
-    plans: Mapping[str, FeaturePlan],
-    hashers: Mapping[str, Variant],
-    ground_truths: Mapping[str, Variant],
-) -> dict[str, Any]:
-    """Return the display name of everything that an experiment uses, in the form of the key `names`.
-
-    If two things have the same printed name, as two variants of mAP@100 do, each is shown by its own name instead.
-    A method with precomputed codes is shown by its name, and a user's own dataset without a printed name by that of the
-    experiment.
-
-    Raises
-    ------
-    ProtocolError
-        If a name is given to something that the experiment doesn't use, or to two things of the same kind.
-    """
-    used, record = _used(plans), registry.DATASETS.entry(config["dataset"])
-    plugins = {
-        "feature": {plan.name: plan.plugin for plan in plans.values()},
-        "ground_truth": {name: ground_truths[name].plugin for name in used["ground_truths"]},
-        "split": {name: name for name in used["splits"]},
-        "hasher": {name: hashers[name].plugin for name in used["hashers"]} | dict.fromkeys(config["codes"], ""),
-        "metric": {name: name for name in config["metrics"]},
-    }
-    is_own = record.required and not record.printed
-    dataset = config["experiment"] if is_own else registry.printed_name("dataset", record.name)
-    names = {f"{kind}s": _names_of(kind, of_kind, config["names"]) for kind, of_kind in plugins.items()}
-    return {"dataset": config["names"].get("dataset", dataset), **names}
-
-
-def _names_of(kind: str, plugins: Mapping[str, str], user_names: Mapping[str, Any]) -> dict[str, str]:
-    """Return the display names of a kind by name; things without a plug-in have none but their own."""
-    chosen = user_names[f"{kind}s"]
-    for name in chosen:
-        with at("names", f"{kind}s", name):
-            one_of(name, plugins, f"{kind.replace('_', ' ')} in names.{kind}s")
-    printed = {name: registry.printed_name(kind, use, name) if use else name for name, use in plugins.items()}
-    n_printed = Counter(printed.values())
-    names = {name: chosen.get(name, text if n_printed[text] == 1 else name) for name, text in printed.items()}
-    for name, text in names.items():
-        if Counter(names.values())[text] > 1:
-            raise ProtocolError(f"names.{kind}s: {name!r} and another one have the same name, {text!r}.")
-    return names
-
-
-def _used(plans: Mapping[str, FeaturePlan]) -> dict[str, list[Any]]:
-    """Return what any feature uses, each once."""
-    keys = ("n_bits", "ground_truths", "splits", "hashers")
-    return {key: list(dict.fromkeys(value for plan in plans.values() for value in getattr(plan, key))) for key in keys}
-
-
-def _shown_in_paper(config: Mapping[str, Any], plans: Mapping[str, FeaturePlan]) -> dict[str, list[Any]]:
-    """Return the key `paper` with its defaults filled in.
-
-    Raises
-    ------
-    ProtocolError
-        If the experiment lacks a chosen value, or the chosen values never occur together.
-    """
-    metrics, first = config["metrics"], next(iter(plans.values()))
-    used = {**_used(plans), "metrics": metrics, "features": list(plans)}
-    leading = "mAP" if "mAP" in metrics else metrics[0]
-    chosen: dict[str, list[Any]] = {
-        "metrics": list(dict.fromkeys([leading, *{"precision@r2"}.intersection(metrics)])),
-        "n_bits": used["n_bits"],
-        "features": [first.name],
-        "ground_truths": first.ground_truths[:1],
-        "splits": first.splits[:1],
-    }
-    for key, names in config["paper"].items():
-        for name in names:
-            one_of(str(name), map(str, used[key]), f"paper.{key}")
-        chosen[key] = names
-    truths, splits = set(chosen["ground_truths"]), set(chosen["splits"])
-    if not any(
-        truths & set(plans[name].ground_truths) and splits & set(plans[name].splits) for name in chosen["features"]
-    ):
-        raise ProtocolError("paper: no combination of these features, ground truths and splits is in the experiment.")
-    return chosen | {"n_bits": sorted(chosen["n_bits"])}

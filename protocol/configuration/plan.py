@@ -4,8 +4,9 @@ The parameters are functions of a job's wildcards. In the patterns of files, ``<
 ``<benchmarks>`` are folders that Snakemake fills in.
 """
 
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -90,7 +91,12 @@ class Plan:
 
     def each_trained(self, pattern: str) -> list[str]:
         """Return the files of a pattern for every hasher that is trained, each file once."""
-        return list(dict.fromkeys(pattern.format(**row) for row in self.jobs if not row["precomputed"]))
+        return self._each_of(lambda hasher: [pattern] if hasher in self.experiment.hashers else [])
+
+    def _each_of(self, patterns: Callable[[str], list[str]]) -> list[str]:
+        """Return the files of the patterns of each row's hasher, each file once."""
+        rows = ((row, pattern) for row in self.jobs for pattern in patterns(row["hasher"]))
+        return list(dict.fromkeys(pattern.format(**row) for row, pattern in rows))
 
     def split_runs(self, wildcards: Wildcards) -> list[tuple[str, int]]:
         """Return the split and run of every row that agrees with the wildcards, each pair once."""
@@ -116,8 +122,7 @@ class Plan:
     def selections(self) -> list[str]:
         """The files with selected options; empty if no hasher has a grid."""
         searched = {name for name, hasher in self.experiment.hashers.items() if hasher.grid}
-        rows = (row for row in self.jobs if row["hasher"] in searched)
-        return list(dict.fromkeys(f"<results>/{_RUN}/{{hasher}}/selection.h5".format(**row) for row in rows))
+        return self._each_of(lambda hasher: [f"<results>/{_RUN}/{{hasher}}/selection.h5"] if hasher in searched else [])
 
     @property
     def selection_table(self) -> list[str]:
@@ -132,9 +137,7 @@ class Plan:
     @cached_property
     def supervisions(self) -> list[str]:
         """Those files for all hashers of the experiment."""
-        patterns = {hasher: self.supervision(hasher) for hasher in self.experiment.hashers}
-        rows = [(row, pattern) for row in self.jobs for pattern in patterns.get(row["hasher"], [])]
-        return list(dict.fromkeys(pattern.format(**row) for row, pattern in rows))
+        return self._each_of(functools.cache(self.supervision))
 
     @property
     def duplicates(self) -> list[str]:

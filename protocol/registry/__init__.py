@@ -15,7 +15,7 @@ import pkgutil
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from protocol.checks import ProtocolError, listed, one_of
@@ -60,8 +60,12 @@ class Registry(Generic[R]):
         yield from (self.records[name] for name in sorted(self.records))
 
     def _scan(self) -> None:
+        """Import every public module of the package and of its public sub-packages, and the user's plug-ins."""
         if not self._scanned:
-            _import_below(importlib.import_module(f"protocol.{self.package}"))
+            package = importlib.import_module(f"protocol.{self.package}")
+            for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+                if "._" not in module.name:
+                    importlib.import_module(module.name)
             self._scanned = True
         folders.import_files()
 
@@ -86,15 +90,6 @@ class Registry(Generic[R]):
         return self.find(name)[0]
 
 
-def _import_below(package: ModuleType) -> None:
-    """Import every public module of a package and of its public sub-packages."""
-    for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda module: module.name):
-        if not module.name.startswith("_"):
-            imported = importlib.import_module(f"{package.__name__}.{module.name}")
-            if module.ispkg:
-                _import_below(imported)
-
-
 class _MetricRegistry(Registry[MetricRecord]):
     """The metrics, whose registered names have placeholders for the numbers in requested names."""
 
@@ -108,21 +103,16 @@ class _MetricRegistry(Registry[MetricRecord]):
             return self.records[name], {}
         raise self._unknown(name)
 
-    def _by_spelling(self, request: str) -> dict[str, list[MetricRecord]]:
-        """Return the records by their names and synonyms in lower case, with the numbers of a request."""
-        known = defaultdict[str, list[MetricRecord]](list)
-        for record in self.records.values():
-            for other in {_with_numbers_of(request, each).casefold() for each in (record.name, *record.synonyms)}:
-                known[other].append(record)
-        return known
-
     def _unknown(self, name: str) -> ProtocolError:
         """Return the error for an unknown metric; the suggested names have the numbers that were requested."""
         if len(names := re.findall(r"(?:\[[^]]*\]?|[^][, ])+", name)) > 1:
             return ProtocolError(f"Unknown metric {name!r}. Pass separate names: {listed(map(repr, names))}.")
         if re.search(r"@(-|0+$|0+\[)", name):
             return ProtocolError(f"Unknown metric {name!r}. K must be at least 1.")
-        known, request = self._by_spelling(name), _plain_spelling(name)
+        known, request = defaultdict[str, list[MetricRecord]](list), _plain_spelling(name)
+        for record in self.records.values():
+            for spelling in {_with_numbers_of(name, each).casefold() for each in (record.name, *record.synonyms)}:
+                known[spelling].append(record)
         variants = [key for key in known if key.startswith((f"{request}[", f"{request}@")) and "," not in key]
         near = [request] if request in known else variants or difflib.get_close_matches(request, known, n=1)
         meant = [record for key in near[:3] for record in sorted(known[key], key=lambda record: record.name)]

@@ -63,24 +63,20 @@ class Record:
 
     def __call__(self, plugin: Plugin) -> Plugin:
         """Register a plug-in, and return it unchanged."""
-        record, records = self.describing(plugin), RECORDS[self.kind]
-        files = [_file_of(one.module) for one in (records.get(self.name), record) if one is not None]
-        if len(set(files)) > 1:
-            raise ProtocolError(
-                f"{self.kind} {self.name!r}: two plug-ins have this name, in {' and in '.join(files)}. "
-                "Give yours another name."
-            )
-        records[self.name] = record
+        record = self.describing(plugin)
+        first, file = (_file_of(one.module) for one in (RECORDS[self.kind].setdefault(self.name, record), record))
+        if first != file:
+            problem = f"two plug-ins have this name, in {first} and in {file}. Give yours another name."
+            raise ProtocolError(f"{self.kind} {self.name!r}: {problem}")
+        RECORDS[self.kind][self.name] = record
         return plugin
 
     def describing(self, plugin: Any) -> Self:
         """Return a copy of the record that belongs to a plug-in; nothing is registered."""
         module = self.module or (plugin.__module__ if inspect.isclass(plugin) or inspect.isfunction(plugin) else "")
         if not module:
-            raise ProtocolError(
-                f"{self.kind} {self.name!r}: a plug-in that is neither a class nor a function needs module=__name__ in "
-                "its record."
-            )
+            problem = "a plug-in that is neither a class nor a function needs module=__name__ in its record."
+            raise ProtocolError(f"{self.kind} {self.name!r}: {problem}")
         summary = self.summary or (inspect.getdoc(plugin) or "").split("\n")[0]
         described = replace(self, summary=summary, module=module)
         object.__setattr__(described, "plugin", plugin)
@@ -183,12 +179,8 @@ class HasherRecord(Record, kind="hasher"):
     def __call__(self, plugin: Plugin) -> Plugin:
         """Register a hasher whose constructor, methods and learned arrays are declared correctly."""
         hasher: Any = plugin
-        try:
-            hasher().check_options()
-            learned = hasher.learned
-        except (ProtocolError, TypeError, AttributeError) as error:  # no hasher, an abstract method, a wrong default
-            raise ProtocolError(f"hasher {self.name!r}: not a complete protocol.hashers.Hasher: {error}") from error
-        if not learned:
+        hasher().check_options()  # raises if it is no hasher, lacks a method or has a wrong default
+        if not hasher.learned:
             raise ProtocolError(f"hasher {self.name!r}: `learned` must name the arrays that _fit sets.")
         return super().__call__(plugin)
 

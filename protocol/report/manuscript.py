@@ -1,4 +1,4 @@
-"""Figures and tables for the user's own manuscript, as the key `paper` of the configuration chooses them.
+"""Figures and tables for the user's own manuscript: of the first feature, ground truth and split.
 
 The charts and their rows are those of the report, as wide as a column. `protocol.papers` redraws the figures of
 published papers instead.
@@ -40,19 +40,21 @@ def read_scores(
     examples : sequence of path
         ``.../{feature}/examples/{split}/{name}.csv``
     config : mapping
-        The checked configuration.
+        The checked configuration, with the display names as ``names``.
     """
     runs, means = (with_display_names(at(read_table(path), extension="none"), config) for path in (scores, summary))
     needed = [path for path in examples if Path(path).stem in _EXAMPLES]
     return Scores(config, means, runs, read_examples(needed, config))
 
 
-def _chosen(results: Scores, rows: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the rows that the key `paper` chooses, apart from their metrics."""
-    for kind in SETTING:
-        names = results.names(kind)
-        rows = rows[rows[kind].isin([names[name] for name in results.config["paper"][f"{kind}s"]])]
-    return rows[rows["n_bits"].isin(results.config["paper"]["n_bits"])]
+def _setting(results: Scores) -> dict[str, str]:
+    """Return the feature, ground truth and split that a manuscript shows: the first ones."""
+    return {kind: next(iter(results.names(kind).values())) for kind in SETTING}
+
+
+def _metrics(results: Scores) -> list[str]:
+    """Return the metrics that are shown: the main one, and precision within radius 2 if the experiment has it."""
+    return list(dict.fromkeys([results.metric, *{"precision@r2"}.intersection(results.config["metrics"])]))
 
 
 def _file_name(results: Scores, setting: Mapping[str, str], *name: object) -> str:
@@ -63,7 +65,7 @@ def _file_name(results: Scores, setting: Mapping[str, str], *name: object) -> st
 
 
 def _about(results: Scores, rows: "pd.DataFrame", setting: Mapping[str, str], metric: str = "") -> dict[str, Any]:
-    """Return what a caption says of the rows of a setting, which may lack a ground truth, and of a metric."""
+    """Return what a caption says of the rows of a setting and of a metric."""
     about = {"metric": results.names("metric").get(metric, metric), "trained": results.trained_on(rows)}
     about["where"] = PAGE.text("paper-where", dataset=results.config["names"]["dataset"], setting=setting)
     record, undefined = registry.METRICS.entry(metric) if metric else None, results.config["undefined"]
@@ -71,13 +73,12 @@ def _about(results: Scores, rows: "pd.DataFrame", setting: Mapping[str, str], me
 
 
 def paper_figures(results: Scores) -> list[Figure]:
-    """Return the figures of every chosen setting, as wide as a column."""
-    settings = _chosen(results, results.plain)[list(SETTING)].drop_duplicates()
-    return [figure for setting in settings.to_dict("records") for figure in _figures(results, setting)]
+    """Return the scores by code length, the curves with the middle code length, and the values by convention."""
+    return list(_figures(results))
 
 
-def _figures(results: Scores, setting: dict[Any, Any]) -> Iterator[Figure]:
-    """Yield the scores by code length, the curves with the middle code length, and the values by convention."""
+def _figures(results: Scores) -> Iterator[Figure]:
+    setting = _setting(results)
 
     def figure(
         chart: dict[str, Any],
@@ -94,8 +95,8 @@ def _figures(results: Scores, setting: dict[Any, Any]) -> Iterator[Figure]:
         return Figure(file, text.split(" on ")[0], text, chart, data, choices, inches=COLUMN_WIDTH)
 
     scales = series_scales(results.hashers)
-    for metric in results.config["paper"]["metrics"]:
-        rows = _chosen(results, at(results.plain, metric=metric, **setting)).dropna(subset="mean")
+    for metric in _metrics(results):
+        rows = at(results.plain, metric=metric, **setting).dropna(subset="mean")
         if len(rows):
             rows = rows.assign(metric=results.names("metric")[metric])
             rows = rows[["metric", *SETTING, "hasher", "n_bits", "mean", "std", "n_runs"]]
@@ -103,7 +104,7 @@ def _figures(results: Scores, setting: dict[Any, Any]) -> Iterator[Figure]:
             yield figure(chart, ["scores", metric], rows, "paper-scores", metric, n_runs=rows["n_runs"].max())
     curves = {"precision-at-n": top_rows(results, "precision"), "recall-at-n": top_rows(results, "recall")}
     for name, of_name in (curves | {"pr-curves": pr_rows(results)}).items():
-        rows, chart = _chosen(results, at(of_name, **setting)), PAGE.chart(name, **scales)
+        rows, chart = at(of_name, **setting), PAGE.chart(name, **scales)
         if len(rows):
             n_bits = middle(sorted(rows["n_bits"].unique()))
             yield figure(chart, [name, n_bits], at(rows, n_bits=n_bits), f"paper-{name}", n_bits=n_bits)
@@ -116,38 +117,34 @@ def _figures(results: Scores, setting: dict[Any, Any]) -> Iterator[Figure]:
 
 
 def paper_tables(results: Scores) -> list[Table]:
-    """Return a table of each metric for each feature and split, with the ground truths side by side.
+    """Return a table of each metric: a row for each hasher, a column for each code length.
 
     A table that compares nothing, because it has a single hasher or only undefined values, is left out.
     """
-    names, chosen, tables = results.names("ground_truth"), _chosen(results, results.plain), []
-    truths = [names[name] for name in results.config["paper"]["ground_truths"]]
-    for metric in results.config["paper"]["metrics"]:
-        for (feature, split), rows in at(chosen, metric=metric).groupby(["feature", "split"], sort=False):
-            means = rows.pivot_table(index="hasher", columns=["ground_truth", "n_bits"], values="mean", sort=False)
-            means = means.sort_index(axis="columns").reindex(columns=truths, level=0)
-            means = means.dropna(axis="columns", thresh=2).dropna(how="all")
-            if means.size:
-                tables.append(_table(results, metric, {"feature": feature, "split": split}, means, rows))
+    tables = []
+    for metric in _metrics(results):
+        rows = at(results.plain, metric=metric, **_setting(results))
+        means = rows.pivot_table(index="hasher", columns="n_bits", values="mean", sort=False)
+        means = means.sort_index(axis="columns").dropna(axis="columns", thresh=2).dropna(how="all")
+        if means.size:
+            tables.append(_table(results, metric, means, rows))
     return tables
 
 
-def _table(results: Scores, metric: str, setting: dict[str, str], means: "pd.DataFrame", rows: "pd.DataFrame") -> Table:
-    """Return a table of means: a row for each hasher, a column for each ground truth and code length."""
+def _table(results: Scores, metric: str, means: "pd.DataFrame", rows: "pd.DataFrame") -> Table:
+    """Return a table of means by hasher and code length."""
     better, largest = registry.METRICS.entry(metric).better, means.abs().max(axis=None)
     digits = min(4, max(0, 2 - math.floor(math.log10(largest)))) if largest > 0 else 3  # three significant digits
     texts = means.map(f"{{:.{digits}f}}".format)
     ranks = texts.astype(float).rank(method="dense", ascending=better == "lower")
     texts = texts.where(means.notna(), ABSENT)
-    leads = [_is_significant(results, metric, setting, truth, n_bits) for truth, n_bits in means]
+    setting = _setting(results)
+    leads = [_is_significant(results, metric, n_bits) for n_bits in means]
     marked = (ranks == 1) & [one is True for one in leads] & ((ranks == 1).sum() == 1)
     texts = texts.where(~marked, texts + MARK)
-    n_columns = means.columns.get_level_values(0).value_counts(sort=False)
-    rows = rows[rows["ground_truth"].isin(n_columns.index)]
-    one_truth = {"ground_truth": n_columns.index[0]} if len(n_columns) == 1 else {}
     caption = PAGE.text(
         "paper-table",
-        **_about(results, rows, setting | one_truth, metric),
+        **_about(results, rows, setting, metric),
         n_runs=list(rows["n_runs"]),
         std=rows["std"].max(),
         no_test=NO_TEST if math.isinf(results.shared(setting["split"])) else "",
@@ -158,19 +155,19 @@ def _table(results: Scores, metric: str, setting: dict[str, str], means: "pd.Dat
         one_dataset=ONE_DATASET,
     )
     return Table(
-        _file_name(results, setting, metric),
+        _file_name(results, {kind: setting[kind] for kind in ("feature", "split")}, metric),
         caption,
-        ["Method", *(f"{n_bits} bits" for _, n_bits in means)],
+        ["Method", *(f"{n_bits} bits" for n_bits in means)],
         [[str(hasher), *cells] for hasher, *cells in texts.itertuples()],
         strong=cells(ranks == 1),
         second=cells(ranks == 2),
-        groups=[[("", 1), *((str(truth), int(n)) for truth, n in n_columns.items())]] if len(n_columns) > 1 else [],
     )
 
 
-def _is_significant(results: Scores, metric: str, setting: Mapping[str, str], truth: str, n_bits: int) -> bool | None:
+def _is_significant(results: Scores, metric: str, n_bits: int) -> bool | None:
     """Return whether the best hasher leads the second best significantly; None if that can't be tested."""
-    scores = at(results.run_scores, metric=metric, ground_truth=truth, n_bits=n_bits, **setting)
+    setting = _setting(results)
+    scores = at(results.run_scores, metric=metric, n_bits=n_bits, **setting)
     runs = scores.pivot_table(index="run", columns="hasher", values="value")
     best = lead(runs, shared=results.shared(setting["split"]), better=registry.METRICS.entry(metric).better)
     return None if best is None or math.isnan(best.low) else bool(best.low > 0 or best.high < 0)

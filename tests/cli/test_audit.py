@@ -93,17 +93,6 @@ def test_files_of_the_pipeline_need_no_options(folder, capsys):
     assert names(*paths) == (0, [])
     out = capsys.readouterr().out
     assert out.count("; protocol improved\n") == 2
-    assert main(["audit", *paths, "--why"]) == 0
-    assert capsys.readouterr().out.splitlines()[-8:] == [
-        "7 checks need more data:",
-        "  near-duplicate (needs features)",
-        "  known-near-duplicate (needs known pairs)",
-        "  group-split (needs groups)",
-        "  selection-on-test (needs a training log)",
-        "  one-code-per-class, collapsed-codes, constant-bits (need codes)",
-        "  split-difference (needs a split to compare with)",
-        "  preprocessing-leak, selection-leak, truth-leak, mixed-libraries (need the pipeline's target audit)",
-    ]
     np.save("twins.npy", np.zeros((400, 2)))
     assert {one[0] for one in names(*paths, "--features", "twins.npy")[1]} == {"near-duplicate"}
     content = Path(paths[0]).read_bytes()

@@ -64,7 +64,6 @@ WRONG = {
     "hasher_options: {itq: {\n n_iter: x}}": "hasher 'itq': option 'n_iter' must be an integer, got 'x'.",
     "features:\n gits: {}": "unknown feature 'gits': choose ",
     "features: {gist: {splits: [\n improve]}}": "unknown split 'improve'. Did you mean 'improved'?",
-    "names: {hashers: {\n itq: LSH}}": "unknown hasher 'itq' in names.hashers: choose itq_5 or lsh.",
     "runs: 2\nruns: 3": "not valid YAML: the key 'runs' is repeated (first in line ",
     "runs: ]": "not valid YAML: ",
     "runs:\n\t3": "not valid YAML: the line is indented with a tab; use blanks.",

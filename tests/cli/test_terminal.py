@@ -48,10 +48,3 @@ def test_lists_fit_the_terminal(columns, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", str(columns))
     assert main(["list", "metrics"]) == 0
     assert max(map(len, capsys.readouterr().out.split("\n"))) <= columns
-
-
-def test_no_line_of_help_ends_within_a_word(monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "80")
-    with pytest.raises(SystemExit):
-        main(["recall", "--help-all"])
-    assert [line for line in capsys.readouterr().out.split("\n") if line.endswith("-")] == []

@@ -106,14 +106,6 @@ def test_all_metrics_are_those_defined_for_the_shortest_code():
     assert "precision@r2" not in metrics
 
 
-def test_sizes_dimensions_and_combinations_of_an_experiment():
-    features = {"gist": {}, "small": {"base": "gist", "options": {"grid": 2}, "runs": 1, "hashers": ["sh"]}}
-    experiment = load({"changes": {"features": features, "split_sizes": {"query": 50, "train": 300}}})
-    assert [experiment.sizes(split)["database"] for split in ("standard", "improved")] == [1747, 1447]
-    assert [experiment.dimensions(name) for name in experiment.features] == [[512], [128]]
-    assert len(experiment.combinations()) == 2 * 2 * 2 + 2 * 1 * 1
-
-
 def test_options_that_are_not_the_defaults_identify_a_score():
     def options(truth, **changes):
         truths = {"ground_truths": ["class_label", "epsilon_ball"], "features": {"gist": {}}}

@@ -106,37 +106,6 @@ def test_seeds_depend_on_what_is_drawn_and_on_nothing_else():
     assert more.model_seeds(job).items() > plan.model_seeds(job).items()
 
 
-def test_a_hasher_reads_its_supervision_and_its_selection():
-    grid = {"itq": {"n_iter": [5, 10]}}
-    plan = planned(hashers=["lsh", "itq", "ksh"], hasher_grids=grid, affinities="graded_distance")
-    job = {"feature": "gist", "sample": "random", "run": "0", "hasher": "itq"}
-    assert plan.selections == [f"<results>/gist/random/run{run}/itq/selection.h5" for run in (0, 1)]
-    assert (plan.grid(job), "n_iter" in plan.hasher(job)["options"]) == (grid["itq"], False)
-    assert (plan.supervision("itq"), plan.supervision("ksh")) == (
-        [],
-        ["<results>/{feature}/{sample}/run{run}/affinities.h5"],
-    )
-    assert plan.supervisions == [f"<results>/gist/random/run{run}/affinities.h5" for run in (0, 1)]
-    assert plan.criterion(job) == {"ground_truth": "class_label", "metric": "mAP", "undefined": "zero"}
-    assert plan.selecting(job)["plugin"] == "class_label"
-    assert plan.supervising({"supervision": "affinities"})["plugin"] == "graded_distance"
-    assert plan.selection_table == ["<results>/selection.csv"]
-
-
-def test_only_split_protocols_with_lists_read_files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name, rows in {"query": range(50), "train": range(50, 400), "database": range(50, 1797)}.items():
-        (tmp_path / f"{name}.txt").write_text("\n".join(map(str, rows)))
-    lists = {name: f"{name}.txt" for name in ("query", "train", "database")}
-    plan = planned(splits=["from_lists", "improved"], split_options={"from_lists": lists}, runs=1)
-    for job in ({"sample": "from_lists", "run": "0"}, {"split": "from_lists", "run": "0"}):
-        assert plan.split_lists(job) == list(lists.values())
-        assert plan.split_options(job).items() >= lists.items()
-    drawn = {"sample": "random", "run": "0"}
-    assert (plan.split_lists(drawn), plan.split_options(drawn)) == ([], {})
-    assert plan.sample_sizes(drawn) == SMALL["split_sizes"]
-
-
 def test_the_sampled_split_has_the_options_of_any_protocol_in_use():
     options = {"unseen_at_unseen": {"unseen": 3}}
     plan = planned(splits=["unseen_at_unseen"], split_options=options, runs=1)
@@ -157,18 +126,3 @@ def test_a_sample_depends_on_what_is_declared_apart_from_the_database(monkeypatc
     own = type("Own", (SplitProtocol,), {})(protocol.partitions)
     monkeypatch.setattr("protocol.registry.get", lambda kind, name: own)
     assert plan.drawing_code(job) == (plan.split(job),)
-
-
-def test_the_leak_study():
-    plan, job = shipped("digits_leak"), {"run": "2"}
-    (feature,) = plan.leak_features(job).values()
-    assert [*feature["hashers"]] == ["lsh", "itq"]
-    sizes, n_bits = plan.experiment.config["leak"]["train_per_class"], plan.experiment.features["gist"].n_bits
-    seeds = plan.leak_seeds(job)["gist"]
-    assert seeds["ground_truth"] == plan.ground_truth_seed(job | {"feature": "gist"})
-    assert seeds["preprocessing"] == plan.preprocessing_seed(job | {"feature": "gist"})
-    assert list(seeds["models"]["itq"]) == [(size, bits) for size in sizes for bits in n_bits]
-    assert seeds["models"]["itq"][sizes[0], n_bits[0]] == {
-        side: derive(0, "digits", "gist", "itq", n_bits[0], 2, side, sizes[0]) for side in ("a", "b")
-    }
-    assert plan.leak_seed(job) == derive(0, "digits", "leak", 2)

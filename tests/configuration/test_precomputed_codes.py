@@ -56,32 +56,25 @@ def test_a_method_is_scored_like_a_hasher_where_it_has_codes(here):
     scored = [f"{row['split']}{row['run']} {row['hasher']}" for row in experiment.combinations() if row["precomputed"]]
     of_standard, of_improved = ("standard0 mine", "standard1 mine"), ("improved0 mine", "improved0 part")
     assert scored == [*of_standard, *of_improved, "improved1 mine", "improved1 part"]
+    features = {"gist": {}, "pixels": {"runs": 1, "splits": ["improved"], "n_bits": [16]}}
+    other = load({"mine": MINE | {"feature": "pixels"}}, features=features)
+    assert (other.precomputed("gist"), other.precomputed("pixels")) == ([], ["mine"])
     plan, job = configuration.Plan(experiment), {"feature": "gist", "sample": "random", "run": "1", "hasher": "part"}
     assert plan.each("{split}", job) == list(plan.code_files(job)) == ["improved"]
     assert plan.code_paths(job) == ["codes/improved/run1/query_16.npy", "codes/improved/run1/database_16.npy"]
 
 
-def test_a_method_belongs_to_one_feature(here):
-    features = {"gist": {}, "pixels": {"runs": 1, "splits": ["improved"], "n_bits": [16]}}
-    experiment = load({"mine": MINE | {"feature": "pixels"}}, features=features)
-    assert (experiment.precomputed("gist"), experiment.precomputed("pixels")) == ([], ["mine"])
-    assert (experiment.codes["mine"].splits, experiment.codes["mine"].n_bits) == (["improved"], [16])
-
-
-def test_the_first_missing_file_is_named(here):
-    (here / "codes" / "improved" / "run1" / "query_16.npy").unlink()
-    assert refused({"mine": MINE}) == (
-        f"codes.mine.query: no file 'codes/improved/run1/query_16.npy' (looked in {here})."
-    )
-    load({"mine": MINE | {"splits": ["standard"]}})
-
-
-def test_a_file_has_a_code_for_each_item(here):
-    np.save(here / "codes" / "improved" / "run1" / "query_16.npy", np.zeros((49, 2), dtype=np.uint8))
+def test_each_file_exists_and_has_a_code_for_each_item(here):
+    file = here / "codes" / "improved" / "run1" / "query_16.npy"
+    np.save(file, np.zeros((49, 2), dtype=np.uint8))
     assert refused({"mine": MINE}) == (
         "codes.mine.query: codes/improved/run1/query_16.npy: 49 codes for the 50 items of `query` in the improved "
         "split."
     )
+    file.unlink()
+    missing = f"codes.mine.query: no file 'codes/improved/run1/query_16.npy' (looked in {here})."
+    assert refused({"mine": MINE}) == missing
+    load({"mine": MINE | {"splits": ["standard"]}})
 
 
 def test_placeholders_are_needed_only_for_what_differs(here):

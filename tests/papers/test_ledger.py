@@ -140,7 +140,7 @@ def test_the_pipeline_reads_the_stored_tables_that_the_folder_of_results_has(roo
     counted = {name for name, path in stored.items() if path.read_text().startswith("dataset,statistic,value")}
     used = counted | {name for name, path in stored.items() if len(papers.Results([path]).frame())}
     rules = (root / "workflow" / "rules" / "report.smk").read_text()
-    listed = re.findall(r'"(\w+/\w+)"', rules.partition("REFERENCE_TABLES = [")[2].partition("\n]")[0])
+    listed = rules.partition('REFERENCE_TABLES = """')[2].partition('"""')[0].split()
     assert {f"results/reference/{name}.csv" for name in listed} == used
     assert len(used) > 10
 

@@ -145,7 +145,7 @@ def test_a_missing_folder_is_refused(own, capsys):
 
 WRONG = {
     "a missing field of the record": (HASHER.replace('deviations="none", ', ""), "line 6: TypeError: .*'deviations'"),
-    "not a hasher": (HASHER.replace("(Hasher)", ""), "line 6: .*'mine'.*protocol.hashers.Hasher"),
+    "not a hasher": (HASHER.replace("(Hasher)", ""), "line 6: AttributeError: .*'check_options'"),
     "a default out of range": (HASHER.replace("= 1.0", "= -1.0"), "line 6: .*width must be a finite number > 0"),
     "a syntax error": (HASHER.replace("return {}", "return {"), r"line 15: SyntaxError: '{' was never closed"),
     "an import error": (f"import sklern\n{HASHER}", "line 1: ModuleNotFoundError: No module named 'sklern'"),

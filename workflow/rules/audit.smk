@@ -24,8 +24,6 @@ rule audit:
         "<logs>/audit.log",
     benchmark:
         "<benchmarks>/audit.tsv"
-    conda:
-        "../../envs/protocol.yaml"
     params:
         training_labels=CONFIG["training_labels"],
         states=records.states(TRAINING_LABELS),

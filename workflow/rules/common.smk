@@ -54,8 +54,7 @@ try:
     config.update(CONFIG)  # scripts receive the checked configuration
     USER_STATES = records.states_of_dataset(CONFIG)
     DATASET = CONFIG["dataset"]
-    MIRROR = CONFIG["mirror"], CONFIG["mirror_sha256"]
-    DOWNLOADS = Downloads(DATASET, Path("results/downloads"), *MIRROR)
+    DOWNLOADS = Downloads(DATASET, Path("results/downloads"), CONFIG["mirror"], CONFIG["mirror_sha256"])
     check_writable(f"results/{EXPERIMENT.name}")
 except ProtocolError as error:
     raise WorkflowError(str(error))
@@ -131,15 +130,6 @@ def mb(files):
     return sum(os.path.getsize(file) for file in files if os.path.exists(file)) // 2**20
 
 
-def mb_of_truth(wildcards, input):
-    """Return the memory in MB of a job that builds ground truths, as measured; class labels need no vectors."""
-    plugins = {truth["plugin"] for truth in PLAN.ground_truths(wildcards).values()}
-    local = EXPERIMENT.features[wildcards.feature].has_several_items
-    if plugins == {"class_label"} and not local:
-        return 500 + 2 * mb([input.labels, *input.splits])
-    return 500 + mb(input)
-
-
 def user_files(paths):
     """Return files of the user as inputs: local ones, even if the results are in an object store.
 
@@ -185,38 +175,6 @@ def parts(wildcards):
     number = PLAN.n_parts(wildcards)
     file = f"<data>/{wildcards.extraction}/parts/{{}}.h5"
     return [file.format(part) for part in range(number)] if number > 1 else []
-
-
-def split_lists(wildcards):
-    """Return the files of the user that list the items of a split."""
-    return user_files(PLAN.split_lists(wildcards))
-
-
-def states_of_lists(wildcards):
-    """Return the states of such files."""
-    return records.states(PLAN.split_lists(wildcards))
-
-
-def code_files(wildcards):
-    """Return the files with the codes of a method that were computed elsewhere."""
-    return user_files(PLAN.code_paths(wildcards))
-
-
-def near_duplicates(wildcards):
-    """Return the digest of the dataset's judged pairs; None for a table without them."""
-    is_theirs = wildcards.excluded == "near_duplicates"
-    return known_pairs_sha256(DATASET) if is_theirs else None
-
-
-def excluded(wildcards):
-    """Return the table of the queries that scores do not contain, if there is one."""
-    of_duplicates = wildcards.scores == "duplicates"
-    return sealed(excluded=["<results>/near_duplicates.csv"] if of_duplicates else EXCLUDED)
-
-
-def leak_features(wildcards):
-    """Return the file of each feature of a run of the leak study."""
-    return [features({"feature": name}) for name in PLAN.leak_features(wildcards)]
 
 
 def shards(wildcards):

@@ -14,8 +14,6 @@ rule count_shard:
         "<logs>/{feature}/{sample}/run{run}/{hasher}/shards/{shard}.log",
     benchmark:
         "<benchmarks>/{feature}/{sample}/run{run}/{hasher}/shards/{shard}/count_shard.tsv"
-    conda:
-        "../../envs/protocol.yaml"
     params:
         splits=names_of_splits,
         n_shards=CONFIG["count_shards"],
@@ -37,8 +35,6 @@ rule count:
         "<logs>/{feature}/counts/{hasher}.log",
     benchmark:
         "<benchmarks>/{feature}/{hasher}/count.tsv"
-    conda:
-        "../../envs/protocol.yaml"
     resources:
         # The counts of shards are only added up.
         mem_mb=lambda wildcards, input, attempt: attempt * (1000 + 10 * mb(input.shards or input)),

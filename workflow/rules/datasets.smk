@@ -13,8 +13,6 @@ rule download:
     wildcard_constraints:
         file="|".join(re.escape(file.name) for file in FILES) or "-",
     localrule: True
-    conda:
-        "../../envs/protocol.yaml"
     params:
         dataset=DATASET,
         # Snakemake's cache key contains the parameters, but not the wildcards.
@@ -36,8 +34,6 @@ rule dataset:
         "<data>/logs/dataset.log",
     benchmark:
         "<data>/benchmarks/dataset.tsv"
-    conda:
-        "../../envs/protocol.yaml"
     resources:
         mem_mb=lambda wildcards, input, attempt: attempt * (1000 + mb(input) // 2),
     params:

@@ -9,8 +9,6 @@ rule feature:
     log:
         "<data>/{extraction}/logs/features.log",
     cache: True
-    conda:
-        "../../envs/protocol.yaml"
     params:
         feature=PLAN.extraction,
         code=code("feature.py", feature=PLAN.extraction),
@@ -43,8 +41,6 @@ rule preprocessing:
         "<logs>/{feature}/{sample}/run{run}/preprocessing.log",
     benchmark:
         "<benchmarks>/{feature}/{sample}/run{run}/preprocessing.tsv"
-    conda:
-        "../../envs/protocol.yaml"
     resources:
         mem_mb=lambda wildcards, input, attempt: attempt * (1000 + mb(input) // 4),
     params:

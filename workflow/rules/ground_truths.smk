@@ -11,10 +11,8 @@ rule ground_truth:
         "<logs>/{feature}/{sample}/run{run}/ground_truth.log",
     benchmark:
         "<benchmarks>/{feature}/{sample}/run{run}/ground_truth.tsv"
-    conda:
-        "../../envs/protocol.yaml"
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * mb_of_truth(wildcards, input),
+        mem_mb=lambda wildcards, input, attempt: attempt * (500 + mb(input)),
     params:
         feature=PLAN.feature,
         splits=names_of_splits,
@@ -41,8 +39,6 @@ rule supervision:
         "<logs>/{feature}/{sample}/run{run}/{supervision}.log",
     benchmark:
         "<benchmarks>/{feature}/{sample}/run{run}/{supervision}/supervision.tsv"
-    conda:
-        "../../envs/protocol.yaml"
     resources:
         mem_mb=lambda wildcards, input, attempt: attempt * (1000 + mb(input) // 4),
     params:

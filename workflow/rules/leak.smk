@@ -7,15 +7,13 @@ rule leak_run:
     """Draw two equal databases, train every hasher inside each of them, and rank both with both models."""
     input:
         labels="<data>/items.h5",
-        features=leak_features,
+        features=lambda wildcards: [features({"feature": name}) for name in PLAN.leak_features(wildcards)],
     output:
         **sealed(scores="<results>/leak/run{run}.csv"),
     log:
         "<logs>/leak/run{run}.log",
     benchmark:
         "<benchmarks>/leak/run{run}.tsv"
-    conda:
-        "../../envs/protocol.yaml"
     resources:
         mem_mb=lambda wildcards, input, attempt: attempt * (1500 + 4 * mb(input)),
     params:
@@ -47,8 +45,6 @@ rule leak:
         figure="<results>/leak.svg",
     log:
         "<logs>/leak.log",
-    conda:
-        "../../envs/protocol.yaml"
     params:
         experiment=EXPERIMENT.name,
         study=CONFIG["leak"],

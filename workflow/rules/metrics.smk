@@ -1,4 +1,5 @@
 EXCLUDED = ["<results>/excluded.csv"] if PLAN.exclusion_file else []
+EXCLUDED_OF = {"scores": EXCLUDED, "duplicates": ["<results>/near_duplicates.csv"]}
 SCORES = each("<results>/{feature}/scores/{hasher}.csv")
 WITHOUT = each("<results>/{feature}/duplicates/{hasher}.csv") if PLAN.duplicates else []
 
@@ -13,12 +14,12 @@ rule excluded:
         **sealed(excluded="<results>/{excluded}.csv"),
     log:
         "<logs>/{excluded}.log",
-    conda:
-        "../../envs/protocol.yaml"
     params:
         split_runs=PLAN.split_runs,
         states=records.states(PLAN.exclusion_file),
-        near_duplicates=near_duplicates,
+        near_duplicates=lambda wildcards: (
+            known_pairs_sha256(DATASET) if wildcards.excluded == "near_duplicates" else None
+        ),
         code=code("excluded.py"),
     script:
         "../scripts/excluded.py"
@@ -28,7 +29,7 @@ rule excluded:
 rule score:
     """Compute every metric of one hasher, over all runs and splits of a feature."""
     input:
-        unpack(excluded),
+        unpack(lambda wildcards: sealed(excluded=EXCLUDED_OF[wildcards.scores])),
         counts="<results>/{feature}/counts/{hasher}.h5",
     output:
         **sealed(scores="<results>/{feature}/{scores}/{hasher}.csv"),
@@ -36,8 +37,6 @@ rule score:
         "<logs>/{feature}/{scores}/{hasher}.log",
     benchmark:
         "<benchmarks>/{feature}/{scores}/{hasher}.tsv"
-    conda:
-        "../../envs/protocol.yaml"
     resources:
         mem_mb=lambda wildcards, input, attempt: attempt * (1000 + 10 * mb(input)),
     params:
@@ -70,8 +69,6 @@ rule metrics:
         ),
     log:
         "<logs>/metrics.log",
-    conda:
-        "../../envs/protocol.yaml"
     params:
         undefined=CONFIG["undefined"],
         options=PLAN.options_of_scores,

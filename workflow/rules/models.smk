@@ -12,8 +12,6 @@ rule selection:
         "<logs>/{feature}/{sample}/run{run}/{hasher}/selection.log",
     benchmark:
         "<benchmarks>/{feature}/{sample}/run{run}/{hasher}/selection.tsv"
-    conda:
-        "../../envs/protocol.yaml"
     resources:
         mem_mb=lambda wildcards, input, attempt: attempt * (1500 + mb(input) // 4),
         runtime=lambda wildcards, input, attempt: attempt * (240 + mb(input) // 10),
@@ -57,8 +55,6 @@ rule model:
         "<benchmarks>/{feature}/{sample}/run{run}/{hasher}/model.tsv"
     wildcard_constraints:
         hasher="|".join(EXPERIMENT.hashers),
-    conda:
-        "../../envs/protocol.yaml"
     resources:
         mem_mb=lambda wildcards, input, attempt: attempt * (1500 + mb(input) // 4),
         runtime=lambda wildcards, input, attempt: attempt * (120 + mb(input) // 10),
@@ -74,7 +70,7 @@ rule model:
 rule precomputed_codes:
     """Read the codes of a method that were computed elsewhere, for all splits with the same sample."""
     input:
-        files=code_files,
+        files=lambda wildcards: user_files(PLAN.code_paths(wildcards)),
         splits=splits,
     output:
         codes="<results>/{feature}/{sample}/run{run}/{hasher}/codes.h5",
@@ -85,8 +81,6 @@ rule precomputed_codes:
     wildcard_constraints:
         # The pattern of a wildcard must not be empty.
         hasher="|".join(EXPERIMENT.codes) or "nothing",
-    conda:
-        "../../envs/protocol.yaml"
     params:
         files=PLAN.code_files,
         states=lambda wildcards: records.states(PLAN.code_paths(wildcards)),

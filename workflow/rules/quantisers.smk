@@ -13,8 +13,6 @@ rule quantised:
         "<logs>/{feature}/{sample}/run{run}/quantisers.log",
     benchmark:
         "<benchmarks>/{feature}/{sample}/run{run}/quantisers.tsv"
-    conda:
-        "../../envs/protocol.yaml"
     resources:
         mem_mb=lambda wildcards, input, attempt: attempt * (1500 + 4 * mb(input)),
     params:
@@ -37,8 +35,6 @@ rule quantisers:
         **sealed(quantisers="<results>/quantisers.csv"),
     log:
         "<logs>/quantisers.log",
-    conda:
-        "../../envs/protocol.yaml"
     params:
         code=code("quantisers.py"),
     script:

@@ -1,20 +1,18 @@
 from protocol.report.examples import METRICS as EXAMPLE_METRICS
 from protocol.scores.metadata import SUPERVISION_KEYS
 
-# The report does not depend on the source of files, the folder of plug-ins, the number of shards or the choice for a
-# paper.
-NOT_REPORTED = {"mirror", "offline", "plugins", "count_shards", "paper"}
+# The report does not depend on the source of files, the folder of plug-ins or the number of shards.
+NOT_REPORTED = {"mirror", "offline", "plugins", "count_shards"}
+NAMES = {"names": EXPERIMENT.display_names}
 # Only the report of a reproduction contains comparisons with the papers.
 PUBLISHED = ["workflow/published/cifar10_gist.csv"] if CONFIG["reproduction"] else []
 # Files have to be listed, since the workflow may be read from git; a test compares the list with the folder. A copy of
 # a checkout may lack the stored results.
-REFERENCE_TABLES = [
-    *("cifar10/extensions", "cifar10/full", "claims/buckets", "claims/cifar10_s1"),
-    *("claims/cifar10_s2", "claims/datasets", "claims/growth", "claims/nuswide"),
-    *("claims/variants", "hashers/summary", "learned/summary", "supervised/summary"),
-    "thesis/summary",
-]
-REFERENCE = [f"results/reference/{table}.csv" for table in REFERENCE_TABLES]
+REFERENCE_TABLES = """
+    cifar10/extensions cifar10/full claims/buckets claims/cifar10_s1 claims/cifar10_s2 claims/datasets claims/growth
+    claims/nuswide claims/variants hashers/summary learned/summary supervised/summary thesis/summary
+"""
+REFERENCE = [f"results/reference/{table}.csv" for table in REFERENCE_TABLES.split()]
 # Times differ from run to run, so they are stored with the benchmarks.
 TABLES = [
     *("radii", "curves", "conventions", "buckets", "histogram", "retrieved"),
@@ -41,8 +39,6 @@ rule examples:
         "<logs>/{feature}/examples/{split}.log",
     benchmark:
         "<benchmarks>/{feature}/examples/{split}/examples.tsv"
-    conda:
-        "../../envs/protocol.yaml"
     resources:
         mem_mb=lambda wildcards, input, attempt: attempt * (3000 + 4 * mb(input)),
     params:
@@ -65,8 +61,6 @@ rule claims:
         **sealed(claims="<results>/claims.json"),
     log:
         "<logs>/claims.log",
-    conda:
-        "../../envs/protocol.yaml"
     params:
         code=code("claims.py"),
     script:
@@ -100,10 +94,8 @@ rule report:
         ),
     log:
         "<logs>/report.log",
-    conda:
-        "../../envs/protocol.yaml"
     params:
-        config={key: CONFIG[key] for key in CONFIG if key not in NOT_REPORTED},
+        config={key: CONFIG[key] for key in CONFIG if key not in NOT_REPORTED} | NAMES,
         code=code("report.py", **PLAN.plugins),
     script:
         "../scripts/report.py"
@@ -128,10 +120,8 @@ rule paper:
         tables=directory("<results>/tables"),
     log:
         "<logs>/paper.log",
-    conda:
-        "../../envs/protocol.yaml"
     params:
-        config={key: CONFIG[key] for key in ("metrics", "names", "undefined", "paper", *SUPERVISION_KEYS)},
-        code=code("paper.py", metric=tuple(CONFIG["paper"]["metrics"])),
+        config={key: CONFIG[key] for key in ("metrics", "undefined", *SUPERVISION_KEYS)} | NAMES,
+        code=code("paper.py", metric=METRICS),
     script:
         "../scripts/paper.py"

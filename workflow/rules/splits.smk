@@ -4,22 +4,20 @@ rule sample:
     """Draw queries, validation partitions and training set of one run."""
     input:
         labels="<data>/items.h5",
-        lists=split_lists,
+        lists=lambda wildcards: user_files(PLAN.split_lists(wildcards)),
     output:
         sample="<results>/samples/{sample}/run{run}.h5",
     log:
         "<logs>/samples/{sample}/run{run}.log",
     benchmark:
         "<benchmarks>/samples/{sample}/run{run}/sample.tsv"
-    conda:
-        "../../envs/protocol.yaml"
     resources:
         mem_mb=lambda wildcards, input, attempt: attempt * (600 + 6 * mb(input)),
     params:
         declaration=PLAN.sample_declaration,
         sizes=PLAN.sample_sizes,
         options=PLAN.split_options,
-        states=states_of_lists,
+        states=lambda wildcards: records.states(PLAN.split_lists(wildcards)),
         seed=PLAN.sample_seed,
         code=code("sample.py", split=PLAN.drawing_code),
     script:
@@ -31,20 +29,18 @@ rule split:
     input:
         labels="<data>/items.h5",
         sample=one("<results>/samples/{sample}/run{run}.h5"),
-        lists=split_lists,
+        lists=lambda wildcards: user_files(PLAN.split_lists(wildcards)),
     output:
         splits="<results>/splits/{split}/run{run}/splits.h5",
     log:
         "<logs>/splits/{split}/run{run}.log",
     benchmark:
         "<benchmarks>/splits/{split}/run{run}/split.tsv"
-    conda:
-        "../../envs/protocol.yaml"
     resources:
         mem_mb=lambda wildcards, input, attempt: attempt * (600 + 4 * mb(input)),
     params:
         options=PLAN.split_options,
-        states=states_of_lists,
+        states=lambda wildcards: records.states(PLAN.split_lists(wildcards)),
         code=code("split.py", split=PLAN.split),
     script:
         "../scripts/split.py"

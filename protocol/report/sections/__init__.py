@@ -106,7 +106,8 @@ def provenance_section(results: Results) -> Section:
         for library, versions in sorted(results.libraries.items())
         if len(versions) > 1
     ]
-    config = yaml.safe_dump(dict(results.config), sort_keys=False, allow_unicode=True, default_flow_style=None)
+    keys = {key: value for key, value in results.config.items() if key != "names"}
+    config = yaml.safe_dump(keys, sort_keys=False, allow_unicode=True, default_flow_style=None)
     context = {"config": config, "versions": results.provenance["versions"]}
     records = PAGE.text("provenance", experiment=results.config["experiment"], seed=results.config["seed"])
     return PAGE.section("provenance", [*results.provenance["notes"], records, *mixed], context=context)
