@@ -10,8 +10,8 @@ import numpy as np
 from protocol.checks import ProtocolError, need, one_of
 from protocol.comparison import rendering
 from protocol.comparison.differences import ComparedTable, compared_table
-from protocol.comparison.matching import OF_METRIC, assumptions, match
-from protocol.comparison.reading import Score, Source, read_sources
+from protocol.comparison.matching import assumptions, match
+from protocol.comparison.reading import OF_METRIC, Score, Source, read_sources
 from protocol.report.figure import Section
 from protocol.scores.metadata import is_bound
 from protocol.scores.tables import filled
@@ -152,11 +152,10 @@ def _grouped(scores: Iterable[Score]) -> dict[_Key, list[Score]]:
     """Return the scores of each table, those of a section one after the other."""
     groups: dict[_Key, list[Score]] = {}
     for score in scores:
-        fields = dict(score.fields)
-        of_metric = tuple(fields.pop(field) for field in OF_METRIC)
-        groups.setdefault((tuple(fields.values()), score.metric, of_metric), []).append(score)
-    sections = dict.fromkeys(fields for fields, *_ in groups)
-    return {key: groups[key] for section in sections for key in groups if key[0] == section}
+        key = score.section, score.metric, tuple(score.fields[field] for field in OF_METRIC)
+        groups.setdefault(key, []).append(score)
+    sections = list(dict.fromkeys(section for section, *_ in groups))
+    return {key: groups[key] for key in sorted(groups, key=lambda key: sections.index(key[0]))}
 
 
 def _headline(groups: dict[_Key, list[Score]]) -> dict[_Key, list[Score]]:

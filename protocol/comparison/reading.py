@@ -31,6 +31,8 @@ Source = str | Path | Evaluation
 ONE_VALUE = "one value for all queries"
 Why = str
 """A reason in words."""
+OF_METRIC = ("undefined", "ties")
+"""The fields that depend on the metric; scores of one file agree in all others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +111,14 @@ class Score:
     assumed: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def protocol(self) -> tuple[str | None, ...]:
-        """The values of `fields`."""
-        return tuple(self.fields.values())
+    def section(self) -> tuple[str | None, ...]:
+        """The values of the fields that do not depend on the metric."""
+        return tuple(value for field, value in self.fields.items() if field not in OF_METRIC)
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What scores have in common that are compared with each other: metric, code length and protocol."""
+        return self.metric, self.n_bits, *self.fields.values()
 
 
 def read_sources(sources: Sequence[Source]) -> dict[str, list[Score]]:

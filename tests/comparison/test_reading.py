@@ -55,9 +55,9 @@ def test_a_json_and_its_evaluation_give_the_same_scores(tmp_path, excluded):
     assert [s.fields["n_queries"] for s in from_file] == ["20"] * 3 + ["18"] * 3 * (excluded is not None)
     assert len({s.fields["excluded_queries"] for s in from_file}) == 1 + (excluded is not None)
     for one, other in zip(from_memory, from_file[:3], strict=True):
-        shared = [(s.method, s.protocol, s.n_bits, s.metric, s.mean, s.convention, s.version) for s in (one, other)]
+        shared = [(s.method, s.kind, s.mean, s.convention, s.version) for s in (one, other)]
         assert shared[0] == shared[1]
-        assert None not in one.protocol
+        assert None not in one.kind
         if one.metric == METRICS[-1]:
             reason = "has one value for all queries together, not one per query"
             assert (one.values, other.values) == (f"mine {reason}", f"mine.json {reason}")
@@ -71,7 +71,7 @@ def test_a_json_and_its_evaluation_give_the_same_scores(tmp_path, excluded):
 def test_a_summary_records_every_field_and_an_old_one_only_some(experiment):
     (score,), (old,) = read_scores(experiment("a")), read_scores(experiment("b", old=True))
     assert score.fields["n_queries"] == "100"
-    assert None not in score.protocol
+    assert None not in score.kind
     assert (old.method, old.ranking) == ("itq, gist", "hamming")
     assert [field for field in PROTOCOL if old.fields[field] is None] == [
         *("relevance", "n_queries", "n_database", "undefined", "ties")
