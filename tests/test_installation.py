@@ -199,12 +199,13 @@ def test_the_table_of_extras_is_that_of_the_project():
 
 def test_every_optional_module_is_named_with_the_extra_that_installs_it():
     extra_of = {name: extra for extra in EXTRAS if extra not in FOR_DEVELOPMENT for name in libraries(extra)}
-    for module, extra in checks._EXTRAS.items():
+    extras = {module: extra for extra, modules in checks._EXTRAS.items() for module in modules}
+    for module, extra in extras.items():
         assert extra_of.pop(DISTRIBUTIONS.get(module, module)) == extra, module
     assert list(extra_of) == ["snakemake"]  # which the package does not import
     for path in (ROOT / "protocol").rglob("*.py"):
         for module, extra in re.findall(r'\bneed\("(\w+)[\w.]*", "(\w+)"\)', path.read_text()):
-            assert checks._EXTRAS[module] == extra, path
+            assert extras[module] == extra, path
 
 
 @pytest.fixture(scope="module")
