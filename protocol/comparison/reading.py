@@ -54,12 +54,6 @@ class Values:
     items: NDArray[np.str_]
     numbers: NDArray[np.float64]
 
-    def has_mean(self, mean: float) -> bool:
-        """Return whether this is the mean of the defined values, up to the rounding of written numbers."""
-        defined = self.numbers[~np.isnan(self.numbers)]
-        mean_of_values = defined.mean() if defined.size else np.nan
-        return bool(np.isclose(mean_of_values, mean, rtol=0, atol=TOLERANCE, equal_nan=True))
-
 
 @dataclass(frozen=True, eq=False)
 class Score:
@@ -176,8 +170,11 @@ def read_scores(source: Source, file: str | None = None) -> list[Score]:
 
 def _score(recorded: Mapping[str, Any], file: str, name: str, values: Values | Why) -> Score:
     """Return the score with these recorded fields, and the values behind its mean, if they have it."""
-    if isinstance(values, Values) and not values.has_mean(recorded["mean"]):
-        values = f"the values per {values.unit} do not have the mean in {file}"
+    if isinstance(values, Values):
+        defined = values.numbers[~np.isnan(values.numbers)]
+        mean = defined.mean() if defined.size else np.nan
+        if not np.isclose(mean, recorded["mean"], rtol=0, atol=TOLERANCE, equal_nan=True):
+            values = f"the values per {values.unit} do not have the mean in {file}"
     supervision = printable(recorded.get("supervision") or "unknown")
     return Score(
         file=file,
@@ -277,8 +274,6 @@ def read_json(path: Path) -> dict[str, Any]:
             raise ProtocolError(f"{path}: not {_JSON}: it contains no object.")
         if content.get("ranking") == "run":
             raise ProtocolError(f"{path}: the scores of a run, which can't be compared or verified.")
-        if not isinstance(content["metrics"], dict):
-            raise ProtocolError(f"{path}: not {_JSON}: metrics must be an object, got {content['metrics']!r}.")
         return content
 
 
@@ -313,10 +308,8 @@ def _per_query(path: Path, file: str, content: Mapping[str, Any]) -> Mapping[str
     if not record or not content.get("ground_truth_sha256"):
         return "a file does not refer to values per query; `protocol evaluate --per-query` writes them"
     table = path.parent / record["file"]
-    if not table.is_file():
-        return f"{file} refers to {table.name}, which is missing"
-    if file_sha256(table) != record["sha256"]:
-        return f"{table.name} is not the file to which {file} refers: its SHA-256 differs"
+    if not table.is_file() or file_sha256(table) != record["sha256"]:
+        return f"{file} refers to {table.name}, which is missing or has another SHA-256"
     try:
         frame = need("pandas", "report").read_csv(table).drop(columns="ranking").astype(np.float64)
     except (ValueError, KeyError) as error:

@@ -135,8 +135,8 @@ def test_two_rows_that_contradict_each_other_are_refused(experiment, change):
     ("content", "is_recorded", "reason"),
     [
         ("query,ranking,mAP\n0,hamming,0.1\n1,hamming,0.2\n", True, None),
-        (None, False, "a.json refers to a.json.csv, which is missing"),
-        ("query,ranking,mAP\n", False, "a.json.csv is not the file to which a.json refers: its SHA-256 differs"),
+        (None, False, "a.json refers to a.json.csv, which is missing or has another SHA-256"),
+        ("query,ranking,mAP\n", False, "a.json refers to a.json.csv, which is missing or has another SHA-256"),
         (
             "query,ranking,mAP\n0,hamming,0.9\n1,hamming,0.9\n",
             True,
