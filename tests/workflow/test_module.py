@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -96,9 +95,6 @@ def test_another_workflow_imports_this_one_and_makes_splits(from_checkout, sourc
     moved = source.rename(source.with_name("moved"))  # which is not a change
     workflow.snakefile.write_text(workflow.snakefile.read_text().replace(str(source), str(moved)))
     assert "Nothing to be done" in workflow.run("--dry-run")
-    shutil.rmtree(workflow.folder / ".snakemake")
-    for options in ((), ("--dry-run",)):
-        assert "splits.h5: Snakemake has no record of how it was made." in workflow.run(*options, fails=True)
 
 
 def test_a_deployed_workflow_runs_the_default_experiment_and_edits_of_it_also_in_conda_environments(deployed, tmp_path):
