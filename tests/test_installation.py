@@ -124,7 +124,7 @@ def test_the_environment_has_numpy_alone(core, files):
     assert run(core / "python", "-c", listed, folder=files).stdout.split() == ["hashing-protocol", "numpy"]
 
 
-def test_the_command_line_scores_codes_with_numpy_alone(core, files, tmp_path, monkeypatch):
+def test_the_command_line_scores_codes_and_verifies_their_record_with_numpy_alone(core, files, tmp_path, monkeypatch):
     outputs = ("--spread", "--tables", "16x4", "--json", tmp_path / "means.json")
     done = run(core / "protocol", "evaluate", *OPTIONS, *outputs, folder=files, PYTHONWARNINGS="error")
     assert (done.returncode, READ.sub("", done.stderr)) == (0, "")
@@ -138,6 +138,8 @@ def test_the_command_line_scores_codes_with_numpy_alone(core, files, tmp_path, m
     assert means == expected
     np.testing.assert_allclose(*spreads, rtol=1e-12)  # mAP[database-order] is a sum in another order
     assert done.stdout == f"{found}\n\n{found.spread()}\n\n{buckets}\n"
+    verified = run(core / "protocol", "verify", tmp_path / "means.json", folder=files, PYTHONWARNINGS="error")
+    assert verified.returncode == 0, verified.stdout + verified.stderr
 
 
 @pytest.mark.parametrize(

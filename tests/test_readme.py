@@ -108,15 +108,6 @@ def test_the_locks_cover_every_dependency_and_agree():
     assert [pin for pin in sorted(pins[2] - pins[1]) if pin.partition("==")[0] in names] == []
 
 
-def test_the_tested_pytorch_is_one_that_the_extra_allows():
-    (requirement,) = map(Requirement, EXTRAS["learned"])
-    (line,) = re.findall(r"^[^#\n]+", (ROOT / "envs" / "learned.txt").read_text(), re.M)
-    name, version = line.split("==")
-    assert name == requirement.name
-    assert version in requirement.specifier
-    assert "\npip install -c envs/learned.txt -e '.[learned]'\n" in (DOCS / "how-to" / "train-networks.md").read_text()
-
-
 def test_the_container_has_a_tested_python_and_runs_the_first_command():
     text = (ROOT / "Dockerfile").read_text()
     (python,) = re.findall(r"^FROM python:(\d+\.\d+)-slim$", text, re.M)
