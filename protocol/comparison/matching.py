@@ -132,25 +132,25 @@ def _unknown(score: Score) -> list[str]:
 
 
 def _reasons(score: Score, other: Score | None, kinds: Iterable[Score]) -> str:
-    """Return why a score is not compared with the nearest one of another file.
-
-    If the two files have no value of a field in common, all their values are listed.
-    """
-    both, reasons = [one for one in (score, other) if one is not None], list[str]()
+    """Return why a score is not compared with the nearest one of another file."""
+    both, reasons = [score] if other is None else [score, other], list[str]()
     if other is None and not _unknown(score):
         reasons.append(f"no other file has the metric and code length of {score.file}")
     if other is not None and (differing := _differing(score, other)):
-        texts = []
-        for field in differing:
-            of_files = [dict.fromkeys(kind.fields[field] for kind in kinds if kind.file == one.file) for one in both]
-            if of_files[0].keys() & of_files[1].keys():
-                of_files = [{one.fields[field]: None} for one in both]
-            texts.append(f"{field} ({'; '.join(listed(filter(None, values)) for values in of_files)})")
-        reasons.append(f"{score.file} and {other.file} differ in {listed(texts)}")
+        values = listed(_values(field, both, kinds) for field in differing)
+        reasons.append(f"{score.file} and {other.file} differ in {values}")
     missing = {one.file: _unknown(one) for one in both}
-    return "; ".join(
-        reasons + [f"{file} does not record {listed(fields)}" for file, fields in missing.items() if fields]
-    )
+    reasons += [f"{file} does not record {listed(fields)}" for file, fields in missing.items() if fields]
+    return "; ".join(reasons)
+
+
+def _values(field: str, both: Sequence[Score], kinds: Iterable[Score]) -> str:
+    """Return the values of a field in two scores, or all values in their two files if these have none in common."""
+    of_files = [[kind.fields[field] for kind in kinds if kind.file == one.file] for one in both]
+    values = [dict.fromkeys(filter(None, every)) for every in of_files]
+    if values[0].keys() & values[1].keys():
+        values = [dict.fromkeys(filter(None, [one.fields[field]])) for one in both]
+    return f"{field} ({'; '.join(map(listed, values))})"
 
 
 def _nothing(kinds: Sequence[Score]) -> str:
