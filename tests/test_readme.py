@@ -42,9 +42,6 @@ def test_it_is_short():
 def test_what_it_names_is_there():
     for path in re.findall(r"`((?:protocol|workflow|envs|tests|docs)/[\w./-]+)`", README):
         assert (ROOT / path).exists(), path
-    for page in (ROOT / "README.md", ROOT / "config" / "README.md"):
-        for path in re.findall(r"\]\(([\w./-]+)\)", page.read_text()):
-            assert (page.parent / path).exists(), path
 
 
 def test_its_everyday_commands_are_valid(capsys, monkeypatch):

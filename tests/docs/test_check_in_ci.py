@@ -120,23 +120,23 @@ def test_the_action_names_every_problem(changes, split, results, problems, repos
         assert summary[: len(shown)] == shown
 
 
+NOTHING = "Nothing to check: the action needs the lists of a split, or a folder of records.\n"
+
+
 @pytest.mark.parametrize(
-    ("inputs", "outputs"),
+    ("inputs", "status", "split", "results", "log"),
     [
-        ({"query": "", "database": "", "train": ""}, {"split": "not checked", "results": "verified"}),
-        ({"records": "", "summary": "false", "badges": ""}, {"split": "audited", "results": "not checked"}),
+        ({"query": "", "database": "", "train": ""}, 0, "not checked", "verified", ""),
+        ({"records": "", "summary": "false", "badges": ""}, 0, "audited", "not checked", ""),
+        (dict.fromkeys(CHECK["with"], ""), 2, "not checked", "not checked", NOTHING),
     ],
 )
-def test_what_is_not_given_is_not_checked(inputs, outputs, repository, ran):
-    status, found, summary, _ = ran(**inputs)
-    assert (status, found, bool(summary)) == (0, outputs, "summary" not in inputs)
-    assert (repository / "badges" / "split.json").exists() is False
-
-
-def test_without_inputs_the_action_fails(repository, ran):
-    status, outputs, _, log = ran(**dict.fromkeys(CHECK["with"], ""))
-    assert (status, outputs) == (2, {"split": "not checked", "results": "not checked"})
-    assert log == "Nothing to check: the action needs the lists of a split, or a folder of records.\n"
+def test_what_is_not_given_is_not_checked(inputs, status, split, results, log, repository, ran):
+    found, outputs, summary, printed = ran(**inputs)
+    assert (found, outputs) == (status, {"split": split, "results": results})
+    assert bool(summary) == ("summary" not in inputs)
+    assert log in printed
+    assert not (repository / "badges" / "split.json").exists()
 
 
 def test_the_job_publishes_the_badges(repository, tmp_path, ran):

@@ -60,12 +60,6 @@ def environment(tmp_path):
 
 
 @pytest.fixture
-def from_checkout(tmp_path, source, environment):
-    snakefile = IMPORTING.replace("SOURCE", str(source / "workflow" / "Snakefile"))
-    return Workflow(tmp_path / "user", snakefile, environment)
-
-
-@pytest.fixture
 def hosted(source, environment):
     """The checkout as a repository with a tag; git finds github.com in a folder of this machine."""
     git = ["git", "-c", "user.name=test", "-c", "user.email=test@localhost", "-C", str(source)]
@@ -84,8 +78,9 @@ def deployed(tmp_path, hosted):
     return Workflow(copied(ROOT, tmp_path / "deployed", "config", "profiles"), DEPLOYED, hosted)
 
 
-def test_another_workflow_imports_this_one_and_makes_splits(from_checkout, source):
-    workflow = from_checkout
+def test_another_workflow_imports_this_one_and_makes_splits(source, environment, tmp_path):
+    snakefile = IMPORTING.replace("SOURCE", str(source / "workflow" / "Snakefile"))
+    workflow = Workflow(tmp_path / "user", snakefile, environment)
     plan = workflow.run("--dry-run", "--quiet", "rules")
     assert "protocol_dataset" in plan
     assert "protocol_model" not in plan
