@@ -150,7 +150,7 @@ def _values(field: str, both: Sequence[Score], kinds: Iterable[Score]) -> str:
     values = [dict.fromkeys(filter(None, every)) for every in of_files]
     if values[0].keys() & values[1].keys():
         values = [dict.fromkeys(filter(None, [one.fields[field]])) for one in both]
-    return f"{field} ({'; '.join(map(listed, values))})"
+    return f"{field} ({'; '.join(map(abridged, values))})"
 
 
 def _nothing(kinds: Sequence[Score]) -> str:
