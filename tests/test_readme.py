@@ -5,6 +5,7 @@ import shlex
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -64,17 +65,26 @@ def test_the_targets_that_the_guide_names_are_rules():
     assert {"downloads", "metrics", "leak", "paper"} <= targets <= rules
 
 
-def test_the_conda_environment_has_the_libraries_of_the_pipeline_in_the_versions_of_the_lock():
-    lock = (ROOT / "envs" / "run.lock").read_text()
-    *listed, with_pip = yaml.safe_load((ROOT / "envs" / "protocol.yaml").read_text())["dependencies"]
-    pins = dict(re.split("==?", item) for item in [*listed, *with_pip["pip"]] if item != "pip")
-    assert pins.pop("python") in SpecifierSet(PROJECT["requires-python"])
+CONDA = {"py-opencv": "opencv-python-headless", "snakemake-minimal": "snakemake"}
+"""The names that conda has for libraries."""
+
+
+@pytest.mark.parametrize(
+    ("file", "python", "more", "fewer"),
+    [  # jobs import Snakemake and this package from the environment in which Snakemake runs
+        ("protocol.yaml", ["=3.11"], [], {"hashing-protocol", "snakemake"}),
+        ("recipe/meta.yaml", [PROJECT["requires-python"]] * 2, ["build"], {"hashing-protocol"}),
+    ],
+)
+def test_conda_has_the_libraries_of_the_pipeline_in_the_versions_of_the_lock(file, python, more, fewer):
+    text, lock = ((ROOT / "envs" / name).read_text() for name in (file, "run.lock"))
+    assert re.findall(r"^ +- python ?(\S+)$", text, re.M) == python
+    pins = dict(re.findall(r"^ +- (?!python)([\w-]+) ?==?(\S+)$", text, re.M))
     for name, version in pins.items():
-        assert f"\n{name}=={version} " in lock, name
-    required = [Requirement(one) for extra in ("fast", "hdf5", "report", "pipeline") for one in EXTRAS[extra]]
-    required += map(Requirement, PROJECT["dependencies"])
-    # Jobs import Snakemake and this package from the environment in which Snakemake runs.
-    assert set(pins) == {one.name for one in required} - {"hashing-protocol", "snakemake"}
+        assert re.search(rf"^{CONDA.get(name, name)}=={re.escape(version)}[ .]", lock, re.M), name
+    extras = [EXTRAS[extra] for extra in ("fast", "hdf5", "report", "pipeline", *more)]
+    required = {Requirement(one).name for listed in (PROJECT["dependencies"], *extras) for one in listed}
+    assert {CONDA.get(name, name) for name in pins} == required - fewer
 
 
 def test_the_catalogue_file_is_true():

@@ -1,6 +1,5 @@
 """The workflows, which only call tested scripts, the templates of issues, and the script of a release."""
 
-import itertools
 import json
 import os
 import re
@@ -19,7 +18,6 @@ from protocol import __version__
 ROOT = Path(__file__).parents[1]
 GITHUB = ROOT / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
-EXTRAS = ("build", "fast", "hdf5", "pipeline", "report")  # of the conda package
 
 
 def steps(workflow):
@@ -93,20 +91,6 @@ def test_the_files_about_the_software_agree():
     assert [one["name"] for one in codemeta["author"]] == [one["name"] for one in citation["authors"]]
     assert codemeta["runtimePlatform"] == f"Python {project['requires-python']}"
     assert recipe["build"]["entry_points"] == [f"{name} = {path}" for name, path in project["scripts"].items()]
-
-
-def test_the_recipe_has_the_libraries_of_the_pipeline_in_the_versions_of_the_lock():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    lock = (ROOT / "envs" / "run.lock").read_text()
-    recipe = (ROOT / "envs" / "recipe" / "meta.yaml").read_text()
-    pins = dict(re.findall(r"^    - (\S+) ==(\S+)$", recipe, re.M))
-    named = {"py-opencv": "opencv-python-headless", "snakemake-minimal": "snakemake"}  # conda's names
-    for name, version in pins.items():
-        assert re.search(rf"^{named.get(name, name)}=={re.escape(version)}[ .]", lock, re.M), name
-    requirements = [*project["dependencies"], *itertools.chain(*map(project["optional-dependencies"].get, EXTRAS))]
-    required = {re.split("[<>=[]", requirement)[0] for requirement in requirements}
-    assert {named.get(name, name) for name in pins} == required - {"hashing-protocol"}
-    assert re.findall(r"^    - python (.+)$", recipe, re.M) == [project["requires-python"]] * 2
 
 
 def test_a_tag_must_be_the_version_and_the_changelog_must_have_it(tmp_path):
