@@ -15,24 +15,15 @@ P = ParamSpec("P")
 R = TypeVar("R")
 _FEW = 10  # an error message lists at most this many allowed values
 _EXTRAS = {
-    "altair": "report",
-    "cv2": "pipeline",
-    "faiss": "faiss",
-    "h5py": "hdf5",
-    "jinja2": "report",
-    "jsonschema": "pipeline",
-    "numba": "fast",
-    "pandas": "report",
-    "pooch": "pipeline",
-    "scipy": "scipy",
-    "sklearn": "pipeline",
-    "threadpoolctl": "pipeline",
-    "torch": "learned",
-    "tqdm": "pipeline",
-    "vl_convert": "report",
-    "yaml": "report",
+    "faiss": ["faiss"],
+    "fast": ["numba"],
+    "hdf5": ["h5py"],
+    "learned": ["torch"],
+    "pipeline": ["cv2", "jsonschema", "pooch", "sklearn", "threadpoolctl", "tqdm"],
+    "report": ["altair", "jinja2", "pandas", "vl_convert", "yaml"],
+    "scipy": ["scipy"],
 }
-"""For each optional module, the smallest extra of this package that installs it; a test compares this with
+"""The optional modules that each extra of this package installs, in the smallest extra; a test compares this with
 ``pyproject.toml``."""
 
 
@@ -157,7 +148,7 @@ def need(module: str, extra: str) -> Any:
 def missing_extra(error: ModuleNotFoundError) -> ProtocolError | None:
     """Return the error that `need` raises for a failed import; None if no extra of this package installs the module."""
     top = (error.name or "").partition(".")[0]
-    return not_installed(top, _EXTRAS[top]) if top in _EXTRAS else None
+    return next((not_installed(top, extra) for extra, modules in _EXTRAS.items() if top in modules), None)
 
 
 def not_installed(package: str, extra: str) -> ProtocolError:
@@ -191,31 +182,24 @@ def integer(value: Any, name: str, *, minimum: int = 1, maximum: int | None = No
     return int(value)
 
 
-def number(value: Any, name: str, *, maximum: float = math.inf) -> float:
-    """Return `value` as a float if it is a finite number from zero to `maximum`.
+def number(value: Any, name: str, *, maximum: float = math.inf, is_positive: bool = False) -> float:
+    """Return `value` as a float if it is a finite number from zero to `maximum`, or above zero if it `is_positive`.
 
     Raises
     ------
     ProtocolError
         If it is anything else, including a bool.
     """
-    if not _is_real(value) or not 0 <= value <= maximum or value == math.inf:
-        allowed = ">= 0" if maximum == math.inf else f"from 0 to {maximum:g}"
+    is_real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_real or not 0 <= value <= maximum or value == math.inf or (is_positive and value == 0):
+        allowed = f"from 0 to {maximum:g}" if maximum < math.inf else "> 0" if is_positive else ">= 0"
         raise ProtocolError(f"{name} must be a finite number {allowed}, got {value!r}.")
     return float(value)
 
 
 def positive_number(value: Any, name: str) -> float:
-    """Return `value` as a float if it is a finite number above zero.
-
-    Raises
-    ------
-    ProtocolError
-        If it is anything else, including a bool.
-    """
-    if not _is_real(value) or not 0 < value < math.inf:
-        raise ProtocolError(f"{name} must be a finite number > 0, got {value!r}.")
-    return float(value)
+    """Return `value` as a float if it is a finite number above zero; raise the errors of `number`."""
+    return number(value, name, is_positive=True)
 
 
 def suggesting(function: Callable[P, R]) -> Callable[P, R]:
@@ -236,10 +220,6 @@ def suggesting(function: Callable[P, R]) -> Callable[P, R]:
         return function(*values, **named)
 
     return checked
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") -> Any:

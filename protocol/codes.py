@@ -139,12 +139,8 @@ def of_split(
     >>> of_split(stored, {"query": np.array([1]), "database": np.array([0, 2])})[8]["database"].tolist()
     [[1], [3]]
     """
-    arrays = _arrays_of(stored, split)
-    queries, items = _queries(arrays, parts), np.flatnonzero(np.isin(arrays["image"], parts["database"]))
-    return {
-        n_bits: {"query": arrays[f"{n_bits}/query"][queries], "database": arrays[f"{n_bits}/items"][items]}
-        for n_bits in _lengths(arrays)
-    }
+    rows = rows_of_split(stored, parts["database"], split)
+    return dict(of_shard(stored, parts, rows, slice(0, np.count_nonzero(rows)), split))
 
 
 def rows_of_split(stored: Mapping[str, NDArray], database: NDArray[np.int64], split: str = "") -> NDArray[np.bool_]:
@@ -158,12 +154,8 @@ def rows_of_split(stored: Mapping[str, NDArray], database: NDArray[np.int64], sp
     split : str, default=""
     """
     image = _arrays_of(stored, split)["image"]
-    mask = np.empty(len(image), dtype=bool)
-    for start in range(0, len(image), _BLOCK):
-        block = np.asarray(image[start : start + _BLOCK])
-        position = np.minimum(np.searchsorted(database, block), len(database) - 1)
-        mask[start : start + _BLOCK] = database[position] == block
-    return mask
+    blocks = (np.asarray(image[start : start + _BLOCK]) for start in range(0, len(image), _BLOCK))
+    return np.concatenate([np.isin(block, database) for block in blocks])
 
 
 def of_shard(
@@ -192,23 +184,14 @@ def of_shard(
         rows_of_block = start + np.flatnonzero(rows[start : start + _BLOCK])
         blocks.append(rows_of_block[max(0, part.start - seen) : max(0, part.stop - seen)])
         seen += rows_of_block.size
-    positions, queries = np.concatenate(blocks), _queries(arrays, parts)
+    positions, queries = np.concatenate(blocks), np.flatnonzero(np.isin(arrays["query_image"][:], parts["query"]))
     first, last = positions[0], positions[-1] + 1
-    for n_bits in _lengths(arrays):
+    for n_bits in sorted(int(name.removesuffix("/query")) for name in arrays if name.endswith("/query")):
         items = np.asarray(arrays[f"{n_bits}/items"][first:last])[positions - first]
         yield n_bits, {"query": np.asarray(arrays[f"{n_bits}/query"][:])[queries], "database": items}
-
-
-def _queries(arrays: Mapping[str, NDArray], parts: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the positions of a split's queries among those of the sampled split."""
-    return np.flatnonzero(np.isin(arrays["query_image"][:], parts["query"]))
 
 
 def _arrays_of(stored: Mapping[str, NDArray], split: str) -> Mapping[str, NDArray]:
     """Return the arrays of a split if the arrays are stored for each split, otherwise all arrays."""
     prefix = f"{split}/"
     return {name.removeprefix(prefix): array for name, array in stored.items() if name.startswith(prefix)} or stored
-
-
-def _lengths(arrays: Mapping[str, NDArray]) -> list[int]:
-    return sorted(int(name.removesuffix("/query")) for name in arrays if name.endswith("/query"))

@@ -124,7 +124,7 @@ def test_the_environment_has_numpy_alone(core, files):
     assert run(core / "python", "-c", listed, folder=files).stdout.split() == ["hashing-protocol", "numpy"]
 
 
-def test_the_command_line_scores_codes_with_numpy_alone(core, files, tmp_path, monkeypatch):
+def test_the_command_line_scores_codes_and_verifies_their_record_with_numpy_alone(core, files, tmp_path, monkeypatch):
     outputs = ("--spread", "--tables", "16x4", "--json", tmp_path / "means.json")
     done = run(core / "protocol", "evaluate", *OPTIONS, *outputs, folder=files, PYTHONWARNINGS="error")
     assert (done.returncode, READ.sub("", done.stderr)) == (0, "")
@@ -138,6 +138,8 @@ def test_the_command_line_scores_codes_with_numpy_alone(core, files, tmp_path, m
     assert means == expected
     np.testing.assert_allclose(*spreads, rtol=1e-12)  # mAP[database-order] is a sum in another order
     assert done.stdout == f"{found}\n\n{found.spread()}\n\n{buckets}\n"
+    verified = run(core / "protocol", "verify", tmp_path / "means.json", folder=files, PYTHONWARNINGS="error")
+    assert verified.returncode == 0, verified.stdout + verified.stderr
 
 
 @pytest.mark.parametrize(
@@ -199,12 +201,13 @@ def test_the_table_of_extras_is_that_of_the_project():
 
 def test_every_optional_module_is_named_with_the_extra_that_installs_it():
     extra_of = {name: extra for extra in EXTRAS if extra not in FOR_DEVELOPMENT for name in libraries(extra)}
-    for module, extra in checks._EXTRAS.items():
+    extras = {module: extra for extra, modules in checks._EXTRAS.items() for module in modules}
+    for module, extra in extras.items():
         assert extra_of.pop(DISTRIBUTIONS.get(module, module)) == extra, module
     assert list(extra_of) == ["snakemake"]  # which the package does not import
     for path in (ROOT / "protocol").rglob("*.py"):
         for module, extra in re.findall(r'\bneed\("(\w+)[\w.]*", "(\w+)"\)', path.read_text()):
-            assert checks._EXTRAS[module] == extra, path
+            assert extras[module] == extra, path
 
 
 @pytest.fixture(scope="module")

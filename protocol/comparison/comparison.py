@@ -1,17 +1,18 @@
 """The function `compare`, which makes tables in which all scores have the same protocol, and its result."""
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from protocol.checks import ProtocolError, need, one_of
 from protocol.comparison import rendering
 from protocol.comparison.differences import ComparedTable, compared_table
-from protocol.comparison.matching import OF_METRIC, assumptions, match
-from protocol.comparison.reading import Score, Source, read_sources
+from protocol.comparison.matching import assumptions, match
+from protocol.comparison.reading import OF_METRIC, Score, Source, read_sources
 from protocol.report.figure import Section
 from protocol.scores.metadata import is_bound
 from protocol.scores.tables import filled
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 _MOST_TABLES = 6
 _HEADLINE, _ALL = "mAP", "all"
-_Key = tuple[tuple[str | None, ...], str, tuple[str | None, ...]]
-"""The fields of a section; and the metric of a table, with the fields that depend on it."""
+_Table = tuple[str, str, list[Score]]
+"""The section of a table, its metric and its scores."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,13 +130,9 @@ def compare(
     if against is not None:
         one_of(against, dict.fromkeys(score.method for score in scores), "against")
     every = _grouped(scores)
-    groups = every if metrics or len(every) <= _MOST_TABLES else _headline(every)
-    numbers = {fields: number for number, fields in enumerate(dict.fromkeys(fields for fields, *_ in groups), 1)}
-    tables = [
-        compared_table(f"protocol-{numbers[fields]}", metric, of_table, against)
-        for (fields, metric, _), of_table in groups.items()
-    ]
-    return Comparison(tuple(by_source), tuple(tables), left_out, len(every) - len(tables))
+    shown = every if metrics or len(every) <= _MOST_TABLES else _headline(every)
+    tables = tuple(compared_table(section, metric, of_table, against) for section, metric, of_table in shown)
+    return Comparison(tuple(by_source), tables, left_out, len(every) - len(tables))
 
 
 def _selected(scores: list[Score], metrics: str | Iterable[str]) -> list[Score]:
@@ -148,20 +145,19 @@ def _selected(scores: list[Score], metrics: str | Iterable[str]) -> list[Score]:
     return scores if _ALL in names else [score for score in scores if score.metric in selected]
 
 
-def _grouped(scores: Iterable[Score]) -> dict[_Key, list[Score]]:
+def _grouped(scores: Iterable[Score]) -> list[_Table]:
     """Return the scores of each table, those of a section one after the other."""
-    groups: dict[_Key, list[Score]] = {}
+    sections: dict[Any, dict[Any, list[Score]]] = defaultdict(lambda: defaultdict(list))
     for score in scores:
-        fields = dict(score.fields)
-        of_metric = tuple(fields.pop(field) for field in OF_METRIC)
-        groups.setdefault((tuple(fields.values()), score.metric, of_metric), []).append(score)
-    sections = dict.fromkeys(fields for fields, *_ in groups)
-    return {key: groups[key] for section in sections for key in groups if key[0] == section}
+        of_metric = tuple(score.fields[field] for field in OF_METRIC)
+        sections[score.section][score.metric, of_metric].append(score)
+    numbered = enumerate(sections.values(), 1)
+    return [(f"protocol-{n}", metric, scores) for n, tables in numbered for (metric, _), scores in tables.items()]
 
 
-def _headline(groups: dict[_Key, list[Score]]) -> dict[_Key, list[Score]]:
+def _headline(tables: Sequence[_Table]) -> list[_Table]:
     """Return the tables of the first section for mAP, or else for its first metric."""
-    first = next(iter(groups))[0]
-    metrics = [metric for fields, metric, _ in groups if fields == first]
-    headline = _HEADLINE if _HEADLINE in metrics else metrics[0]
-    return {key: scores for key, scores in groups.items() if key[:2] == (first, headline)}
+    first = tables[0][0]
+    metrics = [metric for section, metric, _ in tables if section == first]
+    headline = first, _HEADLINE if _HEADLINE in metrics else metrics[0]
+    return [table for table in tables if table[:2] == headline]

@@ -137,17 +137,14 @@ def compared_table(section: str, metric: str, scores: Sequence[Score], against: 
         reason = f"{against} has no value here" if is_named else "no method has a value"
         return ComparedTable(*named, 0, (), {reason: list(by_method)})
     paired, missing = _pairs(by_method, reference)
-    n_tests = len(paired) if is_named else _n_pairs_of_methods(paired)
+    n_tests = len(paired)
+    if not is_named:  # every pair of methods at each code length, those with the reference as well
+        n_tests = sum(n * (n + 1) // 2 for n in Counter(n_bits for _, n_bits, _ in paired).values())
     sizes = scores[0].fields  # the same for all scores of a table
     shared = shared_variance(sizes["n_queries"], sizes["n_database"])
     of = corrected([mean_difference(pairs, shared) for _, _, pairs in paired], n_tests)
     comparisons = (Difference(*one, difference) for one, difference in zip(paired, of, strict=True))
     return ComparedTable(*named, n_tests, tuple(comparisons), missing)
-
-
-def _n_pairs_of_methods(paired: Sequence[tuple[str, int, Pairs]]) -> int:
-    """Return the number of pairs of methods at each code length, which also count the reference."""
-    return sum(n * (n + 1) // 2 for n in Counter(n_bits for _, n_bits, _ in paired).values())
 
 
 def mean_difference(pairs: Pairs, shared: float) -> Mean:

@@ -9,8 +9,6 @@ from protocol.checks import ProtocolError, abridged, counted, listed, one_of
 from protocol.comparison.reading import Score
 from protocol.scores.metadata import PROTOCOL
 
-OF_METRIC = ("undefined", "ties")
-"""The fields that depend on the metric; scores of one file agree in all others."""
 _FEW = 3
 _DIGEST = 12  # letters of the SHA-256 of a ground truth
 
@@ -53,37 +51,34 @@ def match(
     ProtocolError
         If no scores can be compared.
     """
-    complete = _with_digests([_completed(score, assumed) for score in scores])
-    files: dict[tuple[object, ...], set[str]] = defaultdict(set)
+    complete = []
+    for score in scores:
+        missing = {field: value for field, value in assumed.items() if score.fields[field] is None}
+        complete.append(replace(score, fields={**score.fields, **missing}, assumed=missing))
+    complete = _with_digests(complete)
+    by_kind: dict[tuple[object, ...], dict[str, Score]] = defaultdict(dict)
     for score in complete:
-        files[score.metric, score.n_bits, score.protocol].add(score.file)
+        by_kind[score.kind].setdefault(score.file, score)
+    kinds = [score for of_kind in by_kind.values() for score in of_kind.values()]
     compared, left_out = list[Score](), list[Score]()
     for score in complete:
-        is_known = None not in score.protocol
-        is_compared = is_known and len(files[score.metric, score.n_bits, score.protocol]) >= least
+        is_compared = not _unknown(score) and len(by_kind[score.kind]) >= least
         (compared if is_compared else left_out).append(score)
     if not compared:
-        raise ProtocolError(_nothing(complete))
-    return _named_by_method(compared), _left_out(left_out, complete)
-
-
-def _completed(score: Score, assumed: Mapping[str, str]) -> Score:
-    """Return a score with the assumed values of the fields that it does not record."""
-    missing = {field: value for field, value in assumed.items() if score.fields[field] is None}
-    return replace(score, fields={**score.fields, **missing}, assumed=missing)
+        raise ProtocolError(_nothing(kinds))
+    return _named_by_method(compared), _left_out(left_out, kinds)
 
 
 def _with_digests(scores: Sequence[Score]) -> list[Score]:
     """Return the scores; to equal names of ground truths whose digests differ, the start of the digest is added."""
     digests: dict[tuple[str | None, ...], set[str]] = defaultdict(set)
-    keys = [tuple(value for field, value in score.fields.items() if field not in OF_METRIC) for score in scores]
-    for key, score in zip(keys, scores, strict=True):
-        digests[key] |= {score.ground_truth_sha256} if score.ground_truth_sha256 else set()
+    for score in scores:
+        digests[score.section] |= {score.ground_truth_sha256} if score.ground_truth_sha256 else set()
     return [
         replace(score, fields={**score.fields, "ground_truth": f"{name} ({score.ground_truth_sha256[:_DIGEST]})"})
-        if (name := score.fields["ground_truth"]) and score.ground_truth_sha256 and len(digests[key]) > 1
+        if (name := score.fields["ground_truth"]) and score.ground_truth_sha256 and len(digests[score.section]) > 1
         else score
-        for key, score in zip(keys, scores, strict=True)
+        for score in scores
     ]
 
 
@@ -97,7 +92,7 @@ def _named_by_method(scores: Sequence[Score]) -> list[Score]:
     rankings: dict[str, str] = {}
     ambiguous = set()
     for score in scores:
-        file = files.setdefault((score.method, score.n_bits, score.metric, score.protocol), score.file)
+        file = files.setdefault((score.method, *score.kind), score.file)
         if file != score.file or rankings.setdefault(score.method, score.ranking) != score.ranking:
             ambiguous.add(score.method)
     return [
@@ -106,11 +101,11 @@ def _named_by_method(scores: Sequence[Score]) -> list[Score]:
     ]
 
 
-def _nearest(score: Score, scores: Iterable[Score]) -> Score | None:
+def _nearest(score: Score, kinds: Iterable[Score]) -> Score | None:
     """Return the score of another file that differs from this one in the fewest fields, and lacks the fewest."""
     others = [
         other
-        for other in scores
+        for other in kinds
         if other.file != score.file and (other.metric, other.n_bits) == (score.metric, score.n_bits)
     ]
     return min(others, key=lambda other: _distance(score, other), default=None)
@@ -120,36 +115,48 @@ def _distance(score: Score, other: Score | None) -> tuple[int, int]:
     """Return the numbers of fields that differ and that one of the scores lacks; without another score, the most."""
     if other is None:
         return len(PROTOCOL), 0
-    n_missing = sum(None in values for values in zip(score.protocol, other.protocol, strict=True))
-    return len(_differing(score, other)), n_missing
+    return len(_differing(score, other)), len({*_unknown(score), *_unknown(other)})
 
 
 def _differing(one: Score, other: Score) -> list[str]:
-    """Return the fields that are recorded in both and differ, with their values."""
-    pairs = zip(PROTOCOL, one.protocol, other.protocol, strict=True)
-    return [f"{name} ({a}; {b})" for name, a, b in pairs if a and b and a != b]
-
-
-def _reasons(score: Score, other: Score | None) -> list[str]:
-    """Return, in a clause for each, why a score is not compared with the nearest one of another file."""
-    if other is None:
-        reasons = [] if _unknown(score) else [f"no other file has the metric and code length of {score.file}"]
-    else:
-        differing = _differing(score, other)
-        reasons = [f"{score.file} and {other.file} differ in {listed(differing)}"] if differing else []
-    missing = {each.file: _unknown(each) for each in (score, other) if each}
-    return reasons + [f"{file} does not record {listed(fields)}" for file, fields in missing.items() if fields]
+    """Return the fields that are recorded in both and differ."""
+    return [
+        name
+        for name in PROTOCOL
+        if one.fields[name] != other.fields[name] and None not in (one.fields[name], other.fields[name])
+    ]
 
 
 def _unknown(score: Score) -> list[str]:
     return [field for field, value in score.fields.items() if value is None]
 
 
-def _nothing(scores: Sequence[Score]) -> str:
+def _reasons(score: Score, other: Score | None, kinds: Iterable[Score]) -> str:
+    """Return why a score is not compared with the nearest one of another file."""
+    both, reasons = [score] if other is None else [score, other], list[str]()
+    if other is None and not _unknown(score):
+        reasons.append(f"no other file has the metric and code length of {score.file}")
+    if other is not None and (differing := _differing(score, other)):
+        values = listed(_values(field, both, kinds) for field in differing)
+        reasons.append(f"{score.file} and {other.file} differ in {values}")
+    missing = {one.file: _unknown(one) for one in both}
+    reasons += [f"{file} does not record {listed(fields)}" for file, fields in missing.items() if fields]
+    return "; ".join(reasons)
+
+
+def _values(field: str, both: Sequence[Score], kinds: Iterable[Score]) -> str:
+    """Return the values of a field in two scores, or all values in their two files if these have none in common."""
+    of_files = [[kind.fields[field] for kind in kinds if kind.file == one.file] for one in both]
+    values = [dict.fromkeys(filter(None, every)) for every in of_files]
+    if values[0].keys() & values[1].keys():
+        values = [dict.fromkeys(filter(None, [one.fields[field]])) for one in both]
+    return f"{field} ({'; '.join(map(abridged, values))})"
+
+
+def _nothing(kinds: Sequence[Score]) -> str:
     """Return a one-line message on why the two scores nearest to each other can't be compared, and what to do."""
-    kinds = _kinds(scores)
     score, other = min(((score, _nearest(score, kinds)) for score in kinds), key=lambda pair: _distance(*pair))
-    line = f"nothing to compare: {'; '.join(_reasons(score, other))}."
+    line = f"nothing to compare: {_reasons(score, other, kinds)}."
     unknown = {*_unknown(score), *(_unknown(other) if other else ())}
     if not unknown or (other and _differing(score, other)):
         return line
@@ -160,17 +167,11 @@ def _nothing(scores: Sequence[Score]) -> str:
     )
 
 
-def _kinds(scores: Iterable[Score]) -> list[Score]:
-    """Return one of the scores of each file with the same metric, code length and protocol."""
-    return list({(score.file, score.metric, score.n_bits, score.protocol): score for score in scores}.values())
-
-
-def _left_out(left_out: Sequence[Score], scores: Sequence[Score]) -> dict[str, list[str]]:
+def _left_out(left_out: Sequence[Score], kinds: Sequence[Score]) -> dict[str, list[str]]:
     """Return, for each file, the scores that were left out, grouped by reason."""
     by_reason: dict[tuple[str, str], list[str]] = defaultdict(list)
-    kinds = _kinds(scores)
     for score in left_out:
-        by_reason[score.file, "; ".join(_reasons(score, _nearest(score, kinds)))].append(score.metric)
+        by_reason[score.file, _reasons(score, _nearest(score, kinds), kinds)].append(score.metric)
     reasons: dict[str, list[str]] = defaultdict(list)
     for (file, reason), metrics in by_reason.items():
         names = abridged(dict.fromkeys(metrics), _FEW)

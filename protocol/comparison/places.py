@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from protocol import registry
 from protocol.checks import ProtocolError, counted, listed, need
 from protocol.comparison.differences import mean_difference, pair
-from protocol.comparison.matching import OF_METRIC, assumptions, match
-from protocol.comparison.reading import RUN, Score, Source, Values, Why, read_sources
+from protocol.comparison.matching import assumptions, match
+from protocol.comparison.reading import OF_METRIC, RUN, Score, Source, Values, Why, read_sources
 from protocol.comparison.rendering import heading, interval_of
 from protocol.evaluation.printed import json_text
 from protocol.provenance.storage import replacing
@@ -29,6 +27,8 @@ RANKED = "mAP"
 """The metric that determines the places."""
 METRICS = (RANKED, "mAP[worst]", "mAP[best]", "mAP@1000[retrieved]", "mAP@1000[all]", "mAP@1000[min]", "precision@r2")
 TIMES = ("training_seconds", "encoding_seconds")
+_TIMED = ("feature", "split", "hasher", "n_bits")
+"""The columns of times.csv that identify a method."""
 _FEWEST_RUNS = 3
 _MOST_NAMED = 3  # methods in a sentence
 _NESTED = ("heading", "runs", "recorded", "lines")
@@ -248,8 +248,7 @@ def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboa
     labels, times, numbers = _labels(known), _times(known), dict[Any, int]()
     groups: dict[Any, dict[str, dict[str, Score]]] = defaultdict(lambda: defaultdict(dict))
     for score in known:
-        protocol = tuple(value for field, value in score.fields.items() if field not in OF_METRIC)
-        groups[numbers.setdefault(protocol, len(numbers) + 1), score.n_bits][score.method][score.metric] = score
+        groups[numbers.setdefault(score.section, len(numbers) + 1), score.n_bits][score.method][score.metric] = score
     rows, places = list[dict[str, Any]](), list[Places]()
     for (number, _), methods in sorted(groups.items(), key=lambda group: group[0]):
         ranked = [of[RANKED] for of in methods.values() if RANKED in of and not math.isnan(of[RANKED].mean)]
@@ -258,7 +257,8 @@ def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboa
         for score, place, reason in zip(ranked, of_group.places, of_group.reasons, strict=True):
             about = {"section": f"protocol-{number}", "place": place, "not_tested": reason}
             about |= {"method": labels[score.method], **_row(score, methods[score.method])}
-            seconds = times.get((score.recorded.get("path"), *_timed(score.recorded)), [math.nan] * len(TIMES))
+            timed = (score.recorded.get("path"), *(str(score.recorded.get(name)) for name in _TIMED))
+            seconds = times.get(timed, [math.nan] * len(TIMES))
             rows.append(about | dict(zip(TIMES, seconds, strict=True)))
         places += [of_group] * bool(ranked)
     return Leaderboard(tuple(rows), tuple(places), left_out)
@@ -317,15 +317,23 @@ def _trained_on(recorded: Mapping[str, Any]) -> str:
 
 
 def _times(scores: Iterable[Score]) -> dict[Any, list[float]]:
-    """Return the mean CPU times over the runs, from the times.csv next to each summary, by its path and `_timed`."""
-    of_method: dict[Any, list[list[float]]] = defaultdict(list)
+    """Return the mean CPU times over the runs whose times are known, by the path of a summary and `_TIMED`.
+
+    They are read from the times.csv next to each summary. A mean is NaN if no run's time is known.
+    """
+    times: dict[Any, list[float]] = {}
     for summary in {score.recorded["path"] for score in scores if "line" in score.recorded}:
         path = summary.with_name("times.csv")
-        for row in read_text(path) if path.is_file() else []:
-            of_method[summary, *_timed(row)].append([float(row[name] or "nan") for name in TIMES])
-    return {key: np.mean(np.array(values), axis=0).tolist() for key, values in of_method.items()}
-
-
-def _timed(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the columns that identify the times of a method."""
-    return tuple(str(row.get(name)) for name in ("feature", "split", "hasher", "n_bits"))
+        if path.is_file():
+            table = (
+                need("pandas", "report")
+                .DataFrame(read_text(path))
+                .replace("", "nan")
+                .astype(dict.fromkeys(TIMES, float))
+            )
+            means = table.groupby([*_TIMED])[[*TIMES]].mean()
+            times |= {
+                (summary, *key): of_method
+                for key, of_method in zip(means.index, means.to_numpy().tolist(), strict=True)
+            }
+    return times

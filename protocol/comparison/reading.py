@@ -31,6 +31,8 @@ Source = str | Path | Evaluation
 ONE_VALUE = "one value for all queries"
 Why = str
 """A reason in words."""
+OF_METRIC = ("undefined", "ties")
+"""The fields that depend on the metric; scores of one file agree in all others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +53,6 @@ class Values:
     unit: str
     items: NDArray[np.str_]
     numbers: NDArray[np.float64]
-
-    def has_mean(self, mean: float) -> bool:
-        """Return whether this is the mean of the defined values, up to the rounding of written numbers."""
-        defined = self.numbers[~np.isnan(self.numbers)]
-        mean_of_values = defined.mean() if defined.size else np.nan
-        return bool(np.isclose(mean_of_values, mean, rtol=0, atol=TOLERANCE, equal_nan=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +105,14 @@ class Score:
     assumed: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def protocol(self) -> tuple[str | None, ...]:
-        """The values of `fields`."""
-        return tuple(self.fields.values())
+    def section(self) -> tuple[str | None, ...]:
+        """The values of the fields that do not depend on the metric."""
+        return tuple(value for field, value in self.fields.items() if field not in OF_METRIC)
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What scores have in common that are compared with each other: metric, code length and protocol."""
+        return self.metric, self.n_bits, *self.fields.values()
 
 
 def read_sources(sources: Sequence[Source]) -> dict[str, list[Score]]:
@@ -169,8 +170,11 @@ def read_scores(source: Source, file: str | None = None) -> list[Score]:
 
 def _score(recorded: Mapping[str, Any], file: str, name: str, values: Values | Why) -> Score:
     """Return the score with these recorded fields, and the values behind its mean, if they have it."""
-    if isinstance(values, Values) and not values.has_mean(recorded["mean"]):
-        values = f"the values per {values.unit} do not have the mean in {file}"
+    if isinstance(values, Values):
+        defined = values.numbers[~np.isnan(values.numbers)]
+        mean = defined.mean() if defined.size else np.nan
+        if not np.isclose(mean, recorded["mean"], rtol=0, atol=TOLERANCE, equal_nan=True):
+            values = f"the values per {values.unit} do not have the mean in {file}"
     supervision = printable(recorded.get("supervision") or "unknown")
     return Score(
         file=file,
@@ -270,8 +274,6 @@ def read_json(path: Path) -> dict[str, Any]:
             raise ProtocolError(f"{path}: not {_JSON}: it contains no object.")
         if content.get("ranking") == "run":
             raise ProtocolError(f"{path}: the scores of a run, which can't be compared or verified.")
-        if not isinstance(content["metrics"], dict):
-            raise ProtocolError(f"{path}: not {_JSON}: metrics must be an object, got {content['metrics']!r}.")
         return content
 
 
@@ -306,10 +308,8 @@ def _per_query(path: Path, file: str, content: Mapping[str, Any]) -> Mapping[str
     if not record or not content.get("ground_truth_sha256"):
         return "a file does not refer to values per query; `protocol evaluate --per-query` writes them"
     table = path.parent / record["file"]
-    if not table.is_file():
-        return f"{file} refers to {table.name}, which is missing"
-    if file_sha256(table) != record["sha256"]:
-        return f"{table.name} is not the file to which {file} refers: its SHA-256 differs"
+    if not table.is_file() or file_sha256(table) != record["sha256"]:
+        return f"{file} refers to {table.name}, which is missing or has another SHA-256"
     try:
         frame = need("pandas", "report").read_csv(table).drop(columns="ranking").astype(np.float64)
     except (ValueError, KeyError) as error:

@@ -38,11 +38,10 @@ _METHOD = (
 )
 _PAIRED = (
     "A difference is a mean over pairs: over runs on the same items, or over queries at the same position if all of "
-    "these have the same relevant positions (labels alone do not identify the items). The intervals hold "
-    f"simultaneously for all comparisons in a table, with {CONFIDENCE:.0%} confidence (Bonferroni). p: paired "
-    "t-tests (sign tests if all differences are equal), corrected for all comparisons in the table (Holm). Name the "
-    "reference with --against if you can. Otherwise, the reference is the method with the best mean. This choice "
-    "depends on the tested values, so all pairs of methods count as comparisons."
+    f"these have the same relevant positions. The intervals hold simultaneously for all comparisons in a table, with "
+    f"{CONFIDENCE:.0%} confidence (Bonferroni). p: paired t-tests (sign tests if all differences are equal), corrected "
+    "for all comparisons in the table (Holm). Name the reference with --against if you can. Otherwise, it is the "
+    "method with the best mean, which depends on the tested values, so all pairs of methods count as comparisons."
 )
 
 
@@ -199,24 +198,17 @@ def _differences_table(name: str, table: ComparedTable) -> Table:
     caption += f"; {counted(len(compared), 'comparison')}"
     if table.n_tests > len(compared):
         caption += f", corrected for all {table.n_tests:,} pairs of methods"
-    limits = [_limits(metric, one) for one in compared]
     of_runs = [one.of for one in compared if one.pairs.unit == RUN]
-    tested = dict.fromkeys(NO_TEST if math.isnan(one.p) else _OVER_RUNS for one in of_runs)
-    is_hidden = any(
-        math.isfinite(one.of.low) and math.isnan(low) for one, (low, _) in zip(compared, limits, strict=True)
-    )
-    rows = [
-        [
-            one.method,
-            str(one.n_bits),
-            f"{one.of.mean:+.4f}",
-            ABSENT if math.isnan(low) else f"{low:+.4f} to {high:+.4f}",
-            ABSENT if math.isnan(one.of.p) else "< 0.0001" if one.of.p < _TINY else f"{one.of.p:.4f}",
-            _pairs(one),
-        ]
-        for one, (low, high) in zip(compared, limits, strict=True)
-    ]
-    return Table(name, " ".join([f"{caption}.", *tested, *[TWO_RUNS] * is_hidden]), header, rows, n_labels=1)
+    sentences = dict.fromkeys(NO_TEST if math.isnan(one.p) else _OVER_RUNS for one in of_runs)
+    rows = []
+    for one in compared:
+        low, high = _limits(metric, one)
+        interval = ABSENT if math.isnan(low) else f"{low:+.4f} to {high:+.4f}"
+        if math.isnan(low) and math.isfinite(one.of.low):
+            sentences[TWO_RUNS] = None
+        p = ABSENT if math.isnan(one.of.p) else "< 0.0001" if one.of.p < _TINY else f"{one.of.p:.4f}"
+        rows.append([one.method, str(one.n_bits), f"{one.of.mean:+.4f}", interval, p, _pairs(one)])
+    return Table(name, " ".join([f"{caption}.", *sentences]), header, rows, n_labels=1)
 
 
 def _limits(metric: str, one: Difference) -> tuple[float, float]:

@@ -15,6 +15,7 @@ import ast
 import functools
 import gc
 import hashlib
+import importlib.util
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -139,7 +140,7 @@ def _defining(module: str, name: str | None) -> str:
     origin, submodule = _read(path, module).origins.get(name), f"{module}.{name}"
     if origin is not None and origin != (module, name):
         return _defining(*origin) if origin[0].split(".")[0] == _PACKAGE else module
-    return submodule if folders.path_of(submodule) or _path(submodule) else module
+    return submodule if _path(submodule) else module
 
 
 def _name(path: Path) -> str:
@@ -148,17 +149,16 @@ def _name(path: Path) -> str:
 
 
 def _existing(module: str) -> Path:
-    path = folders.path_of(module) or _path(module)
-    if path is None:
+    if (path := _path(module)) is None:
         raise ProtocolError(f"code digest: the package {_PACKAGE!r} has no module {module!r}.")
     return path
 
 
-@functools.cache
 def _path(module: str) -> Path | None:
-    """Return the file of a module of this package; None if there is none."""
+    """Return the file of a module of this package or in a folder of the user; None if there is none."""
     base = _ROOT.joinpath(*module.split("."))
-    return next((path for path in (base / "__init__.py", base.with_suffix(".py")) if path.is_file()), None)
+    files = (path for path in (base / "__init__.py", base.with_suffix(".py")) if path.is_file())
+    return folders.path_of(module) or next(files, None)
 
 
 @functools.cache
@@ -202,7 +202,6 @@ def _imported(statement: ast.AST, package: str) -> Iterator[tuple[str, _Import]]
         for alias in statement.names:
             yield alias.asname or alias.name.split(".")[0], (alias.name, None)
     elif isinstance(statement, ast.ImportFrom):
-        parents = package.split(".")[: len(package.split(".")) - statement.level + 1] if statement.level else []
-        module = ".".join([*parents, *([statement.module] if statement.module else [])])
+        module = importlib.util.resolve_name("." * statement.level + (statement.module or ""), package)
         for alias in statement.names:
             yield alias.asname or alias.name, (module, None if alias.name == "*" else alias.name)

@@ -119,10 +119,9 @@ def file_sha256(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _update(content: "hashlib._Hash", rows: NDArray) -> None:
-    """Add the bytes of rows, in C order, to a digest."""
-    if rows.size:
-        content.update(np.ascontiguousarray(rows).data.cast("B"))
+def _bytes_of(rows: NDArray) -> "bytes | memoryview":
+    """Return the bytes of rows in C order."""
+    return np.ascontiguousarray(rows).data.cast("B") if rows.size else b""
 
 
 def _digest_of(array: "NDArray | h5py.Dataset", content: "hashlib._Hash") -> str:
@@ -132,14 +131,7 @@ def _digest_of(array: "NDArray | h5py.Dataset", content: "hashlib._Hash") -> str
 
 def array_digest(array: NDArray) -> str:
     """Return the SHA-256 of an array's dtype, shape and bytes in C order."""
-    content = hashlib.sha256()
-    _update(content, array)
-    return _digest_of(array, content)
-
-
-def _rows_of(n_bytes: int, array: Any) -> int:
-    """Return the number of rows of an array that take about `n_bytes` bytes, at least 1."""
-    return max(1, n_bytes // max(1, array.dtype.itemsize * prod(array.shape[1:])))
+    return _digest_of(array, hashlib.sha256(_bytes_of(array)))
 
 
 def provenance(
@@ -202,17 +194,15 @@ class Writer:
     """An HDF5 file that is being written: arrays are stored at once or in blocks of rows. Created by `writing`."""
 
     def __init__(self, file: "h5py.File", *, compress: bool) -> None:
-        self._file, self._compress = file, compress
-        self._growing: dict[str, hashlib._Hash] = {}
-        self._digests: dict[str, str] = {}
+        self._file, self._packing = file, _PACKED if compress else {}
+        self._contents: dict[str, hashlib._Hash] = {}
 
     def put(self, name: str, values: Any) -> None:
         """Write a complete array; strings are stored as UTF-8."""
         array = np.asarray(values)
         array = np.char.encode(array, "utf-8") if array.dtype.kind == "U" else array
-        packing = _PACKED if self._compress and array.ndim else {}
-        self._file.create_dataset(name, data=array, **packing)
-        self._digests[name] = array_digest(array)
+        self._file.create_dataset(name, data=array, **(self._packing if array.ndim else {}))
+        self._contents[name] = hashlib.sha256(_bytes_of(array))
 
     def append(self, name: str, rows: NDArray) -> None:
         """Append rows to an array, which the first call creates. The file does not depend on the size of the blocks.
@@ -222,33 +212,29 @@ class Writer:
         ProtocolError
             If the rows differ in dtype or shape from the earlier ones.
         """
-        if name not in self._growing:
-            self._file.create_dataset(
-                name,
-                shape=(0, *rows.shape[1:]),
-                maxshape=(None, *rows.shape[1:]),
-                chunks=(_rows_of(_CHUNK_BYTES, rows), *rows.shape[1:]),
-                dtype=rows.dtype,
-                **(_PACKED if self._compress else {}),
-            )
-            self._growing[name] = hashlib.sha256()
+        shape = rows.shape[1:]
+        if name not in self._contents:
+            rows_of_chunk = max(1, _CHUNK_BYTES // max(1, rows.dtype.itemsize * prod(shape)))
+            sizes = {"shape": (0, *shape), "maxshape": (None, *shape), "chunks": (rows_of_chunk, *shape)}
+            self._file.create_dataset(name, dtype=rows.dtype, **sizes, **self._packing)
+            self._contents[name] = hashlib.sha256()
         array = self._file[name]
-        if rows.dtype != array.dtype or rows.shape[1:] != array.shape[1:]:
+        if rows.dtype != array.dtype or shape != array.shape[1:]:
             raise ProtocolError(
                 f"array {name!r}: expected rows of shape {array.shape[1:]} and {array.dtype} as before, "
-                f"got {rows.shape[1:]} and {rows.dtype}."
+                f"got {shape} and {rows.dtype}."
             )
         if len(rows):
             array.resize(len(array) + len(rows), axis=0)
             array[-len(rows) :] = rows
-            _update(self._growing[name], rows)
+            self._contents[name].update(_bytes_of(rows))
 
     def _finish(self, provenance: Mapping[str, Any]) -> None:
-        self._digests |= {name: _digest_of(self._file[name], content) for name, content in self._growing.items()}
-        for name, digest in self._digests.items():
+        digests = {name: _digest_of(self._file[name], content) for name, content in self._contents.items()}
+        for name, digest in digests.items():
             self._file[name].attrs["sha256"] = digest
         self._file.attrs["provenance"] = json.dumps(provenance, sort_keys=True)
-        self._file.attrs["digest"] = _content_digest(self._digests, self._file.attrs["provenance"])
+        self._file.attrs["digest"] = _content_digest(digests, self._file.attrs["provenance"])
 
 
 @contextlib.contextmanager

@@ -82,14 +82,6 @@ def test_a_reference_chosen_by_its_score_counts_every_pair_as_a_comparison(three
     assert [row["low"], row["high"]] == pytest.approx(resampled(B, A).interval(1 - 0.05 / 3), rel=1e-9)
 
 
-def test_without_the_sizes_nothing_is_tested(experiment):
-    files = experiment("a", {"values": A}, old=True), experiment("b", {"hasher": "lsh", "values": B}, old=True)
-    sizes = ["n_queries=unknown", "n_database=unknown"]
-    comparison = compare(*files, assume=["relevance=labels", *sizes, "undefined=zero", "ties=x"])
-    (row,) = rows_of(comparison)
-    assert np.isnan(row["p"])
-
-
 def test_an_interval_over_two_runs_that_leaves_the_range_is_not_shown(experiment):
     """The differences 0.2 and 0.6: the interval reaches 0.4 ± 12.7 x 0.28 x (1/2 + 0.266)^0.5, far beyond 1."""
     files = (

@@ -123,7 +123,8 @@ def page(experiment, tmp_path, capsys):
         for name, kind, x in (("a", "labels", RUNS), ("b", "none", RUNS - 0.1 * sign))
     ]
     path = experiment("x", *rows)
-    times = [("gist", "standard", run, "a", 16, seconds, 1) for run, seconds in ((0, 20), (1, 40))]
+    times = [("gist", "standard", run, "a", 16, seconds, 1) for run, seconds in ((0, 20), (1, 40), (2, None))]
+    times.append(("gist", "improved", 0, "a", 16, None, 1))
     names = ["feature", "split", "run", "hasher", "n_bits", "training_seconds", "encoding_seconds"]
     pd.DataFrame(times, columns=names).to_csv(path.with_name("times.csv"), index=False)
     assert main(["compare", str(path), "--leaderboard", str(tmp_path / "board.html")]) == 0

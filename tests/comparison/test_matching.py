@@ -5,13 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from page_blocks import DOCS, blocks
 
 from protocol import evaluate
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import compare
-from protocol.comparison.matching import assumptions
+from protocol.comparison.matching import assumptions, match
+from protocol.comparison.reading import Score
 from protocol.scores.metadata import PROTOCOL
 
 CASES = yaml.safe_load(Path(__file__).with_name("matching.yaml").read_text())
@@ -73,6 +76,37 @@ def test_of_several_files_the_nearest_pair_is_explained():
     codes, labels = np.eye(4, dtype=bool), {"query_labels": [0, 1, 0, 1], "database_labels": [0, 1, 0, 1]}
     with pytest.raises(ProtocolError, match="nothing to compare: a does not record dataset, ground_truth and split; b"):
         compare(*(evaluate(codes, codes, **labels).named(name) for name in "abc"))
+
+
+KINDS = {"split": ["standard", "improved"], "n_queries": ["90", "100"], "n_bits": [8, 16], "metric": ["mAP", "nDCG"]}
+ROWS = st.fixed_dictionaries(
+    {"file": st.sampled_from("abc"), "method": st.sampled_from(["itq", "lsh"])}
+    | {name: st.sampled_from(values) for name, values in KINDS.items()}
+)
+
+
+@given(rows=st.lists(ROWS, min_size=1, max_size=12, unique_by=lambda row: tuple(row.values())))
+def test_scores_are_compared_exactly_if_another_file_has_the_same_protocol(rows):
+    def of_kind(row):
+        return tuple(row[name] for name in KINDS)
+
+    nothing = {"n_runs": None, "ground_truth_sha256": None, "convention": None, "version": None, "values": "none"}
+    scores = []
+    for row in rows:
+        fields = dict.fromkeys(PROTOCOL, "x") | {name: row[name] for name in ("split", "n_queries")}
+        own = {name: row[name] for name in ("file", "method", "n_bits", "metric")}
+        scores.append(Score(**own, **nothing, ranking="hamming", fields=fields, mean=0.5, std=0.1))
+    try:
+        compared, _ = match(scores, {})
+    except ProtocolError:
+        compared = []
+    found = [(one.file, one.method.partition(" ")[0], *of_kind(one.fields | vars(one))) for one in compared]
+    expected = [
+        (row["file"], row["method"], *of_kind(row))
+        for row in rows
+        if any(one["file"] != row["file"] and of_kind(one) == of_kind(row) for one in rows)
+    ]
+    assert found == expected
 
 
 def test_the_checklist_shows_how_unlike_protocols_are_refused(tmp_path, monkeypatch, capsys):

@@ -18,7 +18,6 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -28,7 +27,6 @@ from protocol.cli import main
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-_OPTIONAL = ("beir",)  # packages that no lock file has; blocks that import them are left out where they are missing
 _FENCED = re.compile(
     r"^(?P<indent> *)(?:<!-- (?P<reason>not run.*?: .+?) -->\n *)?```(?P<language>\w+)\n(?P<text>.*?)^ *```$",
     re.DOTALL | re.MULTILINE,
@@ -44,13 +42,8 @@ class Block(NamedTuple):
     reason: str | None
 
     @property
-    def missing(self) -> str:
-        """The optional package that the block imports, if it is not installed."""
-        return next((name for name in _OPTIONAL if f"from {name}" in self.text and not find_spec(name)), "")
-
-    @property
     def runs(self) -> bool:
-        return self.language in ("python", "sh") and self.reason is None and not self.missing
+        return self.language in ("python", "sh") and self.reason is None
 
     def printed(self, namespace: dict[str, Any]) -> str:
         """Run the block; return what it prints."""

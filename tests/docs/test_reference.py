@@ -6,8 +6,6 @@ import pytest
 from page_blocks import script
 
 import protocol as hp
-from protocol.auditing import KIND_OF
-from protocol.cli.list import properties
 from protocol.configuration.schema import keys
 
 generate = script("generate")
@@ -33,12 +31,6 @@ def test_every_key_of_a_config_file_is_described():
     assert set(undescribed(keys()["properties"])) == {"query", "database"}  # explained by `preprocessing`
 
 
-def test_a_plug_in_of_an_unknown_family_is_in_the_index(monkeypatch):
-    monkeypatch.setitem(generate._FAMILIES, "hasher", {"Without labels": ["hashers"]})
-    page = generate.pages()["hashers"]()
-    assert page.index("## Without labels") < page.index("### `itq`") < page.index("## Others") < page.index("### `ksh`")
-
-
 def test_the_public_names_are_those_of_the_page(root):
     page = (root / "docs" / "reference" / "python.md").read_text().partition("## Results")[0]
     assert {"__version__", *re.findall(r"^   (\w+)$", page, re.M)} == set(hp.__all__)
@@ -49,15 +41,6 @@ def test_the_docstring_of_every_plug_in_has_all_its_options(kind):
     for name in hp.names(kind):
         for option, (form, _) in generate.documented(kind, name).items():
             assert form, f"{kind} {name}: {option} is not in the docstring's Parameters"
-
-
-@pytest.mark.parametrize("kind", KIND_OF.values(), ids=lambda kind: kind.name)
-def test_no_finding_shows_a_placeholder(kind):
-    words = dict.fromkeys(re.findall(r"\{(\w+)", kind.template), "word")
-    for text in (*dict(properties(kind)).values(), kind.summary, kind.consequence_of(**words)):
-        assert not set(text) & set("{}|"), text
-        assert "  " not in text
-        assert text.endswith(".")
 
 
 def test_no_generated_page_shows_a_placeholder(root):

@@ -3,7 +3,6 @@
 .ci/run builds the site and runs these tests; they are skipped where docs/_build does not exist.
 """
 
-import json
 import re
 from urllib.parse import quote
 
@@ -53,19 +52,6 @@ def test_the_search_finds_the_page_first(tab, words, page):
     assert tab.eval_on_selector_all("#search-results ul.search li > a", FIRST) == f"{SITE}/{page}.html"
 
 
-def test_the_index_has_the_documented_names_alone(index):
-    """A class is documented if it is part of the API, a result, or for plug-ins; an attribute, if its class is."""
-    documented = set(re.findall(r"^   ([\w.]+)$", (DOCS / "reference" / "python.md").read_text(), re.MULTILINE))
-    objects = json.loads(index[index.index("(") + 1 : index.rindex(")")])["objects"]
-    names = {
-        f"{place}.{entry[-1]}".removeprefix("protocol.") for place, entries in objects.items() for entry in entries
-    }
-    classes = {
-        name for name in names if not name.startswith("registry.options") and name.rpartition(".")[0] not in names
-    }
-    assert classes == documented - {"registry.options"}
-
-
 def test_no_block_of_code_is_wider_than_the_page(tab):
     """Commands and printed sentences may be wrapped; code and tables may not."""
     wide = {}
@@ -77,21 +63,6 @@ def test_no_block_of_code_is_wider_than_the_page(tab):
             if lines:
                 wide[page.relative_to(SITE).as_posix()] = lines
     assert wide == {}
-
-
-def test_commands_can_be_copied_and_outputs_have_no_button(tab):
-    tab.goto((SITE / "tutorials" / "audit-the-split-of-a-repository.html").as_uri())
-    tab.wait_for_selector(".highlight-sh button.copybtn", state="attached")
-    assert tab.locator(".highlight-python button.copybtn").count() == 3
-    assert tab.locator(".highlight-text button.copybtn").count() == 0
-
-
-def test_the_contents_of_a_page_open_with_a_button(tab):
-    tab.goto((SITE / "reference" / "metrics.html").as_uri())
-    link = tab.get_by_role("link", name="Average precision", exact=True).first
-    assert not link.is_visible()
-    tab.locator("button.secondary-toggle").click()
-    assert link.is_visible()
 
 
 @pytest.mark.parametrize("size", ["A4", "Letter"])

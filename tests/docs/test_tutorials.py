@@ -29,12 +29,6 @@ def test_the_page_shows_what_its_code_prints():
     assert runner.failures == 0, "".join(report)
 
 
-@pytest.mark.parametrize("name", [SESSION, *LESSONS])
-def test_a_tutorial_begins_with_its_folder(name):
-    beginning = " ".join((TUTORIALS / f"{name}.md").read_text().partition("```")[0].split())
-    assert re.search(r"Work in (a checkout of the project|a new folder|any folder)[.,:]", beginning)
-
-
 def program(block: Block, file: str) -> str:
     """Return Python code that does what a reader does with a block: run it, or save it in a file."""
     if file:

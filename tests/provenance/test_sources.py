@@ -14,7 +14,7 @@ SCRIPTS = Path(__file__).parents[2] / "workflow" / "scripts"
 
 
 def forget():
-    for cached in (sources._digest, sources._read, sources._path):
+    for cached in (sources._digest, sources._read):
         cached.cache_clear()
 
 

@@ -8,71 +8,51 @@ from protocol import checks
 from protocol.checks import ProtocolError
 
 
-@pytest.mark.parametrize("value", [0, True, 1.5, "1"])
-def test_integer_refuses(value):
-    with pytest.raises(ProtocolError, match=f"^n_bits must be an integer >= 1, got {value!r}\\.$"):
-        checks.integer(value, "n_bits")
+@pytest.mark.parametrize(
+    ("check", "values", "options", "allowed"),
+    [
+        (checks.integer, [0, True, 1.5, "1"], {}, "an integer >= 1"),
+        (checks.integer, [5], {"minimum": 0, "maximum": 4}, "an integer from 0 to 4"),
+        (checks.number, [-1e-9, np.nan, np.inf, "1", False], {}, "a finite number >= 0"),
+        (checks.number, [1.5], {"maximum": 1}, "a finite number from 0 to 1"),
+        (checks.positive_number, [0, np.nan, np.inf, True], {}, "a finite number > 0"),
+    ],
+)
+def test_other_values_than_the_allowed_numbers_are_refused(check, values, options, allowed):
+    for value in values:
+        with pytest.raises(ProtocolError) as error:
+            check(value, "k", **options)
+        assert str(error.value) == f"k must be {allowed}, got {value!r}."
 
 
-def test_integer_takes_the_minimum_and_numpy_integers():
-    assert checks.integer(np.uint8(3), "cutoff", minimum=3) == 3
+def test_limits_are_allowed_and_numbers_of_numpy_become_those_of_python():
+    assert checks.integer(np.uint8(3), "cutoff", minimum=3, maximum=3) == 3
     assert type(checks.integer(np.int64(0), "seed", minimum=0)) is int
+    assert type(checks.number(np.float32(0), "spread")) is float
 
 
-def test_integer_above_the_maximum_is_refused():
-    assert checks.integer(4, "radius", minimum=0, maximum=4) == 4
-    with pytest.raises(ProtocolError, match=r"^radius must be an integer from 0 to 4, got 5\.$"):
-        checks.integer(5, "radius", minimum=0, maximum=4)
-
-
-@pytest.mark.parametrize("value", [-1e-9, np.nan, np.inf, "1", False])
-def test_number_refuses(value):
-    assert checks.number(np.float32(0), "spread") == 0.0
-    with pytest.raises(ProtocolError, match=f"^spread must be a finite number >= 0, got {value!r}\\.$"):
-        checks.number(value, "spread")
-
-
-@pytest.mark.parametrize("value", [0, np.nan, np.inf, True])
-def test_positive_number_refuses(value):
-    with pytest.raises(ProtocolError, match=f"^gamma must be a finite number > 0, got {value!r}\\.$"):
-        checks.positive_number(value, "gamma")
+ELEVEN = [f"n{number}" for number in range(11)]
 
 
 @pytest.mark.parametrize(
-    ("value", "choices", "message"),
+    ("value", "choices", "name", "listing", "message"),
     [
-        ("itqq", ["lsh", "sh", "itq"], "hasher must be lsh, sh or itq, got 'itqq'. Did you mean 'itq'?"),
-        (None, [], "Unknown hasher None: there are none."),
-        ("n11", [f"n{i}" for i in range(11)], "Unknown hasher 'n11'. Did you mean 'n1'?"),
-        ("x", list("0123456789a"), "Unknown hasher 'x': choose 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 or a."),
+        ("itqq", ["lsh", "sh", "itq"], "hasher", "", "hasher must be lsh, sh or itq, got 'itqq'. Did you mean 'itq'?"),
+        (None, [], "hasher", "", "Unknown hasher None: there are none."),
+        ("n11", ELEVEN, "hasher", "", "Unknown hasher 'n11'. Did you mean 'n1'?"),
+        ("x", list("0123456789a"), "hasher", "", "Unknown hasher 'x': choose 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 or a."),
+        ("x", ELEVEN, "hasher", "protocol list hashers", "Unknown hasher 'x'. `protocol list hashers` lists all 11."),
+        ("x", ["a", "b"], "hasher", "protocol list hashers", "Unknown hasher 'x': choose a or b."),
+        ("x", ["a", "b"], "key in the config file", "", "Unknown key 'x' in the config file: choose a or b."),
+        ("x", ["a"], "a.h5: partition of run 0", "", "a.h5: unknown partition 'x' of run 0: choose a."),
+        ("x", ["a", "b"], "hasher 'ksh': option 'k'", "", "hasher 'ksh': option 'k' must be a or b, got 'x'."),
     ],
 )
-def test_one_of_lists_few_choices_and_the_closest_one(value, choices, message):
+def test_another_choice_is_refused_with_the_allowed_ones_or_the_closest(value, choices, name, listing, message):
+    assert all(checks.one_of(choice, choices, name) == choice for choice in choices)
     with pytest.raises(ProtocolError) as error:
-        checks.one_of(value, choices, "hasher")
+        checks.one_of(value, choices, name, listing=listing)
     assert str(error.value) == message
-
-
-@pytest.mark.parametrize(
-    ("name", "listing", "message"),
-    [
-        ("key in the config file", "", "Unknown key 'x' in the config file: choose a or b."),
-        ("a.h5: partition of run 0", "", "a.h5: unknown partition 'x' of run 0: choose a or b."),
-        ("hasher 'ksh': option 'kernel'", "", "hasher 'ksh': option 'kernel' must be a or b, got 'x'."),
-        ("hasher", "protocol list hashers", "Unknown hasher 'x': choose a or b."),
-    ],
-)
-def test_one_of_names_the_place(name, listing, message):
-    with pytest.raises(ProtocolError) as error:
-        checks.one_of("x", ["a", "b"], name, listing=listing)
-    assert str(error.value) == message
-
-
-def test_one_of_returns_an_allowed_choice_and_names_the_command_that_lists_many():
-    assert checks.one_of("itq", ["lsh", "itq"], "hasher") == "itq"
-    with pytest.raises(ProtocolError) as error:
-        checks.one_of("x", map(str, range(11)), "hasher", listing="protocol list hashers")
-    assert str(error.value) == "Unknown hasher 'x'. `protocol list hashers` lists all 11."
 
 
 def test_a_module_that_is_not_installed_is_named_with_the_extra_that_installs_it(monkeypatch):

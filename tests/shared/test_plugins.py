@@ -2,7 +2,6 @@
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -129,14 +128,6 @@ def test_files_find_their_neighbours_and_digests_cover_exactly_what_they_import(
     Path("own").rename("moved")
     os.environ[folders.VARIABLE] = str(Path("moved").absolute())
     assert digest() == after
-
-
-def test_python_finds_the_folder_of_the_environment_variable(own):
-    own(mine=HASHER)
-    code = "import protocol as hp; print(hp.get('hasher', 'mine')(n_bits=2).fit([[1, 2], [3, 4]]).mean_)"
-    environment = os.environ | {folders.VARIABLE: "own"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
-    assert done.stdout == "[2. 3.]\n", done.stderr
 
 
 def test_a_missing_folder_is_refused(own, capsys):

@@ -25,23 +25,6 @@ def test_the_import_only_loads_the_standard_library():
     assert done.stdout.strip() == "['protocol'] ['protocol.provenance']"
 
 
-def test_evaluating_and_printing_requires_only_numpy():
-    heavy = ("pandas", "scipy", "h5py", "numba", "altair", "sklearn", "torch", "yaml", "tqdm")
-    code = (
-        f"import sys; sys.modules.update(dict.fromkeys({heavy!r}))\n"
-        "import protocol as hp\n"
-        "codes = hp.Codes([[0.5, -1]], binarize='sign'), [[1.0, 2], [3, 4]]\n"
-        "labels = {'query_labels': ['a'], 'database_labels': ['a', 'b']}\n"
-        "found = hp.evaluate(*codes, **labels)\n"
-        "print(repr(found), found.spread()); found.to_json(); repr(hp.bucket_search(*codes, '1x2', **labels))\n"
-        "try: found.plot()\n"
-        "except hp.get.__globals__['ProtocolError'] as error: print(error)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("1 query, 2 database items, 2 bits, binarised by sign\n")
-    assert done.stdout.split("\n")[-2].startswith("altair is not installed.")
-
-
 def test_the_names():
     assert hp.__all__ == ["__version__", *hp._MODULES]
     assert dir(hp) == sorted(hp.__all__)

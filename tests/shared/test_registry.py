@@ -4,7 +4,6 @@ import pytest
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.registry.records import RECORDS
 
 
 @pytest.mark.parametrize("kind", registry.PACKAGES)
@@ -75,40 +74,3 @@ def test_suggestions_have_the_requested_number(name):
     assert str(error.value).startswith(
         f"Unknown metric {name!r}. Did you mean {MEANT[name]}? `protocol list metrics` lists"
     )
-
-
-def hasher(name, **fields):
-    return registry.HasherRecord(
-        name, **{"source": "a page", "deviations": "", "bits_within_features": False, "random": True} | fields
-    )
-
-
-@pytest.fixture
-def records(monkeypatch):
-    """The registered hashers, of which a test may change a copy."""
-    registry.names("hasher")
-    monkeypatch.setitem(RECORDS, "hasher", dict(RECORDS["hasher"]))
-    return RECORDS["hasher"]
-
-
-def test_two_files_can_not_claim_one_name(records):
-    with pytest.raises(ProtocolError) as error:
-        hasher("itq", module="elsewhere")(registry.get("hasher", "lsh"))
-    assert "two plug-ins have this name, in protocol/hashers/itq.py and in elsewhere." in str(error.value)
-
-
-def test_a_record_describes_its_plug_in_and_returns_it(records):
-    class Mine(registry.get("hasher", "lsh")):
-        """The first line.
-
-        And another one.
-        """
-
-    assert hasher("mine")(Mine) is Mine
-    record = records["mine"]
-    assert (record.plugin, record.module, record.summary) == (Mine, __name__, "The first line.")
-    assert (record.kind, record.package, record.random, record.extra) == ("hasher", "hashers", True, None)
-    assert hasher("mine", summary="Given.").describing(Mine).summary == "Given."
-    for plain in (object(), functools.partial(len)):  # which do not know in which file they are registered
-        with pytest.raises(ProtocolError, match=r"^hasher 'mine': .* neither a class nor a function needs module=__na"):
-            hasher("mine").describing(plain)

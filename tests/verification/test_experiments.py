@@ -140,3 +140,15 @@ def test_text_in_place_of_a_number_is_a_failed_check(tmp_path, monkeypatch, caps
     monkeypatch.chdir(tmp_path)
     assert main(["verify", "."]) == 1
     assert f"not verified: {tmp_path.name}/full.csv: Unable to parse string 'x'" in capsys.readouterr().out
+
+
+def test_other_means_in_the_folder_of_an_experiment_are_not_compared_with_its_runs(tmp_path):
+    keys = "dataset,feature,ground_truth,split,hasher,n_bits,metric"
+    row = "digits,gist,class_label,standard,itq,16,mAP"
+    (tmp_path / "metrics.csv").write_text(f"{keys},run,value\n{row},0,0.25\n{row},1,0.75\n")
+    for name, mean in (("summary", 0.5), ("others", 0.9)):
+        (tmp_path / f"{name}.csv").write_text(f"{keys},mean,std,n_runs\n{row},{mean},0.353553391,2\n")
+    verification = verify(tmp_path)
+    assert verification.holds
+    outcomes = {check.subject.partition("/")[2]: check.outcome for check in verification.checks}
+    assert outcomes == {"summary.csv": "holds", "metrics.csv, others.csv": "not checked"}

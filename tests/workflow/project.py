@@ -17,14 +17,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import yaml
 from snakemake.api import SnakemakeApi
 from snakemake.settings import types
 from snakemake.workflow import Workflow
 
-from protocol import codes, load_split
-from protocol.provenance import checksums, storage
+from protocol.provenance import checksums
 
 ROOT = Path(__file__).parents[2]
 
@@ -101,6 +99,15 @@ class Results:
     def copy_to(self, other: "Results") -> "Results":
         """Copy the results, and Snakemake's record of how they were made, into another folder."""
         copied(self.folder, other.folder, "results", ".snakemake")
+        return other
+
+    def edited(self, folder: Path, script: str, old: str, new: str) -> "Results":
+        """Return a copy of the results with a script in which a text is another one."""
+        other = self.copy_to(Results(folder))
+        other.scripts = Path(shutil.copytree(self.scripts, folder / "scripts"))
+        text = (other.scripts / script).read_text()
+        assert old in text
+        (other.scripts / script).write_text(text.replace(old, new))
         return other
 
     def planned(self, config: dict, *targets: str) -> dict[str, int]:
@@ -182,25 +189,3 @@ class Project(Results):
         assert done.returncode == 0, done.stdout + done.stderr
         table = done.stdout.partition("Job stats")[2].partition("\ntotal ")[0]
         return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
-
-
-FILES = {
-    "query": "codes/{split}/run{run}/itq/query_{n_bits}.npy",
-    "database": "codes/{split}/run{run}/itq/database_{n_bits}.npy",
-}
-METHODS = {"exported": FILES, "exported_part": FILES | {"splits": ["improved"], "n_bits": [16]}}
-
-
-def export(results):
-    """Write the codes of itq, in the order of the splits, to files of a user."""
-    for split in SMALL["splits"]:
-        for run in range(SMALL["runs"]):
-            parts = load_split(results.folder / f"results/small/splits/{split}/run{run}/splits.h5")
-            folder = results.folder / "codes" / split / f"run{run}" / "itq"
-            folder.mkdir(parents=True, exist_ok=True)
-            stored = storage.read(
-                results.folder / "results" / "small" / "gist" / "random" / f"run{run}" / "itq" / "codes.h5"
-            )
-            for n_bits, pair in codes.of_split(stored, vars(parts)).items():
-                for role, packed in pair.items():
-                    np.save(folder / f"{role}_{n_bits}.npy", codes.unpack(packed, n_bits))

@@ -1,7 +1,5 @@
 """Options that a small experiment selects from grids on the validation partitions."""
 
-import shutil
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -87,16 +85,10 @@ def test_codes_are_computed_with_the_selected_options(nested):
 
 
 def test_the_audit_finds_a_selection_on_test_queries(nested, tmp_path):
-    unfair = nested.copy_to(Results(tmp_path))
-    unfair.scripts = shutil.copytree(unfair.scripts, tmp_path / "scripts")
-    script = unfair.scripts / "selection.py"
-    reading = "storage.read(job.input.sample, PARTITIONS)\n"
-    leaking = script.read_text().replace(
-        reading,
-        'dict(zip(PARTITIONS, storage.read(job.input.sample, ["query", *PARTITIONS[1:]]).values(), strict=True))\n',
+    of_queries = (
+        'dict(zip(PARTITIONS, storage.read(job.input.sample, ["query", *PARTITIONS[1:]]).values(), strict=True))'
     )
-    assert leaking != script.read_text()
-    script.write_text(leaking)
+    unfair = nested.edited(tmp_path, "selection.py", "storage.read(job.input.sample, PARTITIONS)", of_queries)
     for path in [results(unfair) / "audit.csv", *results(unfair).glob("gist/random/run0/*/selection.h5*")]:
         path.unlink()
     unfair.stages(NESTED, "audit")

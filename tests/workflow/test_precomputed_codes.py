@@ -9,13 +9,28 @@ import pandas as pd
 import pytest
 import yaml
 from browser import opened
-from project import METHODS, SMALL, Results, export
+from project import SMALL, Results
 
+from protocol import codes, load_split
 from protocol.provenance import storage
 
 pytestmark = pytest.mark.ci
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "train-on-our-split.md").read_text()
 RESULTS = "results/small"
+FILES = {role: f"codes/{{split}}/run{{run}}/itq/{role}_{{n_bits}}.npy" for role in ("query", "database")}
+METHODS = {"exported": FILES, "exported_part": FILES | {"splits": ["improved"], "n_bits": [16]}}
+
+
+def export(results):
+    """Write the codes of itq, in the order of the splits, to files of a user."""
+    for path in results.folder.glob(f"{RESULTS}/splits/*/run*/splits.h5"):
+        *_, split, run, _ = path.parts
+        folder = results.folder / "codes" / split / run / "itq"
+        folder.mkdir(parents=True)
+        stored = storage.read(results.folder / RESULTS / "gist" / "random" / run / "itq" / "codes.h5")
+        for n_bits, pair in codes.of_split(stored, vars(load_split(path))).items():
+            for role, packed in pair.items():
+                np.save(folder / f"{role}_{n_bits}.npy", codes.unpack(packed, n_bits))
 
 
 def blocks(language):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from project import ELSEWHERE, METHODS, SMALL, Results, export, planned
+from project import ELSEWHERE, SMALL, Results, planned
 
 from protocol.configuration import records
 
@@ -23,10 +23,8 @@ def append(path: Path, text: str) -> None:
 
 @pytest.fixture(scope="module")
 def results(tiny, tmp_path_factory) -> Results:
-    """A copy of `tiny`, with its codes in files of a user, in which jobs are planned."""
-    copy = tiny.copy_to(Results(tmp_path_factory.mktemp("planned")))
-    export(copy)
-    return copy
+    """A copy of `tiny` in which jobs are planned."""
+    return tiny.copy_to(Results(tmp_path_factory.mktemp("planned")))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +37,6 @@ def results(tiny, tmp_path_factory) -> Results:
         ({"seed": 1}, "splits", {"sample": 2, "split": 4, "splits": 1}),
         ({"experiment": "other"}, "models", TRAINED),  # neither its dataset nor its feature
         ({"extension_bits": [1, 3]}, "metrics", SCORED),
-        ({"codes": METHODS}, "metrics", {"precomputed_codes": 4, "count": 2} | SCORED),
         ({"n_bits": [8, 12, 16, 32]}, "metrics", {"model": 4, "count": 2} | SCORED),
     ],
 )

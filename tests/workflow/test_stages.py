@@ -29,13 +29,6 @@ def test_it_writes_all_files(tiny):
     cells = 2 * 2 * 2 * 2 * 3 * 2  # splits, runs, hashers, lengths, extensions, ground truths
     assert len(rows) == cells * len(SMALL["metrics"])
     metrics, summary = (pd.read_csv(tiny.folder / RESULTS / name) for name in ("metrics.csv", "summary.csv"))
-    assert list(summary) == [
-        *(set(COLUMNS.split(",")) & {"dataset"}),
-        *COLUMNS.replace("run,", "").split(",")[1:-1],
-        *("mean", "std", "n_runs"),
-        *("relevance", "n_queries", "n_database", "excluded_queries", "options", "supervision"),
-        *("undefined", "ties", "ranking", "convention", "version"),
-    ]
     assert (summary["n_runs"] == 2).all()
     row = summary.iloc[17]
     keys = ["feature", "ground_truth", "split", "hasher", "n_bits", "extension", "extension_bits", "metric"]
@@ -138,12 +131,7 @@ def test_every_stage_can_be_run_alone(tmp_path, target, rules):
 
 
 def test_the_audit_finds_a_fit_on_other_rows(tiny, tmp_path):
-    results = tiny.copy_to(Results(tmp_path))
-    results.scripts = shutil.copytree(results.scripts, tmp_path / "scripts")
-    script = results.scripts / "preprocessing.py"
-    leaking = script.read_text().replace('["train"])["train"]', '["query"])["query"]')
-    assert leaking != script.read_text()
-    script.write_text(leaking)
+    results = tiny.edited(tmp_path, "preprocessing.py", '["train"])["train"]', '["query"])["query"]')
     fitted = tmp_path / RESULTS / "gist/random/run0/preprocessing.h5"
     for path in (fitted, tmp_path / RESULTS / "audit.csv"):
         path.unlink()
@@ -171,15 +159,11 @@ def half(content):
 # from it, and Snakemake makes all of that again.
 ALTERED = [
     ("metrics.csv", another_value, "report"),
-    ("audit.csv", lambda content: content.splitlines(keepends=True)[0], "report"),
+    ("audit.csv", half, "report"),
     ("claims.json", lambda _: b"[]\n", "report"),
-    ("claims.json", lambda _: b"{", "report"),
     ("gist/examples/improved/radii.csv", half, "report"),
     ("summary.csv", another_value, "claims"),
-    ("summary.csv", half, "report"),
     (SCORES, another_value, "metrics"),
-    (SCORES, half, "metrics"),
-    (CODES, lambda content: half(content) + b"\0" * (len(content) - len(half(content))), "counts"),
     (CODES, half, "counts"),
 ]
 
