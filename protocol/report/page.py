@@ -72,7 +72,6 @@ def _contents(pages: Sequence[Sequence[Section]]) -> dict[str, list[tuple[Any, l
     for number, sections in enumerate(pages):
         for section in sections:
             parts: dict[str, Any] = {f"{section.name} text": section.text, f"{section.name} context": section.context}
-            parts |= {figure.name: figure.sentences or {"": figure.shows} for figure in section.figures}
             parts |= {table.name: table for table in section.tables}
             for name, content in parts.items():
                 known = contents.setdefault(name, [])

@@ -14,6 +14,7 @@ from protocol.checks import listed
 from protocol.provenance import storage
 from protocol.provenance.checksums import verified
 from protocol.report.examples import middle
+from protocol.report.figure import in_words
 from protocol.scores.metadata import UNSUPERVISED, supervision_of
 from protocol.scores.summary import SETTING, at, shared_of
 from protocol.scores.tables import read_table
@@ -51,10 +52,9 @@ class Selection:
         """The feature, the ground truth, the split and the code length."""
         return self.setting | {"n_bits": self.n_bits}
 
-    def where(self, *columns: str, n_bits: bool = True) -> str:
-        """Return the setting, and the code length, in words; `columns` are left out."""
-        parts = self.setting | {"split": f"{self.split} split"} | ({"n_bits": f"{self.n_bits} bits"} if n_bits else {})
-        return ", ".join(text for column, text in parts.items() if column not in columns)
+    def where(self, *columns: str) -> str:
+        """Return the selection in words, without some of its columns."""
+        return in_words({name: value for name, value in self.combination.items() if name not in columns})
 
 
 @dataclass(frozen=True, eq=False)

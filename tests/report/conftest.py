@@ -83,9 +83,7 @@ def experiment(labels):
                         scores = metrics.evaluate(plain.extended(extension, s), METRICS)
                         rows += [(*combination, name, *items, metrics.mean(values)) for name, values in scores.items()]
                     stored = StoredCounts(split, run, n_bits, truth, items[0], items[3], plain)
-                    extensions = EXTENSIONS if hasher == "lsh" and n_bits == min(LENGTHS) else ()
-                    of_radii = examples.radius_rows(stored, extensions, undefined="zero")
-                    radii += [{"hasher": hasher} | row for row in of_radii]
+                    radii += [{"hasher": hasher} | row for row in examples.radius_rows(stored, undefined="zero")]
                     curves += [{"hasher": hasher} | row for row in examples.curve_rows(stored, undefined="zero")]
         tables = examples.of_run(first_codes, truths, parts, LENGTHS)
         tables |= {"radii": examples.mean_over_runs(radii), "curves": examples.mean_over_runs(curves)}

@@ -100,7 +100,7 @@ def test_no_chart_of_lines_has_a_legend(results):
 
 
 @pytest.mark.parametrize(
-    ("chart", "means"), [("by-length", "mean"), ("rescoring", "mean"), ("differences", "difference")]
+    ("chart", "means"), [("by-length", "mean"), ("rescoring", "mean"), ("split-differences", "difference")]
 )
 def test_the_intervals_of_two_runs_are_not_drawn(chart, means):
     """Each has a line in the colour of its hasher, which is a point if there is no interval."""

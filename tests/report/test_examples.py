@@ -68,16 +68,6 @@ def test_every_item_stands_in_the_histogram_at_its_code_and_long_codes_have_none
     assert list(examples.histogram_rows(np.zeros((3, 2), np.uint8), 13)) == []
 
 
-def test_bucket_sizes_are_those_of_the_counts_from_the_fullest_to_the_last():
-    for counts in count(PAIR["query"], PAIR["database"], N_BITS, TRUTHS).values():
-        assert examples.bucket_sizes(PAIR["database"]).tolist() == counts.bucket_sizes.tolist()
-    sizes = np.sort(np.random.default_rng(0).integers(1, 50, 500))[::-1].astype(np.uint8)
-    rows = list(examples.bucket_rows(sizes, 16))
-    assert (rows[0]["rank"], rows[-1]["rank"]) == (1, 500)
-    assert all(row["items"] == sizes[row["rank"] - 1] for row in rows)
-    assert len(rows) <= 60
-
-
 def test_what_a_query_retrieves_is_the_stable_order_of_its_distances():
     rows = list(examples.retrieved_rows(PAIR, N_BITS, TRUTHS, PARTS))
     distances = codes.hamming_distance(PAIR["query"], PAIR["database"])
@@ -108,7 +98,7 @@ def test_the_tables_contain_the_declared_metrics_and_no_others(monkeypatch):
         registry, "get", lambda kind, name: computed.add(registry.entry(kind, name).name) or get(kind, name)
     )
     for rows in (
-        examples.radius_rows(STORED, [("none", 0), ("same", 1)], undefined="zero"),
+        examples.radius_rows(STORED, undefined="zero"),
         examples.curve_rows(STORED, undefined="zero"),
         examples.convention_rows(PAIR, N_BITS, TRUTHS),
     ):

@@ -15,6 +15,7 @@ from scipy import stats
 from protocol.auditing.checks.codes import audit_truth
 from protocol.auditing.findings import write_findings
 from protocol.report import page
+from protocol.report.figure import in_words
 from protocol.report.results import with_display_names
 from protocol.report.sections import ORDER, sections
 from protocol.report.sections.data import status
@@ -26,11 +27,10 @@ pytestmark = pytest.mark.ci  # the browser takes a third of a minute
 
 FIGURES = {
     *("by-length", "rescoring", "precision-at-n", "recall-at-n", "pr-curves", "ties"),
-    *("split-differences", "extensions-by-radius", "empty-balls", "layout-improved", "layout-standard"),
+    *("split-differences", "empty-balls"),
 }
 # Drawn, but hidden until the reader opens them.
 FOLDED = {"one-number"}
-APPENDIX = {"bucket-sizes", "lookup-times"}
 COMMON = ["precision@r2", "recall@r2", "RAMAP@r2"]
 UNFOLD = "for (const box of document.querySelectorAll('details')) box.open = true"
 
@@ -269,7 +269,7 @@ def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(res
     )
     answer, plain = of(altered, "answer"), of(results, "answer")
     assert answer.text[0].startswith("ITQ is best at every code length")
-    assert "(GIST, class labels, Standard split)" in answer.figures[0].shows
+    assert answer.figures[0].choice == "mAP, GIST, class labels, Standard split"
     assert {table.name for table in answer.tables} == {table.name for table in plain.tables}
     scales = [own.figures[0].spec["layer"][0]["encoding"]["color"]["scale"] for own in (answer, plain)]
     assert [scale["domain"] for scale in scales] == [["LSH", "ITQ"], ["lsh", "itq"]]
@@ -278,7 +278,8 @@ def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(res
 
 
 def test_the_differences_of_splits_are_paired_and_have_the_intervals_of_comparisons(results):
-    (figure,) = of(results, "splits-compared").figures
+    section = of(results, "splits-compared")
+    (figure,), (_, text) = section.figures, section.text
     place = {"feature": "gist", "ground_truth": "class_label", "n_bits": 8, "hasher": "itq", "metric": "mAP"}
     standard, improved = (
         at(results.run_scores, **place, split=split).sort_values("run")["value"].to_numpy()
@@ -290,13 +291,13 @@ def test_the_differences_of_splits_are_paired_and_have_the_intervals_of_comparis
     assert (row.value, row.value_versus) == pytest.approx((standard.mean(), improved.mean()))
     assert row.versus == "improved"
     others = results.splits["improved"] | {"query": results.splits["improved"]["query"] + 1}
-    (unpaired,) = of(changed(results, splits=results.splits | {"improved": others}), "splits-compared").figures
-    assert unpaired.data["low"].isna().all()
-    assert "interval" in figure.shows
-    assert "interval" not in unpaired.shows
+    unpaired = of(changed(results, splits=results.splits | {"improved": others}), "splits-compared")
+    assert unpaired.figures[0].data["low"].isna().all()
+    assert TWO_RUNS in text
+    assert "interval" not in unpaired.text[1]
 
 
-def test_more_than_two_splits_are_compared_in_a_table(results):
+def test_the_first_split_is_compared_with_each_other_one(results):
     def more(table):
         return pd.concat([table, at(table, split="improved").assign(split="third")], ignore_index=True)
 
@@ -308,8 +309,9 @@ def test_more_than_two_splits_are_compared_in_a_table(results):
         run_scores=more(results.run_scores),
     )
     section = of(made, "splits-compared")
-    assert section.figures[0].shows.startswith("mAP on the standard split minus that on each other split (gist, ")
-    assert table_of(section, "by-split").header == ["hasher", "standard", "improved", "third"]
+    starts = [f"mAP on the standard split minus that on the {other} one: " for other in ("improved", "third")]
+    assert [text.startswith(start) for text, start in zip(section.text[1:], starts, strict=True)] == [True, True]
+    assert set(section.figures[0].data["versus"]) == {"improved", "third"}
 
 
 def test_every_section_has_something_to_show(results, bare, undrawn):
@@ -318,7 +320,7 @@ def test_every_section_has_something_to_show(results, bare, undrawn):
             assert section.figures or section.tables or section.template, section.name
     names = [section.name for section in opened_first(results)]
     assert len(names) == len(set(names)) == len(ORDER) - 3  # no options searched, claims, judged pairs
-    expected = ["answer", "curves", "conventions", "partitions", "meanings", "appendix", "provenance"]
+    expected = ["answer", "curves", "conventions", "partitions", "meanings", "provenance"]
     assert [section.name for section in opened_first(bare)] == expected
     assert "\N{PLUS-MINUS SIGN} nan" not in page(bare)
     assert not of(bare, "answer").tables[1:]
@@ -336,15 +338,6 @@ def test_claims_that_do_not_hold_come_first_and_open(results, undrawn):
     parts = ("<details open><summary>c2", "<details><summary>c1 · &lt;b&gt;", "<dd>Thus.</dd>")
     positions = [html.index(part) for part in parts]
     assert positions == sorted(positions)
-
-
-def test_redundant_bits_change_ramap_but_not_map(results):
-    (figure,) = (section := of(results, "extensions")).figures
-    assert list(dict.fromkeys(figure.drawn["codes"])) == ["plain", "same +1", "different +1"]
-    values = figure.drawn[figure.drawn["radius"] == 2].set_index("codes")["value"]
-    assert values["plain"] >= values["same +1"] >= values["different +1"]
-    assert "can't change mAP; RAMAP at radius 2 is " in figure.shows
-    assert (section.text, section.tables) == ([], ())
 
 
 def test_the_configuration_on_the_page_is_yaml_that_can_be_read_again(results):
@@ -370,7 +363,7 @@ def test_every_figure_is_drawn_in_both_themes_and_on_a_phone(browser, path, them
         for action in ("0", UNFOLD):
             tab.evaluate(action)
             tab.wait_for_function(ALL_DRAWN)
-            assert {name for name, marks in tab.evaluate(DRAWN).items() if marks > 2} == FIGURES | FOLDED | APPENDIX
+            assert {name for name, marks in tab.evaluate(DRAWN).items() if marks > 2} == FIGURES | FOLDED
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
         assert min(tab.evaluate(size.format("width"))) > min(width, 800) / 2
         assert min(tab.evaluate(size.format("height"))) > 50
@@ -437,13 +430,6 @@ def test_a_hasher_without_values_leaves_the_differences_of_the_others(results):
     assert table_of(of(made, "answer"), "differences").rows == [["lsh", "+0.250"]]
 
 
-def test_the_recall_that_is_quoted_is_not_that_of_the_whole_database(results):
-    n_items = len(results.splits["standard"]["database"])
-    figures = {figure.name: figure for figure in of(results, "curves").figures}
-    assert n_items in set(at(figures["recall-at-n"].data, split="standard")["N"])
-    assert f"recall@{n_items}," not in figures["recall-at-n"].shows
-
-
 def test_a_page_for_one_hasher_ranks_nothing(bare):
     words = " ".join(figure.shows for section in opened_first(bare) for figure in section.figures)
     words += " ".join(table.caption for section in opened_first(bare) for table in section.tables)
@@ -464,13 +450,13 @@ def test_eight_metrics_are_offered_before_the_others(browser, path, results):
         assert wrong == []
 
 
-def test_print_has_the_findings_the_definitions_and_the_provenance_but_no_lookup_times(browser, path):
+def test_print_has_the_findings_the_definitions_and_the_provenance_but_no_controls(browser, path):
     with opened(browser, path) as (tab, wrong):
         tab.emulate_media(media="print")
         tab.evaluate("dispatchEvent(new Event('beforeprint'))")
         for name in ("#findings p", "#meanings dl", "#provenance p", "#one-number"):
             assert tab.locator(name).first.is_visible(), name
-        for name in ("#lookup-times", "#bucket-sizes", "pre", "nav", ".choices", "a.data"):
+        for name in ("pre", "nav", ".choices", "a.data"):
             assert not tab.locator(name).first.is_visible(), name
         levels = tab.evaluate(
             "[...document.querySelectorAll('h1, h2, h3')].map((heading) => Number(heading.tagName[1]))"
@@ -520,11 +506,13 @@ def test_everything_on_the_page_describes_the_selection(browser, partial):
             for part in shown:
                 own_texts = (*part.text, *(table.caption for table in part.tables))
                 assert {re.sub(r"`|\[(\w.*?)\]\(#.*?\)", r"\1", text) for text in own_texts} <= set(texts), selection
-                for figure in part.figures:
-                    assert {figure.shows, *figure.sentences.values()} & set(texts), (selection, figure.name)
             figures = {figure.name: figure for part in shown for figure in part.figures}
-            for name in ("by-length", "pr-curves", "precision-at-n", "empty-balls", "bucket-sizes"):
-                assert set(names[name]) & {*results.hashers} == set(figures[name].drawn["hasher"]), (name, selection)
+            for name in ("by-length", "pr-curves", "precision-at-n", "empty-balls"):
+                choices = figures[name].choices
+                choices = {column: selection.combination.get(column, value) for column, value in choices.items()}
+                drawn = set(at(figures[name].data, **choices)["hasher"])
+                assert set(names[name]) & {*results.hashers} == drawn, (name, selection)
+                assert tab.inner_text(f"#{name} .shows span") == in_words(choices)
             differences = [table.rows for table in shown[0].tables if table.name == "differences"]
             assert tab.evaluate(_CELLS) == [[[*map(str, row)] for row in rows] for rows in differences], selection
             others = {text for page in pages if page is not shown for part in page for text in part.text}

@@ -17,7 +17,7 @@ REFERENCE_TABLES = [
 REFERENCE = [f"results/reference/{table}.csv" for table in REFERENCE_TABLES]
 # Times differ from run to run, so they are stored with the benchmarks.
 TABLES = [
-    *("radii", "curves", "conventions", "buckets", "histogram", "retrieved"),
+    *("radii", "curves", "conventions", "histogram", "retrieved"),
     "lookups",
 ]
 EXAMPLES = {
@@ -48,8 +48,6 @@ rule examples:
     params:
         hashers=PLAN.scored_hashers,
         n_bits=PLAN.n_bits,
-        extensions=PLAN.extensions,
-        extended=PLAN.extended_hasher,
         undefined=CONFIG["undefined"],
         code=code("examples.py", metric=EXAMPLE_METRICS),
     script:

@@ -13,7 +13,7 @@ from protocol.report.figure import PAGE, Section
 from protocol.report.results import Results, Selection
 from protocol.report.sections.answer import answer_section
 from protocol.report.sections.conventions import conventions_section, splits_compared_section
-from protocol.report.sections.curves import appendix_section, binarisation_section, curves_section, extensions_section
+from protocol.report.sections.curves import binarisation_section, curves_section
 from protocol.report.sections.data import duplicates_section, partitions_section, retrieved_section
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET
 from protocol.scores.summary import at
@@ -112,15 +112,12 @@ def provenance_section(results: Results) -> Section:
     return PAGE.section("provenance", [*results.provenance["notes"], records, *mixed], context=context)
 
 
-_FOLLOWING = (
-    *(answer_section, binarisation_section, curves_section, splits_compared_section),
-    *(conventions_section, retrieved_section, extensions_section, appendix_section),
-)
+_FOLLOWING = (answer_section, splits_compared_section)
 """The sections that describe the reader's selection; the others describe the whole experiment."""
 ORDER: tuple[Callable[..., Section | None], ...] = (
-    *_FOLLOWING[:-1],
-    *(published_section, claims_section, options_section, duplicates_section, partitions_section),
-    *(meanings_section, appendix_section, provenance_section),
+    *(answer_section, binarisation_section, curves_section, splits_compared_section, conventions_section),
+    *(retrieved_section, published_section, claims_section, options_section, duplicates_section, partitions_section),
+    *(meanings_section, provenance_section),
 )
 
 

@@ -7,8 +7,10 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from protocol import registry
-from protocol.report.figure import ABSENT, PAGE, Section, cells, decimals, series_scales, spreads
+from protocol.report.figure import ABSENT, PAGE, Figure, Section, decimals, series_scales, spreads
 from protocol.report.results import N_FIRST, Results, Selection
 from protocol.scores.metadata import NONE_EXCLUDED, is_bound
 from protocol.scores.statistics import CONFIDENCE, finite_range, lead, paired_differences, shown_interval, why_not_shown
@@ -25,21 +27,24 @@ _MOST_PAIRS = 1000
 
 def answer_section(results: Results, selection: Selection) -> Section:
     """Return the answer, a figure of every metric by code length, and tables of the main metric."""
-    scores, key = _scores(results), ["metric", *SETTING]
-    ranges = f"{json.dumps({metric: finite_range(metric) for metric in results.metrics})}[datum.metric]"
-    chart = series_scales(results.hashers) | {"zero": not scores.duplicated(key).any(), "range": ranges}
-    choices = {"metric": results.metric} | selection.setting
-    shown = {"results": results, "selection": selection, "rows": scores}
-    figure = PAGE.figure("by-length", scores, choices, chart=chart, **shown)
     precomputed = [shown for shown, name in results.hashers.items() if name in results.config["codes"]]
     text = [sentence(results, selection), *([PAGE.text("precomputed", names=precomputed)] if precomputed else [])]
-    return PAGE.section("answer", text, [figure], [_main_table(results, selection), *_differences(results, selection)])
+    tables = [_main_table(results, selection), *_differences(results, selection)]
+    return PAGE.section("answer", text, [_by_length(results)], tables)
 
 
 @functools.lru_cache(maxsize=1)
-def _scores(results: Results) -> "pd.DataFrame":
-    """Return every score of plain codes, by metric."""
-    return results.by_metric(results.plain)[["metric", *SETTING, "hasher", "n_bits", "mean", "std", "n_runs"]]
+def _by_length(results: Results) -> Figure:
+    """Return the figure of every score of plain codes, by metric."""
+    columns = ["metric", *SETTING, "hasher", "n_bits", "mean", "std", "n_runs"]
+    scores = results.by_metric(results.plain)[columns]
+    ranges = f"{json.dumps({metric: finite_range(metric) for metric in results.metrics})}[datum.metric]"
+    chart = series_scales(results.hashers) | {
+        "zero": not scores.duplicated(["metric", *SETTING]).any(),
+        "range": ranges,
+    }
+    choices = {"metric": results.metric} | results.selections[0].setting
+    return PAGE.figure("by-length", scores, choices, chart=chart, trained=results.trained_on(scores))
 
 
 def _is_lower(metric: str) -> bool:
@@ -127,32 +132,19 @@ def _scores_by_metric(results: Results) -> dict[tuple[str, ...], dict[str, _Cell
     tables: dict[tuple[str, ...], dict[str, _Cells]] = {}
     in_order = results.plain.sort_values("n_bits", kind="stable")
     for (*setting, metric), rows in in_order.groupby([*SETTING, "metric"], sort=False):
-        texts, lengths, best = scores_by(rows, "n_bits", metric)
-        strong = [[across for across in range(len(row)) if (down, across) in best] for down, row in enumerate(texts)]
-        shown = _Cells(["hasher", *(f"{n} bits" for n in lengths)], texts, strong)
+        is_lower = _is_lower(metric)
+        means = rows.pivot_table(index="hasher", columns="n_bits", values="mean", sort=False, dropna=False)
+        means = means.loc[means.mean(axis=1).sort_values(ascending=is_lower, kind="stable").index]
+        texts = {
+            n_bits: dict(zip(own["hasher"], spreads(own["mean"], own["std"]), strict=True))
+            for n_bits, own in rows.groupby("n_bits", sort=False)
+        }
+        cells = [[str(one), *(texts[n_bits].get(one, ABSENT) for n_bits in means)] for one in means.index]
+        best = means.eq(means.min() if is_lower else means.max()) & (len(means) > 1)
+        strong = [(np.flatnonzero(row) + 1).tolist() for row in best.to_numpy()]
+        shown = _Cells(["hasher", *(f"{n_bits} bits" for n_bits in means)], cells, strong)
         tables.setdefault(tuple(setting), {})[metric] = shown
     return tables
-
-
-def scores_by(
-    rows: "pd.DataFrame", column: str, metric: str
-) -> tuple[list[list[str]], list[Any], frozenset[tuple[int, int]]]:
-    """Return means with their deviations, a row per hasher, the best first; the columns; and the cells of the best.
-
-    The columns are the values of `column` in `rows`, in their order.
-    """
-    means = rows.pivot_table(index="hasher", columns=column, values="mean", sort=False, dropna=False)
-    means = means.loc[means.mean(axis=1).sort_values(ascending=_is_lower(metric), kind="stable").index]
-    texts = {
-        name: dict(zip(own["hasher"], spreads(own["mean"], own["std"]), strict=True))
-        for name, own in rows.groupby(column, sort=False)
-    }
-    best = means.eq(means.min() if _is_lower(metric) else means.max())
-    return (
-        [[str(one), *(texts[name].get(one, ABSENT) for name in means)] for one in means.index],
-        list(means),
-        cells(best & (len(means) > 1)),
-    )
 
 
 def _pairs(results: Results, selection: Selection) -> dict[str, _Cells]:
