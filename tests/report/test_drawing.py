@@ -94,7 +94,7 @@ def test_points_stay_on_their_tick():
 
 
 def test_no_chart_of_lines_has_a_legend(results):
-    for figure in (figure for part in sections(results, results.selections[0]) for figure in part.figures):
+    for figure in (figure for part in sections(results)[0] for figure in part.figures):
         chart = vl_convert.vegalite_to_vega(figure.static)
         assert '"line"' not in json.dumps(chart["marks"]) or "legends" not in chart, figure.name
 

@@ -49,7 +49,7 @@ def undrawn(monkeypatch):
 
 
 def opened_first(results):
-    return sections(results, results.selections[0])
+    return sections(results)[0]
 
 
 def of(results, name):
@@ -319,7 +319,7 @@ def test_every_section_has_something_to_show(results, bare, undrawn):
         for section in opened_first(made):
             assert section.figures or section.tables or section.template, section.name
     names = [section.name for section in opened_first(results)]
-    assert len(names) == len(set(names)) == len(ORDER) - 3  # no options searched, claims, judged pairs
+    assert len(names) == len(set(names)) == len(ORDER) - 2  # no options searched, claims, judged pairs
     expected = ["answer", "curves", "conventions", "partitions", "meanings", "provenance"]
     assert [section.name for section in opened_first(bare)] == expected
     assert "\N{PLUS-MINUS SIGN} nan" not in page(bare)
@@ -496,7 +496,7 @@ _NAMES = """() => Object.fromEntries([...document.querySelectorAll("[data-figure
 
 def test_everything_on_the_page_describes_the_selection(browser, partial):
     results, path = partial
-    pages = [sections(results, selection) for selection in results.selections]
+    pages = sections(results)
     assert len(pages) == 8 + 4
     with opened(browser, path) as (tab, wrong):
         tab.evaluate(UNFOLD)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _LEVEL = 1 - CONFIDENCE
-_MOST_PAIRS = 1000
-"""Of paired differences of all metrics at one selection; they take a fifth of a millisecond each."""
 
 
 def answer_section(results: Results, selection: Selection) -> Section:
@@ -148,22 +146,18 @@ def _scores_by_metric(results: Results) -> dict[tuple[str, ...], dict[str, _Cell
 
 
 def _pairs(results: Results, selection: Selection) -> dict[str, _Cells]:
-    """Return the paired differences of all hashers at the selection by metric; if there are too many, of the first.
+    """Return the paired differences of all hashers at the selection by metric, for the first metrics.
 
     Rows and columns are the hashers, the best first, and a row has the differences from those above it, the significant
     ones in bold. Another metric than the main one is left out if it has no differences.
     """
+    shared, pairs = results.shared(selection.split), {}
     scores = at(results.run_scores, **selection.combination)
-    n_pairs = math.comb(scores["hasher"].nunique(), 2)
-    metrics = results.metrics if n_pairs * len(results.metrics) <= _MOST_PAIRS else results.metrics[:N_FIRST]
-    by_metric = dict(iter(scores.groupby("metric")))
-    shared = results.shared(selection.split)
-    pairs = {
-        metric: _of_metric(metric, _defined(by_metric[metric]), shared)
-        for metric in metrics
-        if metric in by_metric and (metric == results.metric or not is_bound(metric))
-    }
-    return {metric: cells for metric, cells in pairs.items() if cells.rows or metric == results.metric}
+    for metric, own in scores[scores["metric"].isin(results.metrics[:N_FIRST])].groupby("metric"):
+        cells = _of_metric(str(metric), _defined(own), shared)
+        if metric == results.metric or (cells.rows and not is_bound(str(metric))):
+            pairs[str(metric)] = cells
+    return pairs
 
 
 def _of_metric(metric: str, scores: "pd.DataFrame", shared: float) -> _Cells:
@@ -192,5 +186,4 @@ def _differences(results: Results, selection: Selection) -> list[Table]:
     n_runs = len(scores) or selection.n_runs
     values = {"metric": results.metric, "selection": selection, "n_hashers": len(scores.columns), "n_runs": n_runs}
     values |= {"why": why_not_shown([n_runs], shared), "is_tested": not math.isinf(shared), "confidence": CONFIDENCE}
-    table = _following("differences", pairs, results=results, **values)
-    return [table]
+    return [_following("differences", pairs, results=results, **values)]

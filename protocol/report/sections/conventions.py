@@ -1,13 +1,13 @@
 """The effects of the order of ties (figure 3 of TALR), of the conventions that others use, and of the split."""
 
-import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from protocol.checks import listed
 from protocol.report.figure import PAGE, Figure, Section, series_scales
-from protocol.report.results import N_FIRST, Results, Scores, Selection
+from protocol.report.results import N_FIRST, Results, Scores
 from protocol.report.sections.curves import figure_of
 from protocol.scores.statistics import half_width, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
@@ -46,35 +46,28 @@ def convention_values(results: Scores) -> "pd.DataFrame":
     return rows.assign(label=rows["metric"] + undefined, named=named)
 
 
-def splits_compared_section(results: Results, selection: Selection) -> Section | None:
+def splits_compared_section(results: Results) -> Section | None:
     """Return a figure of the paired differences between the first split and the others; None if there is only one."""
     first, *others = splits = list(results.plain["split"].unique())
     if not others:
         return None
-    rows = _between_splits(results)
-    setting = {key: value for key, value in selection.combination.items() if key != "split"}
+    rows = _between_splits(results, first, others)
+    setting = {key: value for key, value in results.selections[0].combination.items() if key != "split"}
     chart = series_scales(results.hashers) | {"versus": others, "legend": {} if len(others) > 1 else None}
     chart |= {"axis": f"{{metric}}: {first} minus {listed(others)}", "step": 10 + 10 * len(others)}
     figure = PAGE.figure("split-differences", rows, {"metric": results.metric, **setting}, chart=chart)
     text = [PAGE.text("databases", n_sizes=len({len(results.splits[split]["database"]) for split in splits}))]
-    for other, here in at(rows, metric=results.metric, **setting).groupby("versus", sort=False):
-        tested = here[here["low"].notna() & (here["n_runs"] > 2)]
-        clear = tested[(tested["low"] * tested["high"] > 0) & (tested["low"] < tested["high"])]  # equal ones have none
-        values: dict[str, Any] = {
-            "metric": results.metric,
-            "first": first,
-            "other": other,
-            "mean": here["difference"].mean(),
-        }
-        values |= {"largest": here.loc[here["difference"].abs().idxmax()], "clear": len(clear), "n": len(tested)}
-        shared = _shared(results, first, str(other))
-        values["why"] = "" if np.isnan(shared) else why_not_shown([selection.n_runs], shared)
-        text.append(PAGE.text("splits-compared", where=selection.where("split"), **values))
+    for other, own in at(rows, metric=results.metric).groupby("versus", sort=False):
+        tested = own[own["low"].notna() & (own["n_runs"] > 2) & (own["low"] < own["high"])]
+        largest, shared = own.loc[own["difference"].abs().idxmax()], _shared(results, first, str(other))
+        values = {"mean": own["difference"].mean(), "largest": largest, "n": len(tested)}
+        values |= {"clear": int((tested["low"] * tested["high"] > 0).sum()), "metric": results.metric}
+        why = "" if np.isnan(shared) else why_not_shown(own["n_runs"], shared)
+        text.append(PAGE.text("splits-compared", first=first, other=other, why=why, **values))
     return PAGE.section("splits-compared", text, [figure], splits=splits)
 
 
-@functools.lru_cache(maxsize=1)
-def _between_splits(results: Results) -> "pd.DataFrame":
+def _between_splits(results: Results, first: str, others: Sequence[str]) -> "pd.DataFrame":
     """Return the mean of each hasher under the first split, and its paired difference from each other split.
 
     ``low`` and ``high`` are the limits of the interval of the ``difference``, which is a mean over runs.
@@ -82,7 +75,6 @@ def _between_splits(results: Results) -> "pd.DataFrame":
     import pandas as pd
 
     scores = results.run_scores[results.run_scores["metric"].isin(results.metrics[:N_FIRST])]
-    first, *others = results.plain["split"].unique()
     cell = ["metric", "feature", "ground_truth", "n_bits", "hasher"]
     parts = []
     for other in others:
