@@ -318,12 +318,11 @@ def test_the_first_split_is_compared_with_each_other_one(results):
 
 
 def test_the_best_hasher_under_each_convention_is_compared_by_setting(results, bare):
-    """The values of itq are replaced by those of lsh under one named convention, which turns the order of the two."""
+    """Under one of the named conventions, the order of the two hashers is turned."""
     rows = results.examples["conventions"]
-    names = rows["reported_as_map_by"].fillna("") != ""
-    one = rows[names]["metric"].iloc[0]
-    turned = rows["hasher"].map({"itq": 0.2, "lsh": 0.1}).where(rows["metric"] != one, 0.3 * (rows["hasher"] == "lsh"))
-    for value, n in ((rows["hasher"].map({"itq": 0.2, "lsh": 0.1}), 0), (turned, 4)):
+    one = rows[rows["reported_as_map_by"].fillna("") != ""]["metric"].iloc[0]
+    same = rows["hasher"].map({"itq": 0.2, "lsh": 0.1})
+    for value, n in ((same, 0), (same.where(rows["metric"] != one, 0.3 - same), 4)):
         made = changed(results, examples={"conventions": rows.assign(value=value)})
         sentence = f"The best hasher by mAP depends on the convention in {n} of 4 settings."
         assert of(made, "conventions").text == [sentence]

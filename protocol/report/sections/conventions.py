@@ -28,7 +28,7 @@ def conventions_section(results: Results) -> Section:
     shown = at(results.plain, **results.selections[0].combination, metric=results.metric)
     choices = results.selections[0].setting | {"hasher": str(shown.loc[shown["mean"].fillna(-1).idxmax(), "hasher"])}
     figures.append(PAGE.figure("one-number", rows, choices))
-    text = [PAGE.text("conventions", depends=(best > 1).sum(), n=len(best))] if named["hasher"].nunique() > 1 else []
+    text = [PAGE.text("conventions", depends=(best > 1).sum(), n=len(best))] if len(set(named["hasher"])) > 1 else []
     return PAGE.section("conventions", text, figures)
 
 
