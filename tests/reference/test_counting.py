@@ -90,30 +90,20 @@ def of_lists(levels, *, graded=True):
 
 @pytest.mark.usefixtures("forced")
 @pytest.mark.parametrize(("algorithm", "n_bits"), CASES)
-@pytest.mark.parametrize(("n_queries", "n_items", "n_distinct"), [(5, 40, 12), (4, 1, 1), (1, 30, 4)])
-def test_class_labels(algorithm, n_bits, n_queries, n_items, n_distinct):
+@pytest.mark.parametrize(("n_queries", "n_items", "n_distinct"), [(6, 50, 20), (4, 1, 1), (1, 30, 4)])
+def test_several_truths_at_once(algorithm, n_bits, n_queries, n_items, n_distinct):
+    """Classes, one of them negative, lists with and without levels and, unless it is `BitPlanes`, several labels."""
     rng = np.random.default_rng(n_bits)
     pool = random_codes(rng, n_queries + n_items, n_bits, n_distinct)
-    classes = of_classes(rng.integers(-1, 3, n_queries), rng.integers(-1, 3, n_items))
-    truths = {"class": classes, "lists": of_lists(classes[1], graded=False)}
+    levels = rng.integers(0, 4, (n_queries, n_items)) * (rng.random((n_queries, n_items)) < 0.3)
+    truths = {"class": of_classes(rng.integers(-1, 3, n_queries), rng.integers(-1, 3, n_items))}
+    truths |= {"graded": of_lists(levels), "ball": of_lists(levels, graded=False)}
+    if algorithm is not BitPlanes:
+        of_query, of_database = rng.random((n_queries, 5)) < 0.4, rng.random((n_items, 5)) < 0.4
+        of_query[0] = False  # a query without labels
+        truths["labels"] = of_labels(of_query, of_database)
     for index_order in (False, True):
         check(pool[:n_queries], pool[n_queries:], n_bits, truths, index_order=index_order)
-
-
-@pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(("algorithm", "n_bits"), CASES)
-def test_several_truths_at_once(algorithm, n_bits):
-    """Lists, and labels as the algorithm counts them: one class of each item for `BitPlanes`, otherwise several."""
-    rng = np.random.default_rng(n_bits)
-    query, database = random_codes(rng, 6, n_bits, 6), random_codes(rng, 50, n_bits, 20)
-    of_query, of_database = rng.random((6, 5)) < 0.4, rng.random((50, 5)) < 0.4
-    of_query[0] = False  # a query without labels
-    labels = of_labels(of_query, of_database)
-    if algorithm is BitPlanes:
-        labels = of_classes(rng.integers(0, 4, 6), rng.integers(0, 3, 50))
-    levels = rng.integers(0, 4, (6, 50)) * (rng.random((6, 50)) < 0.3)
-    truths = {"labels": labels, "graded": of_lists(levels), "ball": of_lists(levels, graded=False)}
-    check(query, database, n_bits, truths)
 
 
 def labelled(rng, algorithm, n_queries, n_items):
