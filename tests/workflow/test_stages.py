@@ -89,7 +89,7 @@ def test_the_report_opens_offline(tiny, browser):
         assert name in body
     with opened(browser, tiny.folder / RESULTS / "report.html", width=400) as (tab, wrong):
         drawn = tab.evaluate(DRAWN)
-        assert {"by-length", "pr-curves", "ties"} <= {name for name, marks in drawn.items() if marks > 2}
+        assert {"by-length", "pr-curves", "empty-balls"} <= {name for name, marks in drawn.items() if marks > 2}
         assert tab.evaluate("document.documentElement.scrollWidth") <= 400
         assert wrong == []
 
