@@ -266,11 +266,6 @@ class Plan:
         sizes = self.experiment.config["extension_bits"]
         return [(name, s) for name in self._feature(wildcards).extensions for s in ([0] if name == "none" else sizes)]
 
-    def extended_hasher(self, wildcards: Wildcards) -> str:
-        """Return the hasher whose extended codes are drawn: LSH, as in RAMAP's tables, or the first hasher."""
-        names, hashers = self._feature(wildcards).hashers, self.experiment.hashers
-        return next((name for name in names if hashers[name].plugin == "lsh"), names[0])
-
     def scored_hashers(self, wildcards: Wildcards) -> list[str]:
         """Return the hashers and methods with precomputed codes of a feature and split."""
         return self.each("{hasher}", wildcards)

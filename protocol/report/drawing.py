@@ -4,7 +4,6 @@ Figures are drawn for print: with an exact width, black on white, and in fonts a
 """
 
 import functools
-import math
 import os
 import re
 import shutil
@@ -21,7 +20,7 @@ from protocol.scores.tables import Table, escaped
 _CLIP = re.compile(r'(?<=id=")clip\d+(?=")|(?<=url\(#)clip\d+(?=\))')
 _POINTS = 72  # per inch; vl-convert draws a pixel as a point
 _PNG_DPI = 300
-_PASSES = 2
+_AXIS = 60  # points beside the panels of a chart, for the axis with its labels
 _MOST_POINTS = 130  # the height of a panel
 _OF_STEP = 0.6  # the height of a row, as a share of that on the page
 
@@ -124,47 +123,30 @@ def write_folder(folder: str | Path, files: Mapping[str, bytes]) -> None:
 
 
 def printed_pictures(figures: Sequence[Figure]) -> list[dict[str, bytes]]:
-    """Return each figure as ``svg``, ``pdf`` and ``png``, as wide as its `inches`.
+    """Return each figure as ``svg``, ``pdf`` and ``png``, as wide as its `inches`, with the size of the SVG in points.
 
-    The PDF has embedded fonts, and text remains text. Vega enlarges a figure until no label is cut off, so its final
-    width is known only after drawing. Its panels are therefore narrowed or widened, to within a point, until it fits. A
-    figure whose panels would become narrower than a third of its width stays wider.
+    The PDF has embedded fonts, and text remains text. Vega-Lite can't fit a chart with several panels to a width, so a
+    panel leaves `_AXIS` for its axis.
     """
-    widths = [int(figure.inches * _POINTS) for figure in figures]
-    inner = [int(0.8 * width) for width in widths]
-    for _ in range(_PASSES):
-        drawn = pictures(list(map(_spec, figures, inner)))
-        spare = [width - math.ceil(_width(picture["svg"])) for picture, width in zip(drawn, widths, strict=True)]
-        inner = [max(panel + more, width // 3) for panel, more, width in zip(inner, spare, widths, strict=True)]
-    drawn = pictures(list(map(_spec, figures, inner)), ("svg", "pdf", "png"), ppi=_PNG_DPI)
-    return [picture | {"svg": _in_points(picture["svg"])} for picture in drawn]
+    drawn = pictures(list(map(_printed, figures)), ("svg", "pdf", "png"), ppi=_PNG_DPI)
+    size = rb'(<svg[^>]*?) width="([0-9.]+)" height="([0-9.]+)"'
+    return [own | {"svg": re.sub(size, rb'\1 width="\2pt" height="\3pt"', own["svg"], count=1)} for own in drawn]
 
 
-def _spec(figure: Figure, width: int) -> dict[str, Any]:
-    """Return a figure's specification in black, with panels of this width, and texts and points of print's size."""
+def _printed(figure: Figure) -> dict[str, Any]:
+    """Return a figure's specification in black, as wide as its `inches`, and with texts and points of print's size."""
 
     def smaller(part: Mapping[str, Any]) -> Mapping[str, Any]:
         return {key: value for key, value in part.items() if key not in ("fontSize", "size", "strokeWidth")}
 
     spec = replaced(figure.static, lambda text: "black" if text == "currentColor" else text, smaller)
-    spec |= {"config": style("print"), "autosize": {"type": "pad"}}
+    spec |= {"config": style("print")}
     for part in (spec, spec.get("spec", {})):
         if part.get("width") is not None:
-            part["width"] = width
+            part["width"] = int(figure.inches * _POINTS) - (_AXIS if "spec" in spec else 0)
         match part.get("height"):
             case int(height):
                 part["height"] = min(height, _MOST_POINTS)
             case {"step": step, **others}:
                 part["height"] = others | {"step": _OF_STEP * step}
     return spec
-
-
-def _width(svg: bytes) -> float:
-    view_box = re.search(rb'viewBox="0 0 ([0-9.]+)', svg)
-    return float(view_box[1]) if view_box else 0.0
-
-
-def _in_points(svg: bytes) -> bytes:
-    """Return an SVG with its size in points, so that other programs place it at the right size."""
-    size = rb'(<svg[^>]*?) width="([0-9.]+)" height="([0-9.]+)"'
-    return re.sub(size, rb'\1 width="\2pt" height="\3pt"', svg, count=1)

@@ -3,7 +3,6 @@
 Tables of a single run are those of run 0.
 """
 
-import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -26,27 +25,22 @@ Truths = Mapping[str, Relevance]
 
 _COLUMNS = {
     "conventions": ("ground_truth", "n_bits", "metric", "undefined", "reported_as_map_by", "value"),
-    "buckets": ("n_bits", "rank", "items", "n_buckets"),
     "histogram": ("n_bits", "code", "items"),
-    "retrieved": ("ground_truth", "n_bits", "query", "rank", "item", "distance", "at_distance", "relevant"),
     "lookups": ("n_bits", "radius", "codes", "milliseconds"),
 }
 
-_MEAN_BY = ("ground_truth", "hasher", "n_bits", "extension", "extension_bits", "metric", "radius", "at")
+_MEAN_BY = ("ground_truth", "hasher", "n_bits", "metric", "radius", "at")
 
 MOST_CODES_IN_BALL = 10_000
 """The time of a lookup is measured up to the largest radius whose ball contains at most this many codes."""
 LOOKUP_QUERIES = 20
 LOOKUP_ITEMS = 10_000_000
 """The largest number of items in the index, which takes 230 bytes for each: the first ones of a larger database."""
-LARGEST_CUTOFF, CUTOFFS, BALL = 1000, 21, 2
-"""The largest N and the number of points of the curves over the top N, and the radius of the figure about balls."""
-SHOWN_QUERIES, SHOWN_ITEMS = 5, 12
+LARGEST_CUTOFF, CUTOFFS = 1000, 21
+"""The largest N and the number of points of the curves over the top N."""
 LONGEST_HISTOGRAM = 12  # bits, as in the figures of mLGAP, which gives 4,096 codes
 _MOST_RADIUS = 10
-_RANKS = 60
-_OF_EXTENSIONS = ("RAMAP", "precision")
-METRICS = (*(f"{metric}@rR" for metric in _OF_EXTENSIONS), *SPREAD)
+METRICS = SPREAD
 """All registered metrics that the tables contain; the others are not computed here."""
 
 
@@ -55,30 +49,21 @@ def middle(lengths: Sequence[int]) -> int:
     return sorted(lengths)[len(lengths) // 2]
 
 
-def radius_rows(stored: StoredCounts, extensions: Sequence[tuple[str, int]] = (), *, undefined: str) -> Iterator[Row]:
-    """Yield the values of one run's plain codes at every radius, and those of their extensions.
+def radius_rows(stored: StoredCounts, *, undefined: str) -> Iterator[Row]:
+    """Yield precision and recall of all pairs, and the share of empty balls, of one run's plain codes at every radius.
 
     Parameters
     ----------
     stored : StoredCounts
-    extensions : sequence of (str, int), default=()
-        The extensions, plain codes included, for which RAMAP and precision are computed, as in RAMAP's table 3.
     undefined : {"zero", "drop"}
         Treatment of undefined values.
     """
-    plain, setting = stored.counts, {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits}
-    curve = metrics.pr_curve(plain, undefined=undefined)
-    empty = (plain.retrieved_within[:, : _MOST_RADIUS + 1] == 0).mean(axis=0)
+    counts, setting = stored.counts, {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits}
+    curve = metrics.pr_curve(counts, undefined=undefined)
+    empty = (counts.retrieved_within[:, : _MOST_RADIUS + 1] == 0).mean(axis=0)
     for metric, values in (("precision[micro]", curve.precision), ("recall[micro]", curve.recall), ("empty", empty)):
-        row = setting | {"extension": "none", "extension_bits": 0, "metric": metric}
-        yield from (row | {"radius": radius, "value": value} for radius, value in enumerate(values.tolist()))
-    for extension, s in extensions:
-        counts = plain.extended(extension, s)
-        radii = range(min(plain.n_bits + 1, counts.n_bits, _MOST_RADIUS + 1) + 1)
-        for radius, metric in itertools.product(radii, _OF_EXTENSIONS):
-            values = metrics.evaluate(counts, [name := f"{metric}@r{radius}"], undefined=undefined)[name]
-            row = setting | {"extension": extension, "extension_bits": s, "metric": metric}
-            yield row | {"radius": radius, "value": metrics.mean(values)}
+        for radius, value in enumerate(values.tolist()):
+            yield setting | {"metric": metric, "radius": radius, "value": value}
 
 
 def curve_rows(stored: StoredCounts, *, undefined: str) -> Iterator[Row]:
@@ -93,8 +78,7 @@ def curve_rows(stored: StoredCounts, *, undefined: str) -> Iterator[Row]:
     Yields
     ------
     dict
-        ``metric`` is precision or recall (of the top N = ``at``), or without_relevant (the share of the queries without
-        relevant items).
+        ``metric`` is precision or recall, of the top N = ``at``.
     """
     counts, setting = stored.counts, {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits}
     last = min(LARGEST_CUTOFF, counts.n_database)
@@ -104,7 +88,6 @@ def curve_rows(stored: StoredCounts, *, undefined: str) -> Iterator[Row]:
     for metric, values in (("precision", curve.precision), ("recall", curve.recall)):
         for n, value in zip(cutoffs, values.tolist(), strict=True):
             yield setting | {"metric": metric, "at": n, "value": value}
-    yield setting | {"metric": "without_relevant", "at": 0, "value": float((counts.n_relevant == 0).mean())}
 
 
 def mean_over_runs(rows: Iterable[Row]) -> "pd.DataFrame":
@@ -128,19 +111,6 @@ def convention_rows(pair: Pair, n_bits: int, truths: Truths, *, without: Sequenc
             yield dict(zip(_COLUMNS["conventions"], values, strict=True))
 
 
-def bucket_sizes(database: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the number of items with each code, in descending order."""
-    _, sizes = np.unique(codes.words(database), axis=0, return_counts=True)
-    return np.sort(sizes)[::-1]
-
-
-def bucket_rows(sizes: NDArray[np.integer], n_bits: int) -> Iterator[Row]:
-    """Yield bucket sizes, in descending order, at logarithmically spaced ranks."""
-    ranks = np.unique(np.geomspace(1, sizes.size, _RANKS).round().astype(np.int64))
-    for rank in ranks.tolist():
-        yield {"n_bits": n_bits, "rank": rank, "items": int(sizes[rank - 1]), "n_buckets": sizes.size}
-
-
 def histogram_rows(database: NDArray[np.uint8], n_bits: int) -> Iterator[Row]:
     """Yield the number of items with each code in use; nothing for codes longer than `LONGEST_HISTOGRAM`."""
     if n_bits <= LONGEST_HISTOGRAM:
@@ -148,25 +118,6 @@ def histogram_rows(database: NDArray[np.uint8], n_bits: int) -> Iterator[Row]:
         values, items = np.unique(codes.unpack(database, n_bits) @ weights, return_counts=True)
         for value, n in zip(values.tolist(), items.tolist(), strict=True):
             yield {"n_bits": n_bits, "code": value, "items": n}
-
-
-def retrieved_rows(pair: Pair, n_bits: int, truths: Truths, parts: Mapping[str, NDArray[np.int64]]) -> Iterator[Row]:
-    """Yield the items nearest to a few evenly spaced queries; ties are in the order of the database.
-
-    ``query`` and ``item`` are row numbers of the dataset; ``at_distance`` is the number of items at the same distance.
-    """
-    n_queries = len(pair["query"])
-    for query in np.unique(np.linspace(0, n_queries - 1, SHOWN_QUERIES).astype(np.int64)).tolist():
-        distances = codes.hamming_distance(pair["query"][query : query + 1], pair["database"])[0]
-        at_distance = np.bincount(distances, minlength=n_bits + 1)
-        nearest = np.argsort(distances, kind="stable")[:SHOWN_ITEMS].tolist()
-        for truth, relevance in truths.items():
-            relevant = set(relevance.row(query)[0].tolist())
-            for rank, position in enumerate(nearest, 1):
-                distance, item = int(distances[position]), int(parts["database"][position])
-                hit = (rank, item, distance, int(at_distance[distance]), int(position in relevant))
-                values = (truth, n_bits, int(parts["query"][query]), *hit)
-                yield dict(zip(_COLUMNS["retrieved"], values, strict=True))
 
 
 def lookup_rows(pair: Pair, n_bits: int) -> Iterator[Row]:
@@ -180,14 +131,9 @@ def lookup_rows(pair: Pair, n_bits: int) -> Iterator[Row]:
 
 
 def of_run(
-    codes_of: Mapping[str, Mapping[int, Pair]],
-    truths: Truths,
-    parts: Mapping[str, NDArray[np.int64]],
-    lengths: Sequence[int],
-    *,
-    without: Sequence[int] = (),
+    codes_of: Mapping[str, Mapping[int, Pair]], truths: Truths, lengths: Sequence[int], *, without: Sequence[int] = ()
 ) -> "dict[str, pd.DataFrame]":
-    """Return the tables of one run: ``conventions``, ``buckets``, ``histogram``, ``retrieved`` and ``lookups``.
+    """Return the tables of one run: ``conventions``, ``histogram`` and ``lookups``.
 
     Parameters
     ----------
@@ -196,8 +142,6 @@ def of_run(
         some code lengths.
     truths : mapping of str to Relevance
         The ground truths by name.
-    parts : mapping of str to ndarray of int64
-        The partitions of the split.
     lengths : sequence of int
         The code lengths of the hashers.
     without : sequence of int
@@ -209,13 +153,11 @@ def of_run(
     for hasher, by_length in codes_of.items():
         for n_bits in sorted(set(lengths) & set(by_length)):
             pair = by_length[n_bits]
-            buckets = bucket_rows(bucket_sizes(pair["database"]), n_bits)
-            tables = {"buckets": buckets, "lookups": lookup_rows(pair, n_bits)}
+            tables = {"lookups": lookup_rows(pair, n_bits)}
             if n_bits == min(lengths):
                 tables["histogram"] = histogram_rows(pair["database"], n_bits)
             if n_bits == middle(lengths):
                 tables["conventions"] = convention_rows(pair, n_bits, truths, without=without)
-                tables["retrieved"] = retrieved_rows(pair, n_bits, truths, parts)
             for name, more in tables.items():
                 rows[name] += [{"hasher": hasher} | row for row in more]
     return {name: pd.DataFrame(rows[name], columns=["hasher", *columns]) for name, columns in _COLUMNS.items()}

@@ -71,9 +71,7 @@ class Figure:
         The figure's name on the page and in file names.
     title : str
     shows : str
-        One sentence about the figure; any result in it is computed from the data.
-    sentences : mapping of str to str, optional
-        The sentence for each value of the first choice outside `SHARED`, if `shows` depends on it.
+        What the figure shows, whatever the reader chooses.
     chart : mapping
         A specification in Vega-Lite without data; ``{column}`` in titles is replaced by the reader's choice.
     data : DataFrame
@@ -95,7 +93,6 @@ class Figure:
     choices: Mapping[str, Any] = field(default_factory=dict)
     folded: bool = False
     inches: float = PAGE_WIDTH
-    sentences: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -108,6 +105,11 @@ class Figure:
     def drawn(self) -> "pd.DataFrame":
         """The rows that are drawn first."""
         return at(self.data, **self.choices)
+
+    @property
+    def choice(self) -> str:
+        """The choices that are drawn first, in words."""
+        return in_words(self.choices)
 
     @property
     def static(self) -> dict[str, Any]:
@@ -168,6 +170,18 @@ class Section:
     template: str | None = None
     context: Mapping[str, Any] = field(default_factory=dict)
     folded: bool = False
+
+
+def in_words(choices: Mapping[str, Any]) -> str:
+    """Return a selection in words, as the page's script does.
+
+    Examples
+    --------
+    >>> in_words({"feature": "gist", "split": "improved", "n_bits": 32})
+    'gist, improved split, 32 bits'
+    """
+    units = {"split": " split", "n_bits": " bits"}
+    return ", ".join(f"{value}{units.get(column, '')}" for column, value in choices.items())
 
 
 def decimals(deviations: Iterable[float]) -> int:

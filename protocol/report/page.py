@@ -22,20 +22,18 @@ _GLOBAL = "window.vegaEmbed = vegaEmbed;"
 def page(results: Results) -> str:
     """Return the report of one experiment as HTML: sections, figures and their data, and the scripts that draw them."""
     title = results.config.get("title", f"{results.config['names']['dataset']}: retrieval with binary codes")
-    parts, *others = (sections_of(results, selection) for selection in results.selections)
     selections = [selection.combination for selection in results.selections]
-    summary, lines = experiment_line(results), status(results)
-    return render(title, parts, summary=summary, lines=lines, selections=selections, others=others)
+    about: dict[str, Any] = {"summary": experiment_line(results), "lines": status(results), "selections": selections}
+    return render(title, *sections_of(results), **about)
 
 
 def render(
     title: str,
     parts: Sequence[Section],
-    *,
+    *others: Sequence[Section],
     summary: str = "",
     lines: Sequence[Status] = (),
     selections: Sequence[Mapping[str, Any]] = (),
-    others: Sequence[Sequence[Section]] = (),
 ) -> str:
     """Return a page of sections, with `summary` and the status at the top.
 
@@ -72,15 +70,12 @@ def _contents(pages: Sequence[Sequence[Section]]) -> dict[str, list[tuple[Any, l
     for number, sections in enumerate(pages):
         for section in sections:
             parts: dict[str, Any] = {f"{section.name} text": section.text, f"{section.name} context": section.context}
-            parts |= {figure.name: figure.sentences or {"": figure.shows} for figure in section.figures}
             parts |= {table.name: table for table in section.tables}
             for name, content in parts.items():
                 known = contents.setdefault(name, [])
-                same = next((numbers for other, numbers in known if other == content), None)
-                if same is None:
-                    known.append((content, [number]))
-                else:
-                    same.append(number)
+                same = next((numbers for other, numbers in known if other == content), [])
+                known += [] if same else [(content, same)]
+                same.append(number)
     return contents
 
 

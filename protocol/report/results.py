@@ -1,8 +1,7 @@
 """The results of an experiment: everything that the sections of the report read, with display names."""
 
-import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +13,7 @@ from protocol.checks import listed
 from protocol.provenance import storage
 from protocol.provenance.checksums import verified
 from protocol.report.examples import middle
+from protocol.report.figure import in_words
 from protocol.scores.metadata import UNSUPERVISED, supervision_of
 from protocol.scores.summary import SETTING, at, shared_of
 from protocol.scores.tables import read_table
@@ -51,10 +51,9 @@ class Selection:
         """The feature, the ground truth, the split and the code length."""
         return self.setting | {"n_bits": self.n_bits}
 
-    def where(self, *columns: str, n_bits: bool = True) -> str:
-        """Return the setting, and the code length, in words; `columns` are left out."""
-        parts = self.setting | {"split": f"{self.split} split"} | ({"n_bits": f"{self.n_bits} bits"} if n_bits else {})
-        return ", ".join(text for column, text in parts.items() if column not in columns)
+    def where(self, *columns: str) -> str:
+        """Return the selection in words, without some of its columns."""
+        return in_words({name: value for name, value in self.combination.items() if name not in columns})
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +152,6 @@ class Results(Scores):
         The provenance record of the dataset's file: versions, sources, notes, and the shapes of its arrays.
     items : mapping of str to ndarray
         ``ids`` and ``class_names``, and ``labels`` and ``partitions/<name>`` if the dataset has them.
-    images : array of uint8, shape (n, height, width) or (n, height, width, 3), or None
-        The dataset's images; only those that are shown are read.
     findings : DataFrame
         As `protocol.auditing.write_findings` writes it.
     selection : DataFrame or None
@@ -174,7 +171,6 @@ class Results(Scores):
 
     provenance: Mapping[str, Any]
     items: Mapping[str, NDArray]
-    images: Any
     findings: "pd.DataFrame"
     selection: "pd.DataFrame | None"
     duplicates: "pd.DataFrame | None"
@@ -206,11 +202,8 @@ def with_display_names(table: "pd.DataFrame", config: Mapping[str, Any]) -> "pd.
     return table.assign(**{kind: table[kind].replace(config["names"][f"{kind}s"]) for kind in _KINDS if kind in table})
 
 
-@contextlib.contextmanager
-def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[Results]:
-    """Open the results of an experiment as a context; images are read from their file when they are needed.
-
-    Every file from another stage is verified before it is read.
+def read_results(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Results:
+    """Return the results of an experiment; every file from another stage is verified before it is read.
 
     Parameters
     ----------
@@ -228,27 +221,22 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
     def read(path: Any, reader: Callable[..., "pd.DataFrame"] = read_table) -> "pd.DataFrame":
         return with_display_names(reader(path), config)
 
-    provenance = storage.read_provenance(files["content"])
-    has_images = "images" in provenance["arrays"]
-    with storage.streamed(files["content"], "images") if has_images else contextlib.nullcontext() as images:
-        yield Results(
-            config=config,
-            summary=read(files["summary"]),
-            run_scores=at(read(files["metrics"]), extension="none"),
-            examples=read_examples(files["examples"], config),
-            provenance=provenance,
-            items=storage.read(files["labels"]),
-            images=images,
-            findings=read_table(files["audit"]),
-            selection=next(map(read, files["selection"]), None),
-            duplicates=next(map(read, files["duplicates"]), None),
-            splits={
-                config["names"]["splits"][Path(path).parents[1].name]: storage.read(path) for path in files["splits"]
-            },
-            published=next((read(path, pd.read_csv) for path in files["published"]), None),
-            libraries=_libraries([*files["provenance"], *files["models"]]),
-            claims=next((json.loads(verified(path)) for path in files["claims"]), []),
-        )
+    names = config["names"]["splits"]
+    return Results(
+        config=config,
+        summary=read(files["summary"]),
+        run_scores=at(read(files["metrics"]), extension="none"),
+        examples=read_examples(files["examples"], config),
+        provenance=storage.read_provenance(files["content"]),
+        items=storage.read(files["labels"]),
+        findings=read_table(files["audit"]),
+        selection=next(map(read, files["selection"]), None),
+        duplicates=next(map(read, files["duplicates"]), None),
+        splits={names[Path(path).parents[1].name]: storage.read(path) for path in files["splits"]},
+        published=next((read(path, pd.read_csv) for path in files["published"]), None),
+        libraries=_libraries([*files["provenance"], *files["models"]]),
+        claims=next((json.loads(verified(path)) for path in files["claims"]), []),
+    )
 
 
 def _libraries(paths: Iterable[str | Path]) -> dict[str, dict[str, int]]:

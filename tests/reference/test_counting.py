@@ -90,54 +90,49 @@ def of_lists(levels, *, graded=True):
 
 @pytest.mark.usefixtures("forced")
 @pytest.mark.parametrize(("algorithm", "n_bits"), CASES)
-@pytest.mark.parametrize(("n_queries", "n_items", "n_distinct"), [(5, 40, 12), (4, 1, 1), (1, 30, 4)])
-def test_class_labels(algorithm, n_bits, n_queries, n_items, n_distinct):
+@pytest.mark.parametrize(("n_queries", "n_items", "n_distinct"), [(6, 50, 20), (4, 1, 1), (1, 30, 4)])
+def test_several_truths_at_once(algorithm, n_bits, n_queries, n_items, n_distinct):
+    """Classes, one of them negative, lists with and without levels and, unless it is `BitPlanes`, several labels."""
     rng = np.random.default_rng(n_bits)
     pool = random_codes(rng, n_queries + n_items, n_bits, n_distinct)
-    classes = of_classes(rng.integers(-1, 3, n_queries), rng.integers(-1, 3, n_items))
-    truths = {"class": classes, "lists": of_lists(classes[1], graded=False)}
+    levels = rng.integers(0, 4, (n_queries, n_items)) * (rng.random((n_queries, n_items)) < 0.3)
+    truths = {"class": of_classes(rng.integers(-1, 3, n_queries), rng.integers(-1, 3, n_items))}
+    truths |= {"graded": of_lists(levels), "ball": of_lists(levels, graded=False)}
+    if algorithm is not BitPlanes:
+        of_query, of_database = rng.random((n_queries, 5)) < 0.4, rng.random((n_items, 5)) < 0.4
+        of_query[0] = False  # a query without labels
+        truths["labels"] = of_labels(of_query, of_database)
     for index_order in (False, True):
         check(pool[:n_queries], pool[n_queries:], n_bits, truths, index_order=index_order)
 
 
-@pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(("algorithm", "n_bits"), CASES)
-def test_several_truths_at_once(algorithm, n_bits):
-    """Lists, and labels as the algorithm counts them: one class of each item for `BitPlanes`, otherwise several."""
-    rng = np.random.default_rng(n_bits)
-    query, database = random_codes(rng, 6, n_bits, 6), random_codes(rng, 50, n_bits, 20)
-    of_query, of_database = rng.random((6, 5)) < 0.4, rng.random((50, 5)) < 0.4
-    of_query[0] = False  # a query without labels
-    labels = of_labels(of_query, of_database)
-    if algorithm is BitPlanes:
-        labels = of_classes(rng.integers(0, 4, 6), rng.integers(0, 3, 50))
-    levels = rng.integers(0, 4, (6, 50)) * (rng.random((6, 50)) < 0.3)
-    truths = {"labels": labels, "graded": of_lists(levels), "ball": of_lists(levels, graded=False)}
-    check(query, database, n_bits, truths)
+def labelled(rng, algorithm, n_queries, n_items):
+    """Return classes that start and stop at borders of words, and several labels unless they are for `BitPlanes`."""
+    of_database = np.searchsorted([1, 63, 64, 512], np.arange(n_items), "right")
+    truths = {"class": of_classes(rng.integers(0, 5, n_queries), of_database)}
+    if algorithm is not BitPlanes:
+        several = np.eye(5, dtype=bool)[of_database] | (rng.random((n_items, 5)) < 0.1)
+        truths["labels"] = of_labels(rng.random((n_queries, 5)) < 0.3, several)
+    return truths
+
+
+BORDERS = (63, 64, 65, 1025, 8191, 8192)
+LARGE = [
+    *((algorithm, 12, 70, 9_000, n_distinct) for algorithm in ALGORITHMS for n_distinct in (1, 10**6)),
+    *((algorithm, 70, 70, 9_000, n_distinct) for algorithm in (Plain, Words, BitPlanes) for n_distinct in (1, 10**6)),
+    *((BitPlanes, n_bits, 5, n_items, 700) for n_bits in (40, 200) for n_items in BORDERS),
+    *((Words, n_bits, 5, n_items, 700) for n_bits in (40, 1000) for n_items in BORDERS),
+]
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(
-    ("algorithm", "n_bits", "names"),
-    [
-        *((algorithm, 12, ["one", "several"]) for algorithm in (Plain, Words, Shell)),
-        *((algorithm, 70, ["one", "several"]) for algorithm in (Plain, Words)),
-        *((BitPlanes, n_bits, ["one"]) for n_bits in (12, 70)),
-    ],
-)
-@pytest.mark.parametrize("n_distinct", [1, 10**6])
-def test_many_items_blocks_and_threads(algorithm, n_bits, names, n_distinct):
+@pytest.mark.parametrize(("algorithm", "n_bits", "n_queries", "n_items", "n_distinct"), LARGE)
+def test_tiles_their_borders_and_threads(algorithm, n_bits, n_queries, n_items, n_distinct):
     """Several tiles, with a last one that is partly filled; bits with unlike shares of ones."""
-    rng = np.random.default_rng(1)
-    n_queries, n_items = 70, 9_000
-    pool = rng.random((min(n_distinct, 9_070), n_bits)) < rng.random(n_bits)
+    rng = np.random.default_rng(n_items)
+    pool = rng.random((min(n_distinct, n_queries + n_items), n_bits)) < rng.random(n_bits)
     chosen = codes.pack(pool[rng.integers(0, len(pool), n_queries + n_items)])
-    truths = {
-        "several": of_labels(rng.random((n_queries, 4)) < 0.3, rng.random((n_items, 4)) < 0.3),
-        "one": of_classes(rng.integers(0, 5, n_queries), np.arange(n_items) % 4),
-    }
-    truths = {name: truths[name] for name in names}
-    query, database = chosen[:n_queries], chosen[n_queries:]
+    query, database, truths = chosen[:n_queries], chosen[n_queries:], labelled(rng, algorithm, n_queries, n_items)
     alone = check(query, database, n_bits, truths, index_order=True)
     relevance = {name: relevance for name, (relevance, _) in truths.items()}
     threaded = count(query, database, n_bits, relevance, index_order=True, threads=3)
@@ -147,44 +142,13 @@ def test_many_items_blocks_and_threads(algorithm, n_bits, names, n_distinct):
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(
-    ("algorithm", "n_bits", "names"),
-    [
-        (BitPlanes, 40, ["class"]),
-        (BitPlanes, 200, ["class"]),
-        (Words, 40, ["class", "labels"]),
-        (Words, 1000, ["class", "labels"]),
-    ],
-)
-@pytest.mark.parametrize("n_items", [63, 64, 65, 1025, 8191, 8192])
-def test_borders_of_vectors_and_tiles(algorithm, n_bits, names, n_items):
-    """Classes that start and stop at these borders and near them, and an odd number of queries."""
-    rng = np.random.default_rng(n_items)
-    query, database = random_codes(rng, 5, n_bits, 5), random_codes(rng, n_items, n_bits, 700)
-    classes = np.arange(5), np.searchsorted([1, 63, 64, 512], np.arange(n_items), "right")
-    shared = np.eye(5, dtype=bool)[:, classes[1]].T | (rng.random((n_items, 5)) < 0.1)
-    truths = {
-        "class": of_classes(*classes),
-        "labels": of_labels(np.eye(5, dtype=bool) | (rng.random((5, 5)) < 0.3), shared),
-    }
-    truths = {name: truths[name] for name in names}
-    check(query, database, n_bits, truths, buckets=False)
-
-
-@pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(
-    ("algorithm", "n_bits", "names"), [(BitPlanes, 64, ["class"]), (Words, 300, ["class", "labels"])]
-)
-def test_blocks_of_queries(monkeypatch, algorithm, n_bits, names):
+@pytest.mark.parametrize(("algorithm", "n_bits"), [(BitPlanes, 64), (Words, 300)])
+def test_blocks_of_queries(monkeypatch, algorithm, n_bits):
     for limit, value in {"_PAIRS": 1, "_LEAST_QUERIES": 2, "_ROW_BYTES": 1, "_HISTOGRAM_BYTES": 1}.items():
         monkeypatch.setattr(_compiled, limit, value)
-    rng = np.random.default_rng(3)
-    truths = {
-        "class": of_classes(rng.integers(0, 3, 37), rng.integers(0, 3, 600)),
-        "labels": of_labels(rng.random((37, 4)) < 0.4, rng.random((600, 4)) < 0.4),
-    }
-    truths = {name: truths[name] for name in names}
-    query, database, done = random_codes(rng, 37, n_bits, 30), random_codes(rng, 600, n_bits, 100), []
+    rng, done = np.random.default_rng(3), []
+    query, database = random_codes(rng, 37, n_bits, 30), random_codes(rng, 600, n_bits, 100)
+    truths = labelled(rng, algorithm, 37, 600)
     check(query, database, n_bits, truths, index_order=True, progress=done.append)
     assert len(done) > 2
 

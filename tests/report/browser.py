@@ -5,16 +5,8 @@ import shutil
 
 import pytest
 
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+FLAGS = ["headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking"]
+FLAGS += ["disable-component-update", "disable-sync"]
 # Everything that a figure of the page must have drawn: marks in an SVG that the script made.
 DRAWN = """() => Object.fromEntries([...document.querySelectorAll("[data-figure]")].map((figure) =>
     [figure.id, figure.querySelectorAll(".vega-embed svg.marks path").length]))"""
@@ -46,7 +38,7 @@ def launched():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS), timeout=0)
+        browser = playwright.chromium.launch(executable_path=chromium, args=[f"--{flag}" for flag in FLAGS], timeout=0)
         yield browser
         browser.close()
 

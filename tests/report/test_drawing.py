@@ -94,13 +94,13 @@ def test_points_stay_on_their_tick():
 
 
 def test_no_chart_of_lines_has_a_legend(results):
-    for figure in (figure for part in sections(results, results.selections[0]) for figure in part.figures):
+    for figure in (figure for part in sections(results)[0] for figure in part.figures):
         chart = vl_convert.vegalite_to_vega(figure.static)
         assert '"line"' not in json.dumps(chart["marks"]) or "legends" not in chart, figure.name
 
 
 @pytest.mark.parametrize(
-    ("chart", "means"), [("by-length", "mean"), ("rescoring", "mean"), ("differences", "difference")]
+    ("chart", "means"), [("by-length", "mean"), ("rescoring", "mean"), ("split-differences", "difference")]
 )
 def test_the_intervals_of_two_runs_are_not_drawn(chart, means):
     """Each has a line in the colour of its hasher, which is a point if there is no interval."""

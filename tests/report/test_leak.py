@@ -6,8 +6,8 @@ import pytest
 
 from protocol.auditing.leak_study import COLUMNS, write_scores
 from protocol.provenance.storage import replacing
-from protocol.report.leak import leak_figure, leak_text, leaks, summarise_leaks, together
-from protocol.scores.statistics import TWO_RUNS, mean_of
+from protocol.report.leak import leak_figure, leak_text, leaks, summarise_leaks
+from protocol.scores.statistics import TWO_RUNS
 
 RUNS, LEAK = 12, 0.003
 STUDY = {"query_per_class": 5, "outside_per_class": 5, "train_per_class": [20, "all"], "controls": ["lsh"]}
@@ -53,16 +53,6 @@ def test_the_known_leak_is_significant_and_controls_are_not_part_of_the_family(t
     assert (summary["p_holm"].isna() == (summary["hasher"] == "lsh")).all()
     alone = summarise_leaks(table[table["hasher"] == "itq"], ["lsh"])
     assert alone["p_holm"].tolist() == summary.loc[~summary["control"], "p_holm"].tolist()
-
-
-def test_together_averages_within_each_run_first(table):
-    pooled = together(table, ["lsh"])
-    assert len(pooled) == 2 * 2 * 2
-    own = table[(table["hasher"] == "itq") & (table["train_per_class"] == "20")]
-    by_run = own[own["ground_truth"] == "class_label"].groupby("run")["leak"].mean()
-    rows = pooled[(pooled["ground_truth"] == "class_label") & (pooled["train_per_class"] == "20")]
-    assert rows.loc[~rows["control"], "leak"].item() == pytest.approx(by_run.mean())
-    assert rows.loc[~rows["control"], "p"].item() == mean_of(by_run).p()
 
 
 def test_an_interval_over_two_runs_that_leaves_the_range_is_not_shown(table):

@@ -15,6 +15,7 @@ from scipy import stats
 from protocol.auditing.checks.codes import audit_truth
 from protocol.auditing.findings import write_findings
 from protocol.report import page
+from protocol.report.figure import in_words
 from protocol.report.results import with_display_names
 from protocol.report.sections import ORDER, sections
 from protocol.report.sections.data import status
@@ -26,12 +27,10 @@ pytestmark = pytest.mark.ci  # the browser takes a third of a minute
 
 FIGURES = {
     *("by-length", "rescoring", "precision-at-n", "recall-at-n", "pr-curves", "ties"),
-    *("split-differences", "extensions-by-radius", "empty-balls", "layout-improved", "layout-standard"),
+    *("split-differences", "empty-balls"),
 }
 # Drawn, but hidden until the reader opens them.
 FOLDED = {"one-number"}
-APPENDIX = {"bucket-sizes", "lookup-times"}
-COMMON = ["precision@r2", "recall@r2", "RAMAP@r2"]
 UNFOLD = "for (const box of document.querySelectorAll('details')) box.open = true"
 
 
@@ -48,12 +47,12 @@ def undrawn(monkeypatch):
     monkeypatch.setattr(sys.modules[page.__module__], "_drawn", lambda figures: {})
 
 
-def opened_first(results):
-    return sections(results, results.selections[0])
+def first(results):
+    return sections(results)[0]
 
 
 def of(results, name):
-    (section,) = [section for section in opened_first(results) if section.name == name]
+    (section,) = [section for section in first(results) if section.name == name]
     return section
 
 
@@ -117,31 +116,36 @@ def test_the_answer_tells_code_lengths_runs_and_hashers_apart(results, values, r
     assert of(scored(results, values, **runs), "answer").text[0].endswith(statement)
 
 
-def paragraphs(results):
-    return of(results, "partitions").context["findings"]
+@pytest.mark.parametrize(
+    ("changes", "items"),
+    [
+        ([{}, {"file": "b/splits.h5"}], "30 in each of 2 files, the first of which is `a/splits.h5` (such as 1, 2)."),
+        ([{"count": 1, "examples": "1"}], "1 in `a/splits.h5` (1)."),
+        ([{}, {"count": 1, "examples": "1"}], "1 to 30 in `a/splits.h5` (such as 1, 2)."),
+    ],
+)
+def test_a_finding_of_many_files_is_counted_once(results, changes, items):
+    made = changed(results, findings=pd.concat([results.findings.assign(**own) for own in changes], ignore_index=True))
+    (paragraph,) = of(made, "partitions").context["findings"]
+    assert paragraph["items"] == f"Affected: {items}"
+    assert status(made) == [("Audit: 1 warning", "findings", "warning")]
 
 
-def test_the_status_line_counts_a_finding_of_many_files_once_as_the_paragraphs_do(results):
-    files = [results.findings.assign(file=f"results/made/splits/{split}/run0/splits.h5") for split in results.splits]
-    many = changed(results, findings=pd.concat(files, ignore_index=True))
-    (paragraph,) = paragraphs(many)
-    first = "`results/made/splits/standard/run0/splits.h5`"
-    assert paragraph["items"] == f"Affected: 30 in each of 2 files, the first of which is {first} (such as 1, 2)."
-    assert status(many) == [("Audit: 1 warning", "findings", "warning")]
-    one = results.findings.assign(count=1, examples="1")
-    assert paragraphs(changed(results, findings=one))[0]["items"] == "Affected: 1 in `a/splits.h5` (1)."
-    both = pd.concat([results.findings, one], ignore_index=True)
-    assert (
-        paragraphs(changed(results, findings=both))[0]["items"] == "Affected: 1 to 30 in `a/splits.h5` (such as 1, 2)."
-    )
-    none = results.findings.assign(count=0, examples="")
-    assert paragraphs(changed(results, findings=none))[0]["items"] == "In `a/splits.h5`."
-    error = results.findings.assign(severity="error", finding="worse")
-    lines = status(changed(results, findings=pd.concat([results.findings, error, one], ignore_index=True)))
-    assert [line.text for line in lines] == ["Audit: 1 error", "Audit: 1 warning"]
+def test_errors_come_first_and_without_findings_all_is_fine(results):
+    error = results.findings.assign(severity="error", finding="worse", count=0, examples="")
+    both = changed(results, findings=pd.concat([results.findings, error], ignore_index=True))
+    assert [line.text for line in status(both)] == ["Audit: 1 error", "Audit: 1 warning"]
+    assert of(both, "partitions").context["findings"][0]["items"] == "In `a/splits.h5`."
     fine = changed(results, findings=results.findings[:0])
     assert [line.text for line in status(fine)] == ["The audit found no errors or warnings"]
     assert of(fine, "partitions").text == ["The audit of the splits and models found no problems."]
+
+
+def test_the_sizes_of_partitions_tell_where_training_items_are(results):
+    """The training set has the items 0 to 29; the databases begin at 10 and at 30, and the queries are 0 to 9."""
+    (table,) = of(results, "partitions").tables
+    rows = [["standard", "10", "80", "30", "20", "0", "0", "0"], ["improved", "10", "60", "30", "0", "0", "0", "0"]]
+    assert table.rows == rows
 
 
 def with_queries_without_relevant(results, path, numbers, **values):
@@ -159,8 +163,7 @@ def with_queries_without_relevant(results, path, numbers, **values):
     [
         ((1, 0, 0), "In 1 of 3 runs, 1 of the 10 queries has no relevant item"),
         ((2, 0, 1), "In 2 of 3 runs, 1 to 2 of the 10 queries have no relevant item"),
-        ((1, 1, 1), "In every run, 1 of the 10 queries has no relevant item"),
-        ((2,), "2 of the 10 queries have no relevant item"),
+        ((2,), "In 1 of 1 run, 2 of the 10 queries have no relevant item"),
     ],
 )
 def test_queries_without_relevant_items_are_counted_by_run(results, tmp_path, numbers, start):
@@ -269,7 +272,7 @@ def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(res
     )
     answer, plain = of(altered, "answer"), of(results, "answer")
     assert answer.text[0].startswith("ITQ is best at every code length")
-    assert "(GIST, class labels, Standard split)" in answer.figures[0].shows
+    assert answer.figures[0].choice == "mAP, GIST, class labels, Standard split"
     assert {table.name for table in answer.tables} == {table.name for table in plain.tables}
     scales = [own.figures[0].spec["layer"][0]["encoding"]["color"]["scale"] for own in (answer, plain)]
     assert [scale["domain"] for scale in scales] == [["LSH", "ITQ"], ["lsh", "itq"]]
@@ -278,7 +281,8 @@ def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(res
 
 
 def test_the_differences_of_splits_are_paired_and_have_the_intervals_of_comparisons(results):
-    (figure,) = of(results, "splits-compared").figures
+    section = of(results, "splits-compared")
+    (figure,), (_, text) = section.figures, section.text
     place = {"feature": "gist", "ground_truth": "class_label", "n_bits": 8, "hasher": "itq", "metric": "mAP"}
     standard, improved = (
         at(results.run_scores, **place, split=split).sort_values("run")["value"].to_numpy()
@@ -290,13 +294,13 @@ def test_the_differences_of_splits_are_paired_and_have_the_intervals_of_comparis
     assert (row.value, row.value_versus) == pytest.approx((standard.mean(), improved.mean()))
     assert row.versus == "improved"
     others = results.splits["improved"] | {"query": results.splits["improved"]["query"] + 1}
-    (unpaired,) = of(changed(results, splits=results.splits | {"improved": others}), "splits-compared").figures
-    assert unpaired.data["low"].isna().all()
-    assert "interval" in figure.shows
-    assert "interval" not in unpaired.shows
+    unpaired = of(changed(results, splits=results.splits | {"improved": others}), "splits-compared")
+    assert unpaired.figures[0].data["low"].isna().all()
+    assert TWO_RUNS in text
+    assert "interval" not in unpaired.text[1]
 
 
-def test_more_than_two_splits_are_compared_in_a_table(results):
+def test_the_first_split_is_compared_with_each_other_one(results):
     def more(table):
         return pd.concat([table, at(table, split="improved").assign(split="third")], ignore_index=True)
 
@@ -308,18 +312,31 @@ def test_more_than_two_splits_are_compared_in_a_table(results):
         run_scores=more(results.run_scores),
     )
     section = of(made, "splits-compared")
-    assert section.figures[0].shows.startswith("mAP on the standard split minus that on each other split (gist, ")
-    assert table_of(section, "by-split").header == ["hasher", "standard", "improved", "third"]
+    starts = [f"mAP on the standard split minus that on the {other} one: " for other in ("improved", "third")]
+    assert [text.startswith(start) for text, start in zip(section.text[1:], starts, strict=True)] == [True, True]
+    assert set(section.figures[0].data["versus"]) == {"improved", "third"}
+
+
+def test_the_best_hasher_under_each_convention_is_compared_by_setting(results, bare):
+    """Under one of the named conventions, the order of the two hashers is turned."""
+    rows = results.examples["conventions"]
+    one = rows[rows["reported_as_map_by"].fillna("") != ""]["metric"].iloc[0]
+    same = rows["hasher"].map({"itq": 0.2, "lsh": 0.1})
+    for value, n in ((same, 0), (same.where(rows["metric"] != one, 0.3 - same), 4)):
+        made = changed(results, examples={"conventions": rows.assign(value=value)})
+        sentence = f"The best hasher by mAP depends on the convention in {n} of 4 settings."
+        assert of(made, "conventions").text == [sentence]
+    assert of(bare, "conventions").text == []
 
 
 def test_every_section_has_something_to_show(results, bare, undrawn):
     for made in (results, bare):
-        for section in opened_first(made):
+        for section in first(made):
             assert section.figures or section.tables or section.template, section.name
-    names = [section.name for section in opened_first(results)]
-    assert len(names) == len(set(names)) == len(ORDER) - 3  # no options searched, claims, judged pairs
-    expected = ["answer", "curves", "conventions", "partitions", "meanings", "appendix", "provenance"]
-    assert [section.name for section in opened_first(bare)] == expected
+    names = [section.name for section in first(results)]
+    assert len(names) == len(set(names)) == len(ORDER) - 2  # no options searched, claims, judged pairs
+    expected = ["answer", "curves", "conventions", "partitions", "meanings", "provenance"]
+    assert [section.name for section in first(bare)] == expected
     assert "\N{PLUS-MINUS SIGN} nan" not in page(bare)
     assert not of(bare, "answer").tables[1:]
 
@@ -338,15 +355,6 @@ def test_claims_that_do_not_hold_come_first_and_open(results, undrawn):
     assert positions == sorted(positions)
 
 
-def test_redundant_bits_change_ramap_but_not_map(results):
-    (figure,) = (section := of(results, "extensions")).figures
-    assert list(dict.fromkeys(figure.drawn["codes"])) == ["plain", "same +1", "different +1"]
-    values = figure.drawn[figure.drawn["radius"] == 2].set_index("codes")["value"]
-    assert values["plain"] >= values["same +1"] >= values["different +1"]
-    assert "can't change mAP; RAMAP at radius 2 is " in figure.shows
-    assert (section.text, section.tables) == ([], ())
-
-
 def test_the_configuration_on_the_page_is_yaml_that_can_be_read_again(results):
     text = of(results, "provenance").context["config"]
     assert yaml.safe_load(text) | {"names": results.config["names"]} == results.config
@@ -359,7 +367,6 @@ def test_the_page_is_escaped_complete_and_the_same_each_time(results, html):
     assert "<made> & small" in of(results, "provenance").text
     assert "<made>" not in html
     assert not re.search(r'(?:src|href)="(?!data:|#)', html[: html.index("<script>")])
-    assert re.search(r"<small>\d+: \d+/\d+</small>", html)
     assert page(results) == html
 
 
@@ -370,7 +377,7 @@ def test_every_figure_is_drawn_in_both_themes_and_on_a_phone(browser, path, them
         for action in ("0", UNFOLD):
             tab.evaluate(action)
             tab.wait_for_function(ALL_DRAWN)
-            assert {name for name, marks in tab.evaluate(DRAWN).items() if marks > 2} == FIGURES | FOLDED | APPENDIX
+            assert {name for name, marks in tab.evaluate(DRAWN).items() if marks > 2} == FIGURES | FOLDED
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
         assert min(tab.evaluate(size.format("width"))) > min(width, 800) / 2
         assert min(tab.evaluate(size.format("height"))) > 50
@@ -391,27 +398,16 @@ def test_every_figure_is_drawn_in_both_themes_and_on_a_phone(browser, path, them
         assert wrong == []
 
 
-def test_choosing_something_else_draws_something_else(browser, path, results):
+def test_the_script_shows_the_cells_that_python_formats_for_every_metric(browser, path, results):
+    answer = of(results, "answer")
+    tables = answer.tables
     with opened(browser, path) as (tab, wrong):
-        tab.select_option("#by-length select[name=metric]", "recall@r2")
-        tab.wait_for_function("document.querySelector('#by-length svg').textContent.includes('recall@r2')")
-        drawn = "document.querySelector('#ties').dataset.drawn"
-        assert tab.evaluate(drawn) == "gist, class_label, standard split, 8 bits"
-        tab.focus("#shared select[name=n_bits]")
-        tab.keyboard.press("ArrowUp")
-        tab.wait_for_function(f"{drawn}.includes(' 4 bits')")
-        tab.select_option("#shared select[name=split]", "improved")
-        tab.wait_for_function("document.querySelector('#by-length').dataset.drawn.includes('improved')")
         with tab.expect_download() as download:
             tab.click("#by-length a.data")
-        assert download.value.path().read_text() == of(results, "answer").figures[0].csv
-        assert download.value.suggested_filename == "by-length.csv"
-        assert wrong == []
-
-
-def test_the_script_shows_the_cells_that_python_formats_for_every_metric(browser, path, results):
-    tables = of(results, "answer").tables
-    with opened(browser, path) as (tab, wrong):
+        assert download.value.path().read_text() == answer.figures[0].csv
+        offered = tab.locator("#by-length select[name=metric]")
+        assert offered.locator("option").all_inner_texts() == results.metrics
+        assert offered.locator("> option").count() == 8  # the others are under "more"
         tab.evaluate(UNFOLD)
         for metric in results.metrics:
             tab.select_option("#by-length select[name=metric]", metric)
@@ -437,40 +433,19 @@ def test_a_hasher_without_values_leaves_the_differences_of_the_others(results):
     assert table_of(of(made, "answer"), "differences").rows == [["lsh", "+0.250"]]
 
 
-def test_the_recall_that_is_quoted_is_not_that_of_the_whole_database(results):
-    n_items = len(results.splits["standard"]["database"])
-    figures = {figure.name: figure for figure in of(results, "curves").figures}
-    assert n_items in set(at(figures["recall-at-n"].data, split="standard")["N"])
-    assert f"recall@{n_items}," not in figures["recall-at-n"].shows
-
-
 def test_a_page_for_one_hasher_ranks_nothing(bare):
-    words = " ".join(figure.shows for section in opened_first(bare) for figure in section.figures)
-    words += " ".join(table.caption for section in opened_first(bare) for table in section.tables)
+    words = " ".join(figure.shows for section in first(bare) for figure in section.figures)
+    words += " ".join(table.caption for section in first(bare) for table in section.tables)
     assert not re.search("highest|most on|Bold", words)
 
 
-def test_eight_metrics_are_offered_before_the_others(browser, path, results):
-    offered = """(group) => [...document.querySelectorAll(`#by-length select[name=metric] ${group} > option`)].map(
-        (option) => option.text)"""
-    with opened(browser, path) as (tab, wrong):
-        first, more = tab.evaluate(offered, ""), tab.evaluate(offered, "optgroup")
-        assert [*first, *more] == [
-            "mAP",
-            *COMMON,
-            *(name for name in results.config["metrics"][1:] if name not in COMMON),
-        ]
-        assert len(first) == 8
-        assert wrong == []
-
-
-def test_print_has_the_findings_the_definitions_and_the_provenance_but_no_lookup_times(browser, path):
+def test_print_has_the_findings_the_definitions_and_the_provenance_but_no_controls(browser, path):
     with opened(browser, path) as (tab, wrong):
         tab.emulate_media(media="print")
         tab.evaluate("dispatchEvent(new Event('beforeprint'))")
         for name in ("#findings p", "#meanings dl", "#provenance p", "#one-number"):
             assert tab.locator(name).first.is_visible(), name
-        for name in ("#lookup-times", "#bucket-sizes", "pre", "nav", ".choices", "a.data"):
+        for name in ("pre", "nav", ".choices", "a.data"):
             assert not tab.locator(name).first.is_visible(), name
         levels = tab.evaluate(
             "[...document.querySelectorAll('h1, h2, h3')].map((heading) => Number(heading.tagName[1]))"
@@ -510,7 +485,7 @@ _NAMES = """() => Object.fromEntries([...document.querySelectorAll("[data-figure
 
 def test_everything_on_the_page_describes_the_selection(browser, partial):
     results, path = partial
-    pages = [sections(results, selection) for selection in results.selections]
+    pages = sections(results)
     assert len(pages) == 8 + 4
     with opened(browser, path) as (tab, wrong):
         tab.evaluate(UNFOLD)
@@ -520,11 +495,13 @@ def test_everything_on_the_page_describes_the_selection(browser, partial):
             for part in shown:
                 own_texts = (*part.text, *(table.caption for table in part.tables))
                 assert {re.sub(r"`|\[(\w.*?)\]\(#.*?\)", r"\1", text) for text in own_texts} <= set(texts), selection
-                for figure in part.figures:
-                    assert {figure.shows, *figure.sentences.values()} & set(texts), (selection, figure.name)
             figures = {figure.name: figure for part in shown for figure in part.figures}
-            for name in ("by-length", "pr-curves", "precision-at-n", "empty-balls", "bucket-sizes"):
-                assert set(names[name]) & {*results.hashers} == set(figures[name].drawn["hasher"]), (name, selection)
+            for name in ("by-length", "pr-curves", "precision-at-n", "empty-balls"):
+                choices = figures[name].choices
+                choices = {column: selection.combination.get(column, value) for column, value in choices.items()}
+                drawn = set(at(figures[name].data, **choices)["hasher"])
+                assert set(names[name]) & {*results.hashers} == drawn, (name, selection)
+                assert tab.inner_text(f"#{name} .shows span") == in_words(choices)
             differences = [table.rows for table in shown[0].tables if table.name == "differences"]
             assert tab.evaluate(_CELLS) == [[[*map(str, row)] for row in rows] for rows in differences], selection
             others = {text for page in pages if page is not shown for part in page for text in part.text}

@@ -102,7 +102,6 @@ def test_the_report_answers_first_and_is_short(default, browser):
         names = tab.evaluate("[...document.querySelectorAll('main > section')].map((section) => section.id)")
         answer = tab.locator("#answer .answer:visible").inner_text()
         assert "pixel values" not in tab.locator("main").inner_text()
-        assert not tab.locator("#bucket-sizes .chart").is_visible()
         for paper in ("A4", "Letter"):
             assert len(re.findall(rb"/Type\s*/Page\b", tab.pdf(format=paper))) <= 8
         assert wrong == []
@@ -112,7 +111,6 @@ def test_the_report_answers_first_and_is_short(default, browser):
         assert wrong == []
     assert names[0] == "answer"
     assert len(names) <= 12
-    assert "extensions" in names
     assert not {"claims", "published"} & set(names)
     assert re.match(r"ITQ is best at |The best hasher depends on the code length: ", answer)
 

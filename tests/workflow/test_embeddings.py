@@ -49,4 +49,4 @@ def test_the_share_of_neighbours_is_computed_from_the_embeddings_and_the_report_
                 assert value == pytest.approx(np.mean(shares), abs=1e-8)
     page = (results / "report.html").read_text().partition("<script>")[0]
     assert 'id="binarisation"' in page
-    assert "Of the 10 nearest neighbours by the vectors" in page
+    assert "Each query has K true nearest neighbours by the vectors" in page

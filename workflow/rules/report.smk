@@ -14,10 +14,7 @@ REFERENCE_TABLES = """
 """
 REFERENCE = [f"results/reference/{table}.csv" for table in REFERENCE_TABLES.split()]
 # Times differ from run to run, so they are stored with the benchmarks.
-TABLES = [
-    *("radii", "curves", "conventions", "buckets", "histogram", "retrieved"),
-    "lookups",
-]
+TABLES = ["radii", "curves", "conventions", "histogram", "lookups"]
 EXAMPLES = {
     table: f"<{'benchmarks' if table == 'lookups' else 'results'}>/{{feature}}/examples/{{split}}/{table}.csv"
     for table in TABLES
@@ -44,8 +41,6 @@ rule examples:
     params:
         hashers=PLAN.scored_hashers,
         n_bits=PLAN.n_bits,
-        extensions=PLAN.extensions,
-        extended=PLAN.extended_hasher,
         undefined=CONFIG["undefined"],
         code=code("examples.py", metric=EXAMPLE_METRICS),
     script:

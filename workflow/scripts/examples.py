@@ -15,10 +15,7 @@ def main(job):
     without = read_positions(job.input.excluded)
     for path, hasher in zip(job.input.counts, p.hashers, strict=True):
         for stored in read_counts(path, split=split, without=without):
-            extensions = p.extensions if hasher == p.extended and stored.n_bits == min(p.n_bits) else ()
-            radii += [
-                {"hasher": hasher} | row for row in examples.radius_rows(stored, extensions, undefined=p.undefined)
-            ]
+            radii += [{"hasher": hasher} | row for row in examples.radius_rows(stored, undefined=p.undefined)]
             curves += [{"hasher": hasher} | row for row in examples.curve_rows(stored, undefined=p.undefined)]
     parts = storage.read(job.input.splits)
     codes_of = {
@@ -27,7 +24,7 @@ def main(job):
     }
     rules = storage.grouped(storage.read_group(job.input.ground_truth, split))
     truths = relevances_from_arrays(rules, len(parts["database"]))
-    tables = examples.of_run(codes_of, truths, parts, p.n_bits, without=without.get((split, 0), ()))
+    tables = examples.of_run(codes_of, truths, p.n_bits, without=without.get((split, 0), ()))
     tables |= {"radii": examples.mean_over_runs(radii), "curves": examples.mean_over_runs(curves)}
     for name, table in tables.items():
         write_table(job.output[name], table)

@@ -1,16 +1,14 @@
 """Write the report: one HTML page that opens offline."""
 
 from protocol.provenance import storage
-from protocol.report import page, reading
+from protocol.report import page, read_results
 
 
 def main(job):
     """Gather the experiment's results and render the page."""
-    files = dict(job.input.items())
-    with reading(files, config=job.params.config) as results:
-        html = page(results)
+    results = read_results(dict(job.input.items()), config=job.params.config)
     with storage.replacing(job.output.report) as path:
-        path.write_text(html)
+        path.write_text(page(results))
 
 
 if __name__ == "__main__":

@@ -3,18 +3,17 @@
 These are selected options, definitions, the papers' scores and claims, and provenance.
 """
 
-import functools
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
 from protocol.report.figure import PAGE, Section
-from protocol.report.results import Results, Selection
+from protocol.report.results import Results
 from protocol.report.sections.answer import answer_section
 from protocol.report.sections.conventions import conventions_section, splits_compared_section
-from protocol.report.sections.curves import appendix_section, binarisation_section, curves_section, extensions_section
-from protocol.report.sections.data import duplicates_section, partitions_section, retrieved_section
+from protocol.report.sections.curves import binarisation_section, curves_section
+from protocol.report.sections.data import duplicates_section, partitions_section
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET
 from protocol.scores.summary import at
 
@@ -77,11 +76,9 @@ def choices(selection: "pd.DataFrame") -> list[dict[str, Any]]:
     combination = ["feature", "sample", "hasher", "n_bits", "ground_truth", "metric"]
     rows = []
     for key, trained in selection.groupby(combination, sort=True):
-        best, default = at(trained, chosen=True), at(trained, default=True)
-        values = {"best": best["score"].mean(), "default": default["score"].mean()}
-        rows.append(
-            dict(zip(combination, key, strict=True)) | values | {"chosen": Counter(best["options"]).most_common()}
-        )
+        best, default = at(trained, chosen=True), at(trained, default=True)["score"].mean()
+        values = (*key, best["score"].mean(), default, Counter(best["options"]).most_common())
+        rows.append(dict(zip((*combination, "best", "default", "chosen"), values, strict=True)))
     return rows
 
 
@@ -113,25 +110,15 @@ def provenance_section(results: Results) -> Section:
     return PAGE.section("provenance", [*results.provenance["notes"], records, *mixed], context=context)
 
 
-_FOLLOWING = (
-    *(answer_section, binarisation_section, curves_section, splits_compared_section),
-    *(conventions_section, retrieved_section, extensions_section, appendix_section),
-)
-"""The sections that describe the reader's selection; the others describe the whole experiment."""
-ORDER: tuple[Callable[..., Section | None], ...] = (
-    *_FOLLOWING[:-1],
+ORDER: tuple[Callable[[Results], Section | None], ...] = (
+    *(binarisation_section, curves_section, splits_compared_section, conventions_section),
     *(published_section, claims_section, options_section, duplicates_section, partitions_section),
-    *(meanings_section, appendix_section, provenance_section),
+    *(meanings_section, provenance_section),
 )
+"""The sections that describe the whole experiment; above them, the answer describes the reader's selection."""
 
 
-@functools.lru_cache(maxsize=1)
-def _of_experiment(results: Results) -> dict[Callable[..., Section | None], Section | None]:
-    return {make: make(results) for make in ORDER if make not in _FOLLOWING}
-
-
-def sections(results: Results, selection: Selection) -> list[Section]:
-    """Return the sections that apply to the experiment, for a selection, in the order of the page."""
-    shared = _of_experiment(results)
-    page = [shared[make] if make in shared else make(results, selection) for make in ORDER]
-    return [section for section in page if section is not None]
+def sections(results: Results) -> list[list[Section]]:
+    """Return the sections that apply to the experiment for each selection, in the order of the page."""
+    shared = [section for make in ORDER if (section := make(results)) is not None]
+    return [[answer_section(results, selection), *shared] for selection in results.selections]

@@ -7,8 +7,10 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from protocol import registry
-from protocol.report.figure import ABSENT, PAGE, Section, cells, decimals, series_scales, spreads
+from protocol.report.figure import ABSENT, PAGE, Figure, Section, decimals, series_scales, spreads
 from protocol.report.results import N_FIRST, Results, Selection
 from protocol.scores.metadata import NONE_EXCLUDED, is_bound
 from protocol.scores.statistics import CONFIDENCE, finite_range, lead, paired_differences, shown_interval, why_not_shown
@@ -19,27 +21,28 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _LEVEL = 1 - CONFIDENCE
-_MOST_PAIRS = 1000
-"""Of paired differences of all metrics at one selection; they take a fifth of a millisecond each."""
 
 
 def answer_section(results: Results, selection: Selection) -> Section:
     """Return the answer, a figure of every metric by code length, and tables of the main metric."""
-    scores, key = _scores(results), ["metric", *SETTING]
-    ranges = f"{json.dumps({metric: finite_range(metric) for metric in results.metrics})}[datum.metric]"
-    chart = series_scales(results.hashers) | {"zero": not scores.duplicated(key).any(), "range": ranges}
-    choices = {"metric": results.metric} | selection.setting
-    shown = {"results": results, "selection": selection, "rows": scores}
-    figure = PAGE.figure("by-length", scores, choices, chart=chart, **shown)
     precomputed = [shown for shown, name in results.hashers.items() if name in results.config["codes"]]
     text = [sentence(results, selection), *([PAGE.text("precomputed", names=precomputed)] if precomputed else [])]
-    return PAGE.section("answer", text, [figure], [_main_table(results, selection), *_differences(results, selection)])
+    tables = [_main_table(results, selection), *_differences(results, selection)]
+    return PAGE.section("answer", text, [_by_length(results)], tables)
 
 
 @functools.lru_cache(maxsize=1)
-def _scores(results: Results) -> "pd.DataFrame":
-    """Return every score of plain codes, by metric."""
-    return results.by_metric(results.plain)[["metric", *SETTING, "hasher", "n_bits", "mean", "std", "n_runs"]]
+def _by_length(results: Results) -> Figure:
+    """Return the figure of every score of plain codes, by metric."""
+    columns = ["metric", *SETTING, "hasher", "n_bits", "mean", "std", "n_runs"]
+    scores = results.by_metric(results.plain)[columns]
+    ranges = f"{json.dumps({metric: finite_range(metric) for metric in results.metrics})}[datum.metric]"
+    chart = series_scales(results.hashers) | {
+        "zero": not scores.duplicated(["metric", *SETTING]).any(),
+        "range": ranges,
+    }
+    choices = {"metric": results.metric} | results.selections[0].setting
+    return PAGE.figure("by-length", scores, choices, chart=chart, trained=results.trained_on(scores))
 
 
 def _is_lower(metric: str) -> bool:
@@ -127,51 +130,34 @@ def _scores_by_metric(results: Results) -> dict[tuple[str, ...], dict[str, _Cell
     tables: dict[tuple[str, ...], dict[str, _Cells]] = {}
     in_order = results.plain.sort_values("n_bits", kind="stable")
     for (*setting, metric), rows in in_order.groupby([*SETTING, "metric"], sort=False):
-        texts, lengths, best = scores_by(rows, "n_bits", metric)
-        strong = [[across for across in range(len(row)) if (down, across) in best] for down, row in enumerate(texts)]
-        shown = _Cells(["hasher", *(f"{n} bits" for n in lengths)], texts, strong)
+        is_lower = _is_lower(metric)
+        means = rows.pivot_table(index="hasher", columns="n_bits", values="mean", sort=False, dropna=False)
+        means = means.loc[means.mean(axis=1).sort_values(ascending=is_lower, kind="stable").index]
+        texts = {
+            n_bits: dict(zip(own["hasher"], spreads(own["mean"], own["std"]), strict=True))
+            for n_bits, own in rows.groupby("n_bits", sort=False)
+        }
+        cells = [[str(one), *(texts[n_bits].get(one, ABSENT) for n_bits in means)] for one in means.index]
+        best = means.eq(means.min() if is_lower else means.max()) & (len(means) > 1)
+        strong = [(np.flatnonzero(row) + 1).tolist() for row in best.to_numpy()]
+        shown = _Cells(["hasher", *(f"{n_bits} bits" for n_bits in means)], cells, strong)
         tables.setdefault(tuple(setting), {})[metric] = shown
     return tables
 
 
-def scores_by(
-    rows: "pd.DataFrame", column: str, metric: str
-) -> tuple[list[list[str]], list[Any], frozenset[tuple[int, int]]]:
-    """Return means with their deviations, a row per hasher, the best first; the columns; and the cells of the best.
-
-    The columns are the values of `column` in `rows`, in their order.
-    """
-    means = rows.pivot_table(index="hasher", columns=column, values="mean", sort=False, dropna=False)
-    means = means.loc[means.mean(axis=1).sort_values(ascending=_is_lower(metric), kind="stable").index]
-    texts = {
-        name: dict(zip(own["hasher"], spreads(own["mean"], own["std"]), strict=True))
-        for name, own in rows.groupby(column, sort=False)
-    }
-    best = means.eq(means.min() if _is_lower(metric) else means.max())
-    return (
-        [[str(one), *(texts[name].get(one, ABSENT) for name in means)] for one in means.index],
-        list(means),
-        cells(best & (len(means) > 1)),
-    )
-
-
 def _pairs(results: Results, selection: Selection) -> dict[str, _Cells]:
-    """Return the paired differences of all hashers at the selection by metric; if there are too many, of the first.
+    """Return the paired differences of all hashers at the selection by metric, for the first metrics.
 
     Rows and columns are the hashers, the best first, and a row has the differences from those above it, the significant
     ones in bold. Another metric than the main one is left out if it has no differences.
     """
+    shared, pairs = results.shared(selection.split), {}
     scores = at(results.run_scores, **selection.combination)
-    n_pairs = math.comb(scores["hasher"].nunique(), 2)
-    metrics = results.metrics if n_pairs * len(results.metrics) <= _MOST_PAIRS else results.metrics[:N_FIRST]
-    by_metric = dict(iter(scores.groupby("metric")))
-    shared = results.shared(selection.split)
-    pairs = {
-        metric: _of_metric(metric, _defined(by_metric[metric]), shared)
-        for metric in metrics
-        if metric in by_metric and (metric == results.metric or not is_bound(metric))
-    }
-    return {metric: cells for metric, cells in pairs.items() if cells.rows or metric == results.metric}
+    for metric, own in scores[scores["metric"].isin(results.metrics[:N_FIRST])].groupby("metric"):
+        cells = _of_metric(str(metric), _defined(own), shared)
+        if metric == results.metric or (cells.rows and not is_bound(str(metric))):
+            pairs[str(metric)] = cells
+    return pairs
 
 
 def _of_metric(metric: str, scores: "pd.DataFrame", shared: float) -> _Cells:
@@ -200,5 +186,4 @@ def _differences(results: Results, selection: Selection) -> list[Table]:
     n_runs = len(scores) or selection.n_runs
     values = {"metric": results.metric, "selection": selection, "n_hashers": len(scores.columns), "n_runs": n_runs}
     values |= {"why": why_not_shown([n_runs], shared), "is_tested": not math.isinf(shared), "confidence": CONFIDENCE}
-    table = _following("differences", pairs, results=results, **values)
-    return [table]
+    return [_following("differences", pairs, results=results, **values)]

@@ -1,35 +1,18 @@
-"""The data and its splits: their layout, findings of the audit, near-duplicates, and retrieved items.
+"""The data and its splits: sizes, findings of the audit, and near-duplicates."""
 
-The images nearest to some queries are those of mLGAP, figure 7.
-"""
-
-import base64
-import itertools
-from collections import Counter
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.auditing.findings import SEVERITIES
 from protocol.checks import counted
-from protocol.report.figure import PAGE, Figure, Section
-from protocol.report.results import Results, Selection, with_display_names
-from protocol.report.sections.conventions import difference_figure, paired
-from protocol.scores.statistics import why_not_shown
+from protocol.report.figure import PAGE, Section
+from protocol.report.results import Results, with_display_names
 from protocol.scores.summary import SETTING, at
 
-_TEST_WORDS = {"query": "test queries", "database": "database", "train": "training set"}
-_VALIDATION_WORDS = {"validation_query": "validation queries", "validation_database": "validation database"}
-WORDS = MappingProxyType(_TEST_WORDS | _VALIDATION_WORDS)
-_TEST, _OTHERS = ("query", "database"), ("validation_query", "validation_database", "train")
-_WHOLE, _NONE = "whole dataset", "in no partition"
-TILE = 48  # pixels
-_QUERIES = 3
-"""The number of queries whose nearest items are shown."""
+_PARTITIONS = ("query", "database", "train", "validation_query", "validation_database")
 _UNDEFINED = "without relevant items counts as 0"
 """In the registry, the treatment of such queries by metrics that are undefined for them and no others."""
 _OF_FINDINGS = ["severity", "finding", "consequence", "fix", "treatment"]
@@ -37,7 +20,7 @@ _OF_FINDINGS = ["severity", "finding", "consequence", "fix", "treatment"]
 
 
 def partitions_section(results: Results) -> Section:
-    """Return the layout of each split, with the sizes of its partitions, and the audit's findings."""
+    """Return the sizes of each split's partitions, and the audit's findings."""
     findings = results.findings.fillna("")
     findings = findings.sort_values("severity", key=lambda names: names.map(SEVERITIES.index), kind="stable")
     kinds = findings.drop_duplicates(_OF_FINDINGS).groupby("severity", sort=False).size().to_dict()
@@ -45,7 +28,17 @@ def partitions_section(results: Results) -> Section:
     text = [*([] if kinds else [PAGE.text("no-findings")]), *([undefined] if undefined and not matters else [])]
     paragraphs = [_paragraph(own) for _, own in findings.groupby(_OF_FINDINGS, sort=False)]
     context = {"findings": paragraphs, "title": PAGE.text("findings", kinds=kinds)}
-    return PAGE.section("partitions", text, layouts(results.splits, len(results.items["ids"])), context=context)
+    return PAGE.section("partitions", text, tables=[PAGE.table("partitions", partition_rows(results))], context=context)
+
+
+def partition_rows(results: Results) -> Iterator[dict[str, Any]]:
+    """Yield the sizes of each split's partitions; ``shared`` training items are also in the database."""
+    for split, parts in results.splits.items():
+        rows = {name: parts.get(name, np.empty(0, dtype=np.int64)) for name in _PARTITIONS}
+        unused = len(results.items["ids"]) - len(np.unique(np.concatenate([*rows.values()])))
+        sizes = {name: len(positions) for name, positions in rows.items()}
+        shared = int(np.isin(rows["train"], rows["database"]).sum())
+        yield {"split": split, **sizes, "shared": shared, "unused": unused}
 
 
 def _paragraph(own: Any) -> dict[str, str]:
@@ -96,77 +89,6 @@ def _ranks_change(results: Results, scores: Any) -> bool:
     return bool((ranks["value"] != ranks["other"]).any())
 
 
-def layouts(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int) -> list[Figure]:
-    """Return a figure for each split, with boxes for its partitions, as in figures 3.6 and 3.7 of the thesis.
-
-    Items have the same position in every row, so boxes below one another share items. Under the standard protocol, the
-    training set is below the database; under the improved protocol, it is to its right.
-
-    Parameters
-    ----------
-    splits : mapping of str to mapping of str to ndarray of int64
-        The row numbers of one run, by protocol and partition.
-    n_items : int
-        Number of items of the dataset.
-    """
-    import pandas as pd
-
-    figures = []
-    for name, parts in splits.items():
-        boxes = pd.DataFrame(boxes_of(parts, n_items))
-        rows = list(dict.fromkeys(boxes["row"]))
-        train = parts.get("train", np.empty(0, dtype=np.int64))
-        sizes = {"n_trained": len(train), "both": int(np.isin(train, parts["database"]).sum()), "n_items": n_items}
-        sizes |= {f"n_{part}": len(parts[part]) for part in _TEST}
-        chart, file = {"items": [0, n_items], "rows": rows}, f"layout-{'-'.join(name.split())}"
-        figures.append(PAGE.figure(file, boxes, of="layout", chart=chart, name_of_split=name, **sizes))
-    return figures
-
-
-def boxes_of(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[dict[str, Any]]:
-    """Return the boxes of the layout, one for each stretch of a row whose items are ranked or not.
-
-    Items are ordered by their partitions: test queries, items of the database alone, items that the database shares
-    with other partitions, items of other partitions, unused items.
-
-    Returns
-    -------
-    list of dict
-        ``row``, ``start`` and ``end`` in items, ``items`` and ``role``.
-    """
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in (_WHOLE, *WORDS, _NONE)}
-    sizes, end = Counter[str](), 0
-    for inside, size in _stretches(parts, n_items):
-        start, end, role = end, end + size, "ranked" if "database" in inside else "not ranked"
-        for row in (_WHOLE, *(inside or (_NONE,))):
-            sizes[row] += size
-            if rows[row] and (rows[row][-1]["end"], rows[row][-1]["role"]) == (start, role):
-                rows[row][-1]["end"] = end
-            else:
-                rows[row].append({"start": start, "end": end, "role": role})
-    return [
-        {"row": f"{WORDS.get(row, row)} · {sizes[row]:,}", **box, "items": box["end"] - box["start"]}
-        for row, boxes in rows.items()
-        for box in boxes
-    ]
-
-
-def _stretches(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[tuple[frozenset[str], int]]:
-    """Return the sets of partitions that have items in common, in the order of the layout, with the number of these."""
-    member = np.zeros((n_items, len(WORDS)), dtype=bool)
-    for column, name in enumerate(WORDS):
-        member[parts.get(name, ()), column] = True
-    patterns, sizes = np.unique(member, axis=0, return_counts=True)
-    inside = [frozenset(itertools.compress(WORDS, pattern)) for pattern in patterns]
-
-    def key(stretch: tuple[frozenset[str], int]) -> tuple[bool, ...]:
-        absent = {name: name not in stretch[0] for name in WORDS}
-        in_test, others = ([absent[name] for name in names] for names in (_TEST, _OTHERS))
-        return (all(absent.values()), *in_test, not all(others), *others)
-
-    return sorted(zip(inside, sizes.tolist(), strict=True), key=key)
-
-
 class Status(NamedTuple):
     """A line at the top of the page: a text, the section with its details, and ``error``, ``warning`` or ``fine``."""
 
@@ -208,77 +130,4 @@ def duplicates_section(results: Results) -> Section | None:
     ranks = rows[["rank_all", "rank_without"]].dropna()
     moves = int((ranks["rank_all"] != ranks["rank_without"]).sum())
     text = PAGE.text("duplicates", metric=results.metric, n=len(rows), moves=moves, largest=rows.loc[sizes.idxmax()])
-    return PAGE.section("duplicates", [text], [_differences(results, table)])
-
-
-def _differences(results: Results, table: Any) -> Figure:
-    """Return the figure of the paired differences between the scores without these queries and those of all."""
-    shared = table["split"].map(results.shared)
-    rows = paired(table, table["difference_std"], table["n_runs"], shared).dropna(subset="difference")
-    rows = rows.rename(columns={"all_queries": "value", "without": "value_versus"}).assign(versus="all queries")
-    columns = ["metric", *SETTING, "n_bits", "hasher", "value", "value_versus", "difference", "low", "high", "versus"]
-    columns.append("n_runs")
-    is_drawn = rows["low"].notna() & (rows["n_runs"] > 2)
-    tested = {"is_tested": is_drawn.any(), "why": why_not_shown(table["n_runs"], shared.max())}
-    sentences = {metric: PAGE.text("duplicate-differences", metric=metric, **tested) for metric in rows["metric"]}
-    difference, rows = "without these queries minus all", results.by_metric(rows[columns])
-    return difference_figure(
-        "duplicate-differences", results, rows, results.selections[0].combination, difference, sentences
-    )
-
-
-def retrieved_section(results: Results, selection: Selection) -> Section | None:
-    """Return the nearest items of a few queries under the best and the worst hasher; None without images."""
-    if results.images is None:
-        return None
-    if selection != results.selections[0]:
-        text = PAGE.text("retrieved-elsewhere", selection=results.selections[0])
-        return PAGE.section("retrieved", [text], context={"searches": []})
-    rows = at(results.table["retrieved"], **selection.setting)
-    rows = rows[rows["query"].isin(np.unique(rows["query"])[:_QUERIES])]
-    by_hasher = {hasher: at(rows, hasher=hasher) for hasher in _extremes(results, selection)}
-    searches = [
-        {"hasher": hasher, "queries": [_query(results, nearest) for _, nearest in rows.groupby("query")]}
-        for hasher, rows in by_hasher.items()
-    ]
-    shares = {hasher: rows["relevant"].mean() for hasher, rows in by_hasher.items()}
-    sentence = PAGE.text("retrieved", results=results, selection=selection, shares=shares)
-    return PAGE.section("retrieved", [sentence], context={"searches": searches})
-
-
-def _extremes(results: Results, selection: Selection) -> list[str]:
-    """Return the hashers with the best and the worst score."""
-    rows = at(results.plain, **selection.combination, metric=results.metric).fillna({"mean": -1})
-    ranked = rows.sort_values("mean", ascending=False, kind="stable")["hasher"]
-    return list(dict.fromkeys([ranked.iloc[0], ranked.iloc[-1]]))
-
-
-def _query(results: Results, rows: Any) -> dict[str, Any]:
-    groups = []
-    for distance, nearest in rows.groupby("distance", sort=True):
-        pairs = zip(nearest["item"], nearest["relevant"].astype(bool), strict=True)
-        items = [_item(results, item) | {"relevant": relevant} for item, relevant in pairs]
-        groups.append({"distance": distance, "at_distance": int(nearest["at_distance"].iloc[0]), "items": items})
-    return _item(results, int(rows["query"].iloc[0])) | {"groups": groups}
-
-
-def _item(results: Results, number: int) -> dict[str, str]:
-    """Return an item's image, and its classes or its id."""
-    image, labels = results.images[number : number + 1][0], results.items.get("labels")
-    if labels is None:
-        return {"png": _png(image), "name": str(results.items["ids"][number].decode())}
-    names = np.flatnonzero(labels[number]) if labels.ndim == 2 else labels[number : number + 1]
-    return {"png": _png(image), "name": ", ".join(results.class_names[name] for name in names.tolist()) or "no class"}
-
-
-def _png(image: NDArray[np.uint8]) -> str:
-    """Return an image as base64: its longer side has at most `TILE` pixels, and those of small images stay squares."""
-    import cv2
-
-    height, width = image.shape[:2]
-    scale = min(1, TILE / max(height, width))
-    size = max(1, round(width * scale)), max(1, round(height * scale))
-    small: Any = cv2.resize(image, size, interpolation=cv2.INTER_AREA) if scale < 1 else image
-    if small.ndim == 3:
-        small = np.ascontiguousarray(small[..., ::-1])
-    return base64.b64encode(cv2.imencode(".png", small, [cv2.IMWRITE_PNG_COMPRESSION, 9])[1].tobytes()).decode()
+    return PAGE.section("duplicates", [text])
