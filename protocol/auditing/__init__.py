@@ -10,19 +10,3 @@ from protocol.auditing.items import Split
 from protocol.auditing.known_pairs import SHIPPED, known_pairs_for, known_pairs_sha256, read_excluded
 from protocol.auditing.public import Audit, audit
 from protocol.auditing.runs import read_dataset
-
-__all__ = [
-    "KIND_OF",
-    "SHIPPED",
-    "Audit",
-    "Evidence",
-    "Finding",
-    "Kind",
-    "Split",
-    "audit",
-    "known_pairs_for",
-    "known_pairs_sha256",
-    "read_dataset",
-    "read_excluded",
-    "write_findings",
-]

@@ -2,5 +2,3 @@
 
 from protocol.comparison.comparison import Comparison, compare
 from protocol.comparison.places import Leaderboard, leaderboard
-
-__all__ = ["Comparison", "Leaderboard", "compare", "leaderboard"]

@@ -6,15 +6,3 @@ from protocol.configuration.loading import load
 from protocol.configuration.plan import Plan
 from protocol.configuration.schema import read
 from protocol.shipped import DEFAULT
-
-__all__ = [
-    "DEFAULT",
-    "Experiment",
-    "FeaturePlan",
-    "Plan",
-    "PrecomputedCodes",
-    "Variant",
-    "check_installed",
-    "load",
-    "read",
-]

@@ -9,26 +9,3 @@ from protocol.counting.counts_file import StoredCounts, added, counted, read_cou
 from protocol.counting.leave_one_out import count_leave_one_out
 from protocol.counting.sharding import count_in_shards, shard
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, Relevance
-
-__all__ = [
-    "HammingCounts",
-    "LabelRelevance",
-    "NeighbourRelevance",
-    "Relevance",
-    "RunCounts",
-    "StoredCounts",
-    "added",
-    "asymmetric_counts",
-    "bucket_search",
-    "count",
-    "count_by_distance",
-    "count_in_shards",
-    "count_leave_one_out",
-    "counted",
-    "lookup_time",
-    "pack_counts",
-    "read_counts",
-    "shard",
-    "unpack_counts",
-    "write_counts",
-]

@@ -1,6 +1,5 @@
 """Datasets: one module for each, with its sources, checksums and loader."""
 
-# ruff: noqa: F401
 from protocol.datasets._dataset import (
     Data,
     LazyRows,

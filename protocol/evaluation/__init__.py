@@ -8,20 +8,3 @@ from protocol.evaluation.evaluation import Evaluator, evaluate
 from protocol.evaluation.ground_truth import Judgments, Labels, Nearest, Relevant
 from protocol.evaluation.result import Evaluation
 from protocol.evaluation.runs import RunEvaluation, evaluate_run
-
-__all__ = [
-    "CONVENTIONS",
-    "CodeUtilisation",
-    "Codes",
-    "Evaluation",
-    "Evaluator",
-    "Judgments",
-    "Labels",
-    "Nearest",
-    "Outputs",
-    "Relevant",
-    "RunEvaluation",
-    "bucket_search",
-    "evaluate",
-    "evaluate_run",
-]

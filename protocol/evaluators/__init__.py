@@ -3,15 +3,3 @@
 from protocol.evaluators.diagnosis import Diagnosis, diagnose, read_answers, write_cases
 from protocol.evaluators.search import Explanation, explain
 from protocol.evaluators.ways import VARIANTS, Variant, Way
-
-__all__ = [
-    "VARIANTS",
-    "Diagnosis",
-    "Explanation",
-    "Variant",
-    "Way",
-    "diagnose",
-    "explain",
-    "read_answers",
-    "write_cases",
-]

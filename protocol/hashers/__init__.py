@@ -1,6 +1,5 @@
 """Hashers, which map features to binary codes; one file for each hasher."""
 
-# ruff: noqa: F401
 from protocol.hashers.base import THRESHOLDS, Hasher, LinearHasher, packed_codes
 from protocol.hashers.networks.base import NetworkHasher
 from protocol.hashers.training import train_and_encode

@@ -6,22 +6,3 @@ from protocol.metrics._ties import ORDERS, mean
 from protocol.metrics.auprc import AVERAGES, PRCurve, pr_curve
 from protocol.metrics.neighbours import neighbours_found
 from protocol.metrics.precision_recall_cutoff import TopKCurve, top_k_curve
-
-__all__ = [
-    "ALL",
-    "AVERAGES",
-    "ORDERS",
-    "PRCurve",
-    "TopKCurve",
-    "bracketed",
-    "evaluate",
-    "everything",
-    "in_database_order",
-    "keywords",
-    "mean",
-    "needs",
-    "neighbours_found",
-    "pr_curve",
-    "score_rows",
-    "top_k_curve",
-]

@@ -3,15 +3,3 @@
 from protocol.papers.claims import STATUSES, all_claims, printed
 from protocol.papers.comparisons import Results
 from protocol.papers.ledger import FIELDS, entry_text, ledger, ledger_text, write_ledger
-
-__all__ = [
-    "FIELDS",
-    "STATUSES",
-    "Results",
-    "all_claims",
-    "entry_text",
-    "ledger",
-    "ledger_text",
-    "printed",
-    "write_ledger",
-]

@@ -4,5 +4,3 @@ from protocol.quantisers._quantiser import Quantiser, Ranking
 from protocol.quantisers.attribution import Attribution, attribute
 from protocol.quantisers.binarisation import Quantisation, quantisation
 from protocol.quantisers.representations import plugin_of
-
-__all__ = ["Attribution", "Quantisation", "Quantiser", "Ranking", "attribute", "plugin_of", "quantisation"]

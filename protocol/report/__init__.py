@@ -4,15 +4,3 @@ from protocol.report.drawing import figure_files, table_files, write_folder
 from protocol.report.leak import leak_figure, leak_text, leaks, summarise_leaks
 from protocol.report.page import page
 from protocol.report.results import read_results
-
-__all__ = [
-    "figure_files",
-    "leak_figure",
-    "leak_text",
-    "leaks",
-    "page",
-    "read_results",
-    "summarise_leaks",
-    "table_files",
-    "write_folder",
-]

@@ -1,6 +1,5 @@
 """Split protocols: how a dataset is divided into queries, database, training and validation sets."""
 
-# ruff: noqa: F401
 from protocol.splits._files import (
     Split,
     list_paths,

@@ -5,7 +5,6 @@ A ground truth is a function ``rule(query, database, train, *, seed, ...) -> dic
 listed database positions are relevant); never a query x database matrix.
 """
 
-# ruff: noqa: F401
 from protocol.truth._items import Items, write_among
 from protocol.truth._neighbour_search import (
     DISTANCES,

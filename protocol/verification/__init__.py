@@ -2,5 +2,3 @@
 
 from protocol.verification.records import verify
 from protocol.verification.result import Check, Verification
-
-__all__ = ["Check", "Verification", "verify"]
