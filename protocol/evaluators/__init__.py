@@ -2,4 +2,4 @@
 
 from protocol.evaluators.diagnosis import Diagnosis, diagnose, read_answers, write_cases
 from protocol.evaluators.search import Explanation, explain
-from protocol.evaluators.ways import VARIANTS, Variant, Way
+from protocol.evaluators.ways import VARIANTS, Way

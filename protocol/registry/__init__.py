@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 
 from protocol.checks import ProtocolError, listed, one_of
 from protocol.registry import folders
-from protocol.registry.options import Check, Configurable, Count, NotNegative, Positive, at_least, choice
+from protocol.registry.options import Configurable, Count, NotNegative, Positive, at_least, choice
 from protocol.registry.records import (
     RECORDS,
     DatasetRecord,
