@@ -214,13 +214,17 @@ def _of_other_length(sides: Sequence[Codes], sizes: tuple[int, int], lengths: tu
 
 def _read(side: Codes, role: str, *, is_real: bool) -> tuple[NDArray, int]:
     """Return real values (n, n_bits), or codes in packed form; and the code length."""
-    n_bits, name = side.n_bits, named(side.values, role)
-    array = matrix_from(side.values, role, "n_bits") if is_real else _numbers(side.values, n_bits, name)
-    if is_real:
-        _check_finite(array, name)
-        if n_bits not in (None, array.shape[1]):
-            raise ProtocolError(f"{name}: {array.shape[1]} columns to binarise, but n_bits={n_bits}.")
-        return array, array.shape[1]
+    if not is_real:
+        return _packed(side, named(side.values, role))
+    array, name = matrix_from(side.values, role, "n_bits"), named(side.values, role)
+    _check_finite(array, name)
+    if side.n_bits not in (None, array.shape[1]):
+        raise ProtocolError(f"{name}: {array.shape[1]} columns to binarise, but n_bits={side.n_bits}.")
+    return array, array.shape[1]
+
+
+def _packed(side: Codes, name: str) -> tuple[NDArray[np.uint8], int]:
+    n_bits, array = side.n_bits, _numbers(side.values, side.n_bits, name)
     if array.dtype.kind == "f" and is_integer(array).all():
         array = array.astype(np.int64)  # integers of MATLAB
     is_column = array.ndim == 2 and array.shape[1] == 1 and (n_bits or 0) > 8  # up to 8 bits, bytes or single bits
@@ -251,17 +255,15 @@ def _numbers(values: Any, n_bits: int | None, name: str) -> NDArray:
     else:
         array = as_numpy(read_stored(values) if is_file(values) else values, name)
         words = array.ravel().tolist() if array.dtype.kind == "U" and array.size in array.shape else []
-    bits = _bits_of_strings(words, n_bits, name)
+    bits = _bits_of_strings(words, n_bits, name) if words else None
     return numbers_from(values if array is None else array, name) if bits is None else bits
 
 
 def _bits_of_strings(words: Sequence[str], n_bits: int | None, name: str) -> NDArray[np.bool_] | None:
     """Return the bits of strings of 0 and 1 or hexadecimal digits, (n, n_bits); None for decimal numbers and others."""
     are_bits, may_be_hex = all(map(_BITS.fullmatch, words)), all(map(_HEX.fullmatch, words))
-    is_hex = not are_bits and may_be_hex and any(map(_NOT_DECIMAL.search, words))
-    if not words or not (are_bits or may_be_hex):
-        return None
-    if not is_hex and {4 * len(word) for word in words} == {n_bits}:
+    is_hex = may_be_hex and not are_bits and any(map(_NOT_DECIMAL.search, words))
+    if may_be_hex and not is_hex and {4 * len(word) for word in words} == {n_bits}:
         raise ProtocolError(
             f"{name}: {words[0]!r} may be a hexadecimal number of {n_bits} bits. Write 0x before hexadecimal codes, or "
             "save others as .npy."

@@ -151,19 +151,21 @@ def read_table(path: Path, name: str, key: str | None = None, form: str = "", n_
     rows, items = rows[bool(header) :], items[bool(header) :]
     if not rows:
         raise ProtocolError(f"{path}: only a header, and no items. Write one item per line.")
-    if column and (column not in header or min(map(len, rows)) <= header.index(column)):
-        raise ProtocolError(f"{path}: no column {column!r}. Its columns are {', '.join(header)[:200]}.")
     if column:
-        return Table(name, [[row[header.index(column)]] for row in rows], is_python=True, form=form)
+        return Table(name, _column(rows, header, column, path), is_python=True, form=form)
     if mark:
         return Table(name, rows, header, form=key or form)
-    for item in items:
-        if _LABELS_AFTER_MARKS.fullmatch(item):
-            raise ProtocolError(
-                f"{path}: {item!r} has labels after commas or semicolons, unlike another line. Write all lines in the "
-                "same form."
-            )
+    wrong = next(filter(_LABELS_AFTER_MARKS.fullmatch, items), None)
+    if wrong is not None:
+        same = "Write all lines in the same form."
+        raise ProtocolError(f"{path}: {wrong!r} has labels after commas or semicolons, unlike another line. {same}")
     return Table(name, [[item] for item in items], header, by_blanks=True, form=key or form)
+
+
+def _column(rows: Fields, header: Sequence[str], name: str, path: Path) -> Fields:
+    if name not in header or min(map(len, rows)) <= header.index(name):
+        raise ProtocolError(f"{path}: no column {name!r}. Its columns are {', '.join(header)[:200]}.")
+    return [[row[header.index(name)]] for row in rows]
 
 
 def _divided(path: Path, lines: Sequence[str], mark: str) -> Fields:

@@ -133,15 +133,19 @@ def read_listings(
     }
     listings = _of_tables({role: table for role, table in contents.items() if isinstance(table, Table)}, has_ids)
     for role, content in contents.items():
-        name = named(sources[role], role)
-        if not isinstance(content, Table) and has_ids:
-            items = content.ravel() if content.ndim == 2 and 1 in content.shape else content
-            listings[role] = Listing(name, items_from(items, name), None, "row numbers")
-        elif not isinstance(content, Table):
-            listings[role] = Listing(name, None, content, f"labels of shape {content.shape}")
+        if not isinstance(content, Table):
+            listings[role] = _of_numbers(content, named(sources[role], role), has_ids)
         if log and is_file(sources[role]) and (has_ids or isinstance(content, Table)):
             _log.info("%s", printable(str(listings[role])))
     return {role: listings[role] for role in sources}
+
+
+def _of_numbers(array: NDArray, name: str, has_ids: bool) -> Listing:
+    """Return an array as row numbers, or as labels."""
+    if not has_ids:
+        return Listing(name, None, array, f"labels of shape {array.shape}")
+    items = array.ravel() if array.ndim == 2 and 1 in array.shape else array
+    return Listing(name, items_from(items, name), None, "row numbers")
 
 
 def _of_tables(tables: Mapping[str, Table], has_ids: bool) -> dict[str, Listing]:
@@ -191,6 +195,10 @@ def _with_ids(table: Table, has_ids: bool, known: set[str]) -> Table:
         return replace(table, rows=[list(map(str.strip, row)) for row in table.rows])
     if not table.by_blanks:
         return replace(table, ids=list(map(_FIRST, table.rows)), rows=list(map(_OTHERS, table.rows)))
+    return _divided_by_blanks(table)
+
+
+def _divided_by_blanks(table: Table) -> Table:
     lines, may_be_id = list(map(_FIRST, table.rows)), table.form in ("", "id")
     for pattern in (*_WITH_BLANKS, _ONE_ID if table.form == "id" else _FIRST_WORD):
         pairs = [match.groups() for match in map(pattern.fullmatch, lines) if match]
@@ -276,14 +284,16 @@ def _form(tables: Sequence[Table], mark: re.Pattern[str] | None, words: Sequence
         return "columns"
     if max(n_fields) > 1:
         _check_separators(tables)
-    if not are_certain and (mark is not None or len(n_fields) == 1):
-        are_several = _are_several(every, max(n_fields) > 1) if mark is not None else _are_columns(tables, rows)
-        if are_several is None:
-            row = min(row for row in every if len(row) > 1) if mark is not None else rows[0]
-            start = "id-" if any(table.ids is not None for table in tables) else ""
-            raise _undecided(tables[0], row, f"{start}class", f"{start}classes")
-        return "classes" if are_several else "class"
-    return "classes" if max(n_fields) > 1 else "class"
+    are_several: bool | None = max(n_fields) > 1
+    if not are_certain and mark is not None:
+        are_several = _are_several(every, max(n_fields) > 1)
+    elif not are_certain and len(n_fields) == 1:
+        are_several = _are_columns(tables, rows)
+    if are_several is None:
+        row = rows[0] if mark is None else min(row for row in every if len(row) > 1)
+        start = "id-" if any(table.ids is not None for table in tables) else ""
+        raise _undecided(tables[0], row, f"{start}class", f"{start}classes")
+    return "classes" if are_several else "class"
 
 
 def _check_separators(tables: Sequence[Table]) -> None:
