@@ -3,4 +3,4 @@
 from protocol.report.drawing import figure_files, table_files, write_folder
 from protocol.report.leak import leak_figure, leak_text, leaks, summarise_leaks
 from protocol.report.page import page
-from protocol.report.results import read_results
+from protocol.report.results import reading

@@ -26,6 +26,7 @@ Truths = Mapping[str, Relevance]
 _COLUMNS = {
     "conventions": ("ground_truth", "n_bits", "metric", "undefined", "reported_as_map_by", "value"),
     "histogram": ("n_bits", "code", "items"),
+    "retrieved": ("ground_truth", "n_bits", "query", "rank", "item", "distance", "at_distance", "relevant"),
     "lookups": ("n_bits", "radius", "codes", "milliseconds"),
 }
 
@@ -38,6 +39,7 @@ LOOKUP_ITEMS = 10_000_000
 """The largest number of items in the index, which takes 230 bytes for each: the first ones of a larger database."""
 LARGEST_CUTOFF, CUTOFFS = 1000, 21
 """The largest N and the number of points of the curves over the top N."""
+SHOWN_QUERIES, SHOWN_ITEMS = 5, 12
 LONGEST_HISTOGRAM = 12  # bits, as in the figures of mLGAP, which gives 4,096 codes
 _MOST_RADIUS = 10
 METRICS = SPREAD
@@ -78,7 +80,8 @@ def curve_rows(stored: StoredCounts, *, undefined: str) -> Iterator[Row]:
     Yields
     ------
     dict
-        ``metric`` is precision or recall, of the top N = ``at``.
+        ``metric`` is precision or recall (of the top N = ``at``), or without_relevant (the share of the queries without
+        relevant items).
     """
     counts, setting = stored.counts, {"ground_truth": stored.ground_truth, "n_bits": stored.n_bits}
     last = min(LARGEST_CUTOFF, counts.n_database)
@@ -88,6 +91,7 @@ def curve_rows(stored: StoredCounts, *, undefined: str) -> Iterator[Row]:
     for metric, values in (("precision", curve.precision), ("recall", curve.recall)):
         for n, value in zip(cutoffs, values.tolist(), strict=True):
             yield setting | {"metric": metric, "at": n, "value": value}
+    yield setting | {"metric": "without_relevant", "at": 0, "value": float((counts.n_relevant == 0).mean())}
 
 
 def mean_over_runs(rows: Iterable[Row]) -> "pd.DataFrame":
@@ -120,6 +124,25 @@ def histogram_rows(database: NDArray[np.uint8], n_bits: int) -> Iterator[Row]:
             yield {"n_bits": n_bits, "code": value, "items": n}
 
 
+def retrieved_rows(pair: Pair, n_bits: int, truths: Truths, parts: Mapping[str, NDArray[np.int64]]) -> Iterator[Row]:
+    """Yield the items nearest to a few evenly spaced queries; ties are in the order of the database.
+
+    ``query`` and ``item`` are row numbers of the dataset; ``at_distance`` is the number of items at the same distance.
+    """
+    n_queries = len(pair["query"])
+    for query in np.unique(np.linspace(0, n_queries - 1, SHOWN_QUERIES).astype(np.int64)).tolist():
+        distances = codes.hamming_distance(pair["query"][query : query + 1], pair["database"])[0]
+        at_distance = np.bincount(distances, minlength=n_bits + 1)
+        nearest = np.argsort(distances, kind="stable")[:SHOWN_ITEMS].tolist()
+        for truth, relevance in truths.items():
+            relevant = set(relevance.row(query)[0].tolist())
+            for rank, position in enumerate(nearest, 1):
+                distance, item = int(distances[position]), int(parts["database"][position])
+                hit = (rank, item, distance, int(at_distance[distance]), int(position in relevant))
+                values = (truth, n_bits, int(parts["query"][query]), *hit)
+                yield dict(zip(_COLUMNS["retrieved"], values, strict=True))
+
+
 def lookup_rows(pair: Pair, n_bits: int) -> Iterator[Row]:
     """Yield the search time of an inverted index by radius, for the first queries; it depends on the machine."""
     balls = np.cumsum([math.comb(n_bits, radius) for radius in range(min(n_bits, _MOST_RADIUS) + 1)])
@@ -131,9 +154,14 @@ def lookup_rows(pair: Pair, n_bits: int) -> Iterator[Row]:
 
 
 def of_run(
-    codes_of: Mapping[str, Mapping[int, Pair]], truths: Truths, lengths: Sequence[int], *, without: Sequence[int] = ()
+    codes_of: Mapping[str, Mapping[int, Pair]],
+    truths: Truths,
+    parts: Mapping[str, NDArray[np.int64]],
+    lengths: Sequence[int],
+    *,
+    without: Sequence[int] = (),
 ) -> "dict[str, pd.DataFrame]":
-    """Return the tables of one run: ``conventions``, ``histogram`` and ``lookups``.
+    """Return the tables of one run: ``conventions``, ``histogram``, ``retrieved`` and ``lookups``.
 
     Parameters
     ----------
@@ -142,6 +170,8 @@ def of_run(
         some code lengths.
     truths : mapping of str to Relevance
         The ground truths by name.
+    parts : mapping of str to ndarray of int64
+        The partitions of the split.
     lengths : sequence of int
         The code lengths of the hashers.
     without : sequence of int
@@ -158,6 +188,7 @@ def of_run(
                 tables["histogram"] = histogram_rows(pair["database"], n_bits)
             if n_bits == middle(lengths):
                 tables["conventions"] = convention_rows(pair, n_bits, truths, without=without)
+                tables["retrieved"] = retrieved_rows(pair, n_bits, truths, parts)
             for name, more in tables.items():
                 rows[name] += [{"hasher": hasher} | row for row in more]
     return {name: pd.DataFrame(rows[name], columns=["hasher", *columns]) for name, columns in _COLUMNS.items()}

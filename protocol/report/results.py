@@ -1,7 +1,8 @@
 """The results of an experiment: everything that the sections of the report read, with display names."""
 
+import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -152,6 +153,8 @@ class Results(Scores):
         The provenance record of the dataset's file: versions, sources, notes, and the shapes of its arrays.
     items : mapping of str to ndarray
         ``ids`` and ``class_names``, and ``labels`` and ``partitions/<name>`` if the dataset has them.
+    images : array of uint8, shape (n, height, width) or (n, height, width, 3), or None
+        The dataset's images; only those that are shown are read.
     findings : DataFrame
         As `protocol.auditing.write_findings` writes it.
     selection : DataFrame or None
@@ -171,6 +174,7 @@ class Results(Scores):
 
     provenance: Mapping[str, Any]
     items: Mapping[str, NDArray]
+    images: Any
     findings: "pd.DataFrame"
     selection: "pd.DataFrame | None"
     duplicates: "pd.DataFrame | None"
@@ -202,8 +206,11 @@ def with_display_names(table: "pd.DataFrame", config: Mapping[str, Any]) -> "pd.
     return table.assign(**{kind: table[kind].replace(config["names"][f"{kind}s"]) for kind in _KINDS if kind in table})
 
 
-def read_results(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Results:
-    """Return the results of an experiment; every file from another stage is verified before it is read.
+@contextlib.contextmanager
+def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[Results]:
+    """Open the results of an experiment as a context; images are read from their file when they are needed.
+
+    Every file from another stage is verified before it is read.
 
     Parameters
     ----------
@@ -221,22 +228,27 @@ def read_results(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Resu
     def read(path: Any, reader: Callable[..., "pd.DataFrame"] = read_table) -> "pd.DataFrame":
         return with_display_names(reader(path), config)
 
-    names = config["names"]["splits"]
-    return Results(
-        config=config,
-        summary=read(files["summary"]),
-        run_scores=at(read(files["metrics"]), extension="none"),
-        examples=read_examples(files["examples"], config),
-        provenance=storage.read_provenance(files["content"]),
-        items=storage.read(files["labels"]),
-        findings=read_table(files["audit"]),
-        selection=next(map(read, files["selection"]), None),
-        duplicates=next(map(read, files["duplicates"]), None),
-        splits={names[Path(path).parents[1].name]: storage.read(path) for path in files["splits"]},
-        published=next((read(path, pd.read_csv) for path in files["published"]), None),
-        libraries=_libraries([*files["provenance"], *files["models"]]),
-        claims=next((json.loads(verified(path)) for path in files["claims"]), []),
-    )
+    provenance = storage.read_provenance(files["content"])
+    has_images = "images" in provenance["arrays"]
+    with storage.streamed(files["content"], "images") if has_images else contextlib.nullcontext() as images:
+        yield Results(
+            config=config,
+            summary=read(files["summary"]),
+            run_scores=at(read(files["metrics"]), extension="none"),
+            examples=read_examples(files["examples"], config),
+            provenance=provenance,
+            items=storage.read(files["labels"]),
+            images=images,
+            findings=read_table(files["audit"]),
+            selection=next(map(read, files["selection"]), None),
+            duplicates=next(map(read, files["duplicates"]), None),
+            splits={
+                config["names"]["splits"][Path(path).parents[1].name]: storage.read(path) for path in files["splits"]
+            },
+            published=next((read(path, pd.read_csv) for path in files["published"]), None),
+            libraries=_libraries([*files["provenance"], *files["models"]]),
+            claims=next((json.loads(verified(path)) for path in files["claims"]), []),
+        )
 
 
 def _libraries(paths: Iterable[str | Path]) -> dict[str, dict[str, int]]:

@@ -85,7 +85,7 @@ def experiment(labels):
                     stored = StoredCounts(split, run, n_bits, truth, items[0], items[3], plain)
                     radii += [{"hasher": hasher} | row for row in examples.radius_rows(stored, undefined="zero")]
                     curves += [{"hasher": hasher} | row for row in examples.curve_rows(stored, undefined="zero")]
-        tables = examples.of_run(first_codes, truths, LENGTHS)
+        tables = examples.of_run(first_codes, truths, parts, LENGTHS)
         tables |= {"radii": examples.mean_over_runs(radii), "curves": examples.mean_over_runs(curves)}
         for name, table in tables.items():
             shown.setdefault(name, []).append(table.assign(feature="gist", split=split))
@@ -96,8 +96,9 @@ def experiment(labels):
 
 @pytest.fixture(scope="session")
 def results():
-    """Return the results of two runs, two hashers, two lengths, two ground truths, two splits."""
-    labels = np.random.default_rng(0).integers(0, 3, N)
+    """Return the results of two runs, two hashers, two lengths, two ground truths, two splits, with images."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, N)
     scores, shown, splits = experiment(labels)
     needed = scores["metric"].isin(["mAP", "recall@r2"]) | (scores["ground_truth"] == "nearest_neighbours")
     record = {"maker": "dataset digits", "seed": None, "inputs": {}, "parameters": {}, "digest": "0" * 64}
@@ -110,6 +111,7 @@ def results():
             "labels": labels,
             "class_names": np.array([b"cat", b"dog", b"emu"]),
         },
+        images=rng.integers(0, 256, (N, 8, 8), dtype=np.uint8),
         summary=summarise(scores),
         run_scores=scores[(scores["extension"] == "none") & needed],
         findings=pd.DataFrame([FINDING]),
@@ -146,6 +148,7 @@ def bare(results):
         published=None,
         provenance=results.provenance | {"arrays": {"vectors/x": [N, 4]}, "notes": []},
         items={"ids": results.items["ids"], "class_names": np.array([], dtype="S1")},
+        images=None,
         summary=kept(results.summary[results.summary["metric"] == "precision@r2"]).assign(std=np.nan, n_runs=1),
         run_scores=kept(results.run_scores[results.run_scores["metric"] == "precision@r2"]),
         findings=results.findings[:0],

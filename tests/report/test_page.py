@@ -367,6 +367,7 @@ def test_the_page_is_escaped_complete_and_the_same_each_time(results, html):
     assert "<made> & small" in of(results, "provenance").text
     assert "<made>" not in html
     assert not re.search(r'(?:src|href)="(?!data:|#)', html[: html.index("<script>")])
+    assert re.search(r"<small>\d+: \d+/\d+</small>", html)
     assert page(results) == html
 
 

@@ -14,7 +14,10 @@ REFERENCE_TABLES = """
 """
 REFERENCE = [f"results/reference/{table}.csv" for table in REFERENCE_TABLES.split()]
 # Times differ from run to run, so they are stored with the benchmarks.
-TABLES = ["radii", "curves", "conventions", "histogram", "lookups"]
+TABLES = [
+    *("radii", "curves", "conventions", "histogram", "retrieved"),
+    "lookups",
+]
 EXAMPLES = {
     table: f"<{'benchmarks' if table == 'lookups' else 'results'}>/{{feature}}/examples/{{split}}/{table}.csv"
     for table in TABLES

@@ -24,7 +24,7 @@ def main(job):
     }
     rules = storage.grouped(storage.read_group(job.input.ground_truth, split))
     truths = relevances_from_arrays(rules, len(parts["database"]))
-    tables = examples.of_run(codes_of, truths, p.n_bits, without=without.get((split, 0), ()))
+    tables = examples.of_run(codes_of, truths, parts, p.n_bits, without=without.get((split, 0), ()))
     tables |= {"radii": examples.mean_over_runs(radii), "curves": examples.mean_over_runs(curves)}
     for name, table in tables.items():
         write_table(job.output[name], table)

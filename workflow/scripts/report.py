@@ -1,14 +1,16 @@
 """Write the report: one HTML page that opens offline."""
 
 from protocol.provenance import storage
-from protocol.report import page, read_results
+from protocol.report import page, reading
 
 
 def main(job):
     """Gather the experiment's results and render the page."""
-    results = read_results(dict(job.input.items()), config=job.params.config)
+    files = dict(job.input.items())
+    with reading(files, config=job.params.config) as results:
+        html = page(results)
     with storage.replacing(job.output.report) as path:
-        path.write_text(page(results))
+        path.write_text(html)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from protocol.report.results import Results
 from protocol.report.sections.answer import answer_section
 from protocol.report.sections.conventions import conventions_section, splits_compared_section
 from protocol.report.sections.curves import binarisation_section, curves_section
-from protocol.report.sections.data import duplicates_section, partitions_section
+from protocol.report.sections.data import duplicates_section, partitions_section, retrieved_section
 from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET
 from protocol.scores.summary import at
 
@@ -111,7 +111,7 @@ def provenance_section(results: Results) -> Section:
 
 
 ORDER: tuple[Callable[[Results], Section | None], ...] = (
-    *(binarisation_section, curves_section, splits_compared_section, conventions_section),
+    *(binarisation_section, curves_section, splits_compared_section, conventions_section, retrieved_section),
     *(published_section, claims_section, options_section, duplicates_section, partitions_section),
     *(meanings_section, provenance_section),
 )

@@ -1,9 +1,14 @@
-"""The data and its splits: sizes, findings of the audit, and near-duplicates."""
+"""The data and its splits: sizes, findings of the audit, near-duplicates, and retrieved items.
 
+The images nearest to some queries are those of mLGAP, figure 7.
+"""
+
+import base64
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.auditing.findings import SEVERITIES
@@ -13,6 +18,9 @@ from protocol.report.results import Results, with_display_names
 from protocol.scores.summary import SETTING, at
 
 _PARTITIONS = ("query", "database", "train", "validation_query", "validation_database")
+TILE = 48  # pixels
+_QUERIES = 3
+"""The number of queries whose nearest items are shown."""
 _UNDEFINED = "without relevant items counts as 0"
 """In the registry, the treatment of such queries by metrics that are undefined for them and no others."""
 _OF_FINDINGS = ["severity", "finding", "consequence", "fix", "treatment"]
@@ -131,3 +139,53 @@ def duplicates_section(results: Results) -> Section | None:
     moves = int((ranks["rank_all"] != ranks["rank_without"]).sum())
     text = PAGE.text("duplicates", metric=results.metric, n=len(rows), moves=moves, largest=rows.loc[sizes.idxmax()])
     return PAGE.section("duplicates", [text])
+
+
+def retrieved_section(results: Results) -> Section | None:
+    """Return the nearest items of a few queries under the best and the worst hasher; None without images."""
+    if results.images is None:
+        return None
+    selection = results.selections[0]
+    ranked = at(results.plain, **selection.combination, metric=results.metric).fillna({"mean": -1})
+    ranked = ranked.sort_values("mean", ascending=False, kind="stable")["hasher"]
+    rows = at(results.table["retrieved"], **selection.setting)
+    rows = rows[rows["query"].isin(np.unique(rows["query"])[:_QUERIES])]
+    by_hasher = {hasher: at(rows, hasher=hasher) for hasher in (ranked.iloc[0], ranked.iloc[-1])}
+    searches = [
+        {"hasher": hasher, "queries": [_query(results, nearest) for _, nearest in rows.groupby("query")]}
+        for hasher, rows in by_hasher.items()
+    ]
+    shares = {hasher: rows["relevant"].mean() for hasher, rows in by_hasher.items()}
+    text = PAGE.text("retrieved", metric=results.metric, where=selection.where(), shares=shares)
+    return PAGE.section("retrieved", [text], context={"searches": searches})
+
+
+def _query(results: Results, rows: Any) -> dict[str, Any]:
+    groups = []
+    for distance, nearest in rows.groupby("distance", sort=True):
+        pairs = zip(nearest["item"], nearest["relevant"].astype(bool), strict=True)
+        items = [_item(results, item) | {"relevant": relevant} for item, relevant in pairs]
+        groups.append({"distance": distance, "at_distance": int(nearest["at_distance"].iloc[0]), "items": items})
+    return _item(results, int(rows["query"].iloc[0])) | {"groups": groups}
+
+
+def _item(results: Results, number: int) -> dict[str, str]:
+    """Return an item's image, and its classes or its id."""
+    image, labels = results.images[number : number + 1][0], results.items.get("labels")
+    if labels is None:
+        return {"png": _png(image), "name": str(results.items["ids"][number].decode())}
+    names = np.flatnonzero(labels[number]) if labels.ndim == 2 else labels[number : number + 1]
+    return {"png": _png(image), "name": ", ".join(results.class_names[name] for name in names.tolist()) or "no class"}
+
+
+def _png(image: NDArray[np.uint8]) -> str:
+    """Return an image as base64: its longer side has at most `TILE` pixels, and those of small images stay squares."""
+    import cv2
+
+    height, width = image.shape[:2]
+    scale = min(1, TILE / max(height, width))
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    small: Any = cv2.resize(image, size, interpolation=cv2.INTER_AREA) if scale < 1 else image
+    if small.ndim == 3:
+        small = np.ascontiguousarray(small[..., ::-1])
+    return base64.b64encode(cv2.imencode(".png", small, [cv2.IMWRITE_PNG_COMPRESSION, 9])[1].tobytes()).decode()
