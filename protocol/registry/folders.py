@@ -8,6 +8,7 @@ NAME``), and digests of code follow such imports.
 import functools
 import importlib
 import os
+import re
 import sys
 import traceback
 from pathlib import Path
@@ -17,7 +18,7 @@ from protocol.checks import ProtocolError
 
 VARIABLE = "PROTOCOL_PLUGINS"
 _PACKAGE = Path(__file__).parents[1]
-_MARK = "Record("  # in every file that registers a plug-in; other scripts in the folder are not run
+_MARK = re.compile(r"Record\(|\bdeclare\(")  # in every file with a plug-in; other scripts in the folder are not run
 PLUGINS = sys.modules.setdefault("protocol.plugins", ModuleType("protocol.plugins", "The user's own plug-ins."))
 """A package without names of its own, since a file may have any name; `folders` sets where its modules are."""
 
@@ -82,7 +83,7 @@ def _import(module: str, path: Path) -> None:
 @functools.cache
 def _registers(path: Path, _: int) -> bool:
     """Return whether a file, in its state of a time, registers a plug-in."""
-    return _MARK in path.read_text(encoding="utf-8", errors="replace")
+    return _MARK.search(path.read_text(encoding="utf-8", errors="replace")) is not None
 
 
 def shown(path: Path) -> str:

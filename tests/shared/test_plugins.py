@@ -105,6 +105,13 @@ def test_a_hasher_and_a_metric_in_a_folder_are_found_with_their_options(own, cap
         registry.get("hasher", "mine")(width=0).check()
 
 
+def test_a_split_in_a_folder_is_found(own, capsys):
+    declared = '"mine_split", __name__, source="x", summary="Mine", partitions={"query": Drawn(5), "database": Rest()}'
+    own(a_split=f"from protocol.splits import Drawn, Rest, declare\n\ndeclare({declared})\n")
+    assert main(["list", "splits", "mine_split", "--plugins", "own"]) == 0
+    assert "\nquery: drawn, size 5\n" in capsys.readouterr().out
+
+
 def test_files_find_their_neighbours_and_digests_cover_exactly_what_they_import(own, capsys):
     own(mine=HASHER.replace("from protocol.registry", "from .shared import SCALE\nfrom protocol.registry"))
     own(shared="SCALE = 1.0\n", other="# Record()\n", _private="raise ValueError")
