@@ -285,7 +285,7 @@ def _form(tables: Sequence[Table], mark: re.Pattern[str] | None, words: Sequence
 
 
 def _have_several(tables: Sequence[Table], mark: re.Pattern[str] | None, every: Fields) -> bool:
-    """Return whether items have several classes, given the words of all rows; raise ProtocolError if it is undecided."""
+    """Return whether items have several classes, given the words of all rows; raise an error if it is undecided."""
     rows, are_certain = list(chain.from_iterable(table.rows for table in tables)), all(one.is_python for one in tables)
     n_fields = set(map(len, rows))
     if max(n_fields) > 1:
