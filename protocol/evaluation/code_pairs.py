@@ -246,17 +246,16 @@ def _packed(side: Codes, name: str) -> tuple[NDArray[np.uint8], int]:
 
 def _numbers(values: Any, n_bits: int | None, name: str) -> NDArray:
     """Return the numbers of codes; strings, with which lines of text may begin, have a column for each bit."""
-    words, array = list[str](), None
     if is_file(values) and path_of(values).suffix.lower() in TEXT:
         rows = [_MARK.split(line.strip(), 1) for line in text.lines(path_of(values), "codes") if line.strip()]
-        words = [row[0] for row in rows]
-        if any(len(row) > 1 for row in rows) and not any(map(_IN_COLUMNS.search, words)):
+        words, are_alone = [row[0] for row in rows], all(len(row) == 1 for row in rows)
+        if not are_alone and not any(map(_IN_COLUMNS.search, words)):
             words = []  # numbers from 0 to 255, for example
     else:
-        array = as_numpy(read_stored(values) if is_file(values) else values, name)
-        words = array.ravel().tolist() if array.dtype.kind == "U" and array.size in array.shape else []
+        values = as_numpy(read_stored(values) if is_file(values) else values, name)
+        words = values.ravel().tolist() if values.dtype.kind == "U" and values.size in values.shape else []
     bits = _bits_of_strings(words, n_bits, name) if words else None
-    return numbers_from(values if array is None else array, name) if bits is None else bits
+    return numbers_from(values, name) if bits is None else bits
 
 
 def _bits_of_strings(words: Sequence[str], n_bits: int | None, name: str) -> NDArray[np.bool_] | None:

@@ -140,12 +140,7 @@ def read_table(path: Path, name: str, key: str | None = None, form: str = "", n_
     ProtocolError
         As for `read_source`.
     """
-    lines = text.lines(path, "a list of items")
-    items = list(filter(None, map(str.strip, lines)))
-    mark = _delimiter(path, items) if items else None
-    rows = _divided(path, lines, mark) if mark else list(map(str.split, items))
-    if not rows:
-        raise ProtocolError(f"{path}: the list is empty. Write one item per line.")
+    rows, items = _rows(path)
     column = None if key in FORMS and key not in rows[0] else key
     header = rows[0] if column or _is_header(rows, n_items) else []
     rows, items = rows[bool(header) :], items[bool(header) :]
@@ -153,7 +148,7 @@ def read_table(path: Path, name: str, key: str | None = None, form: str = "", n_
         raise ProtocolError(f"{path}: only a header, and no items. Write one item per line.")
     if column:
         return Table(name, _column(rows, header, column, path), is_python=True, form=form)
-    if mark:
+    if not items:
         return Table(name, rows, header, form=key or form)
     wrong = next(filter(_LABELS_AFTER_MARKS.fullmatch, items), None)
     if wrong is not None:
@@ -168,13 +163,23 @@ def _column(rows: Fields, header: Sequence[str], name: str, path: Path) -> Field
     return [[row[header.index(name)]] for row in rows]
 
 
-def _divided(path: Path, lines: Sequence[str], mark: str) -> Fields:
-    """Return the fields of each row between marks, which may be quoted, without blank rows."""
+def _rows(path: Path) -> tuple[Fields, list[str]]:
+    """Return the fields of each row that is not blank, and the lines of the rows if only blanks divide them.
+
+    Fields between commas, semicolons or tabs may be quoted; there are then no such lines.
+    """
+    lines = text.lines(path, "a list of items")
+    items = list(filter(None, map(str.strip, lines)))
+    mark = _delimiter(path, items) if items else None
+    if mark is None and items:
+        return list(map(str.split, items)), items
     try:
-        rows = [row for row in csv.reader(lines, delimiter=mark, strict=True) if "".join(row).strip()]
+        rows = [row for row in csv.reader(lines, delimiter=mark or ",", strict=True) if "".join(row).strip()]
     except csv.Error as error:
         raise ProtocolError(f"{path}: can't be read as lines with commas ({error}).") from error
-    return [[text.unsafe(row[0]), *map(str.strip, row[1:])] for row in rows]
+    if not rows:
+        raise ProtocolError(f"{path}: the list is empty. Write one item per line.")
+    return [[text.unsafe(row[0]), *map(str.strip, row[1:])] for row in rows], []
 
 
 def _delimiter(path: Path, lines: Sequence[str]) -> str | None:

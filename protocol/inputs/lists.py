@@ -274,14 +274,20 @@ def _words(row: Sequence[str], mark: re.Pattern[str] | None) -> list[str]:
 
 def _form(tables: Sequence[Table], mark: re.Pattern[str] | None, words: Sequence[Fields]) -> str:
     """Return "class", "classes" or "columns"; of several columns under a header, only that of the labels remains."""
-    rows, every = list(chain.from_iterable(table.rows for table in tables)), list(chain.from_iterable(words))
-    n_fields, are_certain = set(map(len, rows)), all(table.is_python for table in tables)
+    every = list(chain.from_iterable(words))
     if mark is _MARKS[0]:
         return "classes"
     if max(map(len, every)) <= 1:
         return "class"
     if any(map(_is_matrix, [every, *words])):
         return "columns"
+    return "classes" if _have_several(tables, mark, every) else "class"
+
+
+def _have_several(tables: Sequence[Table], mark: re.Pattern[str] | None, every: Fields) -> bool:
+    """Return whether items have several classes, given the words of all rows; raise an error if it is undecided."""
+    rows, are_certain = list(chain.from_iterable(table.rows for table in tables)), all(one.is_python for one in tables)
+    n_fields = set(map(len, rows))
     if max(n_fields) > 1:
         _check_separators(tables)
     are_several: bool | None = max(n_fields) > 1
@@ -293,7 +299,7 @@ def _form(tables: Sequence[Table], mark: re.Pattern[str] | None, words: Sequence
         row = rows[0] if mark is None else min(row for row in every if len(row) > 1)
         start = "id-" if any(table.ids is not None for table in tables) else ""
         raise _undecided(tables[0], row, f"{start}class", f"{start}classes")
-    return "classes" if are_several else "class"
+    return are_several
 
 
 def _check_separators(tables: Sequence[Table]) -> None:
