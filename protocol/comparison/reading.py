@@ -20,10 +20,12 @@ from protocol.provenance.storage import file_sha256
 from protocol.scores.metadata import NONE_EXCLUDED, OF_LABELS, PROTOCOL, RANKINGS, method_name, with_options
 from protocol.scores.summary import TOLERANCE, checked_mean, read_summary
 
-RUN, QUERY = "run", "query"
+RUN, QUERY, GROUP = "run", "query", "query group"
 _COMBINATION = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]
 _VALUES = ("mean", "std", "n_runs")
 _TABLES = ("metrics.csv", "runs.csv")
+_GROUPS = "query_groups.csv"
+"""Optional: the means of equal groups of queries, a column each, of combinations with a single run."""
 _JSON = "the JSON of `protocol evaluate --json`"
 FILES = ("per_query", "pr_curves", "top_k_curves")
 """The keys of a JSON file under which it refers to other files."""
@@ -41,11 +43,11 @@ class Values:
 
     Parameters
     ----------
-    unit : {"run", "query"}
+    unit : {"run", "query", "query group"}
         The unit that has one value each.
     items : ndarray of str
         For runs, identifiers of the run and its queries, database and ground truth, (n,). For queries, the digest of
-        the ground truth, (1,).
+        the ground truth, (1,); for groups of them, the identifier of the run, (1,).
     numbers : ndarray of float64, shape (n,)
         NaN where a query is left out.
     """
@@ -174,6 +176,15 @@ def _score(recorded: Mapping[str, Any], file: str, name: str, values: Values | W
         defined = values.numbers[~np.isnan(values.numbers)]
         mean = defined.mean() if defined.size else np.nan
         if not np.isclose(mean, recorded["mean"], rtol=0, atol=TOLERANCE, equal_nan=True):
+            path = recorded["path"]
+            if (
+                values.unit == QUERY or Path(path).name == "summary.csv"
+            ):  # other tables have no metrics.csv of their own
+                is_what = f"{printable(recorded['metric'])} is {recorded['mean']:.6g}"
+                raise ProtocolError(
+                    f"{path}: {is_what}, but its values per {values.unit} have the mean {mean:.6g}. `protocol verify` "
+                    "shows what changed."
+                )
             values = f"the values per {values.unit} do not have the mean in {file}"
     supervision = printable(recorded.get("supervision") or "unknown")
     return Score(
@@ -240,19 +251,24 @@ def _read_runs(summary: Path, file: str) -> Mapping[Any, Values] | Why:
     if missing := [path.name for path in files if not path.is_file()]:
         return f"{file} has no {' and no '.join(missing)} next to it"
     pd = need("pandas", "report")
+    files += [path for path in [summary.with_name(_GROUPS)] if path.is_file()]
     for path in files:
         verify(path, required=False)
     try:
-        scores, runs = map(pd.read_csv, files)
+        scores, runs, *of_groups = map(pd.read_csv, files)
         scores["value"] = pd.to_numeric(scores["value"])
         scores = scores[scores["extension"] == "none"] if "extension" in scores else scores
         table = scores.merge(runs, on=["feature", "ground_truth", "split", "run"], validate="many_to_one")
         items = (table["run"].astype(str) + " " + table["items"]).to_numpy(dtype=np.str_)
         numbers, rows = table["value"].to_numpy(dtype=np.float64), table.groupby(_COMBINATION).indices
+        values = {combination: Values(RUN, items[of_runs], numbers[of_runs]) for combination, of_runs in rows.items()}
+        for groups in (table.set_index(_COMBINATION) for table in of_groups):
+            for combination, means in zip(groups.index, groups.to_numpy(dtype=np.float64), strict=True):
+                values[combination] = Values(GROUP, values[combination].items, means)
     except (ValueError, KeyError, TypeError) as error:
         where, reason = " and ".join(map(str, files)), " ".join(str(error).split())
         raise ProtocolError(f"{where}: can't be read as the tables of an experiment ({reason}).") from error
-    return {combination: Values(RUN, items[of_runs], numbers[of_runs]) for combination, of_runs in rows.items()}
+    return values
 
 
 # Evaluations, as files or in memory
