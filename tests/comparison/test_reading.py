@@ -163,7 +163,7 @@ def test_a_mean_that_its_values_contradict_is_refused(altered, experiment):
     pd.read_csv(path).assign(n_bits=32).to_csv(path, index=False)
     assert read_scores(path)[0].values == "the metrics.csv next to x/summary.csv lacks its runs"
     pd.read_csv(path).assign(n_bits=16, mean=0.5).to_csv(path, index=False)
-    with pytest.raises(ProtocolError, match="summary.csv: mAP is 0.5, but its values per run have the mean 0.2"):
+    with pytest.raises(ProtocolError, match=r"summary\.csv: mAP is 0\.5, but its values per run have the mean 0\.2"):
         read_scores(path)
     other = path.rename(path.with_name("other.csv"))
     assert read_scores(other)[0].values == "the values per run do not have the mean in other.csv"
