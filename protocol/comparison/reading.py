@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import json
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, integer, need, one_of, printable
+from protocol.checks import ProtocolError, counted, integer, need, one_of, printable
 from protocol.evaluation import Evaluation
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
 from protocol.inputs.formats import EXTENSIONS, TEXT
@@ -19,6 +20,7 @@ from protocol.provenance.checksums import verify
 from protocol.provenance.storage import file_sha256
 from protocol.scores.metadata import NONE_EXCLUDED, OF_LABELS, PROTOCOL, RANKINGS, method_name, with_options
 from protocol.scores.summary import TOLERANCE, checked_mean, read_summary
+from protocol.scores.tables import read_text
 
 RUN, QUERY, GROUP = "run", "query", "query group"
 _COMBINATION = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]
@@ -31,6 +33,7 @@ FILES = ("per_query", "pr_curves", "top_k_curves")
 """The keys of a JSON file under which it refers to other files."""
 Source = str | Path | Evaluation
 ONE_VALUE = "one value for all queries"
+_log = logging.getLogger("protocol.inputs")
 Why = str
 """A reason in words."""
 OF_METRIC = ("undefined", "ties")
@@ -217,6 +220,9 @@ def _known(value: Any) -> str | None:
 def _of_summary(path: Path, file: str) -> list[Score]:
     rows = [row for row in read_summary(path) if row["extension"] == "none"]
     _check_once(path, rows)
+    audit = path.with_name("audit.csv")
+    if n_errors := sum(row.get("severity") == "error" for row in (read_text(audit) if audit.is_file() else ())):
+        _log.warning("%s: its splits have %s, see %s", file, counted(n_errors, "error"), audit.name)
     runs, scores = _read_runs(path, file), []
     for row in rows:
         # The pipeline has no other ranking, and stored results may be older than the column.

@@ -130,11 +130,11 @@ class Experiment:
 
     @cached_property
     def n_items(self) -> int | None:
-        """The number of items of the dataset, or of the files in the user's folders; None if only files record it."""
+        """The number of items of the dataset, or of the images in the user's folders; None if only files record it."""
         if "n" in self.facts:
             return int(self.facts["n"])
         folders = datasets.user_paths(self.config["dataset"], self.config["dataset_options"])[1]
-        return sum(map(datasets.count_files, folders)) if folders else None
+        return sum(map(datasets.count_images, folders)) if folders else None
 
     @property
     def labelled(self) -> bool | None:
