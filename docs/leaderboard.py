@@ -27,7 +27,9 @@ _ABOVE = """\
 # Leaderboard
 
 All hashers on CIFAR-10 with GIST features, made by the pipeline alone. Methods that can't be told apart share a place.
-[Keep a leaderboard](how-to/keep-a-leaderboard.md) describes how it is made, and how you add a method.
+[Keep a leaderboard](how-to/keep-a-leaderboard.md) describes how it is made, and how you add a method. cifar10_s1 and
+cifar10_54k have ten runs, unseen_at_all five, and cifar10_s2 one, whose methods are compared over its queries. The data
+come from a mirror: 20 of the 10,000 test images are decoded JPEG instead of the official pixels.
 
 ```sh
 protocol compare results/reference/cifar10/summary.csv --leaderboard leaderboard.html
