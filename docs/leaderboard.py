@@ -22,7 +22,7 @@ from protocol.scores.tables import read_table, read_text, write_table
 FOLDER = Path(__file__).parents[1] / "results" / "reference" / "cifar10"
 TABLES = ("summary.csv", "metrics.csv", "runs.csv")
 SHOWN = 32  # bits of the table
-N_GROUPS = 100  # of the queries of an experiment with a single run
+N_GROUPS = 50  # of the queries of an experiment with a single run
 _ABOVE = """\
 # Leaderboard
 
@@ -84,7 +84,8 @@ def gather(folders: Sequence[Path], target: Path = FOLDER) -> None:
     for name in TABLES:
         write_table(target / name, pd.concat([read_table(folder / name) for folder in folders]))
     single = [folder for folder in folders if set(read_table(folder / "runs.csv")["run"]) == {0}]
-    write_table(target / "query_groups.csv", pd.DataFrame(row for folder in single for row in query_groups(folder)))
+    if single:
+        write_table(target / "query_groups.csv", pd.DataFrame(row for folder in single for row in query_groups(folder)))
     rows = [row for folder in folders for row in times(folder)]
     write_table(target / "times.csv", pd.DataFrame(rows, columns=[*TIMES]))
     record = target / "provenance.json"
