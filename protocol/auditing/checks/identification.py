@@ -84,13 +84,22 @@ class Match(NamedTuple):
         compared = {one.by for one in self.comparisons}
         return listed(kind for kind in _KINDS if kind in compared)
 
-    def sentence(self) -> str:
-        """Return a description of this match, as a part of a sentence."""
-        text = f"{'matches' if self.is_exact else 'resembles'} {self.name} in {self.by}"
+    @property
+    def differences(self) -> list[str]:
+        """The differences in words, without those that another one explains."""
+        return [one.difference for one in self.comparisons if one.distance and one.difference]
+
+    def fits_like(self, other: "Match") -> bool:
+        """Return whether both protocols, or both published lists, differ from the split in the same properties."""
+        differ, others = ([one[:3] for one in match.comparisons if one.distance] for match in (self, other))
+        return differ == others and (self.by, self.open, self.implements) == (other.by, other.open, other.implements)
+
+    def sentence(self, *same: str) -> str:
+        """Return a description of this match, and of others that fit `same`, as a part of a sentence."""
+        text = f"{'matches' if self.is_exact else 'resembles'} {' or '.join([self.name, *same])} in {self.by}"
         if self.open:
             text += f" (which does not fix the size of {listed(map(_the, self.open))})"
-        differences = [one.difference for one in self.comparisons if one.distance and one.difference]
-        return f"{text}, but {listed(differences)}" if differences else text
+        return f"{text}, but {listed(self.differences)}" if self.differences else text
 
 
 class _Facts:
@@ -131,8 +140,7 @@ def identify(split: Split, declared: str | None = None) -> str:
     """
     first, *others = matches = nearest(split)
     by_name = {match.name: match for match in matches}
-    same = [one.name for one in others if one.is_exact and first.is_exact and one.by == first.by]
-    text = first.sentence().replace(first.name, " or ".join([first.name, *same]), 1)
+    text = first.sentence(*(one.name for one in others if one.fits_like(first)))
     if declared is not None:
         is_nearer = declared in by_name and first.is_near and first.distance < by_name[declared].distance
         return f"This split {text}; {declared} was declared." if is_nearer else ""
