@@ -69,6 +69,11 @@ class Dataset:
     digest: str | None = None
     name: str | None = None
 
+    @property
+    def has_listed_ids(self) -> bool:
+        """Whether the ids are only those in lists, whose order in the dataset is not known."""
+        return self.ids is not None and self.n_items is None
+
     def n_rows(self, n_listed: int) -> int:
         """Return the number of items; if it is not known, `n_listed`, the largest listed item number plus one."""
         return n_listed if self.n_items is None else self.n_items
@@ -119,16 +124,20 @@ class Split:
         """The items of all partitions, once for each partition."""
         return np.concatenate(list(self.parts.values()))
 
+    def forms(self, items: NDArray[np.int64]) -> list["Form"]:
+        """Return the ids of items in the normal form."""
+        return [self._forms[item] for item in items.tolist()]
+
     @functools.cached_property
-    def forms(self) -> list["Form"]:
-        """The ids of the dataset in the normal form."""
+    def _forms(self) -> list["Form"]:
         return [one_form(name) for name in self.dataset.ids.tolist()]
 
     @functools.cached_property
     def repeats_names(self) -> bool:
         """Whether names are only unique within their folder, in a list of any size, so that equal names say nothing."""
-        lists = [[self.forms[item][-1] for item in part.tolist()] for part in self.parts.values()]
-        return any(len(names) - len(set(names)) > REPEATED * len(names) for names in lists)
+        listed = self.parts.values() if self.dataset.has_listed_ids else ()
+        names = [[form[-1] for form in self.forms(part)] for part in listed]
+        return any(len(of_part) - len(set(of_part)) > REPEATED * len(of_part) for of_part in names)
 
     def shared(self, a: str, b: str) -> NDArray[np.int64]:
         """Return the items that two partitions share."""

@@ -57,7 +57,7 @@ def _in_common_numbers(run: Run, other: Run) -> tuple[str, list[NDArray[np.int64
         numbers, names = common_numbers(ids)
         return "ids", numbers, np.array(names)
     for one, another in ((run, other), (other, run)):
-        if one.split.dataset.ids is not None and one.split.dataset.n_items is None:
+        if one.split.dataset.has_listed_ids:
             raise ProtocolError(
                 f"against: {one.file} contains ids and {another.file} row numbers. Give the ids of the dataset in the "
                 "order of its rows (ids)."

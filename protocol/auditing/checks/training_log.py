@@ -6,6 +6,7 @@ keys of objects have the same names; the test scores may also be named ``map`` o
 The evaluations are in the order of their lines. Code lengths are judged separately, but runs are not told apart.
 """
 
+import itertools
 import json
 import math
 import re
@@ -37,8 +38,8 @@ class History:
 
     Parameters
     ----------
-    name : str
-        The code length, such as "48 bits"; "" if the log has none.
+    bits : str
+        The code length, "" if the log has none.
     values : list of float
         The test scores, in the order of the log; NaN for those that are not finite.
     epochs : list of str
@@ -47,10 +48,25 @@ class History:
         The largest number of decimals of a score.
     """
 
-    name: str
+    bits: str
     values: list[float] = field(default_factory=list)
     epochs: list[str] = field(default_factory=list)
     decimals: int = 0
+
+    @property
+    def name(self) -> str:
+        """The code length, such as "48 bits"; "" if the log has none."""
+        return f"{self.bits} bits" if self.bits else ""
+
+    @property
+    def the(self) -> str:
+        """The start of a sentence about a score."""
+        return f"At {self.name}, the" if self.bits else "The"
+
+    @property
+    def seen(self) -> str:
+        """The best score, as a phrase."""
+        return f"best of {len(self.values):,} seen on the test set"
 
     @property
     def best(self) -> float:
@@ -68,6 +84,10 @@ class History:
         scale = 100.0 if is_fraction and abs(value) > 1 else 0.01 if not is_fraction and abs(value) <= 1 else 1.0
         unit = max(10.0 ** -_decimals(reported), scale * 10.0**-self.decimals)
         return abs(score * scale - value) <= 0.5 * unit * (1 + 1e-9)
+
+    def has(self, reported: str) -> bool:
+        """Return whether any score of this history matches a reported one."""
+        return any(self.matches(reported, score) for score in self.values)
 
 
 def audit_training_log(histories: Sequence[History], reported: str = "") -> tuple[list[Finding], list[str], list[str]]:
@@ -89,21 +109,29 @@ def audit_training_log(histories: Sequence[History], reported: str = "") -> tupl
         A sentence about the evaluations.
     not_checked : list of str
     """
-    found = [one for one in histories if any(one.matches(reported, score) for score in one.values)]
+    found = [one for one in histories if one.has(reported)]
     compared, severity = found or histories, _running_best(histories)
     is_a_last_score = any(one.matches(reported, one.values[-1]) for one in compared)  # which is no selection
     findings = list[Finding]()
     for one in compared:
-        level, what = _verdict(one, reported, severity, is_a_last_score)
+        if severity:
+            level, what = severity, _of_running_best(one, reported, severity)
+        else:
+            level, what = _verdict(one, reported, is_a_last_score)
         findings += findings_of("selection-on-test", level, int(what != ""), [one.name or "test scores"], what=what)
+    if reported and not found:
+        return findings, _about(histories), [f"the origin of the reported {reported}, which is not in this log"]
+    is_unknown = severity == reported == "" and max(len(one.values) for one in histories) > 1
+    missing = ["which evaluation is reported (needs the reported score)"] * is_unknown
+    return findings, _about(histories), missing
+
+
+def _about(histories: Sequence[History]) -> list[str]:
+    """Return a sentence about the evaluations of a log."""
     counts = [f"{counted(len(one.values), 'evaluation')}{one.name and f' at {one.name}'}" for one in histories]
     missing = int(np.isnan(np.concatenate([one.values for one in histories])).sum())
-    omitted = f", {missing:,} without a finite score" if missing else ""
-    about = [f"Training log with {', '.join(counts)} on the test set{omitted}."]
-    if reported and not found:
-        return findings, about, [f"the origin of the reported {reported}, which is not in this log"]
-    is_unknown = severity == reported == "" and max(len(one.values) for one in histories) > 1
-    return findings, about, ["which evaluation is reported (needs the reported score)"] * is_unknown
+    omitted = f", {missing:,} without a finite score" * bool(missing)
+    return [f"Training log with {', '.join(counts)} on the test set{omitted}."]
 
 
 def _running_best(histories: Sequence[History]) -> str:
@@ -118,33 +146,34 @@ def _running_best(histories: Sequence[History]) -> str:
     return "error" if len(steps) + len(histories) >= CERTAIN else "warning"
 
 
-def _verdict(one: History, reported: str, running_best: str, is_a_last_score: bool) -> tuple[str, str]:
+def _of_running_best(one: History, reported: str, severity: str) -> str:
+    """Return what a log of the best scores so far says, "" if the reported one is not the best of this history."""
+    if reported and not one.matches(reported, one.best):
+        return ""
+    so = "so each is the best so far" if severity == "error" else "so each may be the best so far"
+    what = f"{one.the} reported value {reported or f'{one.best:.15g}'} is the {one.seen}"
+    return f"{what}: the scores in this log never decrease and repeat exactly, {so}"
+
+
+def _verdict(one: History, reported: str, is_a_last_score: bool) -> tuple[str, str]:
     """Return the severity and what was found if the reported score may be the best of several; else an empty text.
 
-    `running_best` is the result of `_running_best`, and `is_a_last_score` states whether the reported score is the last
-    one of some history of the log.
+    `is_a_last_score` states whether the reported score is the last one of some history of the log.
     """
     last, best, epoch = one.values[-1], one.best, one.epochs[int(np.nanargmax(one.values))]
     is_best, is_last = one.matches(reported, best), one.matches(reported, last)
-    the, at_best = f"At {one.name}, the" if one.name else "The", f" (epoch {epoch})" if epoch else ""
-    seen = f"best of {len(one.values):,} seen on the test set"
-    if reported and not is_best and (running_best or is_a_last_score):
-        return "", ""
-    if running_best:
-        so = "so each is the best so far" if running_best == "error" else "so each may be the best so far"
-        repeats = "the scores in this log never decrease and repeat exactly"
-        return running_best, f"{the} reported value {reported or f'{best:.15g}'} is the {seen}: {repeats}, {so}"
-    if last == best:
+    at_best = f" (epoch {epoch})" * bool(epoch)
+    if last == best or (reported and is_a_last_score and not is_best):
         return "", ""
     if is_best and not is_a_last_score:
-        return "error", f"{the} reported value {reported} is the {seen}{at_best}; the last is {last:.15g}"
+        return "error", f"{one.the} reported value {reported} is the {one.seen}{at_best}; the last is {last:.15g}"
     why = "compare both with the reported value"
     if is_last:
         why = f"{reported} has too few decimals to tell them apart"
     elif reported:
         is_what = "also the last of another code length" if is_best else "neither of them"
         why = f"the reported value {reported} is {is_what}"
-    return "warning", f"{the} {seen} is {best:.15g}{at_best}, and the last is {last:.15g}: {why}"
+    return "warning", f"{one.the} {one.seen} is {best:.15g}{at_best}, and the last is {last:.15g}: {why}"
 
 
 def reported_score(value: Any) -> str:
@@ -242,11 +271,11 @@ def _histories(path: Path, rows: Sequence[_Row]) -> list[History]:
         score, bits = _number(value), row.get("bits", "")
         if math.isnan(score) and value.lower().lstrip("+-") != "nan":
             raise ProtocolError(f"{path}, line {line}: expected a number, got {value[:40]!r}.")
-        history = histories.setdefault(bits, History(f"{bits} bits" if bits else ""))
+        history = histories.setdefault(bits, History(bits))
         history.values.append(score if math.isfinite(score) else math.nan)
         history.epochs.append(row.get("epoch", row.get("step", "")))
         history.decimals = max(history.decimals, _decimals(value))
-    columns = dict.fromkeys(name for _, row in rows for name in row)
+    columns = dict.fromkeys(itertools.chain.from_iterable(row for _, row in rows))
     if not columns.keys() & _VALUES:
         listed = ", ".join(columns)[:200]
         raise ProtocolError(f"{path}: no column named map, test_map or value; its columns: {listed}.")
