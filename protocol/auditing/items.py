@@ -282,14 +282,8 @@ def read_table(path: Any, what: str, *forms: Sequence[str]) -> tuple[Sequence[st
     ProtocolError
         If the file can't be read or has no rows, a column is missing, or rows differ in the number of fields.
     """
-    if not is_file(path):
-        raise ProtocolError(f"{what}: expected a file, got {type(path).__name__}.")
-    reader = csv.reader(lines(Path(path), what), strict=True)
-    try:
-        rows = [(reader.line_num, [unsafe(field.strip()) for field in row]) for row in reader if row]
-    except csv.Error as error:
-        raise ProtocolError(f"{path}: can't be read as {what} ({error}).") from error
-    header = [name.lower() for name in rows[0][1]] if rows else []
+    rows = _rows_of(path, what)
+    header = [name.lower() for name in rows[0][1]]
     columns = next((form for form in forms or [()] if set(form) <= set(header)), None)
     if columns is None:
         needed = " or ".join(map(",".join, forms))
@@ -298,11 +292,23 @@ def read_table(path: Any, what: str, *forms: Sequence[str]) -> tuple[Sequence[st
         raise ProtocolError(f"{path}: the column {repeated[0]!r} occurs twice. Keep one of them.")
     if len(rows) < 2:
         raise ProtocolError(f"{path}: the file has no rows. It should contain {what}.")
-    for line, row in rows:
-        if len(row) != len(header):
-            fields = f"{counted(len(row), 'field')}, but the first line has {len(header)}"
-            raise ProtocolError(f"{path}, line {line}: {fields}: {','.join(row)[:80]!r}.")
     return columns, [(line, dict(zip(header, row, strict=True))) for line, row in rows[1:]]
+
+
+def _rows_of(path: Any, what: str) -> list[tuple[int, list[str]]]:
+    """Return the number and the cells of each line of a table, at least one; all have the same number of cells."""
+    if not is_file(path):
+        raise ProtocolError(f"{what}: expected a file, got {type(path).__name__}.")
+    reader = csv.reader(lines(Path(path), what), strict=True)
+    try:
+        rows = [(reader.line_num, [unsafe(field.strip()) for field in row]) for row in reader if row]
+    except csv.Error as error:
+        raise ProtocolError(f"{path}: can't be read as {what} ({error}).") from error
+    for line, row in rows:
+        if len(row) != len(rows[0][1]):
+            fields = f"{counted(len(row), 'field')}, but the first line has {len(rows[0][1])}"
+            raise ProtocolError(f"{path}, line {line}: {fields}: {','.join(row)[:80]!r}.")
+    return rows or [(1, [])]
 
 
 def numbers_of(items: Sequence[str], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:

@@ -1,7 +1,7 @@
 """Audit every split of the experiment, and everything that was fitted on it."""
 
 from protocol.auditing import write_findings
-from protocol.auditing.experiment import audit_experiment, audit_libraries
+from protocol.auditing.experiment import audit_experiment
 
 
 def main(job):
@@ -16,8 +16,7 @@ def main(job):
         learned=[*job.input.selections, *job.input.supervision],
         training_labels=job.params.training_labels,
     )
-    results = (path for path in job.input if path.endswith(".h5"))
-    write_findings(job.output.audit, findings, audit_libraries(results))
+    write_findings(job.output.audit, findings)
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ def not_checked(run: Run, runs: Sequence[Run], *, has_log: bool, of_codes: Seque
         *(check for check, is_possible in _NEEDS.items() if not is_possible(run)),
         *of_codes,
         *declared.runs_not_compared(runs),
-        "preprocessing-leak, selection-leak, truth-leak, mixed-libraries (need the pipeline's target audit)",
+        "preprocessing-leak, selection-leak, truth-leak (need the pipeline's target audit)",
     ]
 
 

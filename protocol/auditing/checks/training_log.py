@@ -114,10 +114,7 @@ def audit_training_log(histories: Sequence[History], reported: str = "") -> tupl
     is_a_last_score = any(one.matches(reported, one.values[-1]) for one in compared)  # which is no selection
     findings = list[Finding]()
     for one in compared:
-        if severity:
-            level, what = severity, _of_running_best(one, reported, severity)
-        else:
-            level, what = _verdict(one, reported, is_a_last_score)
+        level, what = _verdict(one, reported, severity, is_a_last_score)
         findings += findings_of("selection-on-test", level, int(what != ""), [one.name or "test scores"], what=what)
     if reported and not found:
         return findings, _about(histories), [f"the origin of the reported {reported}, which is not in this log"]
@@ -155,11 +152,14 @@ def _of_running_best(one: History, reported: str, severity: str) -> str:
     return f"{what}: the scores in this log never decrease and repeat exactly, {so}"
 
 
-def _verdict(one: History, reported: str, is_a_last_score: bool) -> tuple[str, str]:
+def _verdict(one: History, reported: str, running_best: str, is_a_last_score: bool) -> tuple[str, str]:
     """Return the severity and what was found if the reported score may be the best of several; else an empty text.
 
-    `is_a_last_score` states whether the reported score is the last one of some history of the log.
+    `running_best` is the result of `_running_best`, and `is_a_last_score` states whether the reported score is the last
+    one of some history of the log.
     """
+    if running_best:
+        return running_best, _of_running_best(one, reported, running_best)
     last, best, epoch = one.values[-1], one.best, one.epochs[int(np.nanargmax(one.values))]
     is_best, is_last = one.matches(reported, best), one.matches(reported, last)
     at_best = f" (epoch {epoch})" * bool(epoch)

@@ -123,10 +123,10 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
         If the file can't be read or has other columns, a line is not a judged pair, or no pair belongs to the dataset;
         or if a name in `SHIPPED` does not match the name, ids or size of the dataset.
     """
-    if values is None and dataset.name in SHIPPED:
-        values = dataset.name
     if values is None:
-        return None
+        if dataset.name not in SHIPPED:
+            return None
+        values = dataset.name
     if isinstance(values, str) and values in SHIPPED:
         known, first = _shipped(values, dataset, n_listed)
     elif not is_file(values) or not (Path(values).suffix or Path(values).is_file()):
@@ -135,7 +135,7 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
         )
     else:
         items, judgement = _judged(Path(values), (*_PAIR, "judgement"))
-        n_items = _LARGEST if dataset.n_items is None else dataset.n_items  # row numbers may be outside the split
+        n_items = dataset.n_rows(_LARGEST)  # row numbers may be outside the split
         pairs = numbers_of(items, dataset, n_items, str(values)).reshape(-1, 2)
         known, first = KnownPairs(str(values), pairs, judgement), items[0]
     if dataset.ids is not None and not (known.pairs >= 0).all(axis=1).any():
