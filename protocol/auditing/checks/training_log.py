@@ -59,16 +59,6 @@ class History:
         return f"{self.bits} bits" if self.bits else ""
 
     @property
-    def the(self) -> str:
-        """The start of a sentence about a score."""
-        return f"At {self.name}, the" if self.bits else "The"
-
-    @property
-    def seen(self) -> str:
-        """The best score, as a phrase."""
-        return f"best of {len(self.values):,} seen on the test set"
-
-    @property
     def best(self) -> float:
         """The best score."""
         return float(np.nanmax(self.values))
@@ -143,37 +133,25 @@ def _running_best(histories: Sequence[History]) -> str:
     return "error" if len(steps) + len(histories) >= CERTAIN else "warning"
 
 
-def _of_running_best(one: History, reported: str, severity: str) -> str:
-    """Return what a log of the best scores so far says, "" if the reported one is not the best of this history."""
-    if reported and not one.matches(reported, one.best):
-        return ""
-    so = "so each is the best so far" if severity == "error" else "so each may be the best so far"
-    what = f"{one.the} reported value {reported or f'{one.best:.15g}'} is the {one.seen}"
-    return f"{what}: the scores in this log never decrease and repeat exactly, {so}"
-
-
 def _verdict(one: History, reported: str, running_best: str, is_a_last_score: bool) -> tuple[str, str]:
     """Return the severity and what was found if the reported score may be the best of several; else an empty text.
 
     `running_best` is the result of `_running_best`, and `is_a_last_score` states whether the reported score is the last
     one of some history of the log.
     """
-    if running_best:
-        return running_best, _of_running_best(one, reported, running_best)
     last, best, epoch = one.values[-1], one.best, one.epochs[int(np.nanargmax(one.values))]
-    is_best, is_last = one.matches(reported, best), one.matches(reported, last)
-    at_best = f" (epoch {epoch})" * bool(epoch)
-    if last == best or (reported and is_a_last_score and not is_best):
+    is_other = reported != "" and not one.matches(reported, best)
+    the, at_best = f"At {one.name}, the" if one.bits else "The", f" (epoch {epoch})" * bool(epoch)
+    seen = f"best of {len(one.values):,} seen on the test set"
+    if (is_other and (running_best or is_a_last_score)) or (last == best and not running_best):
         return "", ""
-    if is_best and not is_a_last_score:
-        return "error", f"{one.the} reported value {reported} is the {one.seen}{at_best}; the last is {last:.15g}"
-    why = "compare both with the reported value"
-    if is_last:
-        why = f"{reported} has too few decimals to tell them apart"
-    elif reported:
-        is_what = "also the last of another code length" if is_best else "neither of them"
-        why = f"the reported value {reported} is {is_what}"
-    return "warning", f"{one.the} {one.seen} is {best:.15g}{at_best}, and the last is {last:.15g}: {why}"
+    if running_best:
+        why = "the scores in this log never decrease and repeat exactly, as the best so far do"
+        return running_best, f"{the} reported value {reported or f'{best:.15g}'} is the {seen}: {why}"
+    if reported and not (is_other or is_a_last_score):
+        return "error", f"{the} reported value {reported} is the {seen}{at_best}; the last is {last:.15g}"
+    compared = f"compare both with the reported value {reported}".rstrip()
+    return "warning", f"{the} {seen} is {best:.15g}{at_best}, and the last is {last:.15g}: {compared}"
 
 
 def reported_score(value: Any) -> str:
