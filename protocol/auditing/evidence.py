@@ -225,8 +225,7 @@ class Evidence:
 
     def __post_init__(self) -> None:
         if (self.query_codes is None) != (self.database_codes is None):
-            side, other = ("database", "query") if self.query_codes is None else ("query", "database")
-            raise ProtocolError(f"{side}_codes needs {other}_codes as well.")
+            raise ProtocolError("query_codes and database_codes are only used together.")
 
     def copies(self, items: Path | None, dataset: Dataset, n_listed: int) -> Copies:
         """Return the copies by the features, or by the content next to the `items` of the pipeline."""
