@@ -1,7 +1,9 @@
 """The public function `audit`, which the command also calls, and its result."""
 
 import dataclasses
+import errno
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -158,9 +160,11 @@ def audit(
     error query-in-database 1 ('7',)
     warning unused-items 5 ('3', '4', '5', '6', '9')
     """
-    evidence, logs = evidence or Evidence(), _logs(training_log, pattern, reported)
-    of_split = (labels, ids, protocol, against, *lists.values(), *vars(evidence).values())
-    if logs and not splits and all(value is None for value in of_split):
+    evidence = evidence or Evidence()
+    files = {"labels": labels, "ids": ids, "against": against, **vars(evidence), **lists}
+    _check_paths([*files.items(), *(("split", split) for split in splits)])
+    logs = _logs(training_log, pattern, reported)
+    if logs and not splits and all(value is None for value in (protocol, *files.values())):
         return _checked([], logs)
     dataset = known_dataset(ids, labels)
     runs = _runs(splits, lists, dataset, protocol)
@@ -236,3 +240,15 @@ def _logs(files: Any, pattern: str | None, reported: Any) -> _Logs:
         return {}
     score = "" if reported is None else reported_score(reported)
     return {file: audit_training_log(log, score) for file, log in read_logs(files, pattern).items()}
+
+
+def _check_paths(values: Sequence[tuple[str, Any]]) -> None:
+    """Raise ProtocolError if a path among the arguments is invalid; `values` has their roles."""
+    for role, path in values:
+        try:
+            if is_file(path):
+                os.stat(path)
+        except (OSError, ValueError) as error:  # ValueError: a null character
+            if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:
+                problem = f"{str(path)[:80]!r} is not a usable path ({error.args[-1]})"
+                raise ProtocolError(f"{role}: {problem}.") from error

@@ -264,7 +264,6 @@ def _against_chance(runs: Sequence[Run], part: str, drawn: Sequence[NDArray[np.i
     if not (is_few or (shared and special.pdtrc(shared - 1, expected) <= _UNLIKELY)):
         return []
     what = f"The {part} partitions of the runs share {shared:,} items, but {expected:,.0f} are expected by chance"
-    what += "" if is_few or is_exact else " (more if classes are small, whose sizes are not known)"
     severity = "error" if is_few or is_exact else "warning"
     return findings_of("runs-not-independent", severity, len(runs), [run.file for run in runs], what=what)
 

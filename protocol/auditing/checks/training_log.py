@@ -22,6 +22,7 @@ from protocol.auditing.findings import Finding, findings_of
 from protocol.auditing.items import read_table
 from protocol.checks import ProtocolError, counted
 from protocol.inputs.arrays import is_file
+from protocol.inputs.fields import is_number
 from protocol.inputs.text import lines
 
 _VALUES = ("map", "test_map", "value")
@@ -163,16 +164,9 @@ def reported_score(value: Any) -> str:
         If it is not a finite number.
     """
     text = str(value).strip()
-    if not math.isfinite(_number(text)):
+    if not is_number(text) or not math.isfinite(float(text)):
         raise ProtocolError(f"reported: expected a finite number such as 0.797, got {text[:40]!r}.")
     return text
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
 
 
 def _decimals(text: str) -> int:
@@ -246,9 +240,9 @@ def _histories(path: Path, rows: Sequence[_Row]) -> list[History]:
         value = next(filter(None, map(row.get, _VALUES)), None)
         if value is None:
             continue
-        score, bits = _number(value), row.get("bits", "")
-        if math.isnan(score) and value.lower().lstrip("+-") != "nan":
+        if not is_number(value):
             raise ProtocolError(f"{path}, line {line}: expected a number, got {value[:40]!r}.")
+        score, bits = float(value), row.get("bits", "")
         history = histories.setdefault(bits, History(bits))
         history.values.append(score if math.isfinite(score) else math.nan)
         history.epochs.append(row.get("epoch", row.get("step", "")))
