@@ -194,7 +194,8 @@ def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, pro
     if splits:
         return read_runs(splits, dataset, protocol=protocol)
     if missing := {"query", "database"} - lists.keys():
-        raise ProtocolError(f"audit: {listed(lists)} given; {listed(sorted(missing))} needed as well.")
+        verb = "needs" if len(lists) == 1 else "need"
+        raise ProtocolError(f"{listed(lists)} {verb} {max(missing)} as well.")
     name = " ".join(named(items, part) for part, items in lists.items())
     return [run_of(name, lists_from(lists), dataset, protocol)]
 
