@@ -174,26 +174,34 @@ def find_duplicates(
     >>> first["query"], first["database"], first["mirrored"]
     ('3', '7', 1)
     """
-    least = (0.9 if vectors else 0.0) if least is None else least
+    noun, similar, default = ("vector", _similar_vectors, 0.9) if vectors else ("image", _similar_images, 0.0)
+    least = default if least is None else least
     integer(most, "most")
     integer(threads, "threads")
     number(least, "least", maximum=1)
-    if database is None and database_ids is not None:
+    left, right = _sides((query, query_ids), (database, database_ids), vectors=vectors)
+    about = f"{left.name} ({counted(len(left.rows), noun)})"
+    compared = f"{about} compared with {right.name} ({len(right.rows):,})"
+    if left is right:
+        compared = f"pairwise within {about}"
+        if len(left.rows) < 2:
+            raise ProtocolError(f"{left.name}: only one item, so there is nothing to compare.")
+    pairs, candidates = similar(left, right, least, threads, progress)
+    pairs = proposed(pairs[pairs["score"] >= least], most, same=left is right)
+    return Proposals(pairs, left.ids, right.ids, (compared, *candidates))
+
+
+def _sides(query: tuple[Any, Any], database: tuple[Any, Any], *, vectors: bool) -> tuple[Items, Items]:
+    """Return the queries and the database, each from its values and its ids; the same if there is no database."""
+    (_, query_ids), (values, database_ids) = query, database
+    if values is None and database_ids is not None:
         raise ProtocolError("database_ids needs database as well.")
-    left = items_of(query, "query", vectors=vectors, ids=query_ids)
-    right = left if database is None else items_of(database, "database", vectors=vectors, ids=database_ids)
-    about = f"{left.name} ({counted(len(left.rows), 'vector' if vectors else 'image')})"
-    if left is right and len(left.rows) < 2:
-        raise ProtocolError(f"{left.name}: only one item, so there is nothing to compare.")
+    left = items_of(query[0], "query", vectors=vectors, ids=query_ids)
+    right = left if values is None else items_of(values, "database", vectors=vectors, ids=database_ids)
     for items, missing, ids in ((left, "query_ids", database_ids), (right, "database_ids", query_ids)):
         if items.ids is None and ids is not None:
             raise ProtocolError(f"{missing} is needed as well, because {items.name} has no ids.")
-    compared = (
-        f"pairwise within {about}" if left is right else f"{about} compared with {right.name} ({len(right.rows):,})"
-    )
-    pairs, candidates = (_similar_vectors if vectors else _similar_images)(left, right, least, threads, progress)
-    pairs = proposed(pairs[pairs["score"] >= least], most, same=left is right)
-    return Proposals(pairs, left.ids, right.ids, (compared, *candidates))
+    return left, right
 
 
 def items_of(values: Any, role: str, *, vectors: bool = False, ids: Any = None, image_size: int = SIZE) -> Items:

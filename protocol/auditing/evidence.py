@@ -101,7 +101,7 @@ def features_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray:
         If they are not a matrix or have the wrong number of rows, or the order of the dataset's ids is not known.
     """
     X, name = numbers_from(values, "features"), named(values, "features")
-    if dataset.n_items is None and dataset.ids is not None:
+    if dataset.has_listed_ids:
         raise ProtocolError(f"{name}: the lists contain ids, so the ids of its rows are needed (ids).")
     n_items = dataset.n_rows(n_listed)
     if X.ndim != 2 or len(X) < n_items or (dataset.n_items is not None and len(X) != n_items):
@@ -225,8 +225,7 @@ class Evidence:
 
     def __post_init__(self) -> None:
         if (self.query_codes is None) != (self.database_codes is None):
-            side, other = ("database", "query") if self.query_codes is None else ("query", "database")
-            raise ProtocolError(f"{side}_codes needs {other}_codes as well.")
+            raise ProtocolError("query_codes and database_codes are only used together.")
 
     def copies(self, items: Path | None, dataset: Dataset, n_listed: int) -> Copies:
         """Return the copies by the features, or by the content next to the `items` of the pipeline."""

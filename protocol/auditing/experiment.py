@@ -18,14 +18,13 @@ from protocol.auditing.known_pairs import known_pairs_for
 from protocol.auditing.runs import read_dataset, read_runs
 from protocol.features import prepared
 from protocol.provenance import storage
-from protocol.provenance.storage import array_digest, read_provenance
+from protocol.provenance.storage import array_digest
 from protocol.splits import VALIDATION
 
 LEARNING = (*VALIDATION, "train")
 """The partitions that may be used for learning."""
 TEST = ("query", "database")
 """The partitions that must only be used for the test."""
-_BY_CODE_DIGEST = "hashing-protocol"  # files are recreated when their code changes, so this version may differ
 
 
 def audit_experiment(
@@ -63,9 +62,9 @@ def audit_experiment(
     """
     dataset, by_fit = read_dataset(items), defaultdict(list)
     copies, judged = stored_copies(content, features, dataset), known_pairs_for(None, dataset)
-    runs = [dataclasses.replace(run, copies=copies, judged=judged) for run in read_runs(splits, dataset)]
-    by_sample = defaultdict[str, dict[str, Split]](dict)
-    for run in runs:
+    runs, by_sample = [], defaultdict[str, dict[str, Split]](dict)
+    for run in read_runs(splits, dataset):
+        runs.append(dataclasses.replace(run, copies=copies, judged=judged))
         by_sample[storage.read_provenance(run.file)["inputs"]["sample"]][run.name] = run.split
     for path in learned:
         by_fit[storage.read_provenance(path)["inputs"]["preprocessing"]].append(path)
@@ -87,14 +86,17 @@ def audit_experiment(
         findings[truth] = audit_fit(storage.read_provenance(truth), of_parts["train"])
         for split, rules in storage.grouped(storage.read(truth)).items():
             findings[truth] += audit_truth(storage.grouped(rules), queries[split], split=split)
-        for file in learned_from:
-            made = storage.read_provenance(file)
-            is_selection = "read" in made
-            findings[file] = (
-                audit_selection(made, of_parts) if is_selection else audit_fit(made, of_parts["train"], labels)
-            )
-            findings[file] += others * ("training_labels" in made["parameters"])
+        findings |= {file: _of_learned(file, of_parts, labels, others) for file in learned_from}
     return findings
+
+
+def _of_learned(
+    file: str, parts: Mapping[str, NDArray], labels: NDArray | None, others: list[Finding]
+) -> list[Finding]:
+    """Return the findings on a file with selected options, or with supervision, which may have other labels."""
+    made = storage.read_provenance(file)
+    found = audit_selection(made, parts) if "read" in made else audit_fit(made, parts["train"], labels)
+    return found + others * ("training_labels" in made["parameters"])
 
 
 def _taught(dataset: Dataset, train: NDArray, file: str | None) -> tuple[NDArray | None, list[Finding]]:
@@ -150,43 +152,3 @@ def audit_selection(provenance: Mapping[str, Any], parts: Mapping[str, NDArray])
         *findings_of("truth-leak", "error", len(of_test), of_test, wrong=", ".join(of_test)),
         *findings_of("selection-leak", "error", len(other), other, allowed=", ".join(allowed), wrong=", ".join(other)),
     ]
-
-
-def audit_libraries(files: Iterable[str | Path]) -> Findings:
-    """Return a warning for each library, including Python, of which several versions were used to create the files.
-
-    Parameters
-    ----------
-    files : iterable of path
-        HDF5 files of an experiment. A library that a file does not record, for example because it was not installed, is
-        not compared.
-
-    Returns
-    -------
-    Findings
-        By the first file whose version differs from that of most files; ``count`` is the number of such files, and
-        ``examples`` lists each version with its first file.
-
-    Raises
-    ------
-    ProtocolError
-        If a file is missing or was altered.
-    """
-    by_library: dict[str, dict[str, list[str]]] = {}
-    for file in map(str, files):
-        for library, version in read_provenance(file)["versions"].items():
-            if library != _BY_CODE_DIGEST:
-                by_library.setdefault(library, {}).setdefault(version, []).append(file)
-    findings = defaultdict[str, list[Finding]](list)
-    for library, by_version in sorted(by_library.items()):
-        *others, _ = sorted(by_version.values(), key=len)
-        examples, versions = (
-            [f"{version}: {files[0]}" for version, files in by_version.items()],
-            " and ".join(by_version),
-        )
-        count = sum(map(len, others))
-        if count:
-            findings[others[0][0]] += findings_of(
-                "mixed-libraries", "warning", count, examples, library=library, versions=versions
-            )
-    return dict(findings)

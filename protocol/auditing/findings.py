@@ -149,11 +149,10 @@ def records(findings: Mapping[str, Sequence[Finding]], keys: Sequence[str] = KEY
     ]
 
 
-def write_findings(path: str | Path, *findings: Mapping[str, Sequence[Finding]]) -> None:
+def write_findings(path: str | Path, findings: Mapping[str, Sequence[Finding]]) -> None:
     """Write findings as CSV with a checksum, one row each with the columns `COLUMNS`; examples are joined by commas."""
-    rows = [record for by_file in findings for record in records(by_file, COLUMNS)]
-    cells = [(record | {"examples": ", ".join(record["examples"])}).values() for record in rows]
-    tables.write_csv(path, COLUMNS, map(list, cells), checksum=True)
+    rows = [record | {"examples": ", ".join(record["examples"])} for record in records(findings, COLUMNS)]
+    tables.write_csv(path, COLUMNS, [list(row.values()) for row in rows], checksum=True)
 
 
 def text(findings: Mapping[str, Sequence[Finding]], about: Sentences, not_checked: Sentences, *, why: bool) -> str:

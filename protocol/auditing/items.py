@@ -69,6 +69,11 @@ class Dataset:
     digest: str | None = None
     name: str | None = None
 
+    @property
+    def has_listed_ids(self) -> bool:
+        """Whether the ids are only those in lists, whose order in the dataset is not known."""
+        return self.ids is not None and self.n_items is None
+
     def n_rows(self, n_listed: int) -> int:
         """Return the number of items; if it is not known, `n_listed`, the largest listed item number plus one."""
         return n_listed if self.n_items is None else self.n_items
@@ -119,16 +124,20 @@ class Split:
         """The items of all partitions, once for each partition."""
         return np.concatenate(list(self.parts.values()))
 
+    def forms(self, items: NDArray[np.int64]) -> list["Form"]:
+        """Return the ids of items in the normal form."""
+        return [self._forms[item] for item in items.tolist()]
+
     @functools.cached_property
-    def forms(self) -> list["Form"]:
-        """The ids of the dataset in the normal form."""
+    def _forms(self) -> list["Form"]:
         return [one_form(name) for name in self.dataset.ids.tolist()]
 
     @functools.cached_property
     def repeats_names(self) -> bool:
         """Whether names are only unique within their folder, in a list of any size, so that equal names say nothing."""
-        lists = [[self.forms[item][-1] for item in part.tolist()] for part in self.parts.values()]
-        return any(len(names) - len(set(names)) > REPEATED * len(names) for names in lists)
+        listed = self.parts.values() if self.dataset.has_listed_ids else ()
+        names = [[form[-1] for form in self.forms(part)] for part in listed]
+        return any(len(of_part) - len(set(of_part)) > REPEATED * len(of_part) for of_part in names)
 
     def shared(self, a: str, b: str) -> NDArray[np.int64]:
         """Return the items that two partitions share."""
@@ -273,14 +282,8 @@ def read_table(path: Any, what: str, *forms: Sequence[str]) -> tuple[Sequence[st
     ProtocolError
         If the file can't be read or has no rows, a column is missing, or rows differ in the number of fields.
     """
-    if not is_file(path):
-        raise ProtocolError(f"{what}: expected a file, got {type(path).__name__}.")
-    reader = csv.reader(lines(Path(path), what), strict=True)
-    try:
-        rows = [(reader.line_num, [unsafe(field.strip()) for field in row]) for row in reader if row]
-    except csv.Error as error:
-        raise ProtocolError(f"{path}: can't be read as {what} ({error}).") from error
-    header = [name.lower() for name in rows[0][1]] if rows else []
+    rows = _rows_of(path, what)
+    header = [name.lower() for name in rows[0][1]]
     columns = next((form for form in forms or [()] if set(form) <= set(header)), None)
     if columns is None:
         needed = " or ".join(map(",".join, forms))
@@ -289,11 +292,23 @@ def read_table(path: Any, what: str, *forms: Sequence[str]) -> tuple[Sequence[st
         raise ProtocolError(f"{path}: the column {repeated[0]!r} occurs twice. Keep one of them.")
     if len(rows) < 2:
         raise ProtocolError(f"{path}: the file has no rows. It should contain {what}.")
-    for line, row in rows:
-        if len(row) != len(header):
-            fields = f"{counted(len(row), 'field')}, but the first line has {len(header)}"
-            raise ProtocolError(f"{path}, line {line}: {fields}: {','.join(row)[:80]!r}.")
     return columns, [(line, dict(zip(header, row, strict=True))) for line, row in rows[1:]]
+
+
+def _rows_of(path: Any, what: str) -> list[tuple[int, list[str]]]:
+    """Return the number and the cells of each line of a table, at least one; all have the same number of cells."""
+    if not is_file(path):
+        raise ProtocolError(f"{what}: expected a file, got {type(path).__name__}.")
+    reader = csv.reader(lines(Path(path), what), strict=True)
+    try:
+        rows = [(reader.line_num, [unsafe(field.strip()) for field in row]) for row in reader if row]
+    except csv.Error as error:
+        raise ProtocolError(f"{path}: can't be read as {what} ({error}).") from error
+    for line, row in rows:
+        if len(row) != len(rows[0][1]):
+            fields = f"{counted(len(row), 'field')}, but the first line has {len(rows[0][1])}"
+            raise ProtocolError(f"{path}, line {line}: {fields}: {','.join(row)[:80]!r}.")
+    return rows or [(1, [])]
 
 
 def numbers_of(items: Sequence[str], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:

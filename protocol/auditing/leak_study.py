@@ -29,7 +29,6 @@ from protocol.scores.tables import DIGITS, write_csv
 from protocol.truth import Items
 from protocol.truth.relevance import Relevance, relevance_from_arrays
 
-__all__ = ["COLUMNS", "RANKINGS", "SIDES", "halves", "rankings", "scores_of_feature", "write_scores"]
 SIDES = ("a", "b")
 PARTS = ("query", "database", "train")
 RANKINGS = tuple((trained, ranked) for trained in SIDES for ranked in SIDES)

@@ -22,7 +22,7 @@ from protocol.auditing.evidence import Copies, Evidence
 from protocol.auditing.findings import SEVERITIES, Finding
 from protocol.auditing.items import Dataset, known_dataset, lists_from
 from protocol.auditing.runs import Run, read_runs, run_of
-from protocol.checks import ProtocolError, one_of
+from protocol.checks import ProtocolError, listed, one_of
 from protocol.inputs.arrays import is_file, named
 from protocol.splits import PARTITIONS
 
@@ -160,27 +160,18 @@ def audit(
     error query-in-database 1 ('7',)
     warning unused-items 5 ('3', '4', '5', '6', '9')
     """
-    for part in lists:
-        one_of(part, PARTITIONS, "audit: list of a partition")
-    evidence, lists = evidence or Evidence(), {part: lists[part] for part in _ORDER if lists.get(part) is not None}
-    if not isinstance(protocol, str | None):
-        raise ProtocolError(f"protocol: expected the name of a split protocol, got {type(protocol).__name__}.")
+    evidence = evidence or Evidence()
     files = {"labels": labels, "ids": ids, "against": against, **vars(evidence), **lists}
     _check_paths([*files.items(), *(("split", split) for split in splits)])
     logs = _logs(training_log, pattern, reported)
     if logs and not splits and all(value is None for value in (protocol, *files.values())):
         return _checked([], logs)
-    _check_lists(splits, lists)
     dataset = known_dataset(ids, labels)
-    if lists:
-        name = " ".join(named(items, part) for part, items in lists.items())
-        runs = [run_of(name, lists_from(lists), dataset, protocol)]
-    else:
-        runs = read_runs(splits, dataset, protocol=protocol)
+    runs = _runs(splits, lists, dataset, protocol)
     if evidence.query_codes is not None and len(runs) > 1:
         raise ProtocolError(f"query_codes and database_codes need a single split, not {len(runs):,} runs.")
+    other = _other(against, dataset)
     n_listed, copies = max(run.n_listed for run in runs), dict[Path | None, Copies]()
-    other = None if against is None else _other(against, dataset)
     for number, run in enumerate(runs):
         if run.items not in copies:  # otherwise they were searched for in the same dataset
             copies[run.items] = evidence.copies(run.items, run.split.dataset, n_listed)
@@ -189,8 +180,30 @@ def audit(
     return _checked(runs, logs)
 
 
-def _other(against: Any, dataset: Dataset) -> Run:
-    """Return the split to compare with."""
+def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, protocol: str | None) -> list[Run]:
+    """Return the complete splits, or the split of one list for each partition."""
+    for part in lists:
+        one_of(part, PARTITIONS, "audit: list of a partition")
+    lists = {part: lists[part] for part in _ORDER if lists.get(part) is not None}
+    if lists and splits:
+        raise ProtocolError("audit: give complete splits, or lists of the query and database items, not both.")
+    if not (lists or splits):
+        raise ProtocolError(
+            "audit: nothing to audit. Give complete splits, lists of the query and database items, or a training log."
+        )
+    if splits:
+        return read_runs(splits, dataset, protocol=protocol)
+    if missing := {"query", "database"} - lists.keys():
+        verb = "needs" if len(lists) == 1 else "need"
+        raise ProtocolError(f"{listed(lists)} {verb} {max(missing)} as well.")
+    name = " ".join(named(items, part) for part, items in lists.items())
+    return [run_of(name, lists_from(lists), dataset, protocol)]
+
+
+def _other(against: Any, dataset: Dataset) -> Run | None:
+    """Return the split to compare with, if there is one."""
+    if against is None:
+        return None
     if not (is_file(against) or isinstance(against, Mapping)):
         got = type(against).__name__
         raise ProtocolError(f"against: expected a file or a mapping of partition names to lists, got {got}.")
@@ -240,17 +253,3 @@ def _check_paths(values: Sequence[tuple[str, Any]]) -> None:
             if getattr(error, "errno", errno.ENAMETOOLONG) == errno.ENAMETOOLONG:
                 problem = f"{str(path)[:80]!r} is not a usable path ({error.args[-1]})"
                 raise ProtocolError(f"{role}: {problem}.") from error
-
-
-def _check_lists(splits: Sequence[Any], lists: Mapping[str, Any]) -> None:
-    """Raise ProtocolError unless there are either complete splits, or lists of queries and database."""
-    if lists and splits:
-        raise ProtocolError("audit: give complete splits, or lists of the query and database items, not both.")
-    if not (lists or splits):
-        raise ProtocolError(
-            "audit: nothing to audit. Give complete splits, lists of the query and database items, or a training log."
-        )
-    for part in ("query", "database"):
-        if lists and part not in lists:
-            verb = "needs" if len(lists) == 1 else "need"
-            raise ProtocolError(f"{' and '.join(lists)} {verb} {part} as well.")

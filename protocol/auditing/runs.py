@@ -123,10 +123,9 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
     runs: dict[str, Run] = {}  # a file given twice is a single run
     for number, split in enumerate(splits, start=1):
         name = named(split, "split" if len(splits) == 1 else f"split {number}")
-        record = _provenance(split) if is_file(split) else {}
-        parts = read_parts(split) if is_file(split) else _parts(split, name)
+        parts, record = _read(split, name)
         lists = {part: Listing(name, as_items(items, f"{name}: {part}"), None, "") for part, items in parts.items()}
-        items = _items_above(split, record) if record and dataset.n_items is None else None
+        items = None if dataset.n_items is not None else _items_above(split, record)
         declared = str(record.get("maker", "")).removeprefix("split").strip() or UNDECLARED
         run = run_of(name, lists, read(items) if items else dataset, protocol or declared)
         complete = Split({**dict.fromkeys(PARTITIONS, empty), **run.split.entries}, run.split.dataset)
@@ -140,6 +139,20 @@ def _drawn(record: Mapping[str, Any], dataset: Dataset) -> dict[str, Any]:
     is_drawn_from_it = dataset.digest is not None and dataset.digest == record["inputs"].get("labels")
     parameters, seed = record["parameters"], record.get("seed") if is_drawn_from_it else None
     return {"seed": seed, "sizes": parameters.get("sizes", {}), "options": parameters}
+
+
+def _read(split: Any, name: str) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    """Return the partitions of a split, and the provenance record of a file of the pipeline."""
+    if is_file(split):
+        return read_parts(split), _provenance(split)
+    if not isinstance(split, Mapping):
+        raise ProtocolError(
+            f"{name} must be a file, or a mapping of partition names to row numbers or ids, got "
+            f"{type(split).__name__}. Pass the lists of one split by name: audit(query=..., database=...)."
+        )
+    for part in split:
+        one_of(part, PARTITIONS, f"{name}: partition")
+    return {part: items for part, items in split.items() if items is not None}, {}
 
 
 def _provenance(file: str | Path) -> dict[str, Any]:
@@ -157,18 +170,6 @@ def _provenance(file: str | Path) -> dict[str, Any]:
         if number is not None:
             integer(number, f"{file}: provenance record: {name}", minimum=0, maximum=_LARGEST)
     return record
-
-
-def _parts(split: Any, name: str) -> dict[str, Any]:
-    """Return the partitions of a split that is not a file."""
-    if not isinstance(split, Mapping):
-        raise ProtocolError(
-            f"{name} must be a file, or a mapping of partition names to row numbers or ids, got "
-            f"{type(split).__name__}. Pass the lists of one split by name: audit(query=..., database=...)."
-        )
-    for part in split:
-        one_of(part, PARTITIONS, f"{name}: partition")
-    return {part: items for part, items in split.items() if items is not None}
 
 
 def run_of(name: str, lists: Mapping[str, Listing], dataset: Dataset, protocol: str | None = None) -> Run:
@@ -201,7 +202,7 @@ def run_of(name: str, lists: Mapping[str, Listing], dataset: Dataset, protocol: 
 
 def _items_above(splits: Any, provenance: Mapping[str, Any]) -> Path | None:
     """Return the ``items.h5`` from which a split was drawn, if it is in a parent folder or in its ``datasets``."""
-    for folder in Path(splits).parents:
+    for folder in Path(splits).parents if provenance else ():
         for path in (folder / "items.h5", *sorted(folder.glob("datasets/*/items.h5"))):
             if path.is_file() and storage.read_provenance(path)["digest"] == provenance["inputs"].get("labels"):
                 return path

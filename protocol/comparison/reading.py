@@ -358,25 +358,12 @@ def _of_content(
         The values of all queries by metric, or the reason why there are none.
     """
     one_of(content.get("ranking"), RANKINGS, f"{where}: ranking")
-    for size in ("n_bits", "n_queries", "n_database"):
-        if size == "n_bits" or content.get(size) is not None:
+    integer(content["n_bits"], f"{where}: n_bits")
+    for size in ("n_queries", "n_database"):
+        if content.get(size) is not None:
             integer(content[size], f"{where}: {size}")
-    fields: dict[str, Any] = {"excluded_queries": NONE_EXCLUDED}
-    groups: list[tuple[str, Any, dict[str, Any], list[int]]] = [(str(where), content["metrics"], fields, [])]
-    if (without := content.get("without_queries")) is not None:
-        inside = f"{where}: without_queries"
-        n_queries = integer(without["n_queries"], f"{inside}: n_queries")
-        rows = np.array(without["excluded"], np.int64)
-        excluded = excluded_rows(rows, n_queries + len(rows), f"{inside}: excluded").tolist()
-        if content.get("n_queries") not in (None, n_queries + len(excluded)):
-            raise ProtocolError(
-                f"{inside}: {n_queries:,} remaining and {len(excluded):,} excluded queries do not add up to n_queries "
-                f"= {content['n_queries']:,}."
-            )
-        fields = {"excluded_queries": excluded_label(len(excluded), excluded_sha256(excluded)), "n_queries": n_queries}
-        groups += [(inside, without["metrics"], fields, excluded)] * bool(excluded)
-    scores = []
-    for inside, metrics, fields, excluded in groups:
+    scores, every = [], (str(where), content["metrics"], {"excluded_queries": NONE_EXCLUDED}, list[int]())
+    for inside, metrics, fields, excluded in (every, *_without_queries(content, f"{where}: without_queries")):
         for metric, number in metrics.items():
             where_mean = f"{inside}: {printable(metric)}: mean"
             if isinstance(number, str):
@@ -393,3 +380,23 @@ def _of_content(
                 values = Values(QUERY, np.array([content["ground_truth_sha256"]]), own)
             scores.append(_score(recorded, file, _known(content.get("name")) or name, values))
     return scores
+
+
+def _without_queries(
+    content: Mapping[str, Any], inside: str
+) -> Iterator[tuple[str, Mapping[str, Any], dict[str, Any], list[int]]]:
+    """Yield the place, the metrics, the fields and the excluded rows of an evaluation without some queries, if any."""
+    without = content.get("without_queries")
+    if without is None:
+        return
+    n_queries = integer(without["n_queries"], f"{inside}: n_queries")
+    rows = np.array(without["excluded"], np.int64)
+    excluded = excluded_rows(rows, n_queries + len(rows), f"{inside}: excluded").tolist()
+    if content.get("n_queries") not in (None, n_queries + len(excluded)):
+        raise ProtocolError(
+            f"{inside}: {n_queries:,} remaining and {len(excluded):,} excluded queries do not add up to n_queries "
+            f"= {content['n_queries']:,}."
+        )
+    if excluded:
+        fields = {"excluded_queries": excluded_label(len(excluded), excluded_sha256(excluded)), "n_queries": n_queries}
+        yield inside, without["metrics"], fields, excluded

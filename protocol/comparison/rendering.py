@@ -5,10 +5,11 @@ import json
 import math
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from protocol.checks import counted, listed, need, printable
 from protocol.comparison.differences import ComparedTable, Difference, scores_by_method, sign_of
@@ -162,26 +163,33 @@ def _from_mirrors(scores: Sequence[Score]) -> list[str]:
 
 def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table:
     """Return the means of one metric under one protocol: a row per method, a column per code length."""
-    methods, lengths = scores_by_method(table.scores), sorted({score.n_bits for score in table.scores})
-    is_of_runs = any(score.n_runs is not None for score in table.scores)
-    rows = []
-    for method, scores in methods.items():
-        files = ", ".join(dict.fromkeys(score.file for score in scores.values()))
-        runs = [score.n_runs for score in scores.values() if score.n_runs is not None]
-        rows.append([method, *[files] * with_files, *[between(runs) if runs else ABSENT] * is_of_runs])
-    header, strong = ["method", *["file"] * with_files, *["runs"] * is_of_runs], set[tuple[int, int]]()
-    for n_bits in lengths:
-        scores_at = [scores.get(n_bits) for scores in methods.values()]
-        means = np.array([score.mean if score else math.nan for score in scores_at])
-        texts = spreads(means, [score.std if score else math.nan for score in scores_at])
+    methods, is_of_runs = scores_by_method(table.scores), any(score.n_runs is not None for score in table.scores)
+    columns, strong = {"method": [*methods]}, set[tuple[int, int]]()
+    if with_files:
+        columns["file"] = [", ".join({score.file: None for score in scores.values()}) for scores in methods.values()]
+    if is_of_runs:
+        columns["runs"] = [_runs(scores.values()) for scores in methods.values()]
+    for n_bits in sorted({score.n_bits for score in table.scores}):
+        means, cells = _means(table, [scores.get(n_bits) for scores in methods.values()])
         if np.isfinite(means).sum() > 1:
-            ranked = sign_of(table.metric) * means
-            strong |= {(int(down), len(header)) for down in np.flatnonzero(ranked == np.nanmax(ranked))}
-        header.append(f"{n_bits} bits")
-        for row, cell, score in zip(rows, texts, scores_at, strict=True):
-            row.append(cell if score else ABSENT)
+            strong |= {(int(down), len(columns)) for down in np.flatnonzero(means == np.nanmax(means))}
+        columns[f"{n_bits} bits"] = cells
     sentences = [_statement(table, is_of_runs=is_of_runs), *_assumed(table.scores), *_from_mirrors(table.scores)]
-    return Table(name, " ".join(sentences), header, rows, n_labels=1 + with_files, strong=frozenset(strong))
+    rows = list(map(list, zip(*columns.values(), strict=True)))
+    return Table(name, " ".join(sentences), list(columns), rows, n_labels=1 + with_files, strong=frozenset(strong))
+
+
+def _runs(scores: Iterable[Score]) -> str:
+    """Return the numbers of runs of scores."""
+    runs = [score.n_runs for score in scores if score.n_runs is not None]
+    return between(runs) if runs else ABSENT
+
+
+def _means(table: ComparedTable, scores: Sequence[Score | None]) -> tuple[NDArray[np.float64], list[str]]:
+    """Return the means of a column, of which the largest is the best, and as text; NaN and a dash without a score."""
+    means, stds = np.array([(score.mean, score.std) if score else (math.nan, math.nan) for score in scores]).T
+    cells = [cell if score else ABSENT for cell, score in zip(spreads(means, stds), scores, strict=True)]
+    return sign_of(table.metric) * means, cells
 
 
 def _statement(table: ComparedTable, *, is_of_runs: bool) -> str:

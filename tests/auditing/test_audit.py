@@ -14,7 +14,7 @@ from protocol.auditing import evidence as evidence_module
 from protocol.auditing.checks import about, audit_split, audit_splits
 from protocol.auditing.checks.codes import audit_relevance, audit_truth
 from protocol.auditing.evidence import copies_of, first_equal
-from protocol.auditing.experiment import LEARNING, audit_fit, audit_libraries, audit_selection
+from protocol.auditing.experiment import LEARNING, audit_fit, audit_selection
 from protocol.auditing.items import Dataset
 from protocol.auditing.runs import Run
 from protocol.provenance import storage
@@ -292,22 +292,3 @@ SELECTIONS += [
 def test_options_are_chosen_on_learning_partitions_only(read, expected):
     made = audit_selection({"read": read}, VECTORS)
     assert [(one.name, one.severity, one.examples) for one in made] == [(n, "error", (part,)) for n, part in expected]
-
-
-# Libraries
-
-
-def test_files_of_several_versions_are_a_warning_for_each_library(tmp_path):
-    old = {"numpy": "2.1", "python": "3.12", "hashing-protocol": "0.1"}
-    new = {"numpy": "2.2", "torch": "2.3", "hashing-protocol": "0.2"}  # only recorded libraries are compared
-    versions = {"a": old, "b": old | new, "c": old, "d": old | new | {"python": "3.13"}, "e": old}
-    paths = {name: str(tmp_path / f"{name}.h5") for name in versions}
-    for name, path in paths.items():
-        provenance = storage.provenance(name, parameters={}, inputs={}) | {"versions": versions[name]}
-        storage.write(path, {"x": np.arange(3)}, provenance)
-    assert audit_libraries([paths["a"], paths["c"]]) == audit_libraries([]) == {}
-    findings = audit_libraries(paths.values())
-    assert list(findings) == [paths["b"], paths["d"]]
-    (numpy,), _ = findings.values()
-    assert (numpy.name, numpy.severity, numpy.count) == ("mixed-libraries", "warning", 2)
-    assert numpy.examples == (f"2.1: {paths['a']}", f"2.2: {paths['b']}")

@@ -55,7 +55,7 @@ def test_codes_that_do_not_fit_are_refused(tmp_path):
         ProtocolError, match=r"^query_codes and database_codes need the labels of all query items as well\.$"
     ):
         audit(**SPLIT | {"labels": None}, **codes)
-    with pytest.raises(ProtocolError, match=r"^database_codes needs query_codes as well\.$"):
+    with pytest.raises(ProtocolError, match=r"^query_codes and database_codes are only used together\.$"):
         audit(**SPLIT, database_codes=NOISY[DATABASE])
     splits = [{"query": QUERY, "database": DATABASE}, {"query": QUERY, "database": DATABASE[1:]}]
     with pytest.raises(ProtocolError, match=r"^query_codes and database_codes need a single split, not 2 runs\.$"):

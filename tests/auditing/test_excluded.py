@@ -54,7 +54,7 @@ WRONG = {
     "query,database,judgement\n0,1,near-duplicate\n": "line 2: expected the judgement 0 (exact copy), ",
     "id\n": "the file has no rows. It should contain pairs or items.",
     "0\n2\n": "the columns must be query,database or id, got '0'.",
-    "id\na\nz\n": "'z' is not an item of the dataset, whose ids are like 'a'.",
+    "id\na\nz\n": "'z' is not an item of the dataset; its first one is 'a'.",
     "id\n6\n": "row number 6 is outside the 6 items of the dataset.",
     "id\na\nd\nf\n": "excludes all 3 queries.",
 }

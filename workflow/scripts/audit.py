@@ -3,7 +3,7 @@
 import logging
 
 from protocol.auditing import write_findings
-from protocol.auditing.experiment import audit_experiment, audit_libraries
+from protocol.auditing.experiment import audit_experiment
 
 
 def main(job):
@@ -18,8 +18,7 @@ def main(job):
         learned=[*job.input.selections, *job.input.supervision],
         training_labels=job.params.training_labels,
     )
-    results = (path for path in job.input if path.endswith(".h5"))
-    write_findings(job.output.audit, findings, audit_libraries(results))
+    write_findings(job.output.audit, findings)
     errors = [
         f"{file}: {one.name} ({one.count:,})"
         for file, of_file in findings.items()

@@ -1,6 +1,6 @@
 """The checks of splits: all that are applicable, and a list of those that are not possible."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from protocol.auditing.checks import declared, overlaps
 from protocol.auditing.checks.identification import identify
@@ -14,6 +14,21 @@ CHECKS = (
 )
 """The checks of one split, each of which returns findings."""
 _OF_LABELS = "class-missing, class-imbalance, query-without-relevant"
+_NEEDS: Mapping[str, Callable[[Run], bool]] = {
+    "class-imbalance (needs protocol)": lambda run: run.name != UNDECLARED,
+    "label-conflict (needs labels of the dataset and in every list)": overlaps.has_labels_twice,
+    "equal-file-names (needs names that do not repeat within a list)": lambda run: not run.split.repeats_names,
+    "near-duplicate (needs features)": lambda run: bool(run.copies),
+    "known-near-duplicate (needs known pairs)": lambda run: run.judged is not None,
+    "unseen-class (needs one label for each query or training item)": declared.knows_unseen_classes,
+    "group-split (needs groups)": lambda run: run.groups is not None,
+    "unused-items (needs ids or labels of the whole dataset, and all partitions)": overlaps.is_complete,
+    "not-reproducible (needs a seed, and the dataset that was divided)": lambda run: (
+        None not in (run.seed, run.split.dataset.n_items)
+    ),
+    "split-difference (needs a split to compare with)": lambda run: run.against is not None,
+}
+"""The checks that depend on the run alone, each with what it needs, and whether the run has it."""
 
 
 def audit_split(run: Run) -> list[Finding]:
@@ -56,38 +71,25 @@ def not_checked(run: Run, runs: Sequence[Run], *, has_log: bool, of_codes: Seque
     of_codes : sequence of str
         The checks that were not possible on the codes of the split.
     """
-    split, dataset, protocol, is_declared = run.split, run.split.dataset, run.protocol, run.name != UNDECLARED
+    split, dataset, is_declared = run.split, run.split.dataset, run.name != UNDECLARED
     present = [part for part, items in split.parts.items() if len(items)]
-    absent = [part for part in protocol.partitions if part not in present]
+    absent = [part for part in run.protocol.partitions if part not in present]
     unlabelled = [part for part in present if dataset.class_labels(split[part]) is None]
     sized = declared.declared_sizes(run) if is_declared else {}
     unsized = [part for part in present if part not in sized]
-    both_labels = bool(dataset.n_items and dataset.labelled is None and set(present) <= set(split.flags))
-    needs_forms = dataset.ids is not None and dataset.n_items is None
-    has_folders = needs_forms and any("/" in one or "\\" in one for one in dataset.ids.tolist())
-    is_complete = dataset.n_items is not None and overlaps.is_complete(split, protocol)
-    unseen = not protocol.divides_classes or declared.unseen_classes(run)[0] is not None
-    between_runs = declared.runs_not_compared(runs)
-    made = {
-        f"all checks of missing partitions ({', '.join(absent)})": not absent,
-        f"size-mismatch{_for(unsized, present)} (needs {'sizes' if is_declared else 'protocol'})": not unsized,
-        "class-imbalance (needs protocol)": is_declared,
-        f"{_OF_LABELS}{_for(unlabelled, present)} (need labels)": not unlabelled,
-        "label-conflict (needs labels of the dataset and in every list)": bool(run.items) or both_labels,
-        "equal-file-names (needs names that do not repeat within a list)": not (has_folders and split.repeats_names),
-        "near-duplicate (needs features)": bool(run.copies),
-        "known-near-duplicate (needs known pairs)": run.judged is not None,
-        "unseen-class (needs one label for each query or training item)": unseen,
-        "group-split (needs groups)": run.groups is not None,
-        "selection-on-test (needs a training log)": has_log,
-        **dict.fromkeys(of_codes, False),
-        "unused-items (needs ids or labels of the whole dataset, and all partitions)": is_complete,
-        "not-reproducible (needs a seed, and the dataset that was divided)": None not in (run.seed, dataset.n_items),
-        between_runs: not between_runs,
-        "split-difference (needs a split to compare with)": run.against is not None,
-        "preprocessing-leak, selection-leak, truth-leak, mixed-libraries (need the pipeline's target audit)": False,
+    by_partition = {
+        f"all checks of missing partitions ({', '.join(absent)})": absent,
+        f"size-mismatch{_for(unsized, present)} (needs {'sizes' if is_declared else 'protocol'})": unsized,
+        f"{_OF_LABELS}{_for(unlabelled, present)} (need labels)": unlabelled,
+        "selection-on-test (needs a training log)": not has_log,
     }
-    return [check for check, is_made in made.items() if not is_made]
+    return [
+        *(check for check, is_missing in by_partition.items() if is_missing),
+        *(check for check, is_possible in _NEEDS.items() if not is_possible(run)),
+        *of_codes,
+        *declared.runs_not_compared(runs),
+        "preprocessing-leak, selection-leak, truth-leak (need the pipeline's target audit)",
+    ]
 
 
 def _for(parts: Sequence[str], present: Sequence[str]) -> str:

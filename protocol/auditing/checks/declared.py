@@ -1,7 +1,9 @@
 """Compare splits with their declaration: sizes, classes, partitions drawn again from the seed, independent runs."""
 
 import itertools
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,8 +118,13 @@ def unseen_classes(run: Run) -> tuple[NDArray[np.int64] | None, str]:
     classes, counts = class_counts(split)
     if protocol.partitions["query"].classes == "unseen" and "query" in counts:
         return classes[counts["query"] > 0], "the classes of the queries"
-    untrained = classes[counts["train"] == 0] if "train" in counts else classes[:0]
+    untrained = classes[counts.get("train", np.ones_like(classes)) == 0]
     return (untrained, "without training items") if untrained.size else (None, "")
+
+
+def knows_unseen_classes(run: Run) -> bool:
+    """Return whether the unseen classes are known, or the protocol has none."""
+    return not run.protocol.divides_classes or unseen_classes(run)[0] is not None
 
 
 def has_several(split: Split) -> bool:
@@ -188,10 +195,10 @@ def audit_runs(runs: Sequence[Run]) -> Findings:
     If nothing is drawn, as for official splits and lists, runs are identical by declaration. All runs are of one
     dataset and one protocol.
     """
-    findings: Findings = {run.file: [] for run in runs}
-    splits, n_items = _in_one_numbering(runs)
-    if splits is None or len(runs) == 1:
+    findings, splits = defaultdict[str, list[Finding]](list), _in_one_numbering(runs)
+    if not splits or len(runs) == 1:
         return findings
+    n_items = _n_divided(runs[0], splits)
     for part in runs[0].protocol.random:
         first: dict[str, str] = {}
         for run, parts in zip(runs, splits, strict=True):
@@ -205,61 +212,76 @@ def audit_runs(runs: Sequence[Run]) -> Findings:
     return findings
 
 
-def runs_not_compared(runs: Sequence[Run]) -> str:
+def runs_not_compared(runs: Sequence[Run]) -> list[str]:
     """Return what the check of independent runs could not find and what that needs; empty if it was complete."""
     drawn = runs[0].protocol.random
     if runs[0].protocol.listed or (drawn and len(runs) == 1):
-        return "runs-not-independent (needs other runs of a declared protocol)"
-    if drawn and _in_one_numbering(runs)[1] is None:
-        return "runs-not-independent, for runs that are not identical (needs ids or labels of the whole dataset)"
-    return ""
+        return ["runs-not-independent (needs other runs of a declared protocol)"]
+    splits = _in_one_numbering(runs) if drawn else []
+    if drawn and not (splits and _n_divided(runs[0], splits)):
+        return ["runs-not-independent, for runs that are not identical (needs ids or labels of the whole dataset)"]
+    return []
 
 
-def _in_one_numbering(runs: Sequence[Run]) -> tuple[list[dict[str, NDArray[np.int64]]] | None, int | None]:
-    """Return the partitions of runs, and the number of items from which they are drawn; None for what is not known.
+def _in_one_numbering(runs: Sequence[Run]) -> list[dict[str, NDArray[np.int64]]]:
+    """Return the partitions of runs with numbers that mean the same item in all of them; none if these are not known.
 
-    The partitions have numbers that mean the same item in all runs; without the ids of the dataset, each run numbers
-    the ids in its own lists. If the database is the rest of the dataset and all partitions that it leaves out are
-    known, every item is listed.
+    Without the ids of the dataset, each run numbers the ids in its own lists.
     """
-    ids, protocol = [run.split.dataset.ids for run in runs], runs[0].protocol
+    ids = [run.split.dataset.ids for run in runs]
     splits = [{part: run.split[part] for part in PARTITIONS} for run in runs]
-    if any(of_run is not ids[0] for of_run in ids):
-        if any(of_run is None for of_run in ids):
-            return None, None
-        numbered = zip(splits, common_numbers(ids)[0], strict=True)
-        splits = [{part: np.sort(of_run[items]) for part, items in parts.items()} for parts, of_run in numbered]
-    n_items, required = runs[0].split.dataset.n_items or protocol.n_items, ("database", *protocol.database_without)
-    is_rest = isinstance(protocol.partitions["database"], Rest)
-    if n_items is None and is_rest and all(len(parts[part]) for parts in splits for part in required):
-        n_items = len(np.unique(np.concatenate([items for parts in splits for items in parts.values()])))
-    return splits, n_items
+    if all(of_run is ids[0] for of_run in ids):
+        return splits
+    if any(of_run is None for of_run in ids):
+        return []
+    numbered = zip(splits, common_numbers(ids)[0], strict=True)
+    return [{part: np.sort(of_run[items]) for part, items in parts.items()} for parts, of_run in numbered]
+
+
+def _n_divided(run: Run, splits: Sequence[Mapping[str, NDArray[np.int64]]]) -> int | None:
+    """Return the number of items from which partitions are drawn, None if it is not known.
+
+    If the database is the rest of the dataset and all partitions that it leaves out are known, every item is listed.
+    """
+    n_items, required = run.split.dataset.n_items or run.protocol.n_items, run.protocol.database_without
+    is_rest = isinstance(run.protocol.partitions["database"], Rest)
+    if n_items is None and is_rest and all(len(parts[part]) for parts in splits for part in ("database", *required)):
+        return len(np.unique(np.concatenate([items for parts in splits for items in parts.values()])))
+    return n_items
 
 
 def _against_chance(runs: Sequence[Run], part: str, drawn: Sequence[NDArray[np.int64]], n_items: int) -> list[Finding]:
-    r"""Return a finding if the partitions of runs share more, or fewer, items than expected for independent draws.
+    """Return a finding if the partitions of runs share more, or fewer, items than expected for independent draws.
 
-    Two draws of :math:`a_c` and :math:`b_c` of the :math:`N_c` items of class c share :math:`\sum_c a_c b_c / N_c` on
-    average; the total over all pairs of runs is approximately Poisson, or narrower. This is at least :math:`a b / N`,
-    by the inequality of Cauchy and Schwarz. If the classes are not known, fewer items than that are therefore an error,
-    and more are a warning, because small classes may be drawn again and again.
+    The number of shared items is approximately Poisson, or narrower. If the classes are not known, fewer items than
+    expected are an error, and more are a warning, because small classes may be drawn again and again.
     """
-    dataset, declared = runs[0].split.dataset, runs[0].protocol.partitions[part]
-    counts, available = [np.array([len(items)]) for items in drawn], np.array([n_items])
-    if dataset.y is None:
-        is_exact = dataset.digest is not None  # a dataset of the pipeline without labels has no classes
-    else:
-        is_exact = dataset.labelled is None and (dataset.y.ndim == 1 or not getattr(declared, "per_class", None))
-        if dataset.y.ndim == 1 and dataset.labelled is None:
-            _, classes, available = np.unique(dataset.y, return_inverse=True, return_counts=True)
-            counts = [np.bincount(classes[items], minlength=len(available)) for items in drawn]
+    declared = runs[0].protocol.partitions[part]
+    expected, is_exact = _expected_shared(runs[0].split.dataset, declared, drawn, n_items)
     shared = sum(int(np.isin(a, b, assume_unique=True).sum()) for a, b in itertools.combinations(drawn, 2))
-    expected = sum(float(np.sum(a * b / available)) for a, b in itertools.combinations(counts, 2))
     special = need("scipy.special", "scipy")
     is_few = special.pdtr(shared, expected) <= _UNLIKELY
     if not (is_few or (shared and special.pdtrc(shared - 1, expected) <= _UNLIKELY)):
         return []
     what = f"The {part} partitions of the runs share {shared:,} items, but {expected:,.0f} are expected by chance"
-    what += "" if is_few or is_exact else " (more if classes are small, whose sizes are not known)"
     severity = "error" if is_few or is_exact else "warning"
     return findings_of("runs-not-independent", severity, len(runs), [run.file for run in runs], what=what)
+
+
+def _expected_shared(
+    dataset: Dataset, declared: Any, drawn: Sequence[NDArray[np.int64]], n_items: int
+) -> tuple[float, bool]:
+    r"""Return how many items all pairs of independent draws share on average, and whether this is exact.
+
+    Two draws of :math:`a_c` and :math:`b_c` of the :math:`N_c` items of class c share :math:`\sum_c a_c b_c / N_c` on
+    average. If the classes are not known, this is at least :math:`a b / N`, by the inequality of Cauchy and Schwarz.
+    """
+    counts, available = [np.array([len(items)]) for items in drawn], np.array([n_items])
+    y = dataset.y if dataset.labelled is None else None
+    if y is not None and y.ndim == 1:
+        _, classes, available = np.unique(y, return_inverse=True, return_counts=True)
+        counts = [np.bincount(classes[items], minlength=len(available)) for items in drawn]
+    expected = sum(float(np.sum(a * b / available)) for a, b in itertools.combinations(counts, 2))
+    if dataset.y is None:  # a dataset of the pipeline without labels has no classes
+        return expected, dataset.digest is not None
+    return expected, y is not None and (y.ndim == 1 or not getattr(declared, "per_class", None))

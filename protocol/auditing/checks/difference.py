@@ -42,11 +42,10 @@ def audit_against(run: Run) -> tuple[list[Finding], list[str]]:
         added, removed, n_shared = np.setdiff1d(a, b), np.setdiff1d(b, a), len(np.intersect1d(a, b))
         differ(f"These items are in {part} here, but not in {there}", names[added].tolist())
         differ(f"These items are in {part} in {there}, but not here", names[removed].tolist())
-        is_reordered = not (len(added) or len(removed) or np.array_equal(a, b))
-        order = "but in another order or with other duplicates"
-        differ(f"The {part} partition has the same items as in {there}, {order}", [part] * is_reordered)
-        n_here, n_there = n_shared + len(added), n_shared + len(removed)
-        sizes.append(f"{part} {n_here:,} here, {n_there:,} there, {n_shared:,} in both")
+        if not (len(added) or len(removed) or np.array_equal(a, b)):
+            order = "but in another order or with other duplicates"
+            differ(f"The {part} partition has the same items as in {there}, {order}", [part])
+        sizes.append(f"{part} {n_shared + len(added):,} here, {n_shared + len(removed):,} there, {n_shared:,} in both")
     return findings, [f"Compared with {there} by {by}: {'; '.join(sizes)}."]
 
 
@@ -57,7 +56,7 @@ def _in_common_numbers(run: Run, other: Run) -> tuple[str, list[NDArray[np.int64
         numbers, names = common_numbers(ids)
         return "ids", numbers, np.array(names)
     for one, another in ((run, other), (other, run)):
-        if one.split.dataset.ids is not None and one.split.dataset.n_items is None:
+        if one.split.dataset.has_listed_ids:
             raise ProtocolError(
                 f"against: {one.file} contains ids and {another.file} row numbers. Give the ids of the dataset in the "
                 "order of its rows (ids)."

@@ -11,7 +11,7 @@ from protocol import registry
 from protocol.auditing.checks.declared import class_counts, has_several
 from protocol.auditing.items import Split
 from protocol.checks import listed
-from protocol.splits import PARTITIONS, Drawn, Rest, SplitProtocol
+from protocol.splits import PARTITIONS, Drawn, SplitProtocol
 
 _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
 _KINDS = ("sizes", "classes", "overlaps")
@@ -34,13 +34,13 @@ class Comparison(NamedTuple):
     distance : float
         From 0 (equal) to 1.
     difference : str
-        The difference in words; empty if another difference explains this one.
+        The difference in words.
     """
 
     by: str
     what: str
     distance: float
-    difference: str = ""
+    difference: str
 
 
 class Match(NamedTuple):
@@ -84,13 +84,22 @@ class Match(NamedTuple):
         compared = {one.by for one in self.comparisons}
         return listed(kind for kind in _KINDS if kind in compared)
 
-    def sentence(self) -> str:
-        """Return a description of this match, as a part of a sentence."""
-        text = f"{'matches' if self.is_exact else 'resembles'} {self.name} in {self.by}"
+    @property
+    def differences(self) -> list[str]:
+        """The differences in words."""
+        return [one.difference for one in self.comparisons if one.distance]
+
+    def fits_like(self, other: "Match") -> bool:
+        """Return whether both protocols, or both published lists, differ from the split in the same properties."""
+        one, another = ((match.by, match.differences, match.open, match.implements) for match in (self, other))
+        return one == another
+
+    def sentence(self, *same: str) -> str:
+        """Return a description of this match, and of others that fit `same`, as a part of a sentence."""
+        text = f"{'matches' if self.is_exact else 'resembles'} {' or '.join([self.name, *same])} in {self.by}"
         if self.open:
             text += f" (which does not fix the size of {listed(map(_the, self.open))})"
-        differences = [one.difference for one in self.comparisons if one.distance and one.difference]
-        return f"{text}, but {listed(differences)}" if differences else text
+        return f"{text}, but {listed(self.differences)}" if self.differences else text
 
 
 class _Facts:
@@ -102,7 +111,6 @@ class _Facts:
         self.n_classes = len(classes) if split.dataset.y is not None else None
         self.sizes = {name: len(part) for name, part in split.parts.items() if len(part)}
         self.shared = {(a, b): len(split.shared(a, b)) for a, b in _PAIRS if len(split[a]) and len(split[b])}
-        self.n_listed = len(np.unique(split.listed))
         # Training items outside the database that are queries, and are reported as such.
         self.n_trained_on = int((~np.isin(split.shared("query", "train"), split["database"])).sum())
 
@@ -127,12 +135,12 @@ def identify(split: Split, declared: str | None = None) -> str:
     'This split matches cifar10_54k in sizes and overlaps.'
     >>> parts["database"] = np.append(parts["database"], np.arange(8))
     >>> identify(Split(parts, Dataset()))
-    'This split resembles cifar10_54k in sizes and overlaps, but 8 of 1,000 queries are in the database (declared 0).'
+    'This split resembles cifar10_54k in sizes and overlaps, but the database has 54,008 items (declared 54,000) and 8 \
+of 1,000 queries are in the database (declared 0).'
     """
     first, *others = matches = nearest(split)
     by_name = {match.name: match for match in matches}
-    same = [one.name for one in others if one.is_exact and first.is_exact and one.by == first.by]
-    text = first.sentence().replace(first.name, " or ".join([first.name, *same]), 1)
+    text = first.sentence(*(one.name for one in others if one.fits_like(first)))
     if declared is not None:
         is_nearer = declared in by_name and first.is_near and first.distance < by_name[declared].distance
         return f"This split {text}; {declared} was declared." if is_nearer else ""
@@ -175,9 +183,8 @@ def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
     sizes = dict.fromkeys(set(PARTITIONS) - set(protocol.partitions), 0)
     sizes |= protocol.sizes({}, n_items=n_items, n_classes=n_classes)
     shared = {(a, b): facts.sizes.get(a, 0) * protocol.overlaps(a, b) for a, b in _PAIRS}
-    is_rest = isinstance(protocol.partitions["database"], Rest) and set(protocol.partitions) <= set(facts.sizes)
     comparisons = [
-        *_sizes(facts, sizes, n_items=n_items if is_rest else None),
+        *_sizes(facts, sizes),
         *_overlaps(facts, shared),
         *_dataset(facts, protocol.n_items, protocol.n_classes),
         *_classes(facts, protocol),
@@ -185,16 +192,10 @@ def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
     return Match(name, comparisons, [part for part in facts.sizes if part not in sizes])
 
 
-def _sizes(facts: _Facts, sizes: Mapping[str, int], *, n_items: int | None = None) -> Iterable[Comparison]:
-    """Compare sizes.
-
-    If all partitions are given, the database is the rest of `n_items` items, and each item is in some partition, then
-    other differences determine the size of the database, so its difference is not reported.
-    """
+def _sizes(facts: _Facts, sizes: Mapping[str, int]) -> Iterable[Comparison]:
     for part, actual in facts.sizes.items():
         if part in sizes:
-            follows = part == "database" and facts.n_listed == n_items
-            text = "" if follows else f"{_the(part)} has {actual:,} items (declared {sizes[part]:,})"
+            text = f"{_the(part)} has {actual:,} items (declared {sizes[part]:,})"
             yield Comparison("sizes", part, _relative(actual, sizes[part]), text)
 
 

@@ -15,7 +15,7 @@ from protocol.auditing.items import Split, alike
 from protocol.auditing.known_pairs import EXACT, SIMILAR
 from protocol.auditing.runs import Run
 from protocol.checks import counted
-from protocol.splits import VALIDATION, SplitProtocol
+from protocol.splits import VALIDATION
 
 PAIRS = (
     ("query-in-train", "query", "train"),
@@ -27,6 +27,8 @@ PAIRS = (
     *(("validation-in-database", part, "database") for part in VALIDATION),
 )
 """All pairs of partitions, with the finding on items that they share."""
+_GROUPED = (("validation_query", "validation_database"), ("validation_query", "train"))
+"""The pairs of partitions that must not divide groups, in addition to those with the test queries."""
 _SEVERAL = re.compile(r"[,;|]|\.[A-Za-z]\w{1,4}\s|^[^.]*\S\s+\S[^.]*$")  # an id that may be many: not one file's name
 
 
@@ -45,7 +47,7 @@ def audit_pairs(run: Run) -> list[Finding]:
         is_disjoint = a == "query" or not may_overlap or bool(run.protocol.listed and not shared.size)
         findings += _forms(split, a, b, is_disjoint)
         findings += _copies(run, a, b) if is_disjoint else []
-        if a == "query" or (a == "validation_query" and b != "database"):
+        if a == "query" or (a, b) in _GROUPED:
             findings += _groups(run, a, b)
     return findings
 
@@ -56,11 +58,10 @@ def _forms(split: Split, a: str, b: str, is_disjoint: bool) -> list[Finding]:
     Row numbers in arrays have only one form, and if the ids of the dataset are given, distinct ids are distinct items.
     See `protocol.auditing.items`.
     """
-    ids = split.dataset.ids
-    if ids is None or split.dataset.n_items is not None:
+    if not split.dataset.has_listed_ids:
         return []
     items = [np.setdiff1d(split[x], split[y], assume_unique=True) for x, y in ((a, b), (b, a))]
-    forms = [[split.forms[item] for item in part.tolist()] for part in items]
+    forms = [split.forms(part) for part in items]
     partners = alike(*forms)
     found = {"ids-differ-in-form": partners, "equal-file-names": dict[int, int]()}
     if is_disjoint and not split.repeats_names:
@@ -148,23 +149,30 @@ def audit_membership(run: Run) -> list[Finding]:
     protocol has this. Items that are also in a partition from which the training set must be disjoint are omitted,
     because another finding lists them.
     """
-    split, protocol, n_items = run.split, run.protocol, run.split.dataset.n_items
-    findings = list[Finding]()
+    split, protocol, findings = run.split, run.protocol, list[Finding]()
     if protocol.overlaps("train", "database"):
         outside = np.setdiff1d(split["train"], split["database"], assume_unique=True)
         reported = np.concatenate([split[part] for part in ("query", *VALIDATION)])
         undeclared = "warning" if len(outside) < len(split["train"]) else "information"
         severity = undeclared if protocol.listed else "error"
         findings += split.findings("train-not-in-database", severity, outside[~np.isin(outside, reported)])
-    if n_items is not None and is_complete(split, protocol) and not protocol.divides_classes:
-        unused = np.setdiff1d(np.arange(n_items), split.listed)
+    if is_complete(run) and not protocol.divides_classes:
+        unused = np.setdiff1d(np.arange(split.dataset.n_items or 0), split.listed)
         findings += split.findings("unused-items", "warning", unused)
     return findings
 
 
-def is_complete(split: Split, protocol: SplitProtocol) -> bool:
-    """Return whether all partitions of a protocol were given, or the protocol defines none."""
-    return bool(protocol.listed) or set(protocol.partitions) <= set(split.parts)
+def is_complete(run: Run) -> bool:
+    """Return whether the dataset is known, and all partitions of the protocol were given, if it defines any."""
+    is_given = bool(run.protocol.listed) or set(run.protocol.partitions) <= set(run.split.parts)
+    return run.split.dataset.n_items is not None and is_given
+
+
+def has_labels_twice(run: Run) -> bool:
+    """Return whether the dataset and all lists have labels, or the pipeline compared them when it drew the split."""
+    split, listed = run.split, {part for part, items in run.split.parts.items() if len(items)}
+    is_labelled = bool(split.dataset.n_items) and split.dataset.labelled is None
+    return run.items is not None or (is_labelled and listed <= set(split.flags))
 
 
 def audit_entries(run: Run) -> list[Finding]:

@@ -6,6 +6,7 @@ keys of objects have the same names; the test scores may also be named ``map`` o
 The evaluations are in the order of their lines. Code lengths are judged separately, but runs are not told apart.
 """
 
+import itertools
 import json
 import math
 import re
@@ -21,6 +22,7 @@ from protocol.auditing.findings import Finding, findings_of
 from protocol.auditing.items import read_table
 from protocol.checks import ProtocolError, counted
 from protocol.inputs.arrays import is_file
+from protocol.inputs.fields import is_number
 from protocol.inputs.text import lines
 
 _VALUES = ("map", "test_map", "value")
@@ -37,8 +39,8 @@ class History:
 
     Parameters
     ----------
-    name : str
-        The code length, such as "48 bits"; "" if the log has none.
+    bits : str
+        The code length, "" if the log has none.
     values : list of float
         The test scores, in the order of the log; NaN for those that are not finite.
     epochs : list of str
@@ -47,10 +49,15 @@ class History:
         The largest number of decimals of a score.
     """
 
-    name: str
+    bits: str
     values: list[float] = field(default_factory=list)
     epochs: list[str] = field(default_factory=list)
     decimals: int = 0
+
+    @property
+    def name(self) -> str:
+        """The code length, such as "48 bits"; "" if the log has none."""
+        return f"{self.bits} bits" if self.bits else ""
 
     @property
     def best(self) -> float:
@@ -68,6 +75,10 @@ class History:
         scale = 100.0 if is_fraction and abs(value) > 1 else 0.01 if not is_fraction and abs(value) <= 1 else 1.0
         unit = max(10.0 ** -_decimals(reported), scale * 10.0**-self.decimals)
         return abs(score * scale - value) <= 0.5 * unit * (1 + 1e-9)
+
+    def has(self, reported: str) -> bool:
+        """Return whether any score of this history matches a reported one."""
+        return any(self.matches(reported, score) for score in self.values)
 
 
 def audit_training_log(histories: Sequence[History], reported: str = "") -> tuple[list[Finding], list[str], list[str]]:
@@ -89,21 +100,26 @@ def audit_training_log(histories: Sequence[History], reported: str = "") -> tupl
         A sentence about the evaluations.
     not_checked : list of str
     """
-    found = [one for one in histories if any(one.matches(reported, score) for score in one.values)]
+    found = [one for one in histories if one.has(reported)]
     compared, severity = found or histories, _running_best(histories)
     is_a_last_score = any(one.matches(reported, one.values[-1]) for one in compared)  # which is no selection
     findings = list[Finding]()
     for one in compared:
         level, what = _verdict(one, reported, severity, is_a_last_score)
         findings += findings_of("selection-on-test", level, int(what != ""), [one.name or "test scores"], what=what)
+    if reported and not found:
+        return findings, _about(histories), [f"the origin of the reported {reported}, which is not in this log"]
+    is_unknown = severity == reported == "" and max(len(one.values) for one in histories) > 1
+    missing = ["which evaluation is reported (needs the reported score)"] * is_unknown
+    return findings, _about(histories), missing
+
+
+def _about(histories: Sequence[History]) -> list[str]:
+    """Return a sentence about the evaluations of a log."""
     counts = [f"{counted(len(one.values), 'evaluation')}{one.name and f' at {one.name}'}" for one in histories]
     missing = int(np.isnan(np.concatenate([one.values for one in histories])).sum())
-    omitted = f", {missing:,} without a finite score" if missing else ""
-    about = [f"Training log with {', '.join(counts)} on the test set{omitted}."]
-    if reported and not found:
-        return findings, about, [f"the origin of the reported {reported}, which is not in this log"]
-    is_unknown = severity == reported == "" and max(len(one.values) for one in histories) > 1
-    return findings, about, ["which evaluation is reported (needs the reported score)"] * is_unknown
+    omitted = f", {missing:,} without a finite score" * bool(missing)
+    return [f"Training log with {', '.join(counts)} on the test set{omitted}."]
 
 
 def _running_best(histories: Sequence[History]) -> str:
@@ -125,26 +141,18 @@ def _verdict(one: History, reported: str, running_best: str, is_a_last_score: bo
     one of some history of the log.
     """
     last, best, epoch = one.values[-1], one.best, one.epochs[int(np.nanargmax(one.values))]
-    is_best, is_last = one.matches(reported, best), one.matches(reported, last)
-    the, at_best = f"At {one.name}, the" if one.name else "The", f" (epoch {epoch})" if epoch else ""
+    is_other = reported != "" and not one.matches(reported, best)
+    the, at_best = f"At {one.name}, the" if one.bits else "The", f" (epoch {epoch})" * bool(epoch)
     seen = f"best of {len(one.values):,} seen on the test set"
-    if reported and not is_best and (running_best or is_a_last_score):
+    if (is_other and (running_best or is_a_last_score)) or (last == best and not running_best):
         return "", ""
     if running_best:
-        so = "so each is the best so far" if running_best == "error" else "so each may be the best so far"
-        repeats = "the scores in this log never decrease and repeat exactly"
-        return running_best, f"{the} reported value {reported or f'{best:.15g}'} is the {seen}: {repeats}, {so}"
-    if last == best:
-        return "", ""
-    if is_best and not is_a_last_score:
+        why = "the scores in this log never decrease and repeat exactly, as the best so far do"
+        return running_best, f"{the} reported value {reported or f'{best:.15g}'} is the {seen}: {why}"
+    if reported and not (is_other or is_a_last_score):
         return "error", f"{the} reported value {reported} is the {seen}{at_best}; the last is {last:.15g}"
-    why = "compare both with the reported value"
-    if is_last:
-        why = f"{reported} has too few decimals to tell them apart"
-    elif reported:
-        is_what = "also the last of another code length" if is_best else "neither of them"
-        why = f"the reported value {reported} is {is_what}"
-    return "warning", f"{the} {seen} is {best:.15g}{at_best}, and the last is {last:.15g}: {why}"
+    compared = f"compare both with the reported value {reported}".rstrip()
+    return "warning", f"{the} {seen} is {best:.15g}{at_best}, and the last is {last:.15g}: {compared}"
 
 
 def reported_score(value: Any) -> str:
@@ -156,16 +164,9 @@ def reported_score(value: Any) -> str:
         If it is not a finite number.
     """
     text = str(value).strip()
-    if not math.isfinite(_number(text)):
+    if not is_number(text) or not math.isfinite(float(text)):
         raise ProtocolError(f"reported: expected a finite number such as 0.797, got {text[:40]!r}.")
     return text
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
 
 
 def _decimals(text: str) -> int:
@@ -239,14 +240,14 @@ def _histories(path: Path, rows: Sequence[_Row]) -> list[History]:
         value = next(filter(None, map(row.get, _VALUES)), None)
         if value is None:
             continue
-        score, bits = _number(value), row.get("bits", "")
-        if math.isnan(score) and value.lower().lstrip("+-") != "nan":
+        if not is_number(value):
             raise ProtocolError(f"{path}, line {line}: expected a number, got {value[:40]!r}.")
-        history = histories.setdefault(bits, History(f"{bits} bits" if bits else ""))
+        score, bits = float(value), row.get("bits", "")
+        history = histories.setdefault(bits, History(bits))
         history.values.append(score if math.isfinite(score) else math.nan)
         history.epochs.append(row.get("epoch", row.get("step", "")))
         history.decimals = max(history.decimals, _decimals(value))
-    columns = dict.fromkeys(name for _, row in rows for name in row)
+    columns = dict.fromkeys(itertools.chain.from_iterable(row for _, row in rows))
     if not columns.keys() & _VALUES:
         listed = ", ".join(columns)[:200]
         raise ProtocolError(f"{path}: no column named map, test_map or value; its columns: {listed}.")

@@ -123,10 +123,10 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
         If the file can't be read or has other columns, a line is not a judged pair, or no pair belongs to the dataset;
         or if a name in `SHIPPED` does not match the name, ids or size of the dataset.
     """
-    if values is None and dataset.name in SHIPPED:
-        values = dataset.name
     if values is None:
-        return None
+        if dataset.name not in SHIPPED:
+            return None
+        values = dataset.name
     if isinstance(values, str) and values in SHIPPED:
         known, first = _shipped(values, dataset, n_listed)
     elif not is_file(values) or not (Path(values).suffix or Path(values).is_file()):
@@ -135,7 +135,7 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
         )
     else:
         items, judgement = _judged(Path(values), (*_PAIR, "judgement"))
-        n_items = _LARGEST if dataset.n_items is None else dataset.n_items  # row numbers may be outside the split
+        n_items = dataset.n_rows(_LARGEST)  # row numbers may be outside the split
         pairs = numbers_of(items, dataset, n_items, str(values)).reshape(-1, 2)
         known, first = KnownPairs(str(values), pairs, judgement), items[0]
     if dataset.ids is not None and not (known.pairs >= 0).all(axis=1).any():
@@ -157,8 +157,7 @@ def _shipped(name: str, dataset: Dataset, n_listed: int) -> tuple[KnownPairs, st
     items, judgement = _judged(_table(name), _CIFAIR)
     rows, note = np.array(items).astype(np.int64) + np.tile([_TEST, 0], len(judgement)), _NOT_JUDGED
     if dataset.ids is not None:
-        ids = [_IDS[name](row) for row in rows.tolist()]
-        numbers = numbers_by_id(ids, dataset.ids)
+        numbers = numbers_by_id(map(_IDS[name], rows.tolist()), dataset.ids)
     else:
         n_items, numbers, note = max(dataset.n_items or _SIZE, n_listed), rows, f"{note}; {_ASSUMED}"
         if n_items != _SIZE:
@@ -235,9 +234,8 @@ class Excluded:
         dataset = split.dataset
         numbers = numbers_of(self.items, dataset, dataset.n_items or 0, str(self.path))
         if (numbers < 0).any():
-            known = "" if dataset.ids is None else f", whose ids are like {str(dataset.ids[0])!r}"
-            unknown = self.items[int(np.argmin(numbers))]
-            raise ProtocolError(f"{self.path}: {unknown!r} is not an item of the dataset{known}.")
+            unknown, first = self.items[int(np.argmin(numbers))], dataset.names(np.arange(1))[0]
+            raise ProtocolError(f"{self.path}: {unknown!r} is not an item of the dataset; its first one is {first!r}.")
         if self.are_pairs:
             pairs = numbers.reshape(-1, 2)
             positions = KnownPairs(str(self.path), pairs, np.full(len(pairs), NEAR)).queries(split)
