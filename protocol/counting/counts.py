@@ -327,6 +327,11 @@ class RunCounts(HammingCounts):
         return self.at_level.sum(axis=(1, 2))
 
 
+def total_of(total: Mapping[str, HammingCounts], part: Mapping[str, HammingCounts]) -> dict[str, HammingCounts]:
+    """Return the counts of a part of a database, added to those of the parts before it, by ground truth."""
+    return {name: total[name] + counts if total else counts for name, counts in part.items()}
+
+
 _SHARED = ("retrieved", "largest_bucket", "bucket_sizes")  # the arrays that do not depend on the ground truth
 
 

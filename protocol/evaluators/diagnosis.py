@@ -91,39 +91,34 @@ def small_cases(cutoff: int | None = None) -> list[SmallCase]:
         near[number, order[3 : 3 + 4 * number]] = 1
     cases = [SmallCase("no ties", queries, near[rng.permutation(n_near)], np.arange(4) % 3, np.arange(n_near) % 3)]
 
-    def random(name: str, n_bits: int, n_classes: int = 4) -> SmallCase:
+    def add(name: str, n_bits: int, n_classes: int = 4) -> SmallCase:
         centres = rng.integers(0, 2, (n_classes, n_bits), dtype=np.uint8)
         labels = [np.arange(_QUERIES) % n_classes, rng.integers(0, n_classes, n_items)]
         labels[1][:n_classes] = np.arange(n_classes)  # no class is empty
         query, items = (centres[side] ^ (rng.random((side.size, n_bits)) < _FLIPPED) for side in labels)
-        return SmallCase(name, query, items, *labels)
+        cases.append(SmallCase(name, query, items, *labels))
+        return cases[-1]
 
-    ties = random("ties", 8)
-    cases += [ties, random("longer codes", 12), random("few relevant items", 8, n_items // 3)]
-    some = random("queries without a relevant item", 8)
-    some.query_labels[::4] = 9
-    cases.append(some)
-    unequal = random("classes of unequal size", 8)
-    unequal.query_labels[: _QUERIES // 2] = 1
-    cases.append(unequal)
-    opposite = random("codes that differ in all bits of a byte", 16)
+    add("ties", 8)
+    add("longer codes", 12)
+    add("few relevant items", 8, n_items // 3)
+    add("queries without a relevant item", 8).query_labels[::4] = 9
+    add("classes of unequal size", 8).query_labels[: _QUERIES // 2] = 1
+    opposite = add("codes that differ in all bits of a byte", 16)
     opposite.database_codes[:, :8] = 1 - opposite.query_codes[0, :8]
     opposite.database_codes[np.arange(n_items) % 3 > 0, 3] ^= 1  # differ in seven bits
     opposite.query_codes[:, :8] = opposite.query_codes[0, :8]
-    cases.append(opposite)
-    long = random("opposite codes of 64 bits", 64)
+    long = add("opposite codes of 64 bits", 64)
     long.database_codes[::3] = 1 - long.query_codes[np.arange(len(long.database_codes[::3])) % _QUERIES]
-    cases.append(long)
-    most = random("more than K relevant items", 8)
+    most = add("more than K relevant items", 8)
     most.database_labels[4:] = np.where(rng.random(n_items - 4) < 0.04, most.database_labels[4:], 0)
-    cases.append(most)
-    far = random("queries that are far from all items", 12)
+    far = add("queries that are far from all items", 12)
     far.database_codes[:] = far.database_codes[0] ^ (rng.random(far.database_codes.shape) < 0.2)
     far.query_codes[:] = far.database_codes[0] ^ (rng.random(far.query_codes.shape) < 0.2)
     far.query_codes[::2] = 1 - far.query_codes[::2]
     far.database_labels[4:] = np.where(rng.random(n_items - 4) < 0.1, far.database_labels[4:], 0)
     far.query_labels[np.arange(_QUERIES) % 3 > 0] = 0
-    return [*cases, far]
+    return cases
 
 
 class _Known(NamedTuple):
@@ -297,34 +292,32 @@ class Diagnosis(Printed):
 
 def _diagnosed(answers: Mapping[int, float | str], cutoff: int | None) -> Diagnosis:
     """Return the diagnosis of the answers to all cases."""
-    known, missing = _known(cutoff), " If the evaluator has a cutoff K, pass it as the cutoff." * (cutoff is None)
-    numbers = np.array([math.nan if isinstance(answer, str) else answer for answer in answers.values()])
-    numbers[~np.isfinite(numbers)] = np.nan
-    matches, nearest, cases, compared = list[Way](), None, list[int](), None
+    known, numbers = _known(cutoff), _numbers(answers)
     if peculiarity := _peculiarity(known, numbers):
-        verdict = [peculiarity]
-    else:
-        ways, differs = _compared(known, numbers)
-        agreeing = ways[: int((~differs.any(axis=1)).sum())]
-        agreeing = [way for way in agreeing if _RANDOM not in way.variants] or agreeing
-        first = next(i for i, way in enumerate(ways) if _RANDOM not in way.variants)
-        same = numbers[~differs[first] & np.isfinite(numbers)]
-        if same.size > differs[first].sum() and np.ptp(same) > _TOLERANCE:
-            nearest, cases = ways[first], (np.flatnonzero(differs[first]) + 1).tolist()
-        compared = agreeing[0] if agreeing else nearest
-        if agreeing:
-            verdict = _agreement(known, agreeing, answers, numbers)
-            matches = [] if np.isnan(numbers).any() else agreeing
-        else:
-            last = int(differs.argmax(axis=1).max())
-            text = f"no known evaluation reproduces all answers up to case {last + 1} ({known.cases[last].name})."
-            if nearest is not None:
-                text += (
-                    f" {_described(nearest)} gives {same.size} of {len(numbers)} answers, and first differs in case "
-                    f"{cases[0]} ({known.cases[cases[0] - 1].name})."
-                )
-            verdict = [f"Unknown: {text}{missing}"]
-    return Diagnosis(verdict, matches, nearest, cases, answers, _table(known, answers, compared))
+        return Diagnosis([peculiarity], [], None, [], answers, _table(known, answers, None))
+    ways, differs = _compared(known, numbers)
+    ordered = [i for i, way in enumerate(ways) if _RANDOM not in way.variants]  # with a known order of ties
+    n_agreeing, nearest, cases = int((~differs.any(axis=1)).sum()), None, list[int]()
+    agreeing = [ways[i] for i in ordered if i < n_agreeing] or ways[:n_agreeing]
+    same = numbers[~differs[ordered[0]] & np.isfinite(numbers)]
+    if same.size > differs[ordered[0]].sum() and np.ptp(same) > _TOLERANCE:
+        nearest, cases = ways[ordered[0]], (np.flatnonzero(differs[ordered[0]]) + 1).tolist()
+    if agreeing:
+        verdict, table = _agreement(known, agreeing, answers, numbers), _table(known, answers, agreeing[0])
+        return Diagnosis(verdict, [] if np.isnan(numbers).any() else agreeing, nearest, cases, answers, table)
+    last = int(differs.argmax(axis=1).max())
+    text = f"Unknown: no known evaluation reproduces all answers up to {_case(known, last)}."
+    if nearest is not None:
+        text += f" {_described(nearest)} gives {same.size} of {len(numbers)} answers, and first differs in "
+        text += f"{_case(known, cases[0] - 1)}."
+    text += " If the evaluator has a cutoff K, pass it as the cutoff." * (cutoff is None)
+    return Diagnosis([text], [], nearest, cases, answers, _table(known, answers, nearest))
+
+
+def _numbers(answers: Mapping[int, float | str]) -> NDArray[np.float64]:
+    """Return the answers that are finite numbers, and NaN in place of others."""
+    numbers = np.array([math.nan if isinstance(answer, str) else answer for answer in answers.values()])
+    return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
 def _compared(known: _Known, numbers: NDArray[np.float64]) -> tuple[list[Way], NDArray[np.bool_]]:
@@ -358,8 +351,8 @@ def _peculiarity(known: _Known, numbers: NDArray[np.float64]) -> str:
         why = {0.0: "no item counts as relevant?", 1.0: "every item counts as relevant?"}.get(round(float(high), 6))
         return f"Always {high:g}: {why or 'codes and labels have no effect?'}"
     if low < -_TOLERANCE or high > 1 + _TOLERANCE:
-        case = int(np.nanargmax(np.abs(numbers - 0.5)))
-        return f"Not a score from 0 to 1: {numbers[case]:.6g} in case {case + 1} ({known.cases[case].name})."
+        number = int(np.nanargmax(np.abs(numbers - 0.5)))
+        return f"Not a score from 0 to 1: {numbers[number]:.6g} in {_case(known, number)}."
     return ""
 
 
@@ -386,6 +379,10 @@ def _agreement(
 def _text(score: float | str) -> str:
     """Return a score with six decimals, or the error in its place."""
     return score if isinstance(score, str) else "none" if math.isnan(score) else f"{score:.6f}"
+
+
+def _case(known: _Known, number: int) -> str:
+    return f"case {number + 1} ({known.cases[number].name})"
 
 
 def _described(way: Way) -> str:

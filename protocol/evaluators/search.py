@@ -158,10 +158,7 @@ def _as_lists(*values: Any) -> tuple[Any, ...]:
 
 def _read(source: Truth, query: Any, database: Any) -> tuple[int, dict[Way, Case]]:
     """Return the code length, and what evaluators rank."""
-    pair = read_codes(query, database)
-    if pair.ranking != "hamming":
-        raise ProtocolError("The queries need binary codes, not real-valued outputs.")
-    outputs = None
+    pair, outputs = read_codes(query, database).binary(), None
     if pair.binarize == "sign":
         outputs = [numbers_from(s.values if isinstance(s, Codes) else s, "codes") for s in (query, database)]
     return pair.n_bits, cases_of(pair, ground_truth(source, *pair.sizes).relevance, outputs)
