@@ -83,10 +83,8 @@ class HammingCounts:
 
     def _check_shapes(self) -> None:
         if self.retrieved.ndim != 2 or 0 in self.retrieved.shape or self.levels.size == 0:
-            raise ProtocolError(
-                "counts need at least one query, distance and level, but retrieved has shape "
-                f"{self.retrieved.shape}, and there are {self.levels.size} levels."
-            )
+            got = f"{self.retrieved.shape} and {self.levels.shape}"
+            raise ProtocolError(f"counts: retrieved and levels must be a matrix and a list, not empty, got {got}.")
         (n_queries, n_distances), n_levels = self.retrieved.shape, self.levels.size
         shapes = {
             "at_level": (n_queries, n_levels, n_distances),

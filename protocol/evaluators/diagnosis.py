@@ -207,10 +207,7 @@ def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = N
         try:
             answers[number] = float(answer)
         except (TypeError, ValueError) as error:
-            raise ProtocolError(
-                "The function must return a number for (query_codes, database_codes, query_labels, database_labels): "
-                f"{error}."
-            ) from error
+            raise ProtocolError(f"The function must return a number for the codes and labels: {error}.") from error
     return _diagnosed(answers, cutoff)
 
 

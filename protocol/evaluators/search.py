@@ -272,20 +272,17 @@ class Explanation(Printed):
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object."""
+        matches = []
+        for way in self.matches:
+            values, deviations = self.values[way].T
+            matches.append(way.record() | {"values": values, "standard_deviations": deviations})
+            matches[-1]["chance"] = self.chance(way)
         return {
             "reported": [one._asdict() for one in self.reported],
             "n_bits": self.n_bits,
             "n_tried": len(self.values),
             "n_decisive": len(self.decisive),
-            "matches": [
-                way.record()
-                | {
-                    "values": self.values[way][:, 0],
-                    "standard_deviations": self.values[way][:, 1],
-                    "chance": self.chance(way),
-                }
-                for way in self.matches
-            ],
+            "matches": matches,
         }
 
 

@@ -148,12 +148,10 @@ class Attribution(Printed):
             engines = ", ".join(row.name for row in self.rows if row.distances == form)
             checked = form if form != _UNKNOWN else f"{form}, so not compared with those of the items"
             lines.append(f"distances of {engines}: {checked}")
-        names = [name for name in _LOST if getattr(first, name) is not None]
-        cells = [
-            [row.name, *(f"{getattr(row, name) + 0.0:.4f}" for name in ("recall", *names, "exact"))]
-            for row in self.rows
-        ]
-        header = ["results", f"recall@{self.k}", *(_LOST[name] for name in names), f"exact by {self.space}"]
+        lost = [name for name in _LOST if getattr(first, name) is not None]
+        names = ["recall", *lost, "exact"]
+        cells = [[row.name, *(f"{getattr(row, name) + 0.0:.4f}" for name in names)] for row in self.rows]
+        header = ["results", f"recall@{self.k}", *map(_LOST.__getitem__, lost), f"exact by {self.space}"]
         result: list[str | Table] = ["\n".join(lines), Table("attribution", "", header, cells)]
         if first.lost_to_ties is not None:
             gains = -first.most_lost_to_ties, -first.least_lost_to_ties
