@@ -83,8 +83,8 @@ class HammingCounts:
 
     def _check_shapes(self) -> None:
         if self.retrieved.ndim != 2 or 0 in self.retrieved.shape or self.levels.size == 0:
-            got = f"{self.retrieved.shape} and {self.levels.shape}"
-            raise ProtocolError(f"counts: retrieved and levels must be a matrix and a list, not empty, got {got}.")
+            got = f"shape {self.retrieved.shape} and {self.levels.size} levels"
+            raise ProtocolError(f"counts need at least one query, distance and level, got {got}.")
         (n_queries, n_distances), n_levels = self.retrieved.shape, self.levels.size
         shapes = {
             "at_level": (n_queries, n_levels, n_distances),
@@ -159,10 +159,7 @@ class HammingCounts:
         array: NDArray | None = getattr(self, name)
         if array is None:
             option = "index_order" if name.startswith("index") else "buckets"
-            raise ProtocolError(
-                f"counts have no {name}: request it with count(..., {option}=True). It can't be added up over parts of "
-                "a database."
-            )
+            raise ProtocolError(f"counts have no {name}: pass {option}=True to count, and the complete database.")
         return array
 
     def __add__(self, other: Self) -> Self:

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -123,8 +122,7 @@ def write_counts(
                 file.put(f"{of_length.group}/{name}", array)
 
 
-@dataclass(frozen=True)
-class StoredCounts:
+class StoredCounts(NamedTuple):
     """The counts of one split, run, code length and ground truth, with its `truths_record`."""
 
     split: str
@@ -163,6 +161,6 @@ def read_counts(
                 remaining = np.delete(np.arange(counts.n_queries), excluded)
                 if excluded.size and remaining.size:
                     items = items_sha256(stored.items, "without", storage.array_digest(excluded))
-                    yield replace(stored, items=items, counts=counts.of_queries(remaining))
+                    yield stored._replace(items=items, counts=counts.of_queries(remaining))
                 elif remaining.size:
                     yield stored

@@ -87,12 +87,8 @@ def count_in_shards(
     of_database = _buckets(database_codes, n_bits, shards) if buckets else None
     total: dict[str, HammingCounts] = {}
     for items in shards:
-        of_shard = counted(
-            np.asarray(database_codes[items]),
-            relevances={name: relevance.part(items.start, items.stop) for name, relevance in relevances.items()},
-            buckets=False,
-        )
-        total = total_of(total, of_shard)
+        parts = {name: relevance.part(items.start, items.stop) for name, relevance in relevances.items()}
+        total = total_of(total, counted(np.asarray(database_codes[items]), relevances=parts, buckets=False))
         if progress is not None:
             progress(n_queries * items.stop // n_database - n_queries * items.start // n_database)
     if of_database is None:

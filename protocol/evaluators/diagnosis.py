@@ -41,8 +41,7 @@ _OF_SOME_LENGTHS = frozenset({("distance", "int8"), ("distance", "bit-order")})
 Evaluator = Callable[[NDArray, NDArray, NDArray, NDArray], float]
 
 
-@dataclass(frozen=True, eq=False)
-class SmallCase:
+class SmallCase(NamedTuple):
     """Codes and labels for which some evaluations differ.
 
     Parameters
@@ -143,10 +142,8 @@ def _known(cutoff: int | None) -> _Known:
     n_items = len(cases[-1].database_codes)
     cutoffs = {size for size in CUTOFFS if size < n_items} | {cutoff or 1}
     scores = [case.scores(cutoffs) for case in cases]
-    ways = sorted(
-        dict.fromkeys(itertools.chain(*scores)),
-        key=lambda way: (_RANDOM in way.variants, way.weight, len(way.variants)),
-    )
+    ways = list(dict.fromkeys(itertools.chain(*scores)))
+    ways.sort(key=lambda way: (_RANDOM in way.variants, way.weight, len(way.variants)))
     table = np.array([[_score(of_case, way) for of_case in scores] for way in ways])
     undefined = {way: [way.but(undefined="left-out") in of_case for of_case in scores] for way in ways}
     return _Known(cases, ways, table[..., 0], table[..., 1], undefined)
@@ -196,8 +193,7 @@ def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = N
     one_of(codes, FORMS, "codes")
     answers: dict[int, float | str] = {}
     for number, case in enumerate(small_cases(cutoff), 1):
-        sides: list[NDArray] = [case.query_codes, case.database_codes]
-        sides = [2.0 * side - 1 if codes == "signs" else side.copy() for side in sides]
+        sides = [2.0 * bits - 1 if codes == "signs" else bits.copy() for bits in case[1:3]]
         labels = case.query_labels.copy(), case.database_labels.copy()
         try:
             answer = function(sides[0], sides[1], *labels)
@@ -365,10 +361,8 @@ def _agreement(
         is_ratio = np.array_equal(missing, undefined) and not any(isinstance(each, str) for each in answers.values())
         top = f" among the top {best.measure.partition('@')[2]}" * (("denominator", "retrieved") in best.variants)
         why = f" (0/0 for a query without a relevant item{top}?)" * is_ratio
-        verdict = (
-            f"Differs from {_described(best)} in case{'s' * (missing.size > 1)} {', '.join(map(str, missing))}, "
-            f"without a number as the answer{why}."
-        )
+        cases = f"case{'s' * (missing.size > 1)} {', '.join(map(str, missing))}"
+        verdict = f"Differs from {_described(best)} in {cases}, without a number as the answer{why}."
     more = f"; and {len(others) - _MOST} more" if len(others) > _MOST else ""
     return [verdict, *[f"These cases can't tell it from: {'; '.join(others[:_MOST])}{more}."][: len(others)]]
 

@@ -4,7 +4,7 @@ Everything that an evaluator computes from a list without ties is a function of 
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +44,7 @@ The first cutoffs are the sizes of the balls of `RADII`, if a radius has a meani
 """
 
 
-@dataclass(frozen=True, eq=False)
-class Distances:
+class Distances(NamedTuple):
     """Distances as an evaluator computes them, some queries at a time.
 
     Parameters

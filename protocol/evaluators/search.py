@@ -201,13 +201,12 @@ class Explanation(Printed):
         # Cutting the digits of .93306 gives .9330, although rounding gives .9331.
         agrees = (errors > -half_units - 1e-12 - reach) & (errors < 2 * half_units + reach) & (deviations < _NEAR)
         ways = [*self.values]
-        candidates = np.flatnonzero(agrees.all(axis=1)).tolist()
-        candidates.sort(
-            key=lambda i: (
-                *(self.chance(ways[i]), deviations[i].any(), ways[i].weight, deviations[i].max()),
-                *("@" in ways[i].measure, np.abs(errors[i]).max()),
-            )
-        )
+
+        def order(i: int) -> tuple[float, ...]:
+            way, spread = ways[i], deviations[i]
+            return self.chance(way), spread.any(), way.weight, spread.max(), "@" in way.measure, abs(errors[i]).max()
+
+        candidates = sorted(np.flatnonzero(agrees.all(axis=1)).tolist(), key=order)
         matches, has_exact = list[Way](), False
         for i in candidates:
             is_random, parts = deviations[i].any(), set(ways[i].variants)

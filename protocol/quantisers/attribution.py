@@ -32,12 +32,7 @@ _ERROR = 4 * 2.0**-23
 """Four times the distance from 1 to the next number in float32, in which engines compute distances."""
 _LOST = {"lost_to_code": "lost to the code", "lost_to_index": "lost to the index", "lost_to_ties": "lost to ties"}
 _BY = {"cosine": "cosine of the vectors", "euclidean": "Euclidean distance", "dot": "inner product of the vectors"}
-_FORMS = {
-    None: "Hamming distances",
-    "cosine": "cosine distances",
-    "euclidean": "Euclidean distances",
-    "dot": "inner products",
-}
+_FORMS = {"cosine": "cosine distances", "euclidean": "Euclidean distances", "dot": "inner products"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,7 +425,8 @@ def _measured(
         differs = ~(np.abs(returned - apart) <= space.tolerance(apart))
         known = np.isfinite(apart) & np.isfinite(returned)
         agrees = ~(differs & known).any(axis=1)[known.any(axis=1)]
-        form = _FORMS[space.distance] if agrees.sum() > _SMALLEST_SHARE * agrees.size else _UNKNOWN
+        of_items = _FORMS[space.distance] if space.distance else "Hamming distances"
+        form = of_items if agrees.sum() > _SMALLEST_SHARE * agrees.size else _UNKNOWN
     values = _values(ids, apart, once, space, ideal)
 
     def add(kind: str, is_wrong: NDArray[np.bool_], example: Callable[[int, int], str]) -> None:
