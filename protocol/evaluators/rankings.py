@@ -206,7 +206,7 @@ def ranked(
             level[positions] = of_items
             for key, ranks, of_ranks in _ranks(apart, level, retrieved[row], rng, middle):
                 for kind, values in _sums(ranks, of_ranks, until, gains, every=key == LISTS[0] and not plain).items():
-                    if kind not in lists[key]:
+                    if kind not in lists[key]:  # another thread may create the array first
                         lists[key].setdefault(kind, np.full((n_queries, *values.shape), np.nan))
                     lists[key][kind][row] = values
 
