@@ -80,10 +80,9 @@ class BitPlanes(_Compiled):
         for relevance in self._by_label.values():
             classes, numbers = relevance.class_numbers()
             self._order = np.argsort(numbers, kind="stable")
-            sides = (
-                np.searchsorted(classes[numbers[self._order]], relevance.groups, side) for side in ("left", "right")
-            )
-            self._spans = np.stack(list(sides), axis=1)[relevance.group]
+            ordered = classes[numbers[self._order]]
+            sides = [np.searchsorted(ordered, relevance.groups, side) for side in ("left", "right")]
+            self._spans = np.stack(sides, axis=1)[relevance.group]
         self.block_size = max(_LEAST_QUERIES, _PAIRS // len(self._items))
 
     def count(self, block: slice) -> tuple[Integers, dict[str, Integers]]:
@@ -134,6 +133,5 @@ class Words(_Compiled):
         counts = np.zeros((len(queries), n_counts), dtype=np.int64)
         _kernels.count_words(queries, self._columns, np.concatenate(offsets), np.stack(rows, axis=1), counts)
         by_level = [counts[:, span].reshape(len(queries), -1, n_distances) for span in spans]
-        return by_level[0].sum(axis=1), {
-            name: each[:, 1:] for name, each in zip(self._by_label, by_level, strict=False)
-        }
+        at_levels = {name: each[:, 1:] for name, each in zip(self._by_label, by_level, strict=False)}
+        return by_level[0].sum(axis=1), at_levels

@@ -7,7 +7,7 @@ query's output from the threshold. If all outputs have the same magnitude, such 
 """
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -221,14 +221,14 @@ def _ranks(keys: Floats, code_of_item: Integers, positions: Integers) -> Integer
 def _padded(rows: list[_Row], levels: Integers, bucket_sizes: Integers | None, index_order: bool) -> HammingCounts:
     """Return the counts of a block of queries, padded with empty groups."""
     n_groups = max(retrieved.size for retrieved, *_ in rows)
-    retrieved = np.zeros((len(rows), n_groups), dtype=np.int64)
-    at_level = np.zeros((len(rows), levels.size, n_groups), dtype=np.int64)
-    precisions = np.zeros((len(rows), n_groups))
-    for at, (of_row, by_level, in_order) in enumerate(rows):
-        retrieved[at, : of_row.size] = of_row
-        at_level[at, :, : of_row.size] = by_level
-        precisions[at, : of_row.size] = in_order.index_precisions
-    counts = HammingCounts(retrieved, at_level, levels, bucket_sizes)
-    top, discounts = (np.array(column) for column in zip(*(row[2][1:] for row in rows), strict=True))
-    in_order = InOrder(precisions, top, discounts)
-    return replace(counts, **in_order._asdict()) if index_order else counts
+
+    def padded(arrays: Sequence[NDArray]) -> NDArray:
+        sides = ([(0, 0)] * (array.ndim - 1) + [(0, n_groups - array.shape[-1])] for array in arrays)
+        return np.array(list(map(np.pad, arrays, sides)))
+
+    retrieved, at_level, in_order = zip(*rows, strict=True)
+    counts = HammingCounts(padded(retrieved), padded(at_level), levels, bucket_sizes)
+    if not index_order:
+        return counts
+    precisions, top, discounts = zip(*in_order, strict=True)
+    return replace(counts, **InOrder(padded(precisions), np.array(top), np.array(discounts))._asdict())

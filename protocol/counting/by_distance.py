@@ -67,12 +67,12 @@ def count_by_distance(
     check_rows(query, "query", unit=distance == "cosine")
     keys = Keys(database, distance)
     with workers(threads) as n_threads:
-        parts = [
-            _Block(query, database, range(start, min(start + _QUERIES, len(query))), relevances, distance, keys).counts(
-                n_threads, progress
-            )
-            for start in range(0, len(query), _QUERIES)
-        ]
+        parts = []
+        for start in range(0, len(query), _QUERIES):
+            queries = query[start : start + _QUERIES]
+            rows = range(start, start + len(queries))
+            lists = [{name: relevance.row(row)[0] for name, relevance in relevances.items()} for row in rows]
+            parts.append(_Block(queries, database, lists, distance, keys).counts(n_threads, progress))
     width = max(retrieved.shape[1] for retrieved, _ in parts)
 
     def joined(arrays: list[Integers]) -> Integers:
@@ -90,24 +90,17 @@ class _Block:
     """The counts of up to 4,096 queries in one pass over the database."""
 
     def __init__(
-        self,
-        query: NDArray,
-        database: NDArray,
-        rows: range,
-        relevances: Mapping[int, Relevance],
-        distance: Distance,
-        keys: Keys,
+        self, query: NDArray, database: NDArray, lists: list[dict[int, Integers]], distance: Distance, keys: Keys
     ) -> None:
-        self.query, self.database, self.distance, self.keys = query[rows.start : rows.stop], database, distance, keys
-        lists = [{name: one.row(row)[0] for name, one in relevances.items()} for row in rows]
+        self.query, self.database, self.distance, self.keys = query, database, distance, keys
         items = [np.unique(np.concatenate(list(of_row.values()))) for of_row in lists]
-        pairs = np.repeat(np.arange(len(rows)), list(map(len, items))), np.concatenate(items)
+        pairs = np.repeat(np.arange(len(lists)), list(map(len, items))), np.concatenate(items)
         of_items = np.split(self.distances(*pairs), np.cumsum(list(map(len, items)))[:-1])
         # For each query, the distances of relevant items, ascending; items at values[j] are counted at 2 j + 1.
         self.values = [np.unique(of_row) for of_row in of_items]
-        shape = len(rows), 2 * max(map(len, self.values)) + 1
+        shape = len(lists), 2 * max(map(len, self.values)) + 1
         self.retrieved = np.zeros(shape, dtype=np.int64)
-        self.relevant = {name: np.zeros(shape, dtype=np.int64) for name in relevances}
+        self.relevant = {name: np.zeros(shape, dtype=np.int64) for name in lists[0]}
         for row, of_row in enumerate(lists):
             for name, positions in of_row.items():
                 at = np.searchsorted(self.values[row], of_items[row][np.searchsorted(items[row], positions)])

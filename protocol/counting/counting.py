@@ -182,10 +182,8 @@ def _choose(pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance], ind
     _missed.seconds += saved
     if not _numba_is_installed():
         if _missed.seconds > _COMPILED_START + _WORTH_A_WARNING:
-            warn_once(
-                "numba is not installed, so counting uses NumPy, which is about ten times slower. "
-                f"{install_hint('fast')}"
-            )
+            hint = install_hint("fast")
+            warn_once(f"numba is not installed, so counting uses NumPy, which is about ten times slower. {hint}")
         return of_numpy
     return compiled if _KERNELS in sys.modules or _missed.seconds > _COMPILED_START else of_numpy
 

@@ -83,10 +83,8 @@ class HammingCounts:
 
     def _check_shapes(self) -> None:
         if self.retrieved.ndim != 2 or 0 in self.retrieved.shape or self.levels.size == 0:
-            raise ProtocolError(
-                "counts need at least one query, distance and level, but retrieved has shape "
-                f"{self.retrieved.shape}, and there are {self.levels.size} levels."
-            )
+            got = f"shape {self.retrieved.shape} and {self.levels.size} levels"
+            raise ProtocolError(f"counts need at least one query, distance and level, got {got}.")
         (n_queries, n_distances), n_levels = self.retrieved.shape, self.levels.size
         shapes = {
             "at_level": (n_queries, n_levels, n_distances),
@@ -161,10 +159,7 @@ class HammingCounts:
         array: NDArray | None = getattr(self, name)
         if array is None:
             option = "index_order" if name.startswith("index") else "buckets"
-            raise ProtocolError(
-                f"counts have no {name}: request it with count(..., {option}=True). It can't be added up over parts of "
-                "a database."
-            )
+            raise ProtocolError(f"counts have no {name}: pass {option}=True to count, and the complete database.")
         return array
 
     def __add__(self, other: Self) -> Self:
@@ -325,6 +320,11 @@ class RunCounts(HammingCounts):
     def n_relevant(self) -> Integers:
         """Relevant items of each query, retrieved or missing, (n_queries,)."""
         return self.at_level.sum(axis=(1, 2))
+
+
+def total_of(total: Mapping[str, HammingCounts], part: Mapping[str, HammingCounts]) -> dict[str, HammingCounts]:
+    """Return the counts of a part of a database, added to those of the parts before it, by ground truth."""
+    return {name: total[name] + counts if total else counts for name, counts in part.items()}
 
 
 _SHARED = ("retrieved", "largest_bucket", "bucket_sizes")  # the arrays that do not depend on the ground truth

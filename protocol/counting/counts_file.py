@@ -1,7 +1,7 @@
 """The file with the counts of one hasher in all splits and runs: counted, or added up from those of shards."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.counting.counting import count
-from protocol.counting.counts import HammingCounts, Integers, pack_counts, unpack_counts
+from protocol.counting.counts import HammingCounts, Integers, pack_counts, total_of, unpack_counts
 from protocol.provenance import reuse, storage
 from protocol.scores.metadata import items_sha256
 from protocol.truth.relevance import Relevance, ground_truth_sha256, relevances_from_arrays
@@ -86,11 +86,10 @@ def added(split: str, run: int, shards: Iterable[str | Path], files: Mapping[str
 
     `shards` are the files with their counts; the other parameters are those of `counted`.
     """
-    total: dict[int, dict[str, HammingCounts]] = {}
+    total = defaultdict[int, dict[str, HammingCounts]](dict)
     for path in shards:
         for n_bits, packed in storage.grouped(storage.read_group(path, split)).items():
-            before, of_shard = total.get(int(n_bits)), unpack_counts(packed)
-            total[int(n_bits)] = {name: before[name] + of_shard[name] for name in of_shard} if before else of_shard
+            total[int(n_bits)] = total_of(total[int(n_bits)], unpack_counts(packed))
     truths = _truths(files["ground_truths"], split, next(iter(next(iter(total.values())).values())).n_database)
     recorded = truths_record(truths, storage.read(files["splits"], ["query", "database"]))
     for length, counts in total.items():
@@ -123,8 +122,7 @@ def write_counts(
                 file.put(f"{of_length.group}/{name}", array)
 
 
-@dataclass(frozen=True)
-class StoredCounts:
+class StoredCounts(NamedTuple):
     """The counts of one split, run, code length and ground truth, with its `truths_record`."""
 
     split: str
@@ -163,6 +161,6 @@ def read_counts(
                 remaining = np.delete(np.arange(counts.n_queries), excluded)
                 if excluded.size and remaining.size:
                     items = items_sha256(stored.items, "without", storage.array_digest(excluded))
-                    yield replace(stored, items=items, counts=counts.of_queries(remaining))
+                    yield stored._replace(items=items, counts=counts.of_queries(remaining))
                 elif remaining.size:
                     yield stored

@@ -8,7 +8,6 @@ distances of all previous items.
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from protocol import codes
 from protocol.checks import ProtocolError, counted, integer
 from protocol.counting._plain import Buckets
 from protocol.counting.counting import count, largest_buckets
-from protocol.counting.counts import HammingCounts, Packed
+from protocol.counting.counts import HammingCounts, Packed, total_of
 from protocol.truth.relevance import Relevance, check_relevance
 
 SHARD_ITEMS = 1 << 20
@@ -88,20 +87,17 @@ def count_in_shards(
     of_database = _buckets(database_codes, n_bits, shards) if buckets else None
     total: dict[str, HammingCounts] = {}
     for items in shards:
-        of_shard = counted(
-            np.asarray(database_codes[items]),
-            relevances={name: relevance.part(items.start, items.stop) for name, relevance in relevances.items()},
-            buckets=False,
-        )
-        total = {name: total[name] + counts for name, counts in of_shard.items()} if total else of_shard
+        parts = {name: relevance.part(items.start, items.stop) for name, relevance in relevances.items()}
+        total = total_of(total, counted(np.asarray(database_codes[items]), relevances=parts, buckets=False))
         if progress is not None:
             progress(n_queries * items.stop // n_database - n_queries * items.start // n_database)
-    arrays: dict[str, Any] = {}
-    if of_database is not None:
-        retrieved = next(iter(total.values())).retrieved
-        arrays["bucket_sizes"] = of_database.sizes
-        arrays["largest_bucket"] = largest_buckets(query_codes, n_bits, of_database, retrieved, threads=threads)
-    return {name: replace(counts, **arrays) for name, counts in total.items()}
+    if of_database is None:
+        return total
+    retrieved = next(iter(total.values())).retrieved
+    largest = largest_buckets(query_codes, n_bits, of_database, retrieved, threads=threads)
+    return {
+        name: replace(counts, bucket_sizes=of_database.sizes, largest_bucket=largest) for name, counts in total.items()
+    }
 
 
 def shard(n_items: int, number: int, n_shards: int) -> slice:

@@ -106,6 +106,12 @@ class CodePair(NamedTuple):
         """The numbers of queries and database items."""
         return len(self.query), len(self.database)
 
+    def binary(self) -> "CodePair":
+        """Return the pair; raise ProtocolError if it has real-valued outputs in place of the query codes."""
+        if self.ranking != "hamming":
+            raise ProtocolError("The queries need binary codes, not real-valued outputs.")
+        return self
+
     @property
     def sha256(self) -> dict[str, str]:
         """The digests of the packed codes and their length, by side; they don't depend on the format of a file.

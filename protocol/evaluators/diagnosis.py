@@ -41,8 +41,7 @@ _OF_SOME_LENGTHS = frozenset({("distance", "int8"), ("distance", "bit-order")})
 Evaluator = Callable[[NDArray, NDArray, NDArray, NDArray], float]
 
 
-@dataclass(frozen=True, eq=False)
-class SmallCase:
+class SmallCase(NamedTuple):
     """Codes and labels for which some evaluations differ.
 
     Parameters
@@ -91,39 +90,34 @@ def small_cases(cutoff: int | None = None) -> list[SmallCase]:
         near[number, order[3 : 3 + 4 * number]] = 1
     cases = [SmallCase("no ties", queries, near[rng.permutation(n_near)], np.arange(4) % 3, np.arange(n_near) % 3)]
 
-    def random(name: str, n_bits: int, n_classes: int = 4) -> SmallCase:
+    def add(name: str, n_bits: int, n_classes: int = 4) -> SmallCase:
         centres = rng.integers(0, 2, (n_classes, n_bits), dtype=np.uint8)
         labels = [np.arange(_QUERIES) % n_classes, rng.integers(0, n_classes, n_items)]
         labels[1][:n_classes] = np.arange(n_classes)  # no class is empty
         query, items = (centres[side] ^ (rng.random((side.size, n_bits)) < _FLIPPED) for side in labels)
-        return SmallCase(name, query, items, *labels)
+        cases.append(SmallCase(name, query, items, *labels))
+        return cases[-1]
 
-    ties = random("ties", 8)
-    cases += [ties, random("longer codes", 12), random("few relevant items", 8, n_items // 3)]
-    some = random("queries without a relevant item", 8)
-    some.query_labels[::4] = 9
-    cases.append(some)
-    unequal = random("classes of unequal size", 8)
-    unequal.query_labels[: _QUERIES // 2] = 1
-    cases.append(unequal)
-    opposite = random("codes that differ in all bits of a byte", 16)
+    add("ties", 8)
+    add("longer codes", 12)
+    add("few relevant items", 8, n_items // 3)
+    add("queries without a relevant item", 8).query_labels[::4] = 9
+    add("classes of unequal size", 8).query_labels[: _QUERIES // 2] = 1
+    opposite = add("codes that differ in all bits of a byte", 16)
     opposite.database_codes[:, :8] = 1 - opposite.query_codes[0, :8]
     opposite.database_codes[np.arange(n_items) % 3 > 0, 3] ^= 1  # differ in seven bits
     opposite.query_codes[:, :8] = opposite.query_codes[0, :8]
-    cases.append(opposite)
-    long = random("opposite codes of 64 bits", 64)
+    long = add("opposite codes of 64 bits", 64)
     long.database_codes[::3] = 1 - long.query_codes[np.arange(len(long.database_codes[::3])) % _QUERIES]
-    cases.append(long)
-    most = random("more than K relevant items", 8)
+    most = add("more than K relevant items", 8)
     most.database_labels[4:] = np.where(rng.random(n_items - 4) < 0.04, most.database_labels[4:], 0)
-    cases.append(most)
-    far = random("queries that are far from all items", 12)
+    far = add("queries that are far from all items", 12)
     far.database_codes[:] = far.database_codes[0] ^ (rng.random(far.database_codes.shape) < 0.2)
     far.query_codes[:] = far.database_codes[0] ^ (rng.random(far.query_codes.shape) < 0.2)
     far.query_codes[::2] = 1 - far.query_codes[::2]
     far.database_labels[4:] = np.where(rng.random(n_items - 4) < 0.1, far.database_labels[4:], 0)
     far.query_labels[np.arange(_QUERIES) % 3 > 0] = 0
-    return [*cases, far]
+    return cases
 
 
 class _Known(NamedTuple):
@@ -148,10 +142,8 @@ def _known(cutoff: int | None) -> _Known:
     n_items = len(cases[-1].database_codes)
     cutoffs = {size for size in CUTOFFS if size < n_items} | {cutoff or 1}
     scores = [case.scores(cutoffs) for case in cases]
-    ways = sorted(
-        dict.fromkeys(itertools.chain(*scores)),
-        key=lambda way: (_RANDOM in way.variants, way.weight, len(way.variants)),
-    )
+    ways = list(dict.fromkeys(itertools.chain(*scores)))
+    ways.sort(key=lambda way: (_RANDOM in way.variants, way.weight, len(way.variants)))
     table = np.array([[_score(of_case, way) for of_case in scores] for way in ways])
     undefined = {way: [way.but(undefined="left-out") in of_case for of_case in scores] for way in ways}
     return _Known(cases, ways, table[..., 0], table[..., 1], undefined)
@@ -201,8 +193,7 @@ def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = N
     one_of(codes, FORMS, "codes")
     answers: dict[int, float | str] = {}
     for number, case in enumerate(small_cases(cutoff), 1):
-        sides: list[NDArray] = [case.query_codes, case.database_codes]
-        sides = [2.0 * side - 1 if codes == "signs" else side.copy() for side in sides]
+        sides = [2.0 * bits - 1 if codes == "signs" else bits.copy() for bits in case[1:3]]
         labels = case.query_labels.copy(), case.database_labels.copy()
         try:
             answer = function(sides[0], sides[1], *labels)
@@ -212,10 +203,7 @@ def diagnose(function: Evaluator, *, codes: str = "bits", cutoff: int | None = N
         try:
             answers[number] = float(answer)
         except (TypeError, ValueError) as error:
-            raise ProtocolError(
-                "The function must return a number for (query_codes, database_codes, query_labels, database_labels): "
-                f"{error}."
-            ) from error
+            raise ProtocolError(f"The function must return a number for the codes and labels: {error}.") from error
     return _diagnosed(answers, cutoff)
 
 
@@ -297,34 +285,32 @@ class Diagnosis(Printed):
 
 def _diagnosed(answers: Mapping[int, float | str], cutoff: int | None) -> Diagnosis:
     """Return the diagnosis of the answers to all cases."""
-    known, missing = _known(cutoff), " If the evaluator has a cutoff K, pass it as the cutoff." * (cutoff is None)
-    numbers = np.array([math.nan if isinstance(answer, str) else answer for answer in answers.values()])
-    numbers[~np.isfinite(numbers)] = np.nan
-    matches, nearest, cases, compared = list[Way](), None, list[int](), None
+    known, numbers = _known(cutoff), _numbers(answers)
     if peculiarity := _peculiarity(known, numbers):
-        verdict = [peculiarity]
-    else:
-        ways, differs = _compared(known, numbers)
-        agreeing = ways[: int((~differs.any(axis=1)).sum())]
-        agreeing = [way for way in agreeing if _RANDOM not in way.variants] or agreeing
-        first = next(i for i, way in enumerate(ways) if _RANDOM not in way.variants)
-        same = numbers[~differs[first] & np.isfinite(numbers)]
-        if same.size > differs[first].sum() and np.ptp(same) > _TOLERANCE:
-            nearest, cases = ways[first], (np.flatnonzero(differs[first]) + 1).tolist()
-        compared = agreeing[0] if agreeing else nearest
-        if agreeing:
-            verdict = _agreement(known, agreeing, answers, numbers)
-            matches = [] if np.isnan(numbers).any() else agreeing
-        else:
-            last = int(differs.argmax(axis=1).max())
-            text = f"no known evaluation reproduces all answers up to case {last + 1} ({known.cases[last].name})."
-            if nearest is not None:
-                text += (
-                    f" {_described(nearest)} gives {same.size} of {len(numbers)} answers, and first differs in case "
-                    f"{cases[0]} ({known.cases[cases[0] - 1].name})."
-                )
-            verdict = [f"Unknown: {text}{missing}"]
-    return Diagnosis(verdict, matches, nearest, cases, answers, _table(known, answers, compared))
+        return Diagnosis([peculiarity], [], None, [], answers, _table(known, answers, None))
+    ways, differs = _compared(known, numbers)
+    ordered = [i for i, way in enumerate(ways) if _RANDOM not in way.variants]  # with a known order of ties
+    n_agreeing, nearest, cases = int((~differs.any(axis=1)).sum()), None, list[int]()
+    agreeing = [ways[i] for i in ordered if i < n_agreeing] or ways[:n_agreeing]
+    same = numbers[~differs[ordered[0]] & np.isfinite(numbers)]
+    if same.size > differs[ordered[0]].sum() and np.ptp(same) > _TOLERANCE:
+        nearest, cases = ways[ordered[0]], (np.flatnonzero(differs[ordered[0]]) + 1).tolist()
+    if agreeing:
+        verdict, table = _agreement(known, agreeing, answers, numbers), _table(known, answers, agreeing[0])
+        return Diagnosis(verdict, [] if np.isnan(numbers).any() else agreeing, nearest, cases, answers, table)
+    last = int(differs.argmax(axis=1).max())
+    text = f"Unknown: no known evaluation reproduces all answers up to {_case(known, last)}."
+    if nearest is not None:
+        text += f" {_described(nearest)} gives {same.size} of {len(numbers)} answers, and first differs in "
+        text += f"{_case(known, cases[0] - 1)}."
+    text += " If the evaluator has a cutoff K, pass it as the cutoff." * (cutoff is None)
+    return Diagnosis([text], [], nearest, cases, answers, _table(known, answers, nearest))
+
+
+def _numbers(answers: Mapping[int, float | str]) -> NDArray[np.float64]:
+    """Return the answers that are finite numbers, and NaN in place of others."""
+    numbers = np.array([math.nan if isinstance(answer, str) else answer for answer in answers.values()])
+    return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
 def _compared(known: _Known, numbers: NDArray[np.float64]) -> tuple[list[Way], NDArray[np.bool_]]:
@@ -358,8 +344,8 @@ def _peculiarity(known: _Known, numbers: NDArray[np.float64]) -> str:
         why = {0.0: "no item counts as relevant?", 1.0: "every item counts as relevant?"}.get(round(float(high), 6))
         return f"Always {high:g}: {why or 'codes and labels have no effect?'}"
     if low < -_TOLERANCE or high > 1 + _TOLERANCE:
-        case = int(np.nanargmax(np.abs(numbers - 0.5)))
-        return f"Not a score from 0 to 1: {numbers[case]:.6g} in case {case + 1} ({known.cases[case].name})."
+        number = int(np.nanargmax(np.abs(numbers - 0.5)))
+        return f"Not a score from 0 to 1: {numbers[number]:.6g} in {_case(known, number)}."
     return ""
 
 
@@ -375,10 +361,8 @@ def _agreement(
         is_ratio = np.array_equal(missing, undefined) and not any(isinstance(each, str) for each in answers.values())
         top = f" among the top {best.measure.partition('@')[2]}" * (("denominator", "retrieved") in best.variants)
         why = f" (0/0 for a query without a relevant item{top}?)" * is_ratio
-        verdict = (
-            f"Differs from {_described(best)} in case{'s' * (missing.size > 1)} {', '.join(map(str, missing))}, "
-            f"without a number as the answer{why}."
-        )
+        cases = f"case{'s' * (missing.size > 1)} {', '.join(map(str, missing))}"
+        verdict = f"Differs from {_described(best)} in {cases}, without a number as the answer{why}."
     more = f"; and {len(others) - _MOST} more" if len(others) > _MOST else ""
     return [verdict, *[f"These cases can't tell it from: {'; '.join(others[:_MOST])}{more}."][: len(others)]]
 
@@ -386,6 +370,10 @@ def _agreement(
 def _text(score: float | str) -> str:
     """Return a score with six decimals, or the error in its place."""
     return score if isinstance(score, str) else "none" if math.isnan(score) else f"{score:.6f}"
+
+
+def _case(known: _Known, number: int) -> str:
+    return f"case {number + 1} ({known.cases[number].name})"
 
 
 def _described(way: Way) -> str:

@@ -3,9 +3,8 @@
 Everything that an evaluator computes from a list without ties is a function of the ranks of its relevant items.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +44,7 @@ The first cutoffs are the sizes of the balls of `RADII`, if a radius has a meani
 """
 
 
-@dataclass(frozen=True, eq=False)
-class Distances:
+class Distances(NamedTuple):
     """Distances as an evaluator computes them, some queries at a time.
 
     Parameters
@@ -188,12 +186,12 @@ def ranked(
     retrieved = np.zeros((n_queries, n_groups), dtype=np.int64)
     at_level = np.zeros((n_queries, levels.size, n_groups), dtype=np.int64)
     sampled = (distances.group % -(-n_queries // SAMPLE) == 0) & (n_groups > 0)
-    radii = [min(radius, n_groups - 1) for radius in RADII] if distances.has_radius else []
+    radii = np.minimum(RADII, n_groups - 1) if distances.has_radius else []
     gains, middle = gains_of(levels), None if plain else distances.middle
+    lists: dict[tuple[str, str], Sums] = {key: {} for key in LISTS}
 
-    def rank(start: int) -> dict[tuple[str, str], list[Sums]]:
-        """Return the sums over the lists of some queries, one after the other."""
-        of_lists = defaultdict(list)
+    def rank(start: int) -> None:
+        """Fill in the rows of some queries."""
         for row, apart in enumerate(distances.of_rows(slice(start, start + _QUERIES)), start):
             positions, of_items = relevance.row(row)
             numbers = np.searchsorted(levels, of_items)
@@ -207,26 +205,18 @@ def ranked(
             level = np.zeros(apart.size, dtype=np.min_scalar_type(levels[-1]))
             level[positions] = of_items
             for key, ranks, of_ranks in _ranks(apart, level, retrieved[row], rng, middle):
-                of_lists[key].append(_sums(ranks, of_ranks, until, gains, every=key == LISTS[0] and not plain))
-        return of_lists
+                for kind, values in _sums(ranks, of_ranks, until, gains, every=key == LISTS[0] and not plain).items():
+                    if kind not in lists[key]:  # another thread may create the array first
+                        lists[key].setdefault(kind, np.full((n_queries, *values.shape), np.nan))
+                    lists[key][kind][row] = values
 
-    starts, blocks = range(0, n_queries, _QUERIES), []
+    starts = range(0, n_queries, _QUERIES)
     with workers(threads) as allowed:
-        for start, block in zip(starts, in_order(rank, starts, allowed), strict=True):
-            joined = {
-                key: {kind: np.array([sums[kind] for sums in each]) for kind in each[0]} for key, each in block.items()
-            }
-            blocks.append(joined)
+        for start, _ in zip(starts, in_order(rank, starts, allowed), strict=True):
             if progress is not None:
                 progress(min(_QUERIES, n_queries - start))
-    lists = {}
-    for key in LISTS:
-        if parts := [block[key] for block in blocks if key in block]:
-            is_known = sampled if key[0] == "random" else np.ones_like(sampled)
-            lists[key] = {kind: np.full((n_queries, *values.shape[1:]), np.nan) for kind, values in parts[0].items()}
-            for kind, values in lists[key].items():
-                values[is_known] = np.concatenate([part[kind] for part in parts])
-    return HammingCounts(retrieved, at_level, levels) if n_groups else None, lists
+    counts = HammingCounts(retrieved, at_level, levels) if n_groups else None
+    return counts, {key: sums for key, sums in lists.items() if sums}
 
 
 def _ranks(

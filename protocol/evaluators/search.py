@@ -158,10 +158,7 @@ def _as_lists(*values: Any) -> tuple[Any, ...]:
 
 def _read(source: Truth, query: Any, database: Any) -> tuple[int, dict[Way, Case]]:
     """Return the code length, and what evaluators rank."""
-    pair = read_codes(query, database)
-    if pair.ranking != "hamming":
-        raise ProtocolError("The queries need binary codes, not real-valued outputs.")
-    outputs = None
+    pair, outputs = read_codes(query, database).binary(), None
     if pair.binarize == "sign":
         outputs = [numbers_from(s.values if isinstance(s, Codes) else s, "codes") for s in (query, database)]
     return pair.n_bits, cases_of(pair, ground_truth(source, *pair.sizes).relevance, outputs)
@@ -205,13 +202,12 @@ class Explanation(Printed):
         low, high = -half_units - 1e-12 - reach, 2 * half_units - 1e-12 + reach
         agrees = (errors > low) & (errors < high) & (deviations < _NEAR)
         ways = [*self.values]
-        candidates = np.flatnonzero(agrees.all(axis=1)).tolist()
-        candidates.sort(
-            key=lambda i: (
-                *(self.chance(ways[i]), deviations[i].any(), ways[i].weight, deviations[i].max()),
-                *("@" in ways[i].measure, np.abs(errors[i]).max()),
-            )
-        )
+
+        def order(i: int) -> tuple[float, ...]:
+            way, spread = ways[i], deviations[i]
+            return self.chance(way), spread.any(), way.weight, spread.max(), "@" in way.measure, abs(errors[i]).max()
+
+        candidates = sorted(np.flatnonzero(agrees.all(axis=1)).tolist(), key=order)
         matches, has_exact = list[Way](), False
         for i in candidates:
             is_random, parts = deviations[i].any(), set(ways[i].variants)
@@ -276,20 +272,17 @@ class Explanation(Printed):
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object."""
+        matches = []
+        for way in self.matches:
+            values, deviations = self.values[way].T
+            matches.append(way.record() | {"values": values, "standard_deviations": deviations})
+            matches[-1]["chance"] = self.chance(way)
         return {
             "reported": [one._asdict() for one in self.reported],
             "n_bits": self.n_bits,
             "n_tried": len(self.values),
             "n_decisive": len(self.decisive),
-            "matches": [
-                way.record()
-                | {
-                    "values": self.values[way][:, 0],
-                    "standard_deviations": self.values[way][:, 1],
-                    "chance": self.chance(way),
-                }
-                for way in self.matches
-            ],
+            "matches": matches,
         }
 
 

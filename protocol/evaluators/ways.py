@@ -5,7 +5,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,8 +34,7 @@ Pair = Floats
 """The value of each query, (2, n_queries): undefined ones are 0 in the first row, and NaN in the second."""
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(NamedTuple):
     """One thing that evaluators do differently from the standard.
 
     Parameters

@@ -173,19 +173,17 @@ def _sha256_of_state(path: str, state: tuple[int, ...]) -> str:
 def _compare(path: str | Path, record: bytes, expected: bytes, where: str) -> None:
     """Raise ProtocolError unless a record is the expected one, with or without an origin; it may itself be damaged."""
     if not re.fullmatch(re.escape(expected) + b"(" + _ORIGIN + b")?", record):
-        problem = f"changed since it was written: its sha256 is not the one in {where}"
-        raise ProtocolError(f"{path}: {problem}. {_remedy(path)}")
+        raise _broken(path, f"changed since it was written: its sha256 is not the one in {where}")
 
 
-def _remedy(path: str | Path) -> str:
-    """Return how a result is written again: Snakemake itself does not replace files that nothing outdated needs."""
+def _broken(path: str | Path, problem: str) -> ProtocolError:
+    """Return an error that says how to write a result again: Snakemake does not replace files that are up to date."""
     command = f"snakemake --force {shlex.quote(os.path.relpath(path))}"
-    return f"To write it again: {command}, with the --configfile of its experiment."
+    return ProtocolError(f"{path}: {problem}. To write it again: {command}, with the --configfile of its experiment.")
 
 
 def _opened(path: str | Path) -> BufferedReader:
     """Open a regular file; refuse pipes and devices, because reading them may block."""
     if not Path(path).is_file():
-        problem = "not a regular file" if Path(path).exists() else "no such file"
-        raise ProtocolError(f"{path}: {problem}. {_remedy(path)}")
+        raise _broken(path, "not a regular file" if Path(path).exists() else "no such file")
     return open(path, "rb")

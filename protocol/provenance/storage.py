@@ -30,16 +30,8 @@ if TYPE_CHECKING:
 
 _CHUNK_BYTES = 1 << 20
 _PACKED: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
-LIBRARIES = {
-    "hashing-protocol": "protocol",
-    "h5py": "h5py",
-    "numba": "numba",
-    "numpy": "numpy",
-    "opencv-python-headless": "cv2",
-    "scikit-learn": "sklearn",
-    "scipy": "scipy",
-    "torch": "torch",
-}
+LIBRARIES = {name: name for name in ("h5py", "numba", "numpy", "scipy", "torch")}
+LIBRARIES |= {"hashing-protocol": "protocol", "opencv-python-headless": "cv2", "scikit-learn": "sklearn"}
 """The libraries on which results depend, and the module of each."""
 
 
@@ -219,11 +211,9 @@ class Writer:
             self._file.create_dataset(name, dtype=rows.dtype, **sizes, **self._packing)
             self._contents[name] = hashlib.sha256()
         array = self._file[name]
-        if rows.dtype != array.dtype or shape != array.shape[1:]:
-            raise ProtocolError(
-                f"array {name!r}: expected rows of shape {array.shape[1:]} and {array.dtype} as before, "
-                f"got {shape} and {rows.dtype}."
-            )
+        before, now = f"{array.dtype} {array.shape[1:]}", f"{rows.dtype} {shape}"
+        if now != before:
+            raise ProtocolError(f"array {name!r}: expected rows of {before} as before, got {now}.")
         if len(rows):
             array.resize(len(array) + len(rows), axis=0)
             array[-len(rows) :] = rows

@@ -32,12 +32,7 @@ _ERROR = 4 * 2.0**-23
 """Four times the distance from 1 to the next number in float32, in which engines compute distances."""
 _LOST = {"lost_to_code": "lost to the code", "lost_to_index": "lost to the index", "lost_to_ties": "lost to ties"}
 _BY = {"cosine": "cosine of the vectors", "euclidean": "Euclidean distance", "dot": "inner product of the vectors"}
-_FORMS = {
-    None: "Hamming distances",
-    "cosine": "cosine distances",
-    "euclidean": "Euclidean distances",
-    "dot": "inner products",
-}
+_FORMS = {"cosine": "cosine distances", "euclidean": "Euclidean distances", "dot": "inner products"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,12 +143,10 @@ class Attribution(Printed):
             engines = ", ".join(row.name for row in self.rows if row.distances == form)
             checked = form if form != _UNKNOWN else f"{form}, so not compared with those of the items"
             lines.append(f"distances of {engines}: {checked}")
-        names = [name for name in _LOST if getattr(first, name) is not None]
-        cells = [
-            [row.name, *(f"{getattr(row, name) + 0.0:.4f}" for name in ("recall", *names, "exact"))]
-            for row in self.rows
-        ]
-        header = ["results", f"recall@{self.k}", *(_LOST[name] for name in names), f"exact by {self.space}"]
+        lost = [name for name in _LOST if getattr(first, name) is not None]
+        names = ["recall", *lost, "exact"]
+        cells = [[row.name, *(f"{getattr(row, name) + 0.0:.4f}" for name in names)] for row in self.rows]
+        header = ["results", f"recall@{self.k}", *map(_LOST.__getitem__, lost), f"exact by {self.space}"]
         result: list[str | Table] = ["\n".join(lines), Table("attribution", "", header, cells)]
         if first.lost_to_ties is not None:
             gains = -first.most_lost_to_ties, -first.least_lost_to_ties
@@ -197,11 +190,13 @@ class _Space(NamedTuple):
 
     Parameters
     ----------
+    name : {"code", "vector"}
     query, database : ndarray, shapes (n_queries, d), (n_database, d)
     distance : {"cosine", "euclidean", "dot"} or None
         None for codes.
     """
 
+    name: str
     query: NDArray
     database: NDArray
     distance: Distance | None
@@ -315,46 +310,54 @@ def attribute(
     >>> row.rows[0].recall, row.rows[0].lost_to_index, row.faults[0].example
     (0.5, 0.5, 'item 1 at distance 1 was left out, but item 2 at distance 2 was returned')
     """
-    pair = truth = None
-    if vectors is not None:
-        sides = vectors.vectors()
-        check_rows(sides[0], named(vectors.query, "query vectors"), unit=vectors.distance == "cosine")
-        space = _Space(*sides, vectors.distance)
-    elif codes is None:
-        raise ProtocolError("codes and vectors are missing. Pass those that the engine searches.")
-    if codes is not None:
-        pair = read_codes(*codes)
-        if pair.ranking != "hamming":
-            raise ProtocolError("The queries need binary codes, not real-valued outputs.")
-        if vectors is not None:
-            check_sizes(pair.sizes, *sides)
-        space = _Space(packing.words(pair.query), packing.words(pair.database), None)
-    sizes = len(space.query), len(space.database)
-    items, returned = _read(results, distances, ids, vectors.k if k is None and vectors is not None else k, sizes)
-    k = next(iter(items.values())).shape[1]
-    if vectors is not None:
+    pair, by_vectors, space = _spaces(codes, vectors)
+    truth, sizes = None, (len(space.query), len(space.database))
+    returned = _read(results, distances, ids, vectors.k if k is None and vectors is not None else k, sizes)
+    k = next(iter(returned.values()))[0].shape[1]
+    if by_vectors is not None and by_vectors.distance is not None:
         done = stage(progress, "finding neighbours", sizes[0] * sizes[1])
-        truth = nearest(*sides, k, distance=vectors.distance, threads=threads, progress=done)
+        truth = nearest(*by_vectors[1:3], k, distance=by_vectors.distance, threads=threads, progress=done)
     if pair is not None:
         ideal = _by_codes(pair, truth, k, threads, progress)
-    elif truth is not None:  # exact search finds the true neighbours
-        starts, n_near = truth.indptr[:-1], np.diff(truth.indptr)
-        kth = np.maximum.reduceat(truth.distances, starts)[:, None]
-        below = np.repeat((kth - space.tolerance(kth))[:, 0], n_near)
-        nearer = np.add.reduceat((truth.distances < below).astype(np.int64), starts)
-        ideal = _Exact(kth, nearer, n_near - nearer)
-    measured = [_measured(name, ids, returned.get(name), space, ideal, exact, threads) for name, ids in items.items()]
+    elif truth is not None:
+        ideal = _by_vectors(space, truth)
+    measured = [_measured(name, *arrays, space, ideal, exact, threads) for name, arrays in returned.items()]
     per_query, faults = zip(*measured, strict=True)
     return Attribution(
-        rows=tuple(lost.mean() for lost in per_query),
+        rows=tuple(map(LostRecall.mean, per_query)),
         faults=tuple(itertools.chain(*faults)),
-        per_query={lost.name: lost for lost in per_query},
-        space="vector" if codes is None else "code",
+        per_query=dict(zip(returned, per_query, strict=True)),
+        space=space.name,
         neighbours=f"the {k:,} nearest by {_BY[vectors.distance] if vectors else 'code'}",
         k=k,
         n_queries=sizes[0],
         n_database=sizes[1],
     )
+
+
+def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> tuple[CodePair | None, _Space | None, _Space]:
+    """Return the codes, the vectors, and which of them the engine searches."""
+    by_vectors = None
+    if vectors is not None:
+        by_vectors = _Space("vector", *vectors.vectors(), vectors.distance)
+        check_rows(by_vectors.query, named(vectors.query, "query vectors"), unit=vectors.distance == "cosine")
+    if codes is not None:
+        pair = read_codes(*codes).binary()
+        if by_vectors is not None:
+            check_sizes(pair.sizes, by_vectors.query, by_vectors.database)
+        return pair, by_vectors, _Space("code", packing.words(pair.query), packing.words(pair.database), None)
+    if by_vectors is None:
+        raise ProtocolError("codes and vectors are missing. Pass those that the engine searches.")
+    return None, by_vectors, by_vectors
+
+
+def _by_vectors(space: _Space, truth: Neighbours) -> _Exact:
+    """Return what exact search by the vectors finds, which are the true neighbours."""
+    starts, n_near = truth.indptr[:-1], np.diff(truth.indptr)
+    kth = np.maximum.reduceat(truth.distances, starts)[:, None]
+    below = np.repeat((kth - space.tolerance(kth))[:, 0], n_near)
+    nearer = np.add.reduceat((truth.distances < below).astype(np.int64), starts)
+    return _Exact(kth, nearer, n_near - nearer)
 
 
 def _by_codes(pair: CodePair, truth: Neighbours | None, k: int, threads: int, progress: Progress) -> _Exact:
@@ -371,33 +374,38 @@ def _by_codes(pair: CodePair, truth: Neighbours | None, k: int, threads: int, pr
     return _Exact(kth[:, None].astype(np.float64), nearer, tied, None if truth is None else counts, truth)
 
 
-def _read(
-    results: Any, distances: Any, ids: tuple[Any, Any] | None, k: Any, sizes: tuple[int, int]
-) -> tuple[dict[str, Integers], dict[str, Floats]]:
-    """Return K columns of the results and of their distances by name; without K, the largest number of columns."""
+def _by_name(results: Any, distances: Any) -> dict[str, tuple[Any, Any]]:
+    """Return the results of each engine, and its distances or None."""
     if not isinstance(results, Mapping):
-        name = Path(named(results, "results")).stem
-        results, distances = {name: results}, {} if distances is None else {name: distances}
+        return {Path(named(results, "results")).stem: (results, distances)}
     if not results:
         raise ProtocolError("results are missing.")
-    distances = {} if distances is None else distances
-    if not (isinstance(distances, Mapping) and distances.keys() <= results.keys()):
+    by_name = {} if distances is None else distances
+    if not (isinstance(by_name, Mapping) and by_name.keys() <= results.keys()):
         raise ProtocolError("distances must be a mapping with the names of the results, as results is one.")
+    return {name: (values, by_name.get(name)) for name, values in results.items()}
+
+
+def _read(
+    results: Any, distances: Any, ids: tuple[Any, Any] | None, k: Any, sizes: tuple[int, int]
+) -> dict[str, tuple[Integers, Floats | None]]:
+    """Return K columns of the results and of their distances by name; without K, the largest number of columns."""
+    by_name, returned = _by_name(results, distances), dict[str, tuple[Integers, Floats | None]]()
     rows_of = [read_ids(*side) for side in zip(ids or (), ("query", "database"), sizes, strict=False)]
-    items = {name: read_results(values, sizes[0], ids=rows_of) for name, values in results.items()}
-    returned = {name: read_results(values, sizes[0], "distances") for name, values in distances.items()}
-    for name, values in returned.items():
-        if values.shape != items[name].shape:
-            raise ProtocolError(f"{name}: distances of shape {values.shape} for results of shape {items[name].shape}.")
+    items = {name: read_results(values, sizes[0], ids=rows_of) for name, (values, _) in by_name.items()}
     k = integer(max(one.shape[1] for one in items.values()) if k is None else k, "neighbours", maximum=sizes[1])
 
     def columns(array: NDArray) -> NDArray:
         return np.pad(array[:, :k], [(0, 0), (0, max(0, k - array.shape[1]))], constant_values=-1)
 
-    return (
-        {name: columns(as_integers(array[:, :k], named(results[name], "results"))) for name, array in items.items()},
-        {name: columns(array.astype(np.float64)) for name, array in returned.items()},
-    )
+    for name, (values, of_values) in by_name.items():
+        returned[name] = columns(as_integers(items[name][:, :k], named(values, "results"))), None
+        if of_values is not None:
+            apart, shape = read_results(of_values, sizes[0], "distances"), items[name].shape
+            if apart.shape != shape:
+                raise ProtocolError(f"{name}: distances of shape {apart.shape} for results of shape {shape}.")
+            returned[name] = returned[name][0], columns(apart.astype(np.float64))
+    return returned
 
 
 def _measured(
@@ -417,7 +425,8 @@ def _measured(
         differs = ~(np.abs(returned - apart) <= space.tolerance(apart))
         known = np.isfinite(apart) & np.isfinite(returned)
         agrees = ~(differs & known).any(axis=1)[known.any(axis=1)]
-        form = _FORMS[space.distance] if agrees.sum() > _SMALLEST_SHARE * agrees.size else _UNKNOWN
+        of_items = _FORMS[space.distance] if space.distance else "Hamming distances"
+        form = of_items if agrees.sum() > _SMALLEST_SHARE * agrees.size else _UNKNOWN
     values = _values(ids, apart, once, space, ideal)
 
     def add(kind: str, is_wrong: NDArray[np.bool_], example: Callable[[int, int], str]) -> None:

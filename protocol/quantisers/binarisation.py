@@ -208,8 +208,6 @@ def _bytes_table(represented: Sequence[Represented], k: int, target: float) -> T
         expected += "" if math.isnan(share.low) else f" ± {share.high - share.expected:.4f}"
         cells.append([each.name, f"{each.n_bytes:,}", expected, ties, f"{share.first:.4f}", f"{share.factor:,}"])
     header = ["representation", "bytes", "neighbours@K", "worst to best", "1-recall@K", f"c for {target:g}"]
-    title = (
-        f"K = {k:,}: share of the K nearest items among the first K, with the 95% interval over queries; c is the "
-        f"smallest with which re-ranking c x K items by the vectors finds {target:g}:"
-    )
+    title = f"K = {k:,}: share of the K nearest items among the first K, with the 95% interval over queries; "
+    title += f"c is the smallest with which re-ranking c x K items by the vectors finds {target:g}:"
     return Table(f"equal bytes {k}", title, header, cells)

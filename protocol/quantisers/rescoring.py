@@ -135,19 +135,17 @@ def by_quantiser(
         Called with the number of queries that were just processed.
     """
     n_queries, n_items = pair.sizes
-    tops = {(k, c): min(c * k, n_items) for k in relevances for c in factors(k, n_items)}
+    tops = [(k, c, min(c * k, n_items)) for k in relevances for c in factors(k, n_items)]
     shares, words = np.empty((len(tops), 3, n_queries)), codes.words(pair.database)
     for query, code in enumerate(codes.words(pair.query)):
         apart = np.bitwise_count(words ^ code).sum(axis=1, dtype=np.int64)
-        candidates, again = _reranked(quantised, query, apart, max(tops.values()), seed)
+        candidates, again = _reranked(quantised, query, apart, max(top for *_, top in tops), seed)
         relevant = {k: np.isin(candidates, relevance.row(query)[0]) for k, relevance in relevances.items()}
-        for at, ((k, _), top) in enumerate(tops.items()):
+        for at, (k, _, top) in enumerate(tops):
             shares[at, :, query] = np.array(_returned(apart[candidates], again, relevant[k], top, k)) / k
         if progress is not None:
             progress(1)
-    rows = tuple(
-        RescoringRow(k, c, top, *map(mean, of_row)) for ((k, c), top), of_row in zip(tops.items(), shares, strict=True)
-    )
+    rows = tuple(RescoringRow(*top, *map(mean, of_top)) for top, of_top in zip(tops, shares, strict=True))
     reaching = [row for row in rows if row.expected >= target]
     smallest = {k: min((row.factor for row in reaching if row.neighbours == k), default=None) for k in relevances}
     return RescoringCurve(quantised.name, target, rows, smallest)

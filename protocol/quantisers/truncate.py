@@ -36,10 +36,9 @@ class Truncate(Quantiser):
 
     def fit(self, vectors: NDArray[np.float32], distance: Ranking, seed: int) -> bool:
         """Return whether items are scaled."""
-        if self.dims > vectors.shape[1]:
-            raise ProtocolError(
-                f"truncate: dims must be at most {vectors.shape[1]:,}, the dimension, got {self.dims:,}."
-            )
+        dimension = vectors.shape[1]
+        if self.dims > dimension:
+            raise ProtocolError(f"truncate: dims must be at most {dimension:,}, the dimension, got {self.dims:,}.")
         return distance == "dot"
 
     def encode(self, vectors: NDArray[np.float32], model: bool) -> NDArray[np.float32]:

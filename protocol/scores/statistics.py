@@ -240,11 +240,8 @@ class PairedDifference(NamedTuple):
 def corrected(means: Sequence[Mean], n_tests: int) -> list[PairedDifference]:
     """Return mean differences, corrected for `n_tests` tests; those that were not carried out have p 1."""
     confidence = 1 - (1 - CONFIDENCE) / max(1, n_tests)
-    p = holm([mean.p() for mean in means] + [1.0] * (n_tests - len(means)))
-    return [
-        PairedDifference(mean.mean, *mean.interval(confidence), float(value))
-        for mean, value in zip(means, p[: len(means)], strict=True)
-    ]
+    p = holm([mean.p() for mean in means] + [1.0] * (n_tests - len(means))).tolist()
+    return [PairedDifference(mean.mean, *mean.interval(confidence), one) for mean, one in zip(means, p, strict=False)]
 
 
 def paired_differences(

@@ -198,10 +198,8 @@ def summary_of(rows: list[dict[str, str]], path: str | Path) -> list[dict[str, A
     """
     missing = [column for column in REQUIRED if rows and column not in rows[0]]
     if missing:
-        raise ProtocolError(
-            f"{path}: not a summary.csv: it lacks {', '.join(missing)}. An experiment "
-            "writes it with `snakemake -- metrics`."
-        )
+        problem = f"not a summary.csv: it lacks {', '.join(missing)}"
+        raise ProtocolError(f"{path}: {problem}. An experiment writes it with `snakemake -- metrics`.")
     return [_row(row, f"{path}, line {line}") | {"line": line} for line, row in enumerate(rows, _FIRST_LINE)]
 
 

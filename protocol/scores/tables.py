@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError, need, printable
-from protocol.inputs.text import FORMULA
+from protocol.inputs.text import FORMULA, lines
 from protocol.provenance.checksums import verified, verify
 from protocol.provenance.storage import replacing
 from protocol.terminal import width
@@ -63,12 +63,11 @@ def safe(cell: Any) -> Any:
     >>> [safe("=1+1.jpg"), safe("'=1.jpg"), safe("-0.5"), safe(-0.5)]
     ["'=1+1.jpg", "''=1.jpg", '-0.5', -0.5]
     """
-    if not (isinstance(cell, str) and FORMULA.match(cell)):
-        return cell
-    try:
-        float(cell)
-    except ValueError:
-        return f"'{cell}"
+    if isinstance(cell, str) and FORMULA.match(cell):
+        try:
+            float(cell)
+        except ValueError:
+            return f"'{cell}"
     return cell
 
 
@@ -97,15 +96,10 @@ def read_text(path: str | Path) -> list[dict[str, str]]:
         If the file can't be read, was altered or is empty, or if a row is longer than the header.
     """
     verify(path, required=False)
+    reader = csv.DictReader(lines(Path(path), "a table"), restval="", strict=True)
     try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file, restval="", strict=True)
-            rows, header = list(reader), reader.fieldnames
-    except FileNotFoundError as error:
-        raise ProtocolError(f"{path}: no such file.") from error
-    except UnicodeDecodeError as error:
-        raise ProtocolError(f"{path}: can't be read as a table: it is not text in UTF-8.") from error
-    except (OSError, csv.Error) as error:
+        rows, header = list(reader), reader.fieldnames
+    except csv.Error as error:
         raise ProtocolError(f"{path}: can't be read as a table ({error}).") from error
     if header is None:
         raise ProtocolError(f"{path}: the file is empty.")

@@ -1,5 +1,7 @@
-"""The memory that a ground truth of many classes takes."""
+"""The memory that a ground truth of many classes takes, and that of a large database."""
 
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -20,3 +22,25 @@ def test_boolean_labels_are_not_copied_several_times(tmp_path, monkeypatch):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2 * n_database * n_classes
+
+
+def test_a_million_codes_are_counted_in_less_than_a_gigabyte():
+    """The distances alone of all pairs would take 1 GB as bytes; the peak is that of the whole process."""
+    script = """
+import resource
+import numpy as np
+from protocol.counting import LabelRelevance, count
+
+rng = np.random.default_rng(0)
+queries, items = (rng.integers(0, 256, (n, 8), dtype=np.uint8) for n in (1000, 1_000_000))
+truth = LabelRelevance(rng.integers(0, 10, len(queries)), rng.integers(0, 10, len(items)))
+counts = count(queries, items, 64, {"class": truth})["class"]
+print(counts.n_queries, counts.n_database, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+    # Linux counts the memory of the process that starts another one as part of its peak, so a small one starts it.
+    starter = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]], check=True)"
+    command = [sys.executable, "-c", starter, script]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    n_queries, n_database, kibibytes = map(int, printed.split())
+    assert (n_queries, n_database) == (1000, 1_000_000)
+    assert 1024 * kibibytes < 10**9
