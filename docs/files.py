@@ -137,7 +137,8 @@ _COLUMNS = {
     "n_database": "",
     "excluded_queries": "Number of the queries that the key `exclude_queries` left out of the scores, and the start of "
     "their SHA-256, or `none`.",
-    "options": "Digest of the options of dataset, ground truth and split that are not the defaults.",
+    "options": "Digests of the options of dataset, ground truth and split that are not the defaults, and, as `mirror`, "
+    "of the dataset's files that are not the official ones.",
     "undefined": "How an undefined value counts: `zero` or `drop`.",
     "ties": "How tied items are treated.",
     "supervision": "What the method learned from in addition to the training vectors: `none`, `labels`, the labels of "

@@ -14,12 +14,15 @@ import h5py
 import pandas as pd
 
 from protocol.comparison import leaderboard
+from protocol.counting import read_counts
+from protocol.metrics.average_precision import average_precision
 from protocol.provenance import storage
 from protocol.scores.tables import read_table, read_text, write_table
 
 FOLDER = Path(__file__).parents[1] / "results" / "reference" / "cifar10"
 TABLES = ("summary.csv", "metrics.csv", "runs.csv")
 SHOWN = 32  # bits of the table
+N_GROUPS = 100  # of the queries of an experiment with a single run
 _ABOVE = """\
 # Leaderboard
 
@@ -45,6 +48,16 @@ def times(folder: Path) -> Iterator[list[Any]]:
                 yield [feature, split, int(run.removeprefix("run")), hasher, int(row["n_bits"]), *map(float, seconds)]
 
 
+def query_groups(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the mAP of equal groups of consecutive queries, for each combination of an experiment with a single run."""
+    for path in sorted(folder.glob("*/counts/*.h5")):
+        for stored in read_counts(path):
+            combination = {"feature": path.parts[-3], "ground_truth": stored.ground_truth, "split": stored.split}
+            combination |= {"hasher": path.stem, "n_bits": stored.n_bits, "metric": "mAP"}
+            means = average_precision(stored.counts).reshape(N_GROUPS, -1).mean(axis=1)
+            yield combination | {str(group): mean for group, mean in enumerate(means)}
+
+
 def provenance(folder: Path) -> dict[str, Any]:
     """Return the features, notes, seeds (of run 0) and versions of an experiment, from the records of its files."""
     features: dict[str, Any] = {}
@@ -68,6 +81,8 @@ def gather(folders: Sequence[Path], target: Path = FOLDER) -> None:
     """Write the tables of several experiments, one after the other, and add them to provenance.json."""
     for name in TABLES:
         write_table(target / name, pd.concat([read_table(folder / name) for folder in folders]))
+    single = [folder for folder in folders if set(read_table(folder / "runs.csv")["run"]) == {0}]
+    write_table(target / "query_groups.csv", pd.DataFrame(row for folder in single for row in query_groups(folder)))
     rows = [row for folder in folders for row in times(folder)]
     write_table(target / "times.csv", pd.DataFrame(rows, columns=[*TIMES]))
     record = target / "provenance.json"

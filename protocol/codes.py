@@ -66,7 +66,8 @@ def check(codes: NDArray[np.uint8], n_bits: int, name: str = "codes") -> None:
     spare = 8 * width - n_bits
     blocks = range(0, len(codes) if spare else 0, _BLOCK)
     if any((codes[start : start + _BLOCK, -1] >> (8 - spare)).any() for start in blocks):
-        raise ProtocolError(f"{name}: expected zeros after bit {n_bits}, got ones. Check n_bits.")
+        advice = "Check n_bits and bit_order (np.packbits: big)."
+        raise ProtocolError(f"{name}: expected zeros after bit {n_bits}, got ones. {advice}")
 
 
 def check_pair(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: int) -> None:

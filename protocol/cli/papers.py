@@ -15,7 +15,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Print claims: all in short, or the named ones in full."""
+    """Print claims: all in short, those that contain some words, or the named ones in full."""
     from protocol import papers
     from protocol.checks import ProtocolError, one_of
 
@@ -25,11 +25,22 @@ def _check(arguments: argparse.Namespace) -> None:
     check_outputs({"--json": arguments.json}, folder.rglob("*.csv") if arguments.json else ())
     for status in arguments.status:
         one_of(status, papers.STATUSES, "--status")
-    entries = papers.ledger(arguments.results, arguments.id)
-    entries = [entry for entry in entries if not arguments.status or entry["status"] in arguments.status]
+    known = [claim.id for claim in papers.all_claims()]
+    ids = [name for name in arguments.id if name in known]
+    words = [name for name in arguments.id if name not in known]
+    entries = [
+        entry
+        for entry in papers.ledger(arguments.results, ids)
+        if not arguments.status or entry["status"] in arguments.status
+        if all(word.casefold() in " ".join(entry.values()).casefold() for word in words)
+    ]
+    if words and not entries:
+        one_of(words[0], known, "claim", listing="protocol papers")
     if arguments.json:
         papers.write_ledger(arguments.json, entries)
-    show("\n\n".join(map(papers.entry_text, entries)) if arguments.id else papers.ledger_text(entries))
+    show("\n\n".join(map(papers.entry_text, entries)) if ids else papers.ledger_text(entries))
+    if not folder.is_dir():
+        show("\nThere is no folder results here, so claims about results were not run. --results DIR names one.")
 
 
 def _draw(names: list[str], results: Path, output: Path | None) -> None:

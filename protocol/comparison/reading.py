@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import json
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, integer, need, one_of, printable
+from protocol.checks import ProtocolError, counted, integer, need, one_of, printable
 from protocol.evaluation import Evaluation
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
 from protocol.inputs.formats import EXTENSIONS, TEXT
@@ -19,16 +20,20 @@ from protocol.provenance.checksums import verify
 from protocol.provenance.storage import file_sha256
 from protocol.scores.metadata import NONE_EXCLUDED, OF_LABELS, PROTOCOL, RANKINGS, method_name, with_options
 from protocol.scores.summary import TOLERANCE, checked_mean, read_summary
+from protocol.scores.tables import read_text
 
-RUN, QUERY = "run", "query"
+RUN, QUERY, GROUP = "run", "query", "query group"
 _COMBINATION = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]
 _VALUES = ("mean", "std", "n_runs")
 _TABLES = ("metrics.csv", "runs.csv")
+_GROUPS = "query_groups.csv"
+"""Optional: the means of equal groups of queries, a column each, of combinations with a single run."""
 _JSON = "the JSON of `protocol evaluate --json`"
 FILES = ("per_query", "pr_curves", "top_k_curves")
 """The keys of a JSON file under which it refers to other files."""
 Source = str | Path | Evaluation
 ONE_VALUE = "one value for all queries"
+_log = logging.getLogger("protocol.inputs")
 Why = str
 """A reason in words."""
 OF_METRIC = ("undefined", "ties")
@@ -41,11 +46,11 @@ class Values:
 
     Parameters
     ----------
-    unit : {"run", "query"}
+    unit : {"run", "query", "query group"}
         The unit that has one value each.
     items : ndarray of str
         For runs, identifiers of the run and its queries, database and ground truth, (n,). For queries, the digest of
-        the ground truth, (1,).
+        the ground truth, (1,); for groups of them, the identifier of the run, (1,).
     numbers : ndarray of float64, shape (n,)
         NaN where a query is left out.
     """
@@ -174,6 +179,15 @@ def _score(recorded: Mapping[str, Any], file: str, name: str, values: Values | W
         defined = values.numbers[~np.isnan(values.numbers)]
         mean = defined.mean() if defined.size else np.nan
         if not np.isclose(mean, recorded["mean"], rtol=0, atol=TOLERANCE, equal_nan=True):
+            path = recorded["path"]
+            if (
+                values.unit == QUERY or Path(path).name == "summary.csv"
+            ):  # other tables have no metrics.csv of their own
+                is_what = f"{printable(recorded['metric'])} is {recorded['mean']:.6g}"
+                raise ProtocolError(
+                    f"{path}: {is_what}, but its values per {values.unit} have the mean {mean:.6g}. `protocol verify` "
+                    "shows what changed."
+                )
             values = f"the values per {values.unit} do not have the mean in {file}"
     supervision = printable(recorded.get("supervision") or "unknown")
     return Score(
@@ -206,6 +220,9 @@ def _known(value: Any) -> str | None:
 def _of_summary(path: Path, file: str) -> list[Score]:
     rows = [row for row in read_summary(path) if row["extension"] == "none"]
     _check_once(path, rows)
+    audit = path.with_name("audit.csv")
+    if n_errors := sum(row.get("severity") == "error" for row in (read_text(audit) if audit.is_file() else ())):
+        _log.warning("%s: its splits have %s, see %s", file, counted(n_errors, "error"), audit.name)
     runs, scores = _read_runs(path, file), []
     for row in rows:
         # The pipeline has no other ranking, and stored results may be older than the column.
@@ -240,19 +257,24 @@ def _read_runs(summary: Path, file: str) -> Mapping[Any, Values] | Why:
     if missing := [path.name for path in files if not path.is_file()]:
         return f"{file} has no {' and no '.join(missing)} next to it"
     pd = need("pandas", "report")
+    files += [path for path in [summary.with_name(_GROUPS)] if path.is_file()]
     for path in files:
         verify(path, required=False)
     try:
-        scores, runs = map(pd.read_csv, files)
+        scores, runs, *of_groups = map(pd.read_csv, files)
         scores["value"] = pd.to_numeric(scores["value"])
         scores = scores[scores["extension"] == "none"] if "extension" in scores else scores
         table = scores.merge(runs, on=["feature", "ground_truth", "split", "run"], validate="many_to_one")
         items = (table["run"].astype(str) + " " + table["items"]).to_numpy(dtype=np.str_)
         numbers, rows = table["value"].to_numpy(dtype=np.float64), table.groupby(_COMBINATION).indices
+        values = {combination: Values(RUN, items[of_runs], numbers[of_runs]) for combination, of_runs in rows.items()}
+        for groups in (table.set_index(_COMBINATION) for table in of_groups):
+            for combination, means in zip(groups.index, groups.to_numpy(dtype=np.float64), strict=True):
+                values[combination] = Values(GROUP, values[combination].items, means)
     except (ValueError, KeyError, TypeError) as error:
         where, reason = " and ".join(map(str, files)), " ".join(str(error).split())
         raise ProtocolError(f"{where}: can't be read as the tables of an experiment ({reason}).") from error
-    return {combination: Values(RUN, items[of_runs], numbers[of_runs]) for combination, of_runs in rows.items()}
+    return values
 
 
 # Evaluations, as files or in memory

@@ -14,7 +14,7 @@ from protocol.checks import counted, listed, need, printable
 from protocol.comparison.differences import ComparedTable, Difference, scores_by_method, sign_of
 from protocol.comparison.reading import ONE_VALUE, RUN, Score, Values
 from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, series_scales, spreads
-from protocol.scores.metadata import NONE_EXCLUDED, is_bound
+from protocol.scores.metadata import NONE_EXCLUDED, is_bound, options_of
 from protocol.scores.statistics import (
     CONFIDENCE,
     CORRECTED,
@@ -152,6 +152,14 @@ def _assumed(scores: Sequence[Score]) -> list[str]:
     ]
 
 
+def _from_mirrors(scores: Sequence[Score]) -> list[str]:
+    """Return a sentence for files of a table with data from a mirror, if not all have the same."""
+    mirrors = {score.file: options_of(str(score.recorded.get("options") or "")).get("mirror") for score in scores}
+    files = [file for file, mirror in mirrors.items() if mirror]
+    have = "have" if len(files) > 1 else "has"
+    return [f"{listed(files)} {have} data from a mirror, not the official files."] * (len({*mirrors.values()}) > 1)
+
+
 def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table:
     """Return the means of one metric under one protocol: a row per method, a column per code length."""
     methods, lengths = scores_by_method(table.scores), sorted({score.n_bits for score in table.scores})
@@ -172,8 +180,8 @@ def _scores_table(name: str, table: ComparedTable, *, with_files: bool) -> Table
         header.append(f"{n_bits} bits")
         for row, cell, score in zip(rows, texts, scores_at, strict=True):
             row.append(cell if score else ABSENT)
-    caption = " ".join([_statement(table, is_of_runs=is_of_runs), *_assumed(table.scores)])
-    return Table(name, caption, header, rows, n_labels=1 + with_files, strong=frozenset(strong))
+    sentences = [_statement(table, is_of_runs=is_of_runs), *_assumed(table.scores), *_from_mirrors(table.scores)]
+    return Table(name, " ".join(sentences), header, rows, n_labels=1 + with_files, strong=frozenset(strong))
 
 
 def _statement(table: ComparedTable, *, is_of_runs: bool) -> str:

@@ -109,16 +109,7 @@ def _check_arrays(feature: FeaturePlan, experiment: Experiment) -> None:
             raise ProtocolError(f"feature {feature.name!r} reads {modality.reads}, but {has}.")
 
 
-def _check_lengths(feature: FeaturePlan, experiment: Experiment) -> None:
-    dimension, *_ = experiment.dimensions(feature.name)
-    longest = max(feature.n_bits)
-    for name in feature.hashers:
-        within = registry.HASHERS.entry(experiment.hashers[name].plugin).bits_within_features
-        if within and dimension is not None and longest > dimension:
-            where = f"the dimension of feature {feature.name!r}"
-            raise ProtocolError(
-                f"n_bits: hasher {name!r} allows at most {dimension:,} bits ({where}), got {longest:,}."
-            )
+def _check_radii(feature: FeaturePlan, experiment: Experiment) -> None:
     for metric in experiment.config["metrics"]:
         _check_radius(feature, metric)
 
@@ -273,7 +264,7 @@ _OF_EXPERIMENT = {
 }
 _OF_FEATURE = {
     "options": _check_arrays,
-    "n_bits": _check_lengths,
+    "n_bits": _check_radii,
     "hashers": _check_hashers,
     "preprocessing": _check_modalities,
     "ground_truths": _check_labels,

@@ -130,11 +130,11 @@ class Experiment:
 
     @cached_property
     def n_items(self) -> int | None:
-        """The number of items of the dataset, or of the files in the user's folders; None if only files record it."""
+        """The number of items of the dataset, or of the images in the user's folders; None if only files record it."""
         if "n" in self.facts:
             return int(self.facts["n"])
         folders = datasets.user_paths(self.config["dataset"], self.config["dataset_options"])[1]
-        return sum(map(datasets.count_files, folders)) if folders else None
+        return sum(map(datasets.count_images, folders)) if folders else None
 
     @property
     def labelled(self) -> bool | None:
@@ -160,15 +160,18 @@ class Experiment:
     def options(self, feature: str, ground_truth: str, split: str) -> dict[str, str]:
         """Return a digest of the options of ``dataset``, ``ground_truth`` and ``split``, unless they are the defaults.
 
-        A ground truth that needs no labels also depends on the feature and on its preprocessing.
+        A ground truth that needs no labels also depends on the feature and on its preprocessing. ``mirror`` is a digest
+        of the files of the dataset that are not the official ones, if there are any.
         """
         truth, plan = self.ground_truths[ground_truth], self.features[feature]
         plugin, described = truth.plugin, dict[str, Any]()
         if not registry.GROUND_TRUTHS.entry(plugin).needs_labels:
             described = {"feature": plan.extraction} if plan.extraction != plan.name else {}
             described |= {"steps": plan.steps} if set(map(tuple, plan.steps.values())) != {("centre",)} else {}
+        dataset, mirror = self.config["dataset"], self.config["mirror_sha256"]
         folders = {
-            "dataset": self.data.removeprefix(self.config["dataset"]),
+            "dataset": _folder("dataset", dataset, self.config["dataset_options"]).removeprefix(dataset),
+            "mirror": f"-{_digest(mirror)}" if mirror else "",
             "ground_truth": _folder("ground_truth", plugin, truth.options, **described).removeprefix(plugin),
             "split": _folder("split", split, self.config["split_options"].get(split, {})).removeprefix(split),
         }
@@ -280,8 +283,11 @@ def _folder(kind: str, plugin: str, options: dict[str, Any], **more: Any) -> str
     """Return a plug-in's name, followed by a digest of its options and `more` unless these are all defaults."""
     if options == with_defaults(kind, plugin, {}) and not more:
         return plugin
-    content = json.dumps({"options": options} | more, sort_keys=True, default=str)
-    return f"{plugin}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
+    return f"{plugin}-{_digest({'options': options} | more)}"
+
+
+def _digest(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:8]
 
 
 def _of_pixels(shape: tuple[int, ...] | None, modality: Any) -> int | None:

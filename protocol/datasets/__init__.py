@@ -4,7 +4,7 @@ from protocol.datasets._dataset import (
     Data,
     LazyRows,
     check_statistics,
-    count_files,
+    count_images,
     file_state,
     folder_state,
     load,

@@ -14,6 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.inputs.arrays import path_of
+from protocol.inputs.images import EXTENSIONS
 from protocol.inputs.validation import Sliceable, check_images, class_labels, rows
 from protocol.provenance.storage import Writer, decoded
 
@@ -304,9 +305,9 @@ def folder_state(folder: str | Path) -> str:
     return content.hexdigest()[:16]
 
 
-def count_files(folder: str | Path) -> int:
-    """Return the number of files below a folder. Listing takes 0.1 s for 130,000 files."""
-    return sum(len(files) for _, files in listings(folder))
+def count_images(folder: str | Path) -> int:
+    """Return the number of images below a folder. Listing takes 0.1 s for 130,000 files."""
+    return sum(Path(name).suffix.lower() in EXTENSIONS for _, files in listings(folder) for name in files)
 
 
 def listings(folder: str | Path) -> Iterator[tuple[str, list[str]]]:

@@ -201,8 +201,9 @@ class Explanation(Printed):
         """
         errors, deviations, _ = self._table
         half_units, reach = np.array([one.half_unit for one in self.reported]), _DEVIATIONS * deviations
-        # Cutting the digits of .93306 gives .9330, although rounding gives .9331.
-        agrees = (errors > -half_units - 1e-12 - reach) & (errors < 2 * half_units + reach) & (deviations < _NEAR)
+        # Cutting the digits of .93306 gives .9330, although rounding gives .9331; but no 1 is printed as .9999.
+        low, high = -half_units - 1e-12 - reach, 2 * half_units - 1e-12 + reach
+        agrees = (errors > low) & (errors < high) & (deviations < _NEAR)
         ways = [*self.values]
         candidates = np.flatnonzero(agrees.all(axis=1)).tolist()
         candidates.sort(

@@ -16,6 +16,7 @@ from protocol.hashers.linear_algebra import project
 from protocol.hashers.training_set import MAGNITUDES, SUPERVISION, TrainingSet, check_magnitude
 from protocol.inputs.validation import matrix
 from protocol.registry import Configurable, Count, at_least
+from protocol.registry.records import RECORDS
 
 Key = TypeVar("Key", bound=Hashable)
 _BLOCK = 1024  # rows encoded at once: few enough to bound the memory, and enough for a fast matrix product
@@ -89,6 +90,9 @@ class Hasher(Configurable, abc.ABC):
 
     def check_features(self, n_features: int) -> None:
         """Raise ProtocolError if the hasher can't learn from rows of `n_features`; also called by `fit`."""
+        within = any(one.plugin is type(self) and one.bits_within_features for one in RECORDS["hasher"].values())
+        if within and self.n_bits > n_features:
+            raise ProtocolError(f"n_bits must be at most {n_features:,}, the number of features, got {self.n_bits:,}.")
 
     def fit(self, X: ArrayLike | TrainingSet, y: Any = None) -> Self:
         """Learn the hash functions from the training rows.

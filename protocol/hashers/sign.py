@@ -71,7 +71,6 @@ class Sign(Hasher):
         return np.zeros(X.shape[1], dtype=np.float32)
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
-        training.check_n_bits(self.n_bits)
         self.threshold_ = self._thresholds(training.X[:, : self.n_bits])
         return {}
 

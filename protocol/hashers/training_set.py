@@ -277,12 +277,6 @@ class TrainingSet:
             total += float(np.einsum("ij,ij->", centred, centred, dtype=np.float64))
         return float(np.sqrt(total / self.X.size)) or 1.0
 
-    def check_n_bits(self, n_bits: int) -> None:
-        """Raise ProtocolError if there are fewer features than bits, for hashers with one direction per bit."""
-        n_features = self.X.shape[1]
-        if n_bits > n_features:
-            raise ProtocolError(f"n_bits must be at most {n_features:,}, the number of features, got {n_bits:,}.")
-
     def components(self, n_components: int) -> PrincipalComponents:
         """Return the `n_components` leading principal components.
 
@@ -306,7 +300,8 @@ class TrainingSet:
         no longer than computing only 64 of them, and the components for one code length can't depend on the other code
         lengths.
         """
-        self.check_n_bits(n_components)
+        if n_components > (n_features := self.X.shape[1]):
+            raise ProtocolError(f"n_bits must be at most {n_features:,}, the number of features, got {n_components:,}.")
         directions, n_with_variance = self._decomposition
         leading = np.ascontiguousarray(directions[:, :n_components])
         return PrincipalComponents(self.mean, leading, max(0, n_components - n_with_variance))

@@ -64,10 +64,8 @@ def _hasher(name: str, options: Mapping[str, Any], dimension: int | None) -> "Ha
         )
     model: Hasher = record.plugin().set_params(**options)
     model.check()
-    if dimension is not None and record.bits_within_features and model.n_bits > dimension:
-        raise ProtocolError(
-            f"hasher {name!r}: n_bits must be at most {dimension}, the dimension of the vectors, got {model.n_bits}."
-        )
+    if dimension is not None:
+        model.check_features(dimension)
     return model
 
 

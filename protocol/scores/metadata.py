@@ -84,8 +84,13 @@ def with_options(name: str, field: str, options: str) -> str:
     >>> with_options("arrays", "dataset", "dataset=1a2b3c4d"), with_options("improved", "split", "dataset=1a2b3c4d")
     ('arrays (1a2b3c4d)', 'improved')
     """
-    digest = dict(part.split("=", 1) for part in options.split() if "=" in part).get(field)
+    digest = options_of(options).get(field)
     return f"{name} ({digest})" if digest else name
+
+
+def options_of(text: str) -> dict[str, str]:
+    """Return the digests by field of a value of the column ``options``."""
+    return dict(part.split("=", 1) for part in text.split() if "=" in part)
 
 
 def method_name(name: str, ranking: str, supervision: str = "none") -> str:

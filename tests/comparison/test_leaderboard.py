@@ -49,6 +49,20 @@ def test_methods_within_a_place_may_differ(experiment):
     assert (of, board.places[0].n_within) == ({"a": 1, "d": 1, "e": 1}, 1)
 
 
+@pytest.mark.filterwarnings("ignore:Degrees of freedom", "ignore:invalid value")  # std of one run, in the fixture
+def test_methods_with_a_single_run_are_tested_by_groups_of_queries(experiment):
+    """The means of ten groups of queries differ by 0.1 in each."""
+    path = experiment("a", *({"hasher": name, "values": [RUNS.mean() - less]} for name, less in (("x", 0), ("y", 0.1))))
+    groups = pd.DataFrame([RUNS, RUNS - 0.1]).set_axis([*map(str, range(10))], axis=1)
+    about = pd.read_csv(path)[["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]]
+    pd.concat([about, groups], axis=1).to_csv(path.with_name("query_groups.csv"), index=False)
+    assert leaderboard(path).to_frame()["place"].tolist() == [1, 2]
+    groups.iloc[1] += 0.05
+    pd.concat([about, groups], axis=1).to_csv(path.with_name("query_groups.csv"), index=False)
+    with pytest.raises(ProtocolError, match="values per query group have the mean"):
+        leaderboard(path)
+
+
 def slow_places(values):
     """Return the places by a loop over all pairs, with Holm's procedure as he describes it."""
     names, p = sorted(values, key=lambda name: -values[name].mean()), {}

@@ -133,11 +133,6 @@ def test_two_rows_that_contradict_each_other_are_refused(experiment, change):
         ("query,ranking,mAP\n0,hamming,0.1\n1,hamming,0.2\n", True, None),
         (None, False, "a.json refers to a.json.csv, which is missing or has another SHA-256"),
         ("query,ranking,mAP\n", False, "a.json refers to a.json.csv, which is missing or has another SHA-256"),
-        (
-            "query,ranking,mAP\n0,hamming,0.9\n1,hamming,0.9\n",
-            True,
-            "the values per query do not have the mean in a.json",
-        ),
         ("query,ranking,mAP\n0,hamming,x\n", True, "a.json.csv is not a table of numbers (could not convert string"),
     ],
 )
@@ -159,15 +154,19 @@ def test_values_per_query_are_used_only_if_they_are_those_of_the_mean(altered, t
         assert values.startswith(reason)
 
 
-def test_runs_that_do_not_have_the_mean_are_not_used(experiment):
+def test_a_mean_that_its_values_contradict_is_refused(altered, experiment):
+    """Next to another table, metrics.csv may be that of a summary.csv that is not given."""
+    with pytest.raises(ProtocolError, match=r"a.json: mAP is 0.7, but its values per query have the mean 0.15\. "):
+        read_scores(altered({"metrics": {"mAP": 0.7}}, per_query={"mAP": [0.1, 0.2]}))
     path = experiment("x", {"values": [0.1, 0.3]})
     assert read_scores(path)[0].values.numbers.tolist() == [0.1, 0.3]
-    for changes, reason in (
-        ({"mean": 0.5}, "the values per run do not have the mean in x/summary.csv"),
-        ({"n_bits": 32}, "the metrics.csv next to x/summary.csv lacks its runs"),
-    ):
-        pd.read_csv(path).assign(**changes).to_csv(path, index=False)
-        assert read_scores(path)[0].values == reason
+    pd.read_csv(path).assign(n_bits=32).to_csv(path, index=False)
+    assert read_scores(path)[0].values == "the metrics.csv next to x/summary.csv lacks its runs"
+    pd.read_csv(path).assign(n_bits=16, mean=0.5).to_csv(path, index=False)
+    with pytest.raises(ProtocolError, match=r"summary\.csv: mAP is 0\.5, but its values per run have the mean 0\.2"):
+        read_scores(path)
+    other = path.rename(path.with_name("other.csv"))
+    assert read_scores(other)[0].values == "the values per run do not have the mean in other.csv"
 
 
 @pytest.mark.parametrize("name", ["summary.csv", "metrics.csv", "runs.csv"])

@@ -57,6 +57,20 @@ def test_the_tables_of_a_paper_state_their_protocol(files, tmp_path, capsys):
     assert printed.endswith("so all pairs of methods count as comparisons.")
 
 
+def test_files_with_data_from_a_mirror_are_compared_and_named(experiment):
+    official, mirrored = experiment("official", {"hasher": "lsh"}), experiment("mine", {"options": "mirror=4d20e9db"})
+    text = " ".join(str(compare(official, mirrored)).split())
+    assert "mine/summary.csv has data from a mirror, not the official files." in text
+    assert "mirror" not in str(compare(official, experiment("other")))
+
+
+def test_errors_of_the_audit_are_named(experiment, capsys):
+    paths = [experiment(name) for name in ("a", "b")]
+    paths[0].with_name("audit.csv").write_text("file,severity\nx,warning\ny,error\nz,error\n")
+    assert main(["compare", *map(str, paths)]) == 0
+    assert capsys.readouterr().err == "a/summary.csv: its splits have 2 errors, see audit.csv\n"
+
+
 def test_of_many_tables_only_that_of_the_headline_is_printed(experiment):
     metrics = ["nDCG", "mAP", "precision@r2", "recall@r2"]
     rows = [{"metric": metric, "split": split} for split in ("improved", "standard") for metric in metrics]

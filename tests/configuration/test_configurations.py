@@ -118,6 +118,9 @@ def test_options_that_are_not_the_defaults_identify_a_score():
     for feature in ({"preprocessing": []}, {"base": "gist", "options": {"image_size": 16}}):
         assert options("epsilon_ball", features={"gist": feature}).keys() == {"ground_truth"}
         assert options("class_label", features={"gist": feature}) == {}
+    mirrored = {"dataset": "cifar10", "experiment": "c", "splits": ["cifar10_s1"], "ground_truths": ["class_label"]}
+    mirrored |= {"mirror_sha256": {"cifar-10-binary.tar.gz": "0" * 64}}
+    assert load({"changes": mirrored}).options("gist", "class_label", "cifar10_s1").keys() == {"mirror"}
 
 
 AFFINITIES = [

@@ -133,10 +133,10 @@ def test_the_state_of_a_folder_follows_names_and_states_of_files(tmp_path):
     assert len(set(states)) == len(states)
 
 
-def test_the_files_below_a_folder_are_counted(tmp_path):
+def test_the_images_below_a_folder_are_counted(tmp_path):
     for name in ("a/1.png", "a/2.png", "b/c/3.png", "4.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"")
-    assert datasets.count_files(tmp_path) == 4
+    assert datasets.count_images(tmp_path) == 3
     with pytest.raises(ProtocolError, match=r"nowhere: the folder can't be read: No such file or directory\.$"):
         datasets.folder_state(tmp_path / "nowhere")

@@ -145,6 +145,14 @@ def test_the_pipeline_reads_the_stored_tables_that_the_folder_of_results_has(roo
     assert len(used) > 10
 
 
+def test_claims_are_found_by_words_and_the_lack_of_results_is_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["papers", "Table 1", "MIHash"]) == 0
+    printed = capsys.readouterr().out
+    assert re.findall(r"^  ([SX]\S+)", printed, re.M) == ["S3-15", "X-13", "X-19"]
+    assert "There is no folder results here, so claims about results were not run." in printed
+
+
 def test_the_command_prints_and_writes_the_ledger(tmp_path, capsys, without_data):
     arguments, path = ["papers", "--results", str(tmp_path)], tmp_path / "claims.json"
     assert main([*arguments, "--json", str(path)]) == 0

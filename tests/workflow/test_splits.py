@@ -1,5 +1,7 @@
 """Splits in the pipeline: lists of the user, and protocols without validation partitions."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,7 +25,7 @@ def lists(folder, seed):
     return parts
 
 
-def test_own_lists_are_used_and_an_edited_list_is_rerun(tmp_path):
+def test_own_lists_are_used_and_an_edited_list_is_rerun(tmp_path, caplog):
     made = Results(tmp_path)
     parts = lists(tmp_path, 1)
     files = {name: f"{name}.txt" for name in parts}
@@ -42,6 +44,12 @@ def test_own_lists_are_used_and_an_edited_list_is_rerun(tmp_path):
     lists(tmp_path, 2)
     jobs = made.planned(config, "models", "audit")
     assert (jobs["sample"], jobs["split"]) == (2, 2)
+    leaking = np.concatenate([parts["database"], parts["query"][:5]])
+    lists(tmp_path, 1)
+    write_list(tmp_path / "database.txt", leaking, DIGITS.ids, DIGITS.labels)
+    made.stages(config, "audit")
+    said = r"The audit found errors: \S+run0/splits\.h5: query-in-database \(5\) and 1 more\. All are in \S+audit\.csv"
+    assert re.search(said, caplog.text)
 
 
 def test_the_four_scores_of_unseen_classes_are_those_of_one_model(tmp_path):

@@ -1,5 +1,7 @@
 """Audit every split of the experiment, and everything that was fitted on it."""
 
+import logging
+
 from protocol.auditing import write_findings
 from protocol.auditing.experiment import audit_experiment, audit_libraries
 
@@ -18,6 +20,15 @@ def main(job):
     )
     results = (path for path in job.input if path.endswith(".h5"))
     write_findings(job.output.audit, findings, audit_libraries(results))
+    errors = [
+        f"{file}: {one.name} ({one.count:,})"
+        for file, of_file in findings.items()
+        for one in of_file
+        if one.severity == "error"
+    ]
+    if errors:
+        more = f" and {len(errors) - 1:,} more" * (len(errors) > 1)
+        logging.warning("The audit found errors: %s%s. All are in %s.", errors[0], more, job.output.audit)
 
 
 if __name__ == "__main__":

@@ -129,8 +129,7 @@ def status(results: Results) -> list[Status]:
 
 def duplicates_section(results: Results) -> Section | None:
     """Return the largest change of the scores, and how many ranks change; None if no judged pairs are known."""
-    table = None if results.duplicates is None else results.ordered(results.duplicates)
-    if table is None or (rows := at(table, metric=results.metric)).empty:
+    if results.duplicates is None or (rows := at(results.duplicates, metric=results.metric)).empty:
         return None
     sizes = rows["difference"].abs()
     if sizes.isna().all():
