@@ -332,7 +332,6 @@ def _plan(name: str, feature: Mapping[str, Any], config: Mapping[str, Any]) -> F
         name=name,
         plugin=feature["base"],
         options=feature["options"],
-        preprocessing=by_modality["query"],
-        database_preprocessing=by_modality["database"],
+        steps={"": by_modality["query"], "database/": by_modality["database"]},
         **{key: feature.get(key, config[key]) for key in keys},
     )

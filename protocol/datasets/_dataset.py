@@ -94,14 +94,8 @@ class Data:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        ids, n = self.ids, len(self.ids)
-        if ids.dtype.kind not in "US" or ids.ndim != 1 or not ids.size:
-            raise ProtocolError(
-                f"ids: expected one string per item, shape (n,) with n >= 1, got {ids.dtype} of shape {ids.shape}."
-            )
-        ordered = ids if (ids[1:] > ids[:-1]).all() else np.sort(ids)
-        if (twice := ordered[1:][ordered[1:] == ordered[:-1]]).size:
-            raise ProtocolError(f"ids: {str(decoded(twice)[0])!r} is the id of more than one item.")
+        n = len(self.ids)
+        _check_ids(self.ids)
         if not self.arrays:
             raise ProtocolError("The dataset contains no images or vectors.")
         if self.images is not None:
@@ -129,6 +123,16 @@ class Data:
         """The images and vectors by their names in ``content.h5``."""
         images = {} if self.images is None else {"images": self.images}
         return images | {f"vectors/{name}": vectors for name, vectors in self.vectors.items()}
+
+
+def _check_ids(ids: NDArray) -> None:
+    if ids.dtype.kind not in "US" or ids.ndim != 1 or not ids.size:
+        raise ProtocolError(
+            f"ids: expected one string per item, shape (n,) with n >= 1, got {ids.dtype} of shape {ids.shape}."
+        )
+    ordered = ids if (ids[1:] > ids[:-1]).all() else np.sort(ids)
+    if (twice := ordered[1:][ordered[1:] == ordered[:-1]]).size:
+        raise ProtocolError(f"ids: {str(decoded(twice)[0])!r} is the id of more than one item.")
 
 
 def _check_vectors(vectors: Sliceable, n_items: int, name: str) -> None:
