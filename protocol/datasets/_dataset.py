@@ -2,14 +2,14 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.checks import ProtocolError
@@ -19,35 +19,6 @@ from protocol.inputs.validation import Sliceable, check_images, class_labels, ro
 from protocol.provenance.storage import Writer, decoded
 
 _BLOCK_BYTES = 16 << 20
-
-
-class LazyRows:
-    """An array-like of n rows that computes only the rows of the requested slice.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        (n, ...).
-    dtype : dtype
-    read : callable
-        Takes the first row and the end (exclusive) and returns these rows; a row must not depend on the slice.
-
-    Examples
-    --------
-    >>> squares = LazyRows((1000, 1), np.int64, lambda start, stop: np.arange(start, stop)[:, None] ** 2)
-    >>> len(squares), squares[998:].tolist()
-    (1000, [[996004], [998001]])
-    """
-
-    def __init__(self, shape: tuple[int, ...], dtype: DTypeLike, read: Callable[[int, int], NDArray]) -> None:
-        self.shape, self.dtype, self._read = shape, np.dtype(dtype), read
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, index: slice) -> NDArray:
-        start, stop, step = index.indices(len(self))
-        return self._read(start, max(start, stop))[::step] if step > 0 else self[:][index]
 
 
 @dataclass(frozen=True, eq=False)
