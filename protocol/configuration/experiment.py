@@ -184,8 +184,9 @@ class Experiment:
             if method.feature == feature and (split is None or split in method.splits)
         ]
 
+    @cached_property
     def combinations(self) -> list[dict[str, Any]]:
-        """Return each combination that is scored. A method with precomputed codes counts as a hasher."""
+        """Every combination that is scored, as a row of a table. A method with precomputed codes counts as a hasher."""
         return [
             {
                 "feature": feature.name,

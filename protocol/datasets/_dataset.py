@@ -168,12 +168,10 @@ def load(name: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Da
 
 def check_statistics(name: str, data: Data, known: Mapping[str, Any]) -> None:
     """Raise ProtocolError, which lists all differences, if the data differ from the `known` statistics."""
-    actual, differences = _found(data), []
-    for fact, expected in known.items():
-        value = actual.get(fact)
-        if expected != (round(value, 2) if isinstance(expected, float) and value is not None else value):
-            differences.append(f"{fact}: expected {expected}, got {value}")
-    if differences:
+    actual = _found(data)
+    differing = [fact for fact, expected in known.items() if actual.get(fact) != expected]
+    if differing:
+        differences = (f"{fact}: expected {known[fact]}, got {actual.get(fact)}" for fact in differing)
         raise ProtocolError(
             f"dataset {name!r} differs from its published description: {'; '.join(differences)}. Check that its "
             "files are official and complete."
@@ -197,7 +195,7 @@ def _found(data: Data) -> dict[str, Any]:
         counts = data.labels.sum(axis=0) if is_matrix else np.bincount(data.labels, minlength=actual["classes"])
         sizes = sorted(set(counts.tolist()))
         actual["per_class"] = sizes[0] if len(sizes) == 1 else sizes
-        actual["labels_per_item"] = float(counts.sum() / len(data.ids))
+        actual["labels_per_item"] = round(float(counts.sum() / len(data.ids)), 2)
     return actual
 
 
@@ -255,10 +253,7 @@ def file_state(path: str | Path) -> list[int]:
     The modification time alone is not enough: tools that copy files restore it, and so can an editor. No tool restores
     the status-change time.
     """
-    try:
-        status = os.stat(path)
-    except FileNotFoundError:
-        status = os.lstat(path)  # of a broken link
+    status = os.stat(path, follow_symlinks=os.path.exists(path))  # of a broken link itself
     return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
 
