@@ -81,7 +81,7 @@ class Plan:
         return file
 
     def each_row(self, pattern: str, wildcards: Wildcards | None = None) -> list[str]:
-        """Return the file of a pattern for every such combination, in the order of `split_runs` for one feature and hasher."""
+        """Return the file of every such combination, in the order of `split_runs` for one feature and hasher."""
         return [pattern.format(**row) for row in self.rows(dict((wildcards or {}).items()))]
 
     def each_trained(self, pattern: str) -> list[str]:
