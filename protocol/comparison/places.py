@@ -80,7 +80,7 @@ def places_of(scores: Sequence[Score]) -> Places:
             place, opener = place + 1, at
         whys = (test for both, test in tests.items() if at in both and isinstance(test, Why))
         places.append(place if is_tested else None)
-        reasons.append("" if is_tested else next(whys, "no other method"))
+        reasons.append("" if is_tested else next(whys, "no other method with this code length"))
     adjacent = [differs[both] for both in itertools.pairwise(range(len(scores))) if both in differs]
     n_within = sum(differs[one, other] for one, other in differs if places[one] == places[other] is not None)
     return Places(tuple(places), tuple(reasons), len(adjacent), sum(adjacent), n_within)

@@ -98,7 +98,7 @@ def test_the_places_are_those_of_the_slow_reference(experiment, seed):
         ({"a": RUNS[:1], "b": RUNS[:1] - 0.1}, {"std": 0}, "1 run"),
         ({"a": RUNS[:2], "b": RUNS[:2] - 0.1}, {}, "2 runs"),
         ({"a": RUNS, "b": RUNS - 0.1}, SIZES, NO_TEST),
-        ({"a": RUNS}, {}, "no other method"),
+        ({"a": RUNS}, {}, "no other method with this code length"),
         ({"a": None, "b": None}, {}, "a/summary.csv has no metrics.csv and no runs.csv next to it"),
     ],
 )
