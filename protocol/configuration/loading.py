@@ -200,12 +200,10 @@ def _with_named_variants(kind: str, config: Mapping[str, Any]) -> dict[str, Any]
 
 def _in_use(kind: str, config: Mapping[str, Any], *tables: str, also: Iterable[str] = ()) -> list[str]:
     """Return the names in the lists of a kind and in some tables, sorted; raise ProtocolError for an unknown one."""
-    lists = [
-        ((*path, f"{kind}s", index), name)
-        for path, part in _parts(config)
-        for index, name in enumerate(part.get(f"{kind}s", ()))
-    ]
-    uses = [*lists, *(((table, name), name) for table in tables for name in config.get(table, ()))]
+    uses: list[tuple[tuple[Any, ...], str]] = []
+    for path, part in _parts(config):
+        uses += [((*path, f"{kind}s", index), name) for index, name in enumerate(part.get(f"{kind}s", ()))]
+    uses += [((table, name), name) for table in tables for name in config.get(table, ())]
     for path, name in uses:
         with at(*path):
             registry.REGISTRIES[kind].check(name, also)
