@@ -35,6 +35,21 @@ def test_a_workflow_only_calls_scripts_that_are_tested(workflow):
     assert yaml.safe_load(workflow.read_text())["permissions"] == {"contents": "read"}
 
 
+def test_only_the_jobs_that_publish_have_more_rights():
+    rights = {
+        (path.stem, name): job.get("permissions")
+        for path in WORKFLOWS
+        for name, job in yaml.safe_load(path.read_text())["jobs"].items()
+    }
+    assert rights == {
+        ("checks", "checks"): None,
+        ("documentation", "build"): None,
+        ("documentation", "publish"): {"pages": "write", "id-token": "write"},
+        ("release", "build"): None,
+        ("release", "publish"): {"id-token": "write"},
+    }
+
+
 @pytest.fixture
 def libraries(tmp_path):
     """A folder with links to NumPy and to the build backend, because a registry may be out of reach."""

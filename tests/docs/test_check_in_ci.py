@@ -161,3 +161,15 @@ def test_the_hook_runs_as_the_page_configures_it(repository):
     assert subprocess.run(command, env=variables, capture_output=True).returncode == 0
     leak(repository)
     assert subprocess.run(command, env=variables, capture_output=True).returncode == 1
+
+
+def test_the_action_installs_its_own_checkout_and_passes_every_input_as_a_variable():
+    setup, install, check = ACTION["runs"]["steps"]
+    assert '"$GITHUB_ACTION_PATH[fast,hdf5]"' in install["run"]
+    assert {*check["env"].values()} == {f"${{{{ inputs.{name} }}}}" for name in ACTION["inputs"]}
+    assert "${{" not in install["run"] + check["run"]  # the value of an input would be run as a part of the script
+    assert setup["with"]["update-environment"] is False
+    assert set(CHECK["with"]) <= set(ACTION["inputs"])
+    assert {name: f"${{{{ steps.check.outputs.{name} }}}}" for name in ACTION["outputs"]} == {
+        name: declared["value"] for name, declared in ACTION["outputs"].items()
+    }
