@@ -3,8 +3,10 @@
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from protocol import datasets, registry
@@ -61,24 +63,21 @@ class PrecomputedCodes:
 
 @dataclass(frozen=True)
 class FeaturePlan:
-    """The part of an experiment for one feature. The attributes are named after the keys of the config file."""
+    """The part of an experiment for one feature. The attributes are named after the keys of the config file.
+
+    `steps` are the preprocessing steps of each modality, by the keys of `Feature.modalities`.
+    """
 
     name: str
     plugin: str
     options: dict[str, Any]
-    preprocessing: list[str]
-    database_preprocessing: list[str]
+    steps: dict[str, list[str]]
     runs: int
     splits: list[str]
     ground_truths: list[str]
     hashers: list[str]
     n_bits: list[int]
     extensions: list[str]
-
-    @property
-    def steps(self) -> dict[str, list[str]]:
-        """The preprocessing steps of each modality, by the keys of `Feature.modalities`."""
-        return {"": self.preprocessing, "database/": self.database_preprocessing}
 
     @property
     def extraction(self) -> str:
@@ -185,8 +184,9 @@ class Experiment:
             if method.feature == feature and (split is None or split in method.splits)
         ]
 
+    @cached_property
     def combinations(self) -> list[dict[str, Any]]:
-        """Return each combination that is scored. A method with precomputed codes counts as a hasher."""
+        """Every combination that is scored, as a row of a table. A method with precomputed codes counts as a hasher."""
         return [
             {
                 "feature": feature.name,
@@ -212,21 +212,17 @@ class Experiment:
         the experiment.
         """
         plans, record = self.features.values(), registry.DATASETS.entry(self.config["dataset"])
-        plugins = {
-            "feature": {plan.name: plan.plugin for plan in plans},
-            "ground_truth": {name: self.ground_truths[name].plugin for plan in plans for name in plan.ground_truths},
-            "split": {name: name for name in self.splits},
-            "hasher": {name: self.hashers[name].plugin for plan in plans for name in plan.hashers},
-            "metric": {name: name for name in self.config["metrics"]},
-        }
+        truths = dict.fromkeys(name for plan in plans for name in plan.ground_truths)
+        hashers = dict.fromkeys(name for plan in plans for name in plan.hashers)
         is_own = record.required and not record.printed
-        names: dict[str, Any] = {"dataset": self.name if is_own else registry.printed_name("dataset", record.name)}
-        for kind, of_kind in plugins.items():
-            printed = {name: registry.printed_name(kind, plugin, name) for name, plugin in of_kind.items()}
-            numbers = Counter(printed.values())
-            names[f"{kind}s"] = {name: text if numbers[text] == 1 else name for name, text in printed.items()}
-        names["hashers"] |= {name: name for name in self.codes}
-        return names
+        return {
+            "dataset": self.name if is_own else registry.printed_name("dataset", record.name),
+            "features": _printed_names("feature", self.features, self.features),
+            "ground_truths": _printed_names("ground_truth", truths, self.ground_truths),
+            "splits": _printed_names("split", self.splits),
+            "hashers": _printed_names("hasher", hashers, self.hashers) | {name: name for name in self.codes},
+            "metrics": _printed_names("metric", self.config["metrics"]),
+        }
 
     def supervising(self) -> dict[str, str]:
         """Return the name of the ground truth that provides each kind of supervision; affinities may not be needed."""
@@ -288,6 +284,16 @@ def _folder(kind: str, plugin: str, options: dict[str, Any], **more: Any) -> str
 
 def _digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:8]
+
+
+def _printed_names(
+    kind: str, names: Iterable[str], uses: Mapping[str, FeaturePlan | Variant] = MappingProxyType({})
+) -> dict[str, str]:
+    """Return the printed name of the plug-in behind each name; the name itself where another one is printed alike."""
+    plugins = {name: uses[name].plugin if name in uses else name for name in names}
+    printed = {name: registry.printed_name(kind, plugin, name) for name, plugin in plugins.items()}
+    numbers = Counter(printed.values())
+    return {name: text if numbers[text] == 1 else name for name, text in printed.items()}
 
 
 def _of_pixels(shape: tuple[int, ...] | None, modality: Any) -> int | None:

@@ -1,8 +1,7 @@
 """The loader: makes a checked experiment from the keys of a config file."""
 
-import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,53 +58,51 @@ def load(config: Mapping[str, Any], *, from_file: bool = True, files: Sequence[s
 
 def _loaded(config: Mapping[str, Any]) -> Experiment:
     """Return the checked experiment of a complete configuration."""
-    complete = schema.checked(config)
-    for _, part in _parts(complete):  # in a fixed order, so that another order does not rerun jobs
-        part |= {key: sorted(part[key]) for key in ("n_bits", "extension_bits") if key in part}
-    complete["mirror_sha256"] = dict(sorted(complete["mirror_sha256"].items()))
-    if complete["plugins"] is not None:
+    config = _with_lists(schema.checked(config), _sorted_lengths)
+    if config["plugins"] is not None:
         with at("plugins"):
-            folders.add(complete["plugins"])
-    for kind in ("hasher", "ground_truth"):
-        _name_variants(kind, complete)
-    with at("dataset"):
-        registry.DATASETS.check(complete["dataset"])
-    complete["metrics"] = _metrics(complete)
-    with at("dataset_options"):
-        values, path = complete["dataset_options"], ("dataset_options",)
-        complete["dataset_options"] = options.with_defaults("dataset", complete["dataset"], values, path=path)
-        datasets.user_paths(complete["dataset"], complete["dataset_options"])
-    with at("selection", "ground_truth"):
-        if complete["selection"].get("ground_truth") is not None:
-            registry.GROUND_TRUTHS.check(complete["selection"]["ground_truth"], also=complete["ground_truth_bases"])
-    complete["features"] = {name: _feature(name, keys) for name, keys in complete["features"].items()}
-    _name_protocols(complete)
-    plans = {name: _plan(name, keys, complete) for name, keys in complete["features"].items()}
-    hashers, ground_truths = _variants("hasher", complete), _variants("ground_truth", complete)
+            folders.add(config["plugins"])
+    config = _with_named_variants("ground_truth", _with_named_variants("hasher", config))
+    config |= {
+        "dataset_options": _dataset_options(config),
+        "mirror_sha256": dict(sorted(config["mirror_sha256"].items())),
+        "metrics": _metrics(config),
+        "features": {name: _feature(name, keys) for name, keys in config["features"].items()},
+    }
+    config = _with_protocols(config)
+    plans = {name: _plan(name, keys, config) for name, keys in config["features"].items()}
+    hashers, ground_truths = _variants("hasher", config), _variants("ground_truth", config)
     with at("affinities"):
-        complete["affinities"] = _affinities(complete, plans.values(), hashers)
-    kinds = {registry.get("hasher", hasher.plugin).supervision for hasher in hashers.values()}
-    supervising = {"labels": "class_label", "affinities": complete["affinities"]}
-    for name in {truth for kind, truth in supervising.items() if kind in kinds and truth} - ground_truths.keys():
-        ground_truths[name] = _variant("ground_truth", name, complete)
-    ground_truths = dict(sorted(ground_truths.items()))
-    for kind, variants in (("hasher", hashers), ("ground_truth", ground_truths)):
-        complete[f"{kind}_options"] = {name: variant.options for name, variant in variants.items()}
-        complete[f"{kind}_bases"] = {name: use.plugin for name, use in variants.items() if use.plugin != name}
-    complete["hasher_grids"] = {name: hashers[name].grid for name in sorted(complete["hasher_grids"])}
+        config |= {"affinities": _affinities(config, plans.values(), hashers)}
+    ground_truths = dict(sorted((ground_truths | _supervising(hashers, config)).items()))
+    config |= _tables("hasher", hashers) | _tables("ground_truth", ground_truths)
+    config |= {"hasher_grids": {name: hashers[name].grid for name in sorted(config["hasher_grids"])}}
     with at("codes"):
-        codes = {name: precomputed_codes(name, entry, plans, hashers) for name, entry in complete["codes"].items()}
-        complete["codes"] = {name: method.config for name, method in codes.items()}
-    experiment = Experiment(complete["experiment"], complete, plans, hashers, ground_truths, codes)
+        codes = {name: precomputed_codes(name, entry, plans, hashers) for name, entry in config["codes"].items()}
+        config |= {"codes": {name: method.config for name, method in codes.items()}}
+    experiment = Experiment(config["experiment"], config, plans, hashers, ground_truths, codes)
     checks.check(experiment)
     with at("codes"):
         check_code_files(experiment)
     return experiment
 
 
-def _parts(config: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Any]]:
+def _parts(config: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Mapping[str, Any]]]:
     """Return what may list plug-ins, after the keys that lead to it: the configuration, and each of its features."""
     return [((), config), *((("features", name), keys) for name, keys in config["features"].items())]
+
+
+def _with_lists(
+    config: Mapping[str, Any], lists: Callable[[tuple[str, ...], Mapping[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    """Return a configuration with other lists of plug-ins or lengths, given a function of each of its `_parts`."""
+    (_, whole), *features = [(path, {**part, **lists(path, part)}) for path, part in _parts(config)]
+    return {**whole, "features": {path[1]: keys for path, keys in features}}
+
+
+def _sorted_lengths(_: tuple[str, ...], part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the code lengths in a fixed order, so that another order does not rerun jobs."""
+    return {key: sorted(part[key]) for key in ("n_bits", "extension_bits") if key in part}
 
 
 def _changed_default(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,15 +112,30 @@ def _changed_default(config: Mapping[str, Any]) -> dict[str, Any]:
     return default | dict(config)
 
 
+def _dataset_options(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all options of the dataset, whose files and folders exist."""
+    name, path = config["dataset"], ("dataset_options",)
+    with at("dataset"):
+        registry.DATASETS.check(name)
+    with at(*path):
+        values = options.with_defaults("dataset", name, config["dataset_options"], path=path)
+        datasets.user_paths(name, values)
+    return values
+
+
 def _metrics(config: Mapping[str, Any]) -> list[str]:
-    """Return the names of the metrics, all of which are known."""
+    """Return the names of the metrics, all of which are known; so are those of the criterion of selection."""
+    selection = config["selection"]
     for index, metric in enumerate(config["metrics"]):
         with at("metrics", index):
             if metric != ALL:
                 registry.get("metric", metric)
     with at("selection", "metric"):
-        registry.get("metric", config["selection"]["metric"])
-    shortest = min(min(part["n_bits"]) for part in (config, *config["features"].values()) if "n_bits" in part)
+        registry.get("metric", selection["metric"])
+    with at("selection", "ground_truth"):
+        if selection["ground_truth"] is not None:
+            registry.GROUND_TRUTHS.check(selection["ground_truth"], also=config["ground_truth_bases"])
+    shortest = min(min(part["n_bits"]) for _, part in _parts(config) if "n_bits" in part)
     return everything(shortest) if ALL in config["metrics"] else list(config["metrics"])
 
 
@@ -149,75 +161,82 @@ def _check_variant(name: str, kind: str, plugin: str) -> None:
         )
 
 
-def _name_variants(kind: str, config: Mapping[str, Any]) -> None:
-    """Replace each {name, base, options} in the lists of a kind by its name, and enter the rest in the kind's tables.
+def _with_named_variants(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration with names alone in the lists of a kind; its tables have what {name, base, options} said.
 
     Raises
     ------
     ProtocolError
         If a name is listed twice, or defined in two ways.
     """
-    key, bases, fixed = f"{kind}s", config[f"{kind}_bases"], config[f"{kind}_options"]
+    key, bases, fixed = f"{kind}s", dict(config[f"{kind}_bases"]), dict(config[f"{kind}_options"])
     entries: dict[str, Mapping[str, Any]] = {}
-    for path, part in _parts(config):
-        names: list[str] = []
+
+    def define(entry: Mapping[str, Any], path: tuple[Any, ...]) -> str:
+        """Enter a variant in the tables, and return its name."""
+        plugin = entry.get("base", entry.get("name"))  # the schema requires one of both
+        name, values = entry.get("name", plugin), entry.get("options", {})
+        _check_variant(name, kind, plugin)
+        options.with_defaults(kind, plugin, values, called=name, path=(*path, "options"))
+        table = fixed.get(name, {})
+        fixed[name] = {**table, **values}
+        same = entries.setdefault(name, entry) == entry and bases.setdefault(name, plugin) == plugin
+        if not same or fixed[name] != {**values, **table}:
+            raise ProtocolError(f"{key}: {name!r} is defined twice, in different ways. Remove one.")
+        return name
+
+    def names(path: tuple[str, ...], part: Mapping[str, Any]) -> dict[str, Any]:
+        listed: list[str] = []
         for index, entry in enumerate(part.get(key, ())):
             with at(*path, key, index):
-                if isinstance(entry, str):
-                    name = entry
-                else:
-                    plugin = entry.get("base", entry.get("name"))  # the schema requires one of both
-                    name, values = entry.get("name", plugin), entry.get("options", {})
-                    _check_variant(name, kind, plugin)
-                    options.with_defaults(kind, plugin, values, called=name, path=(*path, key, index, "options"))
-                    table = fixed.get(name, {})
-                    same = entries.setdefault(name, entry) == entry and bases.setdefault(name, plugin) == plugin
-                    if not same or any(table.get(option, value) != value for option, value in values.items()):
-                        raise ProtocolError(f"{key}: {name!r} is defined twice, in different ways. Remove one.")
-                    fixed[name] = {**table, **values}
-                if name in names:
+                name = entry if isinstance(entry, str) else define(entry, (*path, key, index))
+                if name in listed:
                     raise ProtocolError(f"{key}: {name!r} is listed twice. Give one another name.")
-            names.append(name)
-        part |= {key: names} if names else {}
+            listed.append(name)
+        return {key: listed} if key in part else {}
+
+    return _with_lists(config, names) | {f"{kind}_bases": bases, f"{kind}_options": fixed}
 
 
-def _listed(kind: str, config: Mapping[str, Any]) -> Iterator[tuple[tuple[Any, ...], str]]:
-    """Yield each name in the lists of a kind, after the keys and the index that lead to it."""
+def _in_use(kind: str, config: Mapping[str, Any], *tables: str, also: Iterable[str] = ()) -> list[str]:
+    """Return the names in the lists of a kind and in some tables, sorted; raise ProtocolError for an unknown one."""
+    uses: list[tuple[tuple[Any, ...], str]] = []
     for path, part in _parts(config):
-        for index, name in enumerate(part.get(f"{kind}s", ())):
-            yield (*path, f"{kind}s", index), name
+        uses += [((*path, f"{kind}s", index), name) for index, name in enumerate(part.get(f"{kind}s", ()))]
+    uses += [((table, name), name) for table in tables for name in config.get(table, ())]
+    for path, name in uses:
+        with at(*path):
+            registry.REGISTRIES[kind].check(name, also)
+    return sorted({name for _, name in uses})
 
 
-def _name_protocols(config: dict[str, Any]) -> None:
-    """Replace the name of a sampled split, such as unseen, by those that share it; fill in the options of all splits.
+def _with_protocols(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration that lists each protocol instead of a sampled split, with the options of all of them.
 
     Raises
     ------
     ProtocolError
         If protocols that share a sampled split have different options.
     """
-    known = registry.names("split")
+    known, values = registry.names("split"), dict[str, Any]()
 
     def protocols(names: Iterable[str]) -> list[str]:
         return list(dict.fromkeys(one for name in names for one in ([] if name in known else sharing(name)) or [name]))
 
-    for _, part in _parts(config):
-        part |= {"splits": protocols(part["splits"])} if "splits" in part else {}
-    in_order = sorted(config["split_options"].items(), key=lambda item: item[0] in known)  # members after the sample
-    values = {name: given for key, given in in_order for name in protocols([key])}
-    uses = [*_listed("split", config), *((("split_options", name), name) for name in values)]
-    for path, name in uses:
-        with at(*path):
-            registry.SPLITS.check(name)
+    config = _with_lists(config, lambda _, part: {"splits": protocols(part["splits"])} if "splits" in part else {})
+    for name in sorted(config["split_options"], key=known.__contains__):  # a protocol after its sampled split
+        values |= dict.fromkeys(protocols([name]), config["split_options"][name])
     complete = {
         name: options.with_defaults("split", name, values.get(name, {}), path=("split_options", name))
-        for name in sorted({name for _, name in uses})
+        for name in _in_use("split", config | {"split_options": values}, "split_options")
     }
-    for one, other in itertools.combinations(complete, 2):
-        if sample_of(one) == sample_of(other) and complete[one] != complete[other]:
-            both = f"{one!r} and {other!r} are drawn together, but have different options"
-            raise ProtocolError(f"split_options: {both}. Set those of {sample_of(one)!r}, which stands for both.")
-    config["split_options"] = complete
+    first: dict[str, str] = {}
+    for name in complete:
+        sample = sample_of(name)
+        if complete[name] != complete[first.setdefault(sample, name)]:
+            both = f"{first[sample]!r} and {name!r} are drawn together, but have different options"
+            raise ProtocolError(f"split_options: {both}. Set those of {sample!r}, which stands for both.")
+    return config | {"split_options": complete}
 
 
 def _variants(kind: str, config: Mapping[str, Any]) -> dict[str, Variant]:
@@ -228,16 +247,12 @@ def _variants(kind: str, config: Mapping[str, Any]) -> dict[str, Variant]:
     ProtocolError
         If a plug-in is unknown, or the name of a variant is not allowed; and the errors of `_variant`.
     """
-    bases, tables = config[f"{kind}_bases"], (f"{kind}_options", f"{kind}_grids")
+    bases = config[f"{kind}_bases"]
     for name, plugin in bases.items():
         with at(f"{kind}_bases", name):
             _check_variant(name, kind, plugin)
-    in_tables = [((table, name), name) for table in tables for name in config.get(table, ())]
-    uses = [*_listed(kind, config), *in_tables]
-    for path, name in uses:
-        with at(*path):
-            registry.REGISTRIES[kind].check(name, also=bases)
-    return {name: _variant(kind, name, config) for name in sorted({name for _, name in uses})}
+    names = _in_use(kind, config, f"{kind}_options", f"{kind}_grids", also=bases)
+    return {name: _variant(kind, name, config) for name in names}
 
 
 def _variant(kind: str, name: str, config: Mapping[str, Any]) -> Variant:
@@ -291,6 +306,22 @@ def _affinities(config: Mapping[str, Any], plans: Iterable[FeaturePlan], hashers
     return {True: "class_label", False: "graded_distance"}[by_labels.pop()] if by_labels else None
 
 
+def _supervising(hashers: Mapping[str, Variant], config: Mapping[str, Any]) -> dict[str, Variant]:
+    """Return the ground truths that the hashers learn from, by name."""
+    kinds = {registry.get("hasher", hasher.plugin).supervision for hasher in hashers.values()}
+    names = {"labels": "class_label", "affinities": config["affinities"]}
+    used = [name for kind, name in names.items() if kind in kinds and name]
+    return {name: _variant("ground_truth", name, config) for name in used}
+
+
+def _tables(kind: str, variants: Mapping[str, Variant]) -> dict[str, Any]:
+    """Return the tables of a configuration that define variants: their options, and their plug-ins."""
+    return {
+        f"{kind}_options": {name: variant.options for name, variant in variants.items()},
+        f"{kind}_bases": {name: variant.plugin for name, variant in variants.items() if variant.plugin != name},
+    }
+
+
 def _plan(name: str, feature: Mapping[str, Any], config: Mapping[str, Any]) -> FeaturePlan:
     steps = feature["preprocessing"]
     by_modality = steps if isinstance(steps, Mapping) else dict.fromkeys(("query", "database"), steps)
@@ -299,7 +330,6 @@ def _plan(name: str, feature: Mapping[str, Any], config: Mapping[str, Any]) -> F
         name=name,
         plugin=feature["base"],
         options=feature["options"],
-        preprocessing=by_modality["query"],
-        database_preprocessing=by_modality["database"],
+        steps={"": by_modality["query"], "database/": by_modality["database"]},
         **{key: feature.get(key, config[key]) for key in keys},
     )

@@ -49,16 +49,11 @@ class Plan:
     # The table of jobs
 
     @cached_property
-    def jobs(self) -> list[dict[str, Any]]:
-        """Every combination that is scored, as `Experiment.combinations` returns it."""
-        return self.experiment.combinations()
-
-    @cached_property
     def _indices(self) -> dict[tuple[str, ...], dict[tuple[str, ...], list[dict[str, Any]]]]:
         return {}
 
     def rows(self, wildcards: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the rows of `jobs` that agree with the wildcards; those that are no fields are ignored.
+        """Return the combinations that agree with the wildcards; those that are no fields are ignored.
 
         Raises
         ------
@@ -68,7 +63,7 @@ class Plan:
         fields = tuple(field for field in _FIELDS if field in wildcards)
         if fields not in self._indices:
             index = self._indices[fields] = {}
-            for row in self.jobs:
+            for row in self.experiment.combinations:
                 index.setdefault(tuple(str(row[field]) for field in fields), []).append(row)
         rows = self._indices[fields].get(tuple(str(wildcards[field]) for field in fields))
         if rows is None:
@@ -77,7 +72,7 @@ class Plan:
         return rows
 
     def each(self, pattern: str, wildcards: Wildcards | None = None) -> list[str]:
-        """Return the files of a pattern for every row of `jobs` that agrees with the wildcards, each file once."""
+        """Return the files of a pattern for every combination that agrees with the wildcards, each file once."""
         return list(dict.fromkeys(self.each_row(pattern, wildcards)))
 
     def file(self, pattern: str, wildcards: Wildcards) -> str:
@@ -86,7 +81,7 @@ class Plan:
         return file
 
     def each_row(self, pattern: str, wildcards: Wildcards | None = None) -> list[str]:
-        """Return the file of a pattern for every such row, in the order of `split_runs` for one feature and hasher."""
+        """Return the file of every such combination, in the order of `split_runs` for one feature and hasher."""
         return [pattern.format(**row) for row in self.rows(dict((wildcards or {}).items()))]
 
     def each_trained(self, pattern: str) -> list[str]:
@@ -95,7 +90,7 @@ class Plan:
 
     def _each_of(self, patterns: Callable[[str], list[str]]) -> list[str]:
         """Return the files of the patterns of each row's hasher, each file once."""
-        rows = ((row, pattern) for row in self.jobs for pattern in patterns(row["hasher"]))
+        rows = ((row, pattern) for row in self.experiment.combinations for pattern in patterns(row["hasher"]))
         return list(dict.fromkeys(pattern.format(**row) for row, pattern in rows))
 
     def split_runs(self, wildcards: Wildcards) -> list[tuple[str, int]]:
@@ -380,7 +375,7 @@ class Plan:
     @property
     def supervision_of_methods(self) -> dict[str, str]:
         """What each method learned from in addition to the training vectors, by feature and method."""
-        pairs = dict.fromkeys((row["feature"], row["hasher"]) for row in self.jobs)
+        pairs = dict.fromkeys((row["feature"], row["hasher"]) for row in self.experiment.combinations)
         return {f"{feature} {hasher}": self.experiment.learned_from(hasher, feature) for feature, hasher in pairs}
 
 

@@ -65,30 +65,33 @@ def _differing(workflow: Any, experiment: str) -> dict[Any, str]:
     """Return how the origin of each existing result that a job will read differs from the expected one."""
     dag, problems = workflow.dag, dict[Any, str]()
 
-    def read(job: Any) -> list[tuple[Any, Any, Any]]:
-        """Return the results that a job reads, the file that contains the origin of each, and the job that makes it."""
-        makers = {file: maker for maker, files in dag.dependencies[job].items() for file in files}
-        return [(file, holder, makers.get(file)) for file, holder in holders(job.input, experiment).items()]
-
     @functools.cache
     def expected(job: Any) -> Origin:
         made_with = (expected(maker) if maker else read_origin(holder) for _, holder, maker in read(job))
         return origin(dict(job.params.items()), made_with)
 
-    for job in dag.needrun_jobs():
-        for file, holder, maker in read(job):
-            if maker is None or dag.needrun(maker):
-                continue
-            if holder.is_storage:
-                if workflow.dryrun:  # which downloads nothing
-                    continue
-                workflow.async_run(holder.retrieve_from_storage())
-            recorded, due = read_origin(holder), expected(maker)
-            if recorded is None:
-                problems[file] = "does not contain what it was made with"
-            elif kinds := [kind for kind in due if recorded[kind] != due[kind]]:
-                problems[file] = f"made with other {' and '.join(kinds)} than those of the experiment"
+    def read(job: Any) -> list[tuple[Any, Any, Any]]:
+        """Return the results that a job reads, the file that contains the origin of each, and the job that makes it."""
+        makers = {file: maker for maker, files in dag.dependencies[job].items() for file in files}
+        return [(file, holder, makers.get(file)) for file, holder in holders(job.input, experiment).items()]
+
+    for file, holder, maker in (result for job in dag.needrun_jobs() for result in read(job)):
+        is_remote = holder.is_storage
+        if maker is None or dag.needrun(maker) or (is_remote and workflow.dryrun):  # a dry run downloads nothing
+            continue
+        if is_remote:
+            workflow.async_run(holder.retrieve_from_storage())
+        if problem := _difference(read_origin(holder), expected(maker)):
+            problems[file] = problem
     return problems
+
+
+def _difference(recorded: Origin | None, expected: Origin) -> str:
+    """Return how the origin of a result differs from the expected one; empty if it does not."""
+    if recorded is None:
+        return "does not contain what it was made with"
+    kinds = [kind for kind in expected if recorded[kind] != expected[kind]]
+    return f"made with other {' and '.join(kinds)} than those of the experiment" if kinds else ""
 
 
 def files_of_dataset(config: Mapping[str, Any]) -> list[Path]:

@@ -69,17 +69,18 @@ def with_defaults(value: Any, schema: Mapping[str, Any]) -> Any:
     Text becomes a number, a boolean or null where the schema does not allow text: Snakemake's --config passes values
     inside braces as text.
     """
-    if isinstance(value, str):
-        return _scalar(value, schema)
-    if isinstance(value, list | tuple) and "items" in schema:
-        return [with_defaults(item, schema["items"]) for item in value]
-    if schema.get("type") != "object" or not isinstance(value, Mapping | None):
-        return value
-    declared, others = schema.get("properties", {}), schema["additionalProperties"] or {}
-    defaults = {key: copy.deepcopy(below["default"]) for key, below in declared.items() if "default" in below}
-    filled = defaults | dict(value or {})
-    order = sorted(filled, key=[*declared, *filled].index)
-    return {key: with_defaults(filled[key], declared.get(key, others)) for key in order}
+    match value:
+        case str():
+            return _scalar(value, schema)
+        case list() | tuple() if "items" in schema:
+            return [with_defaults(item, schema["items"]) for item in value]
+        case Mapping() | None if schema.get("type") == "object":
+            declared, others = schema.get("properties", {}), schema["additionalProperties"] or {}
+            defaults = {key: copy.deepcopy(below["default"]) for key, below in declared.items() if "default" in below}
+            filled = defaults | dict(value or {})
+            order = sorted(filled, key=[*declared, *filled].index)
+            return {key: with_defaults(filled[key], declared.get(key, others)) for key in order}
+    return value
 
 
 def _scalar(text: str, schema: Mapping[str, Any]) -> Any:

@@ -2,7 +2,6 @@
 
 from protocol.datasets._dataset import (
     Data,
-    LazyRows,
     check_statistics,
     count_images,
     file_state,
@@ -16,3 +15,4 @@ from protocol.datasets._dataset import (
 )
 from protocol.datasets._fetch import Downloads, File, fetch, redacted
 from protocol.datasets._training_labels import training_labels
+from protocol.inputs.validation import LazyRows

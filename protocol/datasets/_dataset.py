@@ -2,14 +2,14 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.checks import ProtocolError
@@ -19,35 +19,6 @@ from protocol.inputs.validation import Sliceable, check_images, class_labels, ro
 from protocol.provenance.storage import Writer, decoded
 
 _BLOCK_BYTES = 16 << 20
-
-
-class LazyRows:
-    """An array-like of n rows that computes only the rows of the requested slice.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        (n, ...).
-    dtype : dtype
-    read : callable
-        Takes the first row and the end (exclusive) and returns these rows; a row must not depend on the slice.
-
-    Examples
-    --------
-    >>> squares = LazyRows((1000, 1), np.int64, lambda start, stop: np.arange(start, stop)[:, None] ** 2)
-    >>> len(squares), squares[998:].tolist()
-    (1000, [[996004], [998001]])
-    """
-
-    def __init__(self, shape: tuple[int, ...], dtype: DTypeLike, read: Callable[[int, int], NDArray]) -> None:
-        self.shape, self.dtype, self._read = shape, np.dtype(dtype), read
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, index: slice) -> NDArray:
-        start, stop, step = index.indices(len(self))
-        return self._read(start, max(start, stop))[::step] if step > 0 else self[:][index]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,14 +65,8 @@ class Data:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        ids, n = self.ids, len(self.ids)
-        if ids.dtype.kind not in "US" or ids.ndim != 1 or not ids.size:
-            raise ProtocolError(
-                f"ids: expected one string per item, shape (n,) with n >= 1, got {ids.dtype} of shape {ids.shape}."
-            )
-        ordered = ids if (ids[1:] > ids[:-1]).all() else np.sort(ids)
-        if (twice := ordered[1:][ordered[1:] == ordered[:-1]]).size:
-            raise ProtocolError(f"ids: {str(decoded(twice)[0])!r} is the id of more than one item.")
+        n = len(self.ids)
+        _check_ids(self.ids)
         if not self.arrays:
             raise ProtocolError("The dataset contains no images or vectors.")
         if self.images is not None:
@@ -129,6 +94,16 @@ class Data:
         """The images and vectors by their names in ``content.h5``."""
         images = {} if self.images is None else {"images": self.images}
         return images | {f"vectors/{name}": vectors for name, vectors in self.vectors.items()}
+
+
+def _check_ids(ids: NDArray) -> None:
+    if ids.dtype.kind not in "US" or ids.ndim != 1 or not ids.size:
+        raise ProtocolError(
+            f"ids: expected one string per item, shape (n,) with n >= 1, got {ids.dtype} of shape {ids.shape}."
+        )
+    ordered = ids if (ids[1:] > ids[:-1]).all() else np.sort(ids)
+    if (twice := ordered[1:][ordered[1:] == ordered[:-1]]).size:
+        raise ProtocolError(f"ids: {str(decoded(twice)[0])!r} is the id of more than one item.")
 
 
 def _check_vectors(vectors: Sliceable, n_items: int, name: str) -> None:
@@ -193,12 +168,10 @@ def load(name: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Da
 
 def check_statistics(name: str, data: Data, known: Mapping[str, Any]) -> None:
     """Raise ProtocolError, which lists all differences, if the data differ from the `known` statistics."""
-    actual, differences = _found(data), []
-    for fact, expected in known.items():
-        value = actual.get(fact)
-        if expected != (round(value, 2) if isinstance(expected, float) and value is not None else value):
-            differences.append(f"{fact}: expected {expected}, got {value}")
-    if differences:
+    actual = _found(data)
+    differing = [fact for fact, expected in known.items() if actual.get(fact) != expected]
+    if differing:
+        differences = (f"{fact}: expected {known[fact]}, got {actual.get(fact)}" for fact in differing)
         raise ProtocolError(
             f"dataset {name!r} differs from its published description: {'; '.join(differences)}. Check that its "
             "files are official and complete."
@@ -222,7 +195,7 @@ def _found(data: Data) -> dict[str, Any]:
         counts = data.labels.sum(axis=0) if is_matrix else np.bincount(data.labels, minlength=actual["classes"])
         sizes = sorted(set(counts.tolist()))
         actual["per_class"] = sizes[0] if len(sizes) == 1 else sizes
-        actual["labels_per_item"] = float(counts.sum() / len(data.ids))
+        actual["labels_per_item"] = round(float(counts.sum() / len(data.ids)), 2)
     return actual
 
 
@@ -280,10 +253,7 @@ def file_state(path: str | Path) -> list[int]:
     The modification time alone is not enough: tools that copy files restore it, and so can an editor. No tool restores
     the status-change time.
     """
-    try:
-        status = os.stat(path)
-    except FileNotFoundError:
-        status = os.lstat(path)  # of a broken link
+    status = os.stat(path, follow_symlinks=os.path.exists(path))  # of a broken link itself
     return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
 

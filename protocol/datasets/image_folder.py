@@ -144,18 +144,18 @@ def load(paths: Mapping[str, Path], *, folder: str = "", image_size: int = 128) 
     if not images:
         known = ", ".join(sorted(EXTENSIONS))
         raise ProtocolError(f"{folder}: no images ({known}) among {counted(len(files), 'file')}.")
-    classes = sorted({name.partition("/")[0] for name in images if "/" in name})
-    outside = next((name for name in images if "/" not in name), None)
-    if classes and outside is not None:
+    subfolders = [name.rpartition("/")[0].partition("/")[0] for name in images]
+    classes, labels = np.unique(subfolders, return_inverse=True)
+    if "" in subfolders and len(classes) > 1:
+        outside = images[subfolders.index("")]
         raise ProtocolError(f"{folder}: the image {outside} is in no subfolder. Move it to that of its class.")
     paths_of_images = [Path(folder, name) for name in images]
     check_images(paths_of_images)
-    code = {name: number for number, name in enumerate(classes)}
     n_skipped = len(files) - len(images)
     return Data(
         np.array(images),
-        np.array([code[name.partition("/")[0]] for name in images]) if classes else None,
-        tuple(classes),
+        None if "" in subfolders else labels,
+        () if "" in subfolders else tuple(classes.tolist()),
         image_rows(paths_of_images, image_size),
         notes=(f"files in the folder that are not images and were skipped: {n_skipped:,}",) if n_skipped else (),
     )

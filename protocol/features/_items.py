@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.features._feature import Feature, Sliceable
-from protocol.inputs.validation import matrix, rows
+from protocol.inputs.validation import LazyRows, matrix, rows
 from protocol.provenance import storage
 from protocol.truth import Items
 
@@ -50,8 +50,8 @@ def items_of(images: NDArray[np.int64], image: NDArray[np.int64]) -> NDArray[np.
     return rows(np.flatnonzero(np.isin(image, images)), len(image), "items of the partition")
 
 
-class Rows:
-    """Some rows of a sliceable array, which are read on demand, in small blocks.
+def rows_of(array: Sliceable, rows: NDArray[np.int64]) -> LazyRows:
+    """Return some rows of a sliceable array, which are read on demand, in small blocks.
 
     Parameters
     ----------
@@ -61,30 +61,23 @@ class Rows:
 
     Examples
     --------
-    >>> rows = Rows(np.arange(10) * 11, np.array([1, 4, 7]))
+    >>> rows = rows_of(np.arange(10) * 11, np.array([1, 4, 7]))
     >>> len(rows), rows[1:]
     (3, array([44, 77]))
     """
 
-    def __init__(self, array: Sliceable, rows: NDArray[np.int64]) -> None:
-        self._array = array
-        self._rows = rows
-        self.shape = (len(rows), *array.shape[1:])
-        self.dtype = array.dtype
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __getitem__(self, part: slice) -> NDArray:
-        rows = self._rows[part]
-        values = np.empty((len(rows), *self.shape[1:]), dtype=self.dtype)
+    def read(start: int, stop: int) -> NDArray:
+        numbers = rows[start:stop]
+        values = np.empty((len(numbers), *array.shape[1:]), dtype=array.dtype)
         first = 0
-        while first < len(rows):
-            start = rows[first]
-            end = int(np.searchsorted(rows, start + BLOCK))
-            values[first:end] = self._array[start : rows[end - 1] + 1][rows[first:end] - start]
+        while first < len(numbers):
+            low = numbers[first]
+            end = int(np.searchsorted(numbers, low + BLOCK))
+            values[first:end] = array[low : numbers[end - 1] + 1][numbers[first:end] - low]
             first = end
         return values
+
+    return LazyRows((len(rows), *array.shape[1:]), array.dtype, read)
 
 
 def extract(file: storage.Writer, feature: Feature, content: str | Path, *, part: int = 0, n_parts: int = 1) -> None:
@@ -107,7 +100,7 @@ def extract(file: storage.Writer, feature: Feature, content: str | Path, *, part
     for prefix, modality in feature.modalities.items():
         with storage.streamed(content, modality.reads) as images:
             first, last = len(images) * part // n_parts, len(images) * (part + 1) // n_parts
-            part_images = Rows(images, np.arange(first, last))
+            part_images = rows_of(images, np.arange(first, last))
             with tqdm(total=len(part_images), desc=f"{feature}: {modality.reads}", unit="image", disable=None) as bar:
                 for rows, image in modality.extract(part_images, progress=bar.update):
                     file.append(f"{prefix}X", rows)
@@ -246,9 +239,9 @@ class Modality(NamedTuple):
     X: Sliceable
     image: NDArray[np.int64]
 
-    def raw(self, images: NDArray[np.int64]) -> Rows:
+    def raw(self, images: NDArray[np.int64]) -> LazyRows:
         """Return the raw descriptors (n_items, ...) of a partition's items, to be read on demand."""
-        return Rows(self.X, items_of(images, self.image))
+        return rows_of(self.X, items_of(images, self.image))
 
 
 class Prepared:
@@ -328,7 +321,7 @@ def fit_preprocessing(
     with storage.opened(features) as stored:
         for prefix, modality in feature.modalities.items():
             items = items_of(images, stored[f"{prefix}image"][:])
-            raws.append(Rows(stored[f"{prefix}X"], items)[:])
+            raws.append(rows_of(stored[f"{prefix}X"], items)[:])
             fitted = Preprocessing.fit(modality, raws[-1], steps[prefix], seed)
             arrays |= {f"{prefix}{name}": array for name, array in fitted.to_arrays().items()}
     return arrays, np.hstack(raws)

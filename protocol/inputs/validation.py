@@ -1,9 +1,10 @@
 """Checks of arrays in memory; apart from the modules that read files, so that those are no dependency of a hasher."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from protocol.checks import ProtocolError, counted
 
@@ -24,6 +25,35 @@ class Sliceable(Protocol):
 
     def __len__(self) -> int: ...
     def __getitem__(self, rows: slice, /) -> NDArray: ...
+
+
+class LazyRows:
+    """An array-like of n rows that computes only the rows of the requested slice.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        (n, ...).
+    dtype : dtype
+    read : callable
+        Takes the first row and the end (exclusive) and returns these rows; a row must not depend on the slice.
+
+    Examples
+    --------
+    >>> squares = LazyRows((1000, 1), np.int64, lambda start, stop: np.arange(start, stop)[:, None] ** 2)
+    >>> len(squares), squares[998:].tolist()
+    (1000, [[996004], [998001]])
+    """
+
+    def __init__(self, shape: tuple[int, ...], dtype: DTypeLike, read: Callable[[int, int], NDArray]) -> None:
+        self.shape, self.dtype, self._read = shape, np.dtype(dtype), read
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: slice) -> NDArray:
+        start, stop, step = index.indices(len(self))
+        return self._read(start, max(start, stop))[::step] if step > 0 else self[:][index]
 
 
 def is_integer(array: NDArray) -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ import pkgutil
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -74,11 +75,25 @@ class Registry(Generic[R]):
         return [record.name for record in self.entries()]
 
     def find(self, name: str) -> tuple[R, dict[str, float]]:
-        """Return a record and the numbers in the requested name; raises the errors of `get`."""
-        self._scan()
-        if name not in self.records:
+        """Return a record and the numbers in the requested name; raises the errors of `get`.
+
+        The file of a plug-in usually has its name. All others stay unread then, unless the user has plug-ins, none of
+        which may have the name of another one.
+        """
+        if not self._scanned:
+            self._import_named(name)
+        if name not in self.records or folders.folders():
             self.check(name)
         return self.records[name], {}
+
+    def _import_named(self, name: str) -> None:
+        """Import the module called `name` in the package or in a public sub-package, if there is one."""
+        package = importlib.import_module(f"protocol.{self.package}")
+        (folder,) = map(Path, package.__path__)
+        for path in folder.rglob(f"{name}.py") if name.isidentifier() else ():
+            module = ".".join([package.__name__, *path.relative_to(folder).with_suffix("").parts])
+            if "._" not in module:
+                importlib.import_module(module)
 
     def check(self, name: str, also: Iterable[str] = ()) -> None:
         """Raise ProtocolError if no plug-in is called `name`; the names in `also` are allowed."""
@@ -109,16 +124,20 @@ class _MetricRegistry(Registry[MetricRecord]):
             return ProtocolError(f"Unknown metric {name!r}. Pass separate names: {listed(map(repr, names))}.")
         if re.search(r"@(-|0+$|0+\[)", name):
             return ProtocolError(f"Unknown metric {name!r}. K must be at least 1.")
+        meant, is_one_spelling = self._meant(name)
+        texts = [_suggestion(name, record, described=is_one_spelling and len(meant) > 1) for record in meant]
+        hint = f" Did you mean {' or '.join(texts)}?" * bool(texts)
+        return ProtocolError(f"Unknown metric {name!r}.{hint} `protocol list metrics` lists all {len(self.records)}.")
+
+    def _meant(self, name: str) -> tuple[list[MetricRecord], bool]:
+        """Return the metrics that an unknown name may mean, and whether they are all spelt in the same way."""
         known, request = defaultdict[str, list[MetricRecord]](list), _plain_spelling(name)
         for record in self.records.values():
             for spelling in {_with_numbers_of(name, each).casefold() for each in (record.name, *record.synonyms)}:
                 known[spelling].append(record)
         variants = [key for key in known if key.startswith((f"{request}[", f"{request}@")) and "," not in key]
         near = [request] if request in known else variants or difflib.get_close_matches(request, known, n=1)
-        meant = [record for key in near[:3] for record in sorted(known[key], key=lambda record: record.name)]
-        texts = [_suggestion(name, record, described=len(near) == 1 < len(meant)) for record in meant]
-        hint = f" Did you mean {' or '.join(texts)}?" * bool(texts)
-        return ProtocolError(f"Unknown metric {name!r}.{hint} `protocol list metrics` lists all {len(self.records)}.")
+        return [one for key in near[:3] for one in sorted(known[key], key=lambda one: one.name)], len(near) == 1
 
 
 def _suggestion(request: str, record: MetricRecord, *, described: bool) -> str:

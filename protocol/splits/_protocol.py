@@ -310,9 +310,8 @@ class SplitProtocol:
 
     def _check_items(self, sizes: Mapping[str, int], n_items: int | None) -> None:
         """Raise ProtocolError if there are fewer items than the split draws, or none is left for the database."""
-        drawn, derived = self._of(Drawn), {**self._of(Rest), **self._of(SameAs)}
-        taken = {name: size for name, size in sizes.items() if name not in derived}
-        n_taken = sum(size for name, size in taken.items() if name in drawn or self._is_apart(name))
+        taken = {name: size for name, size in sizes.items() if not isinstance(self.partitions[name], Rest | SameAs)}
+        n_taken = sum(size for name, size in taken.items() if self._is_apart(name))
         if n_items is not None and n_taken > n_items:
             raise ProtocolError(
                 f"{sum(taken.values()):,} items are needed ({_sum(taken)}), but the dataset has {n_items:,}."

@@ -189,12 +189,7 @@ class NeighbourRelevance:
     def __init__(self, indptr: ArrayLike, indices: ArrayLike, n_database: int, levels: ArrayLike | None = None) -> None:
         ends, positions = np.asarray(indptr), np.asarray(indices)
         n_pairs = positions.size
-        if ends.ndim != 1 or ends.size < 2 or ends.dtype.kind not in "iu":
-            raise ProtocolError(f"indptr must be integers (n_queries + 1,), got shape {ends.shape} of {ends.dtype}.")
-        if ends[0] != 0 or ends[-1] != n_pairs or (ends[1:] < ends[:-1]).any():
-            raise ProtocolError(
-                f"indptr must ascend from 0 to {n_pairs:,}, got values from {ends[0]:,} to {ends[-1]:,}."
-            )
+        _check_ends(ends, n_pairs)
         self._indptr = ends.astype(np.int64, copy=False)
         self._indices = rows(positions, n_database, "indices") if n_pairs else np.empty(0, dtype=np.int64)
         starts_row = np.zeros(n_pairs + 1, dtype=bool)
@@ -228,6 +223,13 @@ class NeighbourRelevance:
         for query in range(self.n_queries):
             for array in self.row(query):
                 yield "<i8", array.shape, [array.astype("<i8", copy=False)]
+
+
+def _check_ends(ends: NDArray, n_pairs: int) -> None:
+    if ends.ndim != 1 or ends.size < 2 or ends.dtype.kind not in "iu":
+        raise ProtocolError(f"indptr must be integers (n_queries + 1,), got shape {ends.shape} of {ends.dtype}.")
+    if ends[0] != 0 or ends[-1] != n_pairs or (ends[1:] < ends[:-1]).any():
+        raise ProtocolError(f"indptr must ascend from 0 to {n_pairs:,}, got values from {ends[0]:,} to {ends[-1]:,}.")
 
 
 Relevance = LabelRelevance | NeighbourRelevance

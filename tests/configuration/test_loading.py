@@ -71,7 +71,7 @@ def test_snakemake_plans_a_shipped_experiment(name, tmp_path, users):
     experiment = configuration.load(config)
     targets = ("report", *(target for target in ("leak", "quantisers") if target in experiment.config))
     jobs = Results(tmp_path).planned(config, *targets)
-    combinations = experiment.combinations()
+    combinations = experiment.combinations
     fields = ("feature", "sample", "run", "hasher")
     trained = {tuple(row[field] for field in fields) for row in combinations if not row["precomputed"]}
     assert jobs["model"] == len(trained)

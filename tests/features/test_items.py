@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from protocol.checks import ProtocolError
-from protocol.features import Preprocessing, Rows, _items, items_of, prepared
+from protocol.features import Preprocessing, _items, items_of, prepared
 from protocol.features.vectors import Vectors
 from protocol.provenance import storage
 
@@ -18,7 +18,7 @@ def test_items_follow_their_images():
 def test_rows_are_those_requested(block, monkeypatch):
     monkeypatch.setattr(_items, "BLOCK", block)
     array, rows = np.arange(40).reshape(20, 2), np.array([0, 1, 5, 6, 7, 19])
-    chosen = Rows(array, rows)
+    chosen = _items.rows_of(array, rows)
     assert (len(chosen), chosen.shape, chosen.dtype) == (6, (6, 2), array.dtype)
     for part in (slice(None), slice(0, 4), slice(2, 3), slice(4, 99), slice(6, 9)):
         np.testing.assert_array_equal(chosen[part], array[rows][part])
@@ -30,7 +30,7 @@ def test_distant_rows_are_read_without_those_between():
             assert not isinstance(rows, slice) or len(range(*rows.indices(len(self)))) <= _items.BLOCK
             return super().__getitem__(rows)
 
-    assert Rows(np.arange(100_000).view(Watched), np.array([7, 99_999]))[:].tolist() == [7, 99_999]
+    assert _items.rows_of(np.arange(100_000).view(Watched), np.array([7, 99_999]))[:].tolist() == [7, 99_999]
 
 
 def test_prepared_items_are_found_by_image(tmp_path):

@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -165,6 +166,9 @@ def test_the_name_of_a_shipped_hasher_is_taken_for_all_who_request_it(own, capsy
     taken = "two plug-ins have this name, in protocol/hashers/itq.py and in own/mine.py. Give yours another name."
     for hasher in ("itq", "other"):
         assert checked(capsys, hasher) == (2, f"protocol: own/mine.py, line 6: hasher 'itq': {taken}\n")
+    code = "from protocol import registry; registry.get('hasher', 'lsh')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert taken in done.stderr  # also in a job, which has not read the plug-ins of the package
 
 
 def test_a_file_may_have_another_name_than_its_plug_in_but_not_the_name_of_another_file(own, capsys, tmp_path):

@@ -1,4 +1,6 @@
 import functools
+import subprocess
+import sys
 
 import pytest
 
@@ -28,6 +30,17 @@ def test_an_unknown_kind_is_refused_with_the_known_ones(kind):
 
 def test_a_kind_may_be_in_the_plural():
     assert registry.get("hashers", "itq") is registry.get("hasher", "itq")
+
+
+@pytest.mark.parametrize("name", ["lsh", "dpsh"])
+def test_a_plug_in_is_found_without_reading_the_others(name):
+    code = (
+        "import sys; from protocol import registry\n"
+        f"assert registry.entry('hasher', {name!r}).name == {name!r}\n"
+        "assert 'protocol.hashers.networks.csq' not in sys.modules\n"
+        "assert 'csq' in registry.names('hasher')"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_radius_a_cutoff_and_the_number_of_relevant_items_are_told_apart():

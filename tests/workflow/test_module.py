@@ -95,7 +95,7 @@ def test_another_workflow_imports_this_one_and_makes_splits(source, environment,
 def test_a_deployed_workflow_runs_the_default_experiment_and_edits_of_it_also_in_conda_environments(deployed, tmp_path):
     """Without network: conda is a stand-in, so that its environments are not solved."""
     plan = dict(re.findall(r"^(\w+) +(\d+)$", deployed.run("--dry-run", "--quiet", "rules"), re.M))
-    combinations = configuration.load({}, from_file=False).combinations()
+    combinations = configuration.load({}, from_file=False).combinations
     trained = {(row["feature"], row["sample"], row["run"], row["hasher"]) for row in combinations}
     assert (int(plan["model"]), plan["report"], plan["all"]) == (len(trained), "1", "1")
     (deployed.folder / "config" / "config.yaml").write_text(yaml.safe_dump(SHORT))
