@@ -100,8 +100,6 @@ def _check_options(arguments: argparse.Namespace) -> None:
             raise ProtocolError(f"{option} needs the distances of --ranking hamming.")
     if arguments.exclude_queries is not None:
         excluded_rows(arguments.exclude_queries)
-    if folder is None and arguments.trec_depth is not None:
-        raise ProtocolError("--trec-depth needs --trec DIR as well.")
     lists = given(arguments, *_LISTS)  # whose digests the JSON file records
     if arguments.json is None:
         refuse_without("--json", lists)
@@ -127,10 +125,9 @@ def nearest(arguments: argparse.Namespace) -> "Nearest | None":
 
     query, database, k = arguments.query_vectors, arguments.database_vectors, arguments.neighbours
     if query is None and database is None:
-        options = given(arguments, "neighbours", "distance", "relevant_neighbours")
-        refuse_without("--query-vectors and --database-vectors", options)
+        refuse_without("--query-vectors and --database-vectors", given(arguments, "neighbours", "distance"))
         return None
-    return Nearest(query, database, k, arguments.distance or "cosine", arguments.relevant_neighbours)
+    return Nearest(query, database, k, arguments.distance or "cosine")
 
 
 def _write(arguments: argparse.Namespace, evaluation: "ScoredRanking", others: "Sequence[Printed]" = ()) -> None:
@@ -144,7 +141,7 @@ def _write(arguments: argparse.Namespace, evaluation: "ScoredRanking", others: "
         if arguments.spread:
             results.insert(0, evaluation.spread(threads=arguments.threads))
         if arguments.trec is not None:
-            results.append(evaluation.to_trec(arguments.trec, arguments.trec_depth))
+            results.append(evaluation.to_trec(arguments.trec))
     files = {kind: getattr(arguments, kind) for kind in _KINDS if getattr(arguments, kind)}
     for kind, file in files.items():
         evaluation.write_csv(kind, file)

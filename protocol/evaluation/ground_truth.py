@@ -95,12 +95,10 @@ class Nearest:
         TEXMEX are read in blocks.
     k : int or sequence of int, optional
         The numbers K of nearest items for which ``neighbours@K`` and ``1-recall@K`` are computed. If None, those of 1,
-        10 and 100 that do not exceed the size of the database.
+        10 and 100 that do not exceed the size of the database. For all other metrics, the nearest items of the largest
+        K are relevant, independent of cutoffs in their names.
     distance : {"cosine", "euclidean", "dot"}, default="cosine"
         The distance that defines the nearest items; for ``dot``, a larger inner product is nearer.
-    relevant : int, optional
-        The number of nearest items that are relevant for all other metrics, independent of cutoffs in their names. If
-        None, the largest of `k`.
 
     Raises
     ------
@@ -112,7 +110,6 @@ class Nearest:
     database: Any
     k: int | Sequence[int] | None = None
     distance: Distance = "cosine"
-    relevant: int | None = None
 
     def __post_init__(self) -> None:
         for values, role in ((self.query, "query"), (self.database, "database")):
@@ -123,8 +120,6 @@ class Nearest:
             raise ProtocolError("neighbours: the list is empty.")
         for number in () if self.k is None else np.atleast_1d(self.k).tolist():
             integer(number, "neighbours")
-        if self.relevant is not None:
-            integer(self.relevant, "relevant_neighbours")
 
     def vectors(self) -> tuple[NDArray, NDArray]:
         """Return the vectors of queries and database, memory-mapped where the file allows it.
@@ -149,7 +144,7 @@ class Nearest:
         default = [number for number in NEIGHBOURS if number <= n_database]
         requested = {"neighbours": default if self.k is None else np.atleast_1d(self.k).tolist()}
         requested |= {f"metric {name!r}": [keywords(name)["cutoff"]] for name in metrics}
-        for name, numbers in [*requested.items(), ("relevant_neighbours", [self.relevant or 1])]:
+        for name, numbers in requested.items():
             if max(numbers) > n_database:
                 raise ProtocolError(
                     f"{name}: {max(numbers):,} nearest items, but the database has {counted(n_database, 'item')}."
@@ -329,12 +324,12 @@ def _nearest_items(
     leave_one_out, (query, database) = scoring.leave_one_out, truth.vectors()
     check_sizes(sizes, query, database)
     numbers = truth.numbers(len(database) - leave_one_out, scoring.of_nearest)
-    relevant = truth.relevant or max(truth.numbers(len(database) - leave_one_out))
-    k, done = max(relevant, *numbers) + leave_one_out, stage(progress, "searching", len(query) * len(database))
+    relevant = max(truth.numbers(len(database) - leave_one_out))
+    k, done = max(numbers) + leave_one_out, stage(progress, "searching", len(query) * len(database))
     neighbours = nearest(query, database, k, distance=truth.distance, threads=threads, progress=done)
     if leave_one_out:
         neighbours = _of_others(neighbours)
-    every = sorted({1, relevant, *numbers})
+    every = sorted({1, *numbers})
     by_number = {number: NeighbourRelevance(*neighbours.first(number), len(database)) for number in every}
     record = NearestItems(truth.distance, database.shape[1], str(database.dtype), numbers, relevant)
     return GroundTruth(by_number, relevant, nearest=record)

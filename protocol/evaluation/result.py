@@ -357,11 +357,11 @@ class Evaluation(ScoredRanking):
 
         return plots.plot(self, kind)
 
-    def to_trec(self, folder: str | Path, depth: int | None = None) -> "Trec":
+    def to_trec(self, folder: str | Path) -> "Trec":
         """Write run and qrels files of TREC, see `protocol.evaluation.output.write_trec`."""
         from protocol.evaluation import output
 
-        return output.write_trec(self, folder, depth)
+        return output.write_trec(self, folder)
 
     def content(self) -> dict[str, Any]:
         """Return the fields of `ScoredRanking.content`, ``codes_sha256``, and those that apply of the following.

@@ -151,8 +151,7 @@ class _Record:
             elif nearest:
                 truth = Nearest(self.file("query_vectors"), self.file("database_vectors"))
         if isinstance(truth, Nearest) and nearest:
-            k, distance, relevant = (nearest[name] for name in ("numbers", "distance", "relevant"))
-            truth = replace(truth, k=k, distance=distance, relevant=relevant)
+            truth = replace(truth, k=nearest["relevant"], distance=nearest["distance"])  # other K are of the metrics
         if truth is None:
             query_labels = self.file("query_labels") if query_labels is None else query_labels
             database_labels = self.file("database_labels") if database_labels is None else database_labels

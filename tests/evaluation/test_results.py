@@ -50,7 +50,7 @@ def test_every_metric_and_every_table_is_printed_in_100_columns(tmp_path):
     every = evaluate(codes, codes, query_labels=labels, database_labels=labels, metrics="all")
     vectors = np.random.default_rng(0).normal(size=(20, 20))
     results = [every, every.spread(), every.without([0]), every.to_trec(tmp_path)]
-    results.append(quantisation(Nearest(vectors, vectors, [1, 2, 5, 10], "cosine", 5), metrics="all"))
+    results.append(quantisation(Nearest(vectors, vectors, [1, 2, 5, 10], "cosine"), metrics="all"))
     results.append(bucket_search(codes, codes, ["4x4", "2x2"], query_labels=labels, database_labels=labels))
     lines = [line for result in results for line in str(result).split("\n")]
     assert max(map(len, lines)) <= 100
