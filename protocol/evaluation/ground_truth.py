@@ -378,22 +378,27 @@ def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
     name, expected = named(values, "relevance"), (n_queries, n_database)
     if hasattr(values, "row") and hasattr(values, "n_queries"):
         return values
-    rows = values
-    if is_file(values):
-        suffix = Path(values).suffix.lower()
-        rows = (read_csr if suffix == ".npz" else read_lists if suffix in TEXT else read_array)(values)
-    elif hasattr(values, "tocsr"):
-        rows = values.tocsr()
-    elif any(hasattr(values, method) for method in ("__array__", "__dlpack__", "detach", "toarray")):
-        rows = as_numpy(values, name)
-    elif not isinstance(values, Iterable):
-        raise ProtocolError(f"{name}: expected a list of neighbours for each query, got {type(values).__name__}.")
+    rows = _relevance_rows(values, name)
     if not hasattr(rows, "indptr"):
         return _neighbours(*_listed(rows, expected, name), expected, name)
     if tuple(rows.shape) != expected:
         raise ProtocolError(f"{name}: expected shape (n_queries, n_database) = {expected}, got {rows.shape}.")
     queries = np.repeat(np.arange(n_queries), np.diff(rows.indptr))
     return _neighbours(queries, rows.indices, rows.data, expected, name)
+
+
+def _relevance_rows(values: Any, name: str) -> Any:
+    """Return relevance of any form as a sparse matrix, an array or an iterable of lists."""
+    if is_file(values):
+        suffix = Path(values).suffix.lower()
+        return (read_csr if suffix == ".npz" else read_lists if suffix in TEXT else read_array)(values)
+    if hasattr(values, "tocsr"):
+        return values.tocsr()
+    if any(hasattr(values, method) for method in ("__array__", "__dlpack__", "detach", "toarray")):
+        return as_numpy(values, name)
+    if not isinstance(values, Iterable):
+        raise ProtocolError(f"{name}: expected a list of neighbours for each query, got {type(values).__name__}.")
+    return values
 
 
 def _listed(lists: Any, expected: tuple[int, int], name: str) -> tuple[NDArray, NDArray, NDArray]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from protocol import codes as binary
 from protocol import metrics as scores
@@ -223,24 +224,27 @@ class ScoredRanking(Scores, Printed):
         ProtocolError
             If the ranking has no radius.
         """
-        rows: Sequence[int | str]
-        if one_of(kind, KINDS, "kind") == "per_query":
-            index, rows = "query", self.query_ids or range(self.n_queries)
-            columns = {name: array for name, array in self.per_query.items() if array.size == self.n_queries}
-        elif kind == "top_k_curves":
-            columns = self.top_k._asdict()
-            index, rows = "k", columns.pop("k").tolist()
-        elif curves := getattr(self, "pr_curves", {}):
-            columns = {f"{name}[{by}]": array for by in curves for name, array in curves[by]._asdict().items()}
-            index, rows = "radius", range(len(curves["micro"].recall))
-        else:
-            raise ProtocolError(f"pr_curves needs the Hamming radius: the {self.ranking} ranking has none.")
-        cells = np.stack(list(columns.values()), axis=1).tolist() if columns else [[]] * len(rows)
+        index, rows, columns = self._columns(one_of(kind, KINDS, "kind"))
+        cells = np.array(list(columns.values())).reshape(-1, len(rows)).T
         lines = (
             [row, self.ranking, *("" if math.isnan(value) else DIGITS % value for value in of_row)]
-            for row, of_row in zip(rows, cells, strict=True)
+            for row, of_row in zip(rows, cells.tolist(), strict=True)
         )
         write_csv(path, (index, "ranking", *columns), lines)
+
+    def _columns(self, kind: str) -> tuple[str, Sequence[int | str], dict[str, NDArray[np.float64]]]:
+        """Return the name and the values of the first column of a CSV file, and its other columns by name."""
+        if kind == "per_query":
+            columns = {name: array for name, array in self.per_query.items() if array.size == self.n_queries}
+            return "query", self.query_ids or range(self.n_queries), columns
+        if kind == "top_k_curves":
+            columns = self.top_k._asdict()
+            return "k", columns.pop("k").tolist(), columns
+        curves = getattr(self, "pr_curves", {})
+        if not curves:
+            raise ProtocolError(f"pr_curves needs the Hamming radius: the {self.ranking} ranking has none.")
+        columns = {f"{name}[{by}]": array for by in curves for name, array in curves[by]._asdict().items()}
+        return "radius", range(len(curves["micro"].recall)), columns
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
