@@ -14,13 +14,12 @@ if TYPE_CHECKING:
     from protocol.evaluation.printed import Printed
     from protocol.evaluation.result import ScoredRanking
 
-_KINDS = ("per_query", "pr_curves", "top_k_curves")
 _LISTS = ("query_list", "database_list", "train_list", "split_file")
 _LABELS = ("query_labels", "database_labels")
 _NAMES = ("name", "dataset", "split", "ground_truth")
 _CODES, _VECTORS = ("query_codes", "database_codes"), ("query_vectors", "database_vectors")
 _INPUTS = ("run", "relevance", "query_ids", "database_ids", "exclude_queries", *_LABELS, *_CODES, *_VECTORS)
-_OF_RUNS = ("run", "relevance", *_NAMES, "metrics", "convention", "threads", "json", *_KINDS, "command", "debug")
+_OF_RUNS = ("run", "relevance", *_NAMES, "metrics", "convention", "threads", "json", "per_query", "command", "debug")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -94,9 +93,9 @@ def _check_options(arguments: argparse.Namespace) -> None:
 
     folder = arguments.trec
     trec = {f"--trec {name}": folder and folder / name for name in ("run", "qrels")}
-    check_outputs(given(arguments, "json", *_KINDS) | trec, passed(arguments, *_INPUTS).values())
+    check_outputs(given(arguments, "json", "per_query") | trec, passed(arguments, *_INPUTS).values())
     if one_of(arguments.ranking, RANKINGS, "--ranking") != "hamming":
-        for option in given(arguments, "pr_curves", "tables", "trec"):
+        for option in given(arguments, "tables", "trec"):
             raise ProtocolError(f"{option} needs the distances of --ranking hamming.")
     if arguments.exclude_queries is not None:
         excluded_rows(arguments.exclude_queries)
@@ -142,10 +141,9 @@ def _write(arguments: argparse.Namespace, evaluation: "ScoredRanking", others: "
             results.insert(0, evaluation.spread(threads=arguments.threads))
         if arguments.trec is not None:
             results.append(evaluation.to_trec(arguments.trec))
-    files = {kind: getattr(arguments, kind) for kind in _KINDS if getattr(arguments, kind)}
-    for kind, file in files.items():
-        evaluation.write_csv(kind, file)
+    if arguments.per_query:
+        evaluation.write_per_query(arguments.per_query)
     if arguments.json:
         lists = {name.split("_")[0]: file for name, file in passed(arguments, *_LISTS).items()}
-        evaluation.write_json(arguments.json, *results, **files, lists=lists)
+        evaluation.write_json(arguments.json, *results, per_query=arguments.per_query, lists=lists)
     show("\n\n".join(map(str, [evaluation, *results])))

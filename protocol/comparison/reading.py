@@ -25,8 +25,6 @@ _COMBINATION = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"
 _VALUES = ("mean", "std", "n_runs")
 _TABLES = ("metrics.csv", "runs.csv")
 _JSON = "the JSON of `protocol evaluate --json`"
-FILES = ("per_query", "pr_curves", "top_k_curves")
-"""The keys of a JSON file under which it refers to other files."""
 Source = str | Path | Evaluation
 ONE_VALUE = "one value for all queries"
 Why = str

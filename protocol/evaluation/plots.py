@@ -1,6 +1,6 @@
 """The figures of an evaluation, as charts of the library altair."""
 
-from typing import Any, cast
+from typing import Any
 
 from protocol.checks import ProtocolError, need, one_of, rounded
 from protocol.evaluation.result import Evaluation
@@ -26,7 +26,8 @@ def plot(evaluation: Evaluation, kind: str) -> Any:
     """
     one_of(kind, TITLES, "plot")
     alt = need("altair", "report")
-    unit, curve = alt.Scale(domain=[0, 1]), cast("Any", evaluation.top_k)
+    unit = alt.Scale(domain=[0, 1])
+    curve: Any = evaluation.top_k
     if kind == "precision-recall":
         if not evaluation.pr_curves:
             raise ProtocolError(
