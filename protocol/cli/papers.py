@@ -17,16 +17,13 @@ def run(arguments: argparse.Namespace) -> None:
 def _check(arguments: argparse.Namespace) -> None:
     """Print claims: all in short, or the named ones in full."""
     from protocol import papers
-    from protocol.checks import ProtocolError, one_of
+    from protocol.checks import ProtocolError
 
     if arguments.output:
         raise ProtocolError("--output is only used with figures: protocol papers figures --output DIR.")
     folder = arguments.results or Path("results")
     check_outputs({"--json": arguments.json}, folder.rglob("*.csv") if arguments.json else ())
-    for status in arguments.status:
-        one_of(status, papers.STATUSES, "--status")
     entries = papers.ledger(arguments.results, arguments.id)
-    entries = [entry for entry in entries if not arguments.status or entry["status"] in arguments.status]
     if arguments.json:
         papers.write_ledger(arguments.json, entries)
     show("\n\n".join(map(papers.entry_text, entries)) if arguments.id else papers.ledger_text(entries))

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import registry
 from protocol.checks import ProtocolError, counted, integer, one_of
-from protocol.counting.leave_one_out import check_same_number, own_levels
+from protocol.counting.leave_one_out import check_same_number
 from protocol.evaluation.conventions import Scoring
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_from, read_array, read_lists
@@ -296,7 +295,7 @@ def ground_truth(
     else:
         relevance = relevance_from(truth.items, *sizes)
     for metric in scoring.of_nearest:
-        _check_lists(metric, relevance, scoring.leave_one_out)
+        raise ProtocolError(f"metric {metric!r} needs vectors, not {relevance.kind}.")
     return GroundTruth({0: relevance}, labels_not_in_database=lacking, files=files)
 
 
@@ -340,20 +339,6 @@ def _of_others(neighbours: Neighbours) -> Neighbours:
     others = neighbours.indices != np.repeat(np.arange(len(neighbours.indptr) - 1), np.diff(neighbours.indptr))
     indptr = np.append(0, np.cumsum(others))[neighbours.indptr]
     return Neighbours(neighbours.k - 1, indptr, neighbours.indices[others], neighbours.distances[others])
-
-
-def _check_lists(metric: str, relevance: Relevance, leave_one_out: bool) -> None:
-    """Raise ProtocolError if it is not certain that relevance lists the nearest items that a metric requires.
-
-    The counts do not show this: if several items are equally near, each query may have more than K nearest items.
-    """
-    number = keywords(metric)["cutoff"] if registry.METRICS.entry(metric).relevant == "the K nearest" else 1
-    sizes = np.array([len(relevance.row(query)[0]) for query in range(relevance.n_queries)])
-    if leave_one_out:
-        sizes -= own_levels(relevance) > 0
-    if relevance.kind != "neighbours" or min(sizes) != number:
-        got = f"{min(sizes):,} to {max(sizes):,} neighbours" if relevance.kind == "neighbours" else relevance.kind
-        raise ProtocolError(f"metric {metric!r} needs vectors, or lists of the {number:,} nearest items, not {got}.")
 
 
 def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:

@@ -85,14 +85,12 @@ class Listing:
 
 
 def read_listings(
-    sources: Mapping[str, Any],
-    *,
-    has_ids: bool,
-    form: str = "",
-    sizes: Mapping[str, int] | None = None,
-    log: bool = True,
+    sources: Mapping[str, Any], *, has_ids: bool, form: str = "", sizes: Mapping[str, int] | None = None
 ) -> dict[str, Listing]:
     """Read lists that belong together, such as those of the queries and of the database.
+
+    Each file is reported to the logger ``protocol.inputs``, in one line; arrays of labels, which can be read in one
+    way, are not.
 
     Parameters
     ----------
@@ -106,9 +104,6 @@ def read_listings(
         One of `FORMS`, for files that can be read in two ways and don't name a form themselves.
     sizes : mapping of str to int, optional
         The known numbers of items.
-    log : bool, default=True
-        Whether each file is reported to the logger ``protocol.inputs``, in one line; arrays of labels, which can be
-        read in one way, are not.
 
     Returns
     -------
@@ -134,7 +129,7 @@ def read_listings(
     for role, content in contents.items():
         if not isinstance(content, Table):
             listings[role] = _of_numbers(content, named(sources[role], role), has_ids)
-        if log and is_file(sources[role]) and (has_ids or isinstance(content, Table)):
+        if is_file(sources[role]) and (has_ids or isinstance(content, Table)):
             _log.info("%s", printable(str(listings[role])))
     return {role: listings[role] for role in sources}
 
