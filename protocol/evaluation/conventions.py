@@ -136,8 +136,8 @@ class Scoring:
         """The requested metrics about the nearest items, such as ``neighbours@10``."""
         return [name for name in self.requested if registry.METRICS.entry(name).relevant]
 
-    def names(self, n_bits: int, ranking: str, n_items: float = math.inf, *, without: Sequence[str] = ()) -> list[str]:
-        """Return the metrics to compute for codes, a ranking and its number of items, except those in `without`.
+    def names(self, n_bits: int, ranking: str, n_items: float = math.inf) -> list[str]:
+        """Return the metrics to compute for codes, a ranking and its number of items, except those in `of_nearest`.
 
         Metrics of the convention, and those that ``all`` stands for, are omitted if the codes or the ranking do not
         support them; those of the default convention also if their cutoff is not below the size of the database.
@@ -154,7 +154,7 @@ class Scoring:
             return self._of_convention(n_bits, ranking, n_items)
         if metrics.ALL in np.ravel(self.metrics):
             return [name for name in metrics.everything(n_bits) if not self._lack(name, n_bits, ranking)]
-        return [name for name in self.requested if name not in without]
+        return [name for name in self.requested if name not in self.of_nearest]
 
     def _of_convention(self, n_bits: int, ranking: str, n_items: float) -> list[str]:
         names = [name for name in find(self.convention).metrics if not self._lack(name, n_bits, ranking)]
