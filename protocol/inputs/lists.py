@@ -285,13 +285,14 @@ def _have_several(tables: Sequence[Table], mark: re.Pattern[str] | None, every: 
     """Return whether items have several classes, given the words of all rows; raise an error if it is undecided."""
     rows = list(chain.from_iterable(table.rows for table in tables))
     n_fields = set(map(len, rows))
-    are_several: bool | None = max(n_fields) > 1
-    if are_several:
+    has_fields = max(n_fields) > 1
+    if has_fields:
         _check_separators(tables)
     if all(table.is_python for table in tables):
-        return max(n_fields) > 1
+        return has_fields
+    are_several: bool | None = has_fields
     if mark is not None:
-        are_several = _are_several(every, max(n_fields) > 1)
+        are_several = _are_several(every, has_fields)
     elif len(n_fields) == 1:
         are_several = _are_columns(tables, rows)
     if are_several is None:
@@ -303,12 +304,12 @@ def _have_several(tables: Sequence[Table], mark: re.Pattern[str] | None, every: 
 def _check_separators(tables: Sequence[Table]) -> None:
     """Raise ProtocolError if the first field of a row without ids has blanks, so it may be an id and a label."""
     for table in tables:
-        row = next((row for row in table.rows if row and " " in row[0]), None)
-        if row is not None and table.ids is None and not table.is_python:
-            raise ProtocolError(
-                f"{table.name}: {row[0][:80]!r} may be an id and a label, or a label with blanks. Separate the id like "
-                f"the other fields, or write {table.name}:classes."
-            )
+        if table.ids is None and not table.is_python:
+            for first in (row[0] for row in table.rows if row and " " in row[0]):
+                raise ProtocolError(
+                    f"{table.name}: {first[:80]!r} may be an id and a label, or a label with blanks. Separate the id "
+                    f"like the other fields, or write {table.name}:classes."
+                )
 
 
 def _are_several(rows: Fields, are_fields: bool) -> bool | None:
