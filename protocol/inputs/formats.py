@@ -191,7 +191,7 @@ def _hdf5(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
 
 
 def _variable(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArray:
-    """Return a variable of any version of MATLAB, as the type it has there.
+    """Return a variable or a field of a struct, ``result.codes``, of any version of MATLAB, as the type it has there.
 
     Version 7.3 stores columns first. Text and cell arrays of text become strings, without blanks at their ends.
     """
@@ -199,8 +199,10 @@ def _variable(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArr
     warnings.simplefilter("error", np.exceptions.ComplexWarning)  # mat_dtype would make complex numbers real
     if io.matlab.matfile_version(path)[0] == 2:  # version 7.3, which is HDF5
         return _variable_of_hdf5(path, key, files)
-    name = _key_among([name for name, _, _ in io.whosmat(path)], key, path)
-    value = io.loadmat(path, variable_names=[name], mat_dtype=True)[name]
+    names = [name for name, _, _ in io.whosmat(path)]
+    first = key.partition(".")[0] if key else None
+    variables = _fields(io.loadmat(path, variable_names=[first] if first in names else names, mat_dtype=True))
+    value = variables[_key_among(list(variables), key, path)]
     if hasattr(value, "toarray"):
         text.check_array(path, _DOUBLE * prod(value.shape))
         return np.asarray(value.toarray())
@@ -216,12 +218,23 @@ def _texts_of_cells(cells: NDArray, name: str) -> NDArray[np.str_]:
 
 
 def _variable_of_hdf5(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArray:
-    dataset = _dataset(path, key, files)
+    dataset = _dataset(path, key and key.replace(".", "/"), files)
     kind = dataset.attrs.get("MATLAB_class", b"")
     if kind in (b"char", b"cell"):
         raise ProtocolError(f"{path}: {dataset.name} is text of version 7.3. Save it with -v7.")
     array = np.asarray(dataset[()]).T
     return array.astype(bool) if kind == b"logical" else array
+
+
+def _fields(variables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return variables and the fields of structs by name, such as ``result.codes``, those of structs in them too."""
+    fields: dict[str, Any] = {}
+    for name, value in variables.items():
+        if getattr(value, "size", 0) == 1 and value.dtype.names:
+            fields |= _fields({field: value[field].item() for field in value.dtype.names}, f"{prefix}{name}.")
+        elif not name.startswith("__"):
+            fields[prefix + name] = value
+    return fields
 
 
 def _key_among(keys: Sequence[str], key: str | None, path: Path) -> str:
