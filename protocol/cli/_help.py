@@ -6,12 +6,13 @@ The texts and options of each command are declared in a TOML file next to its mo
 import argparse
 import contextlib
 import functools
+import itertools
 import math
 import re
 import sys
 import textwrap
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -97,20 +98,23 @@ class Parser(argparse.ArgumentParser):
         passed_on = [action.dest for action in self._actions if action.nargs == argparse.REMAINDER]
         if passed_on and not {"-h", "--help", "--help-all"}.intersection(words[:1]):
             return argparse.Namespace(**{passed_on[0]: words}), []
-        ends = (n for n, word in enumerate(words) if word == "--" or (self._subparsers and word[:1] != "-"))
-        own = next(ends, len(words))
-        words[:own] = map(self._respelt, words[:own])
         try:
-            parsed, others = super().parse_known_args(words, namespace)
+            parsed, others = super().parse_known_args(self._declared(words), namespace)
         except argparse.ArgumentError as error:
             if error.argument_name is None:  # from Python 3.13 for missing arguments
                 self.error(error.message)
             raise ProtocolError(f"{error.argument_name}: {error.message}.") from error
-        if unexpected := [word for word in others if word != "--"]:
-            is_by_name = "--query-codes" in self._option_string_actions and all(a.option_strings for a in self._actions)
-            hint = " Files are passed as --query-codes FILE." if is_by_name and re.search("[./]", unexpected[0]) else ""
-            raise ProtocolError(f"Unexpected argument {unexpected[0]!r}.{hint} See `{self.prog} --help`.")
+        for word in itertools.filterfalse("--".__eq__, others):
+            is_by_name = "--query-codes" in self._option_string_actions and not self._get_positional_actions()
+            hint = " Files are passed as --query-codes FILE." if is_by_name and re.search("[./]", word) else ""
+            raise ProtocolError(f"Unexpected argument {word!r}.{hint} See `{self.prog} --help`.")
         return parsed, []
+
+    def _declared(self, words: Sequence[str]) -> list[str]:
+        """Return arguments with options as they are declared, up to ``--`` or a command, whose parser does the rest."""
+        ends = (n for n, word in enumerate(words) if word == "--" or (self._subparsers and word[:1] != "-"))
+        own = next(ends, len(words))
+        return [*map(self._respelt, words[:own]), *words[own:]]
 
     def _respelt(self, word: str) -> str:
         """Return an argument with the option in it as it is declared; raise ProtocolError if it is not."""
@@ -121,11 +125,15 @@ class Parser(argparse.ArgumentParser):
         alike = [name for name in known if _compared(name) == _compared(option)]
         if len(alike) == 1 and (known[alike[0]].nargs != 0 or option[-1:].lower() == alike[0][-1]):  # no --helps
             return f"{alike[0]}{equals}{value}"
-        shown, bare = {name.lstrip("-"): name for name in known if name.startswith("--")}, option.lstrip(_DASHES)
-        longer = [name for name in shown.values() if len(bare) > 1 and f"-{bare}-" in f"{name}-"]
-        near = longer[:3] or [shown[name] for name in close(bare, shown)]
-        hint = f"Did you mean {listed(near, 'or')}?" if near else f"See `{self.prog} --help-all`."
-        raise ProtocolError(f"Unknown option {option}. {hint}")
+        raise ProtocolError(f"Unknown option {option}. {self._hint(option)}")
+
+    def _hint(self, option: str) -> str:
+        """Return the options that an unknown one may stand for: those that contain it as a word, or are close to it."""
+        names = [name[2:] for name in self._option_string_actions if name.startswith("--")]
+        bare = option.lstrip(_DASHES)
+        longer = [name for name in names if len(bare) > 1 and f"-{bare}-" in f"-{name}-"]
+        near = [f"--{name}" for name in longer[:3] or close(bare, names)]
+        return f"Did you mean {listed(near, 'or')}?" if near else f"See `{self.prog} --help-all`."
 
     def _get_value(self, action: argparse.Action, text: str) -> Any:
         if action.option_strings and not text:

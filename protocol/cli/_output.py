@@ -136,11 +136,10 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
     inputs : iterable of str, Path or None
         Files as the user named them; a key, as in ``F.npz:key``, is ignored.
     """
-    requested = {option: path for option, path in outputs.items() if path is not None}
-    if not requested:
-        return
     from protocol.inputs.arrays import path_of
+    from protocol.provenance.storage import check_writable
 
+    requested = {option: path for option, path in outputs.items() if path is not None}
     names = [name for name in inputs if name is not None]
     files = [*map(Path, names), *map(path_of, names)]
     for (option, path), (other, second) in itertools.combinations(requested.items(), 2):
@@ -149,16 +148,9 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
     for option, path in requested.items():
         if any(_is_same(path, file) for file in files):
             raise ProtocolError(f"{option}: {path} is also an input and would be overwritten. Choose another file.")
-        _check_folder(path.parent, is_made=" " in option)  # `--trec DIR` makes its folder
-
-
-def _check_folder(folder: Path, *, is_made: bool) -> None:
-    """Raise ProtocolError if files can't be written to a folder."""
-    from protocol.provenance.storage import check_writable
-
-    if not folder.exists() and not is_made:
-        raise ProtocolError(f"{folder}: no such folder.")
-    check_writable(folder)
+        if not path.parent.exists() and " " not in option:  # `--trec DIR` makes its folder
+            raise ProtocolError(f"{path.parent}: no such folder.")
+        check_writable(path.parent)
 
 
 def _is_same(one: Path, other: Path) -> bool:

@@ -1,41 +1,55 @@
 """`protocol compare`: compare the scores of experiments, or of a user's own codes."""
 
 import argparse
+import itertools
+from collections.abc import Sequence
 from pathlib import Path
 
-from protocol.checks import ProtocolError, listed, need
-from protocol.cli._output import check_outputs, passed, show, write
+from protocol.checks import ProtocolError, need
+from protocol.cli._output import check_outputs, given, passed, show, write
+
+_TABLES = ("metrics.csv", "runs.csv", "times.csv")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `protocol compare`."""
-    from protocol.comparison import compare, leaderboard
-
-    page, others = arguments.leaderboard, ("html", "latex", "metrics", "against", "why")
-    if page and any(getattr(arguments, name) for name in others):
-        raise ProtocolError(f"--leaderboard can't be combined with {listed([f'--{name}' for name in others], 'or')}.")
+    if arguments.leaderboard:
+        for option in given(arguments, "html", "latex", "metrics", "against", "why"):
+            raise ProtocolError(f"--leaderboard can't be combined with {option}.")
     if arguments.html:
         need("altair", "report")  # before the files are read
-    verified, refused = ([], []) if arguments.verify is None else _verified(arguments.verify)
+    verified, refused = _verified(arguments.verify) if arguments.verify else ([], [])
     files = [*arguments.files, *verified]
-    tables = (Path(file).with_name(name) for file in files for name in ("metrics.csv", "runs.csv", "times.csv"))
-    outputs = {f"--leaderboard F{suffix}": page.with_suffix(suffix) for suffix in (".csv", ".json")} if page else {}
-    outputs |= {"--html": arguments.html, "--latex": arguments.latex, "--leaderboard": page}
-    check_outputs(outputs, [*files, *tables])
-    if page and (files or not refused):
-        board = leaderboard(*files, **passed(arguments, "assume"))
-        board.write(page)
-        show(str(board))
-    elif len(files) > 1 or not refused:
-        comparison = compare(*files, **passed(arguments, "metrics", "assume", "against"))
-        if arguments.html:
-            write(arguments.html, comparison.to_html())
-        if arguments.latex:
-            write(arguments.latex, comparison.to_latex())
-        show("\n\n".join([f"{comparison!r}", *[comparison.why()] * arguments.why]))
+    run_with, least = (_leaderboard, 1) if arguments.leaderboard else (_comparison, 2)
+    if len(files) >= least or not refused:
+        tables = (Path(file).with_name(name) for file, name in itertools.product(files, _TABLES))
+        run_with(arguments, files, [*files, *tables])
     if refused:
         show("\n".join(["", "== Refused", *refused]))
     return int(bool(refused))
+
+
+def _leaderboard(arguments: argparse.Namespace, files: Sequence[str | Path], inputs: Sequence[str | Path]) -> None:
+    from protocol.comparison import leaderboard
+
+    page = arguments.leaderboard
+    tables = {f"--leaderboard F{suffix}": page.with_suffix(suffix) for suffix in (".csv", ".json")}
+    check_outputs(tables | {"--leaderboard": page}, inputs)
+    board = leaderboard(*files, **passed(arguments, "assume"))
+    board.write(page)
+    show(str(board))
+
+
+def _comparison(arguments: argparse.Namespace, files: Sequence[str | Path], inputs: Sequence[str | Path]) -> None:
+    from protocol.comparison import compare
+
+    check_outputs(given(arguments, "html", "latex"), inputs)
+    comparison = compare(*files, **passed(arguments, "metrics", "assume", "against"))
+    if arguments.html:
+        write(arguments.html, comparison.to_html())
+    if arguments.latex:
+        write(arguments.latex, comparison.to_latex())
+    show("\n\n".join([f"{comparison!r}", *[comparison.why()] * arguments.why]))
 
 
 def _verified(folder: Path) -> tuple[list[Path], list[str]]:

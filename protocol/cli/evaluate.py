@@ -14,13 +14,12 @@ if TYPE_CHECKING:
     from protocol.evaluation.printed import Printed
     from protocol.evaluation.result import ScoredRanking
 
-_KINDS = ("per_query", "pr_curves", "top_k_curves")
 _LISTS = ("query_list", "database_list", "train_list", "split_file")
 _LABELS = ("query_labels", "database_labels")
 _NAMES = ("name", "dataset", "split", "ground_truth")
 _CODES, _VECTORS = ("query_codes", "database_codes"), ("query_vectors", "database_vectors")
 _INPUTS = ("run", "relevance", "query_ids", "database_ids", "exclude_queries", *_LABELS, *_CODES, *_VECTORS)
-_OF_RUNS = ("run", "relevance", *_NAMES, "metrics", "convention", "threads", "json", *_KINDS, "command", "debug")
+_OF_RUNS = ("run", "relevance", *_NAMES, "metrics", "convention", "threads", "json", "per_query", "command", "debug")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -94,14 +93,12 @@ def _check_options(arguments: argparse.Namespace) -> None:
 
     folder = arguments.trec
     trec = {f"--trec {name}": folder and folder / name for name in ("run", "qrels")}
-    check_outputs(given(arguments, "json", *_KINDS) | trec, passed(arguments, *_INPUTS).values())
+    check_outputs(given(arguments, "json", "per_query") | trec, passed(arguments, *_INPUTS).values())
     if one_of(arguments.ranking, RANKINGS, "--ranking") != "hamming":
-        for option in given(arguments, "pr_curves", "tables", "trec"):
+        for option in given(arguments, "tables", "trec"):
             raise ProtocolError(f"{option} needs the distances of --ranking hamming.")
     if arguments.exclude_queries is not None:
         excluded_rows(arguments.exclude_queries)
-    if folder is None and arguments.trec_depth is not None:
-        raise ProtocolError("--trec-depth needs --trec DIR as well.")
     lists = given(arguments, *_LISTS)  # whose digests the JSON file records
     if arguments.json is None:
         refuse_without("--json", lists)
@@ -127,10 +124,9 @@ def nearest(arguments: argparse.Namespace) -> "Nearest | None":
 
     query, database, k = arguments.query_vectors, arguments.database_vectors, arguments.neighbours
     if query is None and database is None:
-        options = given(arguments, "neighbours", "distance", "relevant_neighbours")
-        refuse_without("--query-vectors and --database-vectors", options)
+        refuse_without("--query-vectors and --database-vectors", given(arguments, "neighbours", "distance"))
         return None
-    return Nearest(query, database, k, arguments.distance or "cosine", arguments.relevant_neighbours)
+    return Nearest(query, database, k, arguments.distance or "cosine")
 
 
 def _write(arguments: argparse.Namespace, evaluation: "ScoredRanking", others: "Sequence[Printed]" = ()) -> None:
@@ -144,11 +140,10 @@ def _write(arguments: argparse.Namespace, evaluation: "ScoredRanking", others: "
         if arguments.spread:
             results.insert(0, evaluation.spread(threads=arguments.threads))
         if arguments.trec is not None:
-            results.append(evaluation.to_trec(arguments.trec, arguments.trec_depth))
-    files = {kind: getattr(arguments, kind) for kind in _KINDS if getattr(arguments, kind)}
-    for kind, file in files.items():
-        evaluation.write_csv(kind, file)
+            results.append(evaluation.to_trec(arguments.trec))
+    if arguments.per_query:
+        evaluation.write_per_query(arguments.per_query)
     if arguments.json:
         lists = {name.split("_")[0]: file for name, file in passed(arguments, *_LISTS).items()}
-        evaluation.write_json(arguments.json, *results, **files, lists=lists)
+        evaluation.write_json(arguments.json, *results, per_query=arguments.per_query, lists=lists)
     show("\n\n".join(map(str, [evaluation, *results])))

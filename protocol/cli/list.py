@@ -121,18 +121,27 @@ def properties(entry: Any) -> Iterator[tuple[str, str]]:
             yield name.replace("_", " "), words
     match entry:
         case registry.DatasetRecord():
-            names_of = dict[str, list[str]]()
-            for file in entry.files:
-                names_of.setdefault(f" (by hand: {file.by_hand})" if file.by_hand else "", []).append(file.name)
-            files = (", ".join(names) + instruction for instruction, names in names_of.items())
-            yield "files", "; ".join(files) or "none to download"
+            yield "files", _files(entry)
         case registry.SplitRecord(plugin=split):
-            for part, items in split.partitions.items():
-                origin = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(items).__name__).lower()
-                values = {name: value for name, value in vars(items).items() if value not in (None, "all")}
-                values |= {"without": split.database_without} if origin == "rest" else {}
-                fields = (f"{name.replace('_', ' ')} {_words(value)}" for name, value in values.items())
-                yield part.replace("_", " "), ", ".join([origin, *fields])
+            yield from _partitions(split)
+
+
+def _files(dataset: registry.DatasetRecord) -> str:
+    """Return the names of a dataset's files, each group with how to get it by hand."""
+    names_of = dict[str, list[str]]()
+    for file in dataset.files:
+        names_of.setdefault(f" (by hand: {file.by_hand})" if file.by_hand else "", []).append(file.name)
+    return "; ".join(", ".join(names) + by_hand for by_hand, names in names_of.items()) or "none to download"
+
+
+def _partitions(split: Any) -> Iterator[tuple[str, str]]:
+    """Yield each partition of a split, and the items of which it consists."""
+    for part, items in split.partitions.items():
+        origin = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(items).__name__).lower()
+        values = {name: value for name, value in vars(items).items() if value not in (None, "all")}
+        values |= {"without": split.database_without} if origin == "rest" else {}
+        fields = (f"{name.replace('_', ' ')} {_words(value)}" for name, value in values.items())
+        yield part.replace("_", " "), ", ".join([origin, *fields])
 
 
 def _words(value: Any) -> str:

@@ -10,10 +10,7 @@ from protocol.cli._output import check_outputs, finish, given, passed, report, s
 from protocol.cli.evaluate import codes, nearest
 
 _OF_RESULTS = ("distances", "exact", "query_ids", "database_ids")
-_OF_BINARISATION = (
-    *("hasher", "train_vectors", "seed", "rescore", "target", "quantiser"),
-    *("metrics", "relevant_neighbours"),
-)
+_OF_BINARISATION = ("hasher", "train_vectors", "seed", "rescore", "target", "quantiser", "metrics")
 _FILES = ("query_codes", "database_codes", "query_vectors", "database_vectors", "train_vectors", *_OF_RESULTS[2:])
 
 

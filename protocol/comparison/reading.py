@@ -29,8 +29,6 @@ _TABLES = ("metrics.csv", "runs.csv")
 _GROUPS = "query_groups.csv"
 """Optional: the means of equal groups of queries, a column each, of combinations with a single run."""
 _JSON = "the JSON of `protocol evaluate --json`"
-FILES = ("per_query", "pr_curves", "top_k_curves")
-"""The keys of a JSON file under which it refers to other files."""
 Source = str | Path | Evaluation
 ONE_VALUE = "one value for all queries"
 _log = logging.getLogger("protocol.inputs")

@@ -10,19 +10,17 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, File
 from protocol.datasets._archives import members
-from protocol.inputs.formats import read_vectors
+from protocol.inputs.formats import read_blocks
 from protocol.registry import DatasetRecord
 
 ARCHIVE = "sift.tar.gz"
 PARTS = ("base", "learn", "query")
-_LARGEST, _BLOCK = 255, 1 << 16
+_LARGEST = 255
 
 
 def _bytes(stream: IO[bytes], name: str) -> Iterator[NDArray[np.uint8]]:
     """Yield the descriptors of a file as bytes, block by block; refuse values that can't be represented as bytes."""
-    vectors = read_vectors(stream, name)
-    for start in range(0, len(vectors), _BLOCK):
-        block = vectors[start : start + _BLOCK]
+    for block in read_blocks(stream, name):
         fits = (block >= 0) & (block <= _LARGEST) & (np.trunc(block) == block)
         if not fits.all():
             raise ProtocolError(f"{name}: expected integers from 0 to {_LARGEST}, got {block[~fits][0]}.")

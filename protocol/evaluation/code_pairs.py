@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -69,6 +70,11 @@ class Codes:
             checks.integer(self.n_bits, "n_bits")
         elif self.bit_order == "big-128":
             raise ProtocolError('bit_order="big-128" needs n_bits as well.')
+
+    @property
+    def encoding(self) -> dict[str, Any]:
+        """The encoding by parameter."""
+        return {"n_bits": self.n_bits, "bit_order": self.bit_order, "binarize": self.binarize}
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +155,7 @@ def read_codes(query: Any, database: Any) -> CodePair:
     """
     sides, is_asymmetric = _encoded(query, database), isinstance(query, Outputs)
     files = {
-        role.replace(" ", "_"): {"file": str(side.values)}
-        | {key: vars(side)[key] for key in vars(side) if key != "values"}
+        role.replace(" ", "_"): {"file": str(side.values), **side.encoding}
         for role, side in zip(_ROLES, sides, strict=True)
         if is_file(side.values)
     }
@@ -162,16 +167,18 @@ def read_codes(query: Any, database: Any) -> CodePair:
     thresholds = np.zeros(n_bits)
     if binarize == "median":  # of single columns, because a copy in float64 would be large
         thresholds = np.array([np.median(column.astype(np.float64)) for column in items.T])
-    of_database = items if binarize is None else codes.pack(items > thresholds)
-    if not is_asymmetric:
-        of_query = outputs if binarize is None else codes.pack(outputs > thresholds)
-        return CodePair(of_query, of_database, n_bits, "hamming", binarize, files)
-    if outputs.dtype == bool or np.isin(outputs, (0, 1)).all():
-        raise ProtocolError(
-            f"{named(sides[0].values, 'query codes')}: the asymmetric ranking needs real values, but all are 0 or 1. "
-            "Codes of -1 and +1 would give the Hamming ranking."
-        )
-    return CodePair(outputs.astype(np.float64) - thresholds, of_database, n_bits, "asymmetric", binarize, files)
+    if binarize is not None:
+        items = codes.pack(items > thresholds)
+    if is_asymmetric:
+        if np.isin(outputs, (0, 1)).all():
+            raise ProtocolError(
+                f"{named(sides[0].values, 'query codes')}: the asymmetric ranking needs real values, but all are 0 or "
+                "1. Codes of -1 and +1 would give the Hamming ranking."
+            )
+        return CodePair(outputs.astype(np.float64) - thresholds, items, n_bits, "asymmetric", binarize, files)
+    if binarize is not None:
+        outputs = codes.pack(outputs > thresholds)
+    return CodePair(outputs, items, n_bits, "hamming", binarize, files)
 
 
 def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.uint8], int]:
@@ -230,38 +237,47 @@ def _read(side: Codes, role: str, *, is_real: bool) -> tuple[NDArray, int]:
 
 
 def _packed(side: Codes, name: str) -> tuple[NDArray[np.uint8], int]:
-    n_bits, array = side.n_bits, _numbers(side.values, side.n_bits, name)
+    array = _numbers(side.values, side.n_bits, name)
     if array.dtype.kind == "f" and is_integer(array).all():
         array = array.astype(np.int64)  # integers of MATLAB
-    is_column = array.ndim == 2 and array.shape[1] == 1 and (n_bits or 0) > 8  # up to 8 bits, bytes or single bits
+    is_column = array.shape[1:] == (1,) and (side.n_bits or 0) > 8  # up to 8 bits, bytes or single bits
     if array.dtype.kind in "iu" and array.size and (array.ndim == 1 or is_column):
-        bits = _bits_of_integers(array.ravel(), n_bits, name)
+        bits = _bits_of_integers(array.ravel(), side.n_bits, name)
         return codes.pack(bits), bits.shape[1]
-    array = matrix_from(array, name, "n_bits")
+    return _packed_matrix(matrix_from(array, name, "n_bits"), side, name)
+
+
+def _packed_matrix(array: NDArray, side: Codes, name: str) -> tuple[NDArray[np.uint8], int]:
+    n_bits, n_columns = side.n_bits or array.shape[1], array.shape[1]
+    n_bytes = -(-n_bits // 8) if side.n_bits else 0
     # Codes of one bit are packed only if some value exceeds 1.
-    is_byte = n_bits != 1 or side.bit_order == "big-128" or bool(array.max() > 1)
-    if n_bits is not None and array.dtype.kind in "iu" and array.shape[1] == -(-n_bits // 8) and is_byte:
+    is_bit = n_bits == 1 and side.bit_order != "big-128" and array.max() <= 1
+    if array.dtype.kind in "iu" and n_columns == n_bytes and not is_bit:
         return _bytes(array, n_bits, name, side.bit_order), n_bits
-    if n_bits not in (None, array.shape[1]) or side.bit_order == "big-128":
+    if n_columns != n_bits or side.bit_order == "big-128":
         raise ProtocolError(
-            f"{name}: {checks.counted(array.shape[1], 'column')} of {array.dtype}, but n_bits={n_bits} needs "
-            f"{checks.counted(n_bits or 0, 'column')} of bits, or {-(-(n_bits or 0) // 8)} of packed integers."
+            f"{name}: {checks.counted(n_columns, 'column')} of {array.dtype}, but n_bits={n_bits} needs "
+            f"{checks.counted(n_bits, 'column')} of bits, or {n_bytes} of packed integers."
         )
-    return codes.pack(_bits(array, name)), array.shape[1]
+    return codes.pack(_bits(array, name)), n_bits
 
 
 def _numbers(values: Any, n_bits: int | None, name: str) -> NDArray:
     """Return the numbers of codes; strings, with which lines of text may begin, have a column for each bit."""
     if is_file(values) and path_of(values).suffix.lower() in TEXT:
-        rows = [_MARK.split(line.strip(), 1) for line in text.lines(path_of(values), "codes") if line.strip()]
-        words, are_alone = [row[0] for row in rows], all(len(row) == 1 for row in rows)
-        if not are_alone and not any(map(_IN_COLUMNS.search, words)):
-            words = []  # numbers from 0 to 255, for example
+        words = _first_words(path_of(values))
     else:
         values = as_numpy(read_stored(values) if is_file(values) else values, name)
         words = values.ravel().tolist() if values.dtype.kind == "U" and values.size in values.shape else []
     bits = _bits_of_strings(words, n_bits, name) if words else None
     return numbers_from(values, name) if bits is None else bits
+
+
+def _first_words(path: Path) -> list[str]:
+    """Return the first word of each line of a text; none if they are, for example, numbers from 0 to 255 in columns."""
+    lines = list(filter(None, map(str.strip, text.lines(path, "codes"))))
+    words = [_MARK.split(line, 1)[0] for line in lines]
+    return words if words == lines or any(map(_IN_COLUMNS.search, words)) else []
 
 
 def _bits_of_strings(words: Sequence[str], n_bits: int | None, name: str) -> NDArray[np.bool_] | None:
@@ -276,11 +292,10 @@ def _bits_of_strings(words: Sequence[str], n_bits: int | None, name: str) -> NDA
     if not is_hex and not are_bits:
         return None
     if is_hex:
-        words = [word.lower().removeprefix("0x") for word in words]
-        words = [f"{int(word, 16):0{4 * len(word)}b}" for word in words]
-    odd = next((word for word in words if len(word) != len(words[0])), None)
-    if odd is not None:
-        raise ProtocolError(f"{name}: codes of different lengths, such as {words[0][:80]!r} and {odd[:80]!r}.")
+        words = [f"{int(word, 16):0{4 * len(word.lower().removeprefix('0x'))}b}" for word in words]
+    shortest, longest = min(words, key=len), max(words, key=len)
+    if len(shortest) < len(longest):
+        raise ProtocolError(f"{name}: codes of different lengths, such as {longest[:80]!r} and {shortest[:80]!r}.")
     return np.frombuffer("".join(words).encode("ascii"), dtype=np.uint8).reshape(len(words), -1) == ord("1")
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from protocol import metrics, registry
 from protocol.checks import ProtocolError, one_of
 
@@ -116,13 +118,13 @@ class Scoring:
         if self.metrics is not None and not len(self.metrics):
             raise ProtocolError("metrics: the list is empty. Pass None for the metrics of the convention.")
         for metric in self.requested:
-            if metric != metrics.ALL:
-                metrics.keywords(metric)
+            metrics.keywords(metric)
 
     @property
     def requested(self) -> list[str]:
-        """The metrics that are requested by name."""
-        return [self.metrics] if isinstance(self.metrics, str) else list(self.metrics or ())
+        """The metrics that are requested by name, without ``all``."""
+        names = [self.metrics] if isinstance(self.metrics, str) else list(self.metrics or ())
+        return [name for name in names if name != metrics.ALL]
 
     @property
     def leaving(self) -> str:
@@ -132,10 +134,10 @@ class Scoring:
     @property
     def of_nearest(self) -> list[str]:
         """The requested metrics about the nearest items, such as ``neighbours@10``."""
-        return [name for name in self.requested if name != metrics.ALL and registry.METRICS.entry(name).relevant]
+        return [name for name in self.requested if registry.METRICS.entry(name).relevant]
 
-    def names(self, n_bits: int, ranking: str, n_items: float = math.inf, *, without: Sequence[str] = ()) -> list[str]:
-        """Return the metrics to compute for codes, a ranking and its number of items, except those in `without`.
+    def names(self, n_bits: int, ranking: str, n_items: float = math.inf) -> list[str]:
+        """Return the metrics to compute for codes, a ranking and its number of items, except those in `of_nearest`.
 
         Metrics of the convention, and those that ``all`` stands for, are omitted if the codes or the ranking do not
         support them; those of the default convention also if their cutoff is not below the size of the database.
@@ -146,12 +148,15 @@ class Scoring:
             If a requested metric is not supported, or none of the convention's metrics is.
         """
         for name in self.requested:
-            if name != metrics.ALL and (lack := self._lack(name, n_bits, ranking)):
+            if lack := self._lack(name, n_bits, ranking):
                 raise ProtocolError(f"metric {name!r} {lack}.")
-        if metrics.ALL in self.requested:
+        if self.metrics is None:
+            return self._of_convention(n_bits, ranking, n_items)
+        if metrics.ALL in np.ravel(self.metrics):
             return [name for name in metrics.everything(n_bits) if not self._lack(name, n_bits, ranking)]
-        if self.metrics is not None:
-            return [name for name in self.requested if name not in without]
+        return [name for name in self.requested if name not in self.of_nearest]
+
+    def _of_convention(self, n_bits: int, ranking: str, n_items: float) -> list[str]:
         names = [name for name in find(self.convention).metrics if not self._lack(name, n_bits, ranking)]
         if self.convention == CONVENTIONS[0].name:
             names = [name for name in names if metrics.keywords(name).get("cutoff", 0) < n_items]

@@ -103,7 +103,7 @@ def scored(
     """Score codes and a ground truth that were read, as `evaluate`."""
     leave_one_out, nearest = scoring.leave_one_out, truth.nearest
     n_database = len(codes.database) - leave_one_out
-    names = scoring.names(codes.n_bits, codes.ranking, n_database, without=scoring.of_nearest if nearest else ())
+    names = scoring.names(codes.n_bits, codes.ranking, n_database)
     blocks = counted(codes, truth, names, leave_one_out=leave_one_out, threads=threads, progress=progress)
     if nearest is None:
         nearest_counts, of_scored = {}, blocks[truth.scored]

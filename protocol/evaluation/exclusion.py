@@ -52,7 +52,7 @@ def excluded_rows(values: Any, n_queries: int | None = None, name: str = "exclud
         Row numbers, from 0, in any order; or a list of them in any form of `protocol.inputs.lists`. The first column is
         read, so that pairs of a query and a database item will do.
     n_queries : int, optional
-        If None, the values are only read, without a report and without a check of their range.
+        If None, the values are only read, without a check of their range.
     name : str
         The name in error messages.
 
@@ -67,7 +67,7 @@ def excluded_rows(values: Any, n_queries: int | None = None, name: str = "exclud
     array([2, 7])
     """
     name = named(values, name)
-    items = read_listings({name: values}, has_ids=True, form="id", log=n_queries is not None)[name].items
+    items = read_listings({name: values}, has_ids=True, form="id")[name].items
     try:
         rows = np.unique(np.array(items.tolist(), dtype=np.int64))
     except (ValueError, OverflowError) as error:

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import registry
 from protocol.checks import ProtocolError, counted, integer, one_of
-from protocol.counting.leave_one_out import check_same_number, own_levels
+from protocol.counting.leave_one_out import check_same_number
 from protocol.evaluation.conventions import Scoring
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_from, read_array, read_lists
@@ -95,12 +94,10 @@ class Nearest:
         TEXMEX are read in blocks.
     k : int or sequence of int, optional
         The numbers K of nearest items for which ``neighbours@K`` and ``1-recall@K`` are computed. If None, those of 1,
-        10 and 100 that do not exceed the size of the database.
+        10 and 100 that do not exceed the size of the database. For all other metrics, the nearest items of the largest
+        K are relevant, independent of cutoffs in their names.
     distance : {"cosine", "euclidean", "dot"}, default="cosine"
         The distance that defines the nearest items; for ``dot``, a larger inner product is nearer.
-    relevant : int, optional
-        The number of nearest items that are relevant for all other metrics, independent of cutoffs in their names. If
-        None, the largest of `k`.
 
     Raises
     ------
@@ -112,7 +109,6 @@ class Nearest:
     database: Any
     k: int | Sequence[int] | None = None
     distance: Distance = "cosine"
-    relevant: int | None = None
 
     def __post_init__(self) -> None:
         for values, role in ((self.query, "query"), (self.database, "database")):
@@ -123,8 +119,6 @@ class Nearest:
             raise ProtocolError("neighbours: the list is empty.")
         for number in () if self.k is None else np.atleast_1d(self.k).tolist():
             integer(number, "neighbours")
-        if self.relevant is not None:
-            integer(self.relevant, "relevant_neighbours")
 
     def vectors(self) -> tuple[NDArray, NDArray]:
         """Return the vectors of queries and database, memory-mapped where the file allows it.
@@ -149,7 +143,7 @@ class Nearest:
         default = [number for number in NEIGHBOURS if number <= n_database]
         requested = {"neighbours": default if self.k is None else np.atleast_1d(self.k).tolist()}
         requested |= {f"metric {name!r}": [keywords(name)["cutoff"]] for name in metrics}
-        for name, numbers in [*requested.items(), ("relevant_neighbours", [self.relevant or 1])]:
+        for name, numbers in requested.items():
             if max(numbers) > n_database:
                 raise ProtocolError(
                     f"{name}: {max(numbers):,} nearest items, but the database has {counted(n_database, 'item')}."
@@ -301,7 +295,7 @@ def ground_truth(
     else:
         relevance = relevance_from(truth.items, *sizes)
     for metric in scoring.of_nearest:
-        _check_lists(metric, relevance, scoring.leave_one_out)
+        raise ProtocolError(f"metric {metric!r} needs vectors, not {relevance.kind}.")
     return GroundTruth({0: relevance}, labels_not_in_database=lacking, files=files)
 
 
@@ -329,12 +323,12 @@ def _nearest_items(
     leave_one_out, (query, database) = scoring.leave_one_out, truth.vectors()
     check_sizes(sizes, query, database)
     numbers = truth.numbers(len(database) - leave_one_out, scoring.of_nearest)
-    relevant = truth.relevant or max(truth.numbers(len(database) - leave_one_out))
-    k, done = max(relevant, *numbers) + leave_one_out, stage(progress, "searching", len(query) * len(database))
+    relevant = max(truth.numbers(len(database) - leave_one_out))
+    k, done = max(numbers) + leave_one_out, stage(progress, "searching", len(query) * len(database))
     neighbours = nearest(query, database, k, distance=truth.distance, threads=threads, progress=done)
     if leave_one_out:
         neighbours = _of_others(neighbours)
-    every = sorted({1, relevant, *numbers})
+    every = sorted({1, *numbers})
     by_number = {number: NeighbourRelevance(*neighbours.first(number), len(database)) for number in every}
     record = NearestItems(truth.distance, database.shape[1], str(database.dtype), numbers, relevant)
     return GroundTruth(by_number, relevant, nearest=record)
@@ -345,20 +339,6 @@ def _of_others(neighbours: Neighbours) -> Neighbours:
     others = neighbours.indices != np.repeat(np.arange(len(neighbours.indptr) - 1), np.diff(neighbours.indptr))
     indptr = np.append(0, np.cumsum(others))[neighbours.indptr]
     return Neighbours(neighbours.k - 1, indptr, neighbours.indices[others], neighbours.distances[others])
-
-
-def _check_lists(metric: str, relevance: Relevance, leave_one_out: bool) -> None:
-    """Raise ProtocolError if it is not certain that relevance lists the nearest items that a metric requires.
-
-    The counts do not show this: if several items are equally near, each query may have more than K nearest items.
-    """
-    number = keywords(metric)["cutoff"] if registry.METRICS.entry(metric).relevant == "the K nearest" else 1
-    sizes = np.array([len(relevance.row(query)[0]) for query in range(relevance.n_queries)])
-    if leave_one_out:
-        sizes -= own_levels(relevance) > 0
-    if relevance.kind != "neighbours" or min(sizes) != number:
-        got = f"{min(sizes):,} to {max(sizes):,} neighbours" if relevance.kind == "neighbours" else relevance.kind
-        raise ProtocolError(f"metric {metric!r} needs vectors, or lists of the {number:,} nearest items, not {got}.")
 
 
 def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
@@ -383,22 +363,27 @@ def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
     name, expected = named(values, "relevance"), (n_queries, n_database)
     if hasattr(values, "row") and hasattr(values, "n_queries"):
         return values
-    rows = values
-    if is_file(values):
-        suffix = Path(values).suffix.lower()
-        rows = (read_csr if suffix == ".npz" else read_lists if suffix in TEXT else read_array)(values)
-    elif hasattr(values, "tocsr"):
-        rows = values.tocsr()
-    elif any(hasattr(values, method) for method in ("__array__", "__dlpack__", "detach", "toarray")):
-        rows = as_numpy(values, name)
-    elif not isinstance(values, Iterable):
-        raise ProtocolError(f"{name}: expected a list of neighbours for each query, got {type(values).__name__}.")
+    rows = _relevance_rows(values, name)
     if not hasattr(rows, "indptr"):
         return _neighbours(*_listed(rows, expected, name), expected, name)
     if tuple(rows.shape) != expected:
         raise ProtocolError(f"{name}: expected shape (n_queries, n_database) = {expected}, got {rows.shape}.")
     queries = np.repeat(np.arange(n_queries), np.diff(rows.indptr))
     return _neighbours(queries, rows.indices, rows.data, expected, name)
+
+
+def _relevance_rows(values: Any, name: str) -> Any:
+    """Return relevance of any form as a sparse matrix, an array or an iterable of lists."""
+    if is_file(values):
+        suffix = Path(values).suffix.lower()
+        return (read_csr if suffix == ".npz" else read_lists if suffix in TEXT else read_array)(values)
+    if hasattr(values, "tocsr"):
+        return values.tocsr()
+    if any(hasattr(values, method) for method in ("__array__", "__dlpack__", "detach", "toarray")):
+        return as_numpy(values, name)
+    if not isinstance(values, Iterable):
+        raise ProtocolError(f"{name}: expected a list of neighbours for each query, got {type(values).__name__}.")
+    return values
 
 
 def _listed(lists: Any, expected: tuple[int, int], name: str) -> tuple[NDArray, NDArray, NDArray]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes, metrics, registry
-from protocol.checks import ProtocolError, abridged, counted, integer, rounded
+from protocol.checks import ProtocolError, abridged, counted, rounded
 from protocol.evaluation.conventions import find
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.result import Evaluation, ScoredRanking
@@ -20,7 +20,8 @@ from protocol.provenance.storage import check_writable, replacing
 from protocol.scores.tables import Table
 from protocol.truth.relevance import LabelRelevance
 
-_DEPTH = 1000
+DEPTH = 1000
+"""The number of items of each query in a run of TREC; all of a smaller database."""
 _FEW = 10  # at most this many labels are listed
 _COUNTED = {"zero": "as 0", "drop": "left out"}
 _RANKING = {"asymmetric": "asymmetric ranking", "run": "ranked by the scores of a run"}
@@ -177,7 +178,7 @@ class Trec(Printed):
         return {"trec": asdict(self) | {"moved": self.moved}}
 
 
-def write_trec(evaluation: Evaluation, folder: str | Path, depth: int | None = None) -> Trec:
+def write_trec(evaluation: Evaluation, folder: str | Path) -> Trec:
     """Write the run and qrels files of a Hamming ranking; both appear only when they are complete.
 
     Parameters
@@ -188,8 +189,6 @@ def write_trec(evaluation: Evaluation, folder: str | Path, depth: int | None = N
         as 0; otherwise, it is left out.
     folder : str or Path
         The folder for the files ``run`` and ``qrels``; created if it is missing.
-    depth : int, optional
-        The number of items of each query in the run. If None, 1,000, or the size of the database if that is smaller.
 
     Returns
     -------
@@ -199,7 +198,7 @@ def write_trec(evaluation: Evaluation, folder: str | Path, depth: int | None = N
     Raises
     ------
     ProtocolError
-        If the ranking is not the Hamming ranking, the depth is out of range, or a file can't be written.
+        If the ranking is not the Hamming ranking, or a file can't be written.
 
     Notes
     -----
@@ -210,10 +209,8 @@ def write_trec(evaluation: Evaluation, folder: str | Path, depth: int | None = N
     counts = evaluation.counts
     if counts is None:
         raise ProtocolError(f"trec needs Hamming distances, which the {evaluation.ranking} ranking does not have.")
-    if depth is not None:
-        integer(depth, "trec_depth")
     check_writable(folder)
-    undefined, depth = find(evaluation.convention).undefined("mAP"), min(depth or _DEPTH, counts.n_database)
+    undefined, depth = find(evaluation.convention).undefined("mAP"), min(DEPTH, counts.n_database)
     files = [Path(folder) / name for name in ("run", "qrels")]
     with (
         replacing(files[0]) as to_run,

@@ -25,33 +25,38 @@ def plot(evaluation: Evaluation, kind: str) -> Any:
     radius. Those of a recall below `LEAST_RECALL` are left out.
     """
     one_of(kind, TITLES, "plot")
-    alt, is_top = need("altair", "report"), kind != "precision-recall"
-    curve = evaluation.top_k if is_top else evaluation.pr_curves.get("micro")
-    if curve is None:
-        raise ProtocolError(
-            f"plot 'precision-recall' needs the Hamming radius, which the {evaluation.ranking} ranking does not have. "
-            "Other figures: 'precision@K' and 'recall@K'."
-        )
+    alt = need("altair", "report")
+    unit = alt.Scale(domain=[0, 1])
+    curve: Any = evaluation.top_k
+    if kind == "precision-recall":
+        if not evaluation.pr_curves:
+            raise ProtocolError(
+                f"plot 'precision-recall' needs the Hamming radius, which the {evaluation.ranking} ranking does not "
+                "have. Other figures: 'precision@K' and 'recall@K'."
+            )
+        curve = evaluation.pr_curves["micro"]
+        at, steps, least = "radius", range(len(curve.recall)), LEAST_RECALL
+        x, y, title = alt.X("recall:Q", scale=unit), "precision", "precision"
+    else:
+        at, steps, least = "K", curve.k.tolist(), 0
+        x, y, title = alt.X("K:Q", title="K, number of retrieved items"), kind.partition("@")[0], kind
     name, mean = next(iter(evaluation.metrics.items()))
     method = method_name(evaluation.name or f"{name} {rounded(mean)}", evaluation.ranking)
-    at, steps = ("K", evaluation.top_k.k.tolist()) if is_top else ("radius", range(len(curve.recall)))
     points = [
         {"method": method, at: step, "precision": float(precision), "recall": float(recall)}
         for step, precision, recall in zip(steps, curve.precision, curve.recall, strict=True)
-        if recall >= (0 if is_top else LEAST_RECALL)  # not NaN, if every query is left out
+        if recall >= least  # not NaN, if every query is left out
     ]
     by = {"shorthand": "method:N", "title": None, "legend": alt.Legend(symbolSize=600, labelLimit=0)}
-    unit, y = alt.Scale(domain=[0, 1]), kind.partition("@")[0] if is_top else "precision"
-    x = alt.X("K:Q", title="K, number of retrieved items") if is_top else alt.X("recall:Q", scale=unit)
     return (
         alt.Chart(alt.Data(values=points), title=TITLES[kind], width=SIDE, height=SIDE)
         .mark_line(strokeWidth=2)
         .encode(
             x=x,
-            y=alt.Y(f"{y}:Q", scale=unit, title=kind if is_top else y),
+            y=alt.Y(f"{y}:Q", scale=unit, title=title),
             color=alt.Color(**by),
             strokeDash=alt.StrokeDash(**by),
-            tooltip=["method:N", f"{at}:Q", *([] if is_top else ["recall:Q"]), f"{y}:Q"],
+            tooltip=["method:N", f"{at}:Q", "recall:Q", "precision:Q"],
             order=f"{at}:Q",
         )
     )

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,6 @@ import numpy as np
 from protocol import codes as binary
 from protocol import metrics as scores
 from protocol import registry
-from protocol.checks import ProtocolError, one_of
 from protocol.counting import HammingCounts
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.code_utilisation import CodeUtilisation, code_utilisation
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 _NAMES = ("name", "dataset", "ground_truth", "relevance", "split")
 _RANKED = ("n_queries", "n_database", "n_bits", "ranking", "binarize", "convention", "ground_truth_sha256")
 _RELEVANT = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
-KINDS = ("per_query", "pr_curves", "top_k_curves")
-"""The kinds of values that `ScoredRanking.write_csv` writes."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -162,8 +159,8 @@ class ScoredRanking(Scores, Printed):
         self,
         path: str | Path,
         *others: Printed,
+        per_query: str | Path | None = None,
         lists: Mapping[str, str | Path | None] | None = None,
-        **files: str | Path | None,
     ) -> None:
         """Write the JSON of `to_json` and the names of the input files, a record that `protocol.verify` checks.
 
@@ -174,12 +171,11 @@ class ScoredRanking(Scores, Printed):
         path : str or Path
         *others : WithoutQueries, Spread, Trec or BucketSearches
             Further results about the same codes, whose fields are added.
+        per_query : str or Path, optional
+            The file that `write_per_query` wrote. Its name and its SHA-256 are added.
         lists : mapping of str to str or Path, optional
             The lists of the split by partition (``query``, ``database``, ``train``), or its file as ``split``. Their
             names and their SHA-256 are added as ``lists``.
-        **files : str or Path, optional
-            The files that `write_csv` wrote, by one of `KINDS`. Their names and their SHA-256 are added under these
-            keys.
         """
 
         def relative(file: str | Path) -> str:
@@ -189,8 +185,6 @@ class ScoredRanking(Scores, Printed):
             given = {key: file for key, file in named.items() if file is not None}
             return {key: {"file": relative(file), "sha256": file_sha256(file)} for key, file in given.items()}
 
-        for kind in files:
-            one_of(kind, KINDS, "kind")
         fields = self.content()
         for other in others:
             fields |= other.content()
@@ -198,49 +192,25 @@ class ScoredRanking(Scores, Printed):
             role: value | {"file": relative(value["file"])} if isinstance(value, dict) else relative(value)
             for role, value in self.inputs.items()
         }
-        optional = {"inputs": inputs} | references(files) | {"lists": references(lists or {})}
+        optional = {"inputs": inputs} | references({"per_query": per_query}) | {"lists": references(lists or {})}
         fields |= {key: value for key, value in optional.items() if value}
         with replacing(path) as temporary:
             temporary.write_text(json_text(fields) + "\n", encoding="utf-8")
 
     def write_per_query(self, path: str | Path) -> None:
-        """Write the values of each query as CSV; `write_csv` also writes curves."""
-        self.write_csv("per_query", path)
+        """Write the values of each query as CSV with nine digits.
 
-    def write_csv(self, kind: str, path: str | Path) -> None:
-        """Write values as CSV with nine digits; NaN, as the value of a query that is left out, is an empty field.
-
-        Parameters
-        ----------
-        kind : {"per_query", "pr_curves", "top_k_curves"}
-            A row for each query (metrics of the pooled queries or of the database have no value per query, and
-            therefore no column); for each radius, with precision and recall, micro and macro; or for each number K of
-            the top items, with precision and recall.
-        path : str or Path
-
-        Raises
-        ------
-        ProtocolError
-            If the ranking has no radius.
+        Metrics of the pooled queries or of the database have no value per query, and therefore no column. NaN, as the
+        value of a query that is left out, is an empty field.
         """
-        rows: Sequence[int | str]
-        if one_of(kind, KINDS, "kind") == "per_query":
-            index, rows = "query", self.query_ids or range(self.n_queries)
-            columns = {name: array for name, array in self.per_query.items() if array.size == self.n_queries}
-        elif kind == "top_k_curves":
-            columns = self.top_k._asdict()
-            index, rows = "k", columns.pop("k").tolist()
-        elif curves := getattr(self, "pr_curves", {}):
-            columns = {f"{name}[{by}]": array for by in curves for name, array in curves[by]._asdict().items()}
-            index, rows = "radius", range(len(curves["micro"].recall))
-        else:
-            raise ProtocolError(f"pr_curves needs the Hamming radius: the {self.ranking} ranking has none.")
-        cells = np.stack(list(columns.values()), axis=1).tolist() if columns else [[]] * len(rows)
+        columns = {name: array for name, array in self.per_query.items() if array.size == self.n_queries}
+        rows = self.query_ids or range(self.n_queries)
+        cells = np.array(list(columns.values())).reshape(-1, len(rows)).T
         lines = (
             [row, self.ranking, *("" if math.isnan(value) else DIGITS % value for value in of_row)]
-            for row, of_row in zip(rows, cells, strict=True)
+            for row, of_row in zip(rows, cells.tolist(), strict=True)
         )
-        write_csv(path, (index, "ranking", *columns), lines)
+        write_csv(path, ("query", "ranking", *columns), lines)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -357,11 +327,11 @@ class Evaluation(ScoredRanking):
 
         return plots.plot(self, kind)
 
-    def to_trec(self, folder: str | Path, depth: int | None = None) -> "Trec":
+    def to_trec(self, folder: str | Path) -> "Trec":
         """Write run and qrels files of TREC, see `protocol.evaluation.output.write_trec`."""
         from protocol.evaluation import output
 
-        return output.write_trec(self, folder, depth)
+        return output.write_trec(self, folder)
 
     def content(self) -> dict[str, Any]:
         """Return the fields of `ScoredRanking.content`, ``codes_sha256``, and those that apply of the following.

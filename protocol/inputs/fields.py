@@ -148,13 +148,9 @@ def read_table(path: Path, name: str, key: str | None = None, form: str = "", n_
         raise ProtocolError(f"{path}: only a header, and no items. Write one item per line.")
     if column:
         return Table(name, _column(rows, header, column, path), is_python=True, form=form)
-    if not items:
-        return Table(name, rows, header, form=key or form)
-    wrong = next(filter(_LABELS_AFTER_MARKS.fullmatch, items), None)
-    if wrong is not None:
-        same = "Write all lines in the same form."
-        raise ProtocolError(f"{path}: {wrong!r} has labels after commas or semicolons, unlike another line. {same}")
-    return Table(name, [[item] for item in items], header, by_blanks=True, form=key or form)
+    if items:
+        rows = [[item] for item in items]
+    return Table(name, rows, header, by_blanks=bool(items), form=key or form)
 
 
 def _column(rows: Fields, header: Sequence[str], name: str, path: Path) -> Fields:
@@ -172,6 +168,9 @@ def _rows(path: Path) -> tuple[Fields, list[str]]:
     items = list(filter(None, map(str.strip, lines)))
     mark = _delimiter(path, items) if items else None
     if mark is None and items:
+        for wrong in filter(_LABELS_AFTER_MARKS.fullmatch, items):
+            same = "Write all lines in the same form."
+            raise ProtocolError(f"{path}: {wrong!r} has labels after commas or semicolons, unlike another line. {same}")
         return list(map(str.split, items)), items
     try:
         rows = [row for row in csv.reader(lines, delimiter=mark or ",", strict=True) if "".join(row).strip()]

@@ -37,7 +37,7 @@ BIG_ANN = MappingProxyType({".fbin": "<f4", ".f16bin": "<f2", ".u8bin": "u1", ".
 _MOST_KEYS = 20
 _PICKLED = re.compile("object arrays|python objects", re.IGNORECASE)
 _SPARSE = {"data", "format", "shape"}
-_DOUBLE, _HEADER_BYTES = 8, 8
+_DOUBLE, _HEADER_BYTES, _BLOCK_BYTES = 8, 8, 16 << 20
 _LARGEST = 1 << 20  # dimensions; files in other formats appear to have absurd ones
 
 
@@ -253,12 +253,13 @@ def _key_among(keys: Sequence[str], key: str | None, path: Path) -> str:
 
 
 def _texmex(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
-    records = _records(np.memmap(path, np.uint8, mode="r"), str(path))
+    content = np.memmap(path, np.uint8, mode="r")
+    records = _records(content, _record(content[:4].tobytes(), str(path)), str(path))
     return Opened(records["vector"].shape, lambda: np.asarray(_vectors(records, str(path))))
 
 
-def read_vectors(stream: IO[bytes], name: str) -> NDArray:
-    """Return the vectors of a file of TEXMEX in order.
+def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
+    """Yield the vectors of a file of TEXMEX in order, in blocks of some megabytes.
 
     Parameters
     ----------
@@ -267,8 +268,8 @@ def read_vectors(stream: IO[bytes], name: str) -> NDArray:
     name : str
         The file's name, for its extension, which determines the type of the values, and for error messages.
 
-    Returns
-    -------
+    Yields
+    ------
     ndarray of float32, int32 or uint8, shape (n, d)
 
     Raises
@@ -280,32 +281,39 @@ def read_vectors(stream: IO[bytes], name: str) -> NDArray:
     --------
     >>> import io
     >>> records = np.array([[2, 10, 11], [2, 20, 21]], dtype="<i4")
-    >>> read_vectors(io.BytesIO(records.tobytes()), "x.ivecs").tolist()
-    [[10, 11], [20, 21]]
+    >>> [block.tolist() for block in read_blocks(io.BytesIO(records.tobytes()), "x.ivecs")]
+    [[[10, 11], [20, 21]]]
     """
-    return _vectors(_records(np.frombuffer(stream.read(), np.uint8), name), name)
+    start = stream.read(4)
+    record = _record(start, name)
+    n_bytes = record.itemsize * max(1, _BLOCK_BYTES // record.itemsize)
+    while block := start + stream.read(n_bytes - len(start)):
+        start = b""
+        yield _vectors(_records(np.frombuffer(block, np.uint8), record, name), name)
 
 
-def _records(content: NDArray[np.uint8], name: str) -> NDArray:
-    """Return the records in the bytes of a file; its extension and the dimension in its first bytes give their type."""
+def _record(start: bytes, name: str) -> np.dtype:
+    """Return the type of the records of a file, from its extension and its first four bytes, the dimension."""
     values = TEXMEX[one_of(PurePosixPath(name).suffix.lower(), TEXMEX, f"{name}: extension")]
-    d = int.from_bytes(content[:4].tobytes(), "little", signed=True)
+    d = int.from_bytes(start, "little", signed=True)
     if not 1 <= d <= _LARGEST:
         raise ProtocolError(f"{name}: the dimension must be from 1 to {_LARGEST:,}, got {d:,}.")
-    record = np.dtype([("dimension", "<i4"), ("vector", values, (d,))])
-    if len(content) % record.itemsize:
-        size = f"{len(content):,} bytes, not a multiple of {record.itemsize:,}"
-        raise ProtocolError(f"{name}: {size}, for a dimension of {d:,}.")
+    return np.dtype([("dimension", "<i4"), ("vector", values, (d,))])
+
+
+def _records(content: NDArray[np.uint8], record: np.dtype, name: str) -> NDArray:
+    """Return bytes as complete records."""
+    if n_bytes := len(content) % record.itemsize:
+        raise ProtocolError(f"{name}: the last record has {n_bytes:,} of {record.itemsize:,} bytes.")
     return content.view(record)
 
 
 def _vectors(records: NDArray, name: str) -> NDArray:
     """Return the vectors of records, after a check of their dimensions."""
     vectors, dimensions = records["vector"], records["dimension"]
-    other = np.flatnonzero(dimensions != vectors.shape[1])
-    if other.size:
-        d, number = dimensions[other[0]], other[0]
-        raise ProtocolError(f"{name}: record {number:,} has dimension {d:,}, but record 0 has {vectors.shape[1]:,}.")
+    others = dimensions[dimensions != vectors.shape[1]]
+    if others.size:
+        raise ProtocolError(f"{name}: a record has dimension {others[0]:,}, but the first has {vectors.shape[1]:,}.")
     return vectors
 
 

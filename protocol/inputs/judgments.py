@@ -183,7 +183,20 @@ def read_results(values: Any, n_queries: int, role: str = "results", ids: Sequen
         if len(array) != n_queries:
             raise ProtocolError(f"{name}: {counted(len(array), 'row')} for {n_queries:,} queries.")
         return array
-    run, rows = read_run(values), dict[int, list[int]]()
+    rows = _ranked_rows(read_run(values), n_queries, name, ids)
+    if not rows:
+        raise ProtocolError(f"{name}: no query has a result.")
+    array = np.full((n_queries, max(map(len, rows.values()))), -1, dtype=np.int64)
+    for row, found in rows.items():
+        array[row, : len(found)] = found
+    return array
+
+
+def _ranked_rows(
+    run: Mapping[str, Mapping[str, float]], n_queries: int, name: str, ids: Sequence[Mapping[str, int]]
+) -> dict[int, list[int]]:
+    """Return the row numbers of the items of each query of a run by that of the query, best item first."""
+    rows = dict[int, list[int]]()
     for query, scores in run.items():
         items = sorted(scores, key=scores.__getitem__, reverse=True)
         try:
@@ -195,9 +208,4 @@ def read_results(values: Any, n_queries: int, role: str = "results", ids: Sequen
             raise ProtocolError(f"{name}: query {query!r} or its items have ids. Pass the lists of ids.") from None
         if not 0 <= row < n_queries:
             raise ProtocolError(f"{name}: query {row:,} is outside the {n_queries:,} queries, counted from 0.")
-    if not rows:
-        raise ProtocolError(f"{name}: no query has a result.")
-    array = np.full((n_queries, max(map(len, rows.values()))), -1, dtype=np.int64)
-    for row, found in rows.items():
-        array[row, : len(found)] = found
-    return array
+    return rows

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import filterfalse
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,8 +76,7 @@ def label_pair(
     if names[0] != names[1]:
         raise ProtocolError(f"{name}: one side names its classes, and the columns of the other have no names.")
     used = [_used(side, names[0]) for side in sides]
-    known = set(used[1])
-    lacking = tuple(label for label in used[0] if label not in known)
+    lacking = tuple(filterfalse(set(used[1]).__contains__, used[0]))
     if len(lacking) == len(used[0]):
         labels = f"{abridged(used[0])} for the queries, {abridged(used[1])} for the database"
         raise ProtocolError(f"labels: queries and database share no label: {labels}.")

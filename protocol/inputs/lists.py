@@ -13,7 +13,6 @@ other form; otherwise, the file is refused, and ``F:FORM``, with one of `FORMS`,
   or differ in number, or if every word also occurs in another line. They are one class if no word does.
 """
 
-import itertools
 import logging
 import re
 from collections import Counter
@@ -39,7 +38,7 @@ _ONE_ID, _FIRST_WORD = re.compile(r"(.*)()"), re.compile(r"(\S+)\s*(.*)")
 _MARKS = (re.compile(r"\s*[;|]\s*"), re.compile(r"\s*,\s*"), re.compile(r"\s+"))
 """What divides several labels in one field; commas and blanks only if no row has several fields."""
 _IN_WORDS = MappingProxyType({"id": "an id", "class": "one class", "classes": "several classes"})
-_FIRST, _OTHERS = itemgetter(0), itemgetter(slice(1, None))
+_FIRST, _SECOND, _OTHERS = itemgetter(0), itemgetter(1), itemgetter(slice(1, None))
 _log = logging.getLogger("protocol.inputs")
 
 
@@ -86,14 +85,12 @@ class Listing:
 
 
 def read_listings(
-    sources: Mapping[str, Any],
-    *,
-    has_ids: bool,
-    form: str = "",
-    sizes: Mapping[str, int] | None = None,
-    log: bool = True,
+    sources: Mapping[str, Any], *, has_ids: bool, form: str = "", sizes: Mapping[str, int] | None = None
 ) -> dict[str, Listing]:
     """Read lists that belong together, such as those of the queries and of the database.
+
+    Each file is reported to the logger ``protocol.inputs``, in one line; arrays of labels, which can be read in one
+    way, are not.
 
     Parameters
     ----------
@@ -107,9 +104,6 @@ def read_listings(
         One of `FORMS`, for files that can be read in two ways and don't name a form themselves.
     sizes : mapping of str to int, optional
         The known numbers of items.
-    log : bool, default=True
-        Whether each file is reported to the logger ``protocol.inputs``, in one line; arrays of labels, which can be
-        read in one way, are not.
 
     Returns
     -------
@@ -135,7 +129,7 @@ def read_listings(
     for role, content in contents.items():
         if not isinstance(content, Table):
             listings[role] = _of_numbers(content, named(sources[role], role), has_ids)
-        if log and is_file(sources[role]) and (has_ids or isinstance(content, Table)):
+        if is_file(sources[role]) and (has_ids or isinstance(content, Table)):
             _log.info("%s", printable(str(listings[role])))
     return {role: listings[role] for role in sources}
 
@@ -150,11 +144,14 @@ def _of_numbers(array: NDArray, name: str, has_ids: bool) -> Listing:
 
 def _of_tables(tables: Mapping[str, Table], has_ids: bool) -> dict[str, Listing]:
     """Return the listings of tables, whose form is decided by all of them together."""
-    short = [] if has_ids else [table.words for table in tables.values() if table.is_short]
+    short = [table.words for table in tables.values() if table.is_short]
     known = set(chain.from_iterable(chain.from_iterable(short)))
     parts = {role: _with_ids(table, has_ids, known) for role, table in tables.items()}
-    decided = [role for role, table in tables.items() if not (table.form or table.is_short or table.is_python)]
-    by_kind = {parts[role].ids is None: tables[role] for role in decided}
+    by_kind = {
+        parts[role].ids is None: table
+        for role, table in tables.items()
+        if not (table.form or table.is_short or table.is_python)
+    }
     if len(by_kind) > 1:
         raise _undecided(by_kind[True], by_kind[True].words[0], "id-class", "classes")
     labelled = {role: part for role, part in parts.items() if part.has_labels}
@@ -202,7 +199,7 @@ def _divided_by_blanks(table: Table) -> Table:
     lines, may_be_id = list(map(_FIRST, table.rows)), table.form in ("", "id")
     for pattern in (*_WITH_BLANKS, _ONE_ID if table.form == "id" else _FIRST_WORD):
         pairs = [match.groups() for match in map(pattern.fullmatch, lines) if match]
-        if len(pairs) == len(lines) and (may_be_id or any(tail for _, tail in pairs)):
+        if len(pairs) == len(lines) and (may_be_id or any(map(_SECOND, pairs))):
             break
     ids, tails = zip(*pairs, strict=True)
     if pattern is _FIRST_WORD and not table.form and any(tails) and not _are_certain(ids, tails):
@@ -215,17 +212,17 @@ def _begins_with_ids(table: Table, known: set[str]) -> bool:
     firsts, others = map(_FIRST, table.words), list(map(_OTHERS, table.words))
     ids, n_items = set(firsts), len(table.rows)
     are_files = all(map(names_file, ids))
+    if are_files and len(ids) == n_items and not any(others) and not table.is_python:
+        name = table.words[0][0][:80]
+        raise ProtocolError(f"{table.name}: ids without labels, the first {name!r}. Add a label to each line.")
     if table.is_short:
-        if are_files and len(ids) == n_items and not any(others) and not table.is_python:
-            name = table.words[0][0][:80]
-            raise ProtocolError(f"{table.name}: ids without labels, the first {name!r}. Add a label to each line.")
         return False
     end_in_lines = table.by_blanks and all(_WITH_BLANKS[0].match(line) for (line,) in table.rows)
     if are_files or end_in_lines or not ID_COLUMNS.isdisjoint(map(str.lower, table.header[:1])):
         return True
     labels = known.union(*others)
-    is_label = not labels.isdisjoint(ids) and not all(map(is_number, labels | ids))
-    if is_label or len(ids) < n_items or _are_flags(labels | ids):
+    are_ids = labels.isdisjoint(ids) or all(map(is_number, labels | ids))
+    if not are_ids or len(ids) < n_items or _are_flags(labels | ids):
         return False
     if min(map(len, map(set, zip(*others, strict=False)))) == n_items:
         raise _undecided(table, table.words[0], "id-class", "classes")
@@ -257,19 +254,19 @@ def _labels(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...
 def _divided(tables: Sequence[Table]) -> tuple[re.Pattern[str] | None, list[Fields]]:
     """Return which of `_MARKS` divides a field, None if none does, and the labels of each row if all it divides are."""
     for mark in _MARKS:
-        divided = [mark is _MARKS[0] or max(map(len, table.rows)) <= 1 for table in tables]
-        found = chain.from_iterable(chain.from_iterable(table.rows) for table in itertools.compress(tables, divided))
-        if any(map(mark.search, set(found))):
-            return mark, [
-                [_words(row, mark if is_divided else None) for row in table.rows]
-                for table, is_divided in zip(tables, divided, strict=True)
-            ]
-    return None, [[_words(row, None) for row in table.rows] for table in tables]
+        by_mark = [table for table in tables if mark is _MARKS[0] or max(map(len, table.rows)) <= 1]
+        found = set(chain.from_iterable(chain.from_iterable(table.rows) for table in by_mark))
+        if any(map(mark.search, found)):
+            return mark, [_words(table, mark if table in by_mark else None) for table in tables]
+    return None, [_words(table, None) for table in tables]
 
 
-def _words(row: Sequence[str], mark: re.Pattern[str] | None) -> list[str]:
-    """Return the fields of a row, or their parts between marks, without empty ones."""
-    return list(filter(None, row if mark is None else chain.from_iterable(map(mark.split, row))))
+def _words(table: Table, mark: re.Pattern[str] | None) -> Fields:
+    """Return the fields of each row, or their parts between marks, without empty ones."""
+    rows: Iterable[Iterable[str]] = table.rows
+    if mark is not None:
+        rows = (chain.from_iterable(map(mark.split, row)) for row in rows)
+    return [list(filter(None, row)) for row in rows]
 
 
 def _form(tables: Sequence[Table], mark: re.Pattern[str] | None, words: Sequence[Fields]) -> str:
@@ -286,31 +283,33 @@ def _form(tables: Sequence[Table], mark: re.Pattern[str] | None, words: Sequence
 
 def _have_several(tables: Sequence[Table], mark: re.Pattern[str] | None, every: Fields) -> bool:
     """Return whether items have several classes, given the words of all rows; raise an error if it is undecided."""
-    rows, are_certain = list(chain.from_iterable(table.rows for table in tables)), all(one.is_python for one in tables)
+    rows = list(chain.from_iterable(table.rows for table in tables))
     n_fields = set(map(len, rows))
-    if max(n_fields) > 1:
+    has_fields = max(n_fields) > 1
+    if has_fields:
         _check_separators(tables)
-    are_several: bool | None = max(n_fields) > 1
-    if not are_certain and mark is not None:
-        are_several = _are_several(every, max(n_fields) > 1)
-    elif not are_certain and len(n_fields) == 1:
+    if all(table.is_python for table in tables):
+        return has_fields
+    are_several: bool | None = has_fields
+    if mark is not None:
+        are_several = _are_several(every, has_fields)
+    elif len(n_fields) == 1:
         are_several = _are_columns(tables, rows)
     if are_several is None:
-        row = rows[0] if mark is None else min(row for row in every if len(row) > 1)
-        start = "id-" if any(table.ids is not None for table in tables) else ""
-        raise _undecided(tables[0], row, f"{start}class", f"{start}classes")
+        start = "" if tables[0].ids is None else "id-"
+        raise _undecided(tables[0], max(every, key=len), f"{start}class", f"{start}classes")
     return are_several
 
 
 def _check_separators(tables: Sequence[Table]) -> None:
     """Raise ProtocolError if the first field of a row without ids has blanks, so it may be an id and a label."""
     for table in tables:
-        row = next((row for row in table.rows if row and " " in row[0]), None)
-        if row is not None and table.ids is None and not table.is_python:
-            raise ProtocolError(
-                f"{table.name}: {row[0][:80]!r} may be an id and a label, or a label with blanks. Separate the id like "
-                f"the other fields, or write {table.name}:classes."
-            )
+        if table.ids is None and not table.is_python:
+            for first in (row[0] for row in table.rows if row and " " in row[0]):
+                raise ProtocolError(
+                    f"{table.name}: {first[:80]!r} may be an id and a label, or a label with blanks. Separate the id "
+                    f"like the other fields, or write {table.name}:classes."
+                )
 
 
 def _are_several(rows: Fields, are_fields: bool) -> bool | None:
@@ -381,10 +380,7 @@ def _columns(tables: Sequence[Table], words: Sequence[Fields]) -> tuple[str, lis
 
 def _class(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return a class for each item: a number, which may be written as 3.0, or a name of one or more words."""
-    names = [[" ".join(" ".join(row).split()) for row in table.rows] for table in tables]
-    for table, of_table in zip(tables, names, strict=True):
-        if "" in of_table:
-            raise ProtocolError(f"{table.name}: item {of_table.index('') + 1} has no label, but other items have.")
+    names = list(map(_class_names, tables))
     distinct = set(chain.from_iterable(names))
     if len(distinct) == 1 and sum(map(len, names)) > 1 and all(table.ids is not None for table in tables):
         return f"the placeholder {next(iter(distinct))!r} instead of a class", [], ()
@@ -394,6 +390,14 @@ def _class(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...]
             as_integers(array.astype(np.float64), table.name) for array, table in zip(arrays, tables, strict=True)
         ]
     return f"one of {_n_classes(len(distinct))}", arrays, ()
+
+
+def _class_names(table: Table) -> list[str]:
+    """Return the name or number of the class of each item."""
+    names = [" ".join(" ".join(row).split()) for row in table.rows]
+    if "" in names:
+        raise ProtocolError(f"{table.name}: item {names.index('') + 1} has no label, but other items have.")
+    return names
 
 
 def _classes(words: Sequence[Fields]) -> tuple[str, list[NDArray], tuple[str, ...]]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from protocol import registry
 from protocol.checks import ProtocolError, suggesting
-from protocol.comparison.reading import FILES, explained, read_json
+from protocol.comparison.reading import explained, read_json
 from protocol.evaluation import Codes, Evaluation, Judgments, Nearest, Outputs, Relevant, evaluate
 from protocol.evaluation.buckets import searched
 from protocol.evaluation.ground_truth import Truth, only_truth
@@ -151,8 +151,7 @@ class _Record:
             elif nearest:
                 truth = Nearest(self.file("query_vectors"), self.file("database_vectors"))
         if isinstance(truth, Nearest) and nearest:
-            k, distance, relevant = (nearest[name] for name in ("numbers", "distance", "relevant"))
-            truth = replace(truth, k=k, distance=distance, relevant=relevant)
+            truth = replace(truth, k=nearest["relevant"], distance=nearest["distance"])  # other K are of the metrics
         if truth is None:
             query_labels = self.file("query_labels") if query_labels is None else query_labels
             database_labels = self.file("database_labels") if database_labels is None else database_labels
@@ -198,19 +197,18 @@ class _Record:
         yield Check(HOLDS, "as recorded", ", ".join(same) or "nothing")
 
     def files(self, evaluation: Evaluation) -> Iterator[Check]:
-        """Yield the checks of the CSV files to which the record refers, each with the first cell that differs."""
-        for key in FILES:
-            if not (reference := self.content.get(key)):
-                continue
-            file = self.path.parent / reference["file"]
-            checks = [_same_file(key, file, reference)]
-            with tempfile.TemporaryDirectory() as folder:
-                evaluation.write_csv(key, computed := Path(folder, "computed.csv"))
-                found = _differences(_rows(file), _rows(computed)) if file.is_file() else ()
-                for keys, text in itertools.islice(found, 1):
-                    cells = text.replace('"', "")  # a cell is text, most often a number
-                    checks.append(Check(FAILS, key, f"{file.name}: {', '.join(keys)}: {cells}"))
-            yield from [check for check in checks if check.outcome == FAILS] or checks
+        """Yield the checks of the CSV file to which the record refers, with the first cell that differs."""
+        if not (reference := self.content.get("per_query")):
+            return
+        file = self.path.parent / reference["file"]
+        checks = [_same_file("per_query", file, reference)]
+        with tempfile.TemporaryDirectory() as folder:
+            evaluation.write_per_query(computed := Path(folder, "computed.csv"))
+            found = _differences(_rows(file), _rows(computed)) if file.is_file() else ()
+            for keys, text in itertools.islice(found, 1):
+                cells = text.replace('"', "")  # a cell is text, most often a number
+                checks.append(Check(FAILS, "per_query", f"{file.name}: {', '.join(keys)}: {cells}"))
+        yield from [check for check in checks if check.outcome == FAILS] or checks
 
     def split(self) -> Iterator[Check]:
         """Yield the checks of the lists' files and of the sizes that the split protocol declares."""
@@ -229,7 +227,7 @@ class _Record:
         """Yield the fields that can't be computed, and another version."""
         if names := [name for name in _NAMES if self.content.get(name) is not None]:
             yield Check(UNCHECKED, ", ".join(names), "names that only the record states")
-        if others := [key for key in self.content if key not in (*computed, "inputs", "lists", *FILES)]:
+        if others := [key for key in self.content if key not in (*computed, "inputs", "lists", "per_query")]:
             yield Check(UNCHECKED, ", ".join(others), "not recomputed")
         if (version := self.content.get("version")) != VERSION:
             yield Check(NOTE, "version", f"{version} recorded, {VERSION} installed")

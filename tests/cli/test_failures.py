@@ -121,8 +121,8 @@ def test_a_closed_reader_ends_the_command_with_the_usual_status():
 @pytest.mark.parametrize(
     ("arguments", "option", "file"),
     [
-        ([*EVALUATE, "--pr-curves", "link"], "--pr-curves", "link"),
-        ([*EVALUATE, "--top-k-curves", "hard"], "--top-k-curves", "hard"),
+        ([*EVALUATE, "--per-query", "link"], "--per-query", "link"),
+        ([*EVALUATE, "--json", "hard"], "--json", "hard"),
         (["evaluate", *CODES[:3], "d.npz:codes", "--json", "./d.npz"], "--json", "d.npz"),
         ([*EVALUATE, "--trec", "trec"], "--trec qrels", "trec/qrels"),
     ],

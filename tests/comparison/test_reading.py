@@ -27,7 +27,7 @@ def scored(ranking="hamming", name="mine", metrics=METRICS[:1]):
 
 
 def written(folder, evaluation, name, *others):
-    evaluation.write_csv("per_query", folder / f"{name}.csv")
+    evaluation.write_per_query(folder / f"{name}.csv")
     evaluation.write_json(folder / f"{name}.json", *others, per_query=folder / f"{name}.csv")
     return folder / f"{name}.json"
 

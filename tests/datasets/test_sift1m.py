@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from official_archives import refused, write_tar
 
-from protocol.datasets import sift1m
 from protocol.datasets.sift1m import ARCHIVE, PARTS, load
+from protocol.inputs import formats
 
 SIZES = {"base": 12, "learn": 5, "query": 3}
 DIMENSION = 8
@@ -31,9 +31,9 @@ def archive(tmp_path):
     return write
 
 
-@pytest.mark.parametrize("n_vectors", [5, 10**6])
-def test_twenty_vectors_base_then_learn_then_query(archive, n_vectors, monkeypatch):
-    monkeypatch.setattr(sift1m, "_BLOCK", n_vectors)
+@pytest.mark.parametrize("n_bytes", [5 * 36, 10**6])
+def test_twenty_vectors_base_then_learn_then_query(archive, n_bytes, monkeypatch):
+    monkeypatch.setattr(formats, "_BLOCK_BYTES", n_bytes)
     data = load(archive())
     assert data.vectors["sift"].dtype == np.uint8
     np.testing.assert_array_equal(data.vectors["sift"], np.vstack([vectors(part) for part in PARTS]))
@@ -49,7 +49,7 @@ def test_twenty_vectors_base_then_learn_then_query(archive, n_vectors, monkeypat
         ({"learn": records(np.full((2, DIMENSION), 0.5))}, "sift_learn.fvecs: expected integers"),
         ({"learn": records(np.full((2, DIMENSION), 256.0))}, "integers from 0 to 255, got 256.0"),
         ({"base": records(np.full((2, DIMENSION), np.nan))}, "got nan"),
-        ({"query": records(vectors("query"))[:-1]}, "sift_query.fvecs: 107 bytes, not a multiple of 36"),
+        ({"query": records(vectors("query"))[:-1]}, "sift_query.fvecs: the last record has 35 of 36 bytes"),
         (
             {"query": records(np.ones((2, 3)))},
             "sift.tar.gz: the dimensions of its files differ: {'base': 8, 'learn': 8, 'query': 3}.",

@@ -98,7 +98,7 @@ def test_errors_are_one_line(tmp_path, monkeypatch, rows, message):
 def test_a_comparison_keeps_scores_without_queries_apart(tmp_path):
     def written(name, queries=EXCLUDED, **options):
         left = evaluation(metrics=["mAP"], **options).named(name, **NAMES).without(queries)
-        left.evaluation.write_csv("per_query", tmp_path / f"{name}.csv")
+        left.evaluation.write_per_query(tmp_path / f"{name}.csv")
         left.evaluation.write_json(tmp_path / f"{name}.json", left, per_query=tmp_path / f"{name}.csv")
         return tmp_path / f"{name}.json", left
 

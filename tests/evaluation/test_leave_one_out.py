@@ -45,7 +45,7 @@ TRUTHS = {
     "levels": lambda _, items: Relevant(sparse.csr_array(GRADED[:, items])),
     "judgments": lambda folder, items: judged(folder, GRADED, items),
     "euclidean": lambda _, items: Nearest(VECTORS, VECTORS[items], k=[1, 3], distance="euclidean"),
-    "cosine": lambda _, items: Nearest(VECTORS, VECTORS[items], k=[2], relevant=5),
+    "cosine": lambda _, items: Nearest(VECTORS, VECTORS[items], k=[2, 5]),
     "dot": lambda _, items: Nearest(VECTORS, VECTORS[items], k=[1, 3], distance="dot"),
 }
 

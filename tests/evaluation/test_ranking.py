@@ -68,11 +68,10 @@ def test_every_result_names_the_ranking(tmp_path):
         assert result.ranking == ranking
         assert ("; asymmetric ranking" in repr(result).split("\n")[0]) == (ranking == "asymmetric")
         assert json.loads(result.to_json())["ranking"] == ranking
-        for kind, index in (("per_query", "query"), ("top_k_curves", "k")):
-            result.write_csv(kind, tmp_path / "values.csv")
-            table = pd.read_csv(tmp_path / "values.csv")
-            assert list(table)[:2] == [index, "ranking"]
-            assert set(table["ranking"]) == {ranking}
+        result.write_per_query(tmp_path / "values.csv")
+        table = pd.read_csv(tmp_path / "values.csv")
+        assert list(table)[:2] == ["query", "ranking"]
+        assert set(table["ranking"]) == {ranking}
     (point, *_) = result.plot("precision@K").to_dict()["data"]["values"]
     assert point["method"] == f"mAP {result.metrics['mAP']:.4f} (asymmetric)"
     assert "24 bits, database binarised by sign; asymmetric ranking\n" in repr(result)
@@ -88,7 +87,6 @@ def test_what_needs_distances_is_refused(tmp_path):
         (lambda: bucket_search(real, DATABASE > 0, tables, **LABELS), "tables needs binary codes of the quer"),
         (lambda: evaluate(QUERY > 0, Outputs(DATABASE), **LABELS), "Outputs are only for queries. Pass the database"),
         (result.plot, "plot 'precision-recall' needs the Hamming radius, which the asymmetric ranking does not have."),
-        (lambda: result.write_csv("pr_curves", folder), "pr_curves needs the Hamming radius: the asymmetric"),
     ):
         assert message_of(call).startswith(message)
     assert not list(tmp_path.iterdir())

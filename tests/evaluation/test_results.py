@@ -50,7 +50,7 @@ def test_every_metric_and_every_table_is_printed_in_100_columns(tmp_path):
     every = evaluate(codes, codes, query_labels=labels, database_labels=labels, metrics="all")
     vectors = np.random.default_rng(0).normal(size=(20, 20))
     results = [every, every.spread(), every.without([0]), every.to_trec(tmp_path)]
-    results.append(quantisation(Nearest(vectors, vectors, [1, 2, 5, 10], "cosine", 5), metrics="all"))
+    results.append(quantisation(Nearest(vectors, vectors, [1, 2, 5, 10], "cosine"), metrics="all"))
     results.append(bucket_search(codes, codes, ["4x4", "2x2"], query_labels=labels, database_labels=labels))
     lines = [line for result in results for line in str(result).split("\n")]
     assert max(map(len, lines)) <= 100
@@ -93,7 +93,7 @@ def test_json_has_the_means_and_their_metadata(tmp_path):
 
 def test_per_query_values(tmp_path):
     path = tmp_path / "values.csv"
-    evaluated_codes(metrics=["mAP", "AUPRC[area]", "precision@r1"], convention="hashnet").write_csv("per_query", path)
+    evaluated_codes(metrics=["mAP", "AUPRC[area]", "precision@r1"], convention="hashnet").write_per_query(path)
     assert path.read_text() == "query,ranking,mAP,precision@r1\n0,hamming,0.833333333,0.5\n1,hamming,,0\n"
     values = np.genfromtxt(path, delimiter=",", skip_header=1)
     assert np.nanmean(values[:, 2]) == pytest.approx(5 / 6)
@@ -112,12 +112,9 @@ def test_the_plot_has_a_point_for_each_radius():
         evaluation.plot("roc")
 
 
-def test_precision_and_recall_of_the_top_k(tmp_path):
+def test_precision_and_recall_of_the_top_k():
     """The first query's items are relevant, not, relevant, in this order; the second query has no relevant item."""
     evaluation = evaluated_codes(name="mine")
-    evaluation.write_csv("top_k_curves", tmp_path / "curves.csv")
-    expected = "k,ranking,precision,recall\n1,hamming,0.5,0.25\n2,hamming,0.25,0.25\n3,hamming,0.333333333,0.5\n"
-    assert (tmp_path / "curves.csv").read_text() == expected
     for name, values in (("precision", [1 / 2, 1 / 4, 1 / 3]), ("recall", [1 / 4, 1 / 4, 1 / 2])):
         chart = evaluation.plot(f"{name}@K").to_dict()
         assert (chart["title"], chart["mark"]["type"]) == (f"{name.capitalize()} of the top K items", "line")

@@ -6,7 +6,7 @@ import pytest
 import pytrec_eval
 
 from protocol.cli import main
-from protocol.evaluation import Relevant, evaluate
+from protocol.evaluation import Relevant, evaluate, output
 from protocol.truth.relevance import LabelRelevance
 
 N_BITS = 6  # few, so that there are many ties
@@ -33,11 +33,12 @@ def trec_eval(written, measure="map"):
 
 
 @pytest.mark.parametrize(("convention", "graded"), [("default", False), ("hashnet", True)])
-@pytest.mark.parametrize("depth", [None, 37, 10_000])
-def test_trec_eval_computes_the_reported_map_from_the_files(tmp_path, depth, graded, convention):
+@pytest.mark.parametrize("depth", [output.DEPTH, 37])
+def test_trec_eval_computes_the_reported_map_from_the_files(tmp_path, monkeypatch, depth, graded, convention):
     query, database, truth, reversed_truth = case(graded=graded)
     result = evaluate(query, database, truth=Relevant(truth), metrics=["mAP"], convention=convention)
-    written = result.to_trec(tmp_path / "new", depth)
+    monkeypatch.setattr(output, "DEPTH", depth)
+    written = result.to_trec(tmp_path / "new")
     assert (written.depth, written.metric) == ((37, "mAP@37[all]") if depth == 37 else (200, "mAP"))
     assert trec_eval(written) == pytest.approx(written.by_document_id, abs=1e-6)
     if depth != 37:
@@ -49,10 +50,11 @@ def test_trec_eval_computes_the_reported_map_from_the_files(tmp_path, depth, gra
     assert abs(written.moved) > 1e-4
 
 
-def test_the_files(tmp_path):
+def test_the_files(tmp_path, monkeypatch):
     """Items 1 and 2 are tied: the larger id is first. The second query has no relevant item."""
+    monkeypatch.setattr(output, "DEPTH", 2)
     labels = {"query_labels": [7, 9], "database_labels": [8, 7, 7]}
-    evaluate([[0, 0], [1, 1]], [[1, 1], [0, 1], [1, 0]], **labels).named("my codes").to_trec(tmp_path, 2)
+    evaluate([[0, 0], [1, 1]], [[1, 1], [0, 1], [1, 0]], **labels).named("my codes").to_trec(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["qrels", "run"]
     assert (tmp_path / "run").read_text().splitlines() == [
         "q000000 Q0 d0000002 1 1 my_codes",
@@ -66,13 +68,14 @@ def test_the_files(tmp_path):
 
 def test_the_command_writes_the_files_and_reports_the_effect_of_ties(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(output, "DEPTH", 30)
     labels, files = {"query_labels": np.arange(15) % 4, "database_labels": np.arange(200) % 4}, []
     query, database, *_ = case()
     for name, array in ({"query_codes": query, "database_codes": database} | labels).items():
         np.save(f"{name}.npy", array)
         files += [f"--{name.replace('_', '-')}", f"{name}.npy"]
-    assert main(["evaluate", *files, "--trec", "trec", "--trec-depth", "30", "--json", "out.json"]) == 0
-    computed = evaluate(query, database, **labels).to_trec("again", 30)
+    assert main(["evaluate", *files, "--trec", "trec", "--json", "out.json"]) == 0
+    computed = evaluate(query, database, **labels).to_trec("again")
     for name in ("run", "qrels"):
         assert Path(f"trec/{name}").read_text() == Path(f"again/{name}").read_text()
     written = json.loads(Path("out.json").read_text())["trec"]

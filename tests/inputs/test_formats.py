@@ -8,7 +8,7 @@ import pytest
 
 from protocol.checks import ProtocolError
 from protocol.inputs.arrays import array_shape, read_array, read_stored
-from protocol.inputs.formats import read_vectors
+from protocol.inputs.formats import read_blocks
 
 CODES = {".fvecs": ("f", np.float32), ".ivecs": ("i", np.int32), ".bvecs": ("B", np.uint8)}
 
@@ -24,7 +24,7 @@ def test_a_file_and_a_stream_hold_the_records_in_order(suffix, tmp_path):
     vectors = np.random.default_rng(0).integers(0, 256, (23, 5)).astype(dtype)
     path = tmp_path / f"x{suffix}"
     path.write_bytes(written(vectors, suffix))
-    for read in (read_array(path), read_vectors(io.BytesIO(path.read_bytes()), f"a/x{suffix}")):
+    for read in (read_array(path), *read_blocks(io.BytesIO(path.read_bytes()), f"a/x{suffix}")):
         assert read.dtype == dtype
         np.testing.assert_array_equal(read, vectors)
     assert array_shape(path) == (23, 5)
@@ -35,8 +35,8 @@ WRONG = [
     (b"<html>" * 4, "x.fvecs: the dimension must be from 1 to 1,048,576, got 1,836,345,404."),
     (struct.pack("<i", 0), "1,048,576, got 0"),
     (struct.pack("<i", -3), "1,048,576, got -3"),
-    (WHOLE[:-3], "x.fvecs: 157 bytes, not a multiple of 16, for a dimension of 3."),
-    (WHOLE[:48] + struct.pack("<i3f", 4, 1, 1, 1) + WHOLE[64:], "record 3 has dimension 4, but record 0 has 3."),
+    (WHOLE[:-3], "x.fvecs: the last record has 13 of 16 bytes."),
+    (WHOLE[:48] + struct.pack("<i3f", 4, 1, 1, 1) + WHOLE[64:], "a record has dimension 4, but the first has 3."),
 ]
 
 

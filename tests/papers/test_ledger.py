@@ -161,15 +161,12 @@ def test_the_command_prints_and_writes_the_ledger(tmp_path, capsys, without_data
     assert main([*arguments, "S4-03", "S0-06"]) == 0
     in_full = map(papers.entry_text, map(without_data.get, ("S0-06", "S4-03")))
     assert capsys.readouterr().out.strip() == "\n\n".join(in_full)
-    assert main([*arguments, "--status", "refuted", "--json", str(path)]) == 0
-    assert {entry["status"] for entry in json.loads(path.read_text())} == {"refuted"}
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["S4-3"], "Unknown claim 'S4-3'. Did you mean 'S4-13'? `protocol papers` lists all "),
-        (["--status", "refute"], "got 'refute'. Did you mean 'refuted'?"),
         (["--results", "no/folder"], "no/folder: no such folder. Run an experiment first, or name another folder."),
         (["--output", "x"], "--output is only used with figures"),
         (["figures"], "Figures need a folder for their files"),

@@ -26,11 +26,11 @@ QUERY, DATABASE = (
 )
 SIGNS = QUERY > 0, DATABASE > 0
 UNIT = tuple(side / np.linalg.norm(side.astype(np.float64), axis=1, keepdims=True) for side in (QUERY, DATABASE))
-DEFAULTS = {"k": None, "distance": "cosine", "relevant": None}
+DEFAULTS = {"k": None, "distance": "cosine"}
 
 
-def lost(codes="sign", *, query=QUERY, database=DATABASE, k=None, distance="cosine", relevant=None, **options):
-    return quantisation(Nearest(query, database, k, distance, relevant), codes, **options)
+def lost(codes="sign", *, query=QUERY, database=DATABASE, k=None, distance="cosine", **options):
+    return quantisation(Nearest(query, database, k, distance), codes, **options)
 
 
 def distances(query, database, distance="cosine"):
@@ -130,12 +130,12 @@ def test_vectors_are_read_in_blocks_from_mapped_files(tmp_path, monkeypatch):
 
 
 def test_metrics_that_are_chosen():
-    result = lost(k=5, relevant=7, metrics=["mAP", "neighbours@3", "1-recall@9"])
+    result = lost(k=5, metrics=["mAP", "neighbours@3", "1-recall@9"])
     assert [name for name in result.metrics if "[" not in name] == [
         *(f"{name}@{number}" for name in ("neighbours", "1-recall") for number in (3, 5, 9)),
         "mAP",
     ]
-    assert (result.ground_truth, result.relevant_per_query) == ("7 nearest by cosine", (7, 7))
+    assert (result.ground_truth, result.relevant_per_query) == ("5 nearest by cosine", (5, 5))
 
 
 def test_the_asymmetric_ranking_finds_more():

@@ -32,7 +32,7 @@ ARRAYS |= {"q8": codes.pack(QUERY), "d8": codes.pack(DATABASE), "qm": MATRICES[0
 ARRAYS |= {"qb": np.packbits(QUERY, axis=1), "db": np.packbits(DATABASE, axis=1)}
 LISTS = {"query": np.arange(6), "database": np.arange(6, 26), "train": np.arange(26, 40)}
 COMMAND = """evaluate --query-codes q.npy --query-labels ql.npy --database-codes d.npy --database-labels dl.npy
-    --exclude-queries out.txt --tables 4x3 --spread --per-query out.csv --pr-curves pr.csv --top-k-curves top.csv
+    --exclude-queries out.txt --tables 4x3 --spread --per-query out.csv
     --query-list query.txt --database-list database.txt --train-list train.txt
     --name mine --dataset digits --split own --json record.json --metrics"""
 
@@ -92,7 +92,7 @@ def test_the_record_verifies_from_any_working_directory(folder, capsys):
 FORMS = {
     "packed": ((Codes("q8.npy", 12), Codes("d8.npy", 12)), Labels("ql.npy", "dl.npy")),
     "lists": (("q.npy", "d.npy"), Relevant("near.npz")),
-    "vectors": (("q.npy", "d.npy"), Nearest("qv.npy", "dv.npy", [1, 4], "euclidean", 3)),
+    "vectors": (("q.npy", "d.npy"), Nearest("qv.npy", "dv.npy", [1, 4], "euclidean")),
     "sign": ((Codes("qv.npy", binarize="sign"), "dv.npy"), Labels("ql.npy", "dl.npy")),
     "asymmetric": ((Outputs("qv.npy"), "d.npy"), Labels("ql.npy", "dl.npy")),
 }
@@ -158,9 +158,8 @@ def test_one_bit_or_label_is_refused(name, at, change, first, folder):
     assert [check.outcome for check in verification.checks if check.subject == "per_query"] == ["fails"]
 
 
-@pytest.mark.parametrize("file", ["out.csv", "pr.csv", "top.csv"])
-def test_one_digit_of_a_file_is_refused_with_its_line(file, folder):
-    key = {"out.csv": "per_query", "pr.csv": "pr_curves", "top.csv": "top_k_curves"}[file]
+def test_one_digit_of_a_file_is_refused_with_its_line(folder):
+    file, key = "out.csv", "per_query"
     lines = (folder / file).read_text().split("\n")
     *start, last = lines[3].split(",")
     lines[3] = ",".join([*start, f"{last[:-1]}{(int(last[-1]) + 1) % 10}"])
