@@ -1,7 +1,6 @@
 """GIST: the energy of an image's texture by region, scale and orientation."""
 
-import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import numpy as np
@@ -37,16 +36,17 @@ def _blurring(n: int, cycles: float) -> NDArray[np.float32]:
     return kernel[shift % n].astype(np.float32)
 
 
-def _transfers(n: int, scales: int, orientations: int) -> NDArray[np.float64]:
-    """Return the Gabor transfer functions, ordered by scale: (scales * orientations, n, n), by frequency."""
+def _transfers(n: int, orientations: Sequence[int]) -> NDArray[np.float64]:
+    """Return the Gabor transfer functions, ordered by scale: (sum of orientations, n, n), by frequency on both axes."""
     fy, fx = np.meshgrid(_frequencies(n), _frequencies(n), indexing="ij")
     radius, angle = np.hypot(fx, fy) / n, np.arctan2(fy, fx)
     bank = []
-    for scale, orientation in itertools.product(range(scales), range(orientations)):
+    for scale, n_orientations in enumerate(orientations):
         radial = -3.5 * (radius / (0.3 / 1.85**scale) - 1) ** 2
-        turned = angle + np.pi * orientation / orientations
-        turned = np.where(turned > np.pi, turned - 2 * np.pi, turned)
-        bank.append(np.exp(radial - 2 * np.pi * (16 * orientations**2 / 32**2) * turned**2))
+        for orientation in range(n_orientations):
+            turned = angle + np.pi * orientation / n_orientations
+            turned = np.where(turned > np.pi, turned - 2 * np.pi, turned)
+            bank.append(np.exp(radial - 2 * np.pi * (16 * n_orientations**2 / 32**2) * turned**2))
     return np.stack(bank)
 
 
@@ -93,8 +93,9 @@ class Gist(Feature):
     scales : int, at least 1, default 4
         Number of scales, from fine to coarse, each 1.85 times coarser than the one before; the finest is at 0.3 cycles
         per pixel.
-    orientations : int, at least 1, default 8
-        Number of orientations at each scale.
+    orientations : int or list of int, each at least 1, default 8
+        Number of orientations, for all scales or for each: ``[8, 8, 4]`` with three scales gives the 320 components of
+        Tiny Images, 960 in colour.
     grid : int, at least 1, default 4
         Cells per side.
     contrast_cycles : float, above 0, default 4.0
@@ -138,7 +139,7 @@ class Gist(Feature):
     image_size: int = 32
     border: Annotated[int, at_least(0)] = 32
     scales: Count = 4
-    orientations: Count = 8
+    orientations: int | Sequence[int] = 8
     grid: Count = 4
     contrast_cycles: Positive = 4.0
     colour: Annotated[str, choice(*COLOURS)] = "mean"
@@ -148,11 +149,20 @@ class Gist(Feature):
         integer(self.image_size, "image_size", minimum=self.grid)
         if self.image_size % 2:
             raise ProtocolError(f"image_size: expected an even number, got {self.image_size}.")
+        if isinstance(self.orientations, Sequence) and len(self.orientations) != self.scales:
+            raise ProtocolError(f"orientations: {self.orientations!r}, but {self.scales} scales need one number each.")
+        for number in self._orientations:
+            integer(number, "orientations")
+
+    @property
+    def _orientations(self) -> Sequence[int]:
+        """Number of orientations at each scale."""
+        return self.orientations if isinstance(self.orientations, Sequence) else [self.orientations] * self.scales
 
     @property
     def dimension(self) -> int:
-        """Length of a vector: scales * orientations * grid^2, three times that with colour="rgb"."""
-        return self.scales * self.orientations * self.grid**2 * (3 if self.colour == "rgb" else 1)
+        """Length of a vector: (sum of orientations over the scales) * grid^2, three times that with colour="rgb"."""
+        return sum(self._orientations) * self.grid**2 * (3 if self.colour == "rgb" else 1)
 
     def _describer(self, images: Sliceable) -> Describe:
         normalised, filtered = self._contrast(), self._filters()
@@ -188,7 +198,7 @@ class Gist(Feature):
         to_image = (wave[self.border : self.border + size] / n).astype(np.complex64)
         average = _averaging(size, self.grid)
         bank = []
-        for transfer in _transfers(n, self.scales, self.orientations):
+        for transfer in _transfers(n, self._orientations):
             rows, columns = _support(transfer)
             left, right = np.ascontiguousarray(to_image[:, rows]), np.ascontiguousarray(to_image[:, columns].T)
             # Gains multiply interleaved real and imaginary parts, because NumPy would convert them to complex numbers.

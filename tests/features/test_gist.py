@@ -10,7 +10,7 @@ from protocol.inputs.images import resizing
 def test_512_components_from_the_options_alone():
     assert Gist().dimension == 512
     assert Gist(scales=3, orientations=6, grid=2).dimension == 72
-    assert Gist(scales=3, colour="rgb").dimension == 1152
+    assert Gist(scales=3, orientations=[8, 8, 4], colour="rgb").dimension == 960
 
 
 def test_brightness_and_contrast_do_not_matter_and_a_constant_image_has_no_texture():
