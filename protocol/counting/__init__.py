@@ -1,7 +1,7 @@
 """Counting: the number of database items of each relevance level at each Hamming distance from a query."""
 
 from protocol.counting.asymmetric import asymmetric_counts
-from protocol.counting.bucket_search import bucket_search, lookup_time
+from protocol.counting.bucket_search import bucket_search
 from protocol.counting.by_distance import count_by_distance
 from protocol.counting.counting import count
 from protocol.counting.counts import HammingCounts, RunCounts, pack_counts, unpack_counts

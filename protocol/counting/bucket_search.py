@@ -1,7 +1,5 @@
-"""Bucket search: hash tables over segments of the code, and the time of a lookup in an inverted index."""
+"""Bucket search: hash tables over segments of the code."""
 
-import itertools
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +7,7 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.checks import integer
-from protocol.counting.counts import Floats, Integers, Packed
+from protocol.counting.counts import Integers, Packed
 from protocol.truth.relevance import Relevance, check_relevance
 
 
@@ -116,54 +114,3 @@ def _lookups(query: NDArray, database: NDArray) -> tuple[NDArray[np.intp], NDArr
     order = np.argsort(database_keys, kind="stable")
     ordered = database_keys[order]
     return order, np.searchsorted(ordered, query_keys), np.searchsorted(ordered, query_keys, side="right")
-
-
-def lookup_time(query_codes: Packed, database_codes: Packed, n_bits: int, *, radius: int) -> Floats:
-    """Measure the time that an inverted index takes to retrieve all items within each radius.
-
-    The index is a dictionary from codes to items; a lookup probes all codes of the ball, one after another. The times
-    depend on the machine and this implementation and are not a metric; they show the growth with the radius.
-
-    Parameters
-    ----------
-    query_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
-        The codes of the queries, packed as by `protocol.codes.pack`.
-    database_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
-        The codes of the database, packed likewise.
-    n_bits : int
-    radius : int
-        The largest radius, from 0 to `n_bits`. It should be small, because a ball has sum_i (n_bits over i) codes.
-
-    Returns
-    -------
-    ndarray of float64, shape (radius + 1,)
-        Mean seconds per query for radii 0, ..., `radius`, without the time to build the index.
-
-    Raises
-    ------
-    ProtocolError
-        If `radius` is out of range, or the codes are not packed codes of `n_bits` bits.
-    """
-    codes.check_pair(query_codes, database_codes, n_bits)
-    integer(radius, "lookup radius", minimum=0, maximum=n_bits)
-    index: dict[int, list[int]] = {}
-    for item, code in enumerate(_integers(database_codes)):
-        index.setdefault(code, []).append(item)
-    queries = _integers(query_codes)
-    seconds = np.empty(radius + 1)
-    for distance in range(radius + 1):
-        flips = [sum(1 << bit for bit in bits) for bits in itertools.combinations(range(n_bits), distance)]
-        start = time.perf_counter()
-        for query in queries:
-            _probe(index, query, flips)
-        seconds[distance] = time.perf_counter() - start
-    return seconds.cumsum() / len(queries)
-
-
-def _integers(packed: Packed) -> list[int]:
-    return [int.from_bytes(code.tobytes(), "little") for code in packed]
-
-
-def _probe(index: dict[int, list[int]], query: int, flips: list[int]) -> list[int]:
-    """Return the items whose code is `query` with one of the sets of bits flipped."""
-    return [item for flip in flips for item in index.get(query ^ flip, ())]

@@ -71,7 +71,7 @@ Data = Mapping[str, "pd.DataFrame"]
 
 - ``summary``: means over the runs, as `protocol.scores.summary.summarise` returns them;
 - ``radii``: the same by Hamming radius: metrics such as ``RAMAP`` of the summary, and ``mAP``, the same at all; the
-  table ``radii`` of `protocol.report.examples`, and its table ``lookups`` as the metric ``milliseconds``;
+  table ``radii`` of `protocol.report.examples`, and the stored table ``lookups`` as the metric ``milliseconds``;
 - ``histogram``: the table ``histogram`` of `protocol.report.examples`;
 - ``alpha``: scores of the hashers of TALR by ``alpha``, its first value, and ``growth``, the factor by which it grew
   until the end; only stored tables have them.
@@ -110,7 +110,7 @@ def data_in(folder: str | Path) -> Data:
         about = {name: own[name].iloc[0] for name in ("dataset", "experiment")}
         if about["experiment"].startswith("reference/"):
             continue
-        for kind in ("radii", "histogram", "lookups"):
+        for kind in ("radii", "histogram"):
             for file in sorted(Path(path).glob(f"*/examples/*/{kind}.csv")):
                 table = _table(file).assign(feature=file.parts[-4], split=file.parts[-2], **about)
                 tables.append((kind, table))

@@ -3,7 +3,6 @@
 Tables of a single run are those of run 0.
 """
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes, metrics
-from protocol.counting import StoredCounts, count, lookup_time
+from protocol.counting import StoredCounts, count
 from protocol.evaluation.scoring import SPREAD, spread_of
 from protocol.truth.relevance import Relevance
 
@@ -27,21 +26,15 @@ _COLUMNS = {
     "conventions": ("ground_truth", "n_bits", "metric", "undefined", "reported_as_map_by", "value"),
     "histogram": ("n_bits", "code", "items"),
     "retrieved": ("ground_truth", "n_bits", "query", "rank", "item", "distance", "at_distance", "relevant"),
-    "lookups": ("n_bits", "radius", "codes", "milliseconds"),
 }
 
 _MEAN_BY = ("ground_truth", "hasher", "n_bits", "metric", "radius", "at")
 
-MOST_CODES_IN_BALL = 10_000
-"""The time of a lookup is measured up to the largest radius whose ball contains at most this many codes."""
-LOOKUP_QUERIES = 20
-LOOKUP_ITEMS = 10_000_000
-"""The largest number of items in the index, which takes 230 bytes for each: the first ones of a larger database."""
 LARGEST_CUTOFF, CUTOFFS = 1000, 21
 """The largest N and the number of points of the curves over the top N."""
 SHOWN_QUERIES, SHOWN_ITEMS = 5, 12
-LONGEST_HISTOGRAM = 12  # bits, as in the figures of mLGAP, which gives 4,096 codes
 _MOST_RADIUS = 10
+LONGEST_HISTOGRAM = 12  # bits, as in the figures of mLGAP, which gives 4,096 codes
 METRICS = SPREAD
 """All registered metrics that the tables contain; the others are not computed here."""
 
@@ -143,16 +136,6 @@ def retrieved_rows(pair: Pair, n_bits: int, truths: Truths, parts: Mapping[str, 
                 yield dict(zip(_COLUMNS["retrieved"], values, strict=True))
 
 
-def lookup_rows(pair: Pair, n_bits: int) -> Iterator[Row]:
-    """Yield the search time of an inverted index by radius, for the first queries; it depends on the machine."""
-    balls = np.cumsum([math.comb(n_bits, radius) for radius in range(min(n_bits, _MOST_RADIUS) + 1)])
-    radius = int(np.searchsorted(balls, MOST_CODES_IN_BALL, side="right")) - 1
-    query, database = pair["query"][:LOOKUP_QUERIES], pair["database"][:LOOKUP_ITEMS]
-    seconds = lookup_time(query, database, n_bits, radius=radius)
-    for reached, (per_query, ball) in enumerate(zip(seconds.tolist(), balls.tolist(), strict=False)):
-        yield {"n_bits": n_bits, "radius": reached, "codes": ball, "milliseconds": 1000 * per_query}
-
-
 def of_run(
     codes_of: Mapping[str, Mapping[int, Pair]],
     truths: Truths,
@@ -161,7 +144,7 @@ def of_run(
     *,
     without: Sequence[int] = (),
 ) -> "dict[str, pd.DataFrame]":
-    """Return the tables of one run: ``conventions``, ``histogram``, ``retrieved`` and ``lookups``.
+    """Return the tables of one run: ``conventions``, ``histogram`` and ``retrieved``.
 
     Parameters
     ----------
@@ -183,7 +166,7 @@ def of_run(
     for hasher, by_length in codes_of.items():
         for n_bits in sorted(set(lengths) & set(by_length)):
             pair = by_length[n_bits]
-            tables = {"lookups": lookup_rows(pair, n_bits)}
+            tables = {}
             if n_bits == min(lengths):
                 tables["histogram"] = histogram_rows(pair["database"], n_bits)
             if n_bits == middle(lengths):

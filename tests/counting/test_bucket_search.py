@@ -5,7 +5,7 @@ import pytest
 
 from protocol import codes
 from protocol.checks import ProtocolError
-from protocol.counting import bucket_search, lookup_time
+from protocol.counting import bucket_search
 from protocol.truth.relevance import LabelRelevance
 
 
@@ -54,10 +54,3 @@ def test_tables_that_do_not_fit(width, n_tables):
     one = codes.pack([[0, 0, 1]])
     with pytest.raises(ProtocolError, match=r"(bits_per_table|n_tables.*) must be an integer from 1 to"):
         bucket_search(one, one, 3, truth_of(one, one), bits_per_table=width, n_tables=n_tables)
-
-
-@pytest.mark.parametrize("radius", [-1, 4])
-def test_lookup_time_of_an_impossible_radius(radius):
-    one = codes.pack(np.zeros((1, 3), dtype=bool))
-    with pytest.raises(ProtocolError, match=f"radius must be an integer from 0 to 3, got {radius}"):
-        lookup_time(one, one, 3, radius=radius)

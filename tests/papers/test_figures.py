@@ -55,14 +55,14 @@ def test_a_figure_of_rows(case):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Return a folder of results: an experiment with times, and two stored tables."""
+    """Return a folder of results: an experiment, and three stored tables."""
     experiment = tmp_path / "results" / "mine"
     write_summary(experiment / "summary.csv", [{}])
     cells = [(hasher, radius) for hasher in ("deep_squared", "m_dsh_8") for radius in range(3)]
-    rows = "".join(f"{hasher},48,{radius},{10**radius},{0.01 * 10**radius:g}\n" for hasher, radius in cells)
-    examples = experiment / "gist" / "examples" / "s"
-    examples.mkdir(parents=True)
-    (examples / "lookups.csv").write_text("hasher,n_bits,radius,codes,milliseconds\n" + rows)
+    setting = {"dataset": "cifar10", "feature": "gist", "split": "s", "n_bits": 48}
+    times = [
+        setting | {"hasher": name, "radius": r, "codes": 10**r, "milliseconds": 10.0 ** (r - 2)} for name, r in cells
+    ]
     columns = {"dataset": "cifar10", "feature": "pixels", "split": "cifar10_s2", "n_bits": 12}
     codes = pd.DataFrame([columns | {"hasher": name, "code": 0, "items": 1} for name in ("deep_supervised", "itq")])
     alpha = [
@@ -70,6 +70,7 @@ def folder(tmp_path):
     ]
     (stored := tmp_path / "results" / "reference" / "stored").mkdir(parents=True)
     codes.to_csv(stored / "histogram.csv", index=False)
+    pd.DataFrame(times).to_csv(stored / "lookups.csv", index=False)
     pd.DataFrame(alpha).assign(growth=1.0).to_csv(stored / "alpha.csv", index=False)
     return tmp_path
 
@@ -78,9 +79,12 @@ def test_the_command_draws_the_available_figures_and_names_the_missing_ones(fold
     monkeypatch.chdir(folder)
     assert main(["papers", "figures", "ramap_figure_7", "talr_alpha", "mlgap_figure_8", "--output", "paper"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    times, alpha = "ramap-figure-7-mine-cifar10-gist-s-48", "talr-alpha-reference-stored-cifar10-gist-class-label-s-32"
+    times, alpha = (
+        "ramap-figure-7-reference-stored-cifar10-gist-s-48",
+        "talr-alpha-reference-stored-cifar10-gist-class-label-s-32",
+    )
     assert lines[0:2] == ["ramap_figure_7", f"  {times}"]
-    assert lines[2].startswith("  missing: deep_squared and m_dsh on cifar10, alexnet: the times of lookups")
+    assert lines[2].startswith("  missing: deep_squared and m_dsh on cifar10, alexnet: the stored times of lookups")
     assert lines[3:5] == ["talr_alpha", f"  {alpha}"]
     assert lines[5].startswith("mlgap_figure_8")
     assert lines[6].startswith("  missing: deep_supervised and buffer_zone on cifar10, pixels: codes of 12 bits")

@@ -1,7 +1,5 @@
 """What the figures show beyond the summary, against the definitions written out."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -78,17 +76,6 @@ def test_what_a_query_retrieves_is_the_stable_order_of_its_distances():
         assert [row["item"] for row in own] == [200 + position for position in ranked]
         assert [row["relevant"] for row in own] == [int(LABELS[9 + p] == LABELS[query]) for p in ranked]
         assert all(row["at_distance"] == (distances[query] == row["distance"]).sum() for row in own)
-
-
-@pytest.mark.parametrize("n_bits", [4, 16, 64])
-def test_a_search_stops_before_its_ball_is_too_large(n_bits):
-    packed = codes.pack(np.random.default_rng(1).random((20, n_bits)) < 0.5)
-    rows = list(examples.lookup_rows({"query": packed, "database": packed}, n_bits))
-    balls = [sum(math.comb(n_bits, i) for i in range(radius + 1)) for radius in range(len(rows))]
-    assert [row["codes"] for row in rows] == balls
-    assert balls[-1] <= examples.MOST_CODES_IN_BALL
-    assert len(rows) == n_bits + 1 or balls[-1] + math.comb(n_bits, len(rows)) > examples.MOST_CODES_IN_BALL
-    assert all(row["milliseconds"] > 0 for row in rows)
 
 
 def test_the_tables_contain_the_declared_metrics_and_no_others(monkeypatch):

@@ -13,15 +13,8 @@ REFERENCE_TABLES = """
     claims/nuswide claims/variants hashers/summary learned/summary supervised/summary thesis/summary
 """
 REFERENCE = [f"results/reference/{table}.csv" for table in REFERENCE_TABLES.split()]
-# Times differ from run to run, so they are stored with the benchmarks.
-TABLES = [
-    *("radii", "curves", "conventions", "histogram", "retrieved"),
-    "lookups",
-]
-EXAMPLES = {
-    table: f"<{'benchmarks' if table == 'lookups' else 'results'}>/{{feature}}/examples/{{split}}/{table}.csv"
-    for table in TABLES
-}
+TABLES = ("radii", "curves", "conventions", "histogram", "retrieved")
+EXAMPLES = {table: f"<results>/{{feature}}/examples/{{split}}/{table}.csv" for table in TABLES}
 ALL_EXAMPLES = [file for pattern in EXAMPLES.values() for file in each(pattern)]
 
 

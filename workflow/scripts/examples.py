@@ -10,7 +10,7 @@ from protocol.truth.relevance import relevances_from_arrays
 
 
 def main(job):
-    """Write a table for each figure; times go to a table of their own, from which no result is read."""
+    """Write a table for each figure."""
     p, split, radii, curves = job.params, job.wildcards.split, [], []
     without = read_positions(job.input.excluded)
     for path, hasher in zip(job.input.counts, p.hashers, strict=True):
