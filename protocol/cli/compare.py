@@ -18,7 +18,11 @@ def run(arguments: argparse.Namespace) -> int:
             raise ProtocolError(f"--leaderboard can't be combined with {option}.")
     if arguments.html:
         need("altair", "report")  # before the files are read
-    verified, refused = _verified(arguments.verify) if arguments.verify else ([], [])
+    verified, refused = (
+        _verified(arguments.verify, arguments.leaderboard and arguments.leaderboard.with_suffix(".json"))
+        if arguments.verify
+        else ([], [])
+    )
     files = [*arguments.files, *verified]
     run_with, least = (_leaderboard, 1) if arguments.leaderboard else (_comparison, 2)
     if len(files) >= least or not refused:
@@ -52,13 +56,13 @@ def _comparison(arguments: argparse.Namespace, files: Sequence[str | Path], inpu
     show("\n\n".join([f"{comparison!r}", *[comparison.why()] * arguments.why]))
 
 
-def _verified(folder: Path) -> tuple[list[Path], list[str]]:
-    """Return the records in a folder that verify, and a line for each that does not."""
+def _verified(folder: Path, page: Path | None) -> tuple[list[Path], list[str]]:
+    """Return the records in a folder that verify, and a line for each that does not; the JSON of `page` is none."""
     from protocol.verification import verify
 
     verified, refused = list[Path](), list[str]()
     for file in sorted(folder.rglob("*.json")):
-        if any(part.startswith(".") for part in file.relative_to(folder).parts):
+        if any(part.startswith(".") for part in file.relative_to(folder).parts) or file == page:
             continue
         try:
             verification = verify(file)

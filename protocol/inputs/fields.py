@@ -148,6 +148,8 @@ def read_table(path: Path, name: str, key: str | None = None, form: str = "", n_
         raise ProtocolError(f"{path}: only a header, and no items. Write one item per line.")
     if column:
         return Table(name, _column(rows, header, column, path), is_python=True, form=form)
+    if header and not header[0].strip() and [row[0] for row in rows] == list(map(str, range(len(rows)))):
+        rows, header = [row[1:] for row in rows], header[1:]  # without the index of pandas
     if items:
         rows = [[item] for item in items]
     return Table(name, rows, header, by_blanks=bool(items), form=key or form)
@@ -203,7 +205,7 @@ def _divides(mark: str, lines: Sequence[str]) -> bool:
 def _is_header(rows: Sequence[Sequence[str]], n_items: int | None = None) -> bool:
     """Return whether the first row has the names of the columns, because its fields fit no other row's form."""
     first, rest = rows[0], rows[1:]
-    name = first[0].strip().lower()
+    name = next(filter(None, map(str.strip, first)), "").lower()  # the first name is empty above the index of pandas
     if not _WORD.fullmatch(name):
         return False
     if n_items in (len(rest), len(rows)):

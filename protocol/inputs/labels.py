@@ -1,5 +1,6 @@
 """Class labels of queries and database: integers, strings, categories, matrices, or lists (`protocol.inputs.lists`)."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import filterfalse
@@ -9,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, abridged, counted
-from protocol.inputs.arrays import as_integers, named
+from protocol.inputs.arrays import as_integers, is_file, named
 from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.validation import class_labels
+
+_log = logging.getLogger("protocol.inputs")
 
 
 class Labelled(NamedTuple):
@@ -59,6 +62,9 @@ def label_pair(
     sizes = {"query labels": n_queries, "database labels": n_database}
     read = read_listings({"query labels": query, "database labels": database}, has_ids=False, sizes=sizes)
     listings = list(read.values())
+    for listing, source in zip(listings, (query, database), strict=True):
+        if listing.ids is not None and is_file(source):
+            _log.info("%s: its rows are in the order of the codes, and its ids are not used", listing.name)
     lengths = list(map(len, listings))
     if lengths == [n_database, n_queries] and n_queries != n_database:
         one, other = (f"{listing.name}: {counted(len(listing), 'label')}" for listing in listings)

@@ -190,9 +190,22 @@ def _with_ids(table: Table, has_ids: bool, known: set[str]) -> Table:
     """
     if not (table.form.startswith("id") if table.form else has_ids or _begins_with_ids(table, known)):
         return replace(table, rows=[list(map(str.strip, row)) for row in table.rows])
-    if not table.by_blanks:
-        return replace(table, ids=list(map(_FIRST, table.rows)), rows=list(map(_OTHERS, table.rows)))
-    return _divided_by_blanks(table)
+    if table.by_blanks:
+        return _divided_by_blanks(table)
+    at = 0 if table.form else _id_column(table)
+    return replace(table, ids=[row[at] for row in table.rows], rows=[[*row[:at], *row[at + 1 :]] for row in table.rows])
+
+
+def _id_column(table: Table) -> int:
+    """Return which field of each row is its id: that which the header calls one, or the first.
+
+    If the first fields repeat and another field is a different name of a file in each row, that one is the id.
+    """
+    named = [at for at, name in enumerate(table.header) if name.strip().lower() in ID_COLUMNS]
+    first, *others = zip(*table.rows, strict=False)
+    repeats = len(set(first)) < len(first)
+    files = [at for at, column in enumerate(others, 1) if all(map(names_file, column)) and len({*column}) == len(first)]
+    return min(named) if named else files[0] if repeats and files else 0
 
 
 def _divided_by_blanks(table: Table) -> Table:
@@ -202,9 +215,18 @@ def _divided_by_blanks(table: Table) -> Table:
         if len(pairs) == len(lines) and (may_be_id or any(map(_SECOND, pairs))):
             break
     ids, tails = zip(*pairs, strict=True)
+    if pattern is _WITH_BLANKS[0] and not table.form and not any(tails) and _begin_with_classes(ids):
+        hint = f"Write {table.name}:id, or put the id in front of the class"
+        raise ProtocolError(f"{table.name}: {ids[0][:80]!r} may be an id, or a class and an id. {hint}.")
     if pattern is _FIRST_WORD and not table.form and any(tails) and not _are_certain(ids, tails):
         raise _undecided(table, [min(lines, key=lambda line: line in ids)], "id", "id-class")
     return replace(table, ids=ids, rows=[[tail.strip()] for tail in tails])
+
+
+def _begin_with_classes(lines: Sequence[str]) -> bool:
+    """Return whether all lines are a number, which repeats, and the name of a file."""
+    numbers = [match[1] for match in map(re.compile(r"(\d+)\s+\S+").fullmatch, lines) if match]
+    return len(numbers) == len(lines) > len({*numbers})
 
 
 def _begins_with_ids(table: Table, known: set[str]) -> bool:
