@@ -141,16 +141,12 @@ class Leaderboard:
         groups = [list(rows) for _, rows in itertools.groupby(self.rows, lambda row: (row["section"], row["n_bits"]))]
         return rendered(
             "leaderboard.html.j2",
-            title=f"Leaderboard: {listed([*dict.fromkeys(row['dataset'] for row in self.rows)])}",
-            sentences=self.sentences,
+            board=self,
             beside=beside,
-            left_out=self.left_out,
+            datasets=[*dict.fromkeys(row["dataset"] for row in self.rows)],
             groups=list(zip(groups, self.places, strict=True)),
-            changes=self.changes,
-            names=self.names,
             metrics=METRICS,
             times=TIMES,
-            has_times=any(not math.isnan(row[TIMES[0]]) for row in self.rows),
             absent=ABSENT,
             confidence=f"{CONFIDENCE:.0%}",
         )
@@ -325,15 +321,8 @@ def _times(scores: Iterable[Score]) -> dict[Any, list[float]]:
     for summary in {score.recorded["path"] for score in scores if "line" in score.recorded}:
         path = summary.with_name("times.csv")
         if path.is_file():
-            table = (
-                need("pandas", "report")
-                .DataFrame(read_text(path))
-                .replace("", "nan")
-                .astype(dict.fromkeys(TIMES, float))
-            )
-            means = table.groupby([*_TIMED])[[*TIMES]].mean()
-            times |= {
-                (summary, *key): of_method
-                for key, of_method in zip(means.index, means.to_numpy().tolist(), strict=True)
-            }
+            table = need("pandas", "report").DataFrame(read_text(path), columns=[*_TIMED, *TIMES], dtype=str)
+            means = table.replace("", "nan").astype(dict.fromkeys(TIMES, float)).groupby([*_TIMED])[[*TIMES]].mean()
+            of_methods = zip(means.index, means.to_numpy().tolist(), strict=True)
+            times |= {(summary, *method): of_method for method, of_method in of_methods}
     return times

@@ -88,11 +88,17 @@ class Hasher(Configurable, abc.ABC):
         self.check_options()
         self._check()
 
-    def check_features(self, n_features: int) -> None:
-        """Raise ProtocolError if the hasher can't learn from rows of `n_features`; also called by `fit`."""
-        within = any(one.plugin is type(self) and one.bits_within_features for one in RECORDS["hasher"].values())
-        if within and self.n_bits > n_features:
-            raise ProtocolError(f"n_bits must be at most {n_features:,}, the number of features, got {self.n_bits:,}.")
+    def _check_features(self, n_features: int) -> None:
+        """Raise ProtocolError if the subclass can't learn from rows of `n_features` for another reason than n_bits."""
+
+    def check_features(self, n_features: int, about: str = "") -> None:
+        """Raise ProtocolError, which begins with `about`, if the hasher can't learn from rows of `n_features`."""
+        records = {one.plugin: one for one in RECORDS["hasher"].values()}
+        record = next((records[kind] for kind in type(self).__mro__ if kind in records), None)
+        if record and record.bits_within_features and self.n_bits > n_features:
+            at_most = f"at most {n_features:,}, the number of features"
+            raise ProtocolError(f"{about}n_bits must be {at_most}, got {self.n_bits:,}.")
+        self._check_features(n_features)
 
     def fit(self, X: ArrayLike | TrainingSet, y: Any = None) -> Self:
         """Learn the hash functions from the training rows.

@@ -65,7 +65,7 @@ def _hasher(name: str, options: Mapping[str, Any], dimension: int | None) -> "Ha
     model: Hasher = record.plugin().set_params(**options)
     model.check()
     if dimension is not None:
-        model.check_features(dimension)
+        model.check_features(dimension, f"hasher {name!r}: ")
     return model
 
 

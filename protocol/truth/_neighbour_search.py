@@ -411,9 +411,9 @@ def nearest(
 def _matched(query: NDArray, database: NDArray) -> list[NDArray]:
     """Return queries and database as matrices with the same number of features; values are checked when they are read.
 
-    An object with the method `decoded`, which returns some rows, remains as it is.
+    An object whose rows are decoded from the array `stored` when they are read remains as it is.
     """
-    sides = [side if hasattr(side, "decoded") else np.asarray(side) for side in (query, database)]
+    sides = [side if hasattr(side, "stored") else np.asarray(side) for side in (query, database)]
     for side, name in zip(sides, ("query", "database"), strict=True):
         if side.dtype.kind not in "fiub" or side.dtype.itemsize > 8:
             raise ProtocolError(f"{name}: expected numbers of up to 64 bits, got dtype {side.dtype}.")

@@ -138,7 +138,7 @@ class NetworkHasher(Hasher):
                 elif name.endswith("bias"):
                     parameter.zero_()
 
-    def check_features(self, n_features: int) -> None:
+    def _check_features(self, n_features: int) -> None:
         """Raise ProtocolError if the network does not accept rows of `n_features`."""
         expected = 3 * SIDE * SIDE
         if type(self)._network is NetworkHasher._network and self.network == "conv" and n_features != expected:
