@@ -11,6 +11,8 @@ import numpy as np
 from protocol.checks import install_hint, warn_once
 
 _T = TypeVar("_T")
+Advance = Callable[[int], object] | None
+"""Is called with the number of queries, or of items, that are done since its last call."""
 
 
 @contextlib.contextmanager

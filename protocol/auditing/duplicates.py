@@ -16,7 +16,7 @@ from protocol.checks import ProtocolError, counted, integer, need, number, print
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import as_numpy, is_file, items_from, matrix_from, named, read_array
 from protocol.inputs.validation import Sliceable, check_images
-from protocol.parallel import in_order, workers
+from protocol.parallel import Advance, in_order, workers
 from protocol.provenance import storage
 from protocol.scores.tables import templates, text, write_csv
 from protocol.splits import read_list
@@ -176,6 +176,7 @@ def find_duplicates(
     """
     noun, similar, default = ("vector", _similar_vectors, 0.9) if vectors else ("image", _similar_images, 0.0)
     least = default if least is None else least
+    need("pandas", "report")  # before the search
     integer(most, "most")
     integer(threads, "threads")
     number(least, "least", maximum=1)
@@ -317,7 +318,7 @@ def best_matches(
     *,
     same: bool = False,
     threads: int = 1,
-    done: Callable[[int], object] | None = None,
+    done: Advance = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return the database rows with the k largest inner products with each query, the largest first.
 
@@ -364,9 +365,7 @@ def best_matches(
     return np.concatenate(rows), np.concatenate(products)
 
 
-def in_blocks(
-    work: Callable[[int], _T], starts: range, threads: int, done: Callable[[int], object] | None = None
-) -> Iterator[_T]:
+def in_blocks(work: Callable[[int], _T], starts: range, threads: int, done: Advance = None) -> Iterator[_T]:
     """Yield ``work(start)`` for each block of queries, in order; `done` is called with the size of each block."""
     with workers(threads) as n_threads:
         for start, result in zip(starts, in_order(work, starts, n_threads), strict=True):

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from protocol.auditing.findings import Finding, findings_of
 from protocol.checks import ProtocolError, counted
 from protocol.inputs.arrays import is_file, items_from, named
-from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS
+from protocol.inputs.images import EXTENSIONS, UNSUPPORTED
 from protocol.inputs.labels import labels_from
 from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.text import lines, unsafe
@@ -31,7 +31,7 @@ from protocol.inputs.text import lines, unsafe
 REPEATED = 0.01
 """The largest share of repeated names in a list whose names identify files: enough for chance, too few for folders that
 number their files, where a list of any size repeats most names."""
-_EXTENSIONS = EXTENSIONS | OTHER_EXTENSIONS | {".npy"}
+_EXTENSIONS = EXTENSIONS | UNSUPPORTED | {".npy"}
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?(e[+-]?\d{1,3})?")
 _ROW = re.compile(r"[0-9]{1,18}")
 

@@ -3,7 +3,6 @@
 The correlation is maximised over small shifts, scales and mirroring.
 """
 
-from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.inputs.images import squares
+from protocol.parallel import Advance
 
 SIZE = 32
 """Side in pixels of the squares to which the centres of images are resized for comparison."""
@@ -21,7 +21,7 @@ _BLANK = 1.0  # grey level of an added component, so that blank images have equa
 _BLOCK_BYTES = 16 << 20
 
 
-def small_images(images: Any, *, n_channels: int, done: Callable[[int], object] | None = None) -> NDArray[np.uint8]:
+def small_images(images: Any, *, n_channels: int, done: Advance = None) -> NDArray[np.uint8]:
     """Return the central squares of images, resized to `SIZE`: (n, n_channels, SIZE, SIZE).
 
     Parameters

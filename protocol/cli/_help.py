@@ -20,14 +20,7 @@ from typing import Any, NoReturn
 from protocol.checks import ProtocolError, close, listed, one_of
 from protocol.terminal import coloured, width
 
-_SPELLINGS = {
-    "_": "-",
-    "neighbour": "neighbor",
-    "centre": "center",
-    "colour": "color",
-    "is(e|ation)": r"iz\1",
-    "ies$": "y",
-}
+_SPELT = {"_": "-", "neighbour": "neighbor", "centre": "center", "colour": "color", "is(e|ation)": r"iz\1", "ies$": "y"}
 """Regular expressions of spellings of an option, with the one by which options are compared."""
 
 
@@ -188,7 +181,7 @@ def _compared(option: str) -> str:
     >>> _compared("--relevant_neighbour"), _compared("--binarise")
     ('--relevant-neighbor', '--binarize')
     """
-    for spelling, other in _SPELLINGS.items():
+    for spelling, other in _SPELT.items():
         option = re.sub(spelling, other, option.lower())
     return option.removesuffix("s")
 

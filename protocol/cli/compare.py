@@ -72,7 +72,5 @@ def _verified(folder: Path, page: Path | None) -> tuple[list[Path], list[str]]:
             verified += [file] * verification.holds
             refused += [verification.verdict] * (not verification.holds)
     if not verified and not refused:
-        raise ProtocolError(
-            f"--verify {folder}: no records (*.json) in this folder. `protocol evaluate --json` writes them."
-        )
+        raise ProtocolError(f"--verify {folder}: no records (*.json). `protocol evaluate --json` writes them.")
     return verified, refused

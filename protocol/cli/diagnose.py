@@ -16,9 +16,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.write is not None:
         answers = arguments.write / ANSWERS
         if answers.exists():
-            raise ProtocolError(
-                f"{answers}: this file already exists, and its answers would be lost. Choose another folder."
-            )
+            raise ProtocolError(f"{answers}: this file exists, and its answers would be lost. Choose another folder.")
         write_cases(arguments.write, arguments.cutoff)
         cutoff = "" if arguments.cutoff is None else f" --cutoff {arguments.cutoff}"
         show(f"Score each case, fill in {answers}, and run `protocol diagnose --read {answers}{cutoff}`.")

@@ -109,9 +109,7 @@ def latex(tables: Sequence[ComparedTable]) -> str:
 def with_figures(parts: Sequence[Section], tables: Sequence[ComparedTable]) -> list[Section]:
     """Return sections with a figure of the scores for each that has any."""
     scores = {part.name: [s for table in tables if table.section == part.name for s in table.scores] for part in parts}
-    return [
-        replace(part, figures=[_figure(part.name, scores[part.name])]) if scores[part.name] else part for part in parts
-    ]
+    return [replace(one, figures=[_figure(one.name, scores[one.name])]) if scores[one.name] else one for one in parts]
 
 
 def heading(fields: Mapping[str, str | None]) -> str:
@@ -256,9 +254,7 @@ def interval_of(score: Score) -> tuple[float, float]:
 def _figure(name: str, scores: Sequence[Score]) -> Figure:
     """Return a figure of the means of a section, by method; the reader selects the metric and the code length."""
     columns = ("metric", "n_bits", "method", "file", "mean", "n_runs")
-    rows = need("pandas", "report").DataFrame(
-        [{column: getattr(score, column) for column in columns} for score in scores]
-    )
+    rows = need("pandas", "report").DataFrame([{name: getattr(score, name) for name in columns} for score in scores])
     rows["n_runs"] = rows["n_runs"].astype(float)
     rows[["low", "high"]] = list(map(interval_of, scores))
     rows.loc[rows["n_runs"] < 3, ["low", "high"]] = math.nan

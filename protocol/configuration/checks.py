@@ -91,9 +91,7 @@ def _check_shards(experiment: Experiment) -> None:
     if n_shards == 1:
         return
     for metrics in needs(config["metrics"]).values():
-        raise ProtocolError(
-            f"metrics: {metrics[0]!r} can't be computed from shards. Remove it, or set count_shards: 1."
-        )
+        raise ProtocolError(f"metrics: {metrics[0]!r} can't be computed in shards. Remove it, or set count_shards: 1.")
     for split in experiment.splits:
         n_database = experiment.sizes(split).get("database")
         if n_database is not None and n_shards > n_database:

@@ -7,7 +7,7 @@ query's output from the threshold. If all outputs have the same magnitude, such 
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -20,6 +20,7 @@ from protocol.checks import ProtocolError, integer
 from protocol.counting._plain import InOrder, in_order_of
 from protocol.counting.counts import Floats, HammingCounts, Integers, Packed
 from protocol.counting.leave_one_out import check_same_number
+from protocol.parallel import Advance
 from protocol.truth.relevance import Relevance, check_relevance
 
 _BLOCK_BYTES = 64 << 20
@@ -40,7 +41,7 @@ def asymmetric_counts(
     index_order: bool = False,
     leave_one_out: bool = False,
     threads: int = 1,
-    progress: Callable[[int], object] | None = None,
+    progress: Advance = None,
 ) -> Iterator[HammingCounts]:
     """Yield the counts of the asymmetric ranking of consecutive blocks of queries.
 

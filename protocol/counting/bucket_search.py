@@ -30,13 +30,7 @@ class BucketSearch(NamedTuple):
 
 
 def bucket_search(
-    query_codes: Packed,
-    database_codes: Packed,
-    n_bits: int,
-    relevance: Relevance,
-    *,
-    bits_per_table: int,
-    n_tables: int,
+    query: Packed, database: Packed, n_bits: int, relevance: Relevance, *, bits_per_table: int, n_tables: int
 ) -> BucketSearch:
     """Search `n_tables` hash tables and return counts for the union of the query's buckets.
 
@@ -45,9 +39,9 @@ def bucket_search(
 
     Parameters
     ----------
-    query_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
+    query : ndarray of uint8, shape (n, ceil(n_bits / 8))
         The codes of the queries, packed as by `protocol.codes.pack`.
-    database_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
+    database : ndarray of uint8, shape (n, ceil(n_bits / 8))
         The codes of the database, packed likewise.
     n_bits : int
     relevance : Relevance
@@ -84,19 +78,19 @@ def bucket_search(
     >>> found.true_positives, found.retrieved, found.relevant
     (array([1]), array([3]), array([2]))
     """
-    check_relevance(relevance, len(query_codes), len(database_codes), "bucket search")
-    codes.check_pair(query_codes, database_codes, n_bits)
+    check_relevance(relevance, len(query), len(database), "bucket search")
+    codes.check_pair(query, database, n_bits)
     integer(bits_per_table, "bits_per_table", maximum=n_bits)
     integer(n_tables, f"n_tables (of {bits_per_table} bits each)", maximum=n_bits // bits_per_table)
-    sides = (_segments(side, n_bits, bits_per_table, n_tables) for side in (query_codes, database_codes))
+    sides = (_segments(side, n_bits, bits_per_table, n_tables) for side in (query, database))
     tables = list(map(_lookups, *sides))
-    totals, retrieved = np.empty((3, len(query_codes)), dtype=np.int64), np.zeros(len(database_codes), dtype=bool)
-    for query in range(len(query_codes)):
+    totals, retrieved = np.empty((3, len(query)), dtype=np.int64), np.zeros(len(database), dtype=bool)
+    for row in range(len(query)):
         retrieved[:] = False
         for order, starts, stops in tables:
-            retrieved[order[starts[query] : stops[query]]] = True
-        positions = relevance.row(query)[0]
-        totals[:, query] = np.count_nonzero(retrieved[positions]), np.count_nonzero(retrieved), positions.size
+            retrieved[order[starts[row] : stops[row]]] = True
+        positions = relevance.row(row)[0]
+        totals[:, row] = np.count_nonzero(retrieved[positions]), np.count_nonzero(retrieved), positions.size
     return BucketSearch(*totals)
 
 

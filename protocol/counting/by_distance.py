@@ -1,12 +1,12 @@
 """Counts of the exact ranking by a distance of real-valued vectors, such as those that quantised items stand for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.counting.counts import Floats, HammingCounts, Integers
-from protocol.parallel import in_order, workers
+from protocol.parallel import Advance, in_order, workers
 from protocol.truth import TILE, Distance, Keys, check_rows, pair_distances
 from protocol.truth.relevance import Relevance
 
@@ -23,7 +23,7 @@ def count_by_distance(
     *,
     distance: Distance = "euclidean",
     threads: int = 1,
-    progress: Callable[[int], object] | None = None,
+    progress: Advance = None,
 ) -> dict[int, HammingCounts]:
     """Count relevant and other items of the ranking by a distance, as defined by the formulas of `nearest`.
 
@@ -112,7 +112,7 @@ class _Block:
         distances[order] = pair_distances(self.query, self.database, rows[order], items[order], distance=self.distance)
         return distances
 
-    def counts(self, threads: int, progress: Callable[[int], object] | None) -> tuple[Integers, dict[int, Integers]]:
+    def counts(self, threads: int, progress: Advance) -> tuple[Integers, dict[int, Integers]]:
         """Return the numbers of all items, and of the relevant items by name."""
         queries, n_items = self.keys.queries(self.query), len(self.database)
         bound = np.array([self.keys.of(values[-1]) if len(values) else -np.inf for values in self.values])

@@ -33,6 +33,7 @@ from protocol.counting._compiled import BitPlanes, Words
 from protocol.counting._plain import Buckets, Plain
 from protocol.counting._shell import MOST_BITS, Shell
 from protocol.counting.counts import HammingCounts, Integers, Packed
+from protocol.parallel import Advance
 from protocol.truth.relevance import LabelRelevance, Relevance, check_relevance
 
 Result = TypeVar("Result")
@@ -61,7 +62,7 @@ def count(
     buckets: bool = True,
     index_order: bool = False,
     threads: int = 1,
-    progress: Callable[[int], object] | None = None,
+    progress: Advance = None,
 ) -> dict[str, HammingCounts]:
     r"""Count, for every query, all database items and the relevant ones at each Hamming distance.
 
@@ -204,11 +205,7 @@ def _numba_is_installed() -> bool:
 
 
 def _in_blocks(
-    work: Callable[[slice], Result],
-    n_queries: int,
-    block_size: int,
-    threads: int,
-    progress: Callable[[int], object] | None,
+    work: Callable[[slice], Result], n_queries: int, block_size: int, threads: int, progress: Advance
 ) -> list[Result]:
     """Process all queries in blocks of equal size, with the same number of blocks for every thread."""
     n_blocks, results = threads * -(-n_queries // (block_size * threads)), []

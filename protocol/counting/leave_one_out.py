@@ -4,7 +4,7 @@ Item i is subtracted from the counts of query i, so all metrics are those of the
 it is tied with others. `protocol.counting.asymmetric` leaves it out of the ranking instead.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -15,6 +15,7 @@ from protocol.checks import ProtocolError
 from protocol.counting._plain import InOrder, distances_from, in_order_of
 from protocol.counting.counts import HammingCounts, Integers, Packed
 from protocol.counting.sharding import count_in_shards
+from protocol.parallel import Advance
 from protocol.truth.relevance import LabelRelevance, Relevance
 
 
@@ -26,7 +27,7 @@ def count_leave_one_out(
     *,
     index_order: bool = False,
     threads: int = 1,
-    progress: Callable[[int], object] | None = None,
+    progress: Advance = None,
 ) -> dict[str, HammingCounts]:
     """Count as in `protocol.counting.count`, but without item i of the database for query i.
 

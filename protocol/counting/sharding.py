@@ -5,7 +5,7 @@ sorting all codes in memory. Average precision with ties in database order is no
 distances of all previous items.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -16,6 +16,7 @@ from protocol.checks import ProtocolError, counted, integer
 from protocol.counting._plain import Buckets
 from protocol.counting.counting import count, largest_buckets
 from protocol.counting.counts import HammingCounts, Packed, total_of
+from protocol.parallel import Advance
 from protocol.truth.relevance import Relevance, check_relevance
 
 SHARD_ITEMS = 1 << 20
@@ -35,7 +36,7 @@ def count_in_shards(
     shard_items: int = SHARD_ITEMS,
     buckets: bool = True,
     threads: int = 1,
-    progress: Callable[[int], object] | None = None,
+    progress: Advance = None,
 ) -> dict[str, HammingCounts]:
     """Count as in `protocol.counting.count`, with only one shard of the database in memory at a time.
 
@@ -95,9 +96,7 @@ def count_in_shards(
         return total
     retrieved = next(iter(total.values())).retrieved
     largest = largest_buckets(query_codes, n_bits, of_database, retrieved, threads=threads)
-    return {
-        name: replace(counts, bucket_sizes=of_database.sizes, largest_bucket=largest) for name, counts in total.items()
-    }
+    return {name: replace(own, bucket_sizes=of_database.sizes, largest_bucket=largest) for name, own in total.items()}
 
 
 def shard(n_items: int, number: int, n_shards: int) -> slice:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, counted, integer
 from protocol.datasets import Data, LazyRows
 from protocol.datasets._dataset import listings
-from protocol.inputs.images import EXTENSIONS, OTHER_EXTENSIONS, looks_complete, read_image, square
+from protocol.inputs.images import EXTENSIONS, UNSUPPORTED, looks_complete, read_image, square
 from protocol.registry import DatasetRecord
 
 _MOST_NAMES = 5
@@ -72,7 +72,7 @@ def check_images(paths: Sequence[Path]) -> None:
 
 def _problem(path: Path) -> str:
     """Return why a file can't be used as an image; empty if it can."""
-    if path.suffix.lower() in OTHER_EXTENSIONS:
+    if path.suffix.lower() in UNSUPPORTED:
         return f"{path.suffix[1:].upper()} files are not supported"
     try:
         if not path.is_file() or not looks_complete(path):
@@ -140,7 +140,7 @@ def load(paths: Mapping[str, Path], *, folder: str = "", image_size: int = 128) 
         not complete images of a supported format (all are listed); when rows are read, if an image is damaged inside.
     """
     files = files_below(folder)
-    images = [name for name in files if PurePosixPath(name).suffix.lower() in EXTENSIONS | OTHER_EXTENSIONS]
+    images = [name for name in files if PurePosixPath(name).suffix.lower() in EXTENSIONS | UNSUPPORTED]
     if not images:
         known = ", ".join(sorted(EXTENSIONS))
         raise ProtocolError(f"{folder}: no images ({known}) among {counted(len(files), 'file')}.")

@@ -15,10 +15,7 @@ from protocol.registry import DatasetRecord
 FEATURES = "raw_features.mat"
 LISTS = {"train": "trainset_txt_img_cat.list", "test": "testset_txt_img_cat.list"}
 VARIABLES = {"image": {"train": "I_tr", "test": "I_te"}, "text": {"train": "T_tr", "test": "T_te"}}
-CATEGORIES = (
-    *("art", "biology", "geography", "history", "literature", "media"),
-    *("music", "royalty", "sport", "warfare"),
-)
+CATEGORIES = ("art", "biology", "geography", "history", "literature", "media", "music", "royalty", "sport", "warfare")
 _LINE = re.compile(r"([^\t]+)\t[^\t]+\t([0-9]{1,3})")
 _BY_HAND = "extract it from wikipedia_dataset.zip, linked from http://www.svcl.ucsd.edu/projects/crossmodal/"
 

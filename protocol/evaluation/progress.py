@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 
+from protocol.parallel import Advance
+
 Progress = Callable[[int, int, str], object] | None
 """A function that is called with the amount done, the total, and the name of the stage, such as ``"counting"``."""
 
 
-def stage(progress: Progress, name: str, total: int) -> Callable[[int], object] | None:
+def stage(progress: Progress, name: str, total: int) -> Advance:
     """Return the function that a stage calls with the amount it has just done; None if `progress` is None.
 
     Examples

@@ -36,6 +36,8 @@ _NAMES = ("name", "dataset", "ground_truth", "relevance", "split")
 _RANKED = ("n_queries", "n_database", "n_bits", "ranking", "binarize", "convention", "ground_truth_sha256")
 _RELEVANT = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
 
+Name = str | None
+
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ScoredRanking(Scores, Printed):
@@ -118,14 +120,7 @@ class ScoredRanking(Scores, Printed):
         """The smallest and the largest number of relevant database items of a query."""
         return int(self.n_relevant.min()), int(self.n_relevant.max())
 
-    def named(
-        self,
-        name: str | None = None,
-        *,
-        dataset: str | None = None,
-        split: str | None = None,
-        ground_truth: str | None = None,
-    ) -> Self:
+    def named(self, name: Name = None, *, dataset: Name = None, split: Name = None, ground_truth: Name = None) -> Self:
         """Return the same scores under the user's names; `protocol.compare` compares only scores with equal names.
 
         Parameters
@@ -272,9 +267,7 @@ class Evaluation(ScoredRanking):
         if self.counts is None:
             return {}
         undefined = find(self.convention).undefined("precision@rR")
-        return {
-            average: scores.pr_curve(self.counts, average=average, undefined=undefined) for average in scores.AVERAGES
-        }
+        return {kind: scores.pr_curve(self.counts, average=kind, undefined=undefined) for kind in scores.AVERAGES}
 
     def spread(self, *, threads: int = 1) -> Spread:
         """Count again, and return all values that published conventions report as mAP, and other variants of mAP."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from protocol import codes
 from protocol.counting import HammingCounts, Relevance
 from protocol.counting.counts import CodeWords, Floats, Integers
-from protocol.parallel import in_order, workers
+from protocol.parallel import Advance, in_order, workers
 
 RANDOM = ("random", "")
 PARTS = ("", "without-first", "with-query", "positive")
@@ -165,7 +165,7 @@ def ranked(
     *,
     plain: bool = False,
     threads: int = 1,
-    progress: Callable[[int], object] | None = None,
+    progress: Advance = None,
 ) -> tuple[HammingCounts | None, dict[tuple[str, str], Sums]]:
     """Return the counts of a ranking, and the sums over its lists for each order of ties and each of `LISTS`.
 

@@ -51,9 +51,7 @@ def best(scores: ArrayLike) -> int:
     """
     values = np.asarray(scores, dtype=np.float64)
     if np.isnan(values).all():
-        raise ProtocolError(
-            f"selection: the metric is undefined for all {values.size:,} grid points. Choose another metric."
-        )
+        raise ProtocolError(f"selection: undefined for all {values.size:,} grid points. Choose another metric.")
     return int(np.nanargmax(values))
 
 

@@ -236,9 +236,7 @@ class TrainingSet:
         """`y` as class labels."""
         y = class_labels(self._supervision("integers (n,), or 0/1 (n, n_classes)"), len(self.X))
         if (y == y[0]).all():
-            raise ProtocolError(
-                f"labels: all {len(y):,} training rows belong to one class; at least two classes are needed."
-            )
+            raise ProtocolError(f"labels: all {len(y):,} training rows belong to one class; at least two are needed.")
         return y
 
     @functools.cached_property

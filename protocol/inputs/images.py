@@ -11,9 +11,7 @@ from protocol.checks import ProtocolError
 from protocol.inputs import text
 
 EXTENSIONS = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pgm"))
-OTHER_EXTENSIONS = frozenset(
-    (".gif", ".heic", ".heif", ".avif", ".jp2", ".jxl", ".jfif", ".jpe", ".svg", ".psd", ".exr")
-)
+UNSUPPORTED = frozenset([".gif", ".heic", ".heif", ".avif", ".jp2", ".jxl", ".jfif", ".jpe", ".svg", ".psd", ".exr"])
 """Extensions of unsupported image formats."""
 
 # OpenCV reads it once, when it is imported.

@@ -5,7 +5,7 @@ Re-ranking retrieves c x K items by code, ranks them again by the vectors or by 
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
@@ -19,6 +19,7 @@ from protocol.counting import HammingCounts
 from protocol.counting.counts import Floats, Integers
 from protocol.evaluation.code_pairs import CodePair
 from protocol.metrics import ORDERS, mean, neighbours_found
+from protocol.parallel import Advance
 from protocol.quantisers.representations import Representation
 from protocol.truth import pair_distances
 from protocol.truth.relevance import Relevance
@@ -115,7 +116,7 @@ def by_quantiser(
     relevances: Mapping[int, Relevance],
     target: float,
     seed: int = 0,
-    progress: Callable[[int], object] | None = None,
+    progress: Advance = None,
 ) -> RescoringCurve:
     """Return the curve of re-ranking by a quantiser.
 

@@ -35,11 +35,7 @@ from protocol.registry.records import (
 )
 
 # The placeholders in registered names, with a pattern of the requested number; the group's name is the keyword.
-_NUMBERS = {
-    "@K": "@(?P<cutoff>[1-9][0-9]*)",
-    "@rR": "@r(?P<radius>[0-9]+)",
-    "F_beta": "F(?P<beta>[0-9]+(?:[.][0-9]+)?)",
-}
+_NUMBER = {"@K": "@(?P<cutoff>[1-9][0-9]*)", "@rR": "@r(?P<radius>[0-9]+)", "F_beta": "F(?P<beta>[0-9]+(?:[.][0-9]+)?)"}
 R = TypeVar("R", bound=Record, covariant=True)
 
 
@@ -180,7 +176,7 @@ def _match(name: str, registered: tuple[str, ...]) -> tuple[str, dict[str, float
 def _pattern(name: str) -> re.Pattern[str]:
     """Return the regular expression that matches requests for a registered name, with the numbers as named groups."""
     pattern = re.escape(name)
-    for mark, number in _NUMBERS.items():
+    for mark, number in _NUMBER.items():
         pattern = pattern.replace(mark, number)
     return re.compile(pattern)
 
@@ -263,7 +259,7 @@ def get(kind: str, name: str) -> Any:
     {'cutoff': 1000}
     """
     record, numbers = _of(kind).find(name)
-    if any(mark in name for mark in _NUMBERS):
+    if any(mark in name for mark in _NUMBER):
         raise ProtocolError(f"{kind} {name!r}: write a number in place of K, R or beta, as in mAP@100[all] or F0.5@r2.")
     return functools.partial(record.plugin, **numbers) if numbers else record.plugin
 

@@ -1,6 +1,7 @@
 """Charts as static pictures, and the files of a paper: figures with their data, and tables as LaTeX and as Markdown.
 
-Figures are drawn for print: with an exact width, black on white, and in fonts and sizes that journals accept.
+Figures are drawn for print: as wide as a column or a page, black on white, and in fonts and sizes that journals accept.
+Panels in a row may be a twentieth wider or narrower, because Vega-Lite can't fit them to a width.
 """
 
 import functools
@@ -123,10 +124,9 @@ def write_folder(folder: str | Path, files: Mapping[str, bytes]) -> None:
 
 
 def printed_pictures(figures: Sequence[Figure]) -> list[dict[str, bytes]]:
-    """Return each figure as ``svg``, ``pdf`` and ``png``, as wide as its `inches`, with the size of the SVG in points.
+    """Return each figure as ``svg``, ``pdf`` and ``png``, about as wide as its `inches`; the SVG states points.
 
-    The PDF has embedded fonts, and text remains text. Vega-Lite can't fit a chart with several panels to a width, so a
-    panel leaves `_AXIS` for its axis.
+    The PDF has embedded fonts, and text remains text. Several panels leave `_AXIS` points for their axis.
     """
     drawn = pictures(list(map(_printed, figures)), ("svg", "pdf", "png"), ppi=_PNG_DPI)
     size = rb'(<svg[^>]*?) width="([0-9.]+)" height="([0-9.]+)"'

@@ -72,21 +72,12 @@ def _about(results: Scores, rows: "pd.DataFrame", setting: Mapping[str, str], me
     return about | {"definition": PAGE.text("paper-definition", record=record, undefined=undefined) if metric else ""}
 
 
-def paper_figures(results: Scores) -> list[Figure]:
-    """Return the scores by code length, the curves with the middle code length, and the values by convention."""
-    return list(_figures(results))
-
-
-def _figures(results: Scores) -> Iterator[Figure]:
+def paper_figures(results: Scores) -> Iterator[Figure]:
+    """Yield the scores by code length, the curves with the middle code length, and the values by convention."""
     setting = _setting(results)
 
     def figure(
-        chart: dict[str, Any],
-        name: Sequence[object],
-        rows: "pd.DataFrame",
-        caption: str,
-        metric: str = "",
-        **values: Any,
+        chart: dict[str, Any], name: Sequence[object], rows: Any, caption: str, metric: str = "", **values: Any
     ) -> Figure:
         text = PAGE.text(caption, **_about(results, rows, setting, metric), **values)
         choices = {"metric": rows["metric"].iloc[0]} if metric else {}

@@ -48,11 +48,7 @@ def collect(paths: Iterable[str | Path]) -> "pd.DataFrame":
 
 def tables_of(scores: "pd.DataFrame", **about: Any) -> "dict[str, pd.DataFrame]":
     """Return the tables of an experiment by their file names, from the table of `collect`; `about` of `summarise`."""
-    return {
-        "metrics.csv": scores[list(COLUMNS)],
-        "summary.csv": summarise(scores, **about),
-        "runs.csv": runs_of(scores),
-    }
+    return {"metrics.csv": scores[[*COLUMNS]], "summary.csv": summarise(scores, **about), "runs.csv": runs_of(scores)}
 
 
 def summarise(

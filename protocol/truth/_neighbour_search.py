@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer, one_of
-from protocol.parallel import in_order, workers
+from protocol.parallel import Advance, in_order, workers
 
 Distance = Literal["euclidean", "cosine", "dot"]
 DISTANCES: tuple[str, ...] = get_args(Distance)
@@ -343,7 +343,7 @@ def nearest(
     *,
     distance: Distance = "euclidean",
     threads: int = 1,
-    progress: Callable[[int], object] | None = None,
+    progress: Advance = None,
 ) -> Neighbours:
     """Return the database rows no farther from each query than its k-th nearest neighbour, exactly as by float64.
 
@@ -426,13 +426,7 @@ def _matched(query: NDArray, database: NDArray) -> list[NDArray]:
 
 
 def _nearest(
-    query: NDArray,
-    database: NDArray,
-    k: int,
-    distance: Distance,
-    keys: Keys,
-    threads: int,
-    progress: Callable[[int], object] | None,
+    query: NDArray, database: NDArray, k: int, distance: Distance, keys: Keys, threads: int, progress: Advance
 ) -> Neighbours:
     """Return the nearest items of up to 4,096 queries in one pass over the database."""
     n_queries, queries, bound = len(query), keys.queries(query), np.full(len(query), np.inf)

@@ -22,9 +22,7 @@ def _check(
     if n_train is not None and n_train < 2:
         raise ProtocolError(f"ground truth 'epsilon_ball' needs at least two training points, got {n_train}.")
     if n_database is not None and n_neighbours >= n_database:
-        raise ProtocolError(
-            f"n_neighbours must be less than {n_database:,}, the size of the database, got {n_neighbours:,}."
-        )
+        raise ProtocolError(f"n_neighbours must be less than {n_database:,}, the database size, got {n_neighbours:,}.")
     share = n_neighbours / n_database if n_database else 1
     if n_train is not None and reading == "mean_distance" and int(share * (n_train - 1)) < 1:
         raise ProtocolError(  # the neighbours correspond to less than one training point

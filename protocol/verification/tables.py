@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 
 _Tables = Mapping[str, "pd.DataFrame"]
 """Stored tables by file; their column ``line`` is the line in the file."""
-_KEYS: dict[str, tuple[str, ...]] = {
-    "metrics.csv": COLUMNS[:-1],
-    "runs.csv": (*SETTING, "run"),
-    "summary.csv": COMBINATION,
-}
+_KEYS = {"metrics.csv": COLUMNS[:-1], "runs.csv": (*SETTING, "run"), "summary.csv": COMBINATION}
 """The columns that identify a row of each table of an experiment."""
 _OTHER = {"mean", "std", "n_runs", "options", "supervision", "version"}
 """Columns that are not compared with the codes: the first three are compared with metrics.csv."""

@@ -31,7 +31,7 @@ def test_the_best_is_the_first_of_the_largest_that_is_defined(scores):
     if defined:
         assert best(scores) == scores.index(max(defined))
     else:
-        with pytest.raises(ProtocolError, match=f"the metric is undefined for all {len(scores)} grid points"):
+        with pytest.raises(ProtocolError, match=f"undefined for all {len(scores)} grid points"):
             best(scores)
 
 

@@ -7,7 +7,7 @@ from protocol.report.manuscript import paper_figures, paper_tables, read_scores
 def main(job):
     """Read what the paper shows of the experiment's results, and write both folders."""
     results = read_scores(job.input.metrics, job.input.summary, job.input.examples, job.params.config)
-    write_folder(job.output.figures, figure_files(paper_figures(results)))
+    write_folder(job.output.figures, figure_files(list(paper_figures(results))))
     write_folder(job.output.tables, table_files(paper_tables(results)))
 
 

@@ -75,9 +75,7 @@ class BufferZone(NetworkHasher):
     def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:
         shared = shared_labels(labels)
         zones = self.PAPER_ZONES[int(shared[0, 0])]  # an item shares all its labels with itself
-        scaled = {
-            n_shared: (self.n_bits * near, self.n_bits * far) for n_shared, (near, far) in enumerate(zones, start=1)
-        }
+        scaled = {n: (self.n_bits * near, self.n_bits * far) for n, (near, far) in enumerate(zones, start=1)}
         return buffered(outputs, shared, zones=scaled, margin=self.margin * self.n_bits)
 
 
