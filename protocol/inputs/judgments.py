@@ -131,7 +131,7 @@ def _numbers(values: Any, role: str, form: str, number: Callable[[Any], Number])
     """Return the numbers in a mapping, or in a file whose lines have a form, or that of BEIR below its header."""
     if not is_file(values):
         try:
-            return {str(query): {str(item): number(items[item]) for item in items} for query, items in values.items()}
+            return {str(query): {str(item): number(one) for item, one in items.items()} for query, items in values.items()}
         except (AttributeError, TypeError, ValueError) as error:
             raise ProtocolError(f"{role}: expected a file or {{query: {{item: number}}}} ({error}).") from None
     path, numbers = Path(values), defaultdict[str, dict[str, Number]](dict)
