@@ -426,8 +426,9 @@ def _classes(words: Sequence[Fields]) -> tuple[str, list[NDArray], tuple[str, ..
     """Return a column for each label that occurs in any table."""
     distinct = set(chain.from_iterable(chain.from_iterable(words)))
     are_numbers = all(value.isascii() and value.isdecimal() for value in distinct)
-    columns = sorted(distinct, key=int if are_numbers else str)
-    matrices = [
-        np.array([[name in row for name in columns] for row in map(set, rows)], dtype=np.bool_) for rows in words
-    ]
+    columns = {name: column for column, name in enumerate(sorted(distinct, key=int if are_numbers else str))}
+    matrices = [np.zeros((len(rows), len(columns)), dtype=np.bool_) for rows in words]
+    for matrix, rows in zip(matrices, words, strict=True):
+        items = np.repeat(np.arange(len(rows)), list(map(len, rows)))
+        matrix[items, list(map(columns.__getitem__, chain.from_iterable(rows)))] = True
     return f"several of {_n_classes(len(columns))}", matrices, tuple(columns)
