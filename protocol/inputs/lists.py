@@ -408,9 +408,11 @@ def _class(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...]
         return f"the placeholder {next(iter(distinct))!r} instead of a class", [], ()
     arrays: list[NDArray] = [np.array(of_table, dtype=np.str_) for of_table in names]
     if all(map(is_number, distinct)):
-        arrays = [
-            as_integers(array.astype(np.float64), table.name) for array, table in zip(arrays, tables, strict=True)
-        ]
+        try:
+            arrays = [array.astype(np.int64) for array in arrays]
+        except (ValueError, OverflowError):
+            pairs = zip(arrays, tables, strict=True)
+            arrays = [as_integers(array.astype(np.float64), table.name) for array, table in pairs]
     return f"one of {_n_classes(len(distinct))}", arrays, ()
 
 
