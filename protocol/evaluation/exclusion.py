@@ -131,6 +131,9 @@ class WithoutQueries(Printed):
     excluded: NDArray[np.int64]
     remaining: Evaluation
 
+    n_excluded = property(lambda self: len(self.excluded), doc="The number of excluded queries.")
+    n_queries = property(lambda self: self.remaining.n_queries, doc="The number of remaining queries.")
+
     @property
     def metrics(self) -> dict[str, float]:
         """The mean of each metric over the remaining queries."""

@@ -156,8 +156,10 @@ def read_table(path: Path, name: str, key: str | None = None, form: str = "", n_
 
 
 def _column(rows: Fields, header: Sequence[str], name: str, path: Path) -> Fields:
-    if name not in header or min(map(len, rows)) <= header.index(name):
+    if name not in header:
         raise ProtocolError(f"{path}: no column {name!r}. Its columns are {', '.join(header)[:200]}.")
+    if min(map(len, rows)) <= header.index(name):
+        raise ProtocolError(f"{path}: a line has no field for the column {name!r}. Add one to each line.")
     return [[row[header.index(name)]] for row in rows]
 
 

@@ -186,7 +186,7 @@ def _dataset(path: Path, key: str | None, files: contextlib.ExitStack) -> Any:
 def _hdf5(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
     dataset = _dataset(path, key, files)
     if dataset.dtype == object:  # strings of any length
-        return Opened(dataset.shape, lambda: dataset.asstr("utf-8", "backslashreplace")[()].astype(np.str_))
+        return Opened(dataset.shape, lambda: np.asarray(dataset.asstr("utf-8", "backslashreplace")[()], np.str_))
     return Opened(dataset.shape, lambda: np.asarray(dataset[()]))
 
 

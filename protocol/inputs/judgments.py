@@ -128,15 +128,15 @@ def _score(value: Any) -> float:
 
 
 def _numbers(values: Any, role: str, form: str, number: Callable[[Any], Number]) -> dict[str, dict[str, Number]]:
-    """Return the numbers in a mapping, or in a file whose lines have a form, or that of BEIR below its header."""
+    """Return the numbers in a mapping or in lines of a form; judgments may also have the header and form of BEIR."""
     if not is_file(values):
         try:
-            return {str(query): {str(item): number(items[item]) for item in items} for query, items in values.items()}
+            return {str(query): {str(item): number(x) for item, x in items.items()} for query, items in values.items()}
         except (AttributeError, TypeError, ValueError) as error:
             raise ProtocolError(f"{role}: expected a file or {{query: {{item: number}}}} ({error}).") from None
     path, numbers = Path(values), defaultdict[str, dict[str, Number]](dict)
     lines = text.lines(path, f"{role} in a format of TREC")
-    first = int(lines[:1] != [] and lines[0].split() == _BEIR_HEADER)
+    first = int(number is _level and [line.split() for line in lines[:1]] == [_BEIR_HEADER])
     form = "query item level" if first else form
     names = form.split()
     for at, line in enumerate(lines[first:], start=first + 1):

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import filterfalse
+from itertools import chain, filterfalse
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from protocol.inputs.arrays import as_integers, is_file, named
 from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.validation import class_labels
 
+_BLOCK = 1 << 20  # labels that are sorted at once, because a large database may be mapped from a file
 _log = logging.getLogger("protocol.inputs")
 
 
@@ -97,8 +98,8 @@ def _used(labels: NDArray, classes: Sequence[str]) -> list[Any]:
     if labels.ndim == 2:
         columns = np.flatnonzero(labels.any(axis=0)).tolist()
         return [classes[column] for column in columns] if classes else columns
-    distinct: list[Any] = np.unique(labels).tolist()
-    return distinct
+    blocks = (np.unique(labels[start : start + _BLOCK]).tolist() for start in range(0, len(labels), _BLOCK))
+    return sorted(set(chain.from_iterable(blocks)))
 
 
 def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDArray | None = None) -> Labelled:
@@ -168,12 +169,13 @@ def _labels(listing: Listing, n_items: int | None, noun: str = "item") -> NDArra
 
 def _exact(array: NDArray, name: str) -> NDArray:
     """Return floats as integers, and others unchanged; raise ProtocolError unless all are integers or strings."""
-    if array.dtype.kind not in "fO":
+    if array.dtype.kind not in ("fO" if array.size else "f"):
         return array
     if array.dtype == object:
         values = array.ravel().tolist()
         kind = type(values[0]) if isinstance(values[0], (str, int)) else None
-        odd = next((item for item, value in enumerate(values) if type(value) is not kind), 0)
+        fit = [type(one) is kind and (isinstance(one, str) or one in range(-(2**63), 2**63)) for one in values]
+        odd = fit.index(False) if False in fit else 0
         expected = "a 64-bit integer for each item, or a string for each item"
         raise ProtocolError(f"{name}: expected {expected}, got {values[odd]!r} for item {odd}.")
     return as_integers(array, name, "integers or strings as labels")

@@ -408,9 +408,11 @@ def _class(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...]
         return f"the placeholder {next(iter(distinct))!r} instead of a class", [], ()
     arrays: list[NDArray] = [np.array(of_table, dtype=np.str_) for of_table in names]
     if all(map(is_number, distinct)):
-        arrays = [
-            as_integers(array.astype(np.float64), table.name) for array, table in zip(arrays, tables, strict=True)
-        ]
+        try:
+            arrays = [array.astype(np.int64) for array in arrays]
+        except (ValueError, OverflowError):
+            pairs = zip(arrays, tables, strict=True)
+            arrays = [as_integers(array.astype(np.float64), table.name) for array, table in pairs]
     return f"one of {_n_classes(len(distinct))}", arrays, ()
 
 
@@ -426,8 +428,9 @@ def _classes(words: Sequence[Fields]) -> tuple[str, list[NDArray], tuple[str, ..
     """Return a column for each label that occurs in any table."""
     distinct = set(chain.from_iterable(chain.from_iterable(words)))
     are_numbers = all(value.isascii() and value.isdecimal() for value in distinct)
-    columns = sorted(distinct, key=int if are_numbers else str)
-    matrices = [
-        np.array([[name in row for name in columns] for row in map(set, rows)], dtype=np.bool_) for rows in words
-    ]
+    columns = {name: column for column, name in enumerate(sorted(distinct, key=int if are_numbers else str))}
+    matrices = [np.zeros((len(rows), len(columns)), dtype=np.bool_) for rows in words]
+    for matrix, rows in zip(matrices, words, strict=True):
+        items = np.repeat(np.arange(len(rows)), list(map(len, rows)))
+        matrix[items, list(map(columns.__getitem__, chain.from_iterable(rows)))] = True
     return f"several of {_n_classes(len(columns))}", matrices, tuple(columns)

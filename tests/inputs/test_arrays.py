@@ -168,6 +168,7 @@ REFUSED = [
     ("a.mat:cell", r"a\.mat: a cell array, but not of text\."),
     ("a.mat:complex", "Casting complex values to real discards the imaginary"),
     ("a.h5:objects", "expected numbers, got dtype \\["),
+    ("a.h5:word", r"a\.h5:word: expected numbers, got dtype <U3\."),
     ("a.h5:nothing", "the array is empty, shape None"),
     ("a.h5:group", "no array 'group'"),
     ("ragged.csv", r"can't be read as text with numbers \(the number of columns changed from 2 to 1"),
@@ -185,7 +186,7 @@ def test_anything_but_an_array_of_numbers_is_refused(tmp_path):
     scipy_io.savemat(tmp_path / "a.mat", {"cell": np.array([ARRAY, "x"], object), "complex": ARRAY * 1j})
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["objects"] = np.zeros(2, [("a", int), ("b", float)])
-        file["nothing"] = h5py.Empty("f4")
+        file["word"], file["nothing"] = "owl", h5py.Empty("f4")
         file.create_group("group")
     (tmp_path / "folder.npy").mkdir()
     texts = {"ragged.csv": "1,2\n3\n", "words.csv": "a,b\n1,2\n", "blank.csv": "\n\n", "empty.npy": "", "codes": "1"}
