@@ -139,9 +139,7 @@ def _tail(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def read_lists(
-    files: Mapping[str, str | Path], ids: Any, n_classes: int | None = None
-) -> dict[str, NDArray[np.int64]]:
+def read_lists(files: Mapping[str, str | Path], ids: Any, n_classes: int | None = None) -> dict[str, NDArray[np.int64]]:
     """Read a split from a list for each partition.
 
     Parameters
