@@ -302,6 +302,8 @@ def load_split(path: str | Path, items: str | Path | None = None) -> Split:
         If the file is missing, damaged or not a split, or `items` is not the file from which the split was drawn.
     """
     path = Path(path)
+    if path.suffix.lower() != ".h5":
+        raise ProtocolError(f"{path}: expected a splits.h5 that the pipeline has written.")
     made_from, parts = storage.read_provenance(path)["inputs"].get("labels"), read_parts(path)
     if items is None:
         datasets = path.absolute().joinpath("../../../../../datasets").resolve()  # of EXPERIMENT/splits/SPLIT/runR/FILE
