@@ -209,9 +209,10 @@ def read_parts(path: str | Path) -> dict[str, NDArray]:
 
 def _table(path: Path) -> dict[str, NDArray[np.str_]]:
     items: dict[str, list[str]] = {}
-    for fields in read_table(path, str(path)).rows:
+    table = read_table(path, str(path))
+    for line, fields in zip(table.numbers, table.rows, strict=True):
         if len(fields) != 2:
-            raise ProtocolError(f"{path}: {','.join(fields)[:80]!r} must be a partition and an id.")
+            raise ProtocolError(f"{path}, line {line}: {','.join(fields)[:80]!r} must be a partition and an id.")
         items.setdefault(fields[0], []).append(unsafe(fields[1]))
     return {name: np.array(ids, dtype=np.str_) for name, ids in items.items()}
 
