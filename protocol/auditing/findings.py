@@ -195,11 +195,13 @@ def _totals(findings: Mapping[str, Sequence[Finding]]) -> str:
 
 
 def _needs(not_checked: Sentences, why: bool) -> list[str]:
-    """Return the number of checks that need more data, and if asked each of them."""
+    """Return the number of checks that need more data, and if asked each of them, with its files if not all need it."""
     checks = dict.fromkeys(check for of_file in not_checked.values() for check in of_file)
     first = f"{counted(len(checks), 'check')} need{'s' * (len(checks) == 1)} more data:"
     if why and checks:
-        return [first, *(f"  {check}" for check in checks)]
+        files = {check: [file for file, of_file in not_checked.items() if check in of_file] for check in checks}
+        named = {check: f": {', '.join(of)}" * (len(of) < len(not_checked)) for check, of in files.items()}
+        return [first, *(f"  {check}{of}" for check, of in named.items())]
     return [f"{first} --why lists them (in Python, `not_checked`)"] * bool(checks)
 
 

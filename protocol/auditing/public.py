@@ -131,7 +131,7 @@ def audit(
         The intended split protocol, see ``protocol.names("split")``. By default, the one that a file of the pipeline
         records, if any; without a protocol, sizes and classes are not checked.
     against : path or mapping, optional
-        The complete split with which each split is compared item by item.
+        The complete split with which each split is compared partition by partition.
     **lists : path or array_like, shape (n,)
         The list of each partition, by its name: `query` and `database`, which are required, `train`,
         `validation_query` and `validation_database`. Row numbers, or ids (str). A file is text (also ``.gz``) with a

@@ -211,7 +211,9 @@ def _reason(error: BaseException) -> str:
 def _instruction(file: File, downloads: Downloads, expected: str | None) -> str:
     """Return how to get the file by hand, where to put it, and how to accept another version."""
     how, place = file.by_hand or f"get it from {' or '.join(file.urls)}", f"{downloads.dataset}/{file.name}"
-    by_hand = f"To add it by hand: {how}, put it at FOLDER/{place}, and run with --config mirror=FOLDER."
+    is_folder = downloads.mirror and "://" not in downloads.mirror
+    folder, option = (downloads.mirror, "") if is_folder else ("FOLDER", " and run with --config mirror=FOLDER")
+    by_hand = f"To add it by hand: {how}, and put it at {folder}/{place}{option}."
     is_known = downloads.sha256(file) is not None
     other = "give its sha256 as mirror_sha256" if is_known else f"delete the line of {place} in {downloads.lock}"
     return f"{by_hand} To accept another version, {other}." if expected else by_hand

@@ -54,6 +54,8 @@ class Table:
         Whether a row is an object in memory, whose fields are certain.
     form : str
         One of `protocol.inputs.arrays.FORMS`, if the user named it.
+    numbers : sequence of int
+        The number of each row's last line, for rows with commas, semicolons or tabs.
     ids : sequence of str, or None
         The ids of the rows; None if they have none, or until it is known where they end.
     """
@@ -64,6 +66,7 @@ class Table:
     by_blanks: bool = False
     is_python: bool = False
     form: str = ""
+    numbers: Sequence[int] = ()
     ids: Sequence[str] | None = None
 
     @cached_property
@@ -140,19 +143,20 @@ def read_table(path: Path, name: str, key: str | None = None, form: str = "", n_
     ProtocolError
         As for `read_source`.
     """
-    rows, items = _rows(path)
+    rows, items, numbers = _rows(path)
     column = None if key in FORMS and key not in rows[0] else key
     header = rows[0] if column or _is_header(rows, n_items) else []
-    rows, items = rows[bool(header) :], items[bool(header) :]
+    first = int(bool(header))
+    rows, items, numbers = rows[first:], items[first:], numbers[first:]
     if not rows:
-        raise ProtocolError(f"{path}: only a header, and no items. Write one item per line.")
+        raise ProtocolError(f"{path}: only a header, and no items. Write one line `{','.join(header)}` per item.")
     if column:
         return Table(name, _column(rows, header, column, path), is_python=True, form=form)
     if header and not header[0].strip() and [row[0] for row in rows] == list(map(str, range(len(rows)))):
         rows, header = [row[1:] for row in rows], header[1:]  # without the index of pandas
     if items:
         rows = [[item] for item in items]
-    return Table(name, rows, header, by_blanks=bool(items), form=key or form)
+    return Table(name, rows, header, by_blanks=bool(items), form=key or form, numbers=numbers)
 
 
 def _column(rows: Fields, header: Sequence[str], name: str, path: Path) -> Fields:
@@ -163,10 +167,11 @@ def _column(rows: Fields, header: Sequence[str], name: str, path: Path) -> Field
     return [[row[header.index(name)]] for row in rows]
 
 
-def _rows(path: Path) -> tuple[Fields, list[str]]:
+def _rows(path: Path) -> tuple[Fields, list[str], list[int]]:
     """Return the fields of each row that is not blank, and the lines of the rows if only blanks divide them.
 
-    Fields between commas, semicolons or tabs may be quoted; there are then no such lines.
+    Fields between commas, semicolons or tabs may be quoted; there are then no such lines, but the numbers of the last
+    lines of the rows.
     """
     lines = text.lines(path, "a list of items")
     items = list(filter(None, map(str.strip, lines)))
@@ -175,14 +180,15 @@ def _rows(path: Path) -> tuple[Fields, list[str]]:
         for wrong in filter(_LABELS_AFTER_MARKS.fullmatch, items):
             same = "Write all lines in the same form."
             raise ProtocolError(f"{path}: {wrong!r} has labels after commas or semicolons, unlike another line. {same}")
-        return list(map(str.split, items)), items
+        return list(map(str.split, items)), items, []
+    reader = csv.reader(lines, delimiter=mark or ",", strict=True)
     try:
-        rows = [row for row in csv.reader(lines, delimiter=mark or ",", strict=True) if "".join(row).strip()]
+        rows = [(reader.line_num, row) for row in reader if "".join(row).strip()]
     except csv.Error as error:
         raise ProtocolError(f"{path}: can't be read as lines with commas ({error}).") from error
     if not rows:
         raise ProtocolError(f"{path}: the list is empty. Write one item per line.")
-    return [[text.unsafe(row[0]), *map(str.strip, row[1:])] for row in rows], []
+    return [[text.unsafe(row[0]), *map(str.strip, row[1:])] for _, row in rows], [], [number for number, _ in rows]
 
 
 def _delimiter(path: Path, lines: Sequence[str]) -> str | None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, counted, one_of
 from protocol.inputs.arrays import as_integers, npz_keys, path_of, read_array
 from protocol.inputs.fields import read_table
-from protocol.inputs.lists import read_listings
+from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.text import check_regular, unsafe
 from protocol.inputs.validation import rows
 from protocol.provenance import storage
@@ -139,7 +139,7 @@ def _tail(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def read_lists(files: Mapping[str, str | Path], ids: Any) -> dict[str, NDArray[np.int64]]:
+def read_lists(files: Mapping[str, str | Path], ids: Any, n_classes: int | None = None) -> dict[str, NDArray[np.int64]]:
     """Read a split from a list for each partition.
 
     Parameters
@@ -148,6 +148,8 @@ def read_lists(files: Mapping[str, str | Path], ids: Any) -> dict[str, NDArray[n
         As for `read_list`, by partition.
     ids : array of str or of UTF-8 bytes, shape (n_items,)
         The ids of the dataset, as for `places_of`.
+    n_classes : int or None
+        Number of classes of the dataset, which the labels in a list must match. None if unknown.
 
     Returns
     -------
@@ -157,10 +159,22 @@ def read_lists(files: Mapping[str, str | Path], ids: Any) -> dict[str, NDArray[n
     Raises
     ------
     ProtocolError
-        As for `read_list` and `rows_of`.
+        As for `read_list` and `rows_of`; or if a list has labels for another number of classes.
     """
     listings = read_listings(files, has_ids=True)
+    for listing in listings.values():
+        _check_classes(listing, n_classes)
     return {name: rows_of(listing.items, ids, listing.name) for name, listing in listings.items()}
+
+
+def _check_classes(listing: Listing, n_classes: int | None) -> None:
+    """Raise ProtocolError if a list has more classes than the dataset, or unnamed ones of another number."""
+    if listing.labels is None or n_classes is None:
+        return
+    is_matrix = listing.labels.ndim == 2
+    n_listed = listing.labels.shape[1] if is_matrix else len(np.unique(listing.labels))
+    if n_listed > n_classes or (is_matrix and not listing.classes and n_listed != n_classes):
+        raise ProtocolError(f"{listing.name}: labels for {n_listed:,} classes, but the dataset has {n_classes:,}.")
 
 
 def read_parts(path: str | Path) -> dict[str, NDArray]:
@@ -195,9 +209,10 @@ def read_parts(path: str | Path) -> dict[str, NDArray]:
 
 def _table(path: Path) -> dict[str, NDArray[np.str_]]:
     items: dict[str, list[str]] = {}
-    for fields in read_table(path, str(path)).rows:
+    table = read_table(path, str(path))
+    for line, fields in zip(table.numbers, table.rows, strict=True):
         if len(fields) != 2:
-            raise ProtocolError(f"{path}: {','.join(fields)[:80]!r} must be a partition and an id.")
+            raise ProtocolError(f"{path}, line {line}: {','.join(fields)[:80]!r} must be a partition and an id.")
         items.setdefault(fields[0], []).append(unsafe(fields[1]))
     return {name: np.array(ids, dtype=np.str_) for name, ids in items.items()}
 
@@ -288,6 +303,8 @@ def load_split(path: str | Path, items: str | Path | None = None) -> Split:
         If the file is missing, damaged or not a split, or `items` is not the file from which the split was drawn.
     """
     path = Path(path)
+    if path.suffix.lower() != ".h5":
+        raise ProtocolError(f"{path}: expected a splits.h5 that the pipeline has written.")
     made_from, parts = storage.read_provenance(path)["inputs"].get("labels"), read_parts(path)
     if items is None:
         datasets = path.absolute().joinpath("../../../../../datasets").resolve()  # of EXPERIMENT/splits/SPLIT/runR/FILE

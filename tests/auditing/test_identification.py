@@ -83,8 +83,11 @@ def test_several_labels_may_be_more_than_were_drawn_but_not_fewer():
 def test_classes_distinguish_protocols_of_equal_sizes():
     parts = {"query": np.arange(10_000), "train": np.arange(10_000, 60_000), "database": np.arange(10_000, 60_000)}
     assert description(parts) == "matches cifar100_mlgap or cifar10_10k or cifar10_s2 in sizes and overlaps"
-    labelled = description(parts, n_items=60_000, y=np.arange(60_000) % 10)
-    assert labelled == "matches cifar10_10k or cifar10_s2 in sizes, classes and overlaps"
+    known = {"n_items": 60_000, "y": np.arange(60_000) % 10}
+    assert description(parts, **known) == "matches cifar10_10k or cifar10_s2 in sizes, classes and overlaps"
+    known["official"] = {"test": parts["query"], "train": parts["database"]}
+    assert description(parts, **known) == "matches cifar10_s2 in sizes, classes, overlaps and official splits"
+    assert description(parts | {"query": np.arange(1, 10_001)}, **known).startswith("resembles cifar10_10k")
     # A database that is the rest of the dataset has the declared size if the dataset is known.
     y = np.ones((173_692, 81), dtype=bool)
     parts = {"query": np.arange(5_000), "train": np.arange(5_000, 15_000), "database": np.arange(5_000, 173_692)}

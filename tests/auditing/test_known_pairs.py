@@ -90,9 +90,11 @@ def test_a_finding_for_the_database_and_one_for_the_training_set():
     assert (of_database.items, of_database.partners) == ((str(QUERY),), (str(TRAIN),))
     assert of_database.consequence == (
         "According to ciFAIR (Barz and Denzler 2020), 1 of 3 queries has a near-duplicate in the database (exact "
-        "copies: 0); with only a very similar item, which does not count: 1."
+        "copies: 0); with only a very similar item, which does not count: 1; only pairs of an official test and an "
+        "official training image were judged; row numbers are assumed to count the 50,000 training images, then the "
+        "10,000 test images."
     )
-    assert "in the training set (exact copies: 0)." in of_train.consequence
+    assert "in the training set (exact copies: 0); only pairs of" in of_train.consequence
     turned = {"query": [TRAIN], "database": [QUERY, 7]}
     assert [(one.items, one.partners) for one in findings(turned, "cifar10")] == [((str(TRAIN),), (str(QUERY),))]
     parts = {"query": [QUERY], "database": [TRAIN]}

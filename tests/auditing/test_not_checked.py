@@ -18,8 +18,9 @@ def test_findings_are_first_and_the_number_of_missing_checks_is_last():
         f"{len(checks)} checks need more data:",
         *(f"  {check}" for check in checks),
     ]
-    several = audit({"query": [0], "database": [0, 1]}, {"query": [1], "database": [0, 2]})
+    several = audit({"query": [0], "database": [0, 1]}, {"query": [1], "database": [0, 2], "train": [0]})
     assert several.to_text().count("more data") == 1
+    assert ", train): split 1\n" in several.to_text(why=True)
 
 
 # One input is removed at a time.

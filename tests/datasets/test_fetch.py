@@ -107,7 +107,7 @@ def test_a_fault_is_one_line_with_each_source_and_leaves_nothing(server, officia
         ProtocolError, match=rf"^data\.bin: the download failed: .*/missing: HTTP status 404; .*/data\.bin: .*{message}"
     ) as error:
         fetch(file, downloads)
-    assert "put it at FOLDER/set/data.bin, and run with --config mirror=FOLDER." in str(error.value)
+    assert "and put it at FOLDER/set/data.bin and run with --config mirror=FOLDER." in str(error.value)
     assert "\n" not in str(error.value)
     assert left(downloads) == []
     assert not downloads.lock.exists()
@@ -119,7 +119,7 @@ def test_without_a_source_or_offline_the_message_says_where_to_put_the_file(serv
     with pytest.raises(ProtocolError) as error:
         fetch(lists, downloads)
     assert str(error.value).startswith("lists.zip: offline: the download failed: ")
-    advice = "To add it by hand: ask the authors, put it at FOLDER/set/lists.zip, and run with --config mirror=FOLDER."
+    advice = f"To add it by hand: ask the authors, and put it at {downloads.mirror}/set/lists.zip."
     assert f"No such file or directory. {advice}" in str(error.value)
     with pytest.raises(
         ProtocolError, match=r"^lists\.zip: offline: there is no source to download it from\. To add it"

@@ -97,6 +97,11 @@ def test_a_list_is_split_at_its_separators(tmp_path, case):
     assert (None if flags is None else flags.tolist()) == case.get("labels", [[True, False], [False, True]])
 
 
+def test_a_list_with_labels_for_other_classes_is_refused(tmp_path):
+    with pytest.raises(ProtocolError, match=r"q\.txt: labels for 2 classes, but the dataset has 3\.$"):
+        read_lists({"query": put(tmp_path / "q.txt", "image/001.png 1 0\nimage/002.png 0 1\n")}, PLAIN, 3)
+
+
 @pytest.mark.parametrize("sign", ["=", "-", "'="])
 def test_an_id_that_begins_like_a_formula_is_text_in_csv(tmp_path, sign):
     ids = np.array([f"{sign}1+1.png", "b.png", f"{sign}7"])
@@ -118,9 +123,9 @@ def test_an_id_that_begins_like_a_formula_is_text_in_csv(tmp_path, sign):
             {"quary": np.array([0])},
             r"s\.npz: partition must be database, .* or validation_query, got 'quary'\. Did you mean 'query'\?$",
         ),
-        ("s.csv", b"partition,id\nquery,a,b\n", r"s\.csv: 'query,a,b' must be a partition and an id\.$"),
+        ("s.csv", b"partition,id\nquery,a,b\n", r"s\.csv, line 2: 'query,a,b' must be a partition and an id\.$"),
         ("s.pkl", b"x", r"s\.pkl: expected a split as \.h5, \.npz or \.csv\.$"),
-        ("s.csv", b"partition,id\n", r"s\.csv: only a header, and no items\. Write one item"),
+        ("s.csv", b"partition,id\n", r"only a header, and no items\. Write one line `partition,id` per item\.$"),
     ],
 )
 def test_an_invalid_split_is_refused(tmp_path, name, content, message):

@@ -83,3 +83,5 @@ def test_a_split_of_the_user_without_validation(tmp_path):
 def test_a_file_that_is_no_split_is_refused(path):
     with pytest.raises(ProtocolError, match=r"items.h5: partition must be database, query, train,"):
         load_split(path.parents[4] / "datasets" / "made" / "items.h5")
+    with pytest.raises(ProtocolError, match=r"^split.npz: expected a splits.h5 that the pipeline has written\.$"):
+        load_split("split.npz")

@@ -1,6 +1,7 @@
 """Add the database of one split protocol to a sampled split."""
 
 from protocol import registry
+from protocol.inputs.validation import n_classes
 from protocol.provenance import storage
 from protocol.splits import Items, list_paths, official_parts, read_lists
 
@@ -12,8 +13,8 @@ def main(job):
     protocol = protocol.with_options(job.params.options)
     files = {name: file for name in protocol.listed if (file := job.params.options[name]) is not None}
     with storage.opened(job.input.labels) as items:
-        labels = items["labels"][:] if protocol.divides_classes and "labels" in items else None
-        lists = read_lists(files, items["ids"])
+        labels = items["labels"][:] if (files or protocol.divides_classes) and "labels" in items else None
+        lists = read_lists(files, items["ids"], n_classes(labels))
         known = Items(len(items["ids"]), labels, official_parts(items), lists)
     parts = protocol.completed(parts, known, seed=drawn["seed"])
     digests = {name: storage.file_sha256(path) for name, path in list_paths(protocol, files).items()}

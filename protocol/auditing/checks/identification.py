@@ -11,10 +11,10 @@ from protocol import registry
 from protocol.auditing.checks.declared import class_counts, has_several
 from protocol.auditing.items import Split
 from protocol.checks import listed
-from protocol.splits import PARTITIONS, Drawn, SplitProtocol
+from protocol.splits import PARTITIONS, Drawn, Official, SplitProtocol
 
 _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
-_KINDS = ("sizes", "classes", "overlaps")
+_KINDS = ("sizes", "classes", "overlaps", "official splits")
 _OPEN = 0.25
 _NEAR_SIZES, _NEAR = 0.25, 2.5
 PACKAGE_DATA = "published.toml"
@@ -28,7 +28,7 @@ class Comparison(NamedTuple):
 
     Parameters
     ----------
-    by : {"sizes", "classes", "overlaps"}
+    by : {"sizes", "classes", "overlaps", "official splits"}
     what : str
         The partition or pair of partitions that is compared.
     distance : float
@@ -161,6 +161,7 @@ def nearest(split: Split) -> list[Match]:
       set that is in the database although it should not be, or vice versa.
     - Classes: 1 if their number differs, or if the protocol is that of a dataset without classes; and for each
       partition that is drawn class by class, the share of its items that would have to belong to another class.
+    - Official splits: the share of a partition's items that are not in its official split.
 
     A split is near a protocol if at least two sizes were compared, those of the query and database partitions together
     differ by less than a quarter, and the distance is below 2.5. Both bounds are a matter of judgement: with them, a
@@ -188,6 +189,7 @@ def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
         *_overlaps(facts, shared),
         *_dataset(facts, protocol.n_items, protocol.n_classes),
         *_classes(facts, protocol),
+        *_official(facts, protocol),
     ]
     return Match(name, comparisons, [part for part in facts.sizes if part not in sizes])
 
@@ -239,6 +241,15 @@ def _classes(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
         actual = " to ".join(f"{count:,}" for count in dict.fromkeys((counts.min(), counts.max())))
         text = f"{_the(part)} has {actual} items per class (declared {least}{number:,})"
         yield Comparison("classes", part, distance, text)
+
+
+def _official(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
+    official = facts.split.dataset.official
+    for part, declared in protocol.partitions.items():
+        if isinstance(declared, Official) and declared.part in official and part in facts.sizes:
+            n_others = int((~np.isin(facts.split[part], official[declared.part])).sum())
+            text = f"{n_others:,} items of {_the(part)} are not of the official split {declared.part!r}"
+            yield Comparison("official splits", part, n_others / facts.sizes[part], text)
 
 
 def _relative(a: int, b: int) -> float:

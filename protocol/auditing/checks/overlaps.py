@@ -137,6 +137,7 @@ def audit_known_pairs(run: Run) -> list[Finding]:
             exact=f"exact copies: {n_exact:,}",
             part="training set" if part == "train" else part,
             similar=f"; with only a very similar item, which does not count: {n_similar:,}" * bool(n_similar),
+            note=known.note and f"; {known.note}",
         )
     return findings
 

@@ -3,7 +3,8 @@ r"""Check training logs: whether the reported value is the best of several evalu
 A log is a table (``.csv``), JSON lines (``.jsonl``, an object on each line), or any text with one regular expression.
 Its named groups are ``value`` (the test score) and optionally ``bits`` and ``epoch``. The columns of tables and the
 keys of objects have the same names; the test scores may also be named ``map`` or ``test_map``, and the epochs ``step``.
-The evaluations are in the order of their lines. Code lengths are judged separately, but runs are not told apart.
+The evaluations are in the order of their lines. Code lengths and runs are judged separately; an epoch that is lower
+than the previous one of the same code length begins another run.
 """
 
 import itertools
@@ -35,12 +36,14 @@ _Row = tuple[int, Mapping[str, str]]
 
 @dataclass
 class History:
-    """The evaluations of one code length in a log.
+    """The evaluations of one code length in one run of a log.
 
     Parameters
     ----------
     bits : str
         The code length, "" if the log has none.
+    run : int
+        The number of the run, from 1.
     values : list of float
         The test scores, in the order of the log; NaN for those that are not finite.
     epochs : list of str
@@ -50,14 +53,15 @@ class History:
     """
 
     bits: str
+    run: int = 1
     values: list[float] = field(default_factory=list)
     epochs: list[str] = field(default_factory=list)
     decimals: int = 0
 
     @property
     def name(self) -> str:
-        """The code length, such as "48 bits"; "" if the log has none."""
-        return f"{self.bits} bits" if self.bits else ""
+        """The code length, if the log has it, and the number of the run, if it is not the first: "48 bits in run 2"."""
+        return " in ".join([f"{self.bits} bits"] * bool(self.bits) + [f"run {self.run}"] * (self.run > 1))
 
     @property
     def best(self) -> float:
@@ -142,7 +146,7 @@ def _verdict(one: History, reported: str, running_best: str, is_a_last_score: bo
     """
     last, best, epoch = one.values[-1], one.best, one.epochs[int(np.nanargmax(one.values))]
     is_other = reported != "" and not one.matches(reported, best)
-    the, at_best = f"At {one.name}, the" if one.bits else "The", f" (epoch {epoch})" * bool(epoch)
+    the, at_best = f"At {one.name}, the" if one.name else "The", f" (epoch {epoch})" * bool(epoch)
     seen = f"best of {len(one.values):,} seen on the test set"
     if (is_other and (running_best or is_a_last_score)) or (last == best and not running_best):
         return "", ""
@@ -235,17 +239,22 @@ def _json_object(line: str, name: str) -> dict[str, str]:
 
 
 def _histories(path: Path, rows: Sequence[_Row]) -> list[History]:
-    histories: dict[str, History] = {}
+    histories: dict[tuple[str, int], History] = {}
+    runs: dict[str, tuple[int, float]] = {}  # by code length: the number of the run, and its last epoch
     for line, row in rows:
         value = next(filter(None, map(row.get, _VALUES)), None)
         if value is None:
             continue
         if not is_number(value):
             raise ProtocolError(f"{path}, line {line}: expected a number, got {value[:40]!r}.")
-        score, bits = float(value), row.get("bits", "")
-        history = histories.setdefault(bits, History(bits))
+        score, bits, epoch = float(value), row.get("bits", ""), row.get("epoch", row.get("step", ""))
+        run, previous = runs.get(bits, (1, -math.inf))
+        at = float(epoch) if is_number(epoch) else previous
+        run += at < previous
+        runs[bits] = run, at
+        history = histories.setdefault((bits, run), History(bits, run))
         history.values.append(score if math.isfinite(score) else math.nan)
-        history.epochs.append(row.get("epoch", row.get("step", "")))
+        history.epochs.append(epoch)
         history.decimals = max(history.decimals, _decimals(value))
     columns = dict.fromkeys(itertools.chain.from_iterable(row for _, row in rows))
     if not columns.keys() & _VALUES:
