@@ -232,9 +232,7 @@ def _images(values: Any, role: str, image_size: int) -> tuple[Sliceable, NDArray
     else:
         images = read_array(values)
     if len(images.shape) == 2:
-        raise ProtocolError(
-            f"{named(values, role)}: rows of numbers, not images. Vectors need --vectors (vectors=True)."
-        )
+        raise ProtocolError(f"{named(values, role)}: numbers, not images. Vectors need --vectors (vectors=True).")
     check_images(images, named(values, role))
     return images, names
 
@@ -243,9 +241,7 @@ def _listed(ids: Any, role: str, of: str, n_items: int) -> NDArray[np.str_]:
     """Return the ids, or row numbers, of a list in the format of `protocol.audit`."""
     names = (read_list(ids)[0] if is_file(ids) else items_from(ids, role)).astype(np.str_)
     if len(names) != n_items:
-        raise ProtocolError(
-            f"{named(ids, role)}: {counted(len(names), 'id')} for the {counted(n_items, 'item')} of {of}."
-        )
+        raise ProtocolError(f"{named(ids, role)}: {counted(len(names), 'id')} for {counted(n_items, 'item')} of {of}.")
     check_distinct(names, named(ids, role))
     return names
 
@@ -446,17 +442,15 @@ def proposed(pairs: "pd.DataFrame", most: int, *, same: bool) -> "pd.DataFrame":
     partner is in a pair, and the pairs do not depend on the order of the items. The query is the item with the lower
     row number, provided that the other one is among its partners. Ties are ordered by row number.
     """
-    pandas = need("pandas", "report")
+    pd = need("pandas", "report")
     if same:
-        pairs = pandas.concat(
-            [pairs, pairs.rename(columns={"query": "database", "database": "query"})], ignore_index=True
-        )
+        pairs = pd.concat([pairs, pairs.rename(columns={"query": "database", "database": "query"})], ignore_index=True)
     pairs = pairs.sort_values(["query", "score", "database"], ascending=[True, False, True], kind="stable")
     pairs = pairs.drop_duplicates(["query", "database"])
     of_query = pairs.groupby("query")
     pairs = pairs[(of_query.cumcount() <= FURTHER) & (pairs["score"] >= of_query["score"].transform("max") - GAP)]
     if same:
-        in_order = pandas.DataFrame(np.sort(pairs[["query", "database"]], axis=1), index=pairs.index)
+        in_order = pd.DataFrame(np.sort(pairs[["query", "database"]], axis=1), index=pairs.index)
         pairs = pairs[~in_order.duplicated()]  # of a pair in both orders, the lower query comes first
     of_query = pairs.groupby("query")
     rank = of_query["score"].max().rank(method="first", ascending=False).astype(int)

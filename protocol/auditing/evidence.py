@@ -105,9 +105,7 @@ def features_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray:
         raise ProtocolError(f"{name}: the lists contain ids, so the ids of its rows are needed (ids).")
     n_items = dataset.n_rows(n_listed)
     if X.ndim != 2 or len(X) < n_items or (dataset.n_items is not None and len(X) != n_items):
-        raise ProtocolError(
-            f"{name}: expected features of shape ({n_items}, d), one row per item, got shape {X.shape}."
-        )
+        raise ProtocolError(f"{name}: expected features of shape ({n_items}, d), a row per item, got shape {X.shape}.")
     return X
 
 

@@ -90,9 +90,7 @@ def files_below(folder: str | Path) -> list[str]:
     ProtocolError
         If a folder can't be listed or is found twice because of a link, or a name is not valid text.
     """
-    names = sorted(
-        (Path(path) / name).relative_to(folder).as_posix() for path, files in listings(folder) for name in files
-    )
+    names = sorted(Path(at, name).relative_to(folder).as_posix() for at, files in listings(folder) for name in files)
     broken = next((name for name in names if _SURROGATE.search(name)), None)
     if broken is not None:
         raise ProtocolError(f"{folder}: the file name {broken!a} is not UTF-8. Rename the file.")

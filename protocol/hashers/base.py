@@ -177,9 +177,7 @@ class Hasher(Configurable, abc.ABC):
             bits, shape = encode(block), (len(block), self.n_bits)
             if not isinstance(bits, np.ndarray) or bits.dtype != bool or bits.shape != shape:
                 got = f"{bits.dtype} of shape {bits.shape}" if isinstance(bits, np.ndarray) else type(bits).__name__
-                raise ProtocolError(
-                    f"{type(self).__name__}._encode: expected an array of bool, shape {shape}, got {got}."
-                )
+                raise ProtocolError(f"{type(self).__name__}._encode: expected a bool array, shape {shape}, got {got}.")
             bits_of_rows[start : start + _BLOCK] = bits
         return bits_of_rows
 

@@ -73,9 +73,7 @@ def judged_pairs(judgments: Any, query_ids: Any, database_ids: Any, sizes: Seque
     judged = read_judgments(judgments)
     pairs = [(query, item, level) for query, levels in judged.items() for item, level in levels.items()]
     sides = ((0, queries, named(query_ids, "query ids")), (1, items, named(database_ids, "database ids")))
-    unknown = [
-        f"{pair[side]!r} is not in {name}" for pair in pairs for side, ids, name in sides if pair[side] not in ids
-    ]
+    unknown = [f"{one[side]!r} is not in {name}" for one in pairs for side, ids, name in sides if one[side] not in ids]
     if unknown:
         name = named(judgments, "relevance")
         raise ProtocolError(f"{name}: {unknown[0]} ({counted(len(unknown), 'such judgment')}).")

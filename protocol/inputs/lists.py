@@ -343,10 +343,8 @@ def _are_several(rows: Fields, are_fields: bool) -> bool | None:
     n_rows = Counter(chain.from_iterable(set(map(frozenset, rows))))
     if len(set(map(len, rows))) > 1 and all(map(is_number, n_rows)):
         return True
-    occurs_again = {n_rows[word] > 1 for row in rows if len(row) > 1 for word in row} | (
-        {True} if are_fields else set()
-    )
-    return None if len(occurs_again) > 1 else True in occurs_again
+    occur_again = {n_rows[word] > 1 for row in rows if len(row) > 1 for word in row} | ({True} if are_fields else set())
+    return None if len(occur_again) > 1 else True in occur_again
 
 
 def _are_columns(tables: Sequence[Table], rows: Fields) -> bool | None:

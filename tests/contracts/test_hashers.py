@@ -420,7 +420,7 @@ WRONG = {
     check_divergence: [but("ContinuesAfterNaN", options={"learning_rate": 1.0})],
 } | {functools.partial(check_supervision, kind=kind): [forgiving(kind)] for kind in ("labels", "affinities", "pairs")}
 MISTAKES = [
-    (r"_encode: expected an array of bool, shape \(20, 8\), got float32 of", {"_encode": lambda self, X: X[:, :8]}),
+    (r"_encode: expected a bool array, shape \(20, 8\), got float32 of", {"_encode": lambda self, X: X[:, :8]}),
     (r"_encode: expected .* got bool of shape \(20, 1\)\.$", {"_encode": lambda self, X: X[:, :1] > 0}),  # not repeated
 ]
 

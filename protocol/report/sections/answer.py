@@ -37,12 +37,9 @@ def _by_length(results: Results) -> Figure:
     columns = ["metric", *SETTING, "hasher", "n_bits", "mean", "std", "n_runs"]
     scores = results.by_metric(results.plain)[columns]
     ranges = f"{json.dumps({metric: finite_range(metric) for metric in results.metrics})}[datum.metric]"
-    chart = series_scales(results.hashers) | {
-        "zero": not scores.duplicated(["metric", *SETTING]).any(),
-        "range": ranges,
-    }
+    spec = series_scales(results.hashers) | {"zero": not scores.duplicated(["metric", *SETTING]).any(), "range": ranges}
     choices = {"metric": results.metric} | results.selections[0].setting
-    return PAGE.figure("by-length", scores, choices, chart=chart, trained=results.trained_on(scores))
+    return PAGE.figure("by-length", scores, choices, chart=spec, trained=results.trained_on(scores))
 
 
 def _is_lower(metric: str) -> bool:
