@@ -97,7 +97,7 @@ def test_the_page_s_network_learns(scored):
 
 def test_they_are_in_every_table_and_figure(scored, browser):
     shown = {path: pd.read_csv(path) for path in sorted((scored.folder / RESULTS).glob("gist/examples/*/*.csv"))}
-    assert len(shown) == 8
+    assert len(shown) == 10
     for path, table in shown.items():
         found, expected = set(table["hasher"]), {"lsh", "itq", "exported"}
         if path.stem != "histogram":  # of the shortest codes

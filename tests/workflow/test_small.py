@@ -18,7 +18,7 @@ RESULTS = "results/small"
 
 def test_it_makes_the_same_bytes_as_the_stages_in_one_process(small, elsewhere):
     shown = sorted((small.folder / RESULTS).glob("gist/examples/*/*.csv"))
-    assert len(shown) == 4  # tables of one feature and split
+    assert len(shown) == 5  # tables of one feature and split
     tables = [str(path.relative_to(small.folder)) for path in shown]
     for name in ("metrics", "summary", "audit", "selection"):
         tables.append(f"{RESULTS}/{name}.csv")
