@@ -178,9 +178,8 @@ def _score(recorded: Mapping[str, Any], file: str, name: str, values: Values | W
         mean = defined.mean() if defined.size else np.nan
         if not np.isclose(mean, recorded["mean"], rtol=0, atol=TOLERANCE, equal_nan=True):
             path = recorded["path"]
-            if (
-                values.unit == QUERY or Path(path).name == "summary.csv"
-            ):  # other tables have no metrics.csv of their own
+            # The metrics.csv next to another table may be that of a summary.csv.
+            if values.unit == QUERY or Path(path).name == "summary.csv":
                 is_what = f"{printable(recorded['metric'])} is {recorded['mean']:.6g}"
                 raise ProtocolError(
                     f"{path}: {is_what}, but its values per {values.unit} have the mean {mean:.6g}. `protocol verify` "

@@ -38,8 +38,9 @@ _METHOD = (
     "comparisons in a table (`protocol compare --why`)."
 )
 _PAIRED = (
-    "A difference is a mean over pairs: over runs on the same items, or over queries at the same position if all of "
-    f"these have the same relevant positions. The intervals hold simultaneously for all comparisons in a table, with "
+    "A difference is a mean over pairs: over runs on the same items, or over queries (or groups of them) at the same "
+    "position if all of these have the same relevant positions, which does not show how much training varies. "
+    f"The intervals hold simultaneously for all comparisons in a table, with "
     f"{CONFIDENCE:.0%} confidence (Bonferroni). p: paired t-tests (sign tests if all differences are equal), corrected "
     "for all comparisons in the table (Holm). Name the reference with --against if you can. Otherwise, it is the "
     "method with the best mean, which depends on the tested values, so all pairs of methods count as comparisons."

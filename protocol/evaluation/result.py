@@ -37,6 +37,7 @@ _RANKED = ("n_queries", "n_database", "n_bits", "ranking", "binarize", "conventi
 _RELEVANT = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
 
 Name = str | None
+"""A name that the user may give."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -192,6 +192,8 @@ def _with_ids(table: Table, has_ids: bool, known: set[str]) -> Table:
         return replace(table, rows=[list(map(str.strip, row)) for row in table.rows])
     if table.by_blanks:
         return _divided_by_blanks(table)
+    if [] in table.rows:
+        raise ProtocolError(f"{table.name}: item {table.rows.index([]) + 1} is empty. Give each item an id.")
     at = 0 if table.form else _id_column(table)
     return replace(table, ids=[row[at] for row in table.rows], rows=[[*row[:at], *row[at + 1 :]] for row in table.rows])
 

@@ -102,6 +102,11 @@ def test_a_label_that_is_missing_for_an_id_is_named(tmp_path):
         labels_from(tmp_path / "y.csv", "labels", ids=np.array(IDS))
 
 
+def test_an_item_without_an_id_is_refused():
+    with pytest.raises(ProtocolError, match=r"^q: item 2 is empty\. "):
+        read_listings({"q": [["a.png"], []]}, has_ids=True)
+
+
 SEVERAL = {
     "lists": [["owl"], ["fox", "elk"]],
     "tuples of numbers": [(7,), (3, 5)],
