@@ -101,8 +101,8 @@ def compare(
     Parameters
     ----------
     *sources : str, Path or Evaluation
-        At least two sources: the ``summary.csv`` of an experiment, the JSON file of ``protocol evaluate --json``, or
-        the result of `evaluate`.
+        The ``summary.csv`` of experiments, the JSON files of ``protocol evaluate --json``, or the results of `evaluate`.
+        Of a single source, all scores are in the tables; of several, those that two or more have under one protocol.
     metrics : sequence of str, default=()
         The metrics to compare, ``"all"`` for all of them. If empty, all except bounds (ties in the worst or best
         order) if they make at most six tables, and otherwise mAP (or else the first metric) under the first protocol.
@@ -124,9 +124,10 @@ def compare(
     """
     assumed = assumptions(assume)
     by_source = read_sources(sources)
-    if len(sources) < 2:
-        raise ProtocolError(f"compare needs at least two files, got {len(sources)}.")
-    scores, left_out = match(_selected(list(itertools.chain(*by_source.values())), metrics), assumed)
+    if not sources:
+        raise ProtocolError("compare needs at least one file.")
+    selected = _selected(list(itertools.chain(*by_source.values())), metrics)
+    scores, left_out = match(selected, assumed, least=min(2, len(sources)))
     if against is not None:
         one_of(against, dict.fromkeys(score.method for score in scores), "against")
     every = _grouped(scores)
