@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import counted, listed, need, printable
+from protocol.checks import counted, listed, need
 from protocol.comparison.differences import ComparedTable, Difference, scores_by_method, sign_of
 from protocol.comparison.reading import ONE_VALUE, RUN, Score, Values
 from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, brackets, series_scales, spreads
@@ -26,7 +26,7 @@ from protocol.scores.statistics import (
     shared_variance,
     shown_interval,
 )
-from protocol.scores.tables import Table, filled
+from protocol.scores.tables import Table
 
 _UNDEFINED = {"zero": "undefined values count as 0", "drop": "undefined values are left out"}
 _OVER_RUNS = f"Over runs: {CORRECTED}. {ONE_DATASET}"
@@ -86,14 +86,11 @@ def notes(tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]]
     return sentences
 
 
-def text(tables: Sequence[ComparedTable], below: Sequence[str]) -> str:
-    """Return the tables by section, then sentences and the one about the method, as plain text."""
-    blocks, below = [], [*below, *[_METHOD] * any(table.comparisons for table in tables)]
-    for part in sections(tables):
-        lines = [filled(line) for line in (f"== {part.title}", *part.text)]
-        blocks += ["\n".join(lines), *(table.text() for table in part.tables)]
-    blocks += ["\n".join(map(filled, below))] * bool(below)
-    return printable("\n\n".join(blocks), keep="\n")
+def parts(tables: Sequence[ComparedTable], below: Sequence[str]) -> list[str | Table]:
+    """Return the tables by section, then sentences and the one about the method."""
+    below = [*below, *[_METHOD] * any(table.comparisons for table in tables)]
+    blocks = [["\n".join([f"== {part.title}", *part.text]), *part.tables] for part in sections(tables)]
+    return [*itertools.chain(*blocks), *["\n".join(below)] * bool(below)]
 
 
 def latex(tables: Sequence[ComparedTable]) -> str:
