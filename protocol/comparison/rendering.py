@@ -88,9 +88,10 @@ def notes(tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]]
 
 def parts(tables: Sequence[ComparedTable], below: Sequence[str]) -> list[str | Table]:
     """Return the tables by section, then sentences and the one about the method."""
-    below = [*below, *[_METHOD] * any(table.comparisons for table in tables)]
-    blocks = [["\n".join([f"== {part.title}", *part.text]), *part.tables] for part in sections(tables)]
-    return [*itertools.chain(*blocks), *["\n".join(below)] * bool(below)]
+    blocks, below = list[str | Table](), [*below, *[_METHOD] * any(table.comparisons for table in tables)]
+    for part in sections(tables):
+        blocks += ["\n".join([f"== {part.title}", *part.text]), *part.tables]
+    return blocks + ["\n".join(below)] * bool(below)
 
 
 def latex(tables: Sequence[ComparedTable]) -> str:

@@ -134,10 +134,8 @@ class WithoutQueries(Printed):
     n_excluded = property(lambda self: len(self.excluded), doc="The number of excluded queries.")
     n_queries = property(lambda self: self.remaining.n_queries, doc="The number of remaining queries.")
 
-    @property
-    def metrics(self) -> dict[str, float]:
-        """The mean of each metric over the remaining queries."""
-        return self.remaining.metrics
+    metrics = property(lambda self: self.remaining.metrics, doc="The mean of each metric over the remaining queries.")
+    per_query = property(lambda self: self.remaining.per_query, doc="The values of the remaining queries, by metric.")
 
     @property
     def label(self) -> str:

@@ -41,7 +41,7 @@ def test_scores_without_queries_equal_those_of_the_remaining_queries(convention)
     assert any(left.remaining.n_undefined.values())
     assert list(left.metrics) == list(alone.metrics)
     for name, values in alone.per_query.items():
-        np.testing.assert_allclose(left.remaining.per_query[name], values, rtol=1e-12, atol=0, err_msg=name)
+        np.testing.assert_allclose(left.per_query[name], values, rtol=1e-12, atol=0, err_msg=name)
     np.testing.assert_allclose(list(left.metrics.values()), list(alone.metrics.values()), rtol=1e-12)
 
 
