@@ -20,6 +20,8 @@ from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import as_integers, named
 from protocol.inputs.judgments import read_ids, read_results
+from protocol.inputs.validation import count_from_one
+from protocol.inputs.validation import rows as row_numbers
 from protocol.metrics import ORDERS, mean, neighbours_found
 from protocol.scores.tables import Table
 from protocol.truth import Distance, Neighbours, check_rows, nearest, pair_distances
@@ -293,7 +295,7 @@ def attribute(
     Raises
     ------
     ProtocolError
-        If an input is unusable.
+        If an input is unusable, or row numbers seem to count from 1: they include n_database, but not 0.
 
     Notes
     -----
@@ -399,7 +401,10 @@ def _read(
         return np.pad(array[:, :k], [(0, 0), (0, max(0, k - array.shape[1]))], constant_values=-1)
 
     for name, (values, of_values) in by_name.items():
-        returned[name] = columns(as_integers(items[name][:, :k], named(values, "results"))), None
+        rows = as_integers(items[name][:, :k], label := named(values, "results"))
+        if count_from_one(found := rows[rows != -1], sizes[1]):
+            row_numbers(found, sizes[1], label)
+        returned[name] = columns(rows), None
         if of_values is not None:
             apart, shape = read_results(of_values, sizes[0], "distances"), items[name].shape
             if apart.shape != shape:
