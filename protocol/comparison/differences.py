@@ -137,8 +137,6 @@ def compared_table(section: str, metric: str, scores: Sequence[Score], against: 
         reason = f"{against} has no value here" if is_named else "no method has a value"
         return ComparedTable(*named, 0, (), {reason: list(by_method)})
     paired, missing = _pairs(by_method, reference)
-    if len(by_method) == 1:
-        missing = {"there is only one method, so nothing is tested": [reference]}
     n_tests = len(paired)
     if not is_named:  # every pair of methods at each code length, those with the reference as well
         n_tests = sum(n * (n + 1) // 2 for n in Counter(n_bits for _, n_bits, _ in paired).values())
@@ -160,7 +158,7 @@ def _pairs(
 ) -> tuple[list[tuple[str, int, Pairs]], dict[str, list[str]]]:
     """Return the pairs of each other method and code length, and for each reason the methods that have none."""
     paired: list[tuple[str, int, Pairs]] = []
-    missing: dict[str, list[str]] = {}
+    missing = {"there is only one method, so nothing is tested": [reference]} if len(by_method) == 1 else {}
     for method in [name for name in by_method if name != reference]:
         scores, references = by_method[method], by_method[reference]
         common = sorted(scores.keys() & references.keys())

@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -264,10 +265,7 @@ def _packed_matrix(array: NDArray, side: Codes, name: str) -> tuple[NDArray[np.u
 def _numbers(values: Any, n_bits: int | None, name: str) -> NDArray:
     """Return the numbers of codes; strings, with which lines of text may begin, have a column for each bit."""
     if is_file(values) and path_of(values).suffix.lower() in TEXT:
-        lines = list(filter(None, map(str.strip, text.lines(path_of(values), "codes"))))
-        words = _first_words(lines)
-        if lines and not (words and all(map(_HEX.fullmatch, words))):
-            words = _first_words(below_header(path_of(values), lines))
+        words = _first_words(path_of(values))
     else:
         values = as_numpy(read_stored(values) if is_file(values) else values, name)
         words = values.ravel().tolist() if values.dtype.kind == "U" and values.size in values.shape else []
@@ -275,8 +273,11 @@ def _numbers(values: Any, n_bits: int | None, name: str) -> NDArray:
     return numbers_from(values, name) if bits is None else bits
 
 
-def _first_words(lines: Sequence[str]) -> list[str]:
-    """Return the first word of each line; none if they are, for example, numbers from 0 to 255 in columns."""
+def _first_words(path: Path) -> list[str]:
+    """Return the first word of each line of a text; none if they are, for example, numbers from 0 to 255 in columns."""
+    lines = list(filter(None, map(str.strip, text.lines(path, "codes"))))
+    if not all(_HEX.fullmatch(_MARK.split(line, 1)[0]) for line in lines):
+        lines = below_header(path, lines)
     words = [_MARK.split(line, 1)[0] for line in lines]
     return words if words == lines or any(map(_IN_COLUMNS.search, words)) else []
 

@@ -124,7 +124,7 @@ def below_header(path: Path, lines: list[str]) -> list[str]:
     Raises
     ------
     ProtocolError
-        If the header names a column of labels next to others.
+        If the header names a column of labels next to others, or only an id is in a line.
     """
     mark, line = _mark(lines[0]), lines[0].lstrip("# ").rstrip()
     names = [name.strip(' "').lower() for name in line.split(mark)]
@@ -133,10 +133,12 @@ def below_header(path: Path, lines: list[str]) -> list[str]:
         return lines
     if len(names) > 1 and not text.LABEL_COLUMNS.isdisjoint(names):
         raise ProtocolError(f"{path}: the header {line[:60]!r} names labels. Save them as another file.")
-    has_ids = len(names) > 1 and names[0] in {"", *text.ID_COLUMNS}
-    without = ", without their ids" if has_ids else ""
-    _log.info("%s: %s rows%s (header %r)", path, f"{len(lines) - 1:,}", without, line[:60])
-    return ["".join(row.split(mark, 1)[1:]) for row in lines[1:]] if has_ids else lines[1:]
+    has_ids = names[0] in {"", *text.ID_COLUMNS}
+    rows = [row.split(mark, int(has_ids)) for row in lines[1:]]
+    if min(map(len, rows)) <= has_ids:
+        raise ProtocolError(f"{path}: a line has nothing but an id, below the header {line[:60]!r}.")
+    _log.info("%s: %s rows%s (header %r)", path, f"{len(rows):,}", ", without their ids" * has_ids, line[:60])
+    return [row[-1] for row in rows]
 
 
 def _numbers(lines: Sequence[str], mark: str | None) -> NDArray:

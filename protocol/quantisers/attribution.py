@@ -18,10 +18,9 @@ from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.ground_truth import Nearest, check_sizes
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
+from protocol.inputs import validation
 from protocol.inputs.arrays import as_integers, named
 from protocol.inputs.judgments import read_ids, read_results
-from protocol.inputs.validation import count_from_one
-from protocol.inputs.validation import rows as row_numbers
 from protocol.metrics import ORDERS, mean, neighbours_found
 from protocol.scores.tables import Table
 from protocol.truth import Distance, Neighbours, check_rows, nearest, pair_distances
@@ -402,8 +401,8 @@ def _read(
 
     for name, (values, of_values) in by_name.items():
         rows = as_integers(items[name][:, :k], label := named(values, "results"))
-        if count_from_one(found := rows[rows != -1], sizes[1]):
-            row_numbers(found, sizes[1], label)
+        if validation.count_from_one(found := rows[rows != -1], sizes[1]):
+            validation.rows(found, sizes[1], label)
         returned[name] = columns(rows), None
         if of_values is not None:
             apart, shape = read_results(of_values, sizes[0], "distances"), items[name].shape

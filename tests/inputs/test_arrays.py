@@ -117,6 +117,8 @@ def test_a_header_that_was_read_is_shown(tmp_path, caplog):
     ]
     (tmp_path / "missing.csv").write_text("NA,x\n1,2\n")
     refused(tmp_path / "missing.csv", "could not convert string 'NA'")
+    (tmp_path / "short.csv").write_text("id,x\na,2\nb\n")
+    refused(tmp_path / "short.csv", "short.csv: a line has nothing but an id, below the header 'id,x'.")
     (tmp_path / "labels.csv").write_text("b0,b1,label\n1,0,1\n")
     refused(tmp_path / "labels.csv", "labels.csv: the header 'b0,b1,label' names labels. Save them as another file.")
 
