@@ -23,9 +23,10 @@ explain
 verify
     Check a stored result by computing it again from the codes.
 quantisation
-    Measure the recall lost to binarisation and to other compressed representations.
+    Measure the recall lost to binarisation and to other compressed representations (`protocol recall`).
 attribute
-    Divide lost recall among the code, the index and ties, and find results of a search engine that can't be right.
+    Divide lost recall among the code, the index and ties, and find results of a search engine that can't be right
+    (`protocol recall --results`).
 bucket_search
     Score the items that hash tables return.
 audit
@@ -84,13 +85,16 @@ _NAMES = {
     "verification": "verify",
 }
 _MODULES = {name: f"protocol.{module}" for module, names in _NAMES.items() for name in names.split()}
+_OF_COMMANDS = {"recall": "quantisation, or attribute for the results of a search engine", "list": "names and get"}
+"""The functions of commands that have another name."""
 
 __all__ = ["__version__", *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
-        raise AttributeError(f"module 'protocol' has no attribute {name!r}. Public names: {', '.join(__all__)}.")
+        hint = f"For `protocol {name}`, use {_OF_COMMANDS[name]}. " if name in _OF_COMMANDS else ""
+        raise AttributeError(f"module 'protocol' has no attribute {name!r}. {hint}Public names: {', '.join(__all__)}.")
     try:
         return getattr(importlib.import_module(_MODULES[name]), name)
     except ModuleNotFoundError as error:

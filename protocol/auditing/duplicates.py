@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.auditing.items import check_distinct
 from protocol.auditing.small_images import SIZE, block_means, correlations, small_images
-from protocol.checks import ProtocolError, counted, integer, need, number, printable, suggesting
+from protocol.checks import ProtocolError, counted, integer, need, number, suggesting
+from protocol.evaluation.printed import Shown
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs.arrays import as_numpy, is_file, items_from, matrix_from, named, read_array
 from protocol.inputs.validation import Sliceable, check_images
 from protocol.parallel import Advance, in_order, workers
 from protocol.provenance import storage
-from protocol.scores.tables import templates, text, write_csv
+from protocol.scores.tables import Table, templates, write_csv
 from protocol.splits import read_list
 from protocol.truth import check_rows, pair_distances
 
@@ -54,7 +55,7 @@ class Items(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Proposals:
+class Proposals(Shown):
     """Possible near-duplicates, the most similar first; each query is proposed once.
 
     Parameters
@@ -94,7 +95,7 @@ class Proposals:
         """Write the pairs as CSV with the keys of `records`; the file is created only when it is complete."""
         write_csv(path, list(self.pairs), [list(record.values()) for record in self.records()])
 
-    def to_text(self) -> str:
+    def parts(self) -> list[str | Table]:
         """Return the inputs, the method and the first proposals."""
         n_pairs = counted(len(self.pairs), "pair")
         totals = f"{counted(len(self), 'proposal')}, {n_pairs} including other matches for the same queries"
@@ -102,10 +103,8 @@ class Proposals:
         for record in [record for record in self.records() if record["choice"] == 1][:_SHOWN]:
             partner, rank = record["database"] + " (mirrored)" * record.get("mirrored", 0), record["rank"]
             rows.append([str(rank), record["query"], partner, f"{record['score']:.4f}", str(further[rank])])
-        table = ["", text(("rank", "query", "database", "score", "further"), rows)] if rows else []
-        return printable("\n".join([*self.about, totals, *table]), keep="\n")
-
-    __repr__ = to_text
+        table = Table("proposals", "", ("rank", "query", "database", "score", "further"), rows)
+        return ["\n".join([*self.about, totals]), *[table] * bool(rows)]
 
 
 @suggesting

@@ -27,6 +27,7 @@ from protocol.inputs.images import EXTENSIONS, UNSUPPORTED
 from protocol.inputs.labels import labels_from
 from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.text import lines, unsafe
+from protocol.inputs.validation import rows as row_numbers
 
 REPEATED = 0.01
 """The largest share of repeated names in a list whose names identify files: enough for chance, too few for folders that
@@ -337,8 +338,8 @@ def numbers_of(items: Sequence[str], dataset: Dataset, n_items: int, name: str) 
     if not_a_row is not None:
         raise ProtocolError(f"{name}: {str(not_a_row)[:80]!r} is not a row number, but the lists contain row numbers.")
     rows = np.array([int(item) for item in items], dtype=np.int64)
-    if dataset.n_items is not None and rows.max(initial=0) >= n_items:
-        raise ProtocolError(f"{name}: row number {rows.max()} is outside the {n_items:,} items of the dataset.")
+    if dataset.n_items is not None and rows.size:
+        row_numbers(rows, n_items, name)
     return np.where(rows < n_items, rows, -1)
 
 

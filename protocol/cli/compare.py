@@ -24,10 +24,9 @@ def run(arguments: argparse.Namespace) -> int:
         else ([], [])
     )
     files = [*arguments.files, *verified]
-    run_with, least = (_leaderboard, 1) if arguments.leaderboard else (_comparison, 2)
-    if len(files) >= least or not refused:
+    if files or not refused:
         tables = (Path(file).with_name(name) for file, name in itertools.product(files, _TABLES))
-        run_with(arguments, files, [*files, *tables])
+        (_leaderboard if arguments.leaderboard else _comparison)(arguments, files, [*files, *tables])
     if refused:
         show("\n".join(["", "== Refused", *refused]))
     return int(bool(refused))

@@ -24,4 +24,4 @@ def run(arguments: argparse.Namespace) -> None:
         proposals.to_csv(arguments.csv)
     if arguments.sheet:
         contact_sheet(arguments.sheet, proposals, arguments.query, arguments.database)
-    show(proposals.to_text())
+    show(str(proposals))

@@ -13,9 +13,10 @@ from protocol.comparison import rendering
 from protocol.comparison.differences import ComparedTable, compared_table
 from protocol.comparison.matching import assumptions, match
 from protocol.comparison.reading import OF_METRIC, Score, Source, read_sources
+from protocol.evaluation.printed import Shown
 from protocol.report.figure import Section
 from protocol.scores.metadata import is_bound
-from protocol.scores.tables import filled
+from protocol.scores.tables import Table, filled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +28,7 @@ _Table = tuple[str, str, list[Score]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Shown):
     """The result of `compare`. It is printed as the tables of the command line.
 
     Parameters
@@ -57,8 +58,9 @@ class Comparison:
     def _notes(self) -> list[str]:
         return rendering.notes(self.tables, self.left_out, self.n_further)
 
-    def __repr__(self) -> str:
-        return rendering.text(self.tables, self._notes)
+    def parts(self) -> list[str | Table]:
+        """Return the paragraphs and tables of all sections, and what was left out."""
+        return rendering.parts(self.tables, self._notes)
 
     def why(self) -> str:
         """Return what is compared, and how it is tested."""
@@ -101,8 +103,8 @@ def compare(
     Parameters
     ----------
     *sources : str, Path or Evaluation
-        At least two sources: the ``summary.csv`` of an experiment, the JSON file of ``protocol evaluate --json``, or
-        the result of `evaluate`.
+        The ``summary.csv`` of an experiment, the JSON file of ``protocol evaluate --json``, or the result of
+        `evaluate`. Several sources are compared where two or more have a score under the same protocol.
     metrics : sequence of str, default=()
         The metrics to compare, ``"all"`` for all of them. If empty, all except bounds (ties in the worst or best
         order) if they make at most six tables, and otherwise mAP (or else the first metric) under the first protocol.
@@ -124,9 +126,10 @@ def compare(
     """
     assumed = assumptions(assume)
     by_source = read_sources(sources)
-    if len(sources) < 2:
-        raise ProtocolError(f"compare needs at least two files, got {len(sources)}.")
-    scores, left_out = match(_selected(list(itertools.chain(*by_source.values())), metrics), assumed)
+    if not sources:
+        raise ProtocolError("compare needs at least one file.")
+    selected = _selected(list(itertools.chain(*by_source.values())), metrics)
+    scores, left_out = match(selected, assumed, least=min(2, len(sources)))
     if against is not None:
         one_of(against, dict.fromkeys(score.method for score in scores), "against")
     every = _grouped(scores)

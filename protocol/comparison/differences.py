@@ -158,7 +158,7 @@ def _pairs(
 ) -> tuple[list[tuple[str, int, Pairs]], dict[str, list[str]]]:
     """Return the pairs of each other method and code length, and for each reason the methods that have none."""
     paired: list[tuple[str, int, Pairs]] = []
-    missing: dict[str, list[str]] = {}
+    missing = {"there is only one method, so nothing is tested": [reference]} if len(by_method) == 1 else {}
     for method in [name for name in by_method if name != reference]:
         scores, references = by_method[method], by_method[reference]
         common = sorted(scores.keys() & references.keys())

@@ -14,11 +14,11 @@ from protocol.comparison.differences import mean_difference, pair
 from protocol.comparison.matching import assumptions, match
 from protocol.comparison.reading import OF_METRIC, RUN, Score, Source, Values, Why, read_sources
 from protocol.comparison.rendering import heading, interval_of
-from protocol.evaluation.printed import json_text
+from protocol.evaluation.printed import Shown, json_text
 from protocol.provenance.storage import replacing
 from protocol.report.figure import ABSENT, between
 from protocol.scores.statistics import CONFIDENCE, NO_TEST, holm, shared_variance
-from protocol.scores.tables import DIGITS, Table, filled, read_text
+from protocol.scores.tables import DIGITS, Table, read_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,7 +101,7 @@ def _test(one: Score, other: Score) -> float | Why:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Leaderboard:
+class Leaderboard(Shown):
     """The result of `leaderboard`. It is printed as sentences on its places.
 
     Parameters
@@ -151,8 +151,9 @@ class Leaderboard:
             confidence=f"{CONFIDENCE:.0%}",
         )
 
-    def __repr__(self) -> str:
-        return "\n".join(map(filled, self.sentences))
+    def parts(self) -> list[str | Table]:
+        """Return the sentences on the places."""
+        return ["\n".join(self.sentences)]
 
     @property
     def sentences(self) -> list[str]:

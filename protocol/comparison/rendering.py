@@ -11,10 +11,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import counted, listed, need, printable
+from protocol.checks import counted, listed, need
 from protocol.comparison.differences import ComparedTable, Difference, scores_by_method, sign_of
 from protocol.comparison.reading import ONE_VALUE, RUN, Score, Values
-from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, series_scales, spreads
+from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, brackets, series_scales, spreads
 from protocol.scores.metadata import NONE_EXCLUDED, is_bound, options_of
 from protocol.scores.statistics import (
     CONFIDENCE,
@@ -26,7 +26,7 @@ from protocol.scores.statistics import (
     shared_variance,
     shown_interval,
 )
-from protocol.scores.tables import Table, filled
+from protocol.scores.tables import Table
 
 _UNDEFINED = {"zero": "undefined values count as 0", "drop": "undefined values are left out"}
 _OVER_RUNS = f"Over runs: {CORRECTED}. {ONE_DATASET}"
@@ -86,14 +86,12 @@ def notes(tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]]
     return sentences
 
 
-def text(tables: Sequence[ComparedTable], below: Sequence[str]) -> str:
-    """Return the tables by section, then sentences and the one about the method, as plain text."""
-    blocks, below = [], [*below, *[_METHOD] * any(table.comparisons for table in tables)]
+def parts(tables: Sequence[ComparedTable], below: Sequence[str]) -> list[str | Table]:
+    """Return the tables by section, then sentences and the one about the method."""
+    blocks, below = list[str | Table](), [*below, *[_METHOD] * any(table.comparisons for table in tables)]
     for part in sections(tables):
-        lines = [filled(line) for line in (f"== {part.title}", *part.text)]
-        blocks += ["\n".join(lines), *(table.text() for table in part.tables)]
-    blocks += ["\n".join(map(filled, below))] * bool(below)
-    return printable("\n\n".join(blocks), keep="\n")
+        blocks += ["\n".join([f"== {part.title}", *part.text]), *part.tables]
+    return blocks + ["\n".join(below)] * bool(below)
 
 
 def latex(tables: Sequence[ComparedTable]) -> str:
@@ -132,8 +130,8 @@ def _verdict(table: ComparedTable) -> str:
     if sign * one.of.mean < 0:
         better, worse = worse, better
     low, high = sorted(math.copysign(1, one.of.mean) * limit for limit in _limits(metric, one))
-    interval = "" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]"
-    at = f"{abs(one.of.mean):.3f}{interval} ({metric}, {one.n_bits} bits, {_pairs(one)})"
+    size = " ".join(filter(None, [f"{abs(one.of.mean):.3f}", brackets(low, high)]))
+    at = f"{size} ({metric}, {one.n_bits} bits, {_pairs(one)})"
     if one.of.p < _LEVEL:
         return f"{better} beats {worse} by {at}."
     tested = "not tested" if math.isnan(one.of.p) else "not significant"
@@ -185,9 +183,16 @@ def _runs(scores: Iterable[Score]) -> str:
 
 
 def _means(table: ComparedTable, scores: Sequence[Score | None]) -> tuple[NDArray[np.float64], list[str]]:
-    """Return the means of a column, of which the largest is the best, and as text; NaN and a dash without a score."""
+    """Return the means of a column, of which the largest is the best, and as text; NaN and a dash without a score.
+
+    If there is only one method, and therefore no table of differences, its interval follows.
+    """
     means, stds = np.array([(score.mean, score.std) if score else (math.nan, math.nan) for score in scores]).T
     cells = [cell if score else ABSENT for cell, score in zip(spreads(means, stds), scores, strict=True)]
+    if len(scores) == 1:
+        cells = [
+            " ".join(filter(None, [cells[0], brackets(*interval_of(score), digits=4)])) for score in scores if score
+        ]
     return sign_of(table.metric) * means, cells
 
 
@@ -196,6 +201,8 @@ def _statement(table: ComparedTable, *, is_of_runs: bool) -> str:
     undefined, ties = (str(table.scores[0].fields[name]) for name in ("undefined", "ties"))
     is_pooled = all(isinstance(score.values, str) and ONE_VALUE in score.values for score in table.scores)
     value = "mean ± standard deviation over the runs" if is_of_runs else "mean over the queries"
+    if len({score.method for score in table.scores}) == 1:
+        value += f" [{CONFIDENCE:.0%} interval of the mean, where it is known]"
     texts = [
         ONE_VALUE if is_pooled else value,
         _UNDEFINED.get(undefined, f"undefined values: {undefined}"),

@@ -15,7 +15,7 @@ from protocol import checks, codes
 from protocol.checks import ProtocolError
 from protocol.inputs import text
 from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_from, path_of, read_stored
-from protocol.inputs.formats import TEXT
+from protocol.inputs.formats import TEXT, below_header
 from protocol.inputs.validation import is_integer
 from protocol.provenance.storage import array_digest
 
@@ -276,6 +276,8 @@ def _numbers(values: Any, n_bits: int | None, name: str) -> NDArray:
 def _first_words(path: Path) -> list[str]:
     """Return the first word of each line of a text; none if they are, for example, numbers from 0 to 255 in columns."""
     lines = list(filter(None, map(str.strip, text.lines(path, "codes"))))
+    if not all(_HEX.fullmatch(_MARK.split(line, 1)[0]) for line in lines):
+        lines = below_header(path, lines)
     words = [_MARK.split(line, 1)[0] for line in lines]
     return words if words == lines or any(map(_IN_COLUMNS.search, words)) else []
 

@@ -18,6 +18,7 @@ from protocol.evaluation.result import Evaluation
 from protocol.evaluation.scoring import undefined_queries
 from protocol.inputs.arrays import named
 from protocol.inputs.lists import read_listings
+from protocol.inputs.validation import rows as row_numbers
 from protocol.scores.metadata import NONE_EXCLUDED
 from protocol.scores.tables import Table, read_table
 
@@ -72,9 +73,8 @@ def excluded_rows(values: Any, n_queries: int | None = None, name: str = "exclud
         rows = np.unique(np.array(items.tolist(), dtype=np.int64))
     except (ValueError, OverflowError) as error:
         raise ProtocolError(f"{name}: expected row numbers of queries ({error}).") from None
-    if n_queries is not None and rows.size and (rows[0] < 0 or rows[-1] >= n_queries):
-        wrong = rows[0] if rows[0] < 0 else rows[-1]
-        raise ProtocolError(f"{name}: expected row numbers from 0 to {n_queries - 1:,}, got {wrong:,}.")
+    if n_queries is not None and rows.size:
+        row_numbers(rows, n_queries, name)
     if rows.size == n_queries:
         raise ProtocolError(f"{name}: no query would remain: all {n_queries:,} are excluded.")
     return rows
@@ -134,10 +134,8 @@ class WithoutQueries(Printed):
     n_excluded = property(lambda self: len(self.excluded), doc="The number of excluded queries.")
     n_queries = property(lambda self: self.remaining.n_queries, doc="The number of remaining queries.")
 
-    @property
-    def metrics(self) -> dict[str, float]:
-        """The mean of each metric over the remaining queries."""
-        return self.remaining.metrics
+    metrics = property(lambda self: self.remaining.metrics, doc="The mean of each metric over the remaining queries.")
+    per_query = property(lambda self: self.remaining.per_query, doc="The values of the remaining queries, by metric.")
 
     @property
     def label(self) -> str:

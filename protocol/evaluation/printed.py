@@ -9,25 +9,32 @@ from typing import Any
 import numpy as np
 
 from protocol.checks import printable
-from protocol.scores.tables import Table, filled
+from protocol.scores.tables import Table, filled, html
 
 
-class Printed(ABC):
-    """A result that is printed as paragraphs and tables, and written as JSON."""
+class Shown(ABC):
+    """A result that is printed as paragraphs and tables; a notebook shows the tables as HTML."""
 
     @abstractmethod
     def parts(self) -> list[str | Table]:
         """Return the paragraphs and tables, from top to bottom."""
-
-    @abstractmethod
-    def content(self) -> dict[str, Any]:
-        """Return the fields of the JSON object."""
 
     def __repr__(self) -> str:
         texts = (
             "\n".join(map(filled, part.split("\n"))) if isinstance(part, str) else part.text() for part in self.parts()
         )
         return printable("\n\n".join(texts), keep="\n")
+
+    def _repr_html_(self) -> str | None:
+        return html(self.parts())
+
+
+class Printed(Shown):
+    """A result that is printed as paragraphs and tables, and written as JSON."""
+
+    @abstractmethod
+    def content(self) -> dict[str, Any]:
+        """Return the fields of the JSON object."""
 
     def to_json(self) -> str:
         """Return the result as JSON, the text that ``--json`` writes."""

@@ -28,6 +28,7 @@ _DECISIVE = 0.05
 """A match is decisive if the chance of a coincidence is smaller."""
 _MOST = 10
 """So many matches are printed."""
+_FEWER = "more digits, or scores of more code lengths, would leave fewer."
 _CALLED = {"mAP": ("AUPRC", "MRR", "R-precision"), "recall": ("hit",)}
 """Families of measures that are also reported under the name of a measure."""
 MEASURES = ("mAP", "precision", "recall", "nDCG", "any")
@@ -259,7 +260,8 @@ class Explanation(Printed):
             return [filled(f"Nothing known gives {scores}. {ending}")]
         verdict = f"{scores}: {self.matches[0].measure}, {self.matches[0].text}."
         if not self.decisive:
-            verdict = f"Nothing known gives {scores} for certain; these evaluations agree, perhaps by coincidence."
+            agree = f"{counted(len(self.matches), 'evaluation')} agree{'s' * (len(self.matches) == 1)}"
+            verdict = f"{agree} with {scores}, rounded or cut, but perhaps by coincidence: {_FEWER}"
         first, n_others = self.matches[:_MOST], len(self.matches) - _MOST
         header = ["chance", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
         rows = [

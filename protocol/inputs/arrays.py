@@ -56,7 +56,8 @@ def read_array(file: str | Path) -> NDArray:
         ``F.npy``, ``F.npz:key``, ``F.h5:dataset`` (also ``F.hdf5``), ``F.mat:variable`` (also version 7.3), ``F.csv``,
         ``F.tsv``, ``F.txt``, ``F.fbin`` and similar formats (`protocol.inputs.formats`), or ``F.fvecs``, ``F.ivecs``
         and ``F.bvecs``. The key may be omitted if the file contains a single array. Text has one row per line, with
-        numbers separated by commas, semicolons or blanks. Sparse rows, ``F.npz`` of ``scipy.sparse.save_npz``, become
+        numbers separated by commas, semicolons or blanks; a header, and ids in the first column that it names, are left
+        out (`protocol.inputs.formats.below_header`). Sparse rows, ``F.npz`` of ``scipy.sparse.save_npz``, become
         dense. An apostrophe at the end transposes a matrix as in MATLAB, ``F.mat:variable'`` or ``F.npy'``, unless a
         file has this name.
 

@@ -19,12 +19,8 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.inputs import text
 from protocol.inputs.arrays import ARRAYS, FORMS, as_numpy, is_file, path_and_key, read_stored
+from protocol.inputs.text import ID_COLUMNS, LABEL_COLUMNS, is_number
 
-LABEL_COLUMNS = frozenset(["category", "class", "class_name", "classes", "label", "labels", "tag", "tags", "target"])
-"""Usual names of columns of labels."""
-ID_COLUMNS = frozenset(["file", "filename", "id", "ids", "image", "image_id", "img", "index", "item", "name", "path"])
-ID_COLUMNS |= {"partition", "query", "row"}
-"""Usual names of columns of ids, and the first columns of complete splits, of pairs and of excluded queries."""
 EXTENSION = r"\.[A-Za-z][A-Za-z0-9]{1,4}"
 """Pattern of the end of a file's name."""
 _FILE = re.compile(rf"[/\\]|{EXTENSION}$")
@@ -236,12 +232,3 @@ def _has_another_form(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bo
 def names_file(word: str) -> bool:
     """Return whether a word contains a slash, or ends like the name of a file."""
     return _FILE.search(word) is not None
-
-
-def is_number(value: str) -> bool:
-    """Return whether a field is a number."""
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return "_" not in value

@@ -12,6 +12,7 @@ Numbers of both are little-endian.
 """
 
 import contextlib
+import logging
 import re
 import shlex
 import textwrap
@@ -29,12 +30,14 @@ from protocol.checks import ProtocolError, abridged, need, one_of
 from protocol.inputs import text
 from protocol.inputs.validation import is_integer
 
+_log = logging.getLogger("protocol.inputs")
 TEXT = (".csv", ".tsv", ".txt")
 TEXMEX = MappingProxyType({".fvecs": "<f4", ".ivecs": "<i4", ".bvecs": "u1"})
 """The type of the values in the formats of TEXMEX, by file extension."""
 BIG_ANN = MappingProxyType({".fbin": "<f4", ".f16bin": "<f2", ".u8bin": "u1", ".i8bin": "i1", ".ibin": "<i4"})
 """The type of the values in the formats of big-ann-benchmarks, by file extension."""
 _MOST_KEYS = 20
+_MISSING = {"na", "n/a", "null", "none"}
 _PICKLED = re.compile("object arrays|python objects", re.IGNORECASE)
 _SPARSE = {"data", "format", "shape"}
 _DOUBLE, _HEADER_BYTES, _BLOCK_BYTES = 8, 8, 16 << 20
@@ -102,8 +105,40 @@ def _text(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
         lines = [line for line in stream if line.strip()]
     if not lines:
         raise ProtocolError(f"{path}: all lines are blank.")
-    mark = next((mark for mark in ",;" if mark in lines[0]), None)
+    lines = below_header(path, lines)
+    mark = _mark(lines[0])
     return Opened((len(lines), len(lines[0].split(mark))), lambda: _numbers(lines, mark))
+
+
+def _mark(line: str) -> str | None:
+    """Return what separates the fields of a line; None for blanks."""
+    return next((mark for mark in ",;" if mark in line), None)
+
+
+def below_header(path: Path, lines: list[str]) -> list[str]:
+    """Return the lines below a header, without a column of ids, or the index of pandas, in front; all if there is none.
+
+    A header has as many fields as the next line, all different. None of them is a number or a missing value, unless an
+    empty one above an index is first.
+
+    Raises
+    ------
+    ProtocolError
+        If the header names a column of labels next to others, or only an id is in a line.
+    """
+    mark, line = _mark(lines[0]), lines[0].lstrip("# ").rstrip()
+    names = [name.strip(' "').lower() for name in line.split(mark)]
+    is_header = len({*names} - _MISSING) == len(names) == len("".join(lines[1:2]).split(mark))
+    if not is_header or (names[0] and any(map(text.is_number, names))):
+        return lines
+    if len(names) > 1 and not text.LABEL_COLUMNS.isdisjoint(names):
+        raise ProtocolError(f"{path}: the header {line[:60]!r} names labels. Save them as another file.")
+    has_ids = names[0] in {"", *text.ID_COLUMNS}
+    rows = [row.split(mark, int(has_ids)) for row in lines[1:]]
+    if min(map(len, rows)) <= has_ids:
+        raise ProtocolError(f"{path}: a line has nothing but an id, below the header {line[:60]!r}.")
+    _log.info("%s: %s rows%s (header %r)", path, f"{len(rows):,}", ", without their ids" * has_ids, line[:60])
+    return [row[-1] for row in rows]
 
 
 def _numbers(lines: Sequence[str], mark: str | None) -> NDArray:

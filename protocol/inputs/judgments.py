@@ -14,6 +14,7 @@ from protocol.checks import ProtocolError, counted
 from protocol.inputs import text
 from protocol.inputs.arrays import is_file, matrix_from, named
 from protocol.inputs.lists import read_listings
+from protocol.inputs.validation import rows as row_numbers
 
 _RUNS = (".run", ".trec", "")
 """The extensions of runs among files of arrays."""
@@ -181,9 +182,10 @@ def read_results(values: Any, n_queries: int, role: str = "results", ids: Sequen
         if len(array) != n_queries:
             raise ProtocolError(f"{name}: {counted(len(array), 'row')} for {n_queries:,} queries.")
         return array
-    rows = _ranked_rows(read_run(values), n_queries, name, ids)
+    rows = _ranked_rows(read_run(values), name, ids)
     if not rows:
         raise ProtocolError(f"{name}: no query has a result.")
+    row_numbers(list(rows), n_queries, f"{name}: queries")
     array = np.full((n_queries, max(map(len, rows.values()))), -1, dtype=np.int64)
     for row, found in rows.items():
         array[row, : len(found)] = found
@@ -191,7 +193,7 @@ def read_results(values: Any, n_queries: int, role: str = "results", ids: Sequen
 
 
 def _ranked_rows(
-    run: Mapping[str, Mapping[str, float]], n_queries: int, name: str, ids: Sequence[Mapping[str, int]]
+    run: Mapping[str, Mapping[str, float]], name: str, ids: Sequence[Mapping[str, int]]
 ) -> dict[int, list[int]]:
     """Return the row numbers of the items of each query of a run by that of the query, best item first."""
     rows = dict[int, list[int]]()
@@ -204,6 +206,4 @@ def _ranked_rows(
             raise ProtocolError(f"{name}: {error} is not in the list of ids.") from None
         except ValueError:
             raise ProtocolError(f"{name}: query {query!r} or its items have ids. Pass the lists of ids.") from None
-        if not 0 <= row < n_queries:
-            raise ProtocolError(f"{name}: query {row:,} is outside the {n_queries:,} queries, counted from 0.")
     return rows

@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, counted, printable
 from protocol.inputs import fields
 from protocol.inputs.arrays import as_integers, is_file, items_from, named
-from protocol.inputs.fields import ID_COLUMNS, Fields, Table, is_number, names_file, read_source
+from protocol.inputs.fields import Fields, Table, names_file, read_source
+from protocol.inputs.text import ID_COLUMNS, LABEL_COLUMNS, is_number
 from protocol.inputs.validation import class_labels
 
 _WITH_BLANKS = (re.compile(rf"(.*{fields.EXTENSION})(?!\S)(.*)"), re.compile(r"(\S.*?)((?:\s+[01])+)"))
@@ -359,7 +360,7 @@ def _are_columns(tables: Sequence[Table], rows: Fields) -> bool | None:
         occur_again = set.intersection(*columns) and not all(map(is_number, set.union(*columns)))
         return True if occur_again else None
     names = [column.strip().lower() for column in header[-len(columns) :]]
-    labels = [number for number, column in enumerate(names) if column in fields.LABEL_COLUMNS]
+    labels = [number for number, column in enumerate(names) if column in LABEL_COLUMNS]
     if len(labels) != 1:
         name, listed = tables[0].name, ", ".join(header)[:200]
         raise ProtocolError(f"{name}: its columns are {listed}. Name the column of the labels as {name}:COLUMN.")

@@ -26,6 +26,11 @@ TEXT_BYTES = 1 << 30
 IMAGE_PIXELS = 50_000_000
 """Of an image, more than those of cameras have."""
 
+LABEL_COLUMNS = frozenset(["category", "class", "class_name", "classes", "label", "labels", "tag", "tags", "target"])
+"""Usual names of columns of labels."""
+ID_COLUMNS = frozenset(["file", "filename", "id", "ids", "image", "image_id", "img", "index", "item", "name", "path"])
+ID_COLUMNS |= {"partition", "query", "row"}
+"""Usual names of columns of ids, and the first columns of complete splits, of pairs and of excluded queries."""
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """The start of a cell that a spreadsheet evaluates, or whose apostrophes would be ambiguous."""
 
@@ -83,3 +88,12 @@ def lines(path: Path, what: str) -> list[str]:
 def unsafe(cell: str) -> str:
     """Return the text of a cell that `protocol.scores.tables.safe` wrote."""
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
+
+
+def is_number(value: str) -> bool:
+    """Return whether a field is a number."""
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return "_" not in value

@@ -117,7 +117,7 @@ def rows(index: ArrayLike, n_items: int, name: str) -> NDArray[np.int64]:
     Raises
     ------
     ProtocolError
-        If it is empty, not integer or not one-dimensional, or has row numbers out of range.
+        If it is empty, not integer or not one-dimensional, or has row numbers out of range; also if they count from 1.
     """
     array = np.asarray(index)
     if array.size == 0:
@@ -126,8 +126,14 @@ def rows(index: ArrayLike, n_items: int, name: str) -> NDArray[np.int64]:
         raise ProtocolError(f"{name}: expected row numbers (n,), got shape {array.shape} of {array.dtype}.")
     if array.min() < 0 or array.max() >= n_items:
         low, high = array.min(), array.max()
-        raise ProtocolError(f"{name}: expected row numbers from 0 to {n_items - 1:,}, got {low:,} to {high:,}.")
+        hint = " Since 0 is missing, they may count from 1: subtract 1 from each." * count_from_one(array, n_items)
+        raise ProtocolError(f"{name}: expected row numbers from 0 to {n_items - 1:,}, got {low:,} to {high:,}.{hint}")
     return array.astype(np.int64, copy=False)
+
+
+def count_from_one(index: NDArray[np.integer], n_items: int) -> bool:
+    """Return whether row numbers of n items are from 1 to n and include n, so that they seem to count from 1."""
+    return bool(index.size and index.min() > 0 and index.max() == n_items)
 
 
 def class_labels(y: ArrayLike, n_items: int, name: str = "labels", noun: str = "item") -> NDArray:

@@ -18,6 +18,7 @@ from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.ground_truth import Nearest, check_sizes
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
+from protocol.inputs import validation
 from protocol.inputs.arrays import as_integers, named
 from protocol.inputs.judgments import read_ids, read_results
 from protocol.metrics import ORDERS, mean, neighbours_found
@@ -293,7 +294,7 @@ def attribute(
     Raises
     ------
     ProtocolError
-        If an input is unusable.
+        If an input is unusable, or row numbers seem to count from 1: they include n_database, but not 0.
 
     Notes
     -----
@@ -399,7 +400,10 @@ def _read(
         return np.pad(array[:, :k], [(0, 0), (0, max(0, k - array.shape[1]))], constant_values=-1)
 
     for name, (values, of_values) in by_name.items():
-        returned[name] = columns(as_integers(items[name][:, :k], named(values, "results"))), None
+        rows = as_integers(items[name][:, :k], label := named(values, "results"))
+        if validation.count_from_one(found := rows[rows != -1], sizes[1]):
+            validation.rows(found, sizes[1], label)
+        returned[name] = columns(rows), None
         if of_values is not None:
             apart, shape = read_results(of_values, sizes[0], "distances"), items[name].shape
             if apart.shape != shape:

@@ -218,6 +218,11 @@ def spreads(means: Iterable[float], stds: Iterable[float]) -> list[str]:
     return [mean if math.isnan(std) else f"{mean} ± {shown}" for mean, shown, std in zip(*texts, stds, strict=True)]
 
 
+def brackets(low: Any, high: Any, digits: int = 3) -> str:
+    """Return an interval in brackets; empty if there is none."""
+    return f"[{low:z.{digits}f}, {high:z.{digits}f}]" if math.isfinite(low) else ""
+
+
 def _fixed(value: float, digits: int) -> str:
     """Return a number to some decimals; one that would become 0 as a bound, such as "< 0.001"."""
     text, least = f"{value:z.{digits}f}", f"{10.0**-digits:.{digits}f}"

@@ -1,7 +1,6 @@
 """The page: one HTML file that opens offline, with the results of an experiment and their provenance."""
 
 import functools
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from protocol.report.results import N_FIRST, Results
 from protocol.report.sections import sections as sections_of
 from protocol.report.sections.answer import experiment_line
 from protocol.report.sections.data import Status, status
-from protocol.scores.tables import printable_text, templates
+from protocol.scores.tables import templates
 
 PACKAGE_DATA = "templates/*.j2"
 _GLOBAL = "window.vegaEmbed = vegaEmbed;"
@@ -59,7 +58,6 @@ def render(
 def rendered(template: str, **values: Any) -> str:
     """Return a page from a template of this package and its values."""
     environment = templates(Path(__file__).parent / "templates")
-    environment.filters["with_code"] = _with_code
     environment.policies["json.dumps_kwargs"] = {"sort_keys": False, "separators": (",", ":"), "ensure_ascii": False}
     return str(environment.get_template(template).render(**values))
 
@@ -101,21 +99,6 @@ def _drawn(figures: Sequence[Figure]) -> dict[str, str]:
     """Return the static pictures by the figures' names."""
     drawn = pictures([figure.static for figure in figures])
     return {figure.name: scaling(picture["svg"].decode()) for figure, picture in zip(figures, drawn, strict=True)}
-
-
-def _with_code(text: str) -> Any:
-    """Return text for the page, with everything between two backticks as code, and links to parts of the page.
-
-    Examples
-    --------
-    >>> str(_with_code("a < `b` ([c](#d))"))
-    'a &lt; <code>b</code> (<a href="#d">c</a>)'
-    """
-    import markupsafe
-
-    escaped = re.sub("`([^`]+)`", r"<code>\1</code>", str(markupsafe.escape(printable_text(text))))
-    escaped = re.sub(r"\[([^]]+)\]\(#([a-z-]+)\)", r'<a href="#\2">\1</a>', escaped)
-    return markupsafe.Markup(escaped)  # noqa: S704 - it is escaped
 
 
 @functools.cache

@@ -6,6 +6,7 @@ frames.
 """
 
 import csv
+import importlib.util
 import io
 import itertools
 import re
@@ -24,6 +25,7 @@ from protocol.terminal import width
 if TYPE_CHECKING:
     import pandas as pd
 
+PACKAGE_DATA = "tables.html.j2"
 DIGITS = "%.9g"
 """The format of results: precise enough to distinguish results, but not to show the rounding errors of a sum."""
 _TOGETHER = re.compile("(?<=[±<>])[ \N{NO-BREAK SPACE}]|[ \N{NO-BREAK SPACE}](?=±)")
@@ -111,21 +113,49 @@ def read_text(path: str | Path) -> list[dict[str, str]]:
 
 
 def templates(folder: Path) -> Any:
-    """Return the environment of the Jinja templates of pages in a folder, which escape all text (`printable_text`)."""
+    """Return the environment of the Jinja templates of pages in a folder, which escape all text (`printable_text`).
+
+    They can import the macros of `PACKAGE_DATA`.
+    """
     jinja2 = need("jinja2", "report")
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder),
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([folder, Path(__file__).parent]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         finalize=printable_text,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["with_code"] = _with_code
+    return environment
 
 
 def printable_text(value: Any) -> Any:
     """Return a value for a page, with control characters in text escaped, since names may come from any file."""
     return printable(value, keep="\n\t") if type(value) is str else value
+
+
+def _with_code(text: str) -> Any:
+    """Return text for the page, with everything between two backticks as code, and links to parts of the page.
+
+    Examples
+    --------
+    >>> str(_with_code("a < `b` ([c](#d))"))
+    'a &lt; <code>b</code> (<a href="#d">c</a>)'
+    """
+    import markupsafe
+
+    escaped = re.sub("`([^`]+)`", r"<code>\1</code>", str(markupsafe.escape(printable_text(text))))
+    escaped = re.sub(r"\[([^]]+)\]\(#([a-z-]+)\)", r'<a href="#\2">\1</a>', escaped)
+    return markupsafe.Markup(escaped)  # noqa: S704 - it is escaped
+
+
+def html(parts: Iterable["str | Table"]) -> str | None:
+    """Return paragraphs and tables as HTML without styles; None if the package jinja2 is not installed."""
+    if importlib.util.find_spec("jinja2") is None:
+        return None
+    macros = templates(Path(__file__).parent).get_template(PACKAGE_DATA).module
+    return str(macros.show_parts(parts))
 
 
 def filled(paragraph: str) -> str:

@@ -55,7 +55,7 @@ WRONG = {
     "id\n": "the file has no rows. It should contain pairs or items.",
     "0\n2\n": "the columns must be query,database or id, got '0'.",
     "id\na\nz\n": "'z' is not an item of the dataset; its first one is 'a'.",
-    "id\n6\n": "row number 6 is outside the 6 items of the dataset.",
+    "id\n6\n": "expected row numbers from 0 to 5, got 6 to 6.",
     "id\na\nd\nf\n": "excludes all 3 queries.",
 }
 

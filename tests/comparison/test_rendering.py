@@ -1,10 +1,13 @@
 """A comparison as text and as a page."""
 
+import html
 import re
+import sys
 
 import pytest
 from browser import DRAWN, opened
 
+from protocol import evaluate
 from protocol.cli import main
 from protocol.comparison import compare
 
@@ -28,6 +31,17 @@ def test_the_command_prints_the_result_of_the_function(files, capsys):
     cells = re.split("  +", lines[at + 1])
     assert cells[:3] == ["itq, gist", "16", "+0.1100"]
     assert cells[5:] == ["3 runs"]
+
+
+def test_a_notebook_shows_the_same_words_in_tables_of_html(files, monkeypatch):
+    compared = compare(*files, metrics="mAP", assume="relevance=class labels")
+    for result, n_tables in ((compared, 2), (evaluate([[0], [1]], [[1]], query_labels=[0, 1], database_labels=[1]), 1)):
+        shown = result._repr_html_()
+        words = html.unescape(re.sub("<[^>]+>", " ", shown)).replace("( ", "(").replace(" )", ")").split()
+        assert sorted(words) == sorted(str(result).replace("`", "").split())
+        assert shown.count("<table>") == n_tables
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert result._repr_html_() is None  # a notebook then shows the text
 
 
 def test_the_verdict_stands_first_and_the_method_last(files, experiment):

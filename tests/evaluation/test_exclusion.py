@@ -41,7 +41,7 @@ def test_scores_without_queries_equal_those_of_the_remaining_queries(convention)
     assert any(left.remaining.n_undefined.values())
     assert list(left.metrics) == list(alone.metrics)
     for name, values in alone.per_query.items():
-        np.testing.assert_allclose(left.remaining.per_query[name], values, rtol=1e-12, atol=0, err_msg=name)
+        np.testing.assert_allclose(left.per_query[name], values, rtol=1e-12, atol=0, err_msg=name)
     np.testing.assert_allclose(list(left.metrics.values()), list(alone.metrics.values()), rtol=1e-12)
 
 
@@ -84,7 +84,7 @@ def test_the_table_and_the_json_have_both_and_identify_the_queries():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([12], "exclude_queries: expected row numbers from 0 to 11, got 12."),
+        ([12, 1], "exclude_queries: expected row numbers from 0 to 11, got 1 to 12. Since 0 is missing, "),
         (np.arange(12), "exclude_queries: no query would remain: all 12 are excluded."),
         ("wrong.txt", "wrong.txt: expected row numbers of queries (invalid literal for int() with base 10: 'frog')."),
     ],

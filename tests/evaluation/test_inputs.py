@@ -107,6 +107,8 @@ HEX = [f"{number:04x}" for number in NUMBERS]
 def test_strings_are_codes_with_the_first_bit_first(tmp_path, words):
     (tmp_path / "codes.txt").write_text("\n".join(words))
     (tmp_path / "codes_and_labels.csv").write_text("".join(f"{word}, owl\n" for word in words))
+    (tmp_path / "named.csv").write_text("".join(f"{word}\n" for word in ["code", *words]))
+    (tmp_path / "ids_and_codes.csv").write_text("id,code\n" + "".join(f"{i}x,{word}\n" for i, word in enumerate(words)))
     np.save(tmp_path / "codes.npy", words)
     for values in (*tmp_path.iterdir(), words, np.array(words, dtype="S")):
         pair = read_codes(Codes(values), DATABASE > 0)

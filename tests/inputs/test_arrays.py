@@ -78,6 +78,10 @@ CSV = {
     "blanks.txt": " 1 0 1\n0  1 1\n",
     "excel.csv": "\ufeff1, 0, 1\r\n0, 1, 1\r\n",
     "floats.csv": "1.0,0e0,1\n0,1,1\n",
+    "savetxt.txt": "# b0 b1 b2\n1 0 1\n0 1 1\n",
+    "named.csv": "b0,b1,b2\n1,0,1\n0,1,1\n",
+    "ids.csv": '"ID",b0,b1,b2\nx,1,0,1\n"y",0,1,1\n',
+    "pandas.csv": ",0,1,2\n0,1,0,1\n1,0,1,1\n",
 }
 
 
@@ -101,6 +105,22 @@ def test_every_format_gives_the_same(tmp_path, name):
     file = written(tmp_path, name)
     np.testing.assert_array_equal(read_array(file), ARRAY)
     assert array_shape(file) in (None, ARRAY.shape)
+
+
+def test_a_header_that_was_read_is_shown(tmp_path, caplog):
+    caplog.set_level("INFO", "protocol.inputs")
+    for name in ("commas.csv", "savetxt.txt", "ids.csv"):
+        read_array(written(tmp_path, name))
+    assert caplog.messages == [
+        f"{tmp_path}/savetxt.txt: 2 rows (header 'b0 b1 b2')",
+        f"{tmp_path}/ids.csv: 2 rows, without their ids (header '\"ID\",b0,b1,b2')",
+    ]
+    (tmp_path / "missing.csv").write_text("NA,x\n1,2\n")
+    refused(tmp_path / "missing.csv", "could not convert string 'NA'")
+    (tmp_path / "short.csv").write_text("id,x\na,2\nb\n")
+    refused(tmp_path / "short.csv", "short.csv: a line has nothing but an id, below the header 'id,x'.")
+    (tmp_path / "labels.csv").write_text("b0,b1,label\n1,0,1\n")
+    refused(tmp_path / "labels.csv", "labels.csv: the header 'b0,b1,label' names labels. Save them as another file.")
 
 
 @pytest.mark.parametrize("name", ["a.npy", "a.npz:B", "a.h5:run/B", "a.mat:B", "7.3.mat:B", "commas.csv", "blanks.txt"])
@@ -189,7 +209,7 @@ def test_anything_but_an_array_of_numbers_is_refused(tmp_path):
         file["word"], file["nothing"] = "owl", h5py.Empty("f4")
         file.create_group("group")
     (tmp_path / "folder.npy").mkdir()
-    texts = {"ragged.csv": "1,2\n3\n", "words.csv": "a,b\n1,2\n", "blank.csv": "\n\n", "empty.npy": "", "codes": "1"}
+    texts = {"ragged.csv": "1,2\n3\n", "words.csv": "1,2\na,b\n", "blank.csv": "\n\n", "empty.npy": "", "codes": "1"}
     for name, content in texts.items():
         (tmp_path / name).write_text(content)
     for name, message in REFUSED:

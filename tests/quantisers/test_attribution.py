@@ -214,9 +214,18 @@ CODES = np.zeros((30, 8), int), np.zeros((200, 8), int)
 IDS = np.zeros((30, 5), int)
 REFUSED = [
     ("0 Q0 doc-7 1 2.0 x\n", {}, "x.run: query '0' or its items have ids. Pass the lists of ids"),
-    ("30 Q0 7 1 2.0 x\n", {}, "x.run: query 30 is outside the 30 queries"),
+    (
+        "30 Q0 7 1 2.0 x\n",
+        {},
+        r"x.run: queries: expected row numbers from 0 to 29, got 30 to 30\. Since 0 is missing, they may count",
+    ),
     (IDS, {"codes": None}, "codes and vectors are missing"),
     ({}, {}, "results are missing"),
+    (
+        np.add(IDS, [-1, 200, 1, 2, 3]),
+        {},
+        r"results: expected row numbers from 0 to 199, got 1 to 200\. Since 0 is missing",
+    ),
     (IDS[:9], {}, "results: 9 rows for 30 queries"),
     (IDS, {"k": 201}, "neighbours must be an integer from 1 to 200, got 201"),
     ({"a": IDS}, {"distances": {"b": IDS}}, "distances must be a mapping with the names of the results"),

@@ -34,9 +34,12 @@ def test_the_names():
         assert getattr(hp, name) is not None
 
 
-def test_another_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match=r"has no attribute 'evalute'\. Public names: __version__, .*evaluate"):
-        hp.evalute  # noqa: B018
+@pytest.mark.parametrize(
+    ("name", "hint"), [("evalute", ""), ("recall", r"For `protocol recall`, use quantisation, or attribute for .*\. ")]
+)
+def test_another_name_is_an_attribute_error(name, hint):
+    with pytest.raises(AttributeError, match=rf"no attribute '{name}'\. {hint}Public names: __version__, .*evaluate"):
+        getattr(hp, name)
 
 
 CODES = [[0, 1], [1, 0]]

@@ -23,8 +23,7 @@ from protocol.auditing.findings import Finding, findings_of
 from protocol.auditing.items import read_table
 from protocol.checks import ProtocolError, counted
 from protocol.inputs.arrays import is_file
-from protocol.inputs.fields import is_number
-from protocol.inputs.text import lines
+from protocol.inputs.text import is_number, lines
 
 _VALUES = ("map", "test_map", "value")
 EXAMPLE = r"--pattern 'epoch:(?P<epoch>\d+), bit:(?P<bits>\d+).*mAP:(?P<value>[\d.]+)'"

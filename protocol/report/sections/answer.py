@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from protocol import registry
-from protocol.report.figure import ABSENT, PAGE, Figure, Section, decimals, series_scales, spreads
+from protocol.report.figure import ABSENT, PAGE, Figure, Section, brackets, decimals, series_scales, spreads
 from protocol.report.results import N_FIRST, Results, Selection
 from protocol.scores.metadata import NONE_EXCLUDED, is_bound
 from protocol.scores.statistics import CONFIDENCE, finite_range, lead, paired_differences, shown_interval, why_not_shown
@@ -81,15 +81,10 @@ def sentence(results: Results, selection: Selection) -> str:
     lengths: dict[str, list[str]] = {}
     for n, one in leads.items():
         lengths.setdefault(one.best, []).append(str(n))
-    interval = _brackets(*shown_interval(first.low, first.high, first.n_runs, metric, difference=True))
+    interval = brackets(*shown_interval(first.low, first.high, first.n_runs, metric, difference=True))
     values = {"results": results, "lead": first, "n_bits": n_bits, "lengths": lengths, "n_lengths": len(leads)}
     values["difference"] = f"{first.difference:+.3f}{interval and ' '}{interval}"
     return PAGE.text("best", why="" if interval else why_not_shown([first.n_runs], shared), **values)
-
-
-def _brackets(low: Any, high: Any, digits: int = 3) -> str:
-    """Return an interval in brackets; empty if there is none."""
-    return f"[{low:z.{digits}f}, {high:z.{digits}f}]" if math.isfinite(low) else ""
 
 
 class _Cells(NamedTuple):
@@ -165,7 +160,7 @@ def _of_metric(metric: str, scores: "pd.DataFrame", shared: float) -> _Cells:
     low, high = shown_interval(*ends, len(scores), metric, difference=True)
     digits = decimals((high - low) / 2) if (high > low).any() else 3
     texts = {
-        (below, above): "\n".join(filter(None, [f"{pair.mean:+z.{digits}f}", _brackets(least, most, digits)]))
+        (below, above): "\n".join(filter(None, [f"{pair.mean:+z.{digits}f}", brackets(least, most, digits)]))
         for ((above, below), pair), least, most in zip(pairs.items(), low, high, strict=True)
     }
     above = [(below, names[:n]) for n, below in enumerate(names)][1:]
