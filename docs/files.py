@@ -149,7 +149,7 @@ _COLUMNS = {
     "items": "Digest of the queries, the database and the ground truth of the run.",
     "file": "The file to which the finding refers.",
     "finding": "Name of the [finding](findings.md).",
-    "severity": "`error`, `warning` or `information`.",
+    "severity": "`error`, `undetermined`, `warning` or `information`.",
     "count": "Number of items concerned.",
     "examples": "Some of these items.",
     "consequence": "",

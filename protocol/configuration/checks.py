@@ -190,14 +190,13 @@ def _check_validation(split: str, config: Mapping[str, Any]) -> None:
 def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
     """Refuse a split that does not fit the dataset, as far as the dataset is known before it is loaded."""
     config, facts = experiment.config, experiment.facts
-    n_items = facts.get("n")
-    official = facts.get("partitions", {}) if n_items is not None else None
+    official = facts.get("partitions", {}) if "n" in facts else None
     for split in feature.splits:
         protocol = registry.get("split", split)
         with at(about=f"split {split!r} of dataset {config['dataset']!r}"):
             list_paths(protocol, config["split_options"][split])
             protocol.with_options(config["split_options"][split]).check(
-                config["split_sizes"], n_items=n_items, n_classes=facts.get("classes"), official=official
+                config["split_sizes"], n_items=experiment.n_items, n_classes=facts.get("classes"), official=official
             )
 
 
