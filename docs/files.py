@@ -163,6 +163,7 @@ _COLUMNS = {
     "ours": "The value computed here.",
     "status": "The status, see [What the papers claim](../explanation/claims-of-the-papers.md).",
     "parts": "Number of parts of the claim that hold.",
+    "reproduce": "The commands that reproduce it, in a checkout, or what is needed instead.",
     "note": "How the value was computed, and the reason for a difference.",
 }
 _OTHERS = {

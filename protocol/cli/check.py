@@ -16,15 +16,12 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol check`."""
-    from protocol import configuration, datasets
+    from protocol import configuration
 
     config: dict[str, Any] = {}
     for changes in [*map(configuration.read, arguments.files), dict(map(_change, arguments.config))]:
         config = _changed(config, changes)
-    experiment = configuration.load(config, from_file=bool(arguments.files), files=arguments.files)
-    record = registry.DATASETS.entry(experiment.config["dataset"])
-    if record.user_folders and record.streamed and not record.files:  # lists the folder, and refuses other files
-        datasets.load(record.name, {}, experiment.config["dataset_options"])
+    experiment = configuration.load(config, from_file=bool(arguments.files), files=arguments.files, reads_data=True)
     parts = {
         "experiment": [experiment.name],
         "dataset": [_dataset(experiment)],
