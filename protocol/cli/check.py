@@ -58,7 +58,7 @@ def _changed(config: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str,
 def _dataset(experiment: "Experiment") -> str:
     facts, name = experiment.facts, experiment.config["dataset"]
     known = ["unknown number of items" if experiment.n_items is None else f"{experiment.n_items:,} items"]
-    known += [f"{facts['classes']} classes"] if "classes" in facts else []
+    known += [counted(facts["classes"], "class")] if "classes" in facts else []
     known += ["no labels"] if experiment.labelled is False else []
     known += [f"images of {' x '.join(map(str, facts['image_shape']))}"] if "image_shape" in facts else []
     return f"{name}: {', '.join(known)}"

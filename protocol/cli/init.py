@@ -4,7 +4,7 @@ import argparse
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from protocol import registry
@@ -25,7 +25,6 @@ _MOST_QUERIES, _MOST_TRAINING_ITEMS = 1_000, 10_000
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol init`."""
     from protocol import configuration
-    from protocol.configuration.options import with_defaults
     from protocol.configuration.schema import keys
 
     dataset, options, feature = _dataset(arguments)
@@ -42,16 +41,14 @@ def run(arguments: argparse.Namespace) -> None:
     most = min([sizes["train"], *n_dimensions])  # the principal components of ITQ
     config: dict[str, Any] = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0}
     config |= {"features": {feature: {"preprocessing": ["centre"]}}, "split_sizes": sizes}
-    config |= _derived(n_items, n_classes, most)
-    n_neighbours = (n_items - sum(sizes.values())) // 3  # of the smallest database
-    if n_classes < 2 and n_neighbours < with_defaults("ground_truth", "epsilon_ball", {})["n_neighbours"]:
-        config["ground_truth_options"] = {"epsilon_ball": {"n_neighbours": n_neighbours}}
+    config |= _derived(n_items, n_classes, most) | _relevance(n_classes, n_items - sum(sizes.values()))
     configuration.load(config)
-    made = f"Made by `protocol init` for {counted(n_items, 'item')}, {_classes(data.class_names)}. "
+    classes = f"{counted(n_classes, 'class')} ({abridged(data.class_names)})" if n_classes else "no labels"
     note = _FEW_FOLDERS.format(arguments.images) if arguments.images and n_classes < 2 else ""
     if note:
         INPUTS.info(note)
-    parts = [_comment(f"{made}`protocol check FILE` prints what it would run. {note}")]
+    made = f"Made by `protocol init` for {counted(n_items, 'item')}, {classes}."
+    parts = [_comment(f"{made} `protocol check FILE` prints what it would run. {note}")]
     for key, declared in keys()["properties"].items():
         if key in config:
             parts.append(
@@ -77,7 +74,6 @@ def _derived(n_items: int, n_classes: int, most: int) -> dict[str, Any]:
     lengths = [n_bits for n_bits in _CODE_LENGTHS if n_classes <= 1 << n_bits and n_bits <= most][-3:] or [most]
     cutoff, radius = 1_000 if n_items >= 10_000 else 100, min([2, *lengths])
     return {
-        "ground_truths": ["class_label" if n_classes > 1 else "epsilon_ball"],
         "splits": ["improved", "standard"],
         "runs": 3,
         "hashers": ["lsh", "itq", "sh", "sph", *(["sdh"] if n_classes > 1 else [])],
@@ -89,14 +85,20 @@ def _derived(n_items: int, n_classes: int, most: int) -> dict[str, Any]:
     }
 
 
+def _relevance(n_classes: int, n_database: int) -> dict[str, Any]:
+    """Return the ground truth, with at most a third of the smallest database as neighbours."""
+    from protocol.configuration.options import with_defaults
+
+    if n_classes > 1:
+        return {"ground_truths": ["class_label"]}
+    options, n_neighbours = with_defaults("ground_truth", "epsilon_ball", {}), n_database // 3
+    few = {"ground_truth_options": {"epsilon_ball": {"n_neighbours": n_neighbours}}}
+    return {"ground_truths": ["epsilon_ball"]} | (few if n_neighbours < options["n_neighbours"] else {})
+
+
 def _rounded(number: int) -> int:
     """Return a positive number with its first digit alone: 179 becomes 100."""
     return max(1, number // (unit := 10 ** (len(str(number)) - 1)) * unit)
-
-
-def _classes(names: Sequence[str]) -> str:
-    """Return the number of classes with their first names."""
-    return f"{len(names):,} class{'es' * (len(names) > 1)} ({abridged(names)})" if names else "no labels"
 
 
 def _comments(key: str, value: Any, declared: Mapping[str, Any], load: Callable[..., Any]) -> Iterator[str]:
