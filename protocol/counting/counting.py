@@ -212,7 +212,8 @@ def _in_blocks(
     edges = [n_queries * block // n_blocks for block in range(n_blocks + 1)]
     blocks = [slice(start, stop) for start, stop in itertools.pairwise(edges) if start < stop]
     with ThreadPoolExecutor(threads) as pool:
-        for block, result in zip(blocks, pool.map(work, blocks), strict=True):
+        done = pool.map(work, blocks) if threads > 1 else map(work, blocks)  # hundreds of calls start no thread
+        for block, result in zip(blocks, done, strict=True):
             results.append(result)
             if progress is not None:
                 progress(block.stop - block.start)

@@ -230,12 +230,12 @@ class HammingCounts:
         codes.check_extension(extension, extension_bits)
         if extension == "none":
             return self
-        before, after = (extension_bits, 0) if extension == "different" else (0, extension_bits)
-        arrays = {
-            name: np.pad(array, [(0, 0)] * (array.ndim - 1) + [(before, after)])
-            for name, array in self.to_arrays().items()
-            if name in ("retrieved", "at_level", "largest_bucket", "index_precisions")
-        }
+        before = extension_bits if extension == "different" else 0
+        arrays = {}
+        for name in ("retrieved", "at_level", "largest_bucket", "index_precisions"):
+            if (array := getattr(self, name)) is not None:
+                arrays[name] = np.zeros((*array.shape[:-1], array.shape[-1] + extension_bits), dtype=array.dtype)
+                arrays[name][..., before : before + array.shape[-1]] = array
         if self.largest_bucket is not None:  # all buckets are within the radii beyond the distances of plain codes
             arrays["largest_bucket"][:, before + self.n_bits :] = self.largest_bucket[:, -1:]
         return replace(self, **arrays)

@@ -68,13 +68,14 @@ def evaluate_extended(
     values : dict of str to ndarray of float64
         As `evaluate` returns them.
     """
-    names = list(names)
-    of_ranking = [name for name in names if registry.METRICS.entry(name).defined_on == "ranking"]
-    of_codes = [name for name in names if name not in of_ranking]
-    shared = evaluate(counts, of_ranking, undefined=undefined)
+    metrics = {name: registry.get("metric", name) for name in names}
+    of_ranking = {name for name in metrics if registry.METRICS.entry(name).defined_on == "ranking"}
+    shared = {name: metrics[name](counts, undefined=undefined) for name in metrics if name in of_ranking}
     for extension, s in extensions:
-        values = shared | evaluate(counts.extended(extension, s), of_codes, undefined=undefined)
-        yield extension, s, {name: values[name] for name in names}
+        extended = counts.extended(extension, s)
+        of_codes = {name: metrics[name](extended, undefined=undefined) for name in metrics if name not in of_ranking}
+        values = shared | of_codes
+        yield extension, s, {name: values[name] for name in metrics}
 
 
 def score_rows(

@@ -40,8 +40,9 @@ def undefined_value(undefined: str) -> float:
 
 def ratio(numerator: ArrayLike, denominator: ArrayLike, *, undefined: str) -> Floats:
     """Return numerator / denominator, `undefined` where the denominator is 0."""
-    above, below = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
-    return np.divide(above, below, out=np.full(above.shape, undefined_value(undefined)), where=below != 0)
+    above, below = np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)
+    shape = np.broadcast_shapes(above.shape, below.shape)
+    return np.divide(above, below, out=np.full(shape, undefined_value(undefined)), where=below != 0)
 
 
 ORDERS = ("expected", "best", "worst")

@@ -73,6 +73,10 @@ def pr_curve(counts: HammingCounts, *, average: str = "micro", undefined: str = 
     return PRCurve(*(np.array([mean(values) for values in of_queries.T]) for of_queries in (precision, recall)))
 
 
+def _pooled_curve(counts: HammingCounts, undefined: str) -> PRCurve:
+    return pr_curve(counts, undefined=undefined)
+
+
 RULES = ("trapezoid", "sum", "area")
 
 
@@ -126,7 +130,7 @@ def auprc(counts: HammingCounts, *, rule: str = "trapezoid", undefined: str = "z
     [0.375, 0.25, 0.875]
     """
     one_of(rule, RULES, "rule")
-    precision, recall = pr_curve(counts, average="micro", undefined=undefined)
+    precision, recall = counts.once(_pooled_curve, undefined)
     if rule == "sum":
         return np.atleast_1d(np.nan_to_num(precision[1:]) @ np.diff(recall))
     on_curve = ~np.isnan(precision)

@@ -292,7 +292,7 @@ def opened(path: str | Path) -> "Iterator[dict[str, h5py.Dataset]]":
 def _arrays(group: "h5py.Group") -> "dict[str, h5py.Dataset]":
     """Return all arrays of a group by their names in it, which takes long in files with many groups."""
     arrays: dict[str, Any] = {}
-    group.visititems(lambda name, item: arrays.update({name: item}) if hasattr(item, "dtype") else None)
+    group.visititems(lambda name, item: arrays.update({name: item}) if hasattr(type(item), "dtype") else None)
     return arrays
 
 

@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from project import SMALL
+from project import SMALL, planned
+from snakemake.settings.types import MaxJobsPerTimespan, SchedulingSettings
 
 from protocol.checks import ProtocolError
 from protocol.papers import FIELDS
@@ -50,6 +51,15 @@ def test_the_last_line_names_the_report_if_the_target_includes_it(small, argumen
     done = small.run(*arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr.endswith(f"\nReport: {RESULTS}/report.html\n") == names_it
+
+
+@pytest.mark.parametrize(("asked", "kept"), [("100/1s", None), ("5/1s", 5)])
+def test_ready_jobs_are_not_evaluated_again_each_second_without_a_limit_of_the_user(tiny, asked, kept):
+    with planned(tiny.folder, SMALL, "metrics") as workflow:
+        workflow.scheduling_settings = SchedulingSettings(max_jobs_per_timespan=MaxJobsPerTimespan.parse_choice(asked))
+        workflow.execute(run=lambda: None)
+        limit = workflow.scheduling_settings.max_jobs_per_timespan
+    assert (limit and limit.max_jobs) == kept
 
 
 def test_snakemake_s_own_report_has_the_figures(small):

@@ -202,6 +202,12 @@ workflow._build_dag = build_dag
 
 def execute(*arguments, run=workflow.execute, **named):
     """Run the jobs, and name the report in the last line if the plan contains it."""
+    # For its default limit, Snakemake evaluates all ready jobs again one second after each evaluation, and once more for
+    # each job that has finished: with thousands of jobs, all the time. Only a cluster needs it.
+    settings = workflow.scheduling_settings
+    limit = settings.max_jobs_per_timespan
+    if workflow.local_exec and limit and (limit.max_jobs, limit.timespan) == (100, 1):
+        settings.max_jobs_per_timespan = None
     run(*arguments, **named)
     planned = any(job.rule.name == "report" for job in workflow.dag.jobs)
     if planned and workflow.is_main_process and not workflow.dryrun:

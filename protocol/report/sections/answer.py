@@ -123,7 +123,7 @@ def _scores_by_metric(results: Results) -> dict[tuple[str, ...], dict[str, _Cell
     in_order = results.plain.sort_values("n_bits", kind="stable")
     for (*setting, metric), rows in in_order.groupby([*SETTING, "metric"], sort=False):
         is_lower = _is_lower(metric)
-        means = rows.pivot_table(index="hasher", columns="n_bits", values="mean", sort=False, dropna=False)
+        means = rows.pivot(index="hasher", columns="n_bits", values="mean").loc[rows["hasher"].unique()]  # noqa: PD010
         means = means.loc[means.mean(axis=1).sort_values(ascending=is_lower, kind="stable").index]
         texts = {
             n_bits: dict(zip(own["hasher"], spreads(own["mean"], own["std"]), strict=True))
