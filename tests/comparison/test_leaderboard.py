@@ -13,6 +13,7 @@ from scipy import stats
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import leaderboard
+from protocol.comparison.places import RULE
 from protocol.scores.statistics import NO_TEST, shared_variance
 
 RUNS = np.linspace(0.5, 0.6, 10)
@@ -40,13 +41,41 @@ def test_the_best_method_opens_a_place_and_the_next_that_differs_opens_another(e
     text = (
         "3 methods hold 2 places under a protocol with one code length: of 2 pairs of neighbours in the order of mAP,"
     )
-    assert " ".join(str(board).split()) == f"{text} 1 can be told apart. Place 1 with 16 bits: a under standard."
+    rule = f"1 can be told apart. {RULE} (here, 0 pairs do)."
+    assert " ".join(str(board).split()) == f"{text} {rule} Place 1 with 16 bits: a under standard."
 
 
 def test_methods_within_a_place_may_differ(experiment):
     """e is 0.01 below d in every run, but neither can be told apart from a."""
     of, board = places(experiment, {"e": RUNS - 0.011, "d": RUNS - 0.001, "a": RUNS + 0.05 * SIGNS})
     assert (of, board.places[0].n_within) == ({"a": 1, "d": 1, "e": 1}, 1)
+    assert board.sentences[0].startswith("3 methods hold 1 place under")
+    assert board.sentences[1:] == [
+        f"{RULE} (here, 1 pair does).",
+        "All methods share place 1 under standard (10 runs).",
+    ]
+    assert "3 methods, 1 place; of 2 pairs" in board.to_html()
+
+
+def test_protocols_with_a_single_place_are_left_out_of_the_changes_and_few_runs_are_named(experiment):
+    """The effect is found with a power of 0.8 under Student's t with an offset, and half of it is not."""
+    methods = {"a": (RUNS, RUNS), "b": (RUNS - 0.1, RUNS - 0.2), "c": (RUNS - 0.2, RUNS - 0.1)}
+    rows = [
+        {"hasher": name, "split": split, "values": x}
+        for name, values in methods.items()
+        for split, x in (*zip(("s1", "s2"), values, strict=True), ("few", RUNS[:3] + len(values) * ord(name) / 1e3))
+    ]
+    board = leaderboard(experiment("x", *rows))
+    *_, changed, single, few = board.sentences
+    assert changed == (
+        "The protocol changes the place most for b (16 bits: 2 of 3 under s1, 3 of 3 under s2) and c (16 bits: 2 of 3 "
+        "under s2, 3 of 3 under s1)."
+    )
+    assert single == "All methods share place 1 under few (3 runs)."
+    size = float(re.search(r"over the runs: ([\d.]+) under few \(3 runs\)\.$", few)[1])
+    t = stats.t.isf(0.05 / 3 / 2, 2)
+    noncentrality = size / (1 / 3 + shared_variance(100, 1697)) ** 0.5
+    assert stats.nct.sf(t, 2, noncentrality) == pytest.approx(0.8, abs=0.01)
 
 
 @pytest.mark.filterwarnings("ignore:Degrees of freedom", "ignore:invalid value")  # std of one run, in the fixture
@@ -98,7 +127,7 @@ def test_the_places_are_those_of_the_slow_reference(experiment, seed):
         ({"a": RUNS[:1], "b": RUNS[:1] - 0.1}, {"std": 0}, "1 run"),
         ({"a": RUNS[:2], "b": RUNS[:2] - 0.1}, {}, "2 runs"),
         ({"a": RUNS, "b": RUNS - 0.1}, SIZES, NO_TEST),
-        ({"a": RUNS}, {}, "no other method with this code length"),
+        ({"a": RUNS}, {}, "no other method with this protocol and code length"),
         ({"a": None, "b": None}, {}, "a/summary.csv has no metrics.csv and no runs.csv next to it"),
     ],
 )
@@ -108,13 +137,26 @@ def test_what_is_not_tested_has_no_place(experiment, values, fields, reason):
     assert list(of) == [*values]
     assert board.to_frame()["place"].isna().all()
     assert set(board.to_frame()["not_tested"]) == {reason}
-    assert str(board).startswith("The methods have no places, because they were not tested (")
+    first, *others = board.sentences
+    names = ", ".join(f"{name} (16 bits under standard)" for name in values)
+    assert first == "The methods have no places, because they were not tested."
+    assert others == [f"No place for {names}: {reason.rstrip('.')}."]
     assert '<span class="order">(1)</span>' in board.to_html()
 
 
 def test_a_record_without_values_has_no_place_among_others(experiment, codes):
     path = experiment("a", *({"hasher": name, "values": x} for name, x in {"x": RUNS, "y": RUNS - 0.1}.items()))
-    frame = leaderboard(path, codes("mine.json", name="mine")).to_frame().set_index("method")
+    other = codes("other.json", name="other", n_queries=99)
+    board = leaderboard(path, codes("mine.json", name="mine"), other, codes("old.json", names=False))
+    of_mine, of_other = board.sentences[-2:]
+    assert of_mine.startswith(
+        "No place for mine (16 bits under standard (n_queries = 100)): a file does not refer to v"
+    )
+    assert of_other.startswith(
+        "No place for other (16 bits under standard (n_queries = 99)): no other method with this"
+    )
+    assert "Left out of old.json: 1 score (mAP): old.json does not record dataset" in " ".join(str(board).split())
+    frame = board.to_frame().set_index("method").drop("other")
     assert frame["place"].astype(object).where(frame["place"].notna(), None).to_dict() == {"mine": None, "x": 1, "y": 2}
     assert frame["trained_on"].to_dict() == {"mine": "not recorded", "x": "training set", "y": "training set"}
     assert frame.loc["mine", "check"].startswith("protocol verify ")
@@ -142,7 +184,7 @@ def page(experiment, tmp_path, capsys):
     names = ["feature", "split", "run", "hasher", "n_bits", "training_seconds", "encoding_seconds"]
     pd.DataFrame(times, columns=names).to_csv(path.with_name("times.csv"), index=False)
     assert main(["compare", str(path), "--leaderboard", str(tmp_path / "board.html")]) == 0
-    assert "The protocol changes the place most for a (16 bits: 1 under standard, 2 under" in capsys.readouterr().out
+    assert "The protocol changes the place most for a (16 bits: 1 of 2 under standard, 2 of" in capsys.readouterr().out
     return tmp_path / "board.html"
 
 
