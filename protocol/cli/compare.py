@@ -24,6 +24,12 @@ def run(arguments: argparse.Namespace) -> int:
         else ([], [])
     )
     files = [*arguments.files, *verified]
+    if not files and not refused:
+        what = next(iter(given(arguments, "why", "leaderboard", "html", "latex")), "compare")
+        raise ProtocolError(
+            f"{what} needs at least one file: a summary.csv, or the JSON of `protocol evaluate --json`, which --verify "
+            "FOLDER finds."
+        )
     if files or not refused:
         tables = (Path(file).with_name(name) for file, name in itertools.product(files, _TABLES))
         (_leaderboard if arguments.leaderboard else _comparison)(arguments, files, [*files, *tables])

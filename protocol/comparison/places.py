@@ -31,8 +31,8 @@ _TIMED = ("feature", "split", "hasher", "n_bits")
 """The columns of times.csv that identify a method."""
 RULE = (
     f"In the order of {RANKED}, a method opens the next place if it differs significantly (p < {1 - CONFIDENCE:.2f} "
-    "after Holm's correction for all pairs) from the method that opened the last place, and shares that place if not, so two "
-    "methods within a place may still differ"
+    "after Holm's correction for all pairs) from the method that opened the last place, and shares that place if not, "
+    "so two methods within a place may still differ"
 )
 _FEWEST_RUNS, _MANY_RUNS = 3, 10
 _MOST_NAMED = 3  # methods in a sentence

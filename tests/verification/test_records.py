@@ -4,6 +4,7 @@ import copy
 import functools
 import json
 import operator
+import re
 import shutil
 from pathlib import Path
 
@@ -114,6 +115,15 @@ def test_a_record_of_each_form_of_inputs_verifies(form, folder, monkeypatch):
     assert places(verify("sub/form.json", given))[0] == "query codes"
 
 
+def test_the_files_of_a_record_are_named_without_detours_but_links_are_followed(folder):
+    Path("link").symlink_to(folder)
+    text = (folder / "record.json").read_text()
+    (folder / "record.json").write_text(re.sub(r'"(?=[qd]l?\.npy")', f'"../{folder.name}/', text))
+    assert verify("link/record.json").holds
+    (folder / "ql.npy").unlink()
+    assert verify("../copy/record.json").failures[0].text.startswith("../copy/ql.npy: ")
+
+
 def test_the_same_codes_and_labels_in_another_format_verify(folder, capsys):
     record, at = folder / "record.json", "../copy/"
     assert verify(record, f"{at}c.mat:tB", np.where(DATABASE, 1, -1), database_labels=f"{at}dl.csv").holds
@@ -170,7 +180,8 @@ def test_one_digit_of_a_file_is_refused_with_its_line(folder):
     (folder / file).unlink()
     verification = verify(folder / "record.json")
     assert not verification.holds
-    assert verification.verdict.endswith(f"record.json: not verified: {key}: {folder / file} is missing.")
+    holds = "record.json: 4 values recomputed, as recorded; not verified: "
+    assert verification.verdict.endswith(f"{holds}{key}: {folder / file} is missing.")
 
 
 def leaves(content, place=()):
