@@ -25,11 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     files = [*arguments.files, *verified]
     if not files and not refused:
-        what = next(iter(given(arguments, "why", "leaderboard", "html", "latex")), "compare")
-        raise ProtocolError(
-            f"{what} needs at least one file: a summary.csv, or the JSON of `protocol evaluate --json`, which --verify "
-            "FOLDER finds."
-        )
+        raise ProtocolError("compare, also with --why, needs a file: summary.csv, JSON of `evaluate`, --verify FOLDER.")
     if files or not refused:
         tables = (Path(file).with_name(name) for file, name in itertools.product(files, _TABLES))
         (_leaderboard if arguments.leaderboard else _comparison)(arguments, files, [*files, *tables])

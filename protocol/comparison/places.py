@@ -17,7 +17,7 @@ from protocol.comparison.rendering import heading, interval_of, notes
 from protocol.evaluation.printed import Shown, json_text
 from protocol.provenance.storage import replacing
 from protocol.report.figure import ABSENT, between
-from protocol.scores.statistics import CONFIDENCE, NO_TEST, POWER, detectable_effect, holm, shared_variance
+from protocol.scores.statistics import CONFIDENCE, NO_TEST, holm, shared_variance
 from protocol.scores.tables import DIGITS, Table, read_text
 
 if TYPE_CHECKING:
@@ -61,11 +61,6 @@ class Places:
     n_adjacent: int
     n_separable: int
     n_within: int
-
-    @property
-    def n_places(self) -> int:
-        """The number of places."""
-        return max(filter(None, self.places), default=0)
 
 
 def places_of(scores: Sequence[Score]) -> Places:
@@ -147,12 +142,13 @@ class Leaderboard(Shown):
         """
         from protocol.report.page import rendered
 
+        groups = [list(rows) for _, rows in itertools.groupby(self.rows, lambda row: (row["section"], row["n_bits"]))]
         return rendered(
             "leaderboard.html.j2",
             board=self,
             beside=beside,
             datasets=[*dict.fromkeys(row["dataset"] for row in self.rows)],
-            groups=self._groups,
+            groups=list(zip(groups, self.places, strict=True)),
             rule=RULE,
             counted=counted,
             metrics=METRICS,
@@ -168,12 +164,11 @@ class Leaderboard(Shown):
     @property
     def sentences(self) -> list[str]:
         """Sentences on the number of places, their rule, the differences between protocols, and what is not tested."""
-        n_places = [of.n_places for of in self.places if of.n_places]
+        n_places = {row["n_places"] for row in self.rows if row["n_places"]}
         if not n_places:
             return ["The methods have no places, because they were not tested.", *self._not_tested()]
-        adjacent, separable, within = (
-            sum(getattr(of, name) for of in self.places) for name in ("n_adjacent", "n_separable", "n_within")
-        )
+        adjacent, separable = (sum(getattr(of, name) for of in self.places) for name in ("n_adjacent", "n_separable"))
+        within = sum(of.n_within for of in self.places)
         n_methods = len({row["method"] for row in self.rows if row["place"]})
         number = (
             f"{counted(n_methods, 'method')} hold {between(n_places)} place{'s' * (max(n_places) > 1)} under a "
@@ -181,34 +176,24 @@ class Leaderboard(Shown):
             f"{separable:,} can be told apart."
         )
         rule = f"{RULE} (here, {counted(within, 'pair')} {'does' if within == 1 else 'do'})."
-        return [number, rule, *self._first(), *self._changed(), *self._few_runs(), *self._not_tested()]
-
-    @property
-    def _groups(self) -> list[tuple[list[Mapping[str, Any]], Places]]:
-        """The rows of each protocol and code length, and their places."""
-        groups = [list(rows) for _, rows in itertools.groupby(self.rows, lambda row: (row["section"], row["n_bits"]))]
-        return list(zip(groups, self.places, strict=True))
-
-    def _first(self) -> list[str]:
-        """Return a sentence on the methods in place 1 with the longest codes, under protocols with several places."""
+        ranked = [row for row in self.rows if row["place"] and row["n_places"] > 1]
+        longest = max(row["n_bits"] for row in self.rows)
         protocols: dict[str, list[str]] = defaultdict(list)
-        names, longest = self.names, max(self._places)
-        for rows, places in self._groups:
-            if places.n_places > 1 and rows[0]["n_bits"] == longest:
-                of = [row["method"] for row in rows if row["place"] == 1]
-                methods = listed(of) if len(of) <= _MOST_NAMED else counted(len(of), "method")
-                protocols[methods].append(names[rows[0]["section"]])
-        texts = [f"{methods} under {listed(of)}" for methods, of in protocols.items()]
-        return [f"Place 1 with {longest} bits: {'; '.join(texts)}."] if texts else []
+        for section, name in self.names.items():
+            best = (section, longest, 1)
+            if of := [row["method"] for row in ranked if (row["section"], row["n_bits"], row["place"]) == best]:
+                protocols[listed(of) if len(of) <= _MOST_NAMED else counted(len(of), "method")].append(name)
+        texts = "; ".join(f"{methods} under {listed(of)}" for methods, of in protocols.items())
+        first = f"Place 1 with {longest} bits: {texts}."
+        return [number, rule, *[first] * bool(texts), *self._changed(ranked), *self._few_runs(), *self._not_tested()]
 
-    def _changed(self) -> list[str]:
+    def _changed(self, ranked: Iterable[Mapping[str, Any]]) -> list[str]:
         """Return a sentence on the methods whose places, relative to the number of places, differ most, if any do."""
         known: dict[tuple[str, int], list[tuple[float, str]]] = defaultdict(list)
-        names, changes = self.names, dict[str, tuple[float, str]]()
-        for rows, places in self._groups:
-            for row in (row for row in rows if row["place"] and places.n_places > 1):
-                text = f"{row['place']} of {places.n_places} under {names[row['section']]}"
-                known[row["method"], row["n_bits"]].append(((row["place"] - 1) / (places.n_places - 1), text))
+        changes, names = dict[str, tuple[float, str]](), self.names
+        for row in ranked:
+            text = f"{row['place']} of {row['n_places']} under {names[row['section']]}"
+            known[row["method"], row["n_bits"]].append(((row["place"] - 1) / (row["n_places"] - 1), text))
         for (method, n_bits), of in known.items():
             (first, one), (last, other) = min(of), max(of)
             if last - first > changes.get(method, (0, ""))[0]:
@@ -218,39 +203,22 @@ class Leaderboard(Shown):
 
     def _few_runs(self) -> list[str]:
         """Return sentences on the protocols with a single place, and on those with few runs."""
-        names, single, few = self.names, dict[str, bool](), dict[str, float]()
-        for rows, places in self._groups:
-            n_runs = max(row["n_runs"] or 0 for row in rows)
-            name = names[rows[0]["section"]] + f" ({counted(n_runs, 'run')})" * bool(n_runs)
-            single[name] = places.n_places == 1 and single.get(name, True)
-            if places.n_places and _FEWEST_RUNS <= n_runs < _MANY_RUNS:
-                std = (1 + n_runs * shared_variance(rows[0]["n_queries"], rows[0]["n_database"])) ** 0.5
-                effect = detectable_effect(std, n_runs, level=(1 - CONFIDENCE) / math.comb(len(rows), 2))
-                few[name] = min(effect, few.get(name, math.inf))
-        sizes = listed(f"{effect:.2g} under {name}" for name, effect in few.items())
-        text = (
-            "Few runs separate few methods, and more runs separate more. To be found with a power of "
-            f"{POWER}, a difference must be this many times its standard deviation over the runs: {sizes}."
-        )
-        alone = f"All methods share place 1 under {listed(filter(single.get, single))}."
-        return [alone] * any(single.values()) + [text] * bool(few)
+        n_runs = {row["section"]: row["n_runs"] or 0 for row in self.rows}
+        several = {row["section"] for row in self.rows if row["n_places"] != 1}
+        few = {
+            row["section"] for row in self.rows if row["place"] and _FEWEST_RUNS <= n_runs[row["section"]] < _MANY_RUNS
+        }
+        kinds = {"All methods share place 1": n_runs.keys() - several, "Few runs separate few methods; add more": few}
+        names = {s: name + f" ({counted(n_runs[s], 'run')})" * bool(n_runs[s]) for s, name in self.names.items()}
+        return [f"{t} under {listed(name for s, name in names.items() if s in of)}." for t, of in kinds.items() if of]
 
     def _not_tested(self) -> list[str]:
         """Return a sentence for each reason why methods have no place."""
         reasons: dict[str, list[str]] = defaultdict(list)
-        for row in self.rows:
-            if row["place"] is None:
-                about = f"{row['method']} ({row['n_bits']} bits under {self.names[row['section']]})"
-                reasons[row["not_tested"].rstrip(".")].append(about)
+        for row in (row for row in self.rows if row["place"] is None):
+            about = f"{row['method']} ({row['n_bits']} bits under {self.names[row['section']]})"
+            reasons[row["not_tested"].rstrip(".")].append(about)
         return [f"No place for {abridged(of, _MOST_NAMED)}: {reason}." for reason, of in reasons.items()]
-
-    @property
-    def _places(self) -> dict[int, dict[str, dict[str, int | None]]]:
-        """The places by code length, method and protocol."""
-        places: dict[int, dict[str, dict[str, int | None]]] = defaultdict(lambda: defaultdict(dict))
-        for row in self.rows:
-            places[row["n_bits"]][row["method"]][row["section"]] = row["place"]
-        return {n_bits: places[n_bits] for n_bits in sorted(places)}
 
     @property
     def names(self) -> dict[str, str]:
@@ -259,15 +227,18 @@ class Leaderboard(Shown):
         for section, row in rows.items():
             alike = [other for other in rows.values() if other["split"] == row["split"]]
             added = [f"{field} = {row[field]}" for field in _NAMING if len({other[field] for other in alike}) > 1]
-            names[section] = f"{row['split']} ({', '.join(added)})" if added else str(row["split"])
+            names[section] = str(row["split"]) + f" ({', '.join(added)})" * bool(added)
         return names
 
     @property
     def changes(self) -> list[Table]:
         """For each code length, the places of the methods under all protocols, if there are several."""
         tables, names = [], self.names
-        for n_bits, methods in self._places.items() if len(names) > 1 else ():
-            cells = [[method, *(str(of.get(name) or ABSENT) for name in names)] for method, of in methods.items()]
+        for n_bits in sorted({row["n_bits"] for row in self.rows}) if len(names) > 1 else ():
+            rows = [row for row in self.rows if row["n_bits"] == n_bits]
+            places = {(row["method"], row["section"]): str(row["place"] or ABSENT) for row in rows}
+            methods = dict.fromkeys(row["method"] for row in rows)
+            cells = [[method, *(places.get((method, name), ABSENT) for name in names)] for method in methods]
             caption = f"{n_bits} bits: the places under each protocol."
             tables.append(Table(f"changes-{n_bits}", caption, ["method", *names.values()], cells))
         return tables
@@ -306,9 +277,10 @@ def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboa
         ranked = [of[RANKED] for of in methods.values() if RANKED in of and not math.isnan(of[RANKED].mean)]
         ranked.sort(key=lambda score: -score.mean)
         of_group = places_of(ranked)
+        n_places = max(filter(None, of_group.places), default=0)
         for score, place, reason in zip(ranked, of_group.places, of_group.reasons, strict=True):
-            about = {"section": f"protocol-{number}", "place": place, "not_tested": reason}
-            about |= {"method": labels[score.method], **_row(score, methods[score.method])}
+            about = {"section": f"protocol-{number}", "place": place, "n_places": n_places}
+            about |= {"not_tested": reason, "method": labels[score.method], **_row(score, methods[score.method])}
             timed = (score.recorded.get("path"), *(str(score.recorded.get(name)) for name in _TIMED))
             seconds = times.get(timed, [math.nan] * len(TIMES))
             rows.append(about | dict(zip(TIMES, seconds, strict=True)))

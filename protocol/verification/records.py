@@ -97,10 +97,7 @@ def verify(
             raise ProtocolError(f"{path}: codes and a ground truth need a JSON file, not a folder.")
         return verify_folder(path, progress)
     if path.suffix == ".csv" and path.is_file():
-        raise ProtocolError(
-            f"{path}: a table. Pass the record (the JSON of `protocol evaluate --json`), or the folder with the tables "
-            f"of an experiment: {path.parent}."
-        )
+        raise ProtocolError(f"{path}: a table; give a record (JSON), or the folder of an experiment: {path.parent}.")
     checks, stored = list[Check](), _Record(path, read_json(path))
     try:
         with explained(path):
@@ -131,8 +128,7 @@ class _Record:
 
     def file(self, role: str) -> str | None:
         """Return the path of an input that the record names, relative to the record, or None."""
-        name = self.input(role).get("file")
-        if name is None:
+        if (name := self.input(role).get("file")) is None:
             return None
         path = str(self.path.parent / name)
         short = os.path.normpath(path)  # another file if a link precedes ".."

@@ -55,19 +55,6 @@ def test_another_choice_is_refused_with_the_allowed_ones_or_the_closest(value, c
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize(
-    ("folder", "hint"),
-    [
-        (".", "Install it in a checkout of this project: pip install '.[report]'"),
-        ("pipeline", "Install it: pip install 'hashing-protocol[report]'"),
-    ],
-)
-def test_an_extra_is_installed_by_name_where_the_package_comes_from_a_wheel(folder, hint, tmp_path, monkeypatch):
-    (tmp_path / folder).mkdir(exist_ok=True)
-    monkeypatch.setattr(checks, "__file__", str(tmp_path / "checks.py"))
-    assert checks.install_hint("report") == hint
-
-
 def test_a_module_that_is_not_installed_is_named_with_the_extra_that_installs_it(monkeypatch):
     for module in ("pandas", "pandas.api"):
         monkeypatch.setitem(sys.modules, module, None)
