@@ -149,7 +149,6 @@ class Leaderboard(Shown):
             beside=beside,
             datasets=[*dict.fromkeys(row["dataset"] for row in self.rows)],
             groups=list(zip(groups, self.places, strict=True)),
-            rule=RULE,
             counted=counted,
             metrics=METRICS,
             times=TIMES,
@@ -235,9 +234,9 @@ class Leaderboard(Shown):
         """For each code length, the places of the methods under all protocols, if there are several."""
         tables, names = [], self.names
         for n_bits in sorted({row["n_bits"] for row in self.rows}) if len(names) > 1 else ():
-            rows = [row for row in self.rows if row["n_bits"] == n_bits]
-            places = {(row["method"], row["section"]): str(row["place"] or ABSENT) for row in rows}
-            methods = dict.fromkeys(row["method"] for row in rows)
+            of = (row for row in self.rows if row["n_bits"] == n_bits)
+            places = {(row["method"], row["section"]): str(row["place"] or ABSENT) for row in of}
+            methods = dict.fromkeys(method for method, _ in places)
             cells = [[method, *(places.get((method, name), ABSENT) for name in names)] for method in methods]
             caption = f"{n_bits} bits: the places under each protocol."
             tables.append(Table(f"changes-{n_bits}", caption, ["method", *names.values()], cells))

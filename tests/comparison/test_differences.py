@@ -106,8 +106,7 @@ def test_a_significant_difference_whose_wider_interval_contains_0_is_marked(expe
     wider = "p (Holm) is below 0.05, although the interval (Bonferroni), which is wider, contains 0."
     (table,) = tables_of(comparison)
     assert [row[4] for row in table.rows] == ["< 0.0001", f"{p_value(near, A):.4f}†"]
-    assert table.caption.endswith(f"{ONE_DATASET} †: {wider}")
-    assert comparison.sections[0].text[0].endswith(f", 16 bits, 10 runs): {wider}")
+    assert [table.caption[-len(wider) - 3 :], comparison.sections[0].text[0][-len(wider) :]] == [f"†: {wider}", wider]
 
 
 def test_nothing_is_tested_with_as_many_queries_as_database_items(experiment):

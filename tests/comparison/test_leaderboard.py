@@ -54,9 +54,7 @@ def test_methods_within_a_place_may_differ(experiment):
 
 def test_protocols_with_a_single_place_are_left_out_of_the_changes_and_few_runs_are_named(experiment):
     values = {"1": (RUNS, RUNS - 0.1, RUNS - 0.2), "2": (RUNS, RUNS - 0.2, RUNS - 0.1), "few": (RUNS[:3],) * 3}
-    rows = [
-        {"hasher": "abc"[at], "split": split, "values": x} for split in values for at, x in enumerate(values[split])
-    ]
+    rows = [{"hasher": "abc"[i], "split": one, "values": x} for one in values for i, x in enumerate(values[one])]
     *_, first, changed, single, few = leaderboard(experiment("x", *rows)).sentences
     b, c = (f"{name} (16 bits: 2 of 3 under {one}, 3 of 3 under {other})" for name, one, other in ("b12", "c21"))
     assert changed == f"The protocol changes the place most for {b} and {c}."
@@ -123,11 +121,9 @@ def test_what_is_not_tested_has_no_place(experiment, values, fields, reason):
     assert list(of) == [*values]
     assert board.to_frame()["place"].isna().all()
     assert set(board.to_frame()["not_tested"]) == {reason}
-    first, why = board.sentences
+    names, (first, why) = ", ".join(f"{name} (16 bits under standard)" for name in values), board.sentences
     assert first == "The methods have no places, because they were not tested."
-    assert (
-        why == f"No place for {', '.join(f'{one} (16 bits under standard)' for one in values)}: {reason.rstrip('.')}."
-    )
+    assert why == f"No place for {names}: {reason.rstrip('.')}."
     assert '<span class="order">(1)</span>' in board.to_html()
 
 
