@@ -60,7 +60,7 @@ class Verification(Printed):
             lines = f"; {counted(n, 'line')} below not checked" if n else ""
             return f"{self.file}: verified: {counted(self.n_values, 'value')} recomputed{lines}."
         problem = (f"{check.subject}: {check.text.rstrip('.')}" for check in self.failures)
-        values = f"{counted(self.n_values, 'value')} hold; " if self.n_values else ""
+        values = f"{counted(self.n_values, 'value')} as recorded; " if self.n_values else ""
         return f"{self.file}: {values}not verified: {next(problem, 'no value was recomputed')}."
 
     def parts(self) -> list[str | Table]:

@@ -179,7 +179,7 @@ def test_one_digit_of_a_file_is_refused_with_its_line(folder):
     (folder / file).unlink()
     verification = verify(folder / "record.json")
     assert not verification.holds
-    assert verification.verdict.endswith(f"n: 4 values hold; not verified: {key}: {folder / file} is missing.")
+    assert verification.verdict.endswith(f"4 values as recorded; not verified: {key}: {folder / file} is missing.")
 
 
 def leaves(content, place=()):
