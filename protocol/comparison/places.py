@@ -202,13 +202,11 @@ class Leaderboard(Shown):
 
     def _few_runs(self) -> list[str]:
         """Return sentences on the protocols with a single place, and on those with few runs."""
-        n_runs = {row["section"]: row["n_runs"] or 0 for row in self.rows}
+        n_runs = {row["section"]: row["n_runs"] or 0 for row in self.rows if row["place"]}
         several = {row["section"] for row in self.rows if row["n_places"] != 1}
-        few = {
-            row["section"] for row in self.rows if row["place"] and _FEWEST_RUNS <= n_runs[row["section"]] < _MANY_RUNS
-        }
+        few = {section for section, n in n_runs.items() if _FEWEST_RUNS <= n < _MANY_RUNS}
         kinds = {"All methods share place 1": n_runs.keys() - several, "Few runs separate few methods; add more": few}
-        names = {s: name + f" ({counted(n_runs[s], 'run')})" * bool(n_runs[s]) for s, name in self.names.items()}
+        names = {s: self.names[s] + f" ({counted(n, 'run')})" * bool(n) for s, n in n_runs.items()}
         return [f"{t} under {listed(name for s, name in names.items() if s in of)}." for t, of in kinds.items() if of]
 
     def _not_tested(self) -> list[str]:
