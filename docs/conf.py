@@ -16,7 +16,10 @@ from protocol.comparison import leaderboard
 
 DOCS = Path(__file__).parent
 STORED = Path("results", "reference", "cifar10", "summary.csv")  # in the checkout
-_LINK = '<p><a href="places/leaderboard.html">All places, scores and records are in a page of their own.</a></p>'
+_LINK = """
+<p>All places, scores and records: <a href="places/leaderboard.html">as a page of their own</a>,
+<a href="places/leaderboard.csv">as CSV</a>, <a href="places/leaderboard.json">as JSON</a>.</p>
+"""
 _EMBEDDED = """
 <iframe src="places/leaderboard.html" title="Leaderboard" style="width: 100%; height: 80vh; border: 0"></iframe>
 """

@@ -13,11 +13,13 @@ from typing import Any
 import h5py
 import pandas as pd
 
-from protocol.comparison import leaderboard
+from protocol.comparison import Leaderboard, leaderboard
 from protocol.counting import read_counts
 from protocol.metrics.average_precision import average_precision
 from protocol.provenance import storage
-from protocol.scores.tables import read_table, read_text, write_table
+from protocol.report.figure import ABSENT, brackets
+from protocol.scores.statistics import CONFIDENCE
+from protocol.scores.tables import Table, read_table, read_text, write_table
 
 FOLDER = Path(__file__).parents[1] / "results" / "reference" / "cifar10"
 TABLES = ("summary.csv", "metrics.csv", "runs.csv")
@@ -26,10 +28,13 @@ N_GROUPS = 50  # of the queries of an experiment with a single run
 _ABOVE = """\
 # Leaderboard
 
-All hashers on CIFAR-10 with GIST features, made by the pipeline alone. Methods that can't be told apart share a place.
-[Keep a leaderboard](how-to/keep-a-leaderboard.md) describes how it is made, and how you add a method. cifar10_s1 and
+All hashers on CIFAR-10 with GIST features, made by the pipeline alone. [Keep a
+leaderboard](how-to/keep-a-leaderboard.md) describes how it is made, and how you add a method. cifar10_s1 and
 cifar10_54k have ten runs, unseen_at_all five, and cifar10_s2 one, whose methods are compared over its queries. The data
 come from a mirror: 20 of the 10,000 test images are decoded JPEG instead of the official pixels.
+
+This command writes all scores and records as `leaderboard.html`, `leaderboard.csv` and `leaderboard.json`, from the
+[summary](../results/reference/cifar10/summary.csv) and the tables next to it:
 
 ```sh
 protocol compare results/reference/cifar10/summary.csv --leaderboard leaderboard.html
@@ -100,8 +105,21 @@ def page() -> str:
         return f"{_ABOVE}\nThis checkout lacks the stored results.\n"
     with contextlib.chdir(FOLDER.parents[2]):
         board = leaderboard("results/reference/cifar10/summary.csv")
-    (table,) = [table for table in board.changes if table.name == f"changes-{SHOWN}"]
-    return "\n\n".join([_ABOVE.rstrip(), *board.sentences, table.markdown()])
+    return "\n\n".join([_ABOVE.rstrip(), *board.sentences, _table(board).markdown()])
+
+
+def _table(board: Leaderboard) -> Table:
+    """Return the place of each method under each protocol, with its mean and interval."""
+    cells: dict[str, dict[str, str]] = {}
+    for row in board.rows:
+        if row["n_bits"] == SHOWN:
+            parts = (f"{row['place'] or ABSENT}:", f"{row['mAP']:.3f}", brackets(row["low"], row["high"]))
+            cells.setdefault(row["method"], {})[row["section"]] = " ".join(filter(None, parts))
+    caption = (
+        f"{SHOWN} bits: the place under each protocol, and mAP with its {CONFIDENCE:.0%} interval over several runs."
+    )
+    rows = [[method, *(of.get(section, ABSENT) for section in board.names)] for method, of in cells.items()]
+    return Table("places", caption, ["method", *board.names.values()], rows)
 
 
 if __name__ == "__main__":

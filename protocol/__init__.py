@@ -9,7 +9,7 @@ Labels, Relevant, Judgments, Nearest
 compare
     Compare the scores of experiments and evaluations whose protocols agree.
 leaderboard
-    Rank methods, so that those that can't be told apart share a place.
+    Rank methods: one that differs significantly from the first of a place opens the next place.
 evaluate
     Score codes under a named convention.
 evaluate_run

@@ -9,6 +9,7 @@ import numbers
 import re
 import warnings
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -163,7 +164,9 @@ def warn_once(message: str) -> None:
 
 
 def install_hint(extra: str) -> str:
-    """Return how to install an extra: from a checkout, because this package is in no registry yet."""
+    """Return how to install an extra: in the checkout, or else by name, to which pip adds what the wheel lacks."""
+    if Path(__file__).with_name("pipeline").is_dir():  # only a wheel has it
+        return f"Install it: pip install 'hashing-protocol[{extra}]'"
     return f"Install it in a checkout of this project: pip install '.[{extra}]'"
 
 

@@ -24,6 +24,8 @@ def run(arguments: argparse.Namespace) -> int:
         else ([], [])
     )
     files = [*arguments.files, *verified]
+    if not files and not refused:
+        raise ProtocolError("compare, also with --why, needs a file: summary.csv, JSON of `evaluate`, --verify FOLDER.")
     if files or not refused:
         tables = (Path(file).with_name(name) for file, name in itertools.product(files, _TABLES))
         (_leaderboard if arguments.leaderboard else _comparison)(arguments, files, [*files, *tables])

@@ -1,4 +1,4 @@
-"""The leaderboard: all methods of each protocol and code length, with places that indistinguishable methods share."""
+"""The leaderboard: all methods of each protocol and code length, with their places, for which `RULE` is the rule."""
 
 import itertools
 import math
@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
-from protocol.checks import ProtocolError, counted, listed, need
+from protocol.checks import ProtocolError, abridged, counted, listed, need
 from protocol.comparison.differences import mean_difference, pair
 from protocol.comparison.matching import assumptions, match
 from protocol.comparison.reading import OF_METRIC, RUN, Score, Source, Values, Why, read_sources
-from protocol.comparison.rendering import heading, interval_of
+from protocol.comparison.rendering import heading, interval_of, notes
 from protocol.evaluation.printed import Shown, json_text
 from protocol.provenance.storage import replacing
 from protocol.report.figure import ABSENT, between
@@ -29,8 +29,14 @@ METRICS = (RANKED, "mAP[worst]", "mAP[best]", "mAP@1000[retrieved]", "mAP@1000[a
 TIMES = ("training_seconds", "encoding_seconds")
 _TIMED = ("feature", "split", "hasher", "n_bits")
 """The columns of times.csv that identify a method."""
-_FEWEST_RUNS = 3
+RULE = (
+    f"In the order of {RANKED}, a method opens the next place if it differs significantly (p < {1 - CONFIDENCE:.2f} "
+    "after Holm's correction for all pairs) from the method that opened the last place, and shares that place if not, "
+    "so two methods within a place may still differ"
+)
+_FEWEST_RUNS, _MANY_RUNS = 3, 10
 _MOST_NAMED = 3  # methods in a sentence
+_NAMING = ("dataset", "ground_truth", "relevance", "excluded_queries", "n_queries", "n_database")
 _NESTED = ("heading", "runs", "recorded", "lines")
 
 
@@ -60,9 +66,7 @@ class Places:
 def places_of(scores: Sequence[Score]) -> Places:
     """Return the places of methods in the order of their means, best first, under one protocol with one code length.
 
-    The best method opens place 1. Every method that can't be told apart from the method that opened the place shares
-    it, and the next method opens the next place. All pairs of methods are tested, paired as in `compare`, and corrected
-    by Holm's procedure.
+    The best method opens place 1; `RULE` applies to the others. All pairs of methods are tested, as in `compare`.
     """
     tests = {
         (one, other): _test(scores[one], scores[other]) for one, other in itertools.combinations(range(len(scores)), 2)
@@ -80,7 +84,7 @@ def places_of(scores: Sequence[Score]) -> Places:
             place, opener = place + 1, at
         whys = (test for both, test in tests.items() if at in both and isinstance(test, Why))
         places.append(place if is_tested else None)
-        reasons.append("" if is_tested else next(whys, "no other method with this code length"))
+        reasons.append("" if is_tested else next(whys, "no other method with this protocol and code length"))
     adjacent = [differs[both] for both in itertools.pairwise(range(len(scores))) if both in differs]
     n_within = sum(differs[one, other] for one, other in differs if places[one] == places[other] is not None)
     return Places(tuple(places), tuple(reasons), len(adjacent), sum(adjacent), n_within)
@@ -145,6 +149,7 @@ class Leaderboard(Shown):
             beside=beside,
             datasets=[*dict.fromkeys(row["dataset"] for row in self.rows)],
             groups=list(zip(groups, self.places, strict=True)),
+            counted=counted,
             metrics=METRICS,
             times=TIMES,
             absent=ABSENT,
@@ -152,67 +157,85 @@ class Leaderboard(Shown):
         )
 
     def parts(self) -> list[str | Table]:
-        """Return the sentences on the places."""
-        return ["\n".join(self.sentences)]
+        """Return the sentences on the places, and what was left out."""
+        return ["\n".join([*self.sentences, *notes((), self.left_out, 0)])]
 
     @property
     def sentences(self) -> list[str]:
-        """Sentences on the number of places, the methods in place 1, and those whose places change most."""
-        places, names = self._places, self.names
-        n_places = [max(filter(None, of.places), default=0) for of in self.places]
-        if not any(n_places):
-            return [f"The methods have no places, because they were not tested ({self.rows[0]['not_tested']})."]
+        """Sentences on the number of places, their rule, the differences between protocols, and what is not tested."""
+        n_places = {row["n_places"] for row in self.rows if row["n_places"]}
+        if not n_places:
+            return ["The methods have no places, because they were not tested.", *self._not_tested()]
         adjacent, separable = (sum(getattr(of, name) for of in self.places) for name in ("n_adjacent", "n_separable"))
-        n_methods = len({row["method"] for row in self.rows})
+        within = sum(of.n_within for of in self.places)
+        n_methods = len({row["method"] for row in self.rows if row["place"]})
         number = (
-            f"{counted(n_methods, 'method')} hold {between([*filter(None, n_places)])} places under a protocol with "
-            f"one code length: of {counted(adjacent, 'pair')} of neighbours in the order of {RANKED}, {separable:,} "
-            "can be told apart."
+            f"{counted(n_methods, 'method')} hold {between(n_places)} place{'s' * (max(n_places) > 1)} under a "
+            f"protocol with one code length: of {counted(adjacent, 'pair')} of neighbours in the order of {RANKED}, "
+            f"{separable:,} can be told apart."
         )
-        longest = max(places)
+        rule = f"{RULE} (here, {counted(within, 'pair')} {'does' if within == 1 else 'do'})."
+        ranked = [row for row in self.rows if row["place"] and row["n_places"] > 1]
+        longest = max(row["n_bits"] for row in self.rows)
         protocols: dict[str, list[str]] = defaultdict(list)
-        for section, name in names.items():
-            if of := [method for method, by_protocol in places[longest].items() if by_protocol.get(section) == 1]:
+        for section, name in self.names.items():
+            best = (section, longest, 1)
+            if of := [row["method"] for row in ranked if (row["section"], row["n_bits"], row["place"]) == best]:
                 protocols[listed(of) if len(of) <= _MOST_NAMED else counted(len(of), "method")].append(name)
-        texts = [f"{methods} under {listed(of)}" for methods, of in protocols.items()]
-        first = [f"Place 1 with {longest} bits: {'; '.join(texts)}."] if texts else []
-        return [number, *first, *self._changed()]
+        texts = "; ".join(f"{methods} under {listed(of)}" for methods, of in protocols.items())
+        first = f"Place 1 with {longest} bits: {texts}."
+        return [number, rule, *[first] * bool(texts), *self._changed(ranked), *self._few_runs(), *self._not_tested()]
 
-    @property
-    def _places(self) -> dict[int, dict[str, dict[str, int | None]]]:
-        """The places by code length, method and protocol."""
-        places: dict[int, dict[str, dict[str, int | None]]] = defaultdict(lambda: defaultdict(dict))
-        for row in self.rows:
-            places[row["n_bits"]][row["method"]][row["section"]] = row["place"]
-        return {n_bits: places[n_bits] for n_bits in sorted(places)}
-
-    def _changed(self) -> list[str]:
-        """Return a sentence on the methods whose places differ most between the protocols, if there are any."""
-        changes, names = dict[str, tuple[int, str]](), self.names
-        for n_bits, methods in self._places.items():
-            for method, by_protocol in methods.items():
-                known = sorted((place, name) for name, place in by_protocol.items() if place is not None)
-                size = known[-1][0] - known[0][0] if known else 0
-                if size > changes.get(method, (0, ""))[0]:
-                    ends = (f"{place} under {names[name]}" for place, name in (known[0], known[-1]))
-                    changes[method] = size, f"{method} ({n_bits} bits: {', '.join(ends)})"
+    def _changed(self, ranked: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Return a sentence on the methods whose places, relative to the number of places, differ most, if any do."""
+        known: dict[tuple[str, int], list[tuple[float, str]]] = defaultdict(list)
+        changes, names = dict[str, tuple[float, str]](), self.names
+        for row in ranked:
+            text = f"{row['place']} of {row['n_places']} under {names[row['section']]}"
+            known[row["method"], row["n_bits"]].append(((row["place"] - 1) / (row["n_places"] - 1), text))
+        for (method, n_bits), of in known.items():
+            (first, one), (last, other) = min(of), max(of)
+            if last - first > changes.get(method, (0, ""))[0]:
+                changes[method] = last - first, f"{method} ({n_bits} bits: {one}, {other})"
         texts = [text for _, text in sorted(changes.values(), key=lambda change: -change[0])[:_MOST_NAMED]]
         return [f"The protocol changes the place most for {listed(texts)}."] if texts else []
 
+    def _few_runs(self) -> list[str]:
+        """Return sentences on the protocols with a single place, and on those with few runs."""
+        n_runs = {row["section"]: row["n_runs"] or 0 for row in self.rows if row["place"]}
+        several = {row["section"] for row in self.rows if row["n_places"] != 1}
+        few = {section for section, n in n_runs.items() if _FEWEST_RUNS <= n < _MANY_RUNS}
+        kinds = {"All methods share place 1": n_runs.keys() - several, "Few runs separate few methods; add more": few}
+        names = {s: self.names[s] + f" ({counted(n, 'run')})" * bool(n) for s, n in n_runs.items()}
+        return [f"{t} under {listed(name for s, name in names.items() if s in of)}." for t, of in kinds.items() if of]
+
+    def _not_tested(self) -> list[str]:
+        """Return a sentence for each reason why methods have no place."""
+        reasons: dict[str, list[str]] = defaultdict(list)
+        for row in (row for row in self.rows if row["place"] is None):
+            about = f"{row['method']} ({row['n_bits']} bits under {self.names[row['section']]})"
+            reasons[row["not_tested"].rstrip(".")].append(about)
+        return [f"No place for {abridged(of, _MOST_NAMED)}: {reason}." for reason, of in reasons.items()]
+
     @property
     def names(self) -> dict[str, str]:
-        """A name for each protocol: its split, and the other fields that differ between protocols."""
-        fields = ("dataset", "ground_truth", "excluded_queries")
-        different = [name for name in fields if len({row[name] for row in self.rows}) > 1]
-        added = f" ({', '.join(f'{{{name}}}' for name in different)})" if different else ""
-        return {row["section"]: f"{row['split']}{added.format(**row)}" for row in self.rows}
+        """A name for each protocol: its split, and the other fields in which protocols with this split differ."""
+        rows, names = {row["section"]: row for row in self.rows}, dict[str, str]()
+        for section, row in rows.items():
+            alike = [other for other in rows.values() if other["split"] == row["split"]]
+            added = [f"{field} = {row[field]}" for field in _NAMING if len({other[field] for other in alike}) > 1]
+            names[section] = str(row["split"]) + f" ({', '.join(added)})" * bool(added)
+        return names
 
     @property
     def changes(self) -> list[Table]:
         """For each code length, the places of the methods under all protocols, if there are several."""
         tables, names = [], self.names
-        for n_bits, methods in self._places.items() if len(names) > 1 else ():
-            cells = [[method, *(str(of.get(name) or ABSENT) for name in names)] for method, of in methods.items()]
+        for n_bits in sorted({row["n_bits"] for row in self.rows}) if len(names) > 1 else ():
+            of = (row for row in self.rows if row["n_bits"] == n_bits)
+            places = {(row["method"], row["section"]): str(row["place"] or ABSENT) for row in of}
+            methods = dict.fromkeys(method for method, _ in places)
+            cells = [[method, *(places.get((method, name), ABSENT) for name in names)] for method in methods]
             caption = f"{n_bits} bits: the places under each protocol."
             tables.append(Table(f"changes-{n_bits}", caption, ["method", *names.values()], cells))
         return tables
@@ -251,9 +274,10 @@ def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboa
         ranked = [of[RANKED] for of in methods.values() if RANKED in of and not math.isnan(of[RANKED].mean)]
         ranked.sort(key=lambda score: -score.mean)
         of_group = places_of(ranked)
+        n_places = max(filter(None, of_group.places), default=0)
         for score, place, reason in zip(ranked, of_group.places, of_group.reasons, strict=True):
-            about = {"section": f"protocol-{number}", "place": place, "not_tested": reason}
-            about |= {"method": labels[score.method], **_row(score, methods[score.method])}
+            about = {"section": f"protocol-{number}", "place": place, "n_places": n_places}
+            about |= {"not_tested": reason, "method": labels[score.method], **_row(score, methods[score.method])}
             timed = (score.recorded.get("path"), *(str(score.recorded.get(name)) for name in _TIMED))
             seconds = times.get(timed, [math.nan] * len(TIMES))
             rows.append(about | dict(zip(TIMES, seconds, strict=True)))

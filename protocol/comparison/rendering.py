@@ -37,6 +37,7 @@ _METHOD = (
     f"Paired t-tests; p-values (Holm) and {CONFIDENCE:.0%} intervals (Bonferroni) are corrected for all "
     "comparisons in a table (`protocol compare --why`)."
 )
+_WIDER = f"p (Holm) is below {_LEVEL:.2f}, although the interval (Bonferroni), which is wider, contains 0"
 _PAIRED = (
     "A difference is a mean over pairs: over runs on the same items, or over queries (or groups of them) at the same "
     "position if all of these have the same relevant positions, which does not show how much training varies. "
@@ -133,7 +134,7 @@ def _verdict(table: ComparedTable) -> str:
     size = " ".join(filter(None, [f"{abs(one.of.mean):.3f}", brackets(low, high)]))
     at = f"{size} ({metric}, {one.n_bits} bits, {_pairs(one)})"
     if one.of.p < _LEVEL:
-        return f"{better} beats {worse} by {at}."
+        return f"{better} beats {worse} by {at}{f': {_WIDER}' if one.of.low <= 0 <= one.of.high else ''}."
     tested = "not tested" if math.isnan(one.of.p) else "not significant"
     return f"The difference between {better} and {worse} is {tested}: {at}."
 
@@ -229,6 +230,8 @@ def _differences_table(name: str, table: ComparedTable) -> Table:
         if math.isnan(low) and math.isfinite(one.of.low):
             sentences[TWO_RUNS] = None
         p = ABSENT if math.isnan(one.of.p) else "< 0.0001" if one.of.p < _TINY else f"{one.of.p:.4f}"
+        if one.of.p < _LEVEL and one.of.low <= 0 <= one.of.high:
+            p, sentences[f"†: {_WIDER}."] = f"{p}†", None
         rows.append([one.method, str(one.n_bits), f"{one.of.mean:+.4f}", interval, p, _pairs(one)])
     return Table(name, " ".join([f"{caption}.", *sentences]), header, rows, n_labels=1)
 

@@ -4,6 +4,7 @@ import csv
 import itertools
 import json
 import math
+import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -95,6 +96,8 @@ def verify(
         if any(given is not None for given in (query_codes, database_codes, query_labels, database_labels, truth)):
             raise ProtocolError(f"{path}: codes and a ground truth need a JSON file, not a folder.")
         return verify_folder(path, progress)
+    if path.suffix == ".csv" and path.is_file():
+        raise ProtocolError(f"{path}: a table; give a record (JSON), or the folder of an experiment: {path.parent}.")
     checks, stored = list[Check](), _Record(path, read_json(path))
     try:
         with explained(path):
@@ -125,8 +128,11 @@ class _Record:
 
     def file(self, role: str) -> str | None:
         """Return the path of an input that the record names, relative to the record, or None."""
-        name = self.input(role).get("file")
-        return None if name is None else str(self.path.parent / name)
+        if (name := self.input(role).get("file")) is None:
+            return None
+        path = str(self.path.parent / name)
+        short = os.path.normpath(path)  # another file if a link precedes ".."
+        return short if os.path.realpath(short) == os.path.realpath(path) else path
 
     def codes(self, role: str, values: Any) -> Codes | Outputs:
         """Return the codes of one side, or else of the file that the record names, in the recorded encoding."""

@@ -54,13 +54,14 @@ class Verification(Printed):
 
     @property
     def verdict(self) -> str:
-        """The result in one line, with the first failure."""
+        """The result in one line: the number of values that hold, and the first failure."""
         if self.holds:
             n = sum(check.outcome == UNCHECKED for check in self.checks)
             lines = f"; {counted(n, 'line')} below not checked" if n else ""
             return f"{self.file}: verified: {counted(self.n_values, 'value')} recomputed{lines}."
         problem = (f"{check.subject}: {check.text.rstrip('.')}" for check in self.failures)
-        return f"{self.file}: not verified: {next(problem, 'no value was recomputed')}."
+        values = f"{counted(self.n_values, 'value')} as recorded; " if self.n_values else ""
+        return f"{self.file}: {values}not verified: {next(problem, 'no value was recomputed')}."
 
     def parts(self) -> list[str | Table]:
         """Return the verdict, and a line for each check, failures first; single values that hold share a line."""

@@ -13,6 +13,7 @@ from scipy import stats
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import leaderboard
+from protocol.comparison.places import RULE
 from protocol.scores.statistics import NO_TEST, shared_variance
 
 RUNS = np.linspace(0.5, 0.6, 10)
@@ -37,16 +38,28 @@ def test_the_best_method_opens_a_place_and_the_next_that_differs_opens_another(e
     assert [*map(vars, board.places)] == [
         {"places": (1, 2, 2), "reasons": ("",) * 3, "n_adjacent": 2, "n_separable": 1, "n_within": 0}
     ]
-    text = (
-        "3 methods hold 2 places under a protocol with one code length: of 2 pairs of neighbours in the order of mAP,"
-    )
-    assert " ".join(str(board).split()) == f"{text} 1 can be told apart. Place 1 with 16 bits: a under standard."
+    text = "3 methods hold 2 places under a protocol with one code length: of 2 pairs of neighbours in the order of mAP"
+    rule = f"1 can be told apart. {RULE} (here, 0 pairs do)."
+    assert " ".join(str(board).split()) == f"{text}, {rule} Place 1 with 16 bits: a under standard."
 
 
 def test_methods_within_a_place_may_differ(experiment):
     """e is 0.01 below d in every run, but neither can be told apart from a."""
     of, board = places(experiment, {"e": RUNS - 0.011, "d": RUNS - 0.001, "a": RUNS + 0.05 * SIGNS})
     assert (of, board.places[0].n_within) == ({"a": 1, "d": 1, "e": 1}, 1)
+    number, rule, single = board.sentences
+    assert (rule, single) == (f"{RULE} (here, 1 pair does).", "All methods share place 1 under standard (10 runs).")
+    assert [number[:28], "3 methods, 1 place; of 2 pairs" in board.to_html()] == ["3 methods hold 1 place under", True]
+
+
+def test_protocols_with_a_single_place_are_left_out_of_the_changes_and_few_runs_are_named(experiment):
+    values = {"1": (RUNS, RUNS - 0.1, RUNS - 0.2), "2": (RUNS, RUNS - 0.2, RUNS - 0.1), "few": (RUNS[:3],) * 3}
+    rows = [{"hasher": "abc"[i], "split": one, "values": x} for one in values for i, x in enumerate(values[one])]
+    *_, first, changed, single, few = leaderboard(experiment("x", *rows)).sentences
+    b, c = (f"{name} (16 bits: 2 of 3 under {one}, 3 of 3 under {other})" for name, one, other in ("b12", "c21"))
+    assert changed == f"The protocol changes the place most for {b} and {c}."
+    assert (first[-16:], single) == ("a under 1 and 2.", "All methods share place 1 under few (3 runs).")
+    assert few == "Few runs separate few methods; add more under few (3 runs)."
 
 
 @pytest.mark.filterwarnings("ignore:Degrees of freedom", "ignore:invalid value")  # std of one run, in the fixture
@@ -98,7 +111,7 @@ def test_the_places_are_those_of_the_slow_reference(experiment, seed):
         ({"a": RUNS[:1], "b": RUNS[:1] - 0.1}, {"std": 0}, "1 run"),
         ({"a": RUNS[:2], "b": RUNS[:2] - 0.1}, {}, "2 runs"),
         ({"a": RUNS, "b": RUNS - 0.1}, SIZES, NO_TEST),
-        ({"a": RUNS}, {}, "no other method with this code length"),
+        ({"a": RUNS}, {}, "no other method with this protocol and code length"),
         ({"a": None, "b": None}, {}, "a/summary.csv has no metrics.csv and no runs.csv next to it"),
     ],
 )
@@ -108,13 +121,21 @@ def test_what_is_not_tested_has_no_place(experiment, values, fields, reason):
     assert list(of) == [*values]
     assert board.to_frame()["place"].isna().all()
     assert set(board.to_frame()["not_tested"]) == {reason}
-    assert str(board).startswith("The methods have no places, because they were not tested (")
+    names, (first, why) = ", ".join(f"{name} (16 bits under standard)" for name in values), board.sentences
+    assert first == "The methods have no places, because they were not tested."
+    assert why == f"No place for {names}: {reason.rstrip('.')}."
     assert '<span class="order">(1)</span>' in board.to_html()
 
 
 def test_a_record_without_values_has_no_place_among_others(experiment, codes):
     path = experiment("a", *({"hasher": name, "values": x} for name, x in {"x": RUNS, "y": RUNS - 0.1}.items()))
-    frame = leaderboard(path, codes("mine.json", name="mine")).to_frame().set_index("method")
+    other = codes("other.json", name="other", n_queries=99)
+    board = leaderboard(path, codes("mine.json", name="mine"), other, codes("old.json", names=False))
+    of_mine, of_other = board.sentences[-2:]
+    assert of_mine.startswith("No place for mine (16 bits under standard (n_queries = 100)): a file does not refer")
+    assert of_other.startswith("No place for other (16 bits under standard (n_queries = 99)): no other method with ")
+    assert "Left out of old.json: 1 score (mAP): old.json does not record dataset" in " ".join(str(board).split())
+    frame = board.to_frame().set_index("method").drop("other")
     assert frame["place"].astype(object).where(frame["place"].notna(), None).to_dict() == {"mine": None, "x": 1, "y": 2}
     assert frame["trained_on"].to_dict() == {"mine": "not recorded", "x": "training set", "y": "training set"}
     assert frame.loc["mine", "check"].startswith("protocol verify ")
@@ -142,7 +163,7 @@ def page(experiment, tmp_path, capsys):
     names = ["feature", "split", "run", "hasher", "n_bits", "training_seconds", "encoding_seconds"]
     pd.DataFrame(times, columns=names).to_csv(path.with_name("times.csv"), index=False)
     assert main(["compare", str(path), "--leaderboard", str(tmp_path / "board.html")]) == 0
-    assert "The protocol changes the place most for a (16 bits: 1 under standard, 2 under" in capsys.readouterr().out
+    assert "The protocol changes the place most for a (16 bits: 1 of 2 under standard, 2 of" in capsys.readouterr().out
     return tmp_path / "board.html"
 
 

@@ -114,6 +114,15 @@ def test_a_record_of_each_form_of_inputs_verifies(form, folder, monkeypatch):
     assert places(verify("sub/form.json", given))[0] == "query codes"
 
 
+def test_the_files_of_a_record_are_named_without_detours_but_links_are_followed(folder):
+    Path("link").symlink_to(folder)
+    record = folder / "record.json"
+    record.write_text(record.read_text().replace('"ql.npy"', f'"../{folder.name}/ql.npy"'))
+    assert verify("link/record.json").holds
+    (folder / "ql.npy").unlink()
+    assert verify("../copy/record.json").failures[0].text.startswith("../copy/ql.npy: ")
+
+
 def test_the_same_codes_and_labels_in_another_format_verify(folder, capsys):
     record, at = folder / "record.json", "../copy/"
     assert verify(record, f"{at}c.mat:tB", np.where(DATABASE, 1, -1), database_labels=f"{at}dl.csv").holds
@@ -170,7 +179,7 @@ def test_one_digit_of_a_file_is_refused_with_its_line(folder):
     (folder / file).unlink()
     verification = verify(folder / "record.json")
     assert not verification.holds
-    assert verification.verdict.endswith(f"record.json: not verified: {key}: {folder / file} is missing.")
+    assert verification.verdict.endswith(f"4 values as recorded; not verified: {key}: {folder / file} is missing.")
 
 
 def leaves(content, place=()):
