@@ -149,7 +149,7 @@ _COLUMNS = {
     "items": "Digest of the queries, the database and the ground truth of the run.",
     "file": "The file to which the finding refers.",
     "finding": "Name of the [finding](findings.md).",
-    "severity": "`error`, `warning` or `information`.",
+    "severity": "`error`, `undetermined`, `warning` or `information`.",
     "count": "Number of items concerned.",
     "examples": "Some of these items.",
     "consequence": "",
@@ -163,6 +163,7 @@ _COLUMNS = {
     "ours": "The value computed here.",
     "status": "The status, see [What the papers claim](../explanation/claims-of-the-papers.md).",
     "parts": "Number of parts of the claim that hold.",
+    "reproduce": "The commands that reproduce it, in a checkout, or what is needed instead.",
     "note": "How the value was computed, and the reason for a difference.",
 }
 _OTHERS = {

@@ -38,10 +38,10 @@ def counted(n: int, noun: str) -> str:
 
     Examples
     --------
-    >>> counted(1, "run"), counted(1797, "item"), counted(2, "query")
-    ('1 run', '1,797 items', '2 queries')
+    >>> counted(1, "run"), counted(1797, "item"), counted(2, "query"), counted(10, "class")
+    ('1 run', '1,797 items', '2 queries', '10 classes')
     """
-    return f"{n:,} {noun if n == 1 else re.sub('(?<![aeo])y$', 'ie', noun) + 's'}"
+    return f"{n:,} {noun if n == 1 else re.sub('s$', 'se', re.sub('(?<![aeo])y$', 'ie', noun)) + 's'}"
 
 
 def listed(words: Iterable[str], conjunction: str = "and") -> str:

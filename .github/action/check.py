@@ -34,10 +34,11 @@ def audited(lists: dict[str, str], labels: str) -> Outcome:
         return Outcome(False, "not readable", "the lists can't be read", [str(error)], str(error))
     n_checks = sum(map(len, audit.not_checked.values()))
     counts = f"{counted(audit.n_errors, 'error')}, {counted(audit.n_warnings, 'warning')}"
-    errors = [finding for findings in audit.findings.values() for finding in findings if finding.severity == "error"]
-    problems = [f"{error.name}: {', '.join(error.examples)}" for error in errors]
-    message = counted(audit.n_errors, "error") if errors else "audited"
-    return Outcome(not errors, message, f"{counts}; checks that need more data: {n_checks}", problems, f"{audit}")
+    severe = ("error", "undetermined")
+    found = [finding for findings in audit.findings.values() for finding in findings if finding.severity in severe]
+    problems = [f"{finding.name}: {', '.join(finding.examples)}" for finding in found]
+    message = counted(audit.n_errors, "error") if audit.n_errors else "undetermined" if found else "audited"
+    return Outcome(not found, message, f"{counts}; checks that need more data: {n_checks}", problems, f"{audit}")
 
 
 def verified(folder: str, lists: dict[str, str]) -> Outcome:

@@ -21,7 +21,7 @@ EXAMPLES = 5
 """Maximum number of items that a text lists; JSON contains all of them."""
 Findings = dict[str, list["Finding"]]
 """Findings by file."""
-SEVERITIES = ("error", "warning", "information")
+SEVERITIES = ("error", "undetermined", "warning", "information")
 """Severities, the worst first."""
 
 
@@ -77,9 +77,10 @@ class Finding:
     ----------
     name : str
         Name of its kind, for example ``train-in-database``.
-    severity : {"error", "warning", "information"}
-        An error makes numbers wrong or incomparable. A warning is inherent in the declared protocol or in the dataset,
-        or a matter of convention. Information describes the split if no protocol is declared.
+    severity : {"error", "undetermined", "warning", "information"}
+        An error makes numbers wrong or incomparable. If undetermined, the lists do not show whether there is an error.
+        A warning is inherent in the declared protocol or in the dataset, or a matter of convention. Information
+        describes the split if no protocol is declared.
     count : int
         Number of affected items (or queries, classes, partitions, runs).
     items : tuple of str
@@ -189,8 +190,8 @@ def text(findings: Mapping[str, Sequence[Finding]], about: Sentences, not_checke
 
 def _totals(findings: Mapping[str, Sequence[Finding]]) -> str:
     severities = [one.severity for in_file in findings.values() for one in in_file]
-    nouns = dict(zip(SEVERITIES, ("error", "warning", "informational finding"), strict=True))
-    shown = SEVERITIES if "information" in severities else SEVERITIES[:2]
+    nouns = dict(zip(SEVERITIES, ("error", "undetermined finding", "warning", "informational finding"), strict=True))
+    shown = [one for one in SEVERITIES if one in ("error", "warning", *severities)]
     return ", ".join(counted(severities.count(severity), nouns[severity]) for severity in shown)
 
 

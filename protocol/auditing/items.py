@@ -4,13 +4,16 @@ Items are the same only if their ids are equal. Ids are alike if they are equal 
 with slashes, without an image's extension, and numbers by their value (``007``, ``7.0``); or if one of them only lacks
 leading folders: ``./a.jpg``, ``/data/a.jpg`` and ``A.png``, but not ``train/a.jpg`` and ``test/a.jpg``. The latter have
 the same name, which may be the same file in another folder. Names mean nothing if they are only unique within their
-folder (``cat/1.jpg``, ``dog/1.jpg``), which is assumed if more than `REPEATED` of the names in a list repeat.
+folder (``cat/1.jpg``, ``dog/1.jpg``), which is assumed if more than `REPEATED` of the names in a list repeat; and names
+that count files (`n_counters`) may be equal in folders with different files.
 """
 
 import csv
 import functools
 import re
 import unicodedata
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -35,6 +38,7 @@ number their files, where a list of any size repeats most names."""
 _EXTENSIONS = EXTENSIONS | UNSUPPORTED | {".npy"}
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?(e[+-]?\d{1,3})?")
 _ROW = re.compile(r"[0-9]{1,18}")
+_LONG_NUMBER = 19  # digits, too many for the number of a file
 
 
 @dataclass(frozen=True)
@@ -190,6 +194,31 @@ def alike(first: Sequence[Form], second: Sequence[Form]) -> dict[int, int]:
         if known := [partner for partner in candidates if partner is not None]:
             partners[position] = known[0]
     return partners
+
+
+def n_counters(names: Sequence[str | Decimal], others: Sequence[str | Decimal]) -> int:
+    """Return how many names may equal one of the others only because both lists count their files.
+
+    A name counts files if it ends in a number, the others have several numbers after the same prefix, and at least half
+    of those from their smallest to this one.
+
+    Examples
+    --------
+    >>> n_counters(["im2", "im900", "b2f7"], ["im1", "im2", "im3", "im900", "b2f7"])
+    1
+    """
+    numbers = defaultdict[str, list[int]](list)
+    for prefix, number in sorted({_counter(other) for other in others}):
+        numbers[prefix].append(number)
+    of_names = [(number, numbers[prefix]) for prefix, number in map(_counter, names) if len(numbers[prefix]) > 1]
+    return sum(2 * bisect_right(known, number) > number - known[0] for number, known in of_names)
+
+
+def _counter(name: str | Decimal) -> tuple[str, int]:
+    """Return the prefix and the number at the end of a name; if it has none, a prefix that no other name has."""
+    prefix = str(name).rstrip("0123456789")
+    digits = str(name)[len(prefix) :]
+    return (prefix, int(digits)) if 0 < len(digits) < _LONG_NUMBER else (f"{name}/", 0)
 
 
 def common_numbers(ids: Iterable[NDArray]) -> tuple[list[NDArray[np.int64]], list[str]]:

@@ -64,7 +64,7 @@ class Audit:
         return self._count("warning")
 
     def fails(self, fail_on: str = "error") -> bool:
-        """Return whether there is a finding of this severity (``error``, ``warning``, ``information``) or worse."""
+        """Return whether there is a finding of this severity, one of `SEVERITIES`, or worse."""
         one_of(fail_on, SEVERITIES, "fail_on")
         return any(self._count(severity) for severity in SEVERITIES[: SEVERITIES.index(fail_on) + 1])
 

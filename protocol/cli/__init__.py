@@ -49,8 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit status.
 
     The status is 0 on success, 1 for an audit or an attribution that finds errors or a result that can't be verified, 2
-    if the input can't be used or anything else fails (with one line on standard error), 130 if the user interrupts, and
-    141 if standard output is a closed pipe.
+    if the input can't be used or anything else fails (with one line on standard error), 3 if an audit is undetermined,
+    130 if the user interrupts, and 141 if standard output is a closed pipe.
     """
     parsed = argparse.Namespace(debug=False)
     if sys.stderr is None:  # closed by the caller

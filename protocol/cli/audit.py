@@ -16,6 +16,8 @@ _EVIDENCE = ("features", "known_pairs", "groups")
 _CODES = ("query_codes", "database_codes")
 _FILES = (*_LISTS, "labels", "ids", *_EVIDENCE, *_CODES, "against")
 _OPTIONS = (*_LISTS, "labels", "ids", "protocol", "against", "training_log", "pattern", "reported")
+_UNDETERMINED = 3
+"""The exit status if the lists do not show whether the split has an error."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -30,7 +32,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.write_affected:
         write(arguments.write_affected, _affected(audited))
     show(audited.to_text(why=arguments.why))
-    return int(arguments.fail_on != "never" and audited.fails(arguments.fail_on))
+    if arguments.fail_on == "never":
+        return 0
+    return 1 if audited.fails(arguments.fail_on) else _UNDETERMINED * audited.fails("undetermined")
 
 
 def _codes(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -16,15 +16,12 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run `protocol check`."""
-    from protocol import configuration, datasets
+    from protocol import configuration
 
     config: dict[str, Any] = {}
     for changes in [*map(configuration.read, arguments.files), dict(map(_change, arguments.config))]:
         config = _changed(config, changes)
-    experiment = configuration.load(config, from_file=bool(arguments.files), files=arguments.files)
-    record = registry.DATASETS.entry(experiment.config["dataset"])
-    if record.user_folders and record.streamed and not record.files:  # lists the folder, and refuses other files
-        datasets.load(record.name, {}, experiment.config["dataset_options"])
+    experiment = configuration.load(config, from_file=bool(arguments.files), files=arguments.files, reads_data=True)
     parts = {
         "experiment": [experiment.name],
         "dataset": [_dataset(experiment)],
@@ -61,7 +58,7 @@ def _changed(config: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str,
 def _dataset(experiment: "Experiment") -> str:
     facts, name = experiment.facts, experiment.config["dataset"]
     known = ["unknown number of items" if experiment.n_items is None else f"{experiment.n_items:,} items"]
-    known += [f"{facts['classes']} classes"] if "classes" in facts else []
+    known += [counted(facts["classes"], "class")] if "classes" in facts else []
     known += ["no labels"] if experiment.labelled is False else []
     known += [f"images of {' x '.join(map(str, facts['image_shape']))}"] if "image_shape" in facts else []
     return f"{name}: {', '.join(known)}"

@@ -1,17 +1,24 @@
 """`protocol init`: print a config file for the user's own data, with a comment above every key."""
 
 import argparse
+import inspect
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from protocol import registry
-from protocol.checks import ProtocolError, counted
-from protocol.cli._output import show
+from protocol.checks import ProtocolError, abridged, counted
+from protocol.cli._output import INPUTS, show
 from protocol.inputs.arrays import path_of
 
 _CODE_LENGTHS = (8, 16, 32, 64)
+_FEW_FOLDERS = (
+    "{} has fewer than two subfolders with images, so there are no classes, and the nearest items are relevant "
+    "(epsilon_ball). To use classes, move the images of each into a subfolder of its own."
+)
+_OPTION = re.compile(r"^(\w+) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)
+"""The name and the description of a parameter in a docstring."""
 _MOST_QUERIES, _MOST_TRAINING_ITEMS = 1_000, 10_000
 
 
@@ -23,7 +30,10 @@ def run(arguments: argparse.Namespace) -> None:
     dataset, options, feature = _dataset(arguments)
     stem = path_of(next(iter(options.values()))).resolve().stem
     name = arguments.experiment or re.sub("[^a-z0-9_]+", "_", stem.lower()).strip("_")[:80] or "mine"
-    data = registry.get("dataset", dataset)({}, **options)
+    load = registry.get("dataset", dataset)
+    data = load({}, **options)
+    if data.images is not None:
+        options["image_size"] = data.images.shape[1]
     n_items, n_classes = len(data.ids), len(data.class_names)
     n_dimensions = [vectors.shape[1] for vectors in data.vectors.values()]
     n_queries = _rounded(min(n_items // 10, _MOST_QUERIES))
@@ -31,14 +41,18 @@ def run(arguments: argparse.Namespace) -> None:
     most = min([sizes["train"], *n_dimensions])  # the principal components of ITQ
     config: dict[str, Any] = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0}
     config |= {"features": {feature: {"preprocessing": ["centre"]}}, "split_sizes": sizes}
-    config |= _derived(n_items, n_classes, most)
+    config |= _derived(n_items, n_classes, most) | _relevance(n_classes, n_items - sum(sizes.values()))
     configuration.load(config)
-    data_facts = f"{counted(n_items, 'item')}, {f'{n_classes:,} classes' if n_classes else 'no labels'}"
-    parts = [_comment(f"Made by `protocol init` for {data_facts}. `protocol check FILE` prints what it would run.")]
+    classes = f"{counted(n_classes, 'class')} ({abridged(data.class_names)})" if n_classes else "no labels"
+    note = _FEW_FOLDERS.format(arguments.images) if arguments.images and n_classes < 2 else ""
+    if note:
+        INPUTS.info(note)
+    made = f"Made by `protocol init` for {counted(n_items, 'item')}, {classes}."
+    parts = [_comment(f"{made} `protocol check FILE` prints what it would run. {note}")]
     for key, declared in keys()["properties"].items():
         if key in config:
             parts.append(
-                "\n".join([*map(_comment, _comments(key, config[key], declared)), _assigned(key, config[key])])
+                "\n".join([*map(_comment, _comments(key, config[key], declared, load)), _assigned(key, config[key])])
             )
     show("\n\n".join(parts))
 
@@ -47,7 +61,9 @@ def _dataset(arguments: argparse.Namespace) -> tuple[str, dict[str, str], str]:
     """Return the dataset, its options and the feature that the command's options determine."""
     features, images, labels = arguments.features, arguments.images, arguments.labels
     if (features is None) == (images is None) or (labels is not None and features is None):
-        raise ProtocolError("init needs either --features (and --labels) or --images.")
+        raise ProtocolError(
+            "init needs either --features (and --labels) or --images, whose classes are its subfolders."
+        )
     if images is not None:
         return "image_folder", {"folder": images}, "gist"
     return "arrays", {"features": features} | ({} if labels is None else {"labels": labels}), "vectors"
@@ -58,10 +74,9 @@ def _derived(n_items: int, n_classes: int, most: int) -> dict[str, Any]:
     lengths = [n_bits for n_bits in _CODE_LENGTHS if n_classes <= 1 << n_bits and n_bits <= most][-3:] or [most]
     cutoff, radius = 1_000 if n_items >= 10_000 else 100, min([2, *lengths])
     return {
-        "ground_truths": ["class_label" if n_classes else "epsilon_ball"],
         "splits": ["improved", "standard"],
         "runs": 3,
-        "hashers": ["lsh", "itq", "sh", "sph", *(["sdh"] if n_classes else [])],
+        "hashers": ["lsh", "itq", "sh", "sph", *(["sdh"] if n_classes > 1 else [])],
         "n_bits": lengths,
         "metrics": [
             *("mAP", f"mAP@{cutoff}[all]", f"mAP@{cutoff}[retrieved]", "nDCG"),
@@ -70,16 +85,30 @@ def _derived(n_items: int, n_classes: int, most: int) -> dict[str, Any]:
     }
 
 
+def _relevance(n_classes: int, n_database: int) -> dict[str, Any]:
+    """Return the ground truth, with at most a third of the smallest database as neighbours."""
+    from protocol.configuration.options import with_defaults
+
+    if n_classes > 1:
+        return {"ground_truths": ["class_label"]}
+    options, n_neighbours = with_defaults("ground_truth", "epsilon_ball", {}), n_database // 3
+    few = {"ground_truth_options": {"epsilon_ball": {"n_neighbours": n_neighbours}}}
+    return {"ground_truths": ["epsilon_ball"]} | (few if n_neighbours < options["n_neighbours"] else {})
+
+
 def _rounded(number: int) -> int:
     """Return a positive number with its first digit alone: 179 becomes 100."""
     return max(1, number // (unit := 10 ** (len(str(number)) - 1)) * unit)
 
 
-def _comments(key: str, value: Any, declared: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the description of a key, and those of the keys below it."""
+def _comments(key: str, value: Any, declared: Mapping[str, Any], load: Callable[..., Any]) -> Iterator[str]:
+    """Yield the description of a key, and those of the keys below it; for options of the dataset, from its loader."""
     yield declared["description"]
+    described = {name: part["description"] for name, part in declared.get("properties", {}).items()}
+    if key == "dataset_options":
+        described = dict(_OPTION.findall(inspect.getdoc(load) or ""))
     yield from (
-        f"{name}: {part['description']}" for name, part in declared.get("properties", {}).items() if name in value
+        f"{name}: {' '.join(text.replace('``', '`').split())}" for name, text in described.items() if name in value
     )
 
 

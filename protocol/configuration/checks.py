@@ -11,12 +11,13 @@ from protocol.auditing import read_excluded
 from protocol.checks import ProtocolError, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.schema import at
-from protocol.datasets import redacted, user_path
+from protocol.datasets import load, redacted, user_path
 from protocol.hashers.selection import points
+from protocol.inputs.validation import n_classes
 from protocol.metrics import keywords, needs
 from protocol.quantisers import plugin_of
 from protocol.scores.metadata import supervision_of
-from protocol.splits import VALIDATION, list_paths
+from protocol.splits import VALIDATION, list_paths, read_lists
 
 
 def check(experiment: Experiment) -> None:
@@ -40,6 +41,25 @@ def check_installed(experiment: Experiment) -> None:
         learned = registry.HASHERS.entry(experiment.hashers[name].plugin).extra == "learned"
         if learned and importlib.util.find_spec("torch") is None:
             raise ProtocolError(f"hasher {name!r}: {not_installed('torch', 'learned')}")
+
+
+def check_data(experiment: Experiment) -> None:
+    """Raise ProtocolError if the user's folders of images, or the lists of a split, can't be used.
+
+    They are read as the jobs read them. If the dataset has to be downloaded, its ids are unknown, and items of a list
+    that it lacks are not found.
+    """
+    config, record = experiment.config, registry.DATASETS.entry(experiment.config["dataset"])
+    protocols = {split: registry.get("split", split) for split in experiment.splits}
+    lists = {split: protocol.files(config["split_options"][split]) for split, protocol in protocols.items()}
+    ids, n_labels = None, experiment.facts.get("classes")
+    if not record.files and (any(lists.values()) or (record.user_folders and record.streamed)):
+        with at("dataset_options"):
+            data = load(record.name, {}, config["dataset_options"])
+        ids, n_labels = data.ids, n_classes(data.labels)
+    for split, files in lists.items():
+        with at("split_options", split, about=f"split {split!r}"):
+            read_lists(files, ids, n_labels)
 
 
 def _check_mirror(experiment: Experiment) -> None:
@@ -190,14 +210,13 @@ def _check_validation(split: str, config: Mapping[str, Any]) -> None:
 def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
     """Refuse a split that does not fit the dataset, as far as the dataset is known before it is loaded."""
     config, facts = experiment.config, experiment.facts
-    n_items = facts.get("n")
-    official = facts.get("partitions", {}) if n_items is not None else None
+    official = facts.get("partitions", {}) if "n" in facts else None
     for split in feature.splits:
         protocol = registry.get("split", split)
         with at(about=f"split {split!r} of dataset {config['dataset']!r}"):
             list_paths(protocol, config["split_options"][split])
             protocol.with_options(config["split_options"][split]).check(
-                config["split_sizes"], n_items=n_items, n_classes=facts.get("classes"), official=official
+                config["split_sizes"], n_items=experiment.n_items, n_classes=facts.get("classes"), official=official
             )
 
 

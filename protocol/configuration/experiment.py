@@ -129,11 +129,11 @@ class Experiment:
 
     @cached_property
     def n_items(self) -> int | None:
-        """The number of items of the dataset, or of the images in the user's folders; None if only files record it."""
+        """The number of items of the dataset, or of the images in the user's folders; None if unknown."""
         if "n" in self.facts:
             return int(self.facts["n"])
         folders = datasets.user_paths(self.config["dataset"], self.config["dataset_options"])[1]
-        return sum(map(datasets.count_images, folders)) if folders else None
+        return sum(map(datasets.count_images, folders)) or None
 
     @property
     def labelled(self) -> bool | None:
@@ -247,7 +247,7 @@ class Experiment:
         """Return the numbers of items in those partitions of a split whose sizes are known."""
         protocol: SplitProtocol = registry.get("split", split)
         return protocol.with_options(self.config["split_options"].get(split, {})).sizes(
-            self.config["split_sizes"], n_items=self.facts.get("n"), n_classes=self.facts.get("classes")
+            self.config["split_sizes"], n_items=self.n_items, n_classes=self.facts.get("classes")
         )
 
     def array_of(self, modality: Any) -> str | None:

@@ -17,7 +17,9 @@ from protocol.shipped import DEFAULT
 from protocol.splits import sample_of, sharing
 
 
-def load(config: Mapping[str, Any], *, from_file: bool = True, files: Sequence[str | Path] = ()) -> Experiment:
+def load(
+    config: Mapping[str, Any], *, from_file: bool = True, files: Sequence[str | Path] = (), reads_data: bool = False
+) -> Experiment:
     """Return the checked experiment that a configuration describes.
 
     Parameters
@@ -28,6 +30,8 @@ def load(config: Mapping[str, Any], *, from_file: bool = True, files: Sequence[s
         Whether `config` is a complete configuration; otherwise its keys change the default experiment.
     files : sequence of path, default=()
         The config files that `config` was read from, which messages name; later ones take precedence.
+    reads_data : bool, default=False
+        Whether to read the user's folders of images and the lists of splits, as jobs would: `checks.check_data`.
 
     Raises
     ------
@@ -47,7 +51,10 @@ def load(config: Mapping[str, Any], *, from_file: bool = True, files: Sequence[s
     for file in files:  # Snakemake accepts a key that is repeated
         read(file)
     try:
-        return _loaded(config if from_file else _changed_default(config))
+        experiment = _loaded(config if from_file else _changed_default(config))
+        if reads_data:
+            checks.check_data(experiment)
+        return experiment
     except ProtocolError as error:
         if from_file and not files:
             raise

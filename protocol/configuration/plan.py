@@ -239,6 +239,11 @@ class Plan:
         truths = self.experiment.ground_truths
         return {name: _described(truths[name]) for name in self._feature(wildcards).ground_truths}
 
+    def measures(self, wildcards: Wildcards) -> bool:
+        """Return whether a ground truth of a feature depends on distances, and not on labels alone."""
+        plugins = [truth["plugin"] for truth in self.ground_truths(wildcards).values()]
+        return not all(registry.GROUND_TRUTHS.entry(plugin).needs_labels for plugin in plugins)
+
     def supervising(self, wildcards: Wildcards) -> dict[str, Any]:
         """Return the ground truth among the training rows that provides a kind of supervision."""
         experiment = self.experiment

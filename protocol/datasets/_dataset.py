@@ -1,6 +1,7 @@
 """The result of a dataset's loader, its blocks, the check of its statistics, and the user's files that it reads."""
 
 import hashlib
+import inspect
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -134,14 +135,15 @@ def numbered_ids(n: int) -> NDArray[np.bytes_]:
 
 
 def statistics(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the known statistics of dataset `name` with `options`; unknown ones are omitted.
+    """Return the known statistics of dataset `name` with `options`, by default its own; unknown ones are omitted.
 
     Keys: ``n``, ``classes``, ``image_shape``, ``dimensions`` (by name of the vectors), ``partitions`` (their sizes),
     ``per_class`` (items in each class), ``labels_per_item`` (the mean, to two decimals), ``labelled`` (whether items
     have labels, as they do if ``classes`` is known), ``arrays`` (names of the images and vectors in ``content.h5``).
     """
-    known = registry.DATASETS.entry(name).statistics
-    return dict(known(**options) if callable(known) else known)
+    record = registry.DATASETS.entry(name)
+    defaults = {option: one.default for option, one in [*inspect.signature(record.plugin).parameters.items()][1:]}
+    return dict(record.statistics(**defaults | dict(options)) if callable(record.statistics) else record.statistics)
 
 
 def load(name: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Data:

@@ -141,12 +141,13 @@ def load(paths: Mapping[str, Path], *, folder: str = "", image_size: int = 128) 
     images = [name for name in files if PurePosixPath(name).suffix.lower() in EXTENSIONS | UNSUPPORTED]
     if not images:
         known = ", ".join(sorted(EXTENSIONS))
-        raise ProtocolError(f"{folder}: no images ({known}) among {counted(len(files), 'file')}.")
+        among = f"no images ({known}) among {counted(len(files), 'file')}"
+        raise ProtocolError(f"{folder}: {among}. It should contain a subfolder for each class, with its images.")
     subfolders = [name.rpartition("/")[0].partition("/")[0] for name in images]
     classes, labels = np.unique(subfolders, return_inverse=True)
     if "" in subfolders and len(classes) > 1:
-        outside = images[subfolders.index("")]
-        raise ProtocolError(f"{folder}: the image {outside} is in no subfolder. Move it to that of its class.")
+        outside, first = f"{subfolders.count(''):,} of {counted(len(images), 'image')}", images[subfolders.index("")]
+        raise ProtocolError(f"{folder}: {outside} in no subfolder, the first {first}. Move each to that of its class.")
     paths_of_images = [Path(folder, name) for name in images]
     check_images(paths_of_images)
     n_skipped = len(files) - len(images)

@@ -122,7 +122,9 @@ class Claim:
     compare, statistics
         What is read from results.
     how, needs, note : str
-        How results are read; what would be needed to run the parts that are not run; an explanation of the status.
+        How results are read; what is needed to run all parts; an explanation of the status.
+    commands : sequence of str
+        The commands that make these results, in a checkout; () if this project has none.
     errata : sequence of str
         The errata in the list of claims that concern this claim.
     """
@@ -140,9 +142,17 @@ class Claim:
     compare: Sequence[Mapping[str, Any]] = ()
     statistics: Mapping[str, Sequence[str]] = field(default_factory=dict)
     how: str = ""
+    commands: Sequence[str] = ()
     needs: str = ""
     note: str = ""
     errata: Sequence[str] = ()
+
+    @property
+    def reproduction(self) -> str:
+        """The commands that reproduce the check, in one line, or what it needs instead."""
+        if self.test:
+            return f"pytest {self.test}"
+        return "; ".join(self.commands) or f"no command: this needs {self.needs}."
 
     def judge(self, results: Results) -> Verdict:
         """Return the verdict that follows from a test or from results."""

@@ -15,7 +15,7 @@ from protocol.papers.comparisons import AS_PRINTED, Difference, Results
 from protocol.provenance.storage import replacing
 from protocol.terminal import width
 
-FIELDS = ("id", "paper", "place", "claim", "expected", "ours", "status", "parts", "note")
+FIELDS = ("id", "paper", "place", "claim", "expected", "ours", "status", "parts", "reproduce", "note")
 _DEFAULT = Path("results")
 _SHORT = {status: status.replace(" on a substitute", ", substitute") for status in STATUSES}
 
@@ -36,8 +36,8 @@ def ledger(results: str | Path | Results | None = None, only: Collection[str] = 
     -------
     list of dict
         One for each claim, with the keys `FIELDS` and text values. ``parts`` describes how many of the claim's parts
-        hold. A note has separate lines for the test or the method of the check, the readings and parts that hold or
-        do not hold, missing parts, the explanation of the status, and the errata.
+        hold. A note has separate lines for the method of the check, the readings and parts that hold or do not hold,
+        missing parts, the explanation of the status, and the errata.
 
     Raises
     ------
@@ -69,7 +69,8 @@ def _entry(claim: Claim, verdict: Verdict) -> dict[str, str]:
         words = "; ".join(f"{name}: {in_words(value)}" for name, value in values.items())
         ours.append(f"{reading}: {words}" if is_named else words)
     described = (claim.id, claim.paper, claim.place, claim.statement, "; ".join(expected), " | ".join(ours))
-    return dict(zip(FIELDS, (*described, verdict.status, verdict.summary, _note(claim, verdict)), strict=True))
+    judged = (verdict.status, verdict.summary)
+    return dict(zip(FIELDS, (*described, *judged, claim.reproduction, _note(claim, verdict)), strict=True))
 
 
 def _note(claim: Claim, verdict: Verdict) -> str:
@@ -77,13 +78,12 @@ def _note(claim: Claim, verdict: Verdict) -> str:
     several = len(verdict.by_reading) > 1
     mixed = len(set(verdict.parts.values())) > 1
     parts = {
-        "Test: ": claim.test,
         "How: ": claim.how,
         "Holds with: ": _sentence(claim.agreeing(verdict.by_reading)) if several else "",
         "Does not hold: ": _sentence(verdict.named(False)) if mixed else "",
         "Not decided: ": _sentence(verdict.not_decided) if mixed else "",
         "Not run: ": _sentence(verdict.not_run) if mixed else "",
-        "Needs: ": f"{claim.needs}." if verdict.not_run and claim.needs else "",
+        "Needs: ": f"{claim.needs}." if verdict.not_run and claim.commands else "",
         "": claim.note,
         "Errata: ": _sentence(claim.errata, ", "),
     }
@@ -119,7 +119,8 @@ def ledger_text(entries: Sequence[dict[str, str]]) -> str:
         parts.append("\n".join([_wrapped(paper), *lines]))
     totals = Counter(entry["status"] for entry in entries)
     by_status = ", ".join(f"{totals[status]} {status}" for status in STATUSES if totals[status])
-    return "\n\n".join([*parts, _wrapped(f"{counted(len(entries), 'claim')}: {by_status}")])
+    last = f"{counted(len(entries), 'claim')}: {by_status}. `protocol papers ID` prints how to reproduce one."
+    return "\n\n".join([*parts, _wrapped(last)])
 
 
 def _wrapped(text: str, start: str = "") -> str:

@@ -1,5 +1,6 @@
 """The records that declare plug-ins, one type for each kind; each is also the decorator that registers a plug-in."""
 
+import functools
 import inspect
 import sys
 from collections import defaultdict
@@ -8,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, suggesting
 from protocol.registry.folders import shown
 
 Plugin = TypeVar("Plugin")
@@ -109,6 +110,23 @@ class DatasetRecord(Record, kind="dataset"):
     user_folders: tuple[str, ...] = field(default=(), kw_only=True)
     required: tuple[str, ...] = field(default=(), kw_only=True)
     streamed: bool = field(default=False, kw_only=True)
+
+    def __call__(self, plugin: Plugin) -> Plugin:
+        """Register a loader, and return it with a check of its call: ProtocolError if a file or option is missing."""
+        load: Any = suggesting(plugin)  # type: ignore[arg-type]
+
+        @functools.wraps(load)
+        def checked(paths: Mapping[str, Any] | None = None, **options: Any) -> Any:
+            paths = paths if isinstance(paths, Mapping) else {}
+            files = ", ".join(f"{file.name!r}: PATH" for file in self.files if file.name not in paths)
+            missing = [f"paths={{{files}}}"] * bool(files)
+            missing += [f"{name}=PATH" for name in self.required if not options.get(name)]
+            if missing:
+                more = f"`protocol list datasets {self.name}` describes its files and options."
+                raise ProtocolError(f"dataset {self.name!r} needs {' and '.join(missing)}. {more}")
+            return load(paths, **options)
+
+        return super().__call__(checked)  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

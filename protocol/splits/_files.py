@@ -146,8 +146,8 @@ def read_lists(files: Mapping[str, str | Path], ids: Any, n_classes: int | None 
     ----------
     files : mapping of str to path
         As for `read_list`, by partition.
-    ids : array of str or of UTF-8 bytes, shape (n_items,)
-        The ids of the dataset, as for `places_of`.
+    ids : array of str or of UTF-8 bytes, shape (n_items,), or None
+        The ids of the dataset, as for `places_of`; None if unknown, and then the result is {}.
     n_classes : int or None
         Number of classes of the dataset, which the labels in a list must match. None if unknown.
 
@@ -164,7 +164,8 @@ def read_lists(files: Mapping[str, str | Path], ids: Any, n_classes: int | None 
     listings = read_listings(files, has_ids=True)
     for listing in listings.values():
         _check_classes(listing, n_classes)
-    return {name: rows_of(listing.items, ids, listing.name) for name, listing in listings.items()}
+    known = {} if ids is None else listings
+    return {name: rows_of(listing.items, ids, listing.name) for name, listing in known.items()}
 
 
 def _check_classes(listing: Listing, n_classes: int | None) -> None:

@@ -206,6 +206,10 @@ class SplitProtocol:
         """The partitions that are read from the user's files."""
         return self._of(Listed)
 
+    def files(self, options: Mapping[str, Any]) -> dict[str, str]:
+        """Return the files of the `listed` partitions that the options of a configuration name."""
+        return {name: options[name] for name in self.listed if options[name] is not None}
+
     @property
     def database_without(self) -> tuple[str, ...]:
         """The partitions with which the database must not share items."""

@@ -8,6 +8,7 @@ import yaml
 from audited import audit
 
 from protocol.auditing.items import one_form
+from protocol.cli import main
 
 FORMS = yaml.safe_load(Path(__file__).with_name("forms.yaml").read_text(encoding="utf-8"))
 
@@ -20,7 +21,7 @@ def audited(query, database):
 @pytest.mark.parametrize(("a", "b"), FORMS["alike"])
 def test_forms_of_one_id_are_found_in_both_directions(a, b):
     for one, other in ((a, b), (b, a)):
-        expected = [("ids-differ-in-form", "warning", (f"{one} ~ {other}",))]
+        expected = [("ids-differ-in-form", "undetermined", (f"{one} ~ {other}",))]
         assert audited([one, "x1"], [other, "y1"]) == expected
 
 
@@ -32,17 +33,40 @@ def test_different_ids_cause_no_finding(a, b):
 
 
 def in_folders(*folders, n=200, start=0):
-    return [f"{folder}/{number}.jpg" for number in range(start, start + n) for folder in folders]
+    return [
+        f"{folder if folder.endswith('_') else folder + '/'}{number}.jpg"
+        for number in range(start, start + n)
+        for folder in folders
+    ]
 
 
-def test_equal_names_in_other_folders_are_a_warning():
-    """As two lists of the same dataset from different sources; case, extension and number of digits do not matter."""
-    (found,) = audited(["VOC/JPEG/a1.jpg", "VOC/JPEG/007.jpg", "z.jpg"], ["./images/A1.png", "images/7.jpg", "y.jpg"])
-    assert found == (
-        "equal-file-names",
-        "warning",
-        ("VOC/JPEG/a1.jpg ~ ./images/A1.png", "VOC/JPEG/007.jpg ~ images/7.jpg"),
-    )
+@pytest.mark.parametrize(
+    ("query", "database", "severity"),
+    [
+        (
+            ["VOC/JPEG/a1.jpg", "VOC/JPEG/007.jpg", "z.jpg"],
+            ["./images/A1.png", "images/7.jpg", "y.jpg"],
+            "undetermined",
+        ),
+        (in_folders("query", n=50, start=1), in_folders("database", start=1), "undetermined"),  # each counts its files
+        (in_folders("query/im_", n=50, start=900), in_folders("database/im_", start=900), "undetermined"),
+        (in_folders("query/2007_", n=600)[::30], in_folders("database/2007_", n=600)[::6], "error"),  # by chance: 1/6
+        ([f"a/{x:x}ef.jpg" for x in range(50)], [f"b/{x:x}ef.jpg" for x in range(200)], "error"),
+        ([f"a/{x:x}ef.jpg" for x in range(50)], [f"b/{x:x}ef.jpg" for x in range(25, 200)], "undetermined"),
+    ],
+)
+def test_most_names_in_another_folder_are_an_error_unless_they_count_files(query, database, severity, tmp_path):
+    """Case, extension and number of digits do not matter; the exit status is 1 for errors, and 3 if undetermined."""
+    n_equal = len({one_form(name)[-1] for name in query} & {one_form(name)[-1] for name in database})
+    (made,) = audit(query=query, database=database).findings.values()
+    assert [(one.name, one.severity, one.count) for one in made] == [("equal-file-names", severity, n_equal)]
+    files = {"query": query, "database": database}
+    for part, names in files.items():
+        (tmp_path / f"{part}.txt").write_text("\n".join(names))
+    (tmp_path / "ids.txt").write_text("\n".join([*query, *database]))
+    command = ["audit", *(f"--{part}={tmp_path / part}.txt" for part in files)]
+    assert main(command) == {"error": 1, "undetermined": 3}[severity]
+    assert (main([*command, "--fail-on=never"]), main([*command, f"--ids={tmp_path / 'ids.txt'}"])) == (0, 0)
 
 
 def test_names_that_repeat_within_a_list_say_nothing_and_are_listed_as_not_compared():
@@ -75,7 +99,7 @@ def test_ids_of_a_dataset_and_row_numbers_have_one_form():
 @pytest.mark.parametrize(("number", "plain"), FORMS["numbers"])
 def test_one_number_in_two_notations_is_found(number, plain):
     for one, other in ((number, plain), (plain, number)):
-        assert audited([one, "2"], [other, "3"]) == [("ids-differ-in-form", "warning", (f"{one} ~ {other}",))]
+        assert audited([one, "2"], [other, "3"]) == [("ids-differ-in-form", "undetermined", (f"{one} ~ {other}",))]
 
 
 def test_numbers_that_are_written_alike_or_are_among_names_are_ids():
@@ -87,5 +111,7 @@ def test_numbers_that_are_written_alike_or_are_among_names_are_ids():
 def test_a_list_of_one_item_is_a_warning(tmp_path):
     (tmp_path / "query.txt").write_text("a.jpg|b.jpg|c.jpg\n")
     (made,) = audit(query=tmp_path / "query.txt", database=["a.jpg", "b.jpg"]).findings.values()
-    assert [(one.name, one.severity, one.items) for one in made] == [("single-item", "warning", ("a.jpg|b.jpg|c.jpg",))]
+    assert [(one.name, one.severity, one.items) for one in made] == [
+        ("single-item", "undetermined", ("a.jpg|b.jpg|c.jpg",))
+    ]
     assert made[0].consequence.startswith("The query list has one item")

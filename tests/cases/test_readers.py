@@ -81,7 +81,9 @@ CONFIG = Path(__file__).parents[2] / "workflow" / "config" / "image_folder.yaml"
     ids=["find-duplicates", "init", "check"],
 )
 def test_all_files_that_are_not_images_are_in_one_message(case, capsys, command):
+    for number in range(400):  # as many as the split needs
+        Path("photos", f"other{number}.png").symlink_to("grey.png")
     assert main(shlex.split(command)) == 2
     error = capsys.readouterr().err
-    assert error.startswith(f"protocol: {BAD}")
+    assert error.startswith(f"protocol: {CONFIG}, line 5: {BAD}" if "check" in command else f"protocol: {BAD}")
     assert error.count("\n") == 1

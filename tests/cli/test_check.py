@@ -82,3 +82,28 @@ def test_an_error_names_the_file_and_the_line(text, tmp_path, monkeypatch, capsy
     (tmp_path / "first.yaml").write_text("runs: 1\n")
     assert main(["check", "first.yaml", "a.yaml"]) == 2
     assert capsys.readouterr().err.startswith(f"protocol: a.yaml, line {line}: {WRONG[text]}")
+
+
+@pytest.mark.parametrize(
+    ("dataset", "queries", "error"),
+    [
+        ("digits", "digit-0000\n", None),
+        ("digits", "", "the list is empty. Write one item per line."),
+        ("digits", "digit-9999\n", "1 unknown id among 1, the first 'digit-9999'. The dataset has ids such as"),
+        ("digits", "digit-0000\n" * 2, "1 item listed more than once, the first 'digit-0000'."),
+        ("cifar10", "a b\n", "'a b' may be an id or an id and one class."),  # not downloaded: ids are unknown
+        ("cifar10", "digit-9999\n", None),
+    ],
+)
+def test_the_lists_of_a_split_are_read(dataset, queries, error, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lists = {"query": queries, "train": "digit-0001\ndigit-0002\n", "database": "digit-0003\n"}
+    for part, text in lists.items():
+        (tmp_path / f"{part}.txt").write_text(text)
+    own = {"dataset": dataset, "splits": ["from_lists"], "experiment": "lists"}
+    text = yaml.safe_dump(SMALL | own | {"split_options": {"from_lists": {part: f"{part}.txt" for part in lists}}})
+    (tmp_path / "a.yaml").write_text(text)
+    assert main(["check", "a.yaml"]) == (2 if error else 0)
+    line = text.splitlines().index("  from_lists:") + 1
+    expected = f"protocol: a.yaml, line {line}: split 'from_lists': query.txt: {error}"
+    assert capsys.readouterr().err.startswith(expected if error else "query.txt: 1 item, id\n")

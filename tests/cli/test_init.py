@@ -10,6 +10,7 @@ import yaml
 from sklearn.datasets import load_digits
 
 from protocol import configuration
+from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.configuration.schema import keys
 
@@ -54,7 +55,7 @@ def test_the_values_follow_from_the_files(capsys):
         ],
         "split_sizes": {"query": 100, "train": 800},
     }
-    assert text.startswith("# Made by `protocol init` for 1,797 items, 10 classes. ")
+    assert text.startswith("# Made by `protocol init` for 1,797 items, 10 classes (0, 1, 2, 3, 4 and 5 more). ")
 
 
 def test_the_comments_are_the_descriptions_of_the_keys(capsys):
@@ -82,6 +83,8 @@ def test_the_comments_are_the_descriptions_of_the_keys(capsys):
             None,
             {"n_bits": [1], "ground_truths": ["epsilon_ball"], "split_sizes": {"query": 1_000, "train": 10_000}},
         ),
+        # the default of 50 neighbours is more than a third of the smallest database
+        (60, 9, None, {"ground_truth_options": {"epsilon_ball": {"n_neighbours": 11}}}),
     ],
 )
 def test_other_sizes(n, d, labels, expected, capsys):
@@ -90,14 +93,26 @@ def test_other_sizes(n, d, labels, expected, capsys):
     assert configuration.load(config)
 
 
-@pytest.mark.parametrize("classes", [("cat", "dog"), ("",)])
+@pytest.mark.parametrize("classes", [("cat", "dog"), ("",), ("all",)])
 def test_a_folder_of_images(classes, capsys):
     for number in range(60):
         path = Path("photos", classes[number % len(classes)], f"{number}.png")
         path.parent.mkdir(parents=True, exist_ok=True)
         cv2.imwrite(str(path), np.full((8, 8, 3), number, np.uint8))
-    config = yaml.safe_load(printed(capsys, "--images", "photos/"))
-    assert config["dataset_options"] == {"folder": "photos/"}
+    assert main(["init", "--images", "photos/"]) == 0
+    text, note = capsys.readouterr()
+    config = yaml.safe_load(text)
+    assert config["dataset_options"] == {"folder": "photos/", "image_size": 128}
+    assert "# image_size: Side, in pixels, of the square to which the centre of each image is scaled.\n" in text
+    has_classes = len(classes) == 2
+    assert ("2 classes (cat, dog)" in text, note == "") == (has_classes, has_classes)
+    assert has_classes or note.startswith("photos/ has fewer than two subfolders with images, so there are no classes")
+    assert note[:-1] in " ".join(text.replace("\n#", "").split())
+    options = {} if has_classes else {"epsilon_ball": {"n_neighbours": 11}}
+    assert config.get("ground_truth_options", {}) == options
+    with pytest.raises(ProtocolError, match="n_neighbours must be less than 34, the database size, got 50"):
+        configuration.load(config | {"ground_truths": ["epsilon_ball"], "ground_truth_options": {}})
     assert config["features"] == {"gist": {"preprocessing": ["centre"]}}
-    assert config["ground_truths"] == (["class_label"] if len(classes) == 2 else ["epsilon_ball"])
+    assert config["ground_truths"] == (["class_label"] if has_classes else ["epsilon_ball"])
+    assert ("sdh" in config["hashers"]) == has_classes
     assert configuration.load(config)

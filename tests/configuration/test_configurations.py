@@ -49,7 +49,8 @@ def files(tmp_path_factory):
     """A folder with the files that the tables name."""
     folder = tmp_path_factory.mktemp("files")
     (folder / "folder" / "class").mkdir(parents=True)
-    (folder / "folder" / "class" / "x.png").touch()
+    for number in range(600):
+        (folder / "folder" / "class" / f"{number}.png").touch()
     X = np.zeros((2000, 16), dtype=np.float32)
     arrays = {"x": X, "labels_in_one_row": X[:1, :1].repeat(2000, 1).astype(int), "few": np.ones(1500, dtype=int)}
     for name, array in (arrays | {"rows": np.arange(50)}).items():

@@ -96,6 +96,11 @@ def test_features_with_other_options_have_another_folder():
     assert shipped("cifar10").n_parts({"extraction": "gist"}) > 1
 
 
+@pytest.mark.parametrize(("truths", "measures"), [(["class_label"], False), (["class_label", "epsilon_ball"], True)])
+def test_a_ground_truth_by_labels_measures_nothing(truths, measures):
+    assert planned(ground_truths=truths).measures({"feature": "gist"}) is measures
+
+
 def test_seeds_depend_on_what_is_drawn_and_on_nothing_else():
     plan, job = planned(), {"feature": "gist", "sample": "random", "run": "1", "hasher": "itq"}
     assert plan.sample_seed(job) == derive(0, "digits", "split", 1)

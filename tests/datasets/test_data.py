@@ -111,6 +111,24 @@ def test_a_missing_path_is_a_one_line_error(own, options, message):
     refused(message, datasets.user_paths, "own", {"features": None, "labels": None, "folder": "."} | options)
 
 
+@pytest.mark.parametrize(
+    "record", [one for one in registry.entries("dataset") if one.files or one.required], ids=lambda record: record.name
+)
+@pytest.mark.parametrize("arguments", [(), ({},), ("a file",), ({"other": "a file"},)])
+def test_a_call_without_files_names_all_that_a_loader_needs(record, arguments):
+    needed = [*(repr(file.name) for file in record.files), *(f"{option}=PATH" for option in record.required)]
+    with pytest.raises(ProtocolError, match=f"^dataset {record.name!r} needs [^\n]*{record.name}` describes ") as error:
+        record.plugin(*arguments)
+    assert all(name in str(error.value) for name in needed)
+    refused(str(error.value), datasets.load, record.name, {}, {})
+
+
+def test_a_loader_has_the_defaults_of_its_options_and_suggests_them():
+    assert len(datasets.load("synthetic", {}, {"n": 200}).ids) == 200
+    with pytest.raises(TypeError, match=r"no argument 'n_cluster'\. Did you mean 'n_clusters'\?"):
+        registry.get("dataset", "synthetic")(n_cluster=3)
+
+
 def test_the_state_of_a_folder_follows_names_and_states_of_files(tmp_path):
     file = tmp_path / "cat" / "a.png"
     file.parent.mkdir()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from official_archives import refused, write_nuswide
 
-from protocol import datasets
+from protocol import datasets, registry
 from protocol.datasets.nuswide import CONCEPTS, LABELS, _labels, _lines, _most_frequent, load
 
 N = 30
@@ -55,7 +55,7 @@ def test_the_most_frequent_concepts_and_no_image_without_one(written):
 
 def test_other_numbers_of_concepts_are_refused():
     message = "concepts must be 81, or the 21 or 10 most frequent, got "
-    refused(message, load, {}, concepts="21")
+    refused(message, load, {file.name: "" for file in registry.DATASETS.entry("nuswide").files}, concepts="21")
     refused(message, datasets.statistics, "nuswide", {"concepts": 12})
 
 

@@ -35,6 +35,12 @@ def leak(repository):
         database.write((repository / "lists" / "query.txt").read_text().splitlines()[-1] + "\n")
 
 
+def other_form(repository):
+    names = (repository / "lists" / "query.txt").read_text().splitlines()
+    with open(repository / "lists" / "database.txt", "a") as database:
+        database.write(f"images/{names[-1]}\n")
+
+
 def swap_digits(repository):
     record = repository / "records" / "itq.json"
     record.write_text(record.read_text().replace("0.8944629", "0.8964429"))
@@ -89,6 +95,7 @@ def ran(tmp_path, monkeypatch, capfd):
     ("changes", "split", "results", "problems"),
     [
         ([], "audited", "verified", []),
+        ([other_form], "undetermined", "not verified", ["ids-differ-in-form: digit_0021.png ~ images/digit_0021.png"]),
         ([leak, swap_digits], "1 error", "not verified", [LEAK, NUMBERS]),
         (
             [other_lists],
@@ -99,7 +106,7 @@ def ran(tmp_path, monkeypatch, capfd):
         ([no_record], "audited", "not verified", ["records: no records (*.json) in this folder."]),
         ([no_list], "not readable", "not verified", ["lists/query.txt: no such file."]),
     ],
-    ids=["clean", "leak and digits", "other lists", "no record", "no list"],
+    ids=["clean", "other form", "leak and digits", "other lists", "no record", "no list"],
 )
 def test_the_action_names_every_problem(changes, split, results, problems, repository, ran):
     for change in changes:

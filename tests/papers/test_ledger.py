@@ -52,6 +52,21 @@ def test_the_tests_that_claims_name_exist_and_compare_what_the_ledger_states(roo
             assert CLAIMS[number].test.startswith(f"tests/papers/{path.name}"), number
 
 
+def test_the_full_text_says_how_to_reproduce_a_claim(root, capsys):
+    """By a test, by commands whose config files exist, or by what is needed instead."""
+    for claim in CLAIMS.values():
+        files = [word for command in claim.commands for word in command.split() if word.endswith((".yaml", ".py"))]
+        assert len(files) == len(claim.commands), claim.id
+        assert all((root / file).is_file() for file in files), claim.id
+        assert not (claim.test and claim.commands), claim.id
+    assert main(["papers", "S0-04", "X-03", "S0-14"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "reproduce pytest tests/papers/test_mlgap_and_ramap.py::test_hand_made_rankings note" in out
+    full = "results/reference/cifar10/cifar10_full.yaml"
+    assert f"reproduce snakemake --configfile {full} -- metrics note" in out
+    assert "reproduce no command: this needs the files of the datasets, counted in results/reference/claims/" in out
+
+
 def claim_of(expected, *, test="", **more):
     return Claim("1", "p", "q", "A.", expected, test=test, **more)
 

@@ -1,3 +1,4 @@
+# Of the features, ground truths by labels read only the training rows, whose digest is recorded.
 rule ground_truth:
     """Build the ground truths of one run, for the database of every split protocol of a sampled split."""
     input:
@@ -12,7 +13,7 @@ rule ground_truth:
     benchmark:
         "<benchmarks>/{feature}/{sample}/run{run}/ground_truth.tsv"
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * (500 + mb(input)),
+        mem_mb=lambda wildcards, input, attempt: attempt * (500 + mb(input) // (1 if PLAN.measures(wildcards) else 4)),
     params:
         feature=PLAN.feature,
         splits=names_of_splits,

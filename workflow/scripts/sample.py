@@ -8,7 +8,7 @@ from protocol.splits import Items, official_parts, read_lists, sampling_split
 def main(job):
     """Write the row numbers of every partition except the database, balanced over the classes if there are labels."""
     protocol = registry.get("split", sampling_split(job.wildcards.sample)).with_options(job.params.options)
-    files = {name: file for name in protocol.listed if (file := job.params.options[name]) is not None}
+    files = protocol.files(job.params.options)
     with storage.opened(job.input.labels) as items:
         y = items["labels"][:] if "labels" in items else None
         lists = read_lists(files, items["ids"])

@@ -11,7 +11,7 @@ def main(job):
     parts = storage.read(job.input.sample)
     drawn, protocol = storage.read_provenance(job.input.sample), registry.get("split", job.wildcards.split)
     protocol = protocol.with_options(job.params.options)
-    files = {name: file for name in protocol.listed if (file := job.params.options[name]) is not None}
+    files = protocol.files(job.params.options)
     with storage.opened(job.input.labels) as items:
         labels = items["labels"][:] if (files or protocol.divides_classes) and "labels" in items else None
         lists = read_lists(files, items["ids"], n_classes(labels))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from protocol.auditing.evidence import copies_of
 from protocol.auditing.findings import Finding, findings_of
-from protocol.auditing.items import Split, alike
+from protocol.auditing.items import Split, alike, n_counters
 from protocol.auditing.known_pairs import EXACT, SIMILAR
 from protocol.auditing.runs import Run
 from protocol.checks import counted
@@ -29,6 +29,12 @@ PAIRS = (
 """All pairs of partitions, with the finding on items that they share."""
 _GROUPED = (("validation_query", "validation_database"), ("validation_query", "train"))
 """The pairs of partitions that must not divide groups, in addition to those with the test queries."""
+_ENOUGH_NAMES = 10
+"""The smallest number of equal file names in other folders that is not a coincidence."""
+_SAME_FILES = {
+    False: "may be the same files, which would be an overlap, or different files",
+    True: "are taken for the same files, because they are most names of the first list, and more than counters",
+}
 _SEVERAL = re.compile(r"[,;|]|\.[A-Za-z]\w{1,4}\s|^[^.]*\S\s+\S[^.]*$")  # an id that may be many: not one file's name
 
 
@@ -45,18 +51,20 @@ def audit_pairs(run: Run) -> list[Finding]:
         severity = "warning" if may_overlap and a != "query" else "error"
         findings += split.findings(name, severity, shared, part=b if a == "query" else a, a=a, b=b)
         is_disjoint = a == "query" or not may_overlap or bool(run.protocol.listed and not shared.size)
-        findings += _forms(split, a, b, is_disjoint)
+        findings += _forms(split, a, b, severity, is_disjoint)
         findings += _copies(run, a, b) if is_disjoint else []
         if a == "query" or (a, b) in _GROUPED:
             findings += _groups(run, a, b)
     return findings
 
 
-def _forms(split: Split, a: str, b: str, is_disjoint: bool) -> list[Finding]:
+def _forms(split: Split, a: str, b: str, severity: str, is_disjoint: bool) -> list[Finding]:
     """Return findings on ids that differ but are alike, or that have equal file names in other folders.
 
     Row numbers in arrays have only one form, and if the ids of the dataset are given, distinct ids are distinct items.
-    See `protocol.auditing.items`.
+    See `protocol.auditing.items`. If more than half of the items of `a`, and at least `_ENOUGH_NAMES`, have equal names
+    that do not merely count files, they are taken for the same files, and the finding has the severity of shared items.
+    Otherwise it is undetermined, if shared items are an error.
     """
     if not split.dataset.has_listed_ids:
         return []
@@ -67,10 +75,16 @@ def _forms(split: Split, a: str, b: str, is_disjoint: bool) -> list[Finding]:
     if is_disjoint and not split.repeats_names:
         by_name = alike(*([form[-1:] for form in of_part] for of_part in forms))
         found["equal-file-names"] = {position: other for position, other in by_name.items() if position not in partners}
+    names = [forms[1][partner][-1] for partner in found["equal-file-names"].values()]
+    n_proper = len(names) - n_counters(names, [form[-1] for form in forms[1]])
+    is_same = n_proper >= _ENOUGH_NAMES and 2 * n_proper > len(split[a])
+    undetermined = "undetermined" if severity == "error" else severity
     findings = list[Finding]()
     for name, positions in found.items():
         pairs = np.array([*positions.items()], dtype=np.int64).reshape(-1, 2)
-        findings += split.findings(name, "warning", items[0][pairs[:, 0]], items[1][pairs[:, 1]], a=a, b=b)
+        level = severity if is_same and name == "equal-file-names" else undetermined
+        both = items[0][pairs[:, 0]], items[1][pairs[:, 1]]
+        findings += split.findings(name, level, *both, a=a, b=b, same=_SAME_FILES[is_same])
     return findings
 
 
@@ -181,7 +195,7 @@ def audit_entries(run: Run) -> list[Finding]:
     split, findings = run.split, list[Finding]()
     for part, entries in split.entries.items():
         if len(entries) == 1 and _SEVERAL.search(split.dataset.names(entries)[0]):
-            findings += split.findings("single-item", "warning", entries, part=part)
+            findings += split.findings("single-item", "undetermined", entries, part=part)
         distinct, counts = np.unique(entries, return_counts=True)
         findings += split.findings("duplicate-id", "error", distinct[counts > 1], part=part)
     return findings + split.findings("label-conflict", "error", _in_conflict(split))
