@@ -59,14 +59,15 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _dataset(arguments: argparse.Namespace) -> tuple[str, dict[str, str], str]:
     """Return the dataset, its options and the feature that the command's options determine."""
-    features, images, labels = arguments.features, arguments.images, arguments.labels
-    if (features is None) == (images is None) or (labels is not None and features is None):
+    features, images = arguments.features, arguments.images
+    own = {name: file for name in ("labels", "ids") if (file := getattr(arguments, name)) is not None}
+    if (features is None) == (images is None) or (own and features is None):
         raise ProtocolError(
-            "init needs either --features (and --labels) or --images, whose classes are its subfolders."
+            "init needs either --features (with --labels and --ids) or --images, whose classes are its subfolders."
         )
     if images is not None:
         return "image_folder", {"folder": images}, "gist"
-    return "arrays", {"features": features} | ({} if labels is None else {"labels": labels}), "vectors"
+    return "arrays", {"features": features, **own}, "vectors"
 
 
 def _derived(n_items: int, n_classes: int, most: int) -> dict[str, Any]:
