@@ -2,22 +2,29 @@
 
 import importlib.util
 import itertools
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from protocol import registry
 from protocol.auditing import read_excluded
-from protocol.checks import ProtocolError, not_installed, one_of
+from protocol.checks import ProtocolError, abridged, counted, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.schema import at
-from protocol.datasets import load, redacted, user_path
+from protocol.datasets import Data, check_finite, load, redacted, user_path
 from protocol.hashers.selection import points
 from protocol.inputs.validation import n_classes
 from protocol.metrics import keywords, needs
+from protocol.provenance import derive
 from protocol.quantisers import plugin_of
 from protocol.scores.metadata import supervision_of
 from protocol.splits import VALIDATION, list_paths, read_lists
+
+_log = logging.getLogger("protocol.inputs")
 
 
 def check(experiment: Experiment) -> None:
@@ -43,23 +50,55 @@ def check_installed(experiment: Experiment) -> None:
             raise ProtocolError(f"hasher {name!r}: {not_installed('torch', 'learned')}")
 
 
-def check_data(experiment: Experiment) -> None:
-    """Raise ProtocolError if the user's folders of images, or the lists of a split, can't be used.
+def check_data(experiment: Experiment) -> dict[str, Any]:
+    """Return what is found in the user's own data; raise ProtocolError if they, or the lists of a split, can't be used.
 
-    They are read as the jobs read them. If the dataset has to be downloaded, its ids are unknown, and items of a list
-    that it lacks are not found.
+    They are read as the jobs read them. Classes that suit no experiment are logged. If the dataset has to be
+    downloaded, its ids are unknown, and items of a list that it lacks are not found.
     """
     config, record = experiment.config, registry.DATASETS.entry(experiment.config["dataset"])
     protocols = {split: registry.get("split", split) for split in experiment.splits}
     lists = {split: protocol.files(config["split_options"][split]) for split, protocol in protocols.items()}
-    ids, n_labels = None, experiment.facts.get("classes")
-    if not record.files and (any(lists.values()) or (record.user_folders and record.streamed)):
+    data, ids, n_labels = None, None, experiment.facts.get("classes")
+    is_own = bool(record.user_files or record.user_folders) and record.streamed
+    if not record.files and (any(lists.values()) or is_own):
         with at("dataset_options"):
             data = load(record.name, {}, config["dataset_options"])
+            check_finite(data)
         ids, n_labels = data.ids, n_classes(data.labels)
     for split, files in lists.items():
         with at("split_options", split, about=f"split {split!r}"):
-            read_lists(files, ids, n_labels)
+            rows = read_lists(files, ids, n_labels)
+            if data is not None and data.labels is not None and is_own:
+                _log_classes(split, rows, data, experiment)
+    if data is None or not is_own:
+        return {}
+    partitions = {name: len(part) for name, part in data.partitions.items()}
+    classes = {"labelled": False} if data.labels is None else {"classes": len(data.class_names)}
+    return {"n": len(data.ids), "partitions": partitions, **classes}
+
+
+def _log_classes(split: str, lists: Mapping[str, NDArray[np.int64]], data: Data, experiment: Experiment) -> None:
+    """Log the classes of the queries of the first run that have no database items, or that every item has its own."""
+    config, y = experiment.config, data.labels
+    if len(data.class_names) == len(data.ids):
+        _log.warning("labels: every item has a class of its own, so no item is relevant. Are they ids?")
+        return
+    seed, protocol = derive(config["seed"], config["dataset"], "split", 0), registry.get("split", split)
+    parts = protocol.with_options(config["split_options"][split]).split(
+        len(data.ids), y, seed=seed, sizes=config["split_sizes"], official=data.partitions, lists=lists
+    )
+    classes, of_queries, of_database = np.arange(len(data.class_names)), y[parts["query"]], y[parts["database"]]
+    query = of_queries if y.ndim == 2 else of_queries[:, None] == classes
+    database = of_database.any(axis=0) if y.ndim == 2 else np.isin(classes, of_database)
+    absent = np.flatnonzero(query.any(axis=0) & ~database)
+    if absent.size:
+        n_queries = int((query.any(axis=1) & ~(query & database).any(axis=1)).sum())
+        names = abridged([data.class_names[column] for column in absent])
+        _log.warning(
+            f"split {split!r}: no database item of {counted(len(absent), 'class')} ({names}) in the first run, so that "
+            f"{n_queries:,} of {len(query):,} queries have no relevant item. Reduce split_sizes."
+        )
 
 
 def _check_mirror(experiment: Experiment) -> None:

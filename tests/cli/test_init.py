@@ -83,6 +83,10 @@ def test_the_comments_are_the_descriptions_of_the_keys(capsys):
             None,
             {"n_bits": [1], "ground_truths": ["epsilon_ball"], "split_sizes": {"query": 1_000, "train": 10_000}},
         ),
+        # of 10 items each, 6 are drawn at most
+        (2_000, 9, [*range(1, 11)] * 10 + [0] * 1_900, {"split_sizes": {"query": 10, "train": 50}}),
+        # one item can't be divided
+        (2_000, 9, [1] + [0] * 1_999, {"split_sizes": {"query": 200, "train": 900}}),
         # the default of 50 neighbours is more than a third of the smallest database
         (60, 9, None, {"ground_truth_options": {"epsilon_ball": {"n_neighbours": 11}}}),
     ],
