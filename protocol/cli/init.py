@@ -20,8 +20,8 @@ _FEW_FOLDERS = (
     "(epsilon_ball). To use classes, move the images of each into a subfolder of its own."
 )
 _SMALL_CLASS = (
-    "The smallest class, {!r} with {}, limits split_sizes: items are drawn class by class, and every class keeps some in "
-    "the database."
+    "The smallest class, {!r} with {}, limits split_sizes: items are drawn class by class, and every class keeps some "
+    "in the database."
 )
 _OPTION = re.compile(r"^(\w+) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)
 """The name and the description of a parameter in a docstring."""

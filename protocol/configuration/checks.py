@@ -70,7 +70,7 @@ def check_data(experiment: Experiment) -> dict[str, Any]:
         with at("split_options", split, about=f"split {split!r}"):
             rows = read_lists(files, ids, n_labels)
             if data is not None and data.labels is not None and is_own:
-                _log_classes(split, rows, data, experiment)
+                _log_classes(split, rows, data, data.labels, experiment)
     if data is None or not is_own:
         return {}
     partitions = {name: len(part) for name, part in data.partitions.items()}
@@ -78,9 +78,9 @@ def check_data(experiment: Experiment) -> dict[str, Any]:
     return {"n": len(data.ids), "partitions": partitions, **classes}
 
 
-def _log_classes(split: str, lists: Mapping[str, NDArray[np.int64]], data: Data, experiment: Experiment) -> None:
+def _log_classes(split: str, lists: Mapping[str, NDArray], data: Data, y: NDArray, experiment: Experiment) -> None:
     """Log the classes of the queries of the first run that have no database items, or that every item has its own."""
-    config, y = experiment.config, data.labels
+    config = experiment.config
     if len(data.class_names) == len(data.ids):
         _log.warning("labels: every item has a class of its own, so no item is relevant. Are they ids?")
         return
