@@ -121,7 +121,7 @@ def load(paths: Mapping[str, Path], *, folder: str = "", image_size: int = 128) 
         Not used: nothing is downloaded.
     folder : str
         Its subfolders are the classes and may have subfolders themselves. Without subfolders, there are no labels.
-        Hidden files and folders, whose names begin with a dot, are skipped.
+        Hidden files and folders, whose names begin with a dot, are skipped. Transparent images are composed on white.
     image_size : int, default=128
         Side, in pixels, of the square to which the centre of each image is scaled.
 
