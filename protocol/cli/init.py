@@ -17,7 +17,7 @@ from protocol.inputs.arrays import path_of
 _CODE_LENGTHS = (8, 16, 32, 64)
 _FEW_FOLDERS = (
     "{} has fewer than two subfolders with images, so there are no classes, and the nearest items are relevant "
-    "(epsilon_ball). To use classes, move the images of each into a subfolder of its own."
+    "(epsilon_ball). To use classes, move the images of each into a subfolder of its own, or name a file with --labels."
 )
 _SMALL_CLASS = (
     "The smallest class, {!r} with {}, limits split_sizes: items are drawn class by class, and every class keeps some "
@@ -72,12 +72,12 @@ def _dataset(arguments: argparse.Namespace) -> tuple[str, dict[str, str], str]:
     """Return the dataset, its options and the feature that the command's options determine."""
     features, images = arguments.features, arguments.images
     own = {name: file for name in ("labels", "ids") if (file := getattr(arguments, name)) is not None}
-    if (features is None) == (images is None) or (own and features is None):
+    if (features is None) == (images is None) or ("ids" in own and features is None):
         raise ProtocolError(
-            "init needs either --features (with --labels and --ids) or --images, whose classes are its subfolders."
+            "init needs either --features (with --labels and --ids) or --images (with subfolders or --labels)."
         )
     if images is not None:
-        return "image_folder", {"folder": images}, "gist"
+        return "image_folder", {"folder": images, **own}, "gist"
     return "arrays", {"features": features, **own}, "vectors"
 
 

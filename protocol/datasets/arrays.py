@@ -29,7 +29,7 @@ def _statistics(features: str, labels: str | None, ids: str | None) -> dict[str,
         known |= {"n": shape[0], "dimensions": {"features": shape[1]}}
         names = _ids(ids, shape[0], labels)
         if labels is not None:
-            known["classes"] = len(_labels(labels, names, shape[0])[1])
+            known["classes"] = len(labels_of_items(labels, names, shape[0])[1])
     return known
 
 
@@ -42,7 +42,7 @@ def _features(file: str) -> Sliceable:
     return LazyRows(array.shape, dtype, lambda start, stop: np.asarray(array[start:stop], dtype=dtype))
 
 
-def _labels(file: str, ids: NDArray | None, n_items: int) -> tuple[NDArray, tuple[str, ...]]:
+def labels_of_items(file: str, ids: NDArray | None, n_items: int) -> tuple[NDArray, tuple[str, ...]]:
     """Return labels and class names; labels that have ids next to them are matched with those of the items.
 
     Without ids of the items, nothing proves that the rows of the file are in the order of the features. That is
@@ -119,5 +119,5 @@ def load(paths: Mapping[str, Path], *, features: str = "", labels: str | None = 
     """
     vectors = _features(features)
     names = _ids(ids, len(vectors), labels)
-    y, class_names = (None, ()) if labels is None else _labels(labels, names, len(vectors))
+    y, class_names = (None, ()) if labels is None else labels_of_items(labels, names, len(vectors))
     return Data(numbered_ids(len(vectors)) if names is None else names, y, class_names, vectors={"features": vectors})

@@ -120,3 +120,13 @@ def test_a_folder_of_images(classes, capsys):
     assert config["ground_truths"] == (["class_label"] if has_classes else ["epsilon_ball"])
     assert ("sdh" in config["hashers"]) == has_classes
     assert configuration.load(config)
+
+
+def test_a_flat_folder_with_a_file_of_labels(capsys):
+    Path("flat").mkdir()
+    for number in range(60):
+        cv2.imwrite(f"flat/{number}.png", np.full((8, 8, 3), number, np.uint8))
+    Path("l.csv").write_text("image,kind\n" + "".join(f"{number}.png,{'ab'[number % 2]}\n" for number in range(60)))
+    text = printed(capsys, "--images", "flat", "--labels", "l.csv")
+    assert yaml.safe_load(text)["dataset_options"] == {"folder": "flat", "labels": "l.csv", "image_size": 128}
+    assert text.startswith("# Made by `protocol init` for 60 items, 2 classes (a, b). ")
