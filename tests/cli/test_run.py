@@ -10,6 +10,22 @@ from protocol.cli import main
 from protocol.shipped import SNAKEFILE
 
 
+@pytest.mark.parametrize(
+    ("words", "configs", "rest"),
+    [
+        ("my.yaml", "my.yaml", ""),
+        ("a.yml b.yaml metrics -n", "a.yml b.yaml", "metrics -n"),
+        ("a.yaml --configfile b.yaml", "", "a.yaml --configfile b.yaml"),  # not in silence another one
+    ],
+)
+def test_config_files_come_first(words, configs, rest, monkeypatch):
+    started = []
+    monkeypatch.setattr(os, "execv", lambda program, command: started.extend(command[3:]))
+    assert main(["run", *words.split()]) == 0
+    options = ["--configfile", *configs.split()] if configs else []
+    assert started == [*options, "--snakefile", str(SNAKEFILE), *rest.split()]
+
+
 @pytest.mark.parametrize("words", [[], ["--configfile", "my.yaml", "-n", "--", "metrics"], ["--n-bits", "--debug"]])
 def test_every_argument_is_passed_on(words, monkeypatch):
     started = []
