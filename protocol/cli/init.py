@@ -42,11 +42,10 @@ def run(arguments: argparse.Namespace) -> None:
         options["image_size"] = data.images.shape[1]
     n_items, n_classes = len(data.ids), len(data.class_names)
     n_dimensions = [vectors.shape[1] for vectors in data.vectors.values()]
-    is_one_class_each = data.labels is not None and data.labels.ndim == 1
-    counts = np.bincount(data.labels) if is_one_class_each else np.zeros(1, dtype=np.int64)
-    smallest = int(counts.argmin())
-    # Drawn class by class: two thirds of the smallest class; one item can't be divided
-    sizes = _sizes(n_items, n_classes * (2 * int(counts[smallest]) // 3) or n_items)
+    counts = [0] if data.labels is None or data.labels.ndim == 2 else np.bincount(data.labels).tolist()
+    smallest = min(counts)
+    # Class by class, two thirds of the smallest one are drawn; one item can't be divided.
+    sizes = _sizes(n_items, n_classes * (2 * smallest // 3) or n_items)
     most = min([sizes["train"], *n_dimensions])  # the principal components of ITQ
     config: dict[str, Any] = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0}
     config |= {"features": {feature: {"preprocessing": ["centre"]}}, "split_sizes": sizes}
@@ -55,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
     classes = f"{counted(n_classes, 'class')} ({abridged(data.class_names)})" if n_classes else "no labels"
     note = _FEW_FOLDERS.format(arguments.images) if arguments.images and n_classes < 2 else ""
     if sizes != _sizes(n_items, n_items):
-        note = _SMALL_CLASS.format(data.class_names[smallest], counted(counts[smallest], "item"))
+        note = _SMALL_CLASS.format(data.class_names[counts.index(smallest)], counted(smallest, "item"))
     if note:
         INPUTS.info(note)
     made = f"Made by `protocol init` for {counted(n_items, 'item')}, {classes}."

@@ -15,14 +15,13 @@ from protocol.auditing import read_excluded
 from protocol.checks import ProtocolError, abridged, counted, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.schema import at
-from protocol.datasets import Data, check_finite, load, redacted, user_path
+from protocol.datasets import check_finite, load, redacted, user_path
 from protocol.hashers.selection import points
 from protocol.inputs.validation import n_classes
 from protocol.metrics import keywords, needs
-from protocol.provenance import derive
 from protocol.quantisers import plugin_of
 from protocol.scores.metadata import supervision_of
-from protocol.splits import VALIDATION, list_paths, read_lists
+from protocol.splits import VALIDATION, Items, list_paths, read_lists
 
 _log = logging.getLogger("protocol.inputs")
 
@@ -60,7 +59,7 @@ def check_data(experiment: Experiment) -> dict[str, Any]:
     protocols = {split: registry.get("split", split) for split in experiment.splits}
     lists = {split: protocol.files(config["split_options"][split]) for split, protocol in protocols.items()}
     data, ids, n_labels = None, None, experiment.facts.get("classes")
-    is_own = bool(record.user_files or record.user_folders) and record.streamed
+    is_own = record.streamed and (record.user_files or record.user_folders)
     if not record.files and (any(lists.values()) or is_own):
         with at("dataset_options"):
             data = load(record.name, {}, config["dataset_options"])
@@ -69,36 +68,28 @@ def check_data(experiment: Experiment) -> dict[str, Any]:
     for split, files in lists.items():
         with at("split_options", split, about=f"split {split!r}"):
             rows = read_lists(files, ids, n_labels)
-            if data is not None and data.labels is not None and is_own:
-                _log_classes(split, rows, data, data.labels, experiment)
-    if data is None or not is_own:
+            if data is not None and data.labels is not None:
+                items = Items(len(data.ids), data.labels, data.partitions, rows)
+                _log_classes(split, items, data.labels, data.class_names, config)
+    if data is None:
         return {}
     partitions = {name: len(part) for name, part in data.partitions.items()}
     classes = {"labelled": False} if data.labels is None else {"classes": len(data.class_names)}
     return {"n": len(data.ids), "partitions": partitions, **classes}
 
 
-def _log_classes(split: str, lists: Mapping[str, NDArray], data: Data, y: NDArray, experiment: Experiment) -> None:
-    """Log the classes of the queries of the first run that have no database items, or that every item has its own."""
-    config = experiment.config
-    if len(data.class_names) == len(data.ids):
+def _log_classes(split: str, items: Items, y: NDArray, names: tuple[str, ...], config: Mapping[str, Any]) -> None:
+    """Log that every item has a class of its own, or else the classes of queries that no database item has."""
+    if len(names) == items.n:
         _log.warning("labels: every item has a class of its own, so no item is relevant. Are they ids?")
         return
-    seed, protocol = derive(config["seed"], config["dataset"], "split", 0), registry.get("split", split)
-    parts = protocol.with_options(config["split_options"][split]).split(
-        len(data.ids), y, seed=seed, sizes=config["split_sizes"], official=data.partitions, lists=lists
-    )
-    classes, of_queries, of_database = np.arange(len(data.class_names)), y[parts["query"]], y[parts["database"]]
-    query = of_queries if y.ndim == 2 else of_queries[:, None] == classes
-    database = of_database.any(axis=0) if y.ndim == 2 else np.isin(classes, of_database)
-    absent = np.flatnonzero(query.any(axis=0) & ~database)
-    if absent.size:
-        n_queries = int((query.any(axis=1) & ~(query & database).any(axis=1)).sum())
-        names = abridged([data.class_names[column] for column in absent])
-        _log.warning(
-            f"split {split!r}: no database item of {counted(len(absent), 'class')} ({names}) in the first run, so that "
-            f"{n_queries:,} of {len(query):,} queries have no relevant item. Reduce split_sizes."
-        )
+    protocol, seed = registry.get("split", split).with_options(config["split_options"][split]), config["seed"]
+    parts = protocol.completed(protocol.drawn(items, seed=seed, sizes=config["split_sizes"]), items, seed=seed)
+    query, database = (Items(items.n, y[parts[part]]).classes for part in ("query", "database"))
+    absent = [names[label] for label in np.setdiff1d(query, database)]
+    if absent:
+        classes = f"{counted(len(absent), 'class')} ({abridged(absent)})"
+        _log.warning(f"split {split!r}: no database item for the queries of {classes}. Reduce split_sizes.")
 
 
 def _check_mirror(experiment: Experiment) -> None:
