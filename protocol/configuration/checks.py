@@ -88,8 +88,8 @@ def _log_classes(split: str, items: Items, y: NDArray, names: tuple[str, ...], c
     query, database = (Items(items.n, y[parts[part]]).classes for part in ("query", "database"))
     absent = [names[label] for label in np.setdiff1d(query, database)]
     if absent:
-        classes = f"{counted(len(absent), 'class')} ({abridged(absent)})"
-        _log.warning(f"split {split!r}: no database item for the queries of {classes}. Reduce split_sizes.")
+        classes = f"{counted(len(absent), 'class')} of the queries ({abridged(absent)})"
+        _log.warning(f"split {split!r}: the database has no items of {classes}. Reduce split_sizes.")
 
 
 def _check_mirror(experiment: Experiment) -> None:

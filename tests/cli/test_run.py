@@ -11,27 +11,19 @@ from protocol.shipped import SNAKEFILE
 
 
 @pytest.mark.parametrize(
-    ("words", "configs", "rest"),
+    ("configs", "rest"),
     [
-        ("my.yaml", "my.yaml", ""),
-        ("a.yml b.yaml metrics -n", "a.yml b.yaml", "metrics -n"),
-        ("a.yaml --configfile b.yaml", "", "a.yaml --configfile b.yaml"),  # not in silence another one
+        *(("", ""), ("", "--configfile my.yaml -n -- metrics"), ("", "--n-bits --debug"), ("my.yaml", "")),
+        ("a.yml b.yaml", "metrics -n"),
+        ("", "a.yaml --configfile b.yaml"),  # never one of them in silence
     ],
 )
-def test_config_files_come_first(words, configs, rest, monkeypatch):
-    started = []
-    monkeypatch.setattr(os, "execv", lambda program, command: started.extend(command[3:]))
-    assert main(["run", *words.split()]) == 0
-    options = ["--configfile", *configs.split()] if configs else []
-    assert started == [*options, "--snakefile", str(SNAKEFILE), *rest.split()]
-
-
-@pytest.mark.parametrize("words", [[], ["--configfile", "my.yaml", "-n", "--", "metrics"], ["--n-bits", "--debug"]])
-def test_every_argument_is_passed_on(words, monkeypatch):
-    started = []
+def test_every_argument_is_passed_on(configs, rest, monkeypatch):
+    started, rest, configs = [], rest.split(), configs.split()
     monkeypatch.setattr(os, "execv", lambda program, command: started.append((program, command)))
-    assert main(["run", *words]) == 0
-    assert started == [(sys.executable, [sys.executable, "-m", "snakemake", "--snakefile", str(SNAKEFILE), *words])]
+    assert main(["run", *configs, *rest]) == 0
+    options = [*(["--configfile", *configs] if configs else []), "--snakefile", str(SNAKEFILE), *rest]
+    assert started == [(sys.executable, [sys.executable, "-m", "snakemake", *options])]
 
 
 def test_without_snakemake_one_line_names_the_extra(monkeypatch, capsys):
