@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from protocol import registry
 from protocol.checks import ProtocolError, abridged, counted
 from protocol.cli._output import INPUTS, show
@@ -15,7 +17,11 @@ from protocol.inputs.arrays import path_of
 _CODE_LENGTHS = (8, 16, 32, 64)
 _FEW_FOLDERS = (
     "{} has fewer than two subfolders with images, so there are no classes, and the nearest items are relevant "
-    "(epsilon_ball). To use classes, move the images of each into a subfolder of its own."
+    "(epsilon_ball). To use classes, move the images of each into a subfolder of its own, or name a file with --labels."
+)
+_SMALL_CLASS = (
+    "The smallest class, {!r} with {}, limits split_sizes: items are drawn class by class, and every class keeps some "
+    "in the database."
 )
 _OPTION = re.compile(r"^(\w+) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)
 """The name and the description of a parameter in a docstring."""
@@ -36,8 +42,10 @@ def run(arguments: argparse.Namespace) -> None:
         options["image_size"] = data.images.shape[1]
     n_items, n_classes = len(data.ids), len(data.class_names)
     n_dimensions = [vectors.shape[1] for vectors in data.vectors.values()]
-    n_queries = _rounded(min(n_items // 10, _MOST_QUERIES))
-    sizes = {"query": n_queries, "train": _rounded(min((n_items - n_queries) // 2, _MOST_TRAINING_ITEMS))}
+    counts = [0] if data.labels is None or data.labels.ndim == 2 else np.bincount(data.labels).tolist()
+    smallest = min(counts)
+    # Class by class, two thirds of the smallest one are drawn; one item can't be divided.
+    sizes = _sizes(n_items, n_classes * (2 * smallest // 3) or n_items)
     most = min([sizes["train"], *n_dimensions])  # the principal components of ITQ
     config: dict[str, Any] = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0}
     config |= {"features": {feature: {"preprocessing": ["centre"]}}, "split_sizes": sizes}
@@ -45,6 +53,8 @@ def run(arguments: argparse.Namespace) -> None:
     configuration.load(config)
     classes = f"{counted(n_classes, 'class')} ({abridged(data.class_names)})" if n_classes else "no labels"
     note = _FEW_FOLDERS.format(arguments.images) if arguments.images and n_classes < 2 else ""
+    if sizes != _sizes(n_items, n_items):
+        note = _SMALL_CLASS.format(data.class_names[counts.index(smallest)], counted(smallest, "item"))
     if note:
         INPUTS.info(note)
     made = f"Made by `protocol init` for {counted(n_items, 'item')}, {classes}."
@@ -59,14 +69,22 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _dataset(arguments: argparse.Namespace) -> tuple[str, dict[str, str], str]:
     """Return the dataset, its options and the feature that the command's options determine."""
-    features, images, labels = arguments.features, arguments.images, arguments.labels
-    if (features is None) == (images is None) or (labels is not None and features is None):
+    features, images = arguments.features, arguments.images
+    own = {name: file for name in ("labels", "ids") if (file := getattr(arguments, name)) is not None}
+    if (features is None) == (images is None) or ("ids" in own and features is None):
         raise ProtocolError(
-            "init needs either --features (and --labels) or --images, whose classes are its subfolders."
+            "init needs either --features (with --labels and --ids) or --images (with subfolders or --labels)."
         )
     if images is not None:
-        return "image_folder", {"folder": images}, "gist"
-    return "arrays", {"features": features} | ({} if labels is None else {"labels": labels}), "vectors"
+        return "image_folder", {"folder": images, **own}, "gist"
+    return "arrays", {"features": features, **own}, "vectors"
+
+
+def _sizes(n_items: int, n_drawn: int) -> dict[str, int]:
+    """Return the sizes of the queries and of the training set, together at most `n_drawn`."""
+    n_queries = _rounded(min(n_items // 10, n_drawn // 5, _MOST_QUERIES))
+    n_train = min((n_items - n_queries) // 2, n_drawn - n_queries, _MOST_TRAINING_ITEMS)
+    return {"query": n_queries, "train": _rounded(n_train)}
 
 
 def _derived(n_items: int, n_classes: int, most: int) -> dict[str, Any]:

@@ -2,22 +2,28 @@
 
 import importlib.util
 import itertools
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from protocol import registry
 from protocol.auditing import read_excluded
-from protocol.checks import ProtocolError, not_installed, one_of
+from protocol.checks import ProtocolError, abridged, counted, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.schema import at
-from protocol.datasets import load, redacted, user_path
+from protocol.datasets import check_finite, load, redacted, user_path
 from protocol.hashers.selection import points
 from protocol.inputs.validation import n_classes
 from protocol.metrics import keywords, needs
 from protocol.quantisers import plugin_of
 from protocol.scores.metadata import supervision_of
-from protocol.splits import VALIDATION, list_paths, read_lists
+from protocol.splits import VALIDATION, Items, list_paths, read_lists
+
+_log = logging.getLogger("protocol.inputs")
 
 
 def check(experiment: Experiment) -> None:
@@ -43,23 +49,47 @@ def check_installed(experiment: Experiment) -> None:
             raise ProtocolError(f"hasher {name!r}: {not_installed('torch', 'learned')}")
 
 
-def check_data(experiment: Experiment) -> None:
-    """Raise ProtocolError if the user's folders of images, or the lists of a split, can't be used.
+def check_data(experiment: Experiment) -> dict[str, Any]:
+    """Return what is found in the user's own data; raise ProtocolError if they, or the lists of a split, can't be used.
 
-    They are read as the jobs read them. If the dataset has to be downloaded, its ids are unknown, and items of a list
-    that it lacks are not found.
+    They are read as the jobs read them. Classes that suit no experiment are logged. If the dataset has to be
+    downloaded, its ids are unknown, and items of a list that it lacks are not found.
     """
     config, record = experiment.config, registry.DATASETS.entry(experiment.config["dataset"])
     protocols = {split: registry.get("split", split) for split in experiment.splits}
     lists = {split: protocol.files(config["split_options"][split]) for split, protocol in protocols.items()}
-    ids, n_labels = None, experiment.facts.get("classes")
-    if not record.files and (any(lists.values()) or (record.user_folders and record.streamed)):
+    data, ids, n_labels = None, None, experiment.facts.get("classes")
+    is_own = record.streamed and (record.user_files or record.user_folders)
+    if not record.files and (any(lists.values()) or is_own):
         with at("dataset_options"):
             data = load(record.name, {}, config["dataset_options"])
+            check_finite(data)
         ids, n_labels = data.ids, n_classes(data.labels)
     for split, files in lists.items():
         with at("split_options", split, about=f"split {split!r}"):
-            read_lists(files, ids, n_labels)
+            rows = read_lists(files, ids, n_labels)
+            if data is not None and data.labels is not None:
+                items = Items(len(data.ids), data.labels, data.partitions, rows)
+                _log_classes(split, items, data.labels, data.class_names, config)
+    if data is None:
+        return {}
+    partitions = {name: len(part) for name, part in data.partitions.items()}
+    classes = {"labelled": False} if data.labels is None else {"classes": len(data.class_names)}
+    return {"n": len(data.ids), "partitions": partitions, **classes}
+
+
+def _log_classes(split: str, items: Items, y: NDArray, names: tuple[str, ...], config: Mapping[str, Any]) -> None:
+    """Log that every item has a class of its own, or else the classes of queries that no database item has."""
+    if len(names) == items.n:
+        _log.warning("labels: every item has a class of its own, so no item is relevant. Are they ids?")
+        return
+    protocol, seed = registry.get("split", split).with_options(config["split_options"][split]), config["seed"]
+    parts = protocol.completed(protocol.drawn(items, seed=seed, sizes=config["split_sizes"]), items, seed=seed)
+    query, database = (Items(items.n, y[parts[part]]).classes for part in ("query", "database"))
+    absent = [names[label] for label in np.setdiff1d(query, database)]
+    if absent:
+        classes = f"{counted(len(absent), 'class')} of the queries ({abridged(absent)})"
+        _log.warning(f"split {split!r}: the database has no items of {classes}. Reduce split_sizes.")
 
 
 def _check_mirror(experiment: Experiment) -> None:

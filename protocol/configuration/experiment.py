@@ -113,6 +113,8 @@ class Experiment:
         The ground truths, by such names.
     codes : dict of str to PrecomputedCodes
         The methods whose codes were computed elsewhere, by name.
+    known : dict
+        What was found in the user's own data, if they were read; default {}.
     """
 
     name: str
@@ -121,11 +123,12 @@ class Experiment:
     hashers: dict[str, Variant]
     ground_truths: dict[str, Variant]
     codes: dict[str, PrecomputedCodes] = field(default_factory=dict)
+    known: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """What is known before the dataset is loaded, as `protocol.datasets.statistics` returns it."""
-        return datasets.statistics(self.config["dataset"], self.config["dataset_options"])
+        """What is known of the dataset, as `protocol.datasets.statistics` returns it before it is loaded."""
+        return datasets.statistics(self.config["dataset"], self.config["dataset_options"]) | self.known
 
     @cached_property
     def n_items(self) -> int | None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ def load(
     files : sequence of path, default=()
         The config files that `config` was read from, which messages name; later ones take precedence.
     reads_data : bool, default=False
-        Whether to read the user's folders of images and the lists of splits, as jobs would: `checks.check_data`.
+        Whether to read the user's own data and the lists of splits, as jobs would: `checks.check_data`.
 
     Raises
     ------
@@ -53,7 +54,8 @@ def load(
     try:
         experiment = _loaded(config if from_file else _changed_default(config))
         if reads_data:
-            checks.check_data(experiment)
+            experiment = replace(experiment, known=checks.check_data(experiment))
+            checks.check(experiment)  # with what was not known before
         return experiment
     except ProtocolError as error:
         if from_file and not files:

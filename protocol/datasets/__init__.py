@@ -2,6 +2,7 @@
 
 from protocol.datasets._dataset import (
     Data,
+    check_finite,
     check_statistics,
     count_images,
     file_state,

@@ -120,12 +120,26 @@ def store(file: Writer, name: str, array: Sliceable) -> None:
     """Write an array to a file in blocks of its rows."""
     from tqdm import tqdm
 
-    step = max(1, _BLOCK_BYTES // max(1, array.dtype.itemsize * prod(array.shape[1:])))
     with tqdm(total=len(array), desc=name, unit="item", disable=None) as bar:
-        for start in range(0, len(array), step):
-            rows = array[start : start + step]
+        for rows in _blocks(array):
             file.append(name, rows)
             bar.update(len(rows))
+
+
+def check_finite(data: Data) -> None:
+    """Raise ProtocolError for the first row of vectors with NaN or infinity; they are read in blocks."""
+    for name, vectors in data.vectors.items():
+        start = 0
+        for block in _blocks(vectors):
+            bad = np.flatnonzero(~np.isfinite(block).all(axis=1))
+            if bad.size:
+                raise ProtocolError(f"{name}: row {start + bad[0]:,} has NaN or infinity. Correct or remove the row.")
+            start += len(block)
+
+
+def _blocks(array: Sliceable) -> Iterator[NDArray]:
+    step = max(1, _BLOCK_BYTES // max(1, array.dtype.itemsize * prod(array.shape[1:])))
+    yield from (array[start : start + step] for start in range(0, len(array), step))
 
 
 def numbered_ids(n: int) -> NDArray[np.bytes_]:

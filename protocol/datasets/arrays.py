@@ -1,5 +1,7 @@
 """Your own features, from any network or tool: arrays in .npy, .npz, .h5, .mat or text."""
 
+import logging
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,9 @@ from protocol.inputs.lists import read_listings
 from protocol.inputs.validation import Sliceable
 from protocol.registry import DatasetRecord
 
+_NUMBER = re.compile("[0-9]+")
+_log = logging.getLogger("protocol.inputs")
+
 
 def _statistics(features: str, labels: str | None, ids: str | None) -> dict[str, Any]:
     """Return what is known from the options, from the features' header if there is one, and from labels and ids."""
@@ -22,9 +27,9 @@ def _statistics(features: str, labels: str | None, ids: str | None) -> dict[str,
     shape = array_shape(features) if features else None
     if shape is not None and len(shape) == 2:
         known |= {"n": shape[0], "dimensions": {"features": shape[1]}}
-        names = _ids(ids, shape[0])
+        names = _ids(ids, shape[0], labels)
         if labels is not None:
-            _labels(labels, names, shape[0])
+            known["classes"] = len(labels_of_items(labels, names, shape[0])[1])
     return known
 
 
@@ -37,19 +42,35 @@ def _features(file: str) -> Sliceable:
     return LazyRows(array.shape, dtype, lambda start, stop: np.asarray(array[start:stop], dtype=dtype))
 
 
-def _labels(file: str, ids: NDArray | None, n_items: int) -> tuple[NDArray, tuple[str, ...]]:
-    """Return labels and class names; labels that have ids next to them are matched with those of the items."""
-    labels, names, _ = labels_from(file, "labels", n_items, ids=ids)
+def labels_of_items(file: str, ids: NDArray | None, n_items: int) -> tuple[NDArray, tuple[str, ...]]:
+    """Return labels and class names; labels that have ids next to them are matched with those of the items.
+
+    Without ids of the items, nothing proves that the rows of the file are in the order of the features. That is
+    assumed, and logged, only if the ids ascend, as texts or by their numbers; shuffled rows would pass unnoticed.
+    """
+    labels, names, listed = labels_from(file, "labels", n_items, ids=ids)
+    if listed is not None and ids is None:
+        texts = list(map(str, listed.tolist()))
+        by_number = [_NUMBER.sub(lambda number: number[0].zfill(20), text) for text in texts]
+        if texts != sorted(texts) and by_number != sorted(by_number):
+            raise ProtocolError(
+                f"{file}: its ids do not ascend (the first is {texts[0]!r}), so its rows may not be in the order of "
+                "the features. Set `ids` (init: --ids) to a file with the ids of the features, or to "
+                f"{file} itself if its rows are in their order."
+            )
+        _log.info("%s: its rows are in the order of the features, and its ids are not used", file)
     if labels.ndim == 2:
         return labels, names or tuple(str(column) for column in range(labels.shape[1]))
     classes, codes = np.unique(labels, return_inverse=True)
     return codes.astype(np.int64), names or tuple(str(number) for number in classes)
 
 
-def _ids(file: str | None, n_items: int) -> NDArray[np.str_] | None:
+def _ids(file: str | None, n_items: int, labels: str | None) -> NDArray[np.str_] | None:
+    """Return the ids of the items, which may be those in the file of the labels."""
     if file is None:
         return None
-    ids = read_listings({"ids": file}, has_ids=True, form="id")["ids"].items.astype(np.str_)
+    form = "" if file == labels else "id"
+    ids = read_listings({"ids": file}, has_ids=True, form=form, sizes={"ids": n_items})["ids"].items.astype(np.str_)
     if len(ids) != n_items:
         raise ProtocolError(f"{file}: {len(ids):,} ids for {n_items:,} items.")
     return ids
@@ -77,7 +98,9 @@ def load(paths: Mapping[str, Path], *, features: str = "", labels: str | None = 
         A class or several for each item, as numbers or names, or a 0/1 matrix (n, n_classes), in a file as above or
         in any form of `protocol.inputs.lists`, also with an id in each line; None if there are no labels.
     ids : str or None
-        One name per line in a text file, or strings or integers (n,) in another file; None for ``item-0000000`` ...
+        One name per line in a text file, or strings or integers (n,) in another file, or the file of `labels` again, if
+        it has ids in the order of the features; None for ``item-0000000`` ... Labels that have ids are put in this
+        order. Without `ids`, those of the labels must ascend.
 
     Returns
     -------
@@ -95,6 +118,6 @@ def load(paths: Mapping[str, Path], *, features: str = "", labels: str | None = 
         If no features are given, a file is damaged or has other content, or the files have different lengths.
     """
     vectors = _features(features)
-    names = _ids(ids, len(vectors))
-    y, class_names = (None, ()) if labels is None else _labels(labels, names, len(vectors))
+    names = _ids(ids, len(vectors), labels)
+    y, class_names = (None, ()) if labels is None else labels_of_items(labels, names, len(vectors))
     return Data(numbered_ids(len(vectors)) if names is None else names, y, class_names, vectors={"features": vectors})

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, counted, integer
 from protocol.datasets import Data, LazyRows
 from protocol.datasets._dataset import listings
+from protocol.datasets.arrays import labels_of_items
 from protocol.inputs.images import EXTENSIONS, UNSUPPORTED, looks_complete, read_image, square
+from protocol.inputs.lists import read_listings
 from protocol.registry import DatasetRecord
 
 _MOST_NAMES = 5
@@ -97,10 +99,10 @@ def files_below(folder: str | Path) -> list[str]:
     return names
 
 
-def _statistics(folder: str, image_size: int) -> dict[str, Any]:
+def _statistics(folder: str, image_size: int, labels: str | None) -> dict[str, Any]:
     below = listings(folder) if folder else ()
     first_with_files = [*itertools.islice((path for path, files in below if files), 2)]
-    labelled = {"labelled": False} if first_with_files == [folder] else {}
+    labelled = {"labelled": labels is not None} if labels is not None or first_with_files == [folder] else {}
     return {"image_shape": squares_of(image_size), **labelled}
 
 
@@ -108,12 +110,13 @@ def _statistics(folder: str, image_size: int) -> dict[str, Any]:
     "image_folder",
     source="your own images",
     statistics=_statistics,
+    user_files=("labels",),
     user_folders=("folder",),
     required=("folder",),
     streamed=True,
 )
-def load(paths: Mapping[str, Path], *, folder: str = "", image_size: int = 128) -> Data:
-    """Your own images: a folder with a subfolder for each class, in any common format.
+def load(paths: Mapping[str, Path], *, folder: str = "", image_size: int = 128, labels: str | None = None) -> Data:
+    """Your own images: a folder with a subfolder for each class, or with a file of labels, in any common format.
 
     Parameters
     ----------
@@ -121,9 +124,12 @@ def load(paths: Mapping[str, Path], *, folder: str = "", image_size: int = 128) 
         Not used: nothing is downloaded.
     folder : str
         Its subfolders are the classes and may have subfolders themselves. Without subfolders, there are no labels.
-        Hidden files and folders, whose names begin with a dot, are skipped.
+        Hidden files and folders, whose names begin with a dot, are skipped. Transparent images are composed on white.
     image_size : int, default=128
         Side, in pixels, of the square to which the centre of each image is scaled.
+    labels : str or None
+        A file with the path of each image inside the folder, and its class or classes, in any form of
+        `protocol.inputs.lists`; subfolders are then no classes. None if the subfolders are the classes.
 
     Returns
     -------
@@ -134,8 +140,9 @@ def load(paths: Mapping[str, Path], *, folder: str = "", image_size: int = 128) 
     Raises
     ------
     ProtocolError
-        If no folder is given; if it contains no images, images both in subfolders and next to them, or files that are
-        not complete images of a supported format (all are listed); when rows are read, if an image is damaged inside.
+        If no folder is given; if it contains no images, images both in subfolders and next to them, images without a
+        label or labels without an image, or files that are not complete images of a supported format (all are listed);
+        when rows are read, if an image is damaged inside.
     """
     files = files_below(folder)
     images = [name for name in files if PurePosixPath(name).suffix.lower() in EXTENSIONS | UNSUPPORTED]
@@ -143,18 +150,39 @@ def load(paths: Mapping[str, Path], *, folder: str = "", image_size: int = 128) 
         known = ", ".join(sorted(EXTENSIONS))
         among = f"no images ({known}) among {counted(len(files), 'file')}"
         raise ProtocolError(f"{folder}: {among}. It should contain a subfolder for each class, with its images.")
-    subfolders = [name.rpartition("/")[0].partition("/")[0] for name in images]
-    classes, labels = np.unique(subfolders, return_inverse=True)
-    if "" in subfolders and len(classes) > 1:
-        outside, first = f"{subfolders.count(''):,} of {counted(len(images), 'image')}", images[subfolders.index("")]
-        raise ProtocolError(f"{folder}: {outside} in no subfolder, the first {first}. Move each to that of its class.")
+    y, class_names = _of_subfolders(folder, images) if labels is None else _of_file(labels, folder, images)
     paths_of_images = [Path(folder, name) for name in images]
     check_images(paths_of_images)
     n_skipped = len(files) - len(images)
     return Data(
         np.array(images),
-        None if "" in subfolders else labels,
-        () if "" in subfolders else tuple(classes.tolist()),
+        y,
+        class_names,
         image_rows(paths_of_images, image_size),
         notes=(f"files in the folder that are not images and were skipped: {n_skipped:,}",) if n_skipped else (),
     )
+
+
+def _of_subfolders(folder: str, images: Sequence[str]) -> tuple[NDArray | None, tuple[str, ...]]:
+    """Return the class of each image, which is its subfolder, and the names of the classes."""
+    subfolders = [name.rpartition("/")[0].partition("/")[0] for name in images]
+    classes, labels = np.unique(subfolders, return_inverse=True)
+    if "" in subfolders and len(classes) > 1:
+        outside, first = f"{subfolders.count(''):,} of {counted(len(images), 'image')}", images[subfolders.index("")]
+        raise ProtocolError(f"{folder}: {outside} in no subfolder, the first {first}. Move each to that of its class.")
+    return (None, ()) if "" in subfolders else (labels, tuple(classes.tolist()))
+
+
+def _of_file(file: str, folder: str, images: Sequence[str]) -> tuple[NDArray, tuple[str, ...]]:
+    """Return the labels of the images, which a file lists by their paths, and the names of the classes."""
+    ids = read_listings({"labels": file}, has_ids=False, sizes={"labels": len(images)})["labels"].ids
+    listed, known = set(map(str, [] if ids is None else ids.tolist())), set(images)
+    unpaired = {("image", "a label"): known - listed, ("label", "an image"): listed - known}
+    problems = [
+        f"{counted(len(names), noun)} without {other}, the first {min(names)!r}"
+        for (noun, other), names in unpaired.items()
+        if names
+    ]
+    if problems:
+        raise ProtocolError(f"{file}: {' and '.join(problems)}. Each line needs the path of an image in {folder}.")
+    return labels_of_items(file, np.array(images), len(images))

@@ -3,6 +3,7 @@
 import functools
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,8 @@ _PNG, _END_BYTES = b"\x89PNG\r\n\x1a\n", 1024
 def read_image(path: str | Path) -> NDArray[np.uint8]:
     """Return an image file as RGB, (height, width, 3).
 
-    Grey images get three equal channels, 16 bits are reduced to 8, transparency is dropped, and the orientation in the
-    EXIF data is applied.
+    Grey images get three equal channels, and 16 bits are reduced to 8. Images with an alpha channel or a transparent
+    colour in their palette are composed on white. The orientation in the EXIF data is applied to all others.
 
     Raises
     ------
@@ -52,7 +53,22 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
         is_gif = content[:4].tobytes() == b"GIF8"
         problem = "GIF files are not supported" if is_gif else "not a complete JPEG, PNG, BMP, TIFF, WebP or PNM image"
         raise ProtocolError(f"{path}: {problem}.")
-    return cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)  # type: ignore[return-value]
+    return cv2.cvtColor(_on_white(content, decoded), cv2.COLOR_BGR2RGB)  # type: ignore[return-value]
+
+
+def _on_white(content: NDArray[np.uint8], opaque: NDArray) -> NDArray:
+    """Return a transparent image composed on white, and others, decoded without their alpha channel, unchanged."""
+    import cv2
+
+    is_jpeg = content[:2].tobytes() == b"\xff\xd8"
+    stored: Any = opaque if is_jpeg else cv2.imdecode(content, cv2.IMREAD_UNCHANGED)
+    if stored.shape[2:] != (4,):
+        return opaque
+    if stored.dtype == np.uint16:
+        stored = (stored >> 8).astype(np.uint8)
+    alpha = stored[..., 3:].astype(np.uint16)
+    on_white = (255 - ((255 - stored[..., :3]) * alpha + 127) // 255).astype(np.uint8)
+    return opaque if alpha.min() == 255 else on_white
 
 
 def looks_complete(path: Path) -> bool:

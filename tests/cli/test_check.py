@@ -1,5 +1,6 @@
 """`protocol check`: what an experiment runs, or an error in one line."""
 
+import numpy as np
 import pytest
 import yaml
 
@@ -107,3 +108,38 @@ def test_the_lists_of_a_split_are_read(dataset, queries, error, tmp_path, monkey
     line = text.splitlines().index("  from_lists:") + 1
     expected = f"protocol: a.yaml, line {line}: split 'from_lists': query.txt: {error}"
     assert capsys.readouterr().err.startswith(expected if error else "query.txt: 1 item, id\n")
+
+
+LACKING = "split 'improved': the database has no items of 1 class of the queries (1). Reduce split_sizes."
+
+
+@pytest.mark.parametrize("suffix", ["npy", "csv"])
+@pytest.mark.parametrize(
+    ("labels", "bad", "out", "err"),
+    [
+        ([0] * 44 + [1] * 16, None, "arrays: 60 items, 2 classes\n", ""),
+        ([0] * 56 + [1] * 4, None, "arrays: 60 items, 2 classes\n", LACKING),
+        (range(60), None, "arrays: 60 items, 60 classes\n", "labels: every item has a class of its own"),
+        (None, None, "arrays: 60 items, no labels\n", ""),
+        (None, 47, "", "protocol: own.yaml, line 2: features: row 47 has NaN or infinity. Correct or remove the row."),
+    ],
+)
+def test_own_data_are_read(suffix, labels, bad, out, err, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("protocol.datasets._dataset._BLOCK_BYTES", 400)
+    X = np.random.default_rng(0).normal(size=(60, 20))
+    X[[] if bad is None else bad, 3] = np.nan
+    np.save("x.npy", X)
+    np.savetxt("x.csv", X, delimiter=",")
+    options, truth = {"features": f"x.{suffix}"}, "epsilon_ball" if labels is None else "class_label"
+    if labels is not None:
+        np.save("y.npy", np.array(labels))
+        options["labels"] = "y.npy"
+    own = {"dataset": "arrays", "dataset_options": options, "features": {"vectors": {}}, "ground_truths": [truth]}
+    own |= {"split_sizes": {"query": 5, "train": 20}, "ground_truth_options": {"epsilon_ball": {"n_neighbours": 5}}}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(SMALL | own))
+    assert main(["check", "own.yaml"]) == (0 if out else 2)
+    printed = capsys.readouterr()
+    assert out in printed.out
+    assert printed.err.startswith(err)
+    assert err or not printed.err

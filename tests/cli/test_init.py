@@ -83,6 +83,10 @@ def test_the_comments_are_the_descriptions_of_the_keys(capsys):
             None,
             {"n_bits": [1], "ground_truths": ["epsilon_ball"], "split_sizes": {"query": 1_000, "train": 10_000}},
         ),
+        # of 10 items each, 6 are drawn at most
+        (2_000, 9, [*range(1, 11)] * 10 + [0] * 1_900, {"split_sizes": {"query": 10, "train": 50}}),
+        # one item can't be divided
+        (2_000, 9, [1] + [0] * 1_999, {"split_sizes": {"query": 200, "train": 900}}),
         # the default of 50 neighbours is more than a third of the smallest database
         (60, 9, None, {"ground_truth_options": {"epsilon_ball": {"n_neighbours": 11}}}),
     ],
@@ -116,3 +120,13 @@ def test_a_folder_of_images(classes, capsys):
     assert config["ground_truths"] == (["class_label"] if has_classes else ["epsilon_ball"])
     assert ("sdh" in config["hashers"]) == has_classes
     assert configuration.load(config)
+
+
+def test_a_flat_folder_with_a_file_of_labels(capsys):
+    Path("flat").mkdir()
+    for number in range(60):
+        cv2.imwrite(f"flat/{number}.png", np.full((8, 8, 3), number, np.uint8))
+    Path("l.csv").write_text("image,kind\n" + "".join(f"{number}.png,{'ab'[number % 2]}\n" for number in range(60)))
+    text = printed(capsys, "--images", "flat", "--labels", "l.csv")
+    assert yaml.safe_load(text)["dataset_options"] == {"folder": "flat", "labels": "l.csv", "image_size": 128}
+    assert text.startswith("# Made by `protocol init` for 60 items, 2 classes (a, b). ")

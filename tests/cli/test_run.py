@@ -10,12 +10,20 @@ from protocol.cli import main
 from protocol.shipped import SNAKEFILE
 
 
-@pytest.mark.parametrize("words", [[], ["--configfile", "my.yaml", "-n", "--", "metrics"], ["--n-bits", "--debug"]])
-def test_every_argument_is_passed_on(words, monkeypatch):
-    started = []
+@pytest.mark.parametrize(
+    ("configs", "rest"),
+    [
+        *(("", ""), ("", "--configfile my.yaml -n -- metrics"), ("", "--n-bits --debug"), ("my.yaml", "")),
+        ("a.yml b.yaml", "metrics -n"),
+        ("", "a.yaml --configfile b.yaml"),  # never one of them in silence
+    ],
+)
+def test_every_argument_is_passed_on(configs, rest, monkeypatch):
+    started, rest, configs = [], rest.split(), configs.split()
     monkeypatch.setattr(os, "execv", lambda program, command: started.append((program, command)))
-    assert main(["run", *words]) == 0
-    assert started == [(sys.executable, [sys.executable, "-m", "snakemake", "--snakefile", str(SNAKEFILE), *words])]
+    assert main(["run", *configs, *rest]) == 0
+    options = [*(["--configfile", *configs] if configs else []), "--snakefile", str(SNAKEFILE), *rest]
+    assert started == [(sys.executable, [sys.executable, "-m", "snakemake", *options])]
 
 
 def test_without_snakemake_one_line_names_the_extra(monkeypatch, capsys):

@@ -51,6 +51,31 @@ def test_ids_are_lines_or_numbers(files):
     assert load_ids("ids.npy") == ["10", "11", "12", "13", "14", "15"]
 
 
+@pytest.mark.parametrize(
+    ("listed", "ids", "labels"),
+    [  # rows of the labels, the ids of the features, and the labels by row of the features
+        (["c u", "a v", "b u"], "a\nb\nc\n", "vuu"),
+        (["c u", "a v", "b u"], "the labels", "uvu"),
+        (["a v", "b u", "c u"], None, "vuu"),
+        (["9 v", "10 u", "11 u"], None, "vuu"),
+        (["c u", "a v", "b u"], None, "y.csv: its ids do not ascend (the first is 'c'), so its rows may not be in the"),
+    ],
+)
+def test_labels_with_ids_are_matched_or_in_a_known_order(files, listed, ids, labels, caplog):
+    np.save(files / "x.npy", FEATURES[:3])
+    (files / "y.csv").write_text("\n".join(["package,section", *listed]).replace(" ", ","))
+    (files / "ids.txt").write_text(str(ids))
+    caplog.set_level("INFO", "protocol.inputs")
+    options = {"features": str(files / "x.npy"), "labels": str(files / "y.csv")}
+    options |= {"ids": str(files / ("y.csv" if ids == "the labels" else "ids.txt"))} if ids else {}
+    if ":" in labels:
+        refused(labels, datasets.statistics, "arrays", options)
+    else:
+        data = datasets.load("arrays", {}, {"ids": None, **options})
+        assert "".join(data.class_names[label] for label in data.labels) == labels
+        assert ("its rows are in the order of the features, and its ids are not used" in caplog.text) == (not ids)
+
+
 def test_bytes_stay_bytes_and_other_numbers_become_float32(files):
     for dtype, expected in ((np.uint8, np.uint8), (np.float16, np.float32), (np.int64, np.float32), (bool, np.float32)):
         np.save(files / "z.npy", np.ones((3, 2), dtype))

@@ -99,6 +99,30 @@ def test_links_to_folders_are_followed_but_cycles_are_refused(folder, tmp_path):
     refused(f"dog: a link to {folder}, which is in the dataset already. Remove the link.", load, {}, folder=str(folder))
 
 
+@pytest.mark.parametrize(
+    ("listed", "expected"),
+    [  # rows of the labels, and the names of the classes, or the message
+        ("b/y.png,owl x.png,cat", ["owl", "cat"]),
+        (
+            "x.png,cat none.png,owl",
+            "l.csv: 1 image without a label, the first 'b/y.png' and 1 label without an image, the ",
+        ),
+        ("cat owl", "l.csv: 2 images without a label, the first 'b/y.png'. Each line needs the path of an image in "),
+    ],
+)
+def test_labels_in_a_file_are_matched_by_the_paths_of_the_images(listed, expected, folder, tmp_path):
+    for name in ("x.png", "b/y.png"):
+        write(folder / name, picture())
+    (tmp_path / "l.csv").write_text(listed.replace(" ", "\n"))
+    options = {"folder": str(folder), "labels": str(tmp_path / "l.csv")}
+    assert datasets.statistics("image_folder", options)["labelled"] is True
+    if isinstance(expected, str):
+        refused(expected, load, {}, **options)
+    else:
+        data = load({}, **options)
+        assert [data.class_names[label] for label in data.labels] == expected
+
+
 ROWS = [*REFUSED["image_folder"], ([os.fsdecode(b"\xff.png")], r"name '\udcff.png' is not UTF-8. Rename the file.")]
 
 

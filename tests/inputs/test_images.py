@@ -1,8 +1,10 @@
 """Images from files in every common format, hostile ones, and central squares, compared with a slow version."""
 
 import os
+import struct
 import subprocess
 import sys
+import zlib
 
 import cv2
 import numpy as np
@@ -35,13 +37,50 @@ def test_every_format_gives_red_green_blue(tmp_path, extension):
 def test_grey_transparent_and_16_bit_images_become_three_channels_of_8_bits(tmp_path):
     cases = {
         "grey": (COLOUR[..., 0], np.repeat(COLOUR[..., :1], 3, axis=2)),
-        "alpha": (np.dstack([COLOUR[..., ::-1], np.full((30, 40), 9, np.uint8)]), COLOUR),
+        "opaque": (np.dstack([COLOUR[..., ::-1], np.full((30, 40), 255, np.uint8)]), COLOUR),
+        "alpha": (np.dstack([COLOUR[..., ::-1], np.full((30, 40), 51, np.uint8)]), 255 - np.rint((255.0 - COLOUR) / 5)),
+        "deep alpha": (np.dstack([COLOUR, COLOUR[..., :1] * 0]).astype(np.uint16) << 8, np.full((30, 40, 3), 255)),
         "deep": (COLOUR[..., ::-1].astype(np.uint16) << 8, COLOUR),
     }
     for name, (stored, expected) in cases.items():
         path = tmp_path / f"{name}.png"
         path.write_bytes(cv2.imencode(".png", stored)[1].tobytes())
         np.testing.assert_array_equal(read_image(path), expected, err_msg=name)
+
+
+def png(colours, channels, rows, **chunks):
+    """Return a PNG image with 8 bits per channel; `colours` is PNG's number of the colour type."""
+    header = struct.pack(">IIBBBBB", len(rows[0]) // channels, len(rows), 8, colours, 0, 0, 0)
+    data = zlib.compress(b"".join(b"\0" + bytes(row) for row in rows))
+    parts = {
+        b"IHDR": header,
+        **{name.encode(): content for name, content in chunks.items()},
+        b"IDAT": data,
+        b"IEND": b"",
+    }
+    crc = {name: zlib.crc32(name + content) for name, content in parts.items()}
+    packed = (struct.pack(">I", len(part)) + name + part + struct.pack(">I", crc[name]) for name, part in parts.items())
+    return b"\x89PNG\r\n\x1a\n" + b"".join(packed)
+
+
+TRANSPARENT = {  # colours under alpha 0 are hidden; 100 with alpha 128 is 255 - 155 * 128 / 255
+    "grey and alpha": (
+        png(4, 2, [[0, 0, 200, 255], [0, 255, 100, 128]]),
+        [[[255] * 3, [200] * 3], [[0] * 3, [177] * 3]],
+    ),
+    "palette": (
+        png(3, 1, [[0, 1, 1]], PLTE=bytes([0, 0, 0, 200, 100, 50]), tRNS=bytes([0, 255])),
+        [[[255, 255, 255], [200, 100, 50], [200, 100, 50]]],
+    ),
+    "colours and alpha": (png(6, 4, [[0, 0, 0, 0, 0, 0, 0, 255, 1, 2, 3, 255]]), [[[255] * 3, [0] * 3, [1, 2, 3]]]),
+}
+
+
+@pytest.mark.parametrize("name", TRANSPARENT)
+def test_transparent_images_are_composed_on_white(name, tmp_path):
+    content, expected = TRANSPARENT[name]
+    (tmp_path / "a.png").write_bytes(content)
+    assert read_image(tmp_path / "a.png").tolist() == expected
 
 
 @pytest.mark.parametrize("extension", sorted(EXTENSIONS))
