@@ -9,16 +9,11 @@ from page_blocks import DOCS, ROOT, script
 
 from protocol import registry
 
-PAGES = sorted(
-    path
-    for path in [
-        *ROOT.glob("*.md"),
-        ROOT / "config" / "README.md",
-        *DOCS.rglob("*.md"),
-        *ROOT.glob("results/reference/**/*.md"),
-    ]
-    if not path.is_relative_to(DOCS / "results")
-)  # without the copies that a build of the site makes
+PAGES = [
+    path for pattern in ("*", "config/*", "docs/**/*", "results/reference/**/*") for path in ROOT.glob(f"{pattern}.md")
+]
+# Without the copies that a build of the site makes.
+PAGES = sorted(path for path in PAGES if not path.is_relative_to(DOCS / "results"))
 PARSER = MarkdownIt("commonmark").enable("table")
 ROW = re.compile(r"^\s*\||\|\s*:?-{3,}", re.MULTILINE)
 

@@ -115,16 +115,15 @@ def test_alpha_rounds_halves_up(n_bits, n_clusters):
     assert DSH(n_bits).fit(X).fit_record_["n_clusters"] == n_clusters
 
 
+# With one neighbour each, the nearest two centres share a pair: at most 3 pairs of 4 clusters.
+FEW_PLANES = DSH(4, alpha=1, n_neighbors=1)
+
+
 @pytest.mark.parametrize(
     ("hasher", "n_rows", "message"),
     [
         (DSH(8), 3, r"X: DSH needs at least 12 training vectors, one for each cluster \(8 bits, alpha=1.5\), got 3\."),
-        # with one neighbour each, the nearest two centres share a pair: at most 3 pairs of 4 clusters
-        (
-            DSH(4, alpha=1, n_neighbors=1),
-            30,
-            r"n_bits must be at most [123], .* 4 neighbouring clusters, got 4\. Raise alpha=1",
-        ),
+        (FEW_PLANES, 30, r"n_bits must be at most [123], .* 4 neighbouring clusters, got 4\. Raise alpha=1"),
     ],
 )
 def test_too_few_rows_or_planes_are_refused(hasher, n_rows, message):

@@ -14,9 +14,8 @@ from protocol.counting import HammingCounts
 from protocol.metrics import evaluate, everything, neighbours_found, pr_curve
 from protocol.metrics._by_name import evaluate_extended
 from protocol.metrics.average_precision import average_precision
-from protocol.metrics.f_measure import f_measure
 from protocol.metrics.ndcg import ndcg
-from protocol.metrics.precision_recall import precision
+from protocol.metrics.precision_recall import f_measure, precision
 
 # No relevant item for the second query, nothing within radius 0 for the third.
 COUNTS = HammingCounts.from_histograms([[2, 2, 0], [1, 0, 3], [0, 1, 3]], [[1, 0, 0], [0, 0, 0], [0, 1, 0]])
@@ -132,6 +131,9 @@ def test_numbers_beyond_the_database_and_the_code():
         np.testing.assert_array_equal(values[far], values[complete])
 
 
+AT_2, BETAS = {"cutoff": 2, "denominator": "retrieved"}, (0, -1.0, math.nan, math.inf)
+
+
 @pytest.mark.parametrize(
     ("function", "options", "message"),
     [
@@ -139,25 +141,14 @@ def test_numbers_beyond_the_database_and_the_code():
         (evaluate, {"names": ["F0@r1[micro]"]}, "beta must be a finite number > 0, got 0"),
         (average_precision, {"cutoff": 0}, "cutoff must be an integer >= 1, got 0"),
         (average_precision, {"ties": "random"}, r"ties must be best, expected, index or worst,"),
-        (
-            average_precision,
-            {"ties": "index", "cutoff": 2},
-            "ties='index' needs cutoff=None, got 2. Use ties='expected'.",
-        ),
-        (
-            average_precision,
-            {"ties": "best", "cutoff": 2, "denominator": "retrieved"},
-            "denominator='retrieved' with a cutoff needs ties='expected', got 'best'.",
-        ),
+        (average_precision, AT_2 | {"ties": "index"}, "ties='index' needs cutoff=None, got 2. Use ties='expected'."),
+        (average_precision, AT_2 | {"ties": "best"}, "'retrieved' with a cutoff needs ties='expected', got 'best'."),
         (precision, {"radius": -1}, "radius must be an integer >= 0, got -1"),
         (ndcg, {"gain": "log"}, r"gain must be exponential or linear, got"),
         (ndcg, {"ties": "random"}, r"ties must be best, expected, index or worst, got"),
         (ndcg, {"ties": "index", "cutoff": 2}, r"nDCG: ties='index' needs cutoff=None, got 2\. Use ties='expected'\."),
         (pr_curve, {"average": "mean"}, r"average must be macro or micro, got 'mean'."),
-        *(
-            (f_measure, {"radius": 1, "beta": beta}, "beta must be a finite number > 0,")
-            for beta in (0, -1.0, math.nan, math.inf)
-        ),
+        *((f_measure, {"radius": 1, "beta": beta}, "beta must be a finite number > 0,") for beta in BETAS),
         (evaluate, {"names": ["entropy"], "undefined": "nan"}, r"undefined must be drop or zero, got 'nan'."),
     ],
 )

@@ -54,9 +54,7 @@ def scores(values, n_queries=100):
 def table():
     every = {(0, "itq", "mAP"): 0.5, (1, "itq", "mAP"): 0.7, (0, "lsh", "mAP"): 0.55, (1, "lsh", "mAP"): 0.6}
     left = {(0, "itq", "mAP"): 0.4, (1, "itq", "mAP"): 0.5, (0, "lsh", "mAP"): 0.55, (1, "lsh", "mAP"): 0.6}
-    every |= {
-        (run, hasher, "empty@r2"): {"itq": 0.1, "lsh": 0.3}[hasher] for run in (0, 1) for hasher in ("itq", "lsh")
-    }
+    every |= {(run, hasher, "empty@r2"): value for run in (0, 1) for hasher, value in (("itq", 0.1), ("lsh", 0.3))}
     left |= {key: value for key, value in every.items() if key[2] == "empty@r2"}
     extended = scores({(0, "itq", "mAP"): 0.9}).assign(extension="same", extension_bits=1)
     return with_and_without(pd.concat([scores(every), extended]), scores(left, n_queries=92))
@@ -83,10 +81,8 @@ def test_the_page_says_whether_a_score_or_a_rank_moves(results):
     moved = table()
     still = moved.assign(difference=0.0, rank_without=moved["rank_all"])
     largest = "0.1500 (itq, 16 bits; gist, class_label, standard split: from 0.6000 to 0.4500)"
-    for duplicates, change, ranks in (
-        (moved, largest, "2 of 2 ranks change."),
-        (still, "0.0000", "no hasher changes its rank."),
-    ):
+    cases = [(moved, largest, "2 of 2 ranks change."), (still, "0.0000", "no hasher changes its rank.")]
+    for duplicates, change, ranks in cases:
         (answer,) = section(results, duplicates).text
         assert f"mAP changes by at most {change}" in answer
         assert answer.endswith(f"and {ranks} The file duplicates.csv contains all values.")

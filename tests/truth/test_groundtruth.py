@@ -19,13 +19,7 @@ def items(X, labels=None):
 
 def ball(train, *, database=None, query=None, **options):
     build = registry.get("ground_truth", "epsilon_ball")
-    train = items(train)
-    return build(
-        items(query) if query is not None else train,
-        items(database) if database is not None else train,
-        train,
-        **options,
-    )
+    return build(*(items(train if side is None else side) for side in (query, database)), items(train), **options)
 
 
 def rows(truth):
@@ -66,17 +60,14 @@ def test_the_radius_matches_the_full_matrix_of_distances(reading, n_database, ch
     options = {"n_neighbours": 4, "n_sample": 60, "reading": reading, "seed": 3}
     radius = ball(X, database=np.zeros((n_database, 5)), **options)["radius"][0]
     points = X.astype(np.float64)
-    rows = np.array(
-        [[np.sqrt(((a - b) ** 2).sum()) for j, b in enumerate(points) if j != i] for i, a in enumerate(points)]
-    )
+    rows = np.sqrt(((points[:, None] - points) ** 2).sum(axis=2))[~np.eye(60, dtype=bool)].reshape(60, 59)
     exact_rank = 4 * 59 / n_database
     if reading == "average_count":
         assert radius == np.sort(rows.ravel())[round(exact_rank * 60) - 1]
     else:
         rows.sort(axis=1)
-        assert radius == pytest.approx(
-            np.mean([np.interp(exact_rank, np.arange(1, 60), row) for row in rows]), rel=1e-14
-        )
+        expected = [np.interp(exact_rank, np.arange(1, 60), row) for row in rows]
+        assert radius == pytest.approx(np.mean(expected), rel=1e-14)
 
 
 def test_radius_depends_on_training_points_only_and_on_the_seed():
