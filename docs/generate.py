@@ -79,9 +79,7 @@ _FAMILIES = {
         "Precision and recall of the top K": ["precision_recall_cutoff", "r_precision", "hit_rate"],
         "First relevant item": ["reciprocal_rank"],
         "Graded relevance": ["ndcg", "average_cumulative_gain", "weighted_average_precision"],
-        "Hamming balls": [
-            *("precision_recall", "f_measure", "average_precision_in_ball", "ramap", "mlgap", "hamming_balls")
-        ],
+        "Hamming balls": ["precision_recall", "average_precision_in_ball", "ramap", "mlgap", "hamming_balls"],
         "Precision-recall curves": ["auprc"],
         "Nearest neighbours": ["neighbours"],
         "Buckets": ["buckets"],

@@ -26,9 +26,8 @@ class Shell(Plain):
         self._codes, database = (side[:, 0].view(np.int64) for side in (self._queries, self._items))
         self._at_code = np.bincount(database, minlength=2**n_bits)
         self._retrieved = transform(self._at_code, np.add)[:, self._codes].T
-        self._at_levels = {
-            name: _by_level(self._codes, database, n_bits, relevance) for name, relevance in self._by_label.items()
-        }
+        on = (self._codes, database, n_bits)
+        self._at_levels = {name: _by_level(*on, relevance) for name, relevance in self._by_label.items()}
 
     def count(self, block: slice) -> tuple[Integers, dict[str, Integers]]:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""

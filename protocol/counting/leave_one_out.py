@@ -65,9 +65,8 @@ def count_leave_one_out(
     (array([1, 1, 0]), array([1, 0, 0]), array([1, 1, 0]))
     """
     check_same_number(len(query_codes), len(database_codes))
-    counts = count_in_shards(
-        query_codes, database_codes, n_bits, relevances, buckets=False, threads=threads, progress=progress
-    )
+    pair = (query_codes, database_codes)
+    counts = count_in_shards(*pair, n_bits, relevances, buckets=False, threads=threads, progress=progress)
     rows = np.arange(len(query_codes))
     own_distance = np.bitwise_count(query_codes ^ database_codes).sum(axis=1, dtype=np.int64)
     for name, relevance in relevances.items():

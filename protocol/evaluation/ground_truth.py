@@ -145,9 +145,8 @@ class Nearest:
         requested |= {f"metric {name!r}": [keywords(name)["cutoff"]] for name in metrics}
         for name, numbers in requested.items():
             if max(numbers) > n_database:
-                raise ProtocolError(
-                    f"{name}: {max(numbers):,} nearest items, but the database has {counted(n_database, 'item')}."
-                )
+                size = counted(n_database, "item")
+                raise ProtocolError(f"{name}: {max(numbers):,} nearest items, but the database has {size}.")
         return tuple(sorted({number for numbers in requested.values() for number in numbers}))
 
 

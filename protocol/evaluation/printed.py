@@ -20,9 +20,8 @@ class Shown(ABC):
         """Return the paragraphs and tables, from top to bottom."""
 
     def __repr__(self) -> str:
-        texts = (
-            "\n".join(map(filled, part.split("\n"))) if isinstance(part, str) else part.text() for part in self.parts()
-        )
+        parts = self.parts()
+        texts = ["\n".join(map(filled, one.split("\n"))) if isinstance(one, str) else one.text() for one in parts]
         return printable("\n\n".join(texts), keep="\n")
 
     def _repr_html_(self) -> str | None:

@@ -93,10 +93,9 @@ class ScoredRanking(Scores, Printed):
 
         def __getattr__(self, name: str) -> NoReturn:
             """Raise AttributeError, with where the scores are."""
+            message = f"{type(self).__name__!r} object has no attribute {name!r}."
             hint = "Scores are in its attribute metrics, as in result.metrics['mAP']."
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute {name!r}. {hint}", name=name, obj=self
-            )
+            raise AttributeError(f"{message} {hint}", name=name, obj=self)
 
     @cached_property
     def metrics(self) -> dict[str, float]:

@@ -22,10 +22,7 @@ from protocol.scores.tables import Table
 
 _CUTOFFS = (1000, 5000)
 SPREAD = (
-    "mAP[best]",
-    "mAP",
-    "mAP[database-order]",
-    "mAP[worst]",
+    *("mAP[best]", "mAP", "mAP[database-order]", "mAP[worst]"),
     *(f"mAP@{cutoff}[{denominator}]" for cutoff in _CUTOFFS for denominator in ("all", "retrieved", "min")),
     "AUPRC[area]",
 )
@@ -102,9 +99,7 @@ class Spread(Printed):
 
     def parts(self) -> list[str | Table]:
         """Return the table of all variants of mAP, with the conventions that report them as mAP."""
-        cells = [
-            (row.metric, rounded(row.value), _TREATMENT[row.undefined], ", ".join(row.conventions)) for row in self.rows
-        ]
+        cells = [(name, rounded(value), _TREATMENT[ways], ", ".join(by)) for value, name, ways, by in self.rows]
         values = [row.value for row in self.rows if row.conventions and not math.isnan(row.value)]
         ends = f"from {min(values):.4f} to {max(values):.4f}"
         title = f"values that published conventions report as mAP, {ends}, and others:"
@@ -176,15 +171,14 @@ def _joined(parts: Sequence[Scores], rules: Convention) -> Scores:
     n_defined = np.array([np.count_nonzero(part.n_relevant) for part in parts])
     weights = n_defined if rules.undefined("R@K") == "drop" else n_queries
     k, precision, recall = map(np.array, zip(*(part.top_k for part in parts), strict=True))
+    precision, recall = n_queries @ precision / n_queries.sum(), weights @ np.nan_to_num(recall) / weights.sum()
     levels = np.array([part.levels for part in parts])[n_defined > 0]
     return Scores(
         per_query=of_all("per_query"),
         is_undefined=of_all("is_undefined"),
         n_relevant=np.concatenate([part.n_relevant for part in parts]),
         levels=(int(levels.min()), int(levels.max())),
-        top_k=metrics.TopKCurve(
-            k[0], n_queries @ precision / n_queries.sum(), weights @ np.nan_to_num(recall) / weights.sum()
-        ),
+        top_k=metrics.TopKCurve(k[0], precision, recall),
     )
 
 

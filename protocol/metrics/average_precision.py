@@ -8,17 +8,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, one_of
 from protocol.counting.counts import Floats, HammingCounts, Integers
 from protocol.metrics._records import declared
-from protocol.metrics._ties import (
-    TIES,
-    Ties,
-    divided,
-    hypergeometric,
-    last_distance,
-    places,
-    ratio,
-    running_sums,
-    ties_at,
-)
+from protocol.metrics._ties import TIES, divided, hypergeometric, last_distance, places, ratio, running_sums, ties_at
 from protocol.metrics.hamming_balls import nearest_radius
 
 DENOMINATORS = ("all", "retrieved", "min")
@@ -135,7 +125,7 @@ def sum_of_precisions(counts: HammingCounts, graded: bool, top: int | Integers, 
         Whether only whole ties count: none of the ranks of the tie that contains rank `top`.
     """
     gains, harmonic = _gains(counts, graded), _harmonic_numbers(counts.n_database)
-    tops = np.broadcast_to(_last_tie(counts, top).before if whole else top, counts.n_queries)
+    tops = np.broadcast_to(ties_at(counts, cut_at(counts, top)).before if whole else top, counts.n_queries)
     values = np.empty(counts.n_queries)
     for start in range(0, counts.n_queries, _BLOCK):
         block = slice(start, start + _BLOCK)
@@ -155,9 +145,9 @@ def _gains(counts: HammingCounts, graded: bool) -> NDArray[np.integer]:
     return np.einsum("l,qlr->qr", counts.levels, counts.at_level) if graded else counts.relevant
 
 
-def _last_tie(counts: HammingCounts, top: int | Integers) -> Ties:
-    """Return the tie of each query that contains rank `top`."""
-    return ties_at(counts, (np.arange(counts.n_queries), last_distance(counts, top)))
+def cut_at(counts: HammingCounts, top: int | Integers) -> tuple[NDArray, NDArray]:
+    """Return the index of the tie of each query that contains rank `top`."""
+    return np.arange(counts.n_queries), last_distance(counts, top)
 
 
 def expected_over_retrieved(counts: HammingCounts, graded: bool, top: int, undefined: str) -> Floats:
@@ -166,8 +156,8 @@ def expected_over_retrieved(counts: HammingCounts, graded: bool, top: int, undef
     If j items of the tie that contains rank `top` are drawn and relevant, the sum is a + b j + c j^2, and the number is
     P + j, so the ratio is the sum of these coefficients times the moments of 1 / (P + j).
     """
-    gains, tied = _gains(counts, graded), _last_tie(counts, top)
-    cut = (np.arange(counts.n_queries), last_distance(counts, top))
+    gains, cut = _gains(counts, graded), cut_at(counts, top)
+    tied = ties_at(counts, cut)
     gain, drawn = gains[cut], top - tied.before
     gain_before, level = gains.cumsum(axis=1)[cut] - gain, gain / np.maximum(tied.m, 1)
     harmonic = _harmonic_numbers(counts.n_database)
@@ -185,7 +175,7 @@ def _moments(counts: HammingCounts, top: int) -> Floats:
     j is the number of relevant items in the last tie up to rank `top`, after P relevant items. Shape (4, n_queries).
     Numbers whose probability is below the precision of a float are left out.
     """
-    n, m, before, relevant_before = _last_tie(counts, top)
+    n, m, before, relevant_before = ties_at(counts, cut_at(counts, top))
     drawn = top - before
     mean = m * drawn / n
     reach = _LEAST_REACH + _DEVIATIONS * np.sqrt(mean * (1 - m / n) * (n - drawn) / np.maximum(n - 1, 1))

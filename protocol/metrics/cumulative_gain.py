@@ -5,8 +5,8 @@ import numpy as np
 from protocol.checks import one_of
 from protocol.counting.counts import Floats, HammingCounts
 from protocol.metrics._records import declared
-from protocol.metrics._ties import last_distance, places, ratio
-from protocol.metrics.average_precision import DENOMINATORS, expected_over_retrieved, sum_of_precisions
+from protocol.metrics._ties import places, ratio
+from protocol.metrics.average_precision import DENOMINATORS, cut_at, expected_over_retrieved, sum_of_precisions
 
 
 @declared
@@ -53,7 +53,7 @@ def average_cumulative_gain(counts: HammingCounts, *, cutoff: int, undefined: st
     """
     top = places(counts, cutoff)
     gains = np.einsum("l,qlr->qr", counts.levels, counts.at_level)
-    cut = (np.arange(counts.n_queries), last_distance(counts, top))
+    cut = cut_at(counts, top)
     n, s = counts.retrieved[cut], gains[cut]
     before, gain_before = counts.retrieved_within[cut] - n, gains.cumsum(axis=1)[cut] - s
     return ratio(gain_before + s * (top - before) / n, top, undefined=undefined)

@@ -31,7 +31,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from protocol import registry
 from protocol.checks import counted, listed, need
@@ -43,9 +45,6 @@ from protocol.report.figure import ABSENT, Figure, cells, vega
 from protocol.scores.summary import at
 from protocol.scores.tables import Table
 from protocol.styles import COLOURS, MARKERS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _Entry = Mapping[str, Any]
 
@@ -66,7 +65,7 @@ _STORED = ("alpha", "radii", "lookups", "histogram")
 """The names of the stored tables from which figures are drawn, in addition to summaries."""
 
 
-Data = Mapping[str, "pd.DataFrame"]
+Data = Mapping[str, pd.DataFrame]
 """Rows of results for codes without extension, each with the experiment that it comes from; by name, the tables
 
 - ``summary``: means over the runs, as `protocol.scores.summary.summarise` returns them;
@@ -80,10 +79,8 @@ Data = Mapping[str, "pd.DataFrame"]
 """
 
 
-def data_of(tables: "Iterable[tuple[str, pd.DataFrame]]") -> Data:
+def data_of(tables: Iterable[tuple[str, pd.DataFrame]]) -> Data:
     """Return the rows of tables, given the kind and the rows of each; `_FILLED` provides missing columns."""
-    import pandas as pd
-
     parts: dict[str, list[pd.DataFrame]] = {kind: [pd.DataFrame(columns=[*COLUMNS[kind]])] for kind in COLUMNS}
     for kind, table in itertools.chain.from_iterable(itertools.starmap(_named, tables)):
         filled = {name: _FILLED[name] for name in COLUMNS[kind] if name not in table}
@@ -151,15 +148,13 @@ def printed_name(hasher: str, plugin: str) -> str:
     return registry.printed_name("hasher", plugin, hasher) if plugin in registry.names("hasher") else hasher
 
 
-def _table(path: Path) -> "pd.DataFrame":
+def _table(path: Path) -> pd.DataFrame:
     """Return a table; its checksum is verified where it has one: the stored reference results have none."""
-    import pandas as pd
-
     verify(path, required=False)
     return pd.read_csv(path)
 
 
-def _named(kind: str, table: "pd.DataFrame") -> "Iterator[tuple[str, pd.DataFrame]]":
+def _named(kind: str, table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield a table with the plug-in and the printed name of each hasher, and the rows by radius of a summary."""
     if kind == "lookups":
         table, kind = table.rename(columns={"milliseconds": "mean"}).assign(metric="milliseconds"), "radii"
@@ -212,7 +207,7 @@ def _figures(name: str, entry: _Entry, data: Data) -> Drawn:
     return Drawn(figures, missing=missing)
 
 
-def _rows(entry: _Entry, data: Data) -> "pd.DataFrame":
+def _rows(entry: _Entry, data: Data) -> pd.DataFrame:
     """Return the rows of a declaration, with its new columns, of the paper's code lengths if there are any."""
     rows = having(data[entry["table"]], **entry["where"])
     if "columns" in entry:
@@ -224,7 +219,7 @@ def _rows(entry: _Entry, data: Data) -> "pd.DataFrame":
     return rows[of_paper] if of_paper.any() else rows
 
 
-def _arranged(rows: "pd.DataFrame", entry: _Entry) -> "pd.DataFrame":
+def _arranged(rows: pd.DataFrame, entry: _Entry) -> pd.DataFrame:
     """Return rows with the columns that charts and panels use, in the order of the plug-ins and of the hashers."""
     plugins = entry["where"].get("plugin") or list(dict.fromkeys(rows["plugin"]))
     numbers = [tuple(map(int, re.findall(r"\d+", hasher))) for hasher in rows["hasher"]]
@@ -243,7 +238,7 @@ def _arranged(rows: "pd.DataFrame", entry: _Entry) -> "pd.DataFrame":
     return rows.assign(panel=[entry.get("panel", "").format(**row) for row in titles])
 
 
-def _complete(rows: "pd.DataFrame", entry: _Entry) -> "pd.DataFrame":
+def _complete(rows: pd.DataFrame, entry: _Entry) -> pd.DataFrame:
     """Return the rows of the series that have every panel's metric and two values of the column ``along``."""
     if "along" not in entry or rows.empty:
         return rows
@@ -253,7 +248,7 @@ def _complete(rows: "pd.DataFrame", entry: _Entry) -> "pd.DataFrame":
     return rows[rows[entry["series"]].isin(values.index[whole] if len(metrics) else ())]
 
 
-def _figure(name: str, entry: _Entry, setting: Mapping[str, Any], rows: "pd.DataFrame") -> Figure:
+def _figure(name: str, entry: _Entry, setting: Mapping[str, Any], rows: pd.DataFrame) -> Figure:
     series, n_bits = list(dict.fromkeys(rows[entry["series"]])), setting.get("n_bits")
     values = {"panels": list(dict.fromkeys(rows["panel"])), "methods": series, "codes": 2 ** (n_bits or 0)}
     values |= {column: sorted(set(rows[column])) for column in ("radius", "last") if column in rows}
@@ -263,26 +258,22 @@ def _figure(name: str, entry: _Entry, setting: Mapping[str, Any], rows: "pd.Data
     length = f"{n_bits} bits" if n_bits else ""
     title = ", ".join(filter(None, [entry["title"], length, setting["dataset"], setting["feature"]]))
     shown = [column for column in rows if column not in (*SETTING, "hasher", "plugin", "rank", "numbers", "used")]
-    return Figure(
-        file_name(name, *filter(None, setting.values())), title, _sentence(entry, setting, rows), chart, rows[shown]
-    )
+    name = file_name(name, *filter(None, setting.values()))
+    return Figure(name, title, _sentence(entry, setting, rows), chart, rows[shown])
 
 
-def _sentence(entry: _Entry, setting: Mapping[str, Any], rows: "pd.DataFrame") -> str:
+def _sentence(entry: _Entry, setting: Mapping[str, Any], rows: pd.DataFrame) -> str:
     """Return what a figure shows, where, and what takes the place of the paper's data."""
     split = f"{setting['split']} split" if setting["split"] else ""
-    where = filter(None, (setting["dataset"], setting["feature"], setting["ground_truth"], split))
-    shows = (
-        f"{entry['shows']} {', '.join([*where, setting['experiment']])}; {counted(int(rows['n_runs'].max()), 'run')}."
-    )
+    where = (setting["dataset"], setting["feature"], setting["ground_truth"], split, setting["experiment"])
+    n_runs = counted(int(rows["n_runs"].max()), "run")
+    shows = f"{entry['shows']} {', '.join(filter(None, where))}; {n_runs}."
     others = [f"{setting[key]} in place of {value}" for key, value in entry["paper"].items() if setting[key] != value]
     return f"{shows} A substitute: {listed(others)}." if others else shows
 
 
 def _tables(name: str, entry: _Entry, data: Data) -> Drawn:
     """Return a table with those blocks for which we have a method of the paper, and the blocks that are missing."""
-    import pandas as pd
-
     blocks = [(block, _of_block(block, entry, data)) for block in entry["blocks"]]
     absent = [block["title"] for block, rows in blocks if rows.empty]
     missing = f"{listed(absent)}: {entry['needs']}" if absent else ""
@@ -307,17 +298,15 @@ def _tables(name: str, entry: _Entry, data: Data) -> Drawn:
     return Drawn(tables=[table], missing=missing)
 
 
-def _columns(block: _Entry, entry: _Entry, rows: "pd.DataFrame") -> "Iterator[pd.Series]":
+def _columns(block: _Entry, entry: _Entry, rows: pd.DataFrame) -> Iterator[pd.Series]:
     """Yield the means of each code length of a block, by method and source: those of the paper, and ours."""
-    import pandas as pd
-
     for position, n_bits in enumerate(block["n_bits"]):
         means = having(rows, n_bits=n_bits).set_index(["name", "source"])["mean"].to_dict()
         means |= {(method, "printed"): _printed(block, method, position, n_bits) for method in entry["methods"]}
         yield pd.Series(means, dtype=float)
 
 
-def _of_block(block: _Entry, entry: _Entry, data: Data) -> "pd.DataFrame":
+def _of_block(block: _Entry, entry: _Entry, data: Data) -> pd.DataFrame:
     """Return our rows of a block's methods with ``name`` and ``source``; of several metrics the first that has rows."""
     plugins = {plugin: method for method, plugin in entry["methods"].items() if plugin}
     where = {"ground_truth": "class_label", **block["where"], "n_bits": block["n_bits"], "plugin": [*plugins]}

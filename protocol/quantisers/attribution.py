@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -448,7 +447,11 @@ def _measured(
     if returned is not None and form != _UNKNOWN:
         falls = np.zeros(ids.shape, dtype=bool)
         falls[:, 1:] = (np.diff(returned, axis=1) < 0) & is_item[:, 1:] & is_item[:, :-1]
-        example = partial(_of_distances, ids, returned, apart)
+
+        def example(q: int, i: int) -> str:
+            wrong, right = returned[q, i], apart[q, i]
+            return f"item {ids[q, i]} was returned with distance {wrong:.6g}, but is at distance {right:.6g}"
+
         add("distances not sorted", falls, example)
         add("impossible distances", is_item & differs, example)
     return LostRecall(name, **values, distances=form), faults
@@ -482,11 +485,6 @@ def _values(ids: Integers, apart: Floats, once: NDArray[np.bool_], space: _Space
         "least_lost_to_ties": by_code - best,
         "most_lost_to_ties": by_code - worst,
     }
-
-
-def _of_distances(ids: Integers, returned: Floats, apart: Floats, query: int, column: int) -> str:
-    right, wrong = apart[query, column], returned[query, column]
-    return f"item {ids[query, column]} was returned with distance {wrong:.6g}, but is at distance {right:.6g}"
 
 
 def _left_out(query: int, ids: Integers, apart: Floats, space: _Space) -> str:

@@ -148,9 +148,8 @@ class Representation(NamedTuple):
         n = len(self.query) * (len(self.items) if self.codes is None else 1)
         done = stage(progress, f"ranking by {self.name}", n)
         if self.codes is None:
-            return count_by_distance(
-                self.query, self.items, relevances, distance=self.distance, threads=threads, progress=done
-            )
+            ranking = (self.query, self.items, relevances)
+            return count_by_distance(*ranking, distance=self.distance, threads=threads, progress=done)
         named = {str(k): relevance for k, relevance in relevances.items()}
         counts = count(*self.codes[:3], named, buckets=False, threads=threads, progress=done)
         return {int(k): of_number for k, of_number in counts.items()}

@@ -89,11 +89,8 @@ def figure_files(figures: Sequence[Figure]) -> dict[str, bytes]:
 
 def table_files(tables: Sequence[Table]) -> dict[str, bytes]:
     r"""Return each table as ``<name>.tex``, for ``\input``, and as ``<name>.md``."""
-    files = {}
-    for table in tables:
-        files[f"{table.name}.tex"] = table.latex().encode()
-        files[f"{table.name}.md"] = table.markdown().encode()
-    return files
+    formats = {"tex": Table.latex, "md": Table.markdown}
+    return {f"{table.name}.{end}": text(table).encode() for table in tables for end, text in formats.items()}
 
 
 def file_name(*parts: object) -> str:

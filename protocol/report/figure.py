@@ -269,9 +269,8 @@ def scaling(svg: str) -> str:
     sized = re.compile(r'(<svg[^>]*?) width="(\d+(?:\.\d+)?)" height="[^"]*"')
     svg = sized.sub(r'\1 style="width:100%;max-width:\2px"', svg, count=1)
     hidden = r'<path class="foreground"[^>]* display="none"/>'  # the names and roles of parts of one image are not read
-    svg = re.sub(
-        rf'{hidden}| (?:aria-[a-z]+|role|pointer-events)="[^"]*"| class="(?!marks)[^"]*"| opacity="1"', "", svg
-    )
+    unused = rf'{hidden}| (?:aria-[a-z]+|role|pointer-events)="[^"]*"| class="(?!marks)[^"]*"| opacity="1"'
+    svg = re.sub(unused, "", svg)
     return re.sub(r' (?:d|transform|x2|y2)="[^"]*"', lambda part: re.sub(r"(\.\d\d)\d+", r"\1", part[0]), svg)
 
 

@@ -59,9 +59,8 @@ def _metrics(results: Scores) -> list[str]:
 
 def _file_name(results: Scores, setting: Mapping[str, str], *name: object) -> str:
     """Return the name of a figure's or table's files, with the names of a setting in the config file."""
-    return file_name(
-        *name, *(next(a for a, b in results.names(kind).items() if b == setting[kind]) for kind in setting)
-    )
+    places = (next(a for a, b in results.names(kind).items() if b == shown) for kind, shown in setting.items())
+    return file_name(*name, *places)
 
 
 def _about(results: Scores, rows: "pd.DataFrame", setting: Mapping[str, str], metric: str = "") -> dict[str, Any]:

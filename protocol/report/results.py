@@ -228,7 +228,7 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
     def read(path: Any, reader: Callable[..., "pd.DataFrame"] = read_table) -> "pd.DataFrame":
         return with_display_names(reader(path), config)
 
-    provenance = storage.read_provenance(files["content"])
+    provenance, names = storage.read_provenance(files["content"]), config["names"]["splits"]
     has_images = "images" in provenance["arrays"]
     with storage.streamed(files["content"], "images") if has_images else contextlib.nullcontext() as images:
         yield Results(
@@ -242,9 +242,7 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
             findings=read_table(files["audit"]),
             selection=next(map(read, files["selection"]), None),
             duplicates=next(map(read, files["duplicates"]), None),
-            splits={
-                config["names"]["splits"][Path(path).parents[1].name]: storage.read(path) for path in files["splits"]
-            },
+            splits={names[Path(path).parents[1].name]: storage.read(path) for path in files["splits"]},
             published=next((read(path, pd.read_csv) for path in files["published"]), None),
             libraries=_libraries([*files["provenance"], *files["models"]]),
             claims=next((json.loads(verified(path)) for path in files["claims"]), []),

@@ -6,15 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 PROTOCOL = (
-    "dataset",
-    "ground_truth",
-    "relevance",
-    "split",
-    "excluded_queries",
-    "n_queries",
-    "n_database",
-    "undefined",
-    "ties",
+    *("dataset", "ground_truth", "relevance", "split", "excluded_queries"),
+    *("n_queries", "n_database", "undefined", "ties"),
 )
 """The fields that describe how a score was computed, apart from its code length and its metric.
 

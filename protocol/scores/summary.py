@@ -151,9 +151,8 @@ def with_and_without(scores: "pd.DataFrame", without: "pd.DataFrame") -> "pd.Dat
     """
     keys, by = list(COLUMNS[:-1]), ["dataset", *SETTING, "n_bits", "hasher", "metric"]
     both = scores.merge(without[[*keys, "n_queries", "value"]], on=keys, suffixes=("", "_left"))
-    both = both.assign(
-        difference=both["value_left"] - both["value"], n_affected=both["n_queries"] - both["n_queries_left"]
-    )
+    both["difference"] = both["value_left"] - both["value"]
+    both["n_affected"] = both["n_queries"] - both["n_queries_left"]
     groups = both.groupby(by, sort=True)
     columns = {"value": "all_queries", "value_left": "without", "difference": "difference"}
     table = groups.size().to_frame("n_runs").join(groups[["n_queries", "n_affected", *columns]].mean())

@@ -31,16 +31,8 @@ DIGITS = "%.9g"
 _TOGETHER = re.compile("(?<=[±<>])[ \N{NO-BREAK SPACE}]|[ \N{NO-BREAK SPACE}](?=±)")
 _LATEX = {character: f"\\{character}" for character in "&%$#_{}"}
 _LATEX |= {"^": r"\^{}", "~": r"\textasciitilde{}", "\\": r"\textbackslash{}", "<": r"\ensuremath{<}"}
-_LATEX |= {
-    ">": r"\ensuremath{>}",
-    "±": r"$\pm$",
-    "\N{MINUS SIGN}": "$-$",
-    "\N{MULTIPLICATION SIGN}": r"$\times$",
-    "\N{EN DASH}": "--",
-    "“": "``",
-    "”": "''",
-}
-_LATEX |= {"≤": r"$\leq$", "≥": r"$\geq$", "†": r"$^{\dagger}$"}
+_LATEX |= {">": r"\ensuremath{>}", "≤": r"$\leq$", "≥": r"$\geq$", "±": r"$\pm$", "†": r"$^{\dagger}$"}
+_LATEX |= {"\N{MINUS SIGN}": "$-$", "\N{MULTIPLICATION SIGN}": r"$\times$", "\N{EN DASH}": "--", "“": "``", "”": "''"}
 _DAGGER = _LATEX["†"]
 _MOST_IN_COLUMN = 5  # numbers in a row of a LaTeX table that fits into one of two columns of a page
 
@@ -262,9 +254,8 @@ class Table:
         <BLANKLINE>
         """
         rule = "|".join("---" if column < self.n_labels else "---:" for column in range(len(self.header)))
-        rows = [
-            [printable(cell, keep="\n").replace("|", r"\|").replace("\n", "<br>") for cell in row] for row in self.rows
-        ]
+        escaped = {ord("|"): r"\|", ord("\n"): "<br>"}
+        rows = [[printable(cell, keep="\n").translate(escaped) for cell in row] for row in self.rows]
         lines = (f"| {' | '.join(line)} |" for line in (self.flat_header, *self._marked(rows, "**{}**", "<u>{}</u>")))
         return "\n".join([self.caption, "", next(lines), f"|{rule}|", *lines, ""])
 

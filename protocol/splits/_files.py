@@ -49,9 +49,8 @@ def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict
         if file is not None:
             paths[name] = path_of(file)
             if not paths[name].is_file():
-                raise ProtocolError(
-                    f"split_options: from_lists: {name}: {file}: no such file (looked in {Path.cwd()})."
-                )
+                missing = f"no such file (looked in {Path.cwd()})"
+                raise ProtocolError(f"split_options: from_lists: {name}: {file}: {missing}.")
     return paths
 
 

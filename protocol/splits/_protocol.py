@@ -317,9 +317,8 @@ class SplitProtocol:
         taken = {name: size for name, size in sizes.items() if not isinstance(self.partitions[name], Rest | SameAs)}
         n_taken = sum(size for name, size in taken.items() if self._is_apart(name))
         if n_items is not None and n_taken > n_items:
-            raise ProtocolError(
-                f"{sum(taken.values()):,} items are needed ({_sum(taken)}), but the dataset has {n_items:,}."
-            )
+            needed = f"{sum(taken.values()):,} items are needed ({_sum(taken)})"
+            raise ProtocolError(f"{needed}, but the dataset has {n_items:,}.")
         if "database" in self._of(Rest) and sizes.get("database", 1) < 1:
             raise ProtocolError(f"the database would be empty: {_sum(taken)} use all {n_items:,} items.")
 
@@ -541,9 +540,8 @@ def declare(
     ProtocolError
         If an option is out of range, or another plug-in has the name.
     """
-    record = registry.SplitRecord(
-        name, module=module, source=source, summary=summary, deviations=deviations, printed=printed
-    )
+    described = {"source": source, "summary": summary, "deviations": deviations, "printed": printed}
+    record = registry.SplitRecord(name, module=module, **described)
     return record(dataclasses.replace(base, **declaration) if base else SplitProtocol(**declaration))
 
 

@@ -12,11 +12,7 @@ CIFAR100_MLGAP = declare(
     source="Mean Local Group Average Precision, section 5.1",
     summary="CIFAR-100, groups and classes: the 10,000 official test images are the queries; the 50,000 others "
     "are both the database and the training set",
-    partitions={
-        "query": Official("test", 10_000),
-        "train": Official("train", 50_000),
-        "database": Official("train", 50_000),
-    },
+    partitions={"query": Official("test", 10_000), **dict.fromkeys(("train", "database"), Official("train", 50_000))},
     may_overlap={"database": ("train",)},
     n_items=60_000,
     n_classes=120,

@@ -11,11 +11,7 @@ CIFAR10_S2 = declare(
     source="He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.1, second protocol",
     summary="CIFAR-10: the 10,000 official test images are queries; the 50,000 others are both database and training "
     "set",
-    partitions={
-        "query": Official("test", 10_000),
-        "train": Official("train", 50_000),
-        "database": Official("train", 50_000),
-    },
+    partitions={"query": Official("test", 10_000), **dict.fromkeys(("train", "database"), Official("train", 50_000))},
     may_overlap={"database": ("train",)},
     n_items=60_000,
     n_classes=10,

@@ -24,9 +24,8 @@ def findings(*splits, **options):
     """Return the kinds, severities and counts of all findings, and what is said about the split."""
     audited = hp.audit(*splits, **options)
     made = [(one.name, one.severity, one.count) for of_file in audited.findings.values() for one in of_file]
-    return made, " ".join(
-        line for by_file in (audited.about, audited.not_checked) for of in by_file.values() for line in of
-    )
+    by_file = [*audited.about.values(), *audited.not_checked.values()]
+    return made, " ".join(line for lines in by_file for line in lines)
 
 
 @pytest.mark.case("13-split-is-named-wrongly")

@@ -33,9 +33,8 @@ def test_against_loops(n_bits, width, n_tables):
     query, database = pool[rng.integers(0, 20, 8)], pool[rng.integers(0, 20, 60)] ^ (rng.random((60, n_bits)) < 0.1)
     of_query, of_database = rng.integers(0, 3, 8), rng.integers(0, 2, 60)
     truth = LabelRelevance(of_query, of_database)
-    found = bucket_search(
-        codes.pack(query), codes.pack(database), n_bits, truth, bits_per_table=width, n_tables=n_tables
-    )
+    packed = codes.pack(query), codes.pack(database)
+    found = bucket_search(*packed, n_bits, truth, bits_per_table=width, n_tables=n_tables)
     for q in range(8):
         union = {
             item

@@ -27,9 +27,8 @@ def slow(query, database, relevances, distance, largest):
         apart = pair_distances(query, database, np.full(len(database), row), every, distance=distance)
         values = np.unique(apart[relevances[largest].row(row)[0]])
         places = np.searchsorted(values, apart) + np.searchsorted(values, apart, side="right")
-        rows.append(
-            {None: np.bincount(places)} | {k: np.bincount(places[r.row(row)[0]]) for k, r in relevances.items()}
-        )
+        relevant = {k: np.bincount(places[relevance.row(row)[0]]) for k, relevance in relevances.items()}
+        rows.append({None: np.bincount(places)} | relevant)
     return rows
 
 

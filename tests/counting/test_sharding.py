@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from encoded import message_of
 
 from protocol import codes
 from protocol.checks import ProtocolError
@@ -58,9 +59,7 @@ def test_refusals(monkeypatch):
     truths, (query, database) = relevances(rng), pair(rng, 16)
 
     def refused(**options):
-        with pytest.raises(ProtocolError) as error:
-            count_in_shards(query, database, 16, truths, **options)
-        return str(error.value)
+        return message_of(count_in_shards, query, database, 16, truths, **options)
 
     assert refused(shard_items=0) == "shard_items must be an integer >= 1, got 0."
     monkeypatch.setattr(sharding, "MOST_SORTED", 800)

@@ -19,6 +19,7 @@ _, CHECK, PUBLISH = WORKFLOW["jobs"]["check"]["steps"]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 SCRIPT = ROOT / ".github" / "action" / "check.py"
 LEAK = "query-in-database: digit_0021.png"
+OTHER = "records/itq.json: its train list is not the one that was audited"
 NUMBERS = "mAP: 0.8964429324487043 recorded, 0.8944629324487043 computed"
 
 
@@ -97,12 +98,7 @@ def ran(tmp_path, monkeypatch, capfd):
         ([], "audited", "verified", []),
         ([other_form], "undetermined", "not verified", ["ids-differ-in-form: digit_0021.png ~ images/digit_0021.png"]),
         ([leak, swap_digits], "1 error", "not verified", [LEAK, NUMBERS]),
-        (
-            [other_lists],
-            "audited",
-            "not verified",
-            ["records/itq.json: its train list is not the one that was audited"],
-        ),
+        ([other_lists], "audited", "not verified", [OTHER]),
         ([no_record], "audited", "not verified", ["records: no records (*.json) in this folder."]),
         ([no_list], "not readable", "not verified", ["lists/query.txt: no such file."]),
     ],

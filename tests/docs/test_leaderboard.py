@@ -52,9 +52,8 @@ def test_the_job_of_the_workflow_refuses_what_does_not_verify(reader, capsys):
     *_, heading, refused = capsys.readouterr().out.splitlines()
     assert heading == "== Refused"
     assert refused.startswith("methods/lsh/lsh.json: not verified: mAP: 0.39647977162005")
-    assert (
-        b"lsh" not in (folder / "site" / "index.html").read_bytes().partition(b"</style>")[2].partition(b"<script")[0]
-    )
+    page = (folder / "site" / "index.html").read_bytes()
+    assert b"lsh" not in page.partition(b"</style>")[2].partition(b"<script")[0]
 
 
 def test_experiments_are_gathered_into_the_same_tables_twice(tmp_path):

@@ -1,4 +1,4 @@
-"""Pages are rendered as they are meant: tables are whole, diagrams and the gallery are true."""
+"""Tables, links and figures of the pages."""
 
 import itertools
 import re
@@ -9,16 +9,11 @@ from page_blocks import DOCS, ROOT, script
 
 from protocol import registry
 
-PAGES = sorted(
-    path
-    for path in [
-        *ROOT.glob("*.md"),
-        ROOT / "config" / "README.md",
-        *DOCS.rglob("*.md"),
-        *ROOT.glob("results/reference/**/*.md"),
-    ]
-    if not path.is_relative_to(DOCS / "results")
-)  # without the copies that a build of the site makes
+PAGES = [
+    path for pattern in ("*", "config/*", "docs/**/*", "results/reference/**/*") for path in ROOT.glob(f"{pattern}.md")
+]
+# Without the copies that a build of the site makes.
+PAGES = sorted(path for path in PAGES if not path.is_relative_to(DOCS / "results"))
 PARSER = MarkdownIt("commonmark").enable("table")
 ROW = re.compile(r"^\s*\||\|\s*:?-{3,}", re.MULTILINE)
 
@@ -69,3 +64,20 @@ def test_every_figure_of_the_gallery_has_its_command(root):
         script_of, config = (re.findall(pattern, entry) for pattern in (r"`python (\S+)`", r"--configfile (\S+)"))
         assert script_of or config or re.search("`(snakemake|hp\\.)", entry), entry
         assert all((root / path).exists() for path in [*script_of, *config]), entry
+
+
+@pytest.mark.parametrize("name", ["figures", "diagrams"])
+def test_the_stored_files_are_those_that_a_script_draws(name, tmp_path):
+    drawing = script(name)
+    drawing.main(tmp_path)
+    for path in tmp_path.iterdir():
+        stored = (drawing.FOLDER / path.name).read_bytes()
+        assert path.read_bytes() == stored, f"draw them again with: python docs/{name}.py"
+
+
+def test_the_gallery_and_a_page_that_names_the_command_show_each_figure(root):
+    pages = {page.stem: page.read_text() for page in (root / "docs").glob("*/*.md") if page.stem != "paper"}
+    for name in script("figures").FIGURES:
+        shown = {page: text for page, text in pages.items() if f"figures/{name}.svg)" in text}
+        assert "gallery" in shown
+        assert all("python docs/figures.py" in text for text in shown.values())

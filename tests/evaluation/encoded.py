@@ -19,10 +19,15 @@ def evaluated(query, database, *, n_bits=None, bit_order="little", binarize=None
     return evaluate(Outputs(query) if ranking == "asymmetric" else query, items, **options)
 
 
-def message_of(call):
+def refused(message):
+    """Return a context whose block must be refused with a message that matches a regular expression."""
+    return pytest.raises(ProtocolError, match=message)
+
+
+def message_of(call, *arguments, **options):
     """Return the message with which a call is refused."""
     with pytest.raises(ProtocolError) as error:
-        call()
+        call(*arguments, **options)
     return str(error.value)
 
 

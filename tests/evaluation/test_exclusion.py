@@ -116,12 +116,8 @@ def test_a_comparison_keeps_scores_without_queries_apart(tmp_path):
 
 def test_the_table_of_an_experiment_gives_positions_and_labels(tmp_path):
     path = tmp_path / "excluded.csv"
-    rows = [
-        ("standard", 0, 4, 40, "a"),
-        ("standard", 1, 2, 20, "b"),
-        ("standard", 1, 7, 70, "c"),
-        ("own", 0, 3, 5, "d"),
-    ]
+    rows = [("standard", 0, 4, 40, "a"), ("standard", 1, 2, 20, "b"), ("standard", 1, 7, 70, "c")]
+    rows += [("own", 0, 3, 5, "d")]
     write_table(path, pd.DataFrame(rows, columns=COLUMNS))
     positions = read_positions([path])
     found = {key: own.tolist() for key, own in positions.items()}

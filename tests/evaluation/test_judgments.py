@@ -27,9 +27,8 @@ def files(tmp_path, monkeypatch):
 
 
 def relevance(judgments="qrels.txt", query_ids="q.txt", database_ids="d.txt"):
-    result = hp.evaluate(
-        *CODES, truth=hp.Judgments(judgments, query_ids, database_ids), metrics=["mAP"]
-    ).truth.relevance
+    truth = hp.Judgments(judgments, query_ids, database_ids)
+    result = hp.evaluate(*CODES, truth=truth, metrics=["mAP"]).truth.relevance
     return [dict(zip(*map(list, result.row(row)), strict=True)) for row in range(3)]
 
 

@@ -140,9 +140,8 @@ NOTE = "each query finds itself first, unless --leave-one-out (Python: leave_one
 def test_queries_with_the_codes_and_labels_of_the_database_are_noted():
     labels = {"query_labels": CLASSES, "database_labels": CLASSES}
     result, left_out = (evaluate(CODES, CODES.copy(), **labels, leave_one_out=each) for each in (False, True))
-    assert (
-        json.loads(result.to_json())["queries_are_database"] is json.loads(left_out.to_json())["leave_one_out"] is True
-    )
+    assert json.loads(result.to_json())["queries_are_database"] is True
+    assert json.loads(left_out.to_json())["leave_one_out"] is True
     assert NOTE in result.parts()[0].split("\n")[1]
     assert left_out.parts()[0].split("\n")[2] == "each query's own row is left out of the 24 database items"
     by_lists = evaluate(Codes(CODES), CODES, truth=Relevant(GRADED > 0))

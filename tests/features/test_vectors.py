@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 from blocks import extract_all
+from encoded import message_of
 
-from protocol.checks import ProtocolError
 from protocol.features import Preprocessing
 from protocol.features.vectors import Vectors
 
@@ -22,10 +22,8 @@ def test_it_reads_the_named_vectors_and_names_rows_that_are_not_finite():
     vectors = np.zeros((5000, 2))
     vectors[4500, 1] = np.nan
     assert Vectors().reads == "vectors"
-    with pytest.raises(ProtocolError) as error:
-        extract_all(Vectors(name="gist"), vectors)
-    problem = "row 4,500 of vectors/gist gives NaN or infinity."
-    assert str(error.value) == f"Vectors(name='gist', n_components=None): {problem}"
+    problem = "Vectors(name='gist', n_components=None): row 4,500 of vectors/gist gives NaN or infinity."
+    assert message_of(extract_all, Vectors(name="gist"), vectors) == problem
 
 
 @pytest.mark.parametrize("n_rows", [30, 8])
@@ -45,9 +43,7 @@ def test_components_are_those_of_the_training_rows(n_rows):
 
 @pytest.mark.parametrize(("n_rows", "n_components"), [(30, 13), (5, 6)])
 def test_more_components_than_rows_or_features_are_refused(n_rows, n_components):
-    with pytest.raises(ProtocolError) as error:
-        Vectors(name="image", n_components=n_components).fit(np.zeros((n_rows, 12)), seed=0)
-    assert str(error.value) == (
+    assert message_of(Vectors(name="image", n_components=n_components).fit, np.zeros((n_rows, 12)), seed=0) == (
         f"n_components: {n_components} components need at least as many training rows and features; vectors/image "
         f"has {n_rows} training rows with 12 features."
     )

@@ -34,9 +34,8 @@ def run(folder, expected, *, killed=None):
     for path in paths:
         path.unlink(missing_ok=True)  # as Snakemake does before a job runs again
     blocks = {"query": [X[:5]], "items": [X[:30], X[30:]]}
-    train_and_encode(
-        paths, Recorded, expected, TrainingSet(X), blocks, {"query": IMAGE[:5], "items": IMAGE}, options={}, inputs={}
-    )
+    images = {"query": IMAGE[:5], "items": IMAGE}
+    train_and_encode(paths, Recorded, expected, TrainingSet(X), blocks, images, options={}, inputs={})
     return lengths
 
 

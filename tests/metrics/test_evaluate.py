@@ -1,17 +1,21 @@
+"""Metrics by hand, and shares of neighbours over all orders of ties."""
+
+import itertools
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from encoded import refused
 
+from protocol import metrics
 from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts
-from protocol.metrics import evaluate, everything, pr_curve
+from protocol.metrics import evaluate, everything, neighbours_found, pr_curve
 from protocol.metrics._by_name import evaluate_extended
 from protocol.metrics.average_precision import average_precision
-from protocol.metrics.f_measure import f_measure
 from protocol.metrics.ndcg import ndcg
-from protocol.metrics.precision_recall import precision
+from protocol.metrics.precision_recall import f_measure, precision
 
 # No relevant item for the second query, nothing within radius 0 for the third.
 COUNTS = HammingCounts.from_histograms([[2, 2, 0], [1, 0, 3], [0, 1, 3]], [[1, 0, 0], [0, 0, 0], [0, 1, 0]])
@@ -127,6 +131,9 @@ def test_numbers_beyond_the_database_and_the_code():
         np.testing.assert_array_equal(values[far], values[complete])
 
 
+AT_2, BETAS = {"cutoff": 2, "denominator": "retrieved"}, (0, -1.0, math.nan, math.inf)
+
+
 @pytest.mark.parametrize(
     ("function", "options", "message"),
     [
@@ -134,25 +141,14 @@ def test_numbers_beyond_the_database_and_the_code():
         (evaluate, {"names": ["F0@r1[micro]"]}, "beta must be a finite number > 0, got 0"),
         (average_precision, {"cutoff": 0}, "cutoff must be an integer >= 1, got 0"),
         (average_precision, {"ties": "random"}, r"ties must be best, expected, index or worst,"),
-        (
-            average_precision,
-            {"ties": "index", "cutoff": 2},
-            "ties='index' needs cutoff=None, got 2. Use ties='expected'.",
-        ),
-        (
-            average_precision,
-            {"ties": "best", "cutoff": 2, "denominator": "retrieved"},
-            "denominator='retrieved' with a cutoff needs ties='expected', got 'best'.",
-        ),
+        (average_precision, AT_2 | {"ties": "index"}, "ties='index' needs cutoff=None, got 2. Use ties='expected'."),
+        (average_precision, AT_2 | {"ties": "best"}, "'retrieved' with a cutoff needs ties='expected', got 'best'."),
         (precision, {"radius": -1}, "radius must be an integer >= 0, got -1"),
         (ndcg, {"gain": "log"}, r"gain must be exponential or linear, got"),
         (ndcg, {"ties": "random"}, r"ties must be best, expected, index or worst, got"),
         (ndcg, {"ties": "index", "cutoff": 2}, r"nDCG: ties='index' needs cutoff=None, got 2\. Use ties='expected'\."),
         (pr_curve, {"average": "mean"}, r"average must be macro or micro, got 'mean'."),
-        *(
-            (f_measure, {"radius": 1, "beta": beta}, "beta must be a finite number > 0,")
-            for beta in (0, -1.0, math.nan, math.inf)
-        ),
+        *((f_measure, {"radius": 1, "beta": beta}, "beta must be a finite number > 0,") for beta in BETAS),
         (evaluate, {"names": ["entropy"], "undefined": "nan"}, r"undefined must be drop or zero, got 'nan'."),
     ],
 )
@@ -193,3 +189,45 @@ def test_utilisation_is_of_the_codes_that_the_database_could_use():
         assert evaluate(either, ["utilisation"])["utilisation"].tolist() == [3 / 6]
     few_bits = HammingCounts.from_histograms([[7, 2]], [[0, 0]])  # nine items in two buckets, two codes
     assert evaluate(few_bits, ["utilisation"])["utilisation"].tolist() == [1.0]
+
+
+def orders(distance):
+    """Yield all orders of items by distance, each order of ties."""
+    ties = [np.flatnonzero(distance == value).tolist() for value in np.unique(distance)]
+    for parts in itertools.product(*(itertools.permutations(tie) for tie in ties)):
+        yield [item for part in parts for item in part]
+
+
+def counts_of(distance, relevant):
+    n_distances = distance.max() + 1
+    return HammingCounts.from_histograms(
+        [np.bincount(distance, minlength=n_distances)], [np.bincount(distance[sorted(relevant)], minlength=n_distances)]
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_all_orders(seed):
+    """Up to six items, several of them as far as the K-th nearest."""
+    rng = np.random.default_rng(seed)
+    n, nearest = int(rng.integers(3, 7)), int(rng.integers(1, 4))
+    distance = rng.integers(0, 3, n)
+    relevant = set(rng.choice(n, min(n, nearest + int(rng.integers(0, 3))), replace=False).tolist())
+    counts = counts_of(distance, relevant)
+    for retrieved in range(1, n + 1):
+        shares = [min(len(relevant.intersection(order[:retrieved])), nearest) / nearest for order in orders(distance)]
+        for ties, expected in (("worst", min(shares)), ("expected", np.mean(shares)), ("best", max(shares))):
+            found = neighbours_found(counts, nearest=nearest, retrieved=retrieved, ties=ties)
+            np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_many_equally_near_items():
+    """The chance that none of 40,000 of 100,000 equally near items is among the first 20."""
+    counts = HammingCounts.from_histograms([[100_000]], [[40_000]])
+    absent = np.prod((60_000 - np.arange(20)) / (100_000 - np.arange(20)))
+    np.testing.assert_allclose(neighbours_found(counts, nearest=1, retrieved=20), 1 - absent, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("metric", "n_relevant"), [("neighbours@2", 1), ("1-recall@2[best]", 0)])
+def test_counts_that_lack_nearest_items_are_refused(metric, n_relevant):
+    with refused(rf"counts: the relevant items .* its . nearest, but a query has {n_relevant}"):
+        metrics.evaluate(HammingCounts.from_histograms([[9]], [[n_relevant]]), [metric])

@@ -38,10 +38,8 @@ def changed(rows, *, where=None, set=None, add=0, digits=17, without=None):  # n
     """Return rows with changes, as `evidence.yaml` describes them."""
     rows = [row for row in rows if not (without and fits(row, without))]
     rows = [row | (set or {}) if fits(row, where or {}) else row for row in rows]
-    return [
-        row | {name: float(f"{row[name] + add:.{digits}g}") for name in ("mean", "value") if name in row}
-        for row in rows
-    ]
+    names = ("mean", "value")
+    return [row | {name: float(f"{row[name] + add:.{digits}g}") for name in names if name in row} for row in rows]
 
 
 def fits(row, columns):
@@ -76,9 +74,8 @@ def judged(folder, number, *tables):
     """Judge one claim on the rows of one or more summaries, and on statistics among them."""
     paths = []
     for place, rows in enumerate(tables):
-        paths.append(
-            write_summary(folder / f"{place}" / "summary.csv", [row for row in rows if "statistic" not in row])
-        )
+        scored = [row for row in rows if "statistic" not in row]
+        paths.append(write_summary(folder / f"{place}" / "summary.csv", scored))
         counted = [[row.get(name, "") for name in COUNTED] for row in rows if "statistic" in row]
         paths.append(write(folder / f"{place}" / "counted.csv", COUNTED, counted))
     return CLAIMS[number].judge(papers.Results(paths))

@@ -61,13 +61,12 @@ def folder(tmp_path):
     cells = [(hasher, radius) for hasher in ("deep_squared", "m_dsh_8") for radius in range(3)]
     setting = {"dataset": "cifar10", "feature": "gist", "split": "s", "n_bits": 48}
     times = [
-        setting | {"hasher": name, "radius": r, "codes": 10**r, "milliseconds": 10.0 ** (r - 2)} for name, r in cells
+        setting | {"hasher": name, "radius": r, "codes": 10**r, "milliseconds": 10 ** (r - 2)} for name, r in cells
     ]
     columns = {"dataset": "cifar10", "feature": "pixels", "split": "cifar10_s2", "n_bits": 12}
     codes = pd.DataFrame([columns | {"hasher": name, "code": 0, "items": 1} for name in ("deep_supervised", "itq")])
-    alpha = [
-        SETTING | {"hasher": "talr_ap", "n_bits": 32, "metric": "mAP", "mean": 0.5, "alpha": n} for n in (1.0, 5.0)
-    ]
+    talr = SETTING | {"hasher": "talr_ap", "n_bits": 32, "metric": "mAP", "mean": 0.5}
+    alpha = [talr | {"alpha": n} for n in (1.0, 5.0)]
     (stored := tmp_path / "results" / "reference" / "stored").mkdir(parents=True)
     codes.to_csv(stored / "histogram.csv", index=False)
     pd.DataFrame(times).to_csv(stored / "lookups.csv", index=False)
@@ -79,18 +78,15 @@ def test_the_command_draws_the_available_figures_and_names_the_missing_ones(fold
     monkeypatch.chdir(folder)
     assert main(["papers", "figures", "ramap_figure_7", "talr_alpha", "mlgap_figure_8", "--output", "paper"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    times, alpha = (
-        "ramap-figure-7-reference-stored-cifar10-gist-s-48",
-        "talr-alpha-reference-stored-cifar10-gist-class-label-s-32",
-    )
+    times = "ramap-figure-7-reference-stored-cifar10-gist-s-48"
+    alpha = "talr-alpha-reference-stored-cifar10-gist-class-label-s-32"
     assert lines[0:2] == ["ramap_figure_7", f"  {times}"]
     assert lines[2].startswith("  missing: deep_squared and m_dsh on cifar10, alexnet: the stored times of lookups")
     assert lines[3:5] == ["talr_alpha", f"  {alpha}"]
     assert lines[5].startswith("mlgap_figure_8")
     assert lines[6].startswith("  missing: deep_supervised and buffer_zone on cifar10, pixels: codes of 12 bits")
     suffixes = {".svg", ".pdf", ".png", ".csv", ".tex"}
-    assert {path.name for path in Path("paper").iterdir()} == {
-        name + end for name in (times, alpha) for end in suffixes
-    }
+    expected = {name + end for name in (times, alpha) for end in suffixes}
+    assert {path.name for path in Path("paper").iterdir()} == expected
     assert pd.read_csv(f"paper/{times}.csv").query("method == '8-DSH'")["mean"].tolist() == [0.01, 0.1, 1]
     assert data_in("results")["histogram"]["experiment"].unique().tolist() == ["reference/stored"]

@@ -77,9 +77,8 @@ def test_hand_made_rankings():
 
 def test_lookups():
     """The codes in the balls of 8 bits; with 48 and 64 bits, a step of the radius multiplies them by ten or more."""
-    balls = {
-        n: [value(histograms([1] + [0] * n, [1] + [0] * n), f"lookups@r{r}") for r in range(n + 1)] for n in (8, 48, 64)
-    }
+    counts = {n: histograms([1] + [0] * n, [1] + [0] * n) for n in (8, 48, 64)}
+    balls = {n: [value(own, f"lookups@r{r}") for r in range(n + 1)] for n, own in counts.items()}
     agrees("S2-01", {"lookups, Q = 8": balls[8]})
     slower = sum(balls[n][r + 1] < 10 * balls[n][r] for n in (48, 64) for r in range(3))
     agrees("S2-09-lookups", {"steps to R = 1, 2, 3 where lookups grow less than tenfold": slower})

@@ -135,9 +135,8 @@ def test_what_the_printed_tables_show():
     for method in ("MIHash", "HashNet"):
         gains = table["TALR-AP"] - table[method]
         for n_bits, gain in zip((16, 32), gains[:2], strict=True):
-            values[f"{method}, {n_bits} bits: largest improvement with 48 or 64 bits minus this one"] = (
-                max(gains[2:]) - gain
-            )
+            name = f"{method}, {n_bits} bits: largest improvement with 48 or 64 bits minus this one"
+            values[name] = max(gains[2:]) - gain
     agrees("X-18", values)
     parts = {part: printed("S3-15", part) for part in ("CIFAR-10 S1", "NUS-WIDE", "CIFAR-10 S2", "NUS-WIDE AP@5K")}
     above, margins = {}, {}
@@ -211,14 +210,9 @@ def test_the_radius_of_an_epsilon_ball():
     spread = np.where(np.arange(4500) % 2, 1.0, 4.0)[:, None]
     points = (spread * np.random.default_rng(0).standard_normal((4500, 8))).astype(np.float32)
     parts = [Items(part, None) for part in np.split(points, [500, 2500])]
-    balls = {
-        reading: np.diff(
-            registry.get("ground_truth", "epsilon_ball")(*parts, n_neighbours=50, n_sample=100, reading=reading)[
-                "indptr"
-            ]
-        )
-        for reading in ("average_count", "mean_distance")
-    }
+    build, options = registry.get("ground_truth", "epsilon_ball"), {"n_neighbours": 50, "n_sample": 100}
+    readings = ("average_count", "mean_distance")
+    balls = {reading: np.diff(build(*parts, **options, reading=reading)["indptr"]) for reading in readings}
     agrees("S4-08", {"neighbours on average": balls["average_count"].mean()})
     assert balls["mean_distance"].mean() > 60  # the other reading
     assert (balls["average_count"] == 0).any()

@@ -11,10 +11,8 @@ from protocol.checks import ProtocolError
 from protocol.cli import main
 
 K, LEFT_OUT, UNKNOWN = 5, "nearer items left out", "of no known kind"
-VALUES = (
-    *("recall", "lost_to_code", "lost_to_index", "lost_to_ties"),
-    *("exact", "least_lost_to_ties", "most_lost_to_ties"),
-)
+VALUES = ["recall", "lost_to_code", "lost_to_index", "lost_to_ties", "exact"]
+VALUES += ["least_lost_to_ties", "most_lost_to_ties"]
 
 
 def exact_results(distance, k):
@@ -180,9 +178,8 @@ def test_a_kind_that_half_of_the_queries_contradict_is_not_named(exact, n_wrong,
     distances[:n_wrong, -1] += 1
     result = hp.attribute(ids, **inputs, distances=distances)
     assert result.rows[0].distances == kind
-    assert {fault.kind: fault.n_queries for fault in result.faults} == (
-        {} if kind == UNKNOWN else {"impossible distances": n_wrong}
-    )
+    expected = {} if kind == UNKNOWN else {"impossible distances": n_wrong}
+    assert {fault.kind: fault.n_queries for fault in result.faults} == expected
 
 
 def test_items_beyond_the_precision_of_float32_are_ties():
@@ -211,21 +208,13 @@ def test_files(exact, tmp_path):
 
 
 CODES = np.zeros((30, 8), int), np.zeros((200, 8), int)
-IDS = np.zeros((30, 5), int)
+IDS, ROWS = np.zeros((30, 5), int), "expected row numbers from 0 to"
 REFUSED = [
     ("0 Q0 doc-7 1 2.0 x\n", {}, "x.run: query '0' or its items have ids. Pass the lists of ids"),
-    (
-        "30 Q0 7 1 2.0 x\n",
-        {},
-        r"x.run: queries: expected row numbers from 0 to 29, got 30 to 30\. Since 0 is missing, they may count",
-    ),
+    ("30 Q0 7 1 2.0 x\n", {}, rf"x.run: queries: {ROWS} 29, got 30 to 30\. Since 0 is missing, they may count"),
     (IDS, {"codes": None}, "codes and vectors are missing"),
     ({}, {}, "results are missing"),
-    (
-        np.add(IDS, [-1, 200, 1, 2, 3]),
-        {},
-        r"results: expected row numbers from 0 to 199, got 1 to 200\. Since 0 is missing",
-    ),
+    (np.add(IDS, [-1, 200, 1, 2, 3]), {}, rf"results: {ROWS} 199, got 1 to 200\. Since 0 is missing"),
     (IDS[:9], {}, "results: 9 rows for 30 queries"),
     (IDS, {"k": 201}, "neighbours must be an integer from 1 to 200, got 201"),
     ({"a": IDS}, {"distances": {"b": IDS}}, "distances must be a mapping with the names of the results"),

@@ -163,9 +163,8 @@ def talr(U, y, gain_of, score):
 
 def ap_s(c_plus, c, gains):
     """Eq. 62."""
-    return sum(
-        c_plus[d] * (2 * sum(c_plus[:d]) + c_plus[d] + 1) / (2 * sum(c[:d]) + c[d] + 1) for d in range(len(c))
-    ) / sum(gains)
+    terms = (c_plus[d] * (2 * sum(c_plus[:d]) + c_plus[d] + 1) / (2 * sum(c[:d]) + c[d] + 1) for d in range(len(c)))
+    return sum(terms) / sum(gains)
 
 
 def ap_r(c_plus, c, gains):

@@ -33,9 +33,8 @@ def in_database_order(distances, levels, n_bits, all_levels):
     for rank, precision in zip(ranks, precisions, strict=True):
         by_distance[distances[order[rank - 1]]] += precision
     top = [precision for rank, precision in zip(ranks, precisions, strict=True) if rank <= n_relevant]
-    discounts = [
-        sum(1 / np.log2(rank + 1) for rank in ranks if levels[order[rank - 1]] == level) for level in all_levels
-    ]
+    of_ranks = levels[order[ranks - 1]]
+    discounts = [sum(1 / np.log2(rank + 1) for rank in ranks[of_ranks == level]) for level in all_levels]
     return by_distance, [ranks[0] if ranks.size else 0, len(top), sum(top)], discounts
 
 

@@ -231,10 +231,8 @@ def plain_kernel(X, train, rows):
     """Return the centred kernel of X, entry by entry; each anchor has its own width."""
     phi = []
     for anchor in train[rows].astype(np.float64):
-        width = np.mean([math.dist(x, anchor) for x in train])
-        of_train, of_x = (
-            [math.exp(-(math.dist(x, anchor) ** 2) / (2 * width**2)) for x in some] for some in (train, X)
-        )
+        scale = 2 * np.mean([math.dist(x, anchor) for x in train]) ** 2
+        of_train, of_x = ([math.exp(-(math.dist(x, anchor) ** 2) / scale) for x in some] for some in (train, X))
         phi.append(np.array(of_x) - np.mean(of_train))
     return np.array(phi).T
 

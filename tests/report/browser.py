@@ -46,9 +46,8 @@ def launched():
 @contextlib.contextmanager
 def opened(browser, path, *, width=1100, theme="light", script=True):
     """Give a page that has drawn its figures, and the list of what went wrong: console, errors, network requests."""
-    context = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=theme, java_script_enabled=script
-    )
+    viewport = {"width": width, "height": 900}
+    context = browser.new_context(viewport=viewport, color_scheme=theme, java_script_enabled=script)
     context.set_default_timeout(0)  # none
     page, wrong = context.new_page(), []
     page.on("console", lambda message: wrong.append(message.text))

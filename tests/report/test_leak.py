@@ -1,5 +1,7 @@
 """The leak study's tables, text and figure, from artificial scores with known leaks."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,13 +22,8 @@ def table(tmp_path_factory):
     folder, rng = tmp_path_factory.mktemp("leak"), np.random.default_rng(1)
     for run in range(RUNS):
         rows = []
-        for hasher, size, n_bits, truth in (
-            (hasher, size, n_bits, truth)
-            for hasher in ("lsh", "itq")
-            for size in (20, "all")
-            for n_bits in (8, 16)
-            for truth in ("class_label", "epsilon_ball")
-        ):
+        cells = itertools.product(("lsh", "itq"), (20, "all"), (8, 16), ("class_label", "epsilon_ball"))
+        for hasher, size, n_bits, truth in cells:
             gain = LEAK if hasher == "itq" and size == 20 else 0
             noise = rng.normal(0, 0.0005, 4)
             scores = np.array([0.2 + gain, 0.3, 0.2, 0.3 + gain]) + noise

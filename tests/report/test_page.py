@@ -25,10 +25,8 @@ from protocol.scores.tables import read_table
 
 pytestmark = pytest.mark.ci  # the browser takes a third of a minute
 
-FIGURES = {
-    *("by-length", "rescoring", "precision-at-n", "recall-at-n", "pr-curves", "ties"),
-    *("split-differences", "empty-balls"),
-}
+FIGURES = {"by-length", "rescoring", "precision-at-n", "recall-at-n", "pr-curves", "ties", "split-differences"}
+FIGURES |= {"empty-balls"}
 # Drawn, but hidden until the reader opens them.
 FOLDED = {"one-number"}
 UNFOLD = "for (const box of document.querySelectorAll('details')) box.open = true"
@@ -184,14 +182,10 @@ def test_queries_without_relevant_items_are_counted_by_run(results, tmp_path, nu
 def test_queries_without_relevant_items_are_at_the_top_if_they_change_a_ranking(results, tmp_path):
     """Without half of the queries of run 1, lsh has 0.4 instead of 0.2 there, and itq 0.66 instead of 0.33."""
     made = with_queries_without_relevant(results, tmp_path, (0, 5), lsh=(0.4, 0.2), itq=(0.25, 0.33))
-    text = (
-        "In 1 of 2 runs, 5 of the 10 queries have no relevant item (gist, class_label, standard split); without them, "
-    )
-    text += "the ranking of the hashers would differ"
-    assert [(line.text, line.section) for line in status(made)] == [
-        (text, "findings"),
-        ("Audit: 1 warning", "findings"),
-    ]
+    text = "In 1 of 2 runs, 5 of the 10 queries have no relevant item (gist, class_label, standard split); "
+    text += "without them, the ranking of the hashers would differ"
+    lines = [text, "Audit: 1 warning"]
+    assert [(line.text, line.section) for line in status(made)] == [(line, "findings") for line in lines]
     assert of(made, "partitions").text == []
 
 
@@ -221,11 +215,8 @@ def test_the_answer_states_what_the_hashers_learned_from(results):
 def with_runs(results, **values):
     """Return the results with scores of the main metric by hasher, one for each run, the same everywhere."""
     one = at(results.run_scores, metric="mAP", hasher="lsh", run=0)
-    scores = [
-        one.assign(hasher=hasher, run=run, value=value)
-        for hasher, own in values.items()
-        for run, value in enumerate(own)
-    ]
+    cells = [(hasher, run, value) for hasher, own in values.items() for run, value in enumerate(own)]
+    scores = [one.assign(hasher=hasher, run=run, value=value) for hasher, run, value in cells]
     config = named(results, hashers={name: name for name in values})
     return changed(results, config=config, run_scores=pd.concat(scores, ignore_index=True))
 
@@ -414,9 +405,8 @@ def test_the_script_shows_the_cells_that_python_formats_for_every_metric(browser
         tab.evaluate(UNFOLD)
         for metric in results.metrics:
             tab.select_option("#by-length select[name=metric]", metric)
-            tab.wait_for_function(
-                "(metric) => document.querySelector('#by-length').dataset.drawn.startsWith(metric)", arg=metric
-            )
+            drawn = "(metric) => document.querySelector('#by-length').dataset.drawn.startsWith(metric)"
+            tab.wait_for_function(drawn, arg=metric)
             for table, shown in zip(tables, tab.locator("[data-follows]:not([hidden])").all(), strict=True):
                 if metric not in table.by_metric:
                     assert shown.inner_text().strip() == "No paired differences for this metric."
@@ -450,9 +440,7 @@ def test_print_has_the_findings_the_definitions_and_the_provenance_but_no_contro
             assert tab.locator(name).first.is_visible(), name
         for name in ("pre", "nav", ".choices", "a.data"):
             assert not tab.locator(name).first.is_visible(), name
-        levels = tab.evaluate(
-            "[...document.querySelectorAll('h1, h2, h3')].map((heading) => Number(heading.tagName[1]))"
-        )
+        levels = tab.evaluate("[...document.querySelectorAll('h1, h2, h3')].map((one) => Number(one.tagName[1]))")
         assert levels[0] == 1
         assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
         assert wrong == []

@@ -33,11 +33,8 @@ def test_the_test_and_its_interval_are_those_of_scipy():
 
 
 def test_equal_values_are_tested_by_a_sign_test():
-    for values, expected in (
-        ([0.0] * 3, (0, 0, 0, 1)),
-        ([2.0] * 2, (2, -np.inf, np.inf, 0.5)),
-        ([2.0] * 6, (2, 2, 2, 2**-5)),
-    ):
+    cases = [([0.0] * 3, (0, 0, 0, 1)), ([2.0] * 2, (2, -np.inf, np.inf, 0.5)), ([2.0] * 6, (2, 2, 2, 2**-5))]
+    for values, expected in cases:
         found = mean_of(values)
         assert (found.mean, *found.interval(), found.p()) == expected
 

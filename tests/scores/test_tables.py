@@ -24,9 +24,8 @@ def test_text_is_aligned_and_keeps_numbers_as_they_are_written():
 
 def test_wide_columns_are_wrapped_and_words_are_not_divided():
     words, long = "a b c " * 20, "x" * 90
-    lines = tables.text(["metric", "ties", "mean"], [["mAP", words.strip(), "0.5"], ["AUPRC", "none", "0.25"]]).split(
-        "\n"
-    )
+    rows = [["mAP", words.strip(), "0.5"], ["AUPRC", "none", "0.25"]]
+    lines = tables.text(["metric", "ties", "mean"], rows).split("\n")
     assert max(map(len, lines)) <= 100
     assert [line.split()[-1] for line in lines if line.startswith(("mAP", "AUPRC"))] == ["0.5", "0.25"]
     assert " ".join(lines).count("a b c") >= 18

@@ -7,12 +7,7 @@ import pytest
 
 import protocol as hp
 
-NAMES = {
-    "evaluate": "protocol.evaluation",
-    "get": "protocol.registry",
-    "load_split": "protocol.splits",
-    "names": "protocol.registry",
-}
+NAMES = {"evaluate": "evaluation", "get": "registry", "load_split": "splits", "names": "registry"}
 
 
 def test_the_import_only_loads_the_standard_library():
@@ -29,7 +24,7 @@ def test_the_names():
     assert hp.__all__ == ["__version__", *hp._MODULES]
     assert dir(hp) == sorted(hp.__all__)
     for name, module in NAMES.items():
-        assert getattr(hp, name) is getattr(sys.modules[module], name)
+        assert getattr(hp, name) is getattr(sys.modules[f"protocol.{module}"], name)
     for name in hp.__all__:
         assert getattr(hp, name) is not None
 

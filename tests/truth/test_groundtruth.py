@@ -1,8 +1,14 @@
+"""Ground truths by hand, among the training rows, and what they refuse."""
+
+import tracemalloc
+
 import numpy as np
 import pytest
+from encoded import message_of, refusals
 
-from protocol import registry
-from protocol.truth import Items, epsilon_ball
+from protocol import registry, truth
+from protocol.provenance import storage
+from protocol.truth import Items, epsilon_ball, relevance, write_among
 
 LINE = np.arange(11, dtype=np.float32)[:, None]  # points 0, 1, ..., 10 on a line
 
@@ -13,13 +19,7 @@ def items(X, labels=None):
 
 def ball(train, *, database=None, query=None, **options):
     build = registry.get("ground_truth", "epsilon_ball")
-    train = items(train)
-    return build(
-        items(query) if query is not None else train,
-        items(database) if database is not None else train,
-        train,
-        **options,
-    )
+    return build(*(items(train if side is None else side) for side in (query, database)), items(train), **options)
 
 
 def rows(truth):
@@ -60,17 +60,14 @@ def test_the_radius_matches_the_full_matrix_of_distances(reading, n_database, ch
     options = {"n_neighbours": 4, "n_sample": 60, "reading": reading, "seed": 3}
     radius = ball(X, database=np.zeros((n_database, 5)), **options)["radius"][0]
     points = X.astype(np.float64)
-    rows = np.array(
-        [[np.sqrt(((a - b) ** 2).sum()) for j, b in enumerate(points) if j != i] for i, a in enumerate(points)]
-    )
+    rows = np.sqrt(((points[:, None] - points) ** 2).sum(axis=2))[~np.eye(60, dtype=bool)].reshape(60, 59)
     exact_rank = 4 * 59 / n_database
     if reading == "average_count":
         assert radius == np.sort(rows.ravel())[round(exact_rank * 60) - 1]
     else:
         rows.sort(axis=1)
-        assert radius == pytest.approx(
-            np.mean([np.interp(exact_rank, np.arange(1, 60), row) for row in rows]), rel=1e-14
-        )
+        expected = [np.interp(exact_rank, np.arange(1, 60), row) for row in rows]
+        assert radius == pytest.approx(np.mean(expected), rel=1e-14)
 
 
 def test_radius_depends_on_training_points_only_and_on_the_seed():
@@ -116,3 +113,58 @@ def test_graded_distance_against_all_distances():
     np.testing.assert_allclose(truth["radii"], np.percentile(pairs, [5, 1, 0.2, 0.1]))
     assert rows(truth) == [np.flatnonzero(row).tolist() for row in level_of]
     assert truth["levels"].tolist() == level_of[level_of > 0].tolist()
+
+
+PROVENANCE = storage.provenance("test", parameters={}, inputs={})
+
+
+def made(n, d=3):
+    rng = np.random.default_rng(0)
+    return Items(rng.normal(size=(n, d)).astype(np.float32), rng.integers(0, 3, n))
+
+
+@pytest.mark.parametrize("name", registry.names("ground_truth"))
+@pytest.mark.parametrize("block", [1, 350, 1 << 26])  # one query, 8 queries, all queries
+def test_blocks_equal_the_result_of_a_single_call(tmp_path, name, block):
+    items, rule = made(41), registry.get("ground_truth", name)
+    options = {"seed": 3} | ({"n_neighbours": 5} if name in ("nearest_neighbours", "epsilon_ball") else {})
+    with storage.writing(tmp_path / "y.h5", PROVENANCE) as file:
+        write_among(file, rule, items, block=block, **options)
+    found, expected = storage.read(tmp_path / "y.h5"), rule(items, items, items, **options)
+    assert found.keys() == expected.keys()
+    for key, array in expected.items():
+        np.testing.assert_array_equal(found[key], array)
+        if key in ("indices", "levels"):
+            assert found[key].dtype == np.int32
+
+
+def test_the_pairs_need_not_fit_in_memory(tmp_path):
+    items, rule = made(1000, d=2), registry.get("ground_truth", "graded_distance")
+    options = {"seed": 3, "percentiles": (60, 5), "levels": (1, 2), "n_sample": 100}
+    with storage.writing(tmp_path / "y.h5", PROVENANCE) as file:
+        tracemalloc.start()
+        write_among(file, rule, items, block=1 << 15, **options)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    pairs = len(storage.read(tmp_path / "y.h5")["indices"])
+    assert pairs > 500_000
+    assert peak < 4 * pairs  # bytes: half the size of the file
+
+
+SEARCHES = {
+    name: {"query": np.ones((2, 3)), "database": np.ones((4, 3))} | options
+    for name, options in (("nearest", {"k": 1}), ("neighbours_within", {"radius": 1.0}))
+}
+
+
+@pytest.mark.parametrize(("case", "message"), refusals("truth/refusals.yaml"))
+def test_refusals(case, message):
+    name, arguments = case.pop("call"), case.pop("arguments", ())
+    if name in SEARCHES:
+        function, case = getattr(truth, name), SEARCHES[name] | case
+    elif name in registry.names("ground_truth"):
+        function = registry.get("ground_truth", name)
+        arguments = Items(LINE, None), Items(case.pop("database", LINE), None), Items(LINE, None)
+    else:
+        function = getattr(relevance, name)
+    assert message_of(function, *arguments, **case) == message

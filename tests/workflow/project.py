@@ -55,6 +55,11 @@ def copied(source: Path, folder: Path, *parts: str) -> Path:
     return folder
 
 
+def finished(command: list[str], folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess:
+    """Return a process that has ended, and what it printed."""
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
 @contextlib.contextmanager
 def planned(folder: Path, config: dict, *targets: str) -> Iterator[Workflow]:
     """Yield Snakemake's plan of some targets, made in this process, in a folder where the block runs."""
@@ -175,13 +180,8 @@ class Project(Results):
 
     def run(self, *arguments: str, cores: int = 2, config: str | None = "small.yaml") -> subprocess.CompletedProcess:
         chosen = ["--configfile", config] if config else []
-        return subprocess.run(
-            self.command(*arguments, "--cores", str(cores), *chosen),
-            cwd=self.folder,
-            env=self.environment(),
-            capture_output=True,
-            text=True,
-        )
+        command = self.command(*arguments, "--cores", str(cores), *chosen)
+        return finished(command, self.folder, self.environment())
 
     def jobs(self, *arguments: str, config: str = "small.yaml") -> dict[str, int]:
         """Return how often a dry run would run each rule."""

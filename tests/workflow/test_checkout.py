@@ -1,9 +1,7 @@
 """Jobs import the package of the checkout whose Snakefile runs, even if another one is installed."""
 
-import subprocess
-
 import pytest
-from project import ROOT, SHORT, Project, copied
+from project import ROOT, SHORT, Project, copied, finished
 
 pytestmark = pytest.mark.ci
 BROKEN = "the checkout's own code ran"
@@ -38,13 +36,8 @@ def test_jobs_import_the_package_of_the_checkout_that_runs(checkout, installed, 
     """A job on another node parses the Snakefile again, in a process of its own."""
     folder = checkout.folder if "remote" in arguments else tmp_path
     files = ["--snakefile", checkout.folder / "workflow" / "Snakefile", "--configfile", checkout.folder / "small.yaml"]
-    done = subprocess.run(
-        checkout.command("--cores", "1", *map(str, files), *arguments),
-        cwd=folder,
-        env=checkout.environment() | {"PYTHONPATH": str(installed)},
-        capture_output=True,
-        text=True,
-    )
+    command = checkout.command("--cores", "1", *map(str, files), *arguments)
+    done = finished(command, folder, checkout.environment() | {"PYTHONPATH": str(installed)})
     assert done.returncode != 0, "the job ran the installed package's code"
     assert BROKEN in done.stdout + done.stderr
     assert not list(folder.glob("results/**/*.h5"))

@@ -13,6 +13,8 @@ from browser import opened
 from page_blocks import DOCS, script
 from project import Project, planned
 
+from protocol.scores.summary import at
+
 pytestmark = pytest.mark.ci
 
 
@@ -56,10 +58,8 @@ def test_every_combination_has_one_row(default, metrics):
 
 def test_scores_are_well_above_chance(metrics):
     """Chance is 0.1 on ten classes; the margins are many standard deviations of the runs wide."""
-    labels = metrics[
-        (metrics["metric"] == "mAP") & (metrics["ground_truth"] == "class_label") & (metrics["feature"] == "gist")
-    ]
-    mean = labels[labels["extension"] == "none"].groupby(["hasher", "n_bits"])["value"].mean()
+    chosen = at(metrics, metric="mAP", ground_truth="class_label", feature="gist", extension="none")
+    mean = chosen.groupby(["hasher", "n_bits"])["value"].mean()
     assert 0.60 < mean["itq", 32] < 0.72
     assert mean["itq", 32] > mean["pca_rr", 32] > mean["lsh", 32] > mean["sklsh", 32] > 0.2
     assert mean["pcah", 64] < mean["pcah", 8]

@@ -8,13 +8,8 @@ from project import Results
 
 from protocol.provenance import storage
 
-CHANGES = {
-    "runs": 1,
-    "split_sizes": {"query": 20, "train": 100},
-    "splits": ["standard"],
-    "hashers": ["sign", "median"],
-    "n_bits": [16, 8],
-}
+CHANGES = {"runs": 1, "split_sizes": {"query": 20, "train": 100}, "splits": ["standard"]}
+CHANGES |= {"hashers": ["sign", "median"], "n_bits": [16, 8]}
 
 
 def expected_share(by_code, nearest, k):

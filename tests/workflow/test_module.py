@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from project import PARTS, ROOT, SHORT, Project, copied
+from project import PARTS, ROOT, SHORT, Project, copied, finished
 
 from protocol import configuration
 
@@ -30,13 +30,7 @@ class Workflow:
 
     def run(self, *arguments, start=("-m", "snakemake"), fails=False):
         """Run Snakemake and return what it printed."""
-        done = subprocess.run(
-            [sys.executable, *start, "--cores", "1", *arguments],
-            cwd=self.folder,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-        )
+        done = finished([sys.executable, *start, "--cores", "1", *arguments], self.folder, self.environment)
         assert (done.returncode != 0) == fails, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -52,11 +46,8 @@ def environment(tmp_path):
     """An environment in which a copy of the package is installed, outside any checkout, with what a wheel contains."""
     installed = copied(ROOT, tmp_path / "installed", "protocol")
     copied(ROOT, installed / "protocol" / "pipeline", "config", "workflow")
-    return os.environ | {
-        "PYTHONPATH": str(installed),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),
-    }
+    own = {"PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    return os.environ | own
 
 
 @pytest.fixture

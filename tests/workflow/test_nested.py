@@ -85,9 +85,8 @@ def test_codes_are_computed_with_the_selected_options(nested):
 
 
 def test_the_audit_finds_a_selection_on_test_queries(nested, tmp_path):
-    of_queries = (
-        'dict(zip(PARTITIONS, storage.read(job.input.sample, ["query", *PARTITIONS[1:]]).values(), strict=True))'
-    )
+    rows = 'storage.read(job.input.sample, ["query", *PARTITIONS[1:]]).values()'
+    of_queries = f"dict(zip(PARTITIONS, {rows}, strict=True))"
     unfair = nested.edited(tmp_path, "selection.py", "storage.read(job.input.sample, PARTITIONS)", of_queries)
     for path in [results(unfair) / "audit.csv", *results(unfair).glob("gist/random/run0/*/selection.h5*")]:
         path.unlink()
@@ -95,9 +94,8 @@ def test_the_audit_finds_a_selection_on_test_queries(nested, tmp_path):
     findings = pd.read_csv(results(unfair) / "audit.csv")
     assert set(findings["finding"]) == {"truth-leak"}
     assert set(findings["severity"]) == {"error"}
-    assert sorted(findings["file"]) == [
-        f"{RESULTS}/gist/random/run0/{hasher}/selection.h5" for hasher in ("dsh", "sklsh")
-    ]
+    files = [f"{RESULTS}/gist/random/run0/{hasher}/selection.h5" for hasher in ("dsh", "sklsh")]
+    assert sorted(findings["file"]) == files
 
 
 def test_another_grid_searches_no_other_hasher_again(nested):

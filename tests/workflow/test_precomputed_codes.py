@@ -13,6 +13,7 @@ from project import SMALL, Results
 
 from protocol import codes, load_split
 from protocol.provenance import storage
+from protocol.scores.summary import at
 
 pytestmark = pytest.mark.ci
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "train-on-our-split.md").read_text()
@@ -87,9 +88,7 @@ def test_exported_codes_score_as_the_hasher_that_made_them(scored, tiny, name):
 
 
 def test_the_page_s_network_learns(scored):
-    rows = scores(scored, "my_network").query(
-        "metric == 'mAP' and ground_truth == 'class_label' and extension == 'none'"
-    )
+    rows = at(scores(scored, "my_network"), metric="mAP", ground_truth="class_label", extension="none")
     assert rows["split"].tolist() == ["improved", "standard"]
     assert (rows["n_runs"] == 2).all()
     assert (rows["mean"] > 0.5).all()

@@ -2,11 +2,10 @@
 
 import importlib.util
 import re
-import subprocess
 
 import pytest
 import single_node
-from project import ELSEWHERE
+from project import ELSEWHERE, finished
 
 RESULTS = "results/small"
 PLUGIN, LACKING = importlib.util.find_spec("snakemake_executor_plugin_slurm"), single_node.missing()
@@ -22,13 +21,8 @@ def test_slurm_writes_the_same_bytes_as_a_local_run(elsewhere, project):
     project.write(ELSEWHERE)
     arguments = ["--workflow-profile", "workflow/profiles/slurm", "--configfile", "small.yaml"]
     with single_node.single_node() as environment:
-        done = subprocess.run(
-            project.command(*arguments),
-            cwd=project.folder,
-            env=environment | project.environment() | {"PATH": environment["PATH"]},
-            capture_output=True,
-            text=True,
-        )
+        environment |= project.environment() | {"PATH": environment["PATH"]}
+        done = finished(project.command(*arguments), project.folder, environment)
     printed = done.stdout + done.stderr
     assert done.returncode == 0, printed
     submitted = re.findall(r"has been submitted with SLURM jobid (\d+)", printed)

@@ -44,9 +44,10 @@ def test_the_claims_are_checked_against_the_experiment(small):
     assert entries["S0-08"]["status"] == "not run"  # these are no rows of CIFAR-10
 
 
-@pytest.mark.parametrize(
-    ("arguments", "names_it"), [(["all"], True), (["metrics"], False), (["all", "--quiet", "all"], False)]
-)
+TARGETS = [(["all"], True), (["metrics"], False), (["all", "--quiet", "all"], False)]
+
+
+@pytest.mark.parametrize(("arguments", "names_it"), TARGETS)
 def test_the_last_line_names_the_report_if_the_target_includes_it(small, arguments, names_it):
     done = small.run(*arguments)
     assert done.returncode == 0, done.stdout + done.stderr

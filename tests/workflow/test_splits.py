@@ -54,13 +54,8 @@ def test_own_lists_are_used_and_an_edited_list_is_rerun(tmp_path, caplog):
 
 def test_the_four_scores_of_unseen_classes_are_those_of_one_model(tmp_path):
     config = SMALL | {"splits": ["unseen"], "split_options": {"unseen": {"unseen": [3, 7]}}, "runs": 1}
-    config |= {
-        "hashers": ["itq"],
-        "n_bits": [8],
-        "extensions": ["none"],
-        "metrics": ["mAP"],
-        "ground_truths": ["class_label"],
-    }
+    config |= {"hashers": ["itq"], "n_bits": [8], "extensions": ["none"], "metrics": ["mAP"]}
+    config |= {"ground_truths": ["class_label"]}
     made = Results(tmp_path).stages(config, "metrics", "audit")
     results = made.folder / "results" / "small"
     stored, labels = storage.read(results / "gist/unseen/run0/itq/codes.h5"), DIGITS.labels
@@ -71,9 +66,8 @@ def test_the_four_scores_of_unseen_classes_are_those_of_one_model(tmp_path):
         rows = storage.read(results / "splits" / split / "run0" / "splits.h5")
         of_queries, of_database = SCORES[split]
         assert set(is_unseen[rows["query"]]) == {of_queries == "unseen"}
-        assert (
-            set(is_unseen[rows["database"]]) == {"all": {True, False}, "seen": {False}, "unseen": {True}}[of_database]
-        )
+        found = {"all": {True, False}, "seen": {False}, "unseen": {True}}[of_database]
+        assert set(is_unseen[rows["database"]]) == found
         assert not is_unseen[np.concatenate([rows["train"], rows["validation_query"]])].any()
         items = codes.unpack(stored["8/items"], 8)
         pair = items[rows["query"]], items[rows["database"]]

@@ -314,12 +314,12 @@ def shared_labels(labels: Tensor) -> Tensor:
     return (indicator @ indicator.T).round().long()
 
 
-def off_diagonal(pairs: Tensor) -> Tensor:
+def distinct(pairs: Tensor) -> Tensor:
     """Return the boolean matrix without the pairs of an item with itself."""
     return pairs & ~pairs.new_ones(len(pairs)).diag()
 
 
-def mean_over_pairs(loss: Tensor) -> Tensor:
+def pair_mean(loss: Tensor) -> Tensor:
     """Return the mean of a symmetric matrix over pairs of different items."""
     n = len(loss)
     return (loss.sum() - loss.diagonal().sum()) / (n * (n - 1))

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from protocol.checks import ProtocolError
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, mean_over_pairs, shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, pair_mean, shared_labels
 from protocol.hashers.networks.deep_supervised import to_corners
 from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord, Positive
@@ -109,4 +109,4 @@ def buffered(codes: Tensor, shared: Tensor, *, zones: Mapping[int, tuple[float, 
     for n_shared, (nearest, farthest) in zones.items():
         outside = (nearest - distance).clamp(min=0) + (distance - farthest).clamp(min=0)
         loss = loss + (shared == n_shared) * outside
-    return mean_over_pairs(loss / 2) + to_corners(codes)
+    return pair_mean(loss / 2) + to_corners(codes)

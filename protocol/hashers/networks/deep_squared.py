@@ -1,6 +1,6 @@
 """Deep squared hashing: similar pairs get equal codes, dissimilar pairs codes that are as far apart as possible."""
 
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, off_diagonal, shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, distinct, shared_labels
 from protocol.registry import HasherRecord
 
 DEVIATIONS = (
@@ -63,6 +63,6 @@ def squared(codes: Tensor, shared: Tensor, *, m: float = 0.0) -> Tensor:
     """
     k = codes.shape[1]
     distance = (k - codes @ codes.T) / 2
-    similar, dissimilar = off_diagonal(shared > 0), shared == 0
+    similar, dissimilar = distinct(shared > 0), shared == 0
     pull = ((m - distance) ** 2 * similar).sum() / similar.sum().clamp(min=1)
     return pull + ((k - distance) ** 2 * dissimilar).sum() / dissimilar.sum().clamp(min=1)

@@ -1,6 +1,6 @@
 """Deep supervised hashing: similar pairs get close codes, dissimilar pairs codes that differ in half of the bits."""
 
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, mean_over_pairs, shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, pair_mean, shared_labels
 from protocol.registry import HasherRecord
 
 _REGULARISER = 0.01
@@ -60,7 +60,7 @@ def contrastive(codes: Tensor, shared: Tensor, *, margin: float) -> Tensor:
     norm = gram.diagonal()
     distance = (norm[:, None] + norm - 2 * gram).clamp(min=0)
     attracted, repelled = (shared > 0) * distance, (shared == 0) * (margin - distance).clamp(min=0)
-    return mean_over_pairs((attracted + repelled) / 2) + to_corners(codes)
+    return pair_mean((attracted + repelled) / 2) + to_corners(codes)
 
 
 def to_corners(codes: Tensor) -> Tensor:

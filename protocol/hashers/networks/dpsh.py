@@ -1,13 +1,6 @@
 """DPSH: maximises the likelihood of pairwise labels, given the inner products of codes."""
 
-from protocol.hashers.networks.base import (
-    NO_PRETRAINING,
-    NetworkHasher,
-    Tensor,
-    mean_over_pairs,
-    quantisation,
-    shared_labels,
-)
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, pair_mean, quantisation, shared_labels
 from protocol.registry import HasherRecord, NotNegative
 
 
@@ -63,4 +56,4 @@ def pairwise(outputs: Tensor, shared: Tensor) -> Tensor:
     from torch.nn.functional import binary_cross_entropy_with_logits
 
     theta, similar = outputs @ outputs.T / 2, (shared > 0).to(outputs)
-    return mean_over_pairs(binary_cross_entropy_with_logits(theta, similar, reduction="none"))
+    return pair_mean(binary_cross_entropy_with_logits(theta, similar, reduction="none"))

@@ -1,13 +1,6 @@
 """DTSH: maximises the likelihood of triplets, in which an item is nearer to a similar item than to another one."""
 
-from protocol.hashers.networks.base import (
-    NO_PRETRAINING,
-    NetworkHasher,
-    Tensor,
-    off_diagonal,
-    quantisation,
-    shared_labels,
-)
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, distinct, quantisation, shared_labels
 from protocol.registry import HasherRecord, NotNegative
 
 
@@ -70,7 +63,7 @@ def triplet(outputs: Tensor, shared: Tensor, *, margin: float) -> Tensor:
     from torch.nn.functional import softplus
 
     theta = outputs @ outputs.T / 2
-    query, similar = off_diagonal(shared > 0).nonzero(as_tuple=True)
+    query, similar = distinct(shared > 0).nonzero(as_tuple=True)
     others = shared[query] == 0
     loss = softplus(margin + theta[query] - theta[query, similar][:, None])
     return (loss * others).sum() / others.sum().clamp(min=1)

@@ -3,7 +3,7 @@
 import math
 
 from protocol.checks import ProtocolError
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, off_diagonal, shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, distinct, shared_labels
 from protocol.registry import HasherRecord, Positive
 
 
@@ -75,7 +75,7 @@ def weighted_pairwise(codes: Tensor, shared: Tensor, *, alpha: float) -> Tensor:
     """
     from torch.nn.functional import binary_cross_entropy_with_logits
 
-    similar, dissimilar = off_diagonal(shared > 0), shared == 0
+    similar, dissimilar = distinct(shared > 0), shared == 0
     loss = binary_cross_entropy_with_logits(alpha * codes @ codes.T, similar.to(codes), reduction="none")
     n_labels = shared.diagonal()
     jaccard = shared.to(codes) / (n_labels[:, None] + n_labels - shared).clamp(min=1)

@@ -52,9 +52,7 @@ class TALRAPNetwork(NetworkHasher):
         codes = (self.alpha * outputs).tanh()
         levels = shared_labels(labels).cpu().numpy()
         np.fill_diagonal(levels, 0)
-        fixed = codes.detach()
-        value, gradient = mean_objective(
-            fixed.double().cpu().numpy(), *self._gains(levels), self.objectives[self.relaxation]
-        )
+        fixed, objective = codes.detach(), self.objectives[self.relaxation]
+        value, gradient = mean_objective(fixed.double().cpu().numpy(), *self._gains(levels), objective)
         # A linear function with this value and gradient, through which PyTorch differentiates the network.
         return -(value + (codes.new_tensor(gradient) * (codes - fixed)).sum())

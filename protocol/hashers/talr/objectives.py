@@ -198,9 +198,8 @@ def _discounted(worth: _Worth, gain: Floats, best: Floats) -> Ranked:
 
 def _ranked(terms: Floats, by_gain: tuple[Floats, Floats], by_total: tuple[Floats, Floats], best: Floats) -> Ranked:
     """Sum over the bins; the derivatives are given by the bin itself, and by the sum before it."""
-    return Ranked(
-        terms.sum(axis=1) / best, _through_sums(*by_gain) / best[:, None], _through_sums(*by_total) / best[:, None]
-    )
+    derivatives = (_through_sums(*pair) / best[:, None] for pair in (by_gain, by_total))
+    return Ranked(terms.sum(axis=1) / best, *derivatives)
 
 
 def binary_gains(levels: NDArray[np.int64]) -> tuple[Floats, Floats]:

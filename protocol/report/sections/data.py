@@ -64,9 +64,8 @@ def without_relevant(results: Results) -> tuple[str, bool]:
     groups = [own for _, own in runs.groupby(list(SETTING)) if own["n"].any()]
     if not groups or _UNDEFINED not in registry.METRICS.entry(results.metric).undefined:
         return "", False
-    matters, own = max(
-        ((_ranks_change(results, own), own) for own in groups), key=lambda one: (one[0], one[1]["n"].sum())
-    )
+    changes = ((_ranks_change(results, own), own) for own in groups)
+    matters, own = max(changes, key=lambda one: (one[0], one[1]["n"].sum()))
     n = own.drop_duplicates("run")["n"].astype(int).tolist()
     n_queries = len(results.splits[own["split"].iloc[0]]["query"])
     values = {"own": own.iloc[0], "n": list(filter(None, n)), "of": len(n), "n_queries": n_queries, "matters": matters}
@@ -108,13 +107,12 @@ class Status(NamedTuple):
 def status(results: Results) -> list[Status]:
     """Return what a reader must know first: errors of the audit, then whatever makes scores doubtful, then warnings."""
     numbers = results.findings.drop_duplicates(_OF_FINDINGS)["severity"].value_counts()
-    error, warning = (
-        [Status(PAGE.text("status-audit", findings=counted(int(numbers[level]), level)), "findings", level)]
-        if level in numbers
-        else []
-        for level in ("error", "warning")
-    )
-    lines = [*error]
+
+    def audited(level: str) -> list[Status]:
+        text = PAGE.text("status-audit", findings=counted(int(numbers.get(level, 0)), level))
+        return [Status(text, "findings", level)] * (level in numbers)
+
+    lines = audited("error")
     undefined, matters = without_relevant(results)
     lines += [Status(undefined, "findings", "warning")] if matters else []
     others = at(results.findings, finding="other-training-labels").sort_values("count")
@@ -123,7 +121,7 @@ def status(results: Results) -> list[Status]:
         lines += [Status(note, "provenance", "warning") for note in results.provenance["notes"]]
     if any(len(versions) > 1 for versions in results.libraries.values()):
         lines.append(Status(PAGE.text("status-mixed"), "provenance", "warning"))
-    lines += warning
+    lines += audited("warning")
     return lines or [Status(PAGE.text("status-fine"), "partitions", "fine")]
 
 

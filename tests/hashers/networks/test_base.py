@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from encoded import refused
 
 pytest.importorskip("torch", reason="torch is not installed")
 
 import torch
 
 from protocol import registry
-from protocol.checks import ProtocolError
 from protocol.hashers import NetworkHasher, TrainingSet
 from protocol.hashers.networks import base
 from protocol.hashers.networks.deep_squared import DeepSquared
@@ -141,7 +141,5 @@ def test_the_convolutional_network_uses_positions_in_images():
 
 
 def test_the_convolutional_network_refuses_rows_that_are_not_images():
-    with pytest.raises(
-        ProtocolError, match=r"network 'conv': expected 3,072 features, images of 32 x 32 .* got 10[.] Use 'mlp'"
-    ):
+    with refused(r"network 'conv': expected 3,072 features, images of 32 x 32 .* got 10[.] Use 'mlp'"):
         DeepSquared(8, network="conv").fit(X, Y)

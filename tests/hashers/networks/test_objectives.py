@@ -1,4 +1,4 @@
-"""Edges of the networks' objectives; tests/reference compares values and gradients with the equations as loops."""
+"""Objectives of networks by hand, and the centres and labels that some require."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,14 @@ pytest.importorskip("torch", reason="torch is not installed")
 
 import torch
 
+from protocol.checks import ProtocolError
 from protocol.hashers.networks.base import shared_labels
-from protocol.hashers.networks.buffer_zone import buffered
+from protocol.hashers.networks.buffer_zone import BufferZone, buffered
+from protocol.hashers.networks.csq import CSQ
 from protocol.hashers.networks.deep_supervised import contrastive
 from protocol.hashers.networks.dtsh import triplet
 from protocol.hashers.networks.mihash import MIHash
+from protocol.hashers.supervised.classifier import class_codes
 
 CORNERS = torch.tensor(np.where(np.arange(12) < np.arange(13)[:, None], 1.0, -1.0))
 
@@ -42,3 +45,38 @@ def test_equal_rows_have_finite_gradients():
     outputs = torch.full((4, 6), 50.0, requires_grad=True)
     MIHash(6)._loss(outputs, torch.tensor([0, 0, 1, 1]), torch.arange(4), 0).backward()
     assert torch.isfinite(outputs.grad).all()
+
+
+def test_rows_of_a_class_have_one_centre_and_centres_are_half_of_the_bits_apart():
+    hasher = CSQ(24, epochs=1).fit(np.random.default_rng(0).normal(size=(40, 4)), np.arange(40) % 10)
+    centres = hasher._centre_of_row
+    np.testing.assert_array_equal(centres[10:20], centres[:10])
+    np.testing.assert_array_equal((centres[:10, None] != centres[:10]).sum(axis=2), 12 * (1 - np.eye(10)))
+
+
+def test_several_labels_vote_and_ties_are_random():
+    y = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 1], [0, 0, 0]] * 50, dtype=bool)
+    hasher = CSQ(16, epochs=1).fit(np.random.default_rng(0).normal(size=(200, 4)), y)
+    centres, targets = class_codes(3, 16, np.random.default_rng(0)), hasher._centre_of_row
+    np.testing.assert_array_equal(targets[::4], np.broadcast_to(centres[0], (50, 16)))
+    agreed = centres[0] == centres[1]
+    np.testing.assert_array_equal(targets[1::4, agreed], np.broadcast_to(centres[0, agreed], (50, agreed.sum())))
+    np.testing.assert_array_equal(targets[2::4], np.broadcast_to(centres.sum(axis=0) >= 2, (50, 16)))
+    for ties in (targets[1::4, ~agreed], targets[3::4]):
+        assert 0.4 < ties.mean() < 0.6
+
+
+RNG = np.random.default_rng(3)
+Y = RNG.integers(0, 4, 240)
+X = (RNG.normal(size=(4, 10))[Y] + 0.3 * RNG.normal(size=(240, 10))).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("first", "others", "numbers"), [([0, 0, 0, 0], 0, "0 and 1"), ([1, 1, 0, 0], 0, "1 and 2"), ([0, 1, 1, 1], 1, "3")]
+)
+def test_odd_numbers_of_labels_are_refused(first, others, numbers):
+    labels = np.eye(4, dtype=int)[Y] ^ others
+    labels[0] = first
+    message = "BufferZone requires 1 or 2 labels per item, the same number for all items, got items with "
+    with pytest.raises(ProtocolError, match=f"{message}{numbers}[.]$"):
+        BufferZone(8).fit(X, labels)
