@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from string import digits
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ _SURE = 64
 _BITS, _HEX, _MARK = re.compile("[01]{2,}"), re.compile("(?:0[xX])?[0-9a-fA-F]{2,}"), re.compile(r"[\s,;]+")
 _NOT_DECIMAL = re.compile("^0[xX]|[a-fA-F]|^0.")
 _IN_COLUMNS = re.compile(f"^[01]{{5,}}$|{_NOT_DECIMAL.pattern}")  # a code in front of other columns
+_LETTER = re.compile("[a-fA-F]")
 _ROLES = ("query codes", "database codes")
 
 
@@ -276,9 +278,18 @@ def _numbers(values: Any, n_bits: int | None, name: str) -> NDArray:
 def _first_words(path: Path) -> list[str]:
     """Return the first word of each line of a text; none if they are, for example, numbers from 0 to 255 in columns."""
     lines = list(filter(None, map(str.strip, text.lines(path, "codes"))))
-    if not all(_HEX.fullmatch(_MARK.split(line, 1)[0]) for line in lines):
-        lines = below_header(path, lines)
     words = [_MARK.split(line, 1)[0] for line in lines]
+    may_be_hex, names = all(map(_HEX.fullmatch, words)), _MARK.split(lines[0])
+    is_first_alone = may_be_hex and _LETTER.search(words[0]) and not any(map(_NOT_DECIMAL.search, words[1:]))
+    is_series = len(names) > 1 == len({name.rstrip(digits) for name in names})  # b0, b1, ...
+    if is_first_alone and len(words) > 1 == len({*map(len, words)}) and not is_series:
+        raise ProtocolError(
+            f"{path}: the first line {lines[0][:60]!r} may be a header or a hexadecimal code. Delete it if it is a "
+            "header, or write 0x before each code."
+        )
+    if is_first_alone or not may_be_hex:
+        lines = below_header(path, lines)
+        words = [_MARK.split(line, 1)[0] for line in lines]
     return words if words == lines or any(map(_IN_COLUMNS.search, words)) else []
 
 

@@ -119,17 +119,25 @@ def below_header(path: Path, lines: list[str]) -> list[str]:
     """Return the lines below a header, without a column of ids, or the index of pandas, in front; all if there is none.
 
     A header has as many fields as the next line, all different. None of them is a number or a missing value, unless an
-    empty one above an index is first.
+    empty one above an index is first, or they are 0, 1, ..., n - 1 (`protocol.inputs.text.is_numbered`).
 
     Raises
     ------
     ProtocolError
-        If the header names a column of labels next to others, or only an id is in a line.
+        If the header names a column of labels next to others, only an id is in a line, or a line 0, 1, ..., n - 1 may
+        be a header or a row.
     """
     mark, line = _mark(lines[0]), lines[0].lstrip("# ").rstrip()
     names = [name.strip(' "').lower() for name in line.split(mark)]
-    is_header = len({*names} - _MISSING) == len(names) == len("".join(lines[1:2]).split(mark))
-    if not is_header or (names[0] and any(map(text.is_number, names))):
+    rest = [row.split(mark) for row in lines[1 : 1 + text.EXAMINED]]
+    is_numbered = text.is_numbered(names, rest)
+    if is_numbered is None:
+        raise ProtocolError(
+            f"{path}: the first line {line[:60]!r} may be a header or a row. Delete it if it is a header, or write +0 "
+            "for 0 in it if it is a row."
+        )
+    has_names = len({*names} - _MISSING) == len(names) == len("".join(lines[1:2]).split(mark))
+    if not is_numbered and (not has_names or (names[0] and any(map(text.is_number, names)))):
         return lines
     if len(names) > 1 and not text.LABEL_COLUMNS.isdisjoint(names):
         raise ProtocolError(f"{path}: the header {line[:60]!r} names labels. Save them as another file.")
