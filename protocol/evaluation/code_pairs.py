@@ -279,18 +279,23 @@ def _first_words(path: Path) -> list[str]:
     """Return the first word of each line of a text; none if they are, for example, numbers from 0 to 255 in columns."""
     lines = list(filter(None, map(str.strip, text.lines(path, "codes"))))
     words = [_MARK.split(line, 1)[0] for line in lines]
-    may_be_hex, names = all(map(_HEX.fullmatch, words)), _MARK.split(lines[0])
-    is_first_alone = may_be_hex and _LETTER.search(words[0]) and not any(map(_NOT_DECIMAL.search, words[1:]))
-    is_series = len(names) > 1 == len({name.rstrip(digits) for name in names})  # b0, b1, ...
-    if is_first_alone and len(words) > 1 == len({*map(len, words)}) and not is_series:
-        raise ProtocolError(
-            f"{path}: the first line {lines[0][:60]!r} may be a header or a hexadecimal code. Delete it if it is a "
-            "header, or write 0x before each code."
-        )
-    if is_first_alone or not may_be_hex:
+    if not all(map(_HEX.fullmatch, words)) or _are_names(path, lines[0], words[1:]):
         lines = below_header(path, lines)
         words = [_MARK.split(line, 1)[0] for line in lines]
     return words if words == lines or any(map(_IN_COLUMNS.search, words)) else []
+
+
+def _are_names(path: Path, line: str, words: Sequence[str]) -> bool:
+    """Return whether a line is b0, b1, ... above decimal numbers; raise ProtocolError if it may be another header."""
+    names = _MARK.split(line)
+    if not words or not _LETTER.search(names[0]) or any(map(_NOT_DECIMAL.search, words)):
+        return False
+    if len(names) == 1 or len({name.rstrip(digits) for name in names}) > 1:
+        raise ProtocolError(
+            f"{path}: the first line {line[:60]!r} may be a header or a hexadecimal code. Delete it if it is a header, "
+            "or write 0x before each code."
+        )
+    return True
 
 
 def _bits_of_strings(words: Sequence[str], n_bits: int | None, name: str) -> NDArray[np.bool_] | None:

@@ -210,22 +210,19 @@ def _is_header(rows: Sequence[Sequence[str]], n_items: int | None = None) -> boo
     """Return whether the first row has the names of the columns, because its fields fit no other row's form."""
     first, rest = rows[0], rows[1:]
     name = next(filter(None, map(str.strip, first)), "").lower()  # the first name is empty above the index of pandas
-    numbers = list(filter(None, map(str.strip, first)))  # of columns without names, in pandas
-    is_numbered = numbers == list(map(str, range(len(numbers))))
-    if not is_numbered and not _WORD.fullmatch(name):
+    is_numbered = text.is_numbered(first, rest)
+    if is_numbered is False and not _WORD.fullmatch(name):
         return False
     if n_items in (len(rest), len(rows)):
         return n_items == len(rest)
-    if is_numbered:
-        return len(numbers) < len(first) or bool(text.is_numbered(first, rest))
     if name in LABEL_COLUMNS | ID_COLUMNS and (not rest or len(first) == len(rest[0])):
         return name in _HEADER or name not in {row[0].strip().lower() for row in rest}
-    return bool(rest) and _has_another_form(first, rest)
+    return bool(is_numbered) or _has_another_form(first, rest)
 
 
 def _has_another_form(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
     """Return whether all other rows name files, or have numbers where the first row has words."""
-    if any(map(names_file, first)) or len(first) > max(map(len, rest)):
+    if any(map(names_file, first)) or len(first) > max(map(len, rest), default=0):
         return False
     if all(any(map(names_file, row)) for row in rest):
         return len(rest) > 1

@@ -109,14 +109,14 @@ def is_numbered(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool | N
 
     Examples
     --------
-    >>> is_numbered("012", ["101"]), is_numbered("01", [["0.5", "2"]]), is_numbered("0", [["owl"]])
+    >>> is_numbered("012", ["101"]), is_numbered("01", [["0.5", "2"]]), is_numbered(["", "0"], [["0", "7"]])
     (True, None, True)
     """
-    if [*first] != [*map(str, range(len(first)))] or len(first) not in map(len, rest[:1]):
+    has_index = first[0] == "" and len(first) > 1
+    if [*first][has_index:] != [*map(str, range(len(first) - has_index))] or len(first) not in map(len, rest[:1]):
         return False
-    rows = rest[:EXAMINED]
-    words, values = (not any(map(is_number, column)) for column in zip(*rows, strict=False)), {*chain(*rows)}
-    if any(words) or any(map(_PADDED.fullmatch, values)):
-        return True
+    words = [not any(map(is_number, column)) for column in zip(*rest[:EXAMINED], strict=False)]
+    values = set(chain.from_iterable(rest[:EXAMINED]))
     integers = set(map(int, filter(_INTEGER.fullmatch, values)))
-    return (not integers if len(first) == 1 else len(first) > 2 and integers <= {-1, 0, 1}) or None
+    is_outside = not integers if len(first) == 1 else len(first) > 2 and integers <= {-1, 0, 1}
+    return has_index or any(words) or any(map(_PADDED.fullmatch, values)) or is_outside or None
