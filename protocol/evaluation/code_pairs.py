@@ -195,7 +195,10 @@ def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.ui
         The name in error messages.
     """
     is_real = encoding.binarize is not None
-    array, n_bits = _read(replace(encoding, values=values), role, is_real=is_real)
+    try:
+        array, n_bits = _read(replace(encoding, values=values), role, is_real=is_real)
+    except ProtocolError as error:
+        raise ProtocolError(checks.as_options(str(error), "{}={}")) from error
     return codes.pack(array > 0) if is_real else array, n_bits
 
 
@@ -323,7 +326,7 @@ def _bits_of_integers(array: NDArray, n_bits: int | None, name: str) -> NDArray[
         array = array.astype(np.int64).view(np.uint64)
     least = max(1, int(array.max()).bit_length())
     if n_bits is None:
-        raise ProtocolError(f"{name}: one integer for each item needs n_bits as well, at least {least}.")
+        raise ProtocolError(f"{name}: one integer for each item. Pass its code length: hp.Codes(..., n_bits={least}).")
     if array.min() < 0 or least > n_bits:
         raise ProtocolError(f"{name}: integers from {array.min()} to {array.max()} are not codes of {n_bits} bits.")
     weights = np.arange(n_bits - 1, -1, -1, dtype=np.uint64)
@@ -365,10 +368,15 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
     _check_finite(array, name)
     least, most = array.min(), array.max()
     if array.dtype.kind == "f" or least < -128 or most > 255 or (-1 <= least < 0 and most <= 1):
-        hint = 'If they are real-valued outputs, pass binarize="sign" or binarize="median".'
+        hint = "real-valued outputs, pass " + " or ".join(f'hp.Codes(..., binarize="{how}")' for how in BINARIZE)
     else:
-        hint = 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted; or codes > 0 of a mask.'
-    raise ProtocolError(f"{name}: expected codes of 0/1 or -1/+1, got values from {least:.6g} to {most:.6g}. {hint}")
+        hint = (
+            f'packed, pass hp.Codes(..., n_bits={8 * array.shape[1]}), with bit_order="big-128" if 128 was subtracted. '
+        )
+        hint += "A mask is passed as codes > 0"
+    raise ProtocolError(
+        f"{name}: expected codes of 0/1 or -1/+1, got values from {least:.6g} to {most:.6g}. If they are {hint}."
+    )
 
 
 def precomputed_codes(
@@ -397,7 +405,7 @@ def precomputed_codes(
         try:
             pair = read_codes(*(Codes(of_role[role], n_bits, **encoding) for role in ("query", "database")))
         except ProtocolError as error:
-            raise ProtocolError(f"{name}: {error}") from error
+            raise ProtocolError(checks.as_options(f"{name}: {error}", "{}: {}")) from error
         for role, packed in (("query", pair.query), ("database", pair.database)):
             if len(packed) != len(parts[role]):
                 raise ProtocolError(
