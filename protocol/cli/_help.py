@@ -9,7 +9,6 @@ import functools
 import itertools
 import math
 import re
-import shlex
 import sys
 import textwrap
 import tomllib
@@ -217,7 +216,7 @@ def with_hyphens(message: str, arguments: argparse.Namespace) -> str:
     names = "|".join(name[2:].replace("-", "[-_ ]") for name in options if f"'{name[2:]}'" not in repr(arguments))
     snake = "|".join(name[2:].replace("-", "_") for name in options if "-" in name[2:]) or "(?!)"
     values = "|".join(re.escape(value.rsplit(":", 1)[0]) for value in re.findall("'([^']+)'", repr(arguments)))
-    passed = rf"{values}|(?<![\w\"'./:-])(?:({names})=(?:\"([^\"]*)\"|([\w-]+))|({snake}))(?![\w/'\"]|\.\w)"
+    passed = rf"{values}|(?<![\w\"'./:-])(?:({names})=\"?([\w-]+)\"?|({snake}))(?![\w/'\"]|\.\w)"
     message = re.sub(passed, _as_option, as_options(message, "{}={}"))
     pattern = (
         rf"(?:^|(?<=and )|(?<=or )|(?<=needs )|(?<=need ))({names})(?=:| and | as well| (?:has|must|needs?|is|are)\b)"
@@ -228,10 +227,8 @@ def with_hyphens(message: str, arguments: argparse.Namespace) -> str:
 
 
 def _as_option(parameter: re.Match[str]) -> str:
-    name, quoted, value, alone = parameter.groups("")
-    if not name + alone:  # in the name of a file
-        return parameter[0]
-    return f"--{(name or alone).replace('_', '-')} {shlex.quote(quoted) if quoted else value}".rstrip()
+    name, value, alone = parameter.groups("")
+    return f"--{(name or alone).replace('_', '-')} {value}".rstrip() if name + alone else parameter[0]  # a file's name
 
 
 def read(name: str) -> dict[str, Any]:

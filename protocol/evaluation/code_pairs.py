@@ -195,10 +195,7 @@ def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.ui
         The name in error messages.
     """
     is_real = encoding.binarize is not None
-    try:
-        array, n_bits = _read(replace(encoding, values=values), role, is_real=is_real)
-    except ProtocolError as error:
-        raise ProtocolError(checks.as_options(str(error), "{}={}")) from error
+    array, n_bits = _read(replace(encoding, values=values), role, is_real=is_real)
     return codes.pack(array > 0) if is_real else array, n_bits
 
 
