@@ -367,10 +367,8 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
     if array.dtype.kind == "f" or least < -128 or most > 255 or (-1 <= least < 0 and most <= 1):
         hint = "real-valued outputs, pass " + " or ".join(f'hp.Codes(..., binarize="{how}")' for how in BINARIZE)
     else:
-        hint = (
-            f'packed, pass hp.Codes(..., n_bits={8 * array.shape[1]}), with bit_order="big-128" if 128 was subtracted. '
-        )
-        hint += "A mask is passed as codes > 0"
+        hint = f'packed, pass hp.Codes(..., n_bits={8 * array.shape[1]}), with bit_order="big-128" if 128 was '
+        hint += "subtracted. A mask is passed as codes > 0"
     raise ProtocolError(
         f"{name}: expected codes of 0/1 or -1/+1, got values from {least:.6g} to {most:.6g}. If they are {hint}."
     )
