@@ -205,8 +205,22 @@ def positive_number(value: Any, name: str) -> float:
     return number(value, name, is_positive=True)
 
 
-def suggesting(function: Callable[P, R]) -> Callable[P, R]:
-    """Return a function, or a constructor, whose TypeError for a wrong call suggests the argument that was meant."""
+def as_options(message: str, form: str) -> str:
+    """Return a message with arguments of `hp.Codes` in the form of a caller that takes them otherwise.
+
+    Examples
+    --------
+    >>> as_options('pass hp.Codes(..., binarize="sign").', "{}: {}")
+    'pass binarize: "sign".'
+    """
+    return re.sub(r"hp\.Codes\(\.\.\., (\w+)=([^)]+)\)", lambda mark: form.format(*mark.groups()), message)
+
+
+def suggesting(function: Callable[P, R], *, parts: Iterable[Callable[..., Any]] = ()) -> Callable[P, R]:
+    """Return a function, or a constructor, whose TypeError for a wrong call suggests the argument that was meant.
+
+    `parts` are those whose results are its arguments; the message names the one that has the argument.
+    """
     kinds = {name: one.kind for name, one in inspect.signature(function).parameters.items() if name != "self"}
     by_name = [name for name, kind in kinds.items() if kind is inspect.Parameter.KEYWORD_ONLY]
     by_place, is_method = len(kinds) - len(by_name), "self" in inspect.signature(function).parameters
@@ -216,7 +230,9 @@ def suggesting(function: Callable[P, R]) -> Callable[P, R]:
     def checked(*values: P.args, **named: P.kwargs) -> R:
         for name in named:
             if name not in kinds:
-                raise TypeError(f"{called} has no argument {name!r}.{_suggestion(name, kinds)}")
+                owners = [one.__name__ for one in parts if name in inspect.signature(one).parameters]
+                hint = f" Pass hp.{owners[0]}(..., {name}=...)." if owners else _suggestion(name, kinds)
+                raise TypeError(f"{called} has no argument {name!r}.{hint}")
         if len(values) - is_method > by_place:
             others = ", ".join(f"{name}=..." for name in by_name[:2])
             raise TypeError(f"{called} takes {counted(by_place, 'argument')} without a name. Name others: {others}.")

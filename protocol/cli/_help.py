@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from protocol.checks import ProtocolError, close, listed, one_of
+from protocol.checks import ProtocolError, as_options, close, listed, one_of
 from protocol.terminal import coloured, width
 
 _SPELT = {"_": "-", "neighbour": "neighbor", "centre": "center", "colour": "color", "is(e|ation)": r"iz\1", "ies$": "y"}
@@ -207,19 +207,28 @@ def declaration(name: str) -> dict[str, Any]:
 def with_hyphens(message: str, arguments: argparse.Namespace) -> str:
     """Return a message of a function in which parameters that are options of the command are written as options.
 
-    These are, in its first sentence, a parameter with which it begins, unless a file is called like it, and one that is
-    needed.
+    These are a parameter with a value or an underscore, and in its first sentence, a parameter with which it begins,
+    unless a file is called like it, and one that is needed.
     """
     declared = declaration(arguments.command)
     groups = (declared["options"], *declared["rare"].values())
     options = [name for group in groups for name in group if name.startswith("--")]
     names = "|".join(name[2:].replace("-", "[-_ ]") for name in options if f"'{name[2:]}'" not in repr(arguments))
+    snake = "|".join(name[2:].replace("-", "_") for name in options if "-" in name[2:]) or "(?!)"
+    values = "|".join(re.escape(value.rsplit(":", 1)[0]) for value in re.findall("'([^']+)'", repr(arguments)))
+    passed = rf"{values}|(?<![\w\"'./:-])(?:({names})=\"?([\w-]+)\"?|({snake}))(?![\w/'\"]|\.\w)"
+    message = re.sub(passed, _as_option, as_options(message, "{}={}"))
     pattern = (
         rf"(?:^|(?<=and )|(?<=or )|(?<=needs )|(?<=need ))({names})(?=:| and | as well| (?:has|must|needs?|is|are)\b)"
     )
     first, stop, others = message.partition(". ")
     first = re.sub(pattern, lambda mark: f"--{re.sub('[_ ]', '-', mark[1])}", first)
     return re.sub("^(--[^ ]+) are missing", r"\1 is missing", first) + stop + others
+
+
+def _as_option(parameter: re.Match[str]) -> str:
+    name, value, alone = parameter.groups("")
+    return f"--{(name or alone).replace('_', '-')} {value}".rstrip() if name + alone else parameter[0]  # a file's name
 
 
 def read(name: str) -> dict[str, Any]:

@@ -104,7 +104,8 @@ def compare(
     ----------
     *sources : str, Path or Evaluation
         The ``summary.csv`` of an experiment, the JSON file of ``protocol evaluate --json``, or the result of
-        `evaluate`. Several sources are compared where two or more have a score under the same protocol.
+        `evaluate`; or one list of them. Several sources are compared where two or more have a score under the same
+        protocol.
     metrics : sequence of str, default=()
         The metrics to compare, ``"all"`` for all of them. If empty, all except bounds (ties in the worst or best
         order) if they make at most six tables, and otherwise mAP (or else the first metric) under the first protocol.
@@ -125,6 +126,8 @@ def compare(
         do.
     """
     assumed = assumptions(assume)
+    if len(sources) == 1 and isinstance(sources[0], (list, tuple)):
+        sources = tuple(sources[0])
     by_source = read_sources(sources)
     if not sources:
         raise ProtocolError("compare needs at least one file.")

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from protocol.checks import ProtocolError, abridged, counted, listed, one_of
@@ -161,6 +162,8 @@ def _nothing(kinds: Sequence[Score]) -> str:
     if not unknown or (other and _differing(score, other)):
         return line
     fields = " ".join(f"{field}=VALUE" for field in PROTOCOL if field in unknown)
+    if not isinstance(score.recorded["path"], Path):  # the result of `evaluate`
+        return f"{line} Name them: result.named(METHOD, {fields.replace(' ', ', ')}), with equal values in all results."
     return (
         f"{line} Record these fields (`protocol evaluate --dataset NAME --split NAME --ground-truth NAME`; "
         f"`snakemake metrics` makes a summary.csv again), or assume their values: --assume {fields}."

@@ -137,6 +137,8 @@ def _name(source: Source, number: int) -> str:
     """Return the name of a source; a summary is named after its folder, because all summaries have the same name."""
     if isinstance(source, Evaluation):
         return printable(source.name or f"evaluation {number}")
+    if not isinstance(source, (str, Path)):
+        raise ProtocolError(f"compare: source {number} must be a file or an Evaluation, got {type(source).__name__}.")
     path = Path(source)
     return printable(f"{path.resolve().parent.name}/{path.name}" if path.name == "summary.csv" else path.name)
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from string import digits
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ _SURE = 64
 _BITS, _HEX, _MARK = re.compile("[01]{2,}"), re.compile("(?:0[xX])?[0-9a-fA-F]{2,}"), re.compile(r"[\s,;]+")
 _NOT_DECIMAL = re.compile("^0[xX]|[a-fA-F]|^0.")
 _IN_COLUMNS = re.compile(f"^[01]{{5,}}$|{_NOT_DECIMAL.pattern}")  # a code in front of other columns
+_LETTER = re.compile("[a-fA-F]")
 _ROLES = ("query codes", "database codes")
 
 
@@ -276,10 +278,24 @@ def _numbers(values: Any, n_bits: int | None, name: str) -> NDArray:
 def _first_words(path: Path) -> list[str]:
     """Return the first word of each line of a text; none if they are, for example, numbers from 0 to 255 in columns."""
     lines = list(filter(None, map(str.strip, text.lines(path, "codes"))))
-    if not all(_HEX.fullmatch(_MARK.split(line, 1)[0]) for line in lines):
-        lines = below_header(path, lines)
     words = [_MARK.split(line, 1)[0] for line in lines]
+    if not all(map(_HEX.fullmatch, words)) or _are_names(path, lines[0], words[1:]):
+        lines = below_header(path, lines)
+        words = [_MARK.split(line, 1)[0] for line in lines]
     return words if words == lines or any(map(_IN_COLUMNS.search, words)) else []
+
+
+def _are_names(path: Path, line: str, words: Sequence[str]) -> bool:
+    """Return whether a line is b0, b1, ... above decimal numbers; raise ProtocolError if it may be another header."""
+    names = _MARK.split(line)
+    if not words or not _LETTER.search(names[0]) or any(map(_NOT_DECIMAL.search, words)):
+        return False
+    if len(names) == 1 or len({name.rstrip(digits) for name in names}) > 1:
+        raise ProtocolError(
+            f"{path}: the first line {line[:60]!r} may be a header or a hexadecimal code. Delete it if it is a header, "
+            "or write 0x before each code."
+        )
+    return True
 
 
 def _bits_of_strings(words: Sequence[str], n_bits: int | None, name: str) -> NDArray[np.bool_] | None:
@@ -307,7 +323,7 @@ def _bits_of_integers(array: NDArray, n_bits: int | None, name: str) -> NDArray[
         array = array.astype(np.int64).view(np.uint64)
     least = max(1, int(array.max()).bit_length())
     if n_bits is None:
-        raise ProtocolError(f"{name}: one integer for each item needs n_bits as well, at least {least}.")
+        raise ProtocolError(f"{name}: one integer for each item. Pass its code length: hp.Codes(..., n_bits={least}).")
     if array.min() < 0 or least > n_bits:
         raise ProtocolError(f"{name}: integers from {array.min()} to {array.max()} are not codes of {n_bits} bits.")
     weights = np.arange(n_bits - 1, -1, -1, dtype=np.uint64)
@@ -349,10 +365,13 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
     _check_finite(array, name)
     least, most = array.min(), array.max()
     if array.dtype.kind == "f" or least < -128 or most > 255 or (-1 <= least < 0 and most <= 1):
-        hint = 'If they are real-valued outputs, pass binarize="sign" or binarize="median".'
+        hint = "real-valued outputs, pass " + " or ".join(f'hp.Codes(..., binarize="{how}")' for how in BINARIZE)
     else:
-        hint = 'If they are packed, pass n_bits, and bit_order="big-128" if 128 was subtracted; or codes > 0 of a mask.'
-    raise ProtocolError(f"{name}: expected codes of 0/1 or -1/+1, got values from {least:.6g} to {most:.6g}. {hint}")
+        hint = f'packed, pass hp.Codes(..., n_bits={8 * array.shape[1]}), with bit_order="big-128" if 128 was '
+        hint += "subtracted. A mask is passed as codes > 0"
+    raise ProtocolError(
+        f"{name}: expected codes of 0/1 or -1/+1, got values from {least:.6g} to {most:.6g}. If they are {hint}."
+    )
 
 
 def precomputed_codes(
@@ -381,7 +400,7 @@ def precomputed_codes(
         try:
             pair = read_codes(*(Codes(of_role[role], n_bits, **encoding) for role in ("query", "database")))
         except ProtocolError as error:
-            raise ProtocolError(f"{name}: {error}") from error
+            raise ProtocolError(checks.as_options(f"{name}: {error}", "{}: {}")) from error
         for role, packed in (("query", pair.query), ("database", pair.database)):
             if len(packed) != len(parts[role]):
                 raise ProtocolError(

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from protocol import checks
 from protocol.checks import ProtocolError, suggesting
 from protocol.evaluation.code_pairs import CodePair, Codes, packed_batch, read_codes
 from protocol.evaluation.conventions import Scoring
-from protocol.evaluation.ground_truth import GroundTruth, Labels, Truth, ground_truth, only_truth
+from protocol.evaluation.ground_truth import GroundTruth, Labels, Nearest, Truth, ground_truth, only_truth
 from protocol.evaluation.progress import Progress
 from protocol.evaluation.result import Evaluation
 from protocol.evaluation.scoring import counted, joined, score, with_nearest
@@ -19,7 +20,7 @@ from protocol.inputs.arrays import as_numpy
 from protocol.truth.relevance import ground_truth_sha256
 
 
-@suggesting
+@partial(suggesting, parts=(Codes, Nearest))
 def evaluate(
     query_codes: Any,
     database_codes: Any,

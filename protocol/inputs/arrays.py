@@ -17,8 +17,8 @@ from protocol.inputs.validation import LARGEST_INTEGER
 ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
 """The extensions of files of arrays, in which lists may be stored as well."""
 _WITH_KEY = re.compile(r"(.+?\.(?:npz|h5|hdf5|mat|csv|tsv|pt|pth)):(.+)", re.IGNORECASE)
-FORMS = ("id", "id-class", "id-classes", "id-columns", "class", "classes", "columns")
-"""The forms of a line of a list: whether it begins with an id, and has one class, several, or a column for each."""
+FORMS = ("id", "id-class", "id-classes", "id-columns", "class-id", "columns-id", "class", "classes", "columns")
+"""The forms of a line of a list: whether it has an id, and has one class, several, or a column for each."""
 _WITH_FORM = re.compile(rf"(.+):({'|'.join(FORMS)})")
 
 

@@ -24,6 +24,7 @@ from protocol.inputs.text import ID_COLUMNS, LABEL_COLUMNS, is_number
 EXTENSION = r"\.[A-Za-z][A-Za-z0-9]{1,4}"
 """Pattern of the end of a file's name."""
 _FILE = re.compile(rf"[/\\]|{EXTENSION}$")
+_ENDS_AS_FILE = re.compile(rf"{EXTENSION}\s*$")
 _END_OF_ID = re.compile(rf"{EXTENSION}(?!\S)|\S\s+[01]\s*$")
 _LABELS_AFTER_MARKS = re.compile(r"\S+[,;][01]")
 _WORD = re.compile(r"[^\W\d]+(?: [^\W\d]+)*")
@@ -139,7 +140,7 @@ def read_table(path: Path, name: str, key: str | None = None, form: str = "", n_
     ProtocolError
         As for `read_source`.
     """
-    rows, items, numbers = _rows(path)
+    rows, items, numbers = _rows(path, form if key is None else key)
     column = None if key in FORMS and key not in rows[0] else key
     header = rows[0] if column or _is_header(rows, n_items) else []
     first = int(bool(header))
@@ -163,7 +164,7 @@ def _column(rows: Fields, header: Sequence[str], name: str, path: Path) -> Field
     return [[row[header.index(name)]] for row in rows]
 
 
-def _rows(path: Path) -> tuple[Fields, list[str], list[int]]:
+def _rows(path: Path, form: str) -> tuple[Fields, list[str], list[int]]:
     """Return the fields of each row that is not blank, and the lines of the rows if only blanks divide them.
 
     Fields between commas, semicolons or tabs may be quoted; there are then no such lines, but the numbers of the last
@@ -171,7 +172,7 @@ def _rows(path: Path) -> tuple[Fields, list[str], list[int]]:
     """
     lines = text.lines(path, "a list of items")
     items = list(filter(None, map(str.strip, lines)))
-    mark = _delimiter(path, items) if items else None
+    mark = _delimiter(path, items, form) if items else None
     if mark is None and items:
         for wrong in filter(_LABELS_AFTER_MARKS.fullmatch, items):
             same = "Write all lines in the same form."
@@ -187,15 +188,15 @@ def _rows(path: Path) -> tuple[Fields, list[str], list[int]]:
     return [[text.unsafe(row[0]), *map(str.strip, row[1:])] for _, row in rows], [], [number for number, _ in rows]
 
 
-def _delimiter(path: Path, lines: Sequence[str]) -> str | None:
+def _delimiter(path: Path, lines: Sequence[str], form: str) -> str | None:
     """Return what separates the fields of every line; None for blanks, or if nothing does."""
     kind = Path(path.name.lower().removesuffix(".gz")).suffix
     if kind == ".tsv" or all("\t" in line for line in lines):
         return "\t"
-    return next((mark for mark in ",;" if _divides(mark, lines)), "," if kind == ".csv" else None)
+    return next((mark for mark in ",;" if _divides(mark, lines, form)), "," if kind == ".csv" else None)
 
 
-def _divides(mark: str, lines: Sequence[str]) -> bool:
+def _divides(mark: str, lines: Sequence[str], form: str) -> bool:
     """Return whether a mark divides every line into as many fields, and is not a part of the ids."""
     try:
         rows = list(csv.reader(lines, delimiter=mark, strict=True)) if mark in lines[0] else [[]]
@@ -203,25 +204,36 @@ def _divides(mark: str, lines: Sequence[str]) -> bool:
         return mark == ","
     if len(set(map(len, rows))) != 1 or len(rows[0]) < 2:
         return False
-    return bool(re.search(rf"{EXTENSION}\s*$", rows[0][0])) or not all(_END_OF_ID.search(row[-1]) for row in rows)
+    firsts, *_, lasts = zip(*rows, strict=True)
+    if _ENDS_AS_FILE.search(firsts[0]) or not all(map(_END_OF_ID.search, lasts)):
+        return True
+    return all(map(_ENDS_AS_FILE.search, lasts)) and _is_class_and_id(firsts, lasts, form)
+
+
+def _is_class_and_id(firsts: Sequence[str], lasts: Sequence[str], form: str) -> bool:
+    """Return whether lines that end like the names of files are a class and an id, rather than ids with commas."""
+    if form:
+        return form in ("id-class", "class-id", "columns-id")
+    return len({*lasts}) == len(lasts) and (len({*firsts}) < len(firsts) or all("/" in last for last in lasts))
 
 
 def _is_header(rows: Sequence[Sequence[str]], n_items: int | None = None) -> bool:
     """Return whether the first row has the names of the columns, because its fields fit no other row's form."""
     first, rest = rows[0], rows[1:]
     name = next(filter(None, map(str.strip, first)), "").lower()  # the first name is empty above the index of pandas
-    if not _WORD.fullmatch(name):
+    is_numbered = text.is_numbered(first, rest)
+    if is_numbered is False and not _WORD.fullmatch(name):
         return False
     if n_items in (len(rest), len(rows)):
         return n_items == len(rest)
     if name in LABEL_COLUMNS | ID_COLUMNS and (not rest or len(first) == len(rest[0])):
         return name in _HEADER or name not in {row[0].strip().lower() for row in rest}
-    return bool(rest) and _has_another_form(first, rest)
+    return bool(is_numbered) or _has_another_form(first, rest)
 
 
 def _has_another_form(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
     """Return whether all other rows name files, or have numbers where the first row has words."""
-    if any(map(names_file, first)) or len(first) > max(map(len, rest)):
+    if any(map(names_file, first)) or len(first) > max(map(len, rest), default=0):
         return False
     if all(any(map(names_file, row)) for row in rest):
         return len(rest) > 1

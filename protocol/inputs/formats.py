@@ -119,17 +119,17 @@ def below_header(path: Path, lines: list[str]) -> list[str]:
     """Return the lines below a header, without a column of ids, or the index of pandas, in front; all if there is none.
 
     A header has as many fields as the next line, all different. None of them is a number or a missing value, unless an
-    empty one above an index is first.
+    empty one above an index is first, or they are 0, 1, ..., n - 1 (`protocol.inputs.text.is_numbered`).
 
     Raises
     ------
     ProtocolError
-        If the header names a column of labels next to others, or only an id is in a line.
+        If the header names a column of labels next to others, only an id is in a line, or a line 0, 1, ..., n - 1 may
+        be a header or a row.
     """
     mark, line = _mark(lines[0]), lines[0].lstrip("# ").rstrip()
     names = [name.strip(' "').lower() for name in line.split(mark)]
-    is_header = len({*names} - _MISSING) == len(names) == len("".join(lines[1:2]).split(mark))
-    if not is_header or (names[0] and any(map(text.is_number, names))):
+    if not _are_names(path, names, [row.split(mark) for row in lines[1 : 1 + text.EXAMINED]]):
         return lines
     if len(names) > 1 and not text.LABEL_COLUMNS.isdisjoint(names):
         raise ProtocolError(f"{path}: the header {line[:60]!r} names labels. Save them as another file.")
@@ -139,6 +139,17 @@ def below_header(path: Path, lines: list[str]) -> list[str]:
         raise ProtocolError(f"{path}: a line has nothing but an id, below the header {line[:60]!r}.")
     _log.info("%s: %s rows%s (header %r)", path, f"{len(rows):,}", ", without their ids" * has_ids, line[:60])
     return [row[-1] for row in rows]
+
+
+def _are_names(path: Path, first: list[str], rest: list[list[str]]) -> bool:
+    is_numbered = text.is_numbered(first, rest)
+    if is_numbered is None:
+        raise ProtocolError(
+            f"{path}: the first line {','.join(first)[:60]!r} may be a header or a row. Delete it if it is a header, "
+            "or write +0 for 0 in it if it is a row."
+        )
+    are_different = len({*first} - _MISSING) == len(first) in map(len, rest[:1])
+    return is_numbered or (are_different and not (first[0] and any(map(text.is_number, first))))
 
 
 def _numbers(lines: Sequence[str], mark: str | None) -> NDArray:

@@ -37,8 +37,11 @@ _WITH_BLANKS = (re.compile(rf"(.*{fields.EXTENSION})(?!\S)(.*)"), re.compile(r"(
 """The forms of a line whose id may contain blanks."""
 _ONE_ID, _FIRST_WORD = re.compile(r"(.*)()"), re.compile(r"(\S+)\s*(.*)")
 _MARKS = (re.compile(r"\s*[;|]\s*"), re.compile(r"\s*,\s*"), re.compile(r"\s+"))
-"""What divides several labels in one field; commas and blanks only if no row has several fields."""
-_IN_WORDS = MappingProxyType({"id": "an id", "class": "one class", "classes": "several classes"})
+"""What divides several labels in one field; commas and blanks only if no row has several fields, and blanks not in one
+between other marks."""
+_IN_WORDS = MappingProxyType(
+    {"id": "an id", "class": "one class", "classes": "several classes", "columns": "0 or 1 for each class"}
+)
 _FIRST, _SECOND, _OTHERS = itemgetter(0), itemgetter(1), itemgetter(slice(1, None))
 _log = logging.getLogger("protocol.inputs")
 
@@ -189,47 +192,54 @@ def _with_ids(table: Table, has_ids: bool, known: set[str]) -> Table:
     ProtocolError
         If the words of lines can be ids or labels.
     """
-    if not (table.form.startswith("id") if table.form else has_ids or _begins_with_ids(table, known)):
+    if not ("id" in table.form.split("-") if table.form else has_ids or _begins_with_ids(table, known)):
         return replace(table, rows=[list(map(str.strip, row)) for row in table.rows])
     if table.by_blanks:
         return _divided_by_blanks(table)
     if [] in table.rows:
         raise ProtocolError(f"{table.name}: item {table.rows.index([]) + 1} is empty. Give each item an id.")
-    at = 0 if table.form else _id_column(table)
+    at = _id_column(table)
     return replace(table, ids=[row[at] for row in table.rows], rows=[[*row[:at], *row[at + 1 :]] for row in table.rows])
 
 
 def _id_column(table: Table) -> int:
     """Return which field of each row is its id: that which the header calls one, or the first.
 
-    If the first fields repeat and another field is a different name of a file in each row, that one is the id.
+    If the first fields don't all name files and another field is a different name of a file in each row, that one is
+    the id.
     """
+    if table.form not in ("", "id"):
+        return len(table.rows[0]) - 1 if table.form.endswith("-id") else 0
     named = [at for at, name in enumerate(table.header) if name.strip().lower() in ID_COLUMNS]
     first, *others = zip(*table.rows, strict=False)
-    repeats = len(set(first)) < len(first)
     files = [at for at, column in enumerate(others, 1) if all(map(names_file, column)) and len({*column}) == len(first)]
-    return min(named) if named else files[0] if repeats and files else 0
+    return min(named) if named else files[0] if files and not all(map(names_file, first)) else 0
 
 
 def _divided_by_blanks(table: Table) -> Table:
     lines, may_be_id = list(map(_FIRST, table.rows)), table.form in ("", "id")
+    if table.form.endswith("-id"):
+        split = str.rsplit if table.form == "columns-id" else str.split
+        words = [["", *split(line, maxsplit=1)][-2:] for line in lines]
+        return replace(table, ids=list(map(_SECOND, words)), rows=[[label] for label, _ in words])
     for pattern in (*_WITH_BLANKS, _ONE_ID if table.form == "id" else _FIRST_WORD):
         pairs = [match.groups() for match in map(pattern.fullmatch, lines) if match]
         if len(pairs) == len(lines) and (may_be_id or any(map(_SECOND, pairs))):
             break
     ids, tails = zip(*pairs, strict=True)
-    if pattern is _WITH_BLANKS[0] and not table.form and not any(tails) and _begin_with_classes(ids):
-        hint = f"Write {table.name}:id, or put the id in front of the class"
-        raise ProtocolError(f"{table.name}: {ids[0][:80]!r} may be an id, or a class and an id. {hint}.")
+    if pattern is _WITH_BLANKS[0] and not table.form and not any(tails) and (form := _form_before_id(ids)):
+        raise _undecided(table, [ids[0]], "id", form)
     if pattern is _FIRST_WORD and not table.form and any(tails) and not _are_certain(ids, tails):
         raise _undecided(table, [min(lines, key=lambda line: line in ids)], "id", "id-class")
     return replace(table, ids=ids, rows=[[tail.strip()] for tail in tails])
 
 
-def _begin_with_classes(lines: Sequence[str]) -> bool:
-    """Return whether all lines are a number, which repeats, and the name of a file."""
-    numbers = [match[1] for match in map(re.compile(r"(\d+)\s+\S+").fullmatch, lines) if match]
-    return len(numbers) == len(lines) > len({*numbers})
+def _form_before_id(lines: Sequence[str]) -> str:
+    """Return the form of lines that are a number, which repeats, or several, and the name of a file; "" of others."""
+    numbers = [match[1] for match in map(re.compile(r"((?:[+-]?\d+\s+)+)\S+").fullmatch, lines) if match]
+    if not len(numbers) == len(lines) > len({*numbers}):
+        return ""
+    return "class-id" if max(len(number.split()) for number in numbers) == 1 else "columns-id"
 
 
 def _begins_with_ids(table: Table, known: set[str]) -> bool:
@@ -267,7 +277,7 @@ def _are_certain(ids: Sequence[str], tails: Sequence[str]) -> bool:
 def _labels(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return the form of labels in words, the labels of each table, and the names of their columns."""
     mark, words = _divided(tables)
-    forms = {table.form.removeprefix("id-") for table in tables} - {""}
+    forms = {table.form.removeprefix("id-").removesuffix("-id") for table in tables} - {""}
     if len(forms) > 1:
         raise ProtocolError(f"lists: {' and '.join(sorted(forms))} differ. Choose one form for all lists.")
     form = forms.pop() if forms else _form(tables, mark, words)
@@ -279,11 +289,16 @@ def _labels(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...
 def _divided(tables: Sequence[Table]) -> tuple[re.Pattern[str] | None, list[Fields]]:
     """Return which of `_MARKS` divides a field, None if none does, and the labels of each row if all it divides are."""
     for mark in _MARKS:
-        by_mark = [table for table in tables if mark is _MARKS[0] or max(map(len, table.rows)) <= 1]
+        by_mark = [table for table in tables if _may_divide(mark, table)]
         found = set(chain.from_iterable(chain.from_iterable(table.rows) for table in by_mark))
         if any(map(mark.search, found)):
             return mark, [_words(table, mark if table in by_mark else None) for table in tables]
     return None, [_words(table, None) for table in tables]
+
+
+def _may_divide(mark: re.Pattern[str], table: Table) -> bool:
+    is_name = table.ids is not None and not (table.by_blanks or table.is_python or table.form)  # next to commas or tabs
+    return mark is _MARKS[0] or (max(map(len, table.rows)) <= 1 and not (mark is _MARKS[2] and is_name))
 
 
 def _words(table: Table, mark: re.Pattern[str] | None) -> Fields:

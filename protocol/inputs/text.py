@@ -13,6 +13,8 @@ import gzip
 import io
 import re
 import zlib
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from protocol.checks import ProtocolError
@@ -31,6 +33,9 @@ LABEL_COLUMNS = frozenset(["category", "class", "class_name", "classes", "label"
 ID_COLUMNS = frozenset(["file", "filename", "id", "ids", "image", "image_id", "img", "index", "item", "name", "path"])
 ID_COLUMNS |= {"partition", "query", "row"}
 """Usual names of columns of ids, and the first columns of complete splits, of pairs and of excluded queries."""
+EXAMINED = 1000
+"""The rows by which it is decided whether the numbers above them are a header."""
+_INTEGER, _PADDED = re.compile(r"\s*[+-]?\d+\s*"), re.compile(r"\s*0\d+\s*")
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """The start of a cell that a spreadsheet evaluates, or whose apostrophes would be ambiguous."""
 
@@ -97,3 +102,21 @@ def is_number(value: str) -> bool:
     except ValueError:
         return False
     return "_" not in value
+
+
+def is_numbered(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool | None:
+    """Return whether a row 0, 1, ..., n - 1 is a header, as pandas writes it; None if the rows below it allow both.
+
+    Examples
+    --------
+    >>> is_numbered("012", ["101"]), is_numbered("01", [["0.5", "2"]]), is_numbered(["", "0"], [["0", "7"]])
+    (True, None, True)
+    """
+    has_index = first[0] == "" and len(first) > 1
+    if [*first][has_index:] != [*map(str, range(len(first) - has_index))] or len(first) not in map(len, rest[:1]):
+        return False
+    words = [not any(map(is_number, column)) for column in zip(*rest[:EXAMINED], strict=False)]
+    values = set(chain.from_iterable(rest[:EXAMINED]))
+    integers = set(map(int, filter(_INTEGER.fullmatch, values)))
+    is_outside = not integers if len(first) == 1 else len(first) > 2 and integers <= {-1, 0, 1}
+    return has_index or any(words) or any(map(_PADDED.fullmatch, values)) or is_outside or None

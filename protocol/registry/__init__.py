@@ -132,8 +132,10 @@ class _MetricRegistry(Registry[MetricRecord]):
             for spelling in {_with_numbers_of(name, each).casefold() for each in (record.name, *record.synonyms)}:
                 known[spelling].append(record)
         variants = [key for key in known if key.startswith((f"{request}[", f"{request}@")) and "," not in key]
-        near = [request] if request in known else variants or difflib.get_close_matches(request, known, n=1)
-        return [one for key in near[:3] for one in sorted(known[key], key=lambda one: one.name)], len(near) == 1
+        radius = re.sub(r"@([0-2])$", r"@r\1", request)  # precision@2 may be that of a cutoff or of a radius
+        near = sorted({request, radius} & known.keys()) or variants or difflib.get_close_matches(request, known, n=1)
+        meant = [one for key in near[:3] for one in sorted(known[key], key=lambda one: one.name)]
+        return meant, request in known or len(near) == 1
 
 
 def _suggestion(request: str, record: MetricRecord, *, described: bool) -> str:

@@ -62,7 +62,7 @@ def test_a_single_column_is_one_class_for_each_item(name):
 @pytest.mark.case("04-signed-packed-codes")
 @pytest.mark.usefixtures("case")
 def test_the_advice_for_signed_packed_codes_leads_to_their_value():
-    with pytest.raises(ProtocolError, match='pass n_bits, and bit_order="big-128"') as error:
+    with pytest.raises(ProtocolError, match=r'n_bits=\d+\), with bit_order="big-128"') as error:
         mean_ap("q.npy", "d.npy", "ql.npy", "dl.npy")
     assert "binarize" not in str(error.value)
 

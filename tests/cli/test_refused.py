@@ -35,7 +35,7 @@ def inputs(tmp_path_factory):
         write_list(folder / f"{name}.txt", part, np.array([f"{row}.png" for row in range(100)]), labels["labels"])
     for name, labels in (("a", "0 1 1 0"), ("b", "0 1 1")):
         (folder / f"{name}.txt").write_text("\n".join(labels.split()) + "\n")
-        (folder / f"{name}_codes.txt").write_text("\n".join(f"{label} 1" for label in labels.split()) + "\n")
+        (folder / f"{name}_codes.txt").write_text("\n".join(f"{label} 0" for label in labels.split()) + "\n")
         names = [f"--{side}-{kind}" for side in ("query", "database") for kind in ("codes", "labels")]
         files = [folder / f"{name}_codes.txt", folder / f"{name}.txt"] * 2
         options = [str(part) for pair in zip(names, files, strict=True) for part in pair]

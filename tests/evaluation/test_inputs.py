@@ -115,6 +115,22 @@ def test_strings_are_codes_with_the_first_bit_first(tmp_path, words):
         np.testing.assert_array_equal(pair.query, pair.database)
 
 
+HEADERS = {
+    "0,1": "a row. Delete it if it is a header, or write +0 for 0 in it if it is a row.",
+    "ab,c": "a hexadecimal code. Delete it if it is a header, or write 0x before each code.",
+}
+
+
+def test_a_header_that_may_be_a_row_or_a_code(tmp_path):
+    for header in ("b0,b1", *HEADERS):
+        (tmp_path / header).with_suffix(".csv").write_text(f"{header}\n12,255\n34,0\n")
+    assert read_codes(Codes(tmp_path / "b0,b1.csv", 16), [[0, 0]]).query.tolist() == [[12, 255], [34, 0]]
+    for header, other in HEADERS.items():
+        path = tmp_path / f"{header}.csv"
+        said = message_of(lambda file=path: read_codes(Codes(file, 16), [[0, 0]]))
+        assert said == f"{path}: the first line {header!r} may be a header or {other}"
+
+
 @pytest.mark.parametrize("dtype", [np.int64, np.uint16, float])
 def test_one_integer_for_each_item(tmp_path, dtype):
     (tmp_path / "codes.txt").write_text("\n".join(map(str, NUMBERS)))

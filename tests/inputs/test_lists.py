@@ -102,6 +102,12 @@ def test_a_label_that_is_missing_for_an_id_is_named(tmp_path):
         labels_from(tmp_path / "y.csv", "labels", ids=np.array(IDS))
 
 
+def test_a_negative_label_is_said_to_be_a_class(caplog):
+    caplog.set_level(logging.INFO, logger="protocol.inputs")
+    assert labels_from([-1, 0], "y").labels.tolist() == [-1, 0]
+    assert caplog.messages == ["y: the label -1 is a class like any other, not a mark of unlabelled items"]
+
+
 def test_an_item_without_an_id_is_refused():
     with pytest.raises(ProtocolError, match=r"^q: item 2 is empty\. "):
         read_listings({"q": [["a.png"], []]}, has_ids=True)
