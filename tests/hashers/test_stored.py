@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from protocol import registry
+from protocol.checks import ProtocolError
 from protocol.hashers import TrainingSet, packed_codes, train_and_encode
 from protocol.provenance import storage
 
@@ -19,11 +20,11 @@ def made_of(*lengths, **changed):
     return {n_bits: same | {"seed": 7 + n_bits} | changed for n_bits in lengths}
 
 
-def run(folder, expected, *, killed=None):
+def run(folder, expected, *, killed=None, hasher=ITQ):
     """Train like the rule `model`; return the lengths at which it trained."""
     paths, lengths = (folder / "models.h5", folder / "codes.h5", folder / "times.csv"), []
 
-    class Recorded(ITQ):
+    class Recorded(hasher):
         def fit(self, X, y=None):
             if self.n_bits == killed:
                 raise KeyboardInterrupt
@@ -66,6 +67,24 @@ def test_a_job_that_is_killed_continues_with_the_length_that_it_did_not_finish(t
     run(fresh, again)
     assert sorted(path.name for path in killed.iterdir()) == sorted(path.name for path in fresh.iterdir())
     assert (killed / "models.h5").read_bytes() == (fresh / "models.h5").read_bytes()
+
+
+class DrawsGlobally(ITQ):
+    def _fit(self, training, rng):
+        return super()._fit(training, np.random)
+
+
+class Centres(ITQ):
+    def _encode(self, X):
+        return super()._encode(X - X.mean(axis=0) + self.mean_)
+
+
+@pytest.mark.parametrize(
+    ("hasher", "message"), [(DrawsGlobally, "_fit: np.random was"), (Centres, "_encode: .* of 30 r")]
+)
+def test_a_model_that_the_seed_or_codes_that_the_model_does_not_determine_are_refused(tmp_path, hasher, message):
+    with pytest.raises(ProtocolError, match=f"^Recorded[.]{message}"):
+        run(tmp_path, made_of(4), hasher=hasher)
 
 
 def test_codes_are_those_of_the_models(tmp_path):
