@@ -42,10 +42,10 @@ def check_hasher(hasher: Hasher, X: ArrayLike | TrainingSet, y: Any = None) -> N
 
 def check_codes(model: Hasher, training: TrainingSet) -> None:
     """Raise ProtocolError if the codes of training rows change when they are encoded again, or with other rows."""
-    sides = [(model._encode, model.transform, training.X)]
+    sides = [(model.transform, training.X)]
     if model.supervision == "pairs":
-        sides.append((model.transform_database, model.transform_database, training.pairs))
-    for method, encode, X in sides:
+        sides.append((model.transform_database, training.pairs))
+    for encode, X in sides:
         rows = X[:: max(1, len(X) // _ROWS)][:_ROWS]
         codes, half = encode(rows), len(rows) // 2
         moved = encode(np.concatenate([np.repeat(rows[:1], half, axis=0), rows[: len(rows) - half]]))[half:]
@@ -55,4 +55,4 @@ def check_codes(model: Hasher, training: TrainingSet) -> None:
         ):
             if (share := (again != codes[: len(again)]).mean()) > _ROUNDED:
                 changes = f"{share:.1%} of the bits of {len(again)} rows change if {when}. {advice}."
-                raise ProtocolError(f"{type(model).__name__}.{method.__name__}: {changes}")
+                raise ProtocolError(f"{type(model).__name__}.{encode.__name__}: {changes}")

@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import math
+import pickle
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -152,10 +153,10 @@ def _fitted(
         except ProtocolError as error:
             _log.info("not used: %s", error)
     _log.info("training at %d bits", n_bits)
-    started, generator = time.process_time(), str(np.random.get_state())  # noqa: NPY002 - to see whether it is used
+    started, generator = time.process_time(), pickle.dumps(np.random.get_state())  # noqa: NPY002 - is it used?
     model.fit(training)
     seconds = time.process_time() - started
-    if str(np.random.get_state()) != generator:  # noqa: NPY002 - as above
+    if pickle.dumps(np.random.get_state()) != generator:  # noqa: NPY002 - as above
         advice = "Draw random numbers from `rng`, and pass random_state=self.seed to scikit-learn."
         raise ProtocolError(f"{type(model).__name__}._fit: np.random was used, which no seed determines. {advice}")
     check_codes(model, training)

@@ -80,7 +80,7 @@ class Centres(ITQ):
 
 
 @pytest.mark.parametrize(
-    ("hasher", "message"), [(DrawsGlobally, "_fit: np.random was"), (Centres, "_encode: .* of 30 r")]
+    ("hasher", "message"), [(DrawsGlobally, "_fit: np.random was"), (Centres, "transform: .* of 30 r")]
 )
 def test_a_model_that_the_seed_or_codes_that_the_model_does_not_determine_are_refused(tmp_path, hasher, message):
     with pytest.raises(ProtocolError, match=f"^Recorded[.]{message}"):

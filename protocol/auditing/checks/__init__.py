@@ -19,7 +19,9 @@ _NEEDS: Mapping[str, Callable[[Run], bool]] = {
     "label-conflict (needs labels of the dataset and in every list)": overlaps.has_labels_twice,
     "equal-file-names (needs names that do not repeat within a list)": lambda run: not run.split.repeats_names,
     "near-duplicate (needs features)": lambda run: bool(run.copies),
-    "known-near-duplicate (needs known pairs)": lambda run: run.judged is not None,
+    "known-near-duplicate, nearly equal items (needs pairs, from `find-duplicates`)": lambda run: (
+        run.judged is not None
+    ),
     "unseen-class (needs one label for each query or training item)": declared.knows_unseen_classes,
     "group-split (needs groups)": lambda run: run.groups is not None,
     "unused-items (needs ids or labels of the whole dataset, and all partitions)": overlaps.is_complete,
@@ -55,6 +57,9 @@ def about(run: Run) -> list[str]:
     unseen, why = declared.unseen_classes(run)
     names = [declared.class_name(split.dataset, label) for label in ([] if unseen is None else unseen)]
     classes = [f"unseen classes ({why}): {listed(names)}"] if names else []
+    per_class = {} if is_declared else declared.class_counts(split)[1]
+    ranges = ", ".join(f"{part} {n_items.min():,} to {n_items.max():,}" for part, n_items in per_class.items())
+    classes += [f"items per class: {ranges}"] if ranges else []
     return [f"{sizes}; {protocol}", *classes, *([identified] if identified else []), *sources]
 
 
