@@ -133,7 +133,7 @@ class Hasher(Configurable, abc.ABC):
             raise ProtocolError(f"{where} must return a record of the fit, as in `return {{}}`, got {record!r}.")
         arrays = {name: np.asarray(getattr(self, name)) for name in self.learned if hasattr(self, name)}
         # The memory order is that of a model from a file, so that products are rounded equally.
-        vars(self).update(self._checked(arrays, self.learned, n_features, f"{where} must set what `learned` declares"))
+        Hasher._set_learned_arrays(self, arrays, n_features, f"{where}, which sets the arrays of `learned`")
         self.fit_record_, self.n_features_in_ = record, n_features
         return self
 
@@ -257,23 +257,10 @@ class Hasher(Configurable, abc.ABC):
                 f"{where}: expected the arrays {', '.join(sorted(declared)) or 'none'}, got "
                 f"{', '.join(sorted(arrays)) or 'none'}."
             )
-        lengths = self._lengths(n_features)
-        for name, (dtype, *shape) in declared.items():
-            array, about = arrays[name], f"{where}: array {name!r}"
-            if array.ndim == len(shape):  # the first array with a new name of a length sets it
-                lengths = {key: n for key, n in zip(shape, array.shape, strict=True) if isinstance(key, str)} | lengths
-            expected = tuple(lengths.get(length, length) for length in shape)
-            if array.dtype != dtype or array.shape != expected:
-                raise ProtocolError(
-                    f"{about}: expected {dtype} of shape {expected}, got {array.dtype} of shape {array.shape}."
-                )
-            if not np.isfinite(array).all():
-                raise ProtocolError(f"{about} contains NaN or infinity.")
+        lengths: dict[Any, Any] = {**self.get_params(), "d": n_features}
+        for name, of_dtype_and_shape in declared.items():
+            _check_array(arrays[name], of_dtype_and_shape, lengths, f"{where}: array {name!r}")
         return {name: np.require(array, requirements="C") for name, array in arrays.items()}
-
-    def _lengths(self, n_features: int) -> dict[Any, Any]:
-        """Return the values of the names in `learned` that are determined by parameters or the number of features."""
-        return {**self.get_params(), "d": n_features}
 
     def _check_fitted(self, method: str) -> None:
         if not hasattr(self, "n_features_in_"):
@@ -319,6 +306,20 @@ class LinearHasher(Hasher):
 
 THRESHOLDS = {**LinearHasher.learned, "threshold_": ("float32", "n_bits")}
 """The learned arrays of a `LinearHasher` with thresholds."""
+
+
+def _check_array(array: NDArray, declared: tuple[str | int, ...], lengths: dict[Any, Any], where: str) -> None:
+    """Raise ProtocolError if an array differs from its declaration; the first array with a new name sets the length."""
+    dtype, *shape = declared
+    if array.ndim == len(shape):
+        for name, length in zip(shape, array.shape, strict=True):
+            if isinstance(name, str):
+                lengths.setdefault(name, length)
+    expected = tuple(lengths.get(name, name) for name in shape)
+    if array.dtype != dtype or array.shape != expected:
+        raise ProtocolError(f"{where}: expected {dtype} of shape {expected}, got {array.dtype} of shape {array.shape}.")
+    if not np.isfinite(array).all():
+        raise ProtocolError(f"{where} contains NaN or infinity.")
 
 
 def packed_codes(

@@ -9,7 +9,7 @@ from protocol.checks import ProtocolError, listed
 from protocol.hashers.base import Hasher
 from protocol.hashers.training_set import TrainingSet
 
-_ROWS = 63  # encoded again; half of them is an odd number, so that they change between odd and even rows of a batch
+_ROWS = 63  # encoded again after an odd number of others, so that they change between odd and even rows of a batch
 _ROUNDED = 0.01  # the largest share of bits that may differ, because an output is within rounding of its threshold
 
 
@@ -47,12 +47,12 @@ def check_codes(model: Hasher, training: TrainingSet) -> None:
         sides.append((model.transform_database, training.pairs))
     for encode, X in sides:
         rows = X[:: max(1, len(X) // _ROWS)][:_ROWS]
-        codes, half = encode(rows), len(rows) // 2
-        moved = encode(np.concatenate([np.repeat(rows[:1], half, axis=0), rows[: len(rows) - half]]))[half:]
-        for again, when, advice in (
-            (encode(rows), "they are encoded again", "Draw random numbers only in _fit, from `rng`"),
-            (moved, "the other rows of the batch change", "Learn means and thresholds in _fit"),
+        codes = encode(rows)
+        for before, when, advice in (
+            (rows[:0], "they are encoded again", "Draw random numbers only in _fit, from `rng`"),
+            (np.repeat(rows[:1], len(rows) // 2, axis=0), "others precede them", "Learn means and thresholds in _fit"),
         ):
-            if (share := (again != codes[: len(again)]).mean()) > _ROUNDED:
-                changes = f"{share:.1%} of the bits of {len(again)} rows change if {when}. {advice}."
+            again = encode(np.concatenate([before, rows]))[len(before) :]
+            if (share := (again != codes).mean()) > _ROUNDED:
+                changes = f"{share:.1%} of the bits of {len(rows)} rows change if {when}. {advice}."
                 raise ProtocolError(f"{type(model).__name__}.{encode.__name__}: {changes}")

@@ -1,6 +1,7 @@
 """Options of plug-ins: annotated class attributes, like fields of a dataclass, whose annotations carry their range."""
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -42,12 +43,12 @@ class Configurable:
         if "__init__" in vars(cls):
             instead = "Declare options as annotated class attributes instead, as in `width: float = 1.5`"
             raise ProtocolError(f"{cls.__name__} defines __init__. {instead}; the constructor stores them.")
+        values = {name: value for name, value in vars(cls).items() if isinstance(value, int | float | str | None)}
         inherited = {name for base in cls.__mro__[1:] for name in (*vars(base), *inspect.get_annotations(base))}
-        for name in vars(cls).keys() - hints.keys() - (inherited - cls.defaults().keys()):
-            value = getattr(cls, name)
-            if isinstance(value, (bool, int, float, str, NoneType)) and not name.startswith("_") and not name.isupper():
-                advice = f"Write `{name}: {type(value).__name__} = {value!r}`, or `_{name}` for a constant"
-                raise ProtocolError(f"{cls.__name__}.{name} has no annotation, so it is no option. {advice}.")
+        unknown = values.keys() - hints.keys() - (inherited - cls.defaults().keys())
+        for name in filter(re.compile("[a-z]").match, unknown):
+            advice = f"Write `{name}: {type(values[name]).__name__} = {values[name]!r}`, or `_{name}` for a constant"
+            raise ProtocolError(f"{cls.__name__}.{name} has no annotation, so it is no option. {advice}.")
         if hints:  # otherwise the constructor is inherited
             dataclass(eq=False, repr=False, kw_only=KW_ONLY not in hints.values())(cls)
             cls.__init__ = suggesting(cls.__init__)  # type: ignore[method-assign]

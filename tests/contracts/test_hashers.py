@@ -440,11 +440,11 @@ def setting(W):
     return {"_fit": lambda self, training, rng: setattr(self, "W_", W) or {}}
 
 
-AS_DECLARED = r"_fit must set what `learned` declares: "
+AS_DECLARED = "_fit, which sets the arrays of `learned`: "
 MISTAKES = [
     (f"{AS_DECLARED}expected the arrays W_, got none[.]$", {"_fit": lambda self, training, rng: {}}),
     (f"{AS_DECLARED}array 'W_': expected float64 of .*, got float32 of", setting(np.zeros((D, 8), np.float32))),
-    (r"_fit: array 'W_' contains NaN or infinity[.]$", setting(np.full((D, 8), np.nan))),
+    (f"{AS_DECLARED}array 'W_' contains NaN or infinity[.]$", setting(np.full((D, 8), np.nan))),
     (r"_fit must return .*`return {}`, got None[.]$", {"_fit": lambda self, training, rng: None}),
     (r"_encode: expected a bool array, shape \(20, 8\), got float32 of", {"_encode": lambda self, X: X[:, :8]}),
     (r"_encode: expected .* got bool of shape \(20, 1\)\.$", {"_encode": lambda self, X: X[:, :1] > 0}),  # not repeated

@@ -18,9 +18,7 @@ def test_options_are_inherited():
     class Wide(LSH):
         width: float = 1.5
 
-    class Inherits(Wide):
-        pass
-
+    Inherits = type("Inherits", (Wide,), {})
     assert Inherits(8, width=2).get_params() == {"n_bits": 8, "seed": 0, "width": 2}
     assert Inherits(8).set_params(width=3).fit(X).transform(X).shape == (20, 8)
 
