@@ -50,7 +50,7 @@ def check_codes(model: Hasher, training: TrainingSet) -> None:
         codes = encode(rows)
         for before, when, advice in (
             (rows[:0], "they are encoded again", "Draw random numbers only in _fit, from `rng`"),
-            (np.repeat(rows[:1], len(rows) // 2, axis=0), "others precede them", "Learn means and thresholds in _fit"),
+            (np.repeat(rows[:1], len(rows) // 2, axis=0), "other rows precede them", "Learn thresholds in _fit"),
         ):
             again = encode(np.concatenate([before, rows]))[len(before) :]
             if (share := (again != codes).mean()) > _ROUNDED:
