@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +71,7 @@ def audit_experiment(
     findings = audit_splits(runs)
     for fitted, truth in zip(preprocessing, ground_truths, strict=True):
         record = storage.read_provenance(fitted)
-        digest = record["inputs"]["features"]
-        path = next(file for file in features if storage.read_provenance(file)["digest"] == digest)
+        path = _with_digest(record["inputs"]["features"], features)
         maker = storage.read_provenance(path)["maker"]
         feature = registry.get("feature", maker.removeprefix("feature "))(**record["parameters"]["options"])
         learned_from, of_sample = by_fit[record["digest"]], by_sample[record["inputs"]["sample"]]
@@ -108,6 +107,10 @@ def _taught(dataset: Dataset, train: NDArray, file: str | None) -> tuple[NDArray
     n_other = int((taught != dataset.y)[train].sum())
     name, share = Path(file).name, f"{n_other / len(train):.1%}"
     return taught, findings_of("other-training-labels", "information", n_other, file=name, share=share)
+
+
+def _with_digest(digest: str, files: Iterable[str]) -> str:
+    return next(file for file in files if storage.read_provenance(file)["digest"] == digest)
 
 
 def audit_fit(provenance: Mapping[str, Any], training: NDArray, labels: NDArray | None = None) -> list[Finding]:
