@@ -119,18 +119,22 @@ class Hasher(Configurable, abc.ABC):
         Raises
         ------
         ProtocolError
-            If a parameter is out of range, `X` is not a finite matrix or does not suffice for `n_bits` bits, or the
-            supervision is missing or does not fit.
+            If a parameter is out of range, `X` is not a finite matrix or does not suffice for `n_bits` bits, the
+            supervision is missing or does not fit, or the learned arrays are not finite or not as `learned` declares.
         """
         self.check()
         training = X if isinstance(X, TrainingSet) else TrainingSet(X, y)
         check_magnitude(training.X, "X", *self.magnitudes)
         self._check_supervision(training)
         self.check_features(training.X.shape[1])
-        record = self._fit(training, np.random.default_rng(self.seed))
-        for name in self.learned:  # the memory order of a model from a file, so that products are rounded equally
-            setattr(self, name, np.ascontiguousarray(getattr(self, name)))
-        self.fit_record_, self.n_features_in_ = record, training.X.shape[1]
+        record, n_features = self._fit(training, np.random.default_rng(self.seed)), training.X.shape[1]
+        where = f"{type(self).__name__}._fit"
+        if not isinstance(record, dict):
+            raise ProtocolError(f"{where} must return a record of the fit, as in `return {{}}`, got {record!r}.")
+        arrays = {name: np.asarray(getattr(self, name)) for name in self.learned if hasattr(self, name)}
+        # The memory order is that of a model from a file, so that products are rounded equally.
+        Hasher._set_learned_arrays(self, arrays, n_features, f"{where}, which sets the arrays of `learned`")
+        self.fit_record_, self.n_features_in_ = record, n_features
         return self
 
     def _check_supervision(self, training: TrainingSet) -> None:
@@ -237,34 +241,26 @@ class Hasher(Configurable, abc.ABC):
         hasher = cls().set_params(**parameters)
         hasher.check()
         learned = {name: array for name, array in arrays.items() if name != "model"}
-        hasher._set_learned_arrays(learned, integer(n_features, "n_features"))
+        hasher._set_learned_arrays(learned, integer(n_features, "n_features"), where)
         hasher.n_features_in_, hasher.fit_record_ = n_features, fit_record
         return hasher
 
-    def _set_learned_arrays(self, arrays: Mapping[str, NDArray], n_features: int) -> None:
-        for name, array in self._checked(arrays, self.learned, n_features).items():
-            setattr(self, name, array)
+    def _set_learned_arrays(self, arrays: Mapping[str, NDArray], n_features: int, where: str) -> None:
+        vars(self).update(self._checked(arrays, self.learned, n_features, where))
 
     def _checked(
-        self, arrays: Mapping[str, NDArray], declared: Mapping[str, tuple[str | int, ...]], n_features: int
+        self, arrays: Mapping[str, NDArray], declared: Mapping[str, tuple[str | int, ...]], n_features: int, where: str
     ) -> dict[str, NDArray]:
-        """Return the arrays of a file as C-contiguous arrays, if they are the declared ones."""
-        where = f"model of {type(self).__name__}"
+        """Return learned arrays as C-contiguous arrays, if they are the declared ones."""
         if set(arrays) != set(declared):
             raise ProtocolError(
                 f"{where}: expected the arrays {', '.join(sorted(declared)) or 'none'}, got "
                 f"{', '.join(sorted(arrays)) or 'none'}."
             )
-        lengths = self._lengths(n_features)
+        lengths: dict[Any, Any] = {**self.get_params(), "d": n_features}
         for name, of_dtype_and_shape in declared.items():
             _check_array(arrays[name], of_dtype_and_shape, lengths, f"{where}: array {name!r}")
-            if not np.isfinite(arrays[name]).all():
-                raise ProtocolError(f"{where}: array {name!r} contains NaN or infinity.")
         return {name: np.require(array, requirements="C") for name, array in arrays.items()}
-
-    def _lengths(self, n_features: int) -> dict[Any, Any]:
-        """Return the values of the names in `learned` that are determined by parameters or the number of features."""
-        return {**self.get_params(), "d": n_features}
 
     def _check_fitted(self, method: str) -> None:
         if not hasattr(self, "n_features_in_"):
@@ -322,6 +318,8 @@ def _check_array(array: NDArray, declared: tuple[str | int, ...], lengths: dict[
     expected = tuple(lengths.get(name, name) for name in shape)
     if array.dtype != dtype or array.shape != expected:
         raise ProtocolError(f"{where}: expected {dtype} of shape {expected}, got {array.dtype} of shape {array.shape}.")
+    if not np.isfinite(array).all():
+        raise ProtocolError(f"{where} contains NaN or infinity.")
 
 
 def packed_codes(

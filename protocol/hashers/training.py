@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import math
+import pickle
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.hashers.base import Hasher, packed_codes
+from protocol.hashers.repeatability import check_codes
 from protocol.hashers.training_set import TrainingSet
 from protocol.provenance import reuse, storage
 from protocol.scores.tables import read_text, write_csv
@@ -151,9 +153,13 @@ def _fitted(
         except ProtocolError as error:
             _log.info("not used: %s", error)
     _log.info("training at %d bits", n_bits)
-    started = time.process_time()
+    started, generator = time.process_time(), pickle.dumps(np.random.get_state())  # noqa: NPY002 - is it used?
     model.fit(training)
     seconds = time.process_time() - started
+    if pickle.dumps(np.random.get_state()) != generator:  # noqa: NPY002 - as above
+        advice = "Draw random numbers from `rng`, and pass random_state=self.seed to scikit-learn."
+        raise ProtocolError(f"{type(model).__name__}._fit: np.random was used, which no seed determines. {advice}")
+    check_codes(model, training)
     storage.write(path, model.to_arrays(), storage.provenance("model", parameters=made_of, inputs={}))
     return model, seconds
 

@@ -194,7 +194,7 @@ class TrainingSet:
     y : array_like or sparse matrix, optional
         The supervision. It is checked when a hasher requires it, as one of:
 
-        - ``labels``: class labels, integers (n,), or 0/1 (n, n_classes) where a row may have several;
+        - ``labels``: class labels, integers or strings (n,), or 0/1 (n, n_classes) where a row may have several;
         - ``affinities``: relevance levels between rows, a sparse matrix of integers (n, n), or labels;
         - ``pairs``: the other modality of each row, a matrix (n, d').
 
@@ -234,7 +234,7 @@ class TrainingSet:
     @functools.cached_property
     def labels(self) -> NDArray:
         """`y` as class labels."""
-        y = class_labels(self._supervision("integers (n,), or 0/1 (n, n_classes)"), len(self.X))
+        y = class_labels(self._supervision("integers or strings (n,), or 0/1 (n, n_classes)"), len(self.X))
         if (y == y[0]).all():
             raise ProtocolError(f"labels: all {len(y):,} training rows belong to one class; at least two are needed.")
         return y
@@ -259,7 +259,9 @@ class TrainingSet:
             raise ProtocolError(f"y is missing. Call fit(X, y) with y = {expected}.")
         if len(self.X) < 2:
             raise ProtocolError("at least 2 training rows are needed, got 1.")
-        return self._y
+        y = np.asarray(self._y)
+        is_text = y.ndim == 1 and all(isinstance(label, str) for label in y[: None if y.dtype == object else 1])
+        return np.unique(y.astype(str), return_inverse=True)[1] if is_text else self._y
 
     @functools.cached_property
     def mean(self) -> NDArray[np.float32]:

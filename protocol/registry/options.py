@@ -1,13 +1,14 @@
 """Options of plug-ins: annotated class attributes, like fields of a dataclass, whose annotations carry their range."""
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from types import NoneType
 from typing import Annotated, Any, dataclass_transform, get_args
 
-from protocol.checks import integer, number, one_of, positive_number, suggesting
+from protocol.checks import ProtocolError, integer, number, one_of, positive_number, suggesting
 
 Check = Callable[[Any, str], object]
 """A function of a value and its name that raises ProtocolError if the value is out of range."""
@@ -32,13 +33,23 @@ class Configurable:
     """A plug-in whose options are keyword arguments of the constructor, which only stores them.
 
     The range of an option is in its annotation, as in ``n_iter: Count = 50`` or ``size: Annotated[int, at_least(8)] =
-    32``. With ``Count | None``, None is also allowed.
+    32``. With ``Count | None``, None is also allowed. A class with an ``__init__``, or with a number or word under a
+    public name in lower case that is neither annotated nor inherited, raises ProtocolError.
     """
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         hints = inspect.get_annotations(cls)
-        if hints:  # otherwise the constructor is inherited, also one that is written out
+        if "__init__" in vars(cls):
+            instead = "Declare options as annotated class attributes instead, as in `width: float = 1.5`"
+            raise ProtocolError(f"{cls.__name__} defines __init__. {instead}; the constructor stores them.")
+        values = {name: value for name, value in vars(cls).items() if isinstance(value, int | float | str | None)}
+        inherited = {name for base in cls.__mro__[1:] for name in (*vars(base), *inspect.get_annotations(base))}
+        unknown = values.keys() - hints.keys() - (inherited - cls.defaults().keys())
+        for name in filter(re.compile("[a-z]").match, unknown):
+            advice = f"Write `{name}: {type(values[name]).__name__} = {values[name]!r}`, or `_{name}` for a constant"
+            raise ProtocolError(f"{cls.__name__}.{name} has no annotation, so it is no option. {advice}.")
+        if hints:  # otherwise the constructor is inherited
             dataclass(eq=False, repr=False, kw_only=KW_ONLY not in hints.values())(cls)
             cls.__init__ = suggesting(cls.__init__)  # type: ignore[method-assign]
 

@@ -23,6 +23,13 @@ def test_findings_are_first_and_the_number_of_missing_checks_is_last():
     assert ", train): split 1\n" in several.to_text(why=True)
 
 
+def test_items_per_class_and_nearly_equal_features_are_mentioned_without_a_protocol():
+    features = np.array([0.0, 1.0, 2.0, 1e-7])[:, None]
+    found = audit(query=[0], database=[1, 2, 3], labels=[7, 7, 8, 8], features=features)
+    assert "query 1 (0 to 1 per class), database 3 (1 to 2 per class); no protocol declared" in found.to_text()
+    assert "known-near-duplicate (needs known pairs: `protocol find-duplicates`)" in found.not_checked["query database"]
+
+
 # One input is removed at a time.
 
 

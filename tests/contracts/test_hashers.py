@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.hashers import Hasher, TrainingSet
+from protocol.hashers import Hasher, TrainingSet, repeatability
 from protocol.inputs.validation import matrix
 from protocol.provenance import storage
 
@@ -139,6 +139,10 @@ def check_rows_are_encoded_independently(make):
     for size in (1, 7, N - 1):
         blocks = [hasher.transform(X[start : start + size]) for start in range(0, N, size)]
         np.testing.assert_array_equal(np.concatenate(blocks), codes)
+
+
+def check_what_determines_codes(make):
+    repeatability.check_hasher(make(n_bits=8), X, supervision_of(X, getattr(make, "supervision", None)))
 
 
 def check_constant_features(make):
@@ -325,6 +329,11 @@ class Right(Hasher):
         return X @ self.W_ > 0
 
 
+def adding(name, noise):
+    """Return the right hasher, but with numbers of the shape of its outputs added to them."""
+    return but(name, _encode=lambda self, X: (V := X @ self.W_) + noise(V) > 0)
+
+
 def but(name, *, options=None, **methods):
     """Return the right hasher, except for some methods."""
     options = options or {}
@@ -396,6 +405,12 @@ WRONG = {
         but("MedianOfTheBatch", transform=lambda self, X: (V := X @ self.W_) >= np.median(V, axis=0)),
         ROW_NUMBERS,
     ],
+    check_what_determines_codes: [
+        recording("Unrepeatable", lambda self, training: vars(self).update(W_=np.random.default_rng().random((D, 8)))),
+        adding("Noisy", lambda V: np.random.default_rng().normal(0, 9, V.shape)),
+        adding("Centred", lambda V: -np.median(V, axis=0)),
+        adding("Dithered", lambda V: np.random.default_rng(0).normal(0, 9, V.shape)),
+    ],
     check_constant_features: [fitting("Standardises", lambda self, X, y: X / X.std(axis=0)), JITTERS],
     check_duplicate_rows: [ROW_NUMBERS, JITTERS],
     check_one_row: [
@@ -403,7 +418,7 @@ WRONG = {
     ],
     check_scikit_learns_conventions: [
         but("NoTags", __sklearn_tags__=None),
-        but("Converts", __init__=lambda self, n_bits=32, *, seed=0: Right.__init__(self, n_bits, seed=str(seed))),
+        but("Converts", __setattr__=lambda self, name, value: object.__setattr__(self, name, str(value))),
         but("IgnoresUnknown", set_params=lambda self, **new: vars(self).update(new) or self),
     ],
     check_fit_record: [recording("RecordsNumPy", lambda self, training: {"n_iter": np.int64(3)})],
@@ -419,7 +434,18 @@ WRONG = {
     UNSUPERVISED: [fitting("LooksAtLabels", lambda self, X, y: X if y is None else self.set_params(seed=9) and X)],
     check_divergence: [but("ContinuesAfterNaN", options={"learning_rate": 1.0})],
 } | {functools.partial(check_supervision, kind=kind): [forgiving(kind)] for kind in ("labels", "affinities", "pairs")}
+
+
+def setting(W):
+    return {"_fit": lambda self, training, rng: setattr(self, "W_", W) or {}}
+
+
+AS_DECLARED = "_fit, which sets the arrays of `learned`: "
 MISTAKES = [
+    (f"{AS_DECLARED}expected the arrays W_, got none[.]$", {"_fit": lambda self, training, rng: {}}),
+    (f"{AS_DECLARED}array 'W_': expected float64 of .*, got float32 of", setting(np.zeros((D, 8), np.float32))),
+    (f"{AS_DECLARED}array 'W_' contains NaN or infinity[.]$", setting(np.full((D, 8), np.nan))),
+    (r"_fit must return .*`return {}`, got None[.]$", {"_fit": lambda self, training, rng: None}),
     (r"_encode: expected a bool array, shape \(20, 8\), got float32 of", {"_encode": lambda self, X: X[:, :8]}),
     (r"_encode: expected .* got bool of shape \(20, 1\)\.$", {"_encode": lambda self, X: X[:, :1] > 0}),  # not repeated
 ]
@@ -447,9 +473,19 @@ def test_the_base_class_reports_a_mistake_by_class_and_method(methods, message):
         but("Mistaken", **methods)(n_bits=8).fit(X).transform(X[:20])
 
 
-def test_an_unknown_kind_of_supervision_is_refused():
-    with pytest.raises(ProtocolError, match=r"^Odd\.supervision must be affinities, labels or pairs, got 'label'"):
-        but("Odd", supervision="label")
+@pytest.mark.parametrize(
+    ("message", "attribute"),
+    [
+        (r"[.]supervision must be affinities, labels or pairs, got 'label'", {"supervision": "label"}),
+        (" defines __init__[.] Declare options as .*`width: float = 1.5`", {"__init__": lambda self, n_bits=8: None}),
+        (r"[.]width has no annotation, .* Write `width: float = 1.5`, or `_width` for", {"width": 1.5}),
+        (r"[.]n_bits has no annotation, .* Write `n_bits: int = 8`", {"n_bits": 8}),
+    ],
+)
+def test_an_attribute_that_would_have_no_effect_is_refused(attribute, message):
+    with pytest.raises(ProtocolError, match=f"^Odd{message}"):
+        but("Odd", **attribute)
+    assert but("Constants", WIDTH=1.5, _width=1.5)(8).get_params() == {"n_bits": 8, "seed": 0}
 
 
 @pytest.mark.parametrize(("check", "wrong"), [(key, wrong) for key in WRONG for wrong in WRONG[key]], ids=name_of)

@@ -14,17 +14,13 @@ from protocol.hashers.sh import SH
 X = np.random.default_rng(0).normal(size=(20, 6)).astype(np.float32)
 
 
-def test_a_constructor_may_be_written_out_and_is_inherited():
-    class Written(LSH):
-        def __init__(self, n_bits=8, *, seed=0, width=1.5):
-            super().__init__(n_bits, seed=seed)
-            self.width = width
+def test_options_are_inherited():
+    class Wide(LSH):
+        width: float = 1.5
 
-    class Inherits(Written):
-        pass
-
-    assert Inherits(width=2).get_params() == {"n_bits": 8, "seed": 0, "width": 2}
-    assert Inherits().set_params(width=3).fit(X).transform(X).shape == (20, 8)
+    Inherits = type("Inherits", (Wide,), {})
+    assert Inherits(8, width=2).get_params() == {"n_bits": 8, "seed": 0, "width": 2}
+    assert Inherits(8).set_params(width=3).fit(X).transform(X).shape == (20, 8)
 
 
 def test_an_unknown_parameter_is_refused_and_nothing_is_set():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from protocol import registry
+from protocol.checks import ProtocolError
 from protocol.hashers import TrainingSet, packed_codes, train_and_encode
 from protocol.provenance import storage
 
@@ -19,11 +20,11 @@ def made_of(*lengths, **changed):
     return {n_bits: same | {"seed": 7 + n_bits} | changed for n_bits in lengths}
 
 
-def run(folder, expected, *, killed=None):
+def run(folder, expected, *, killed=None, hasher=ITQ):
     """Train like the rule `model`; return the lengths at which it trained."""
     paths, lengths = (folder / "models.h5", folder / "codes.h5", folder / "times.csv"), []
 
-    class Recorded(ITQ):
+    class Recorded(hasher):
         def fit(self, X, y=None):
             if self.n_bits == killed:
                 raise KeyboardInterrupt
@@ -65,6 +66,18 @@ def test_a_job_that_is_killed_continues_with_the_length_that_it_did_not_finish(t
     run(fresh, again)
     assert sorted(path.name for path in killed.iterdir()) == sorted(path.name for path in fresh.iterdir())
     assert (killed / "models.h5").read_bytes() == (fresh / "models.h5").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("message", "method"),
+    [
+        ("_fit: np.random was used", {"_fit": lambda self, training, rng: ITQ._fit(self, training, np.random)}),
+        ("transform: .* of 60 rows change", {"_encode": lambda self, X: ITQ._encode(self, X - X.mean(axis=0))}),
+    ],
+)
+def test_codes_that_the_seed_and_the_rows_do_not_determine_are_refused(tmp_path, message, method):
+    with pytest.raises(ProtocolError, match=f"^Recorded[.]{message}"):
+        run(tmp_path, made_of(4), hasher=type("Wrong", (ITQ,), method))
 
 
 def test_codes_are_those_of_the_models(tmp_path):

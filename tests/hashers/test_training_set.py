@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from protocol.checks import ProtocolError
@@ -41,6 +42,13 @@ def test_components_of_every_length_come_from_one_decomposition(monkeypatch):
     for n, directions in zip((3, 8, 1), shared, strict=True):
         assert directions.flags.c_contiguous
         assert directions.tobytes() == TrainingSet(X).components(n).directions.tobytes()
+
+
+@pytest.mark.parametrize("form", [list, np.array, pd.Series, lambda labels: pd.Series(labels, dtype="category")])
+def test_labels_may_be_strings(form):
+    training = TrainingSet([[1.0], [2.0], [3.0]], form(["owl", "cat", "owl"]))
+    np.testing.assert_array_equal(training.labels, [1, 0, 1])
+    assert training.affinities.among(np.arange(3)).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
 
 
 def test_rows_are_checked_once_and_not_copied():

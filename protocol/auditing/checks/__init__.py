@@ -19,7 +19,7 @@ _NEEDS: Mapping[str, Callable[[Run], bool]] = {
     "label-conflict (needs labels of the dataset and in every list)": overlaps.has_labels_twice,
     "equal-file-names (needs names that do not repeat within a list)": lambda run: not run.split.repeats_names,
     "near-duplicate (needs features)": lambda run: bool(run.copies),
-    "known-near-duplicate (needs known pairs)": lambda run: run.judged is not None,
+    "known-near-duplicate (needs known pairs: `protocol find-duplicates`)": lambda run: run.judged is not None,
     "unseen-class (needs one label for each query or training item)": declared.knows_unseen_classes,
     "group-split (needs groups)": lambda run: run.groups is not None,
     "unused-items (needs ids or labels of the whole dataset, and all partitions)": overlaps.is_complete,
@@ -48,14 +48,16 @@ def audit_splits(runs: Sequence[Run]) -> Findings:
 def about(run: Run) -> list[str]:
     """Return sentences about a run: its sizes, the split that it resembles, and the origin of what is known of it."""
     split, is_declared = run.split, run.name != UNDECLARED
-    sizes = ", ".join(f"{part} {len(items):,}" for part, items in split.parts.items() if len(items))
+    counts = declared.class_counts(split)[1].items()
+    per_class = {part: f" ({n.min():,} to {n.max():,} per class)" for part, n in counts if not is_declared}
+    sizes = [f"{part} {len(items):,}{per_class.get(part, '')}" for part, items in split.parts.items() if len(items)]
     protocol = f"protocol {run.name}" if is_declared else "no protocol declared"
     identified = identify(split, run.name if is_declared else None)
     sources = [source.about(split) for source in (run.groups, run.judged) if source is not None]
     unseen, why = declared.unseen_classes(run)
     names = [declared.class_name(split.dataset, label) for label in ([] if unseen is None else unseen)]
     classes = [f"unseen classes ({why}): {listed(names)}"] if names else []
-    return [f"{sizes}; {protocol}", *classes, *([identified] if identified else []), *sources]
+    return [f"{', '.join(sizes)}; {protocol}", *classes, *([identified] if identified else []), *sources]
 
 
 def not_checked(run: Run, runs: Sequence[Run], *, has_log: bool, of_codes: Sequence[str]) -> list[str]:

@@ -212,12 +212,12 @@ class NetworkHasher(Hasher):
     def _learned_arrays(self) -> dict[str, NDArray]:
         return super()._learned_arrays() | _arrays_of(self.network_)
 
-    def _set_learned_arrays(self, arrays: Mapping[str, NDArray], n_features: int) -> None:
+    def _set_learned_arrays(self, arrays: Mapping[str, NDArray], n_features: int, where: str) -> None:
         torch = need("torch", "learned")
         with _reproducible("cpu"):
             network = self._module(n_features)
         declared = {name: (str(array.dtype), *array.shape) for name, array in _arrays_of(network).items()}
-        checked = self._checked(arrays, {**self.learned, **declared}, n_features)
+        checked = self._checked(arrays, {**self.learned, **declared}, n_features, where)
         network.load_state_dict({name.partition("/")[2]: torch.tensor(checked[name]) for name in declared})
         self.network_ = network.eval()
         for name in self.learned:

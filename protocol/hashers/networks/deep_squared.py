@@ -1,5 +1,7 @@
 """Deep squared hashing: similar pairs get equal codes, dissimilar pairs codes that are as far apart as possible."""
 
+from typing import ClassVar
+
 from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, distinct, shared_labels
 from protocol.registry import HasherRecord
 
@@ -30,7 +32,7 @@ class DeepSquared(NetworkHasher):
     """
 
     decay = (0.5, 2)
-    beta_growth = 1.005
+    beta_growth: ClassVar[float] = 1.005
     """The factor by which beta grows in each of the paper's 400 epochs."""
 
     def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:
