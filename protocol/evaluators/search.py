@@ -15,7 +15,7 @@ from protocol.evaluation.code_pairs import Codes, read_codes
 from protocol.evaluation.ground_truth import Labels, Relevant, Truth, ground_truth, only_truth
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress
-from protocol.evaluators.ways import STANDARD, Case, Way, cases_of, meanings, scores_of
+from protocol.evaluators.ways import OWN, STANDARD, Case, Way, cases_of, meanings, scores_of
 from protocol.inputs.arrays import numbers_from
 from protocol.scores.tables import Table, filled
 
@@ -28,7 +28,6 @@ _DECISIVE = 0.05
 """A match is decisive if the chance of a coincidence is smaller."""
 _MOST = 10
 """So many matches are printed."""
-_FEWER = "more digits, or scores of more code lengths, would leave fewer."
 _CALLED = {"mAP": ("AUPRC", "MRR", "R-precision"), "recall": ("hit",)}
 """Families of measures that are also reported under the name of a measure."""
 MEASURES = ("mAP", "precision", "recall", "nDCG", "any")
@@ -256,12 +255,15 @@ class Explanation(Printed):
         means = ", ".join(f"{mean:.5f}" for mean, _ in self.values.get(STANDARD, np.zeros((0, 2))))
         ending = f"{len(self.values):,} evaluations were tried."
         ending += f" The standard mAP is {means}." if means else ""
+        if any(OWN in way.variants for way in self.values):
+            ending += " The queries are the database items, so the own row of each query was also left out."
         if not self.matches:
             return [filled(f"Nothing known gives {scores}. {ending}")]
         verdict = f"{scores}: {self.matches[0].measure}, {self.matches[0].text}."
         if not self.decisive:
             agree = f"{counted(len(self.matches), 'evaluation')} agree{'s' * (len(self.matches) == 1)}"
-            verdict = f"{agree} with {scores}, rounded or cut, but perhaps by coincidence: {_FEWER}"
+            verdict = f"{agree} with {scores}, rounded or cut, but perhaps by coincidence: "
+            verdict += "more digits, or scores of more code lengths, would decide."
         first, n_others = self.matches[:_MOST], len(self.matches) - _MOST
         header = ["chance", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
         rows = [
