@@ -20,10 +20,9 @@ LISTS = (*(("index", part) for part in PARTS), ("reversed", ""), RANDOM, ("rando
 """The lists that are made of each ranking: the order of ties, and what differs from the complete list."""
 _OVERFLOW = 64
 """Twice the distance of opposite codes of this length exceeds an 8-bit integer."""
-SAMPLE = 500
-"""About so many queries have lists with ties in a random order."""
-SHUFFLES = 32
-"""So many random orders of the database; in each of them, all these queries have a list."""
+_SAMPLE, _ORDERS, _SHUFFLED = (50, 500), (8, 32), 2_500_000
+"""The smallest and the largest number of queries, about, and of random orders in which they have lists. Both are this
+number divided by the size of the database if it is between them."""
 _QUERIES = 64
 """Queries that are ranked at a time."""
 _RECALLS = np.arange(11) / 10
@@ -33,7 +32,7 @@ WHOLE = ("mAP@R", "R-precision", "MRR")
 
 
 Sums = dict[tuple[str, str], NDArray]
-"""Of one list of each query, or of `SHUFFLES` lists of each query of a sample, one after the other, by kind:
+"""Of one list of each query, or of the lists in random orders of each query of a sample, one after the other, by kind:
 
 - ``("precision", VARIANT)``: sums of the precisions at the relevant ranks up to each cutoff, (n_queries, n_cutoffs),
   of the plain one ``""``, and in the first of `LISTS` of its variants; NaN for interpolated precisions with a cutoff;
@@ -70,16 +69,26 @@ class Distances(NamedTuple):
     middle: float
     has_radius: bool = True
 
-    def without_own(self) -> "Distances":
-        """Return the distances for queries that are the database items, each without its own row."""
 
-        def of_rows(rows: slice) -> Iterator[NDArray]:
-            return (np.delete(apart, row) for row, apart in enumerate(self.of_rows(rows), rows.start))
+class _WithoutOwn(NamedTuple):
+    """The relevance for queries that are the database items, each without its own row."""
 
-        group = np.arange(self.group.size)  # a query with the same code has other items
-        return self._replace(of_rows=of_rows, group=group, n_database=self.n_database - 1)
+    relevance: Relevance
+
+    @property
+    def levels(self) -> Integers:
+        """The levels of relevance."""
+        return self.relevance.levels
+
+    def row(self, query: int) -> tuple[Integers, Integers]:
+        """Return the positions of the relevant items in the database without row `query`, and their levels."""
+        positions, levels = self.relevance.row(query)
+        others = positions != query
+        return (positions - (positions > query))[others], levels[others]
 
 
+Case = tuple[Distances, Relevance | _WithoutOwn]
+"""What is ranked."""
 Levels = NDArray[np.unsignedinteger]
 
 
@@ -115,6 +124,16 @@ def of_codes(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: int)
         return Distances(of_rows, group.ravel(), len(database), n_groups, n_bits / 2, has_radius=name != "int8")
 
     return {name: distances(name, function) for name, function in functions.items()}
+
+
+def without_own(distances: Distances, relevance: Relevance) -> Case:
+    """Return what is ranked for queries that are the database items, each without its own row."""
+
+    def of_rows(rows: slice) -> Iterator[NDArray]:
+        return (np.delete(apart, row) for row, apart in enumerate(distances.of_rows(rows), rows.start))
+
+    group, n = np.arange(distances.group.size), distances.n_database - 1  # queries with the same code have other items
+    return distances._replace(of_rows=of_rows, group=group, n_database=n), _WithoutOwn(relevance)
 
 
 def of_values(query: NDArray, database: NDArray) -> dict[str, Distances]:
@@ -171,7 +190,7 @@ def gains_of(levels: Integers) -> list[str]:
 
 def ranked(
     distances: Distances,
-    relevance: Relevance,
+    relevance: Relevance | _WithoutOwn,
     cutoffs: Integers,
     *,
     plain: bool = False,
@@ -198,11 +217,12 @@ def ranked(
     n_queries, n_groups, levels = distances.group.size, distances.n_groups, relevance.levels
     retrieved = np.zeros((n_queries, n_groups), dtype=np.int64)
     at_level = np.zeros((n_queries, levels.size, n_groups), dtype=np.int64)
+    n_items = distances.n_database
+    n_sampled, n_orders = (int(np.clip(_SHUFFLED // n_items, *ends)) for ends in (_SAMPLE, _ORDERS))
     shuffled = np.argsort(distances.group, kind="stable")
-    shuffled = shuffled[(distances.group[shuffled] % -(-n_queries // SAMPLE) == 0) & (n_groups > 0)]
-    place = dict(zip(shuffled.tolist(), range(shuffled.size), strict=True))
-    rng = np.random.default_rng(0)
-    orders = np.array([rng.permutation(distances.n_database) for _ in range(SHUFFLES)])
+    shuffled = shuffled[(distances.group[shuffled] % -(-n_queries // n_sampled) == 0) & (n_groups > 0)]
+    place = {row: at for at, row in enumerate(shuffled.tolist())}
+    orders = np.random.default_rng(0).permuted(np.tile(np.arange(n_items), (n_orders, 1)), axis=1)
     radii = np.minimum(RADII, n_groups - 1) if distances.has_radius else []
     gains, middle = gains_of(levels), None if plain else distances.middle
     lists: dict[tuple[str, str], Sums] = {key: {} for key in LISTS}
@@ -221,9 +241,8 @@ def ranked(
             level = np.zeros(apart.size, dtype=np.min_scalar_type(levels[-1]))
             level[positions] = of_items
             for key, ranks, of_ranks in _ranks(apart, level, retrieved[row], orders if row in place else None, middle):
-                n_lists, n_rows, at = len(ranks), n_queries, row
-                if key[0] == "random":
-                    n_rows, at = shuffled.size, place[row]
+                n_lists = len(ranks)
+                at, n_rows = (place[row], shuffled.size) if key[0] == "random" else (row, n_queries)
                 for kind, values in _sums(ranks, of_ranks, until, gains, every=key == LISTS[0] and not plain).items():
                     if kind not in lists[key]:  # another thread may create the array first
                         lists[key].setdefault(kind, np.full((n_rows * n_lists, *values.shape[1:]), np.nan))
@@ -264,19 +283,18 @@ def _ranks(
     if orders is not None:
         order = np.take_along_axis(orders, np.argsort(apart[orders], axis=1, kind="stable"), axis=1)
         of_orders = level[order]
-        ranks = np.nonzero(of_orders)[1].reshape(len(orders), -1) + 1
-        levels = np.take_along_axis(of_orders, ranks - 1, axis=1)
-        yield RANDOM, ranks, levels
+        of_all = np.nonzero(of_orders)[1].reshape(len(orders), -1)
+        levels = np.take_along_axis(of_orders, of_all, axis=1)
+        yield RANDOM, of_all + 1, levels
         if middle is not None:
-            yield ("random", "positive"), ranks[:, :n_positive], levels[:, :n_positive]
+            yield ("random", "positive"), of_all[:, :n_positive] + 1, levels[:, :n_positive]
 
 
 def _sums(ranks: Integers, levels: Levels, cutoffs: Integers, gains: list[str], *, every: bool) -> Sums:
     """Return the sums of lists, given the ranks of the relevant items and their levels; `every` precision or one."""
     n_lists, n = ranks.shape
     numbers = np.arange(1, n + 1)
-    until, precisions = _numbers_until(ranks, cutoffs), numbers / ranks
-    n_at_r = _numbers_until(ranks, np.array([n]))
+    until, n_at_r, precisions = _numbers_until(ranks, cutoffs), _numbers_until(ranks, np.array([n])), numbers / ranks
     whole = np.full((n_lists, len(WHOLE)), np.nan)
     if n:
         whole = np.hstack([_until(precisions, n_at_r) / n, n_at_r / n, precisions[:, :1]])

@@ -17,13 +17,12 @@ from protocol.counting import HammingCounts, LabelRelevance, Relevance
 from protocol.counting.counts import Floats, Integers
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.progress import Progress, stage
-from protocol.evaluators.rankings import RADII, WHOLE, Distances, Sums, gains_of, of_codes, of_values, ranked
+from protocol.evaluators.rankings import RADII, WHOLE, Case, Sums, gains_of, of_codes, of_values, ranked, without_own
 from protocol.scores.tables import filled
 
 PACKAGE_DATA = "variants.toml"
 CUTOFFS = (1, 5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000, 3000, 4000, 5000, 10_000, 20_000, 50_000)
 _ORDERS = ("", "best", "worst")
-_DENOMINATORS = ("all", "retrieved", "min")
 _LIGHT = 1
 """Rarer distances and ground truths are not combined with faults in how the list is read."""
 _OF_RADIUS, _OF_CUTOFF = ("precision", "recall"), ("mAP", "nDCG", "P", "R", "hit")
@@ -121,30 +120,7 @@ def meanings(ways: Iterable[Way]) -> str:
 
 
 STANDARD = Way("mAP", ())
-
-
 OWN = ("database", "without-own")
-
-
-class _WithoutOwn(NamedTuple):
-    """The relevance for queries that are the database items, each without its own row."""
-
-    relevance: Relevance
-
-    @property
-    def levels(self) -> Integers:
-        """The levels of relevance."""
-        return self.relevance.levels
-
-    def row(self, query: int) -> tuple[Integers, Integers]:
-        """Return the positions of the relevant items in the database without row `query`, and their levels."""
-        positions, levels = self.relevance.row(query)
-        others = positions != query
-        return (positions - (positions > query))[others], levels[others]
-
-
-Case = tuple[Distances, Relevance | _WithoutOwn]
-"""What is ranked."""
 
 
 def cases_of(pair: CodePair, relevance: Relevance, outputs: Sequence[NDArray] | None = None) -> dict[Way, Case]:
@@ -152,9 +128,9 @@ def cases_of(pair: CodePair, relevance: Relevance, outputs: Sequence[NDArray] | 
     plain, (query, database, n_bits, *_) = Way("", ()), pair
     distances = of_codes(query, database, n_bits) | (of_values(*outputs) if outputs else {})
     cases: dict[Way, Case] = {plain.but(distance=name): (one, relevance) for name, one in distances.items()}
-    is_same = np.array_equal(query, database) and len(query) > 1
-    if is_same and (not isinstance(relevance, LabelRelevance) or np.array_equal(*relevance.labels)):
-        cases[plain.but(database="without-own")] = distances[""].without_own(), _WithoutOwn(relevance)
+    has_same_labels = not isinstance(relevance, LabelRelevance) or np.array_equal(*relevance.labels)
+    if len(query) > 1 and np.array_equal(query, database) and has_same_labels:
+        cases[plain.but(database="without-own")] = without_own(distances[""], relevance)
     q, d = (codes.pack(codes.unpack(side, n_bits).reshape(n_bits, -1).T) for side in (query, database))
     cases[plain.but(codes="transposed")] = of_codes(q, d, n_bits)[""], relevance
     if isinstance(relevance, LabelRelevance):
@@ -181,7 +157,7 @@ def scores_of(
     distances, relevance = case
     group, n_queries, is_light = distances.group, distances.group.size, base.weight <= _LIGHT
     classes = relevance.group if isinstance(relevance, LabelRelevance) and relevance.kind == "class labels" else None
-    last, sizes = distances.n_database, {*cutoffs} or _sizes(distances, relevance, classes)
+    last, sizes = distances.n_database, {*cutoffs} or _sizes(case, classes)
     tried = np.array([*sorted({*sizes, last - 1} - {0, last}), last])
     report = stage(progress, base.text, n_queries)
     counts, lists, shuffled = ranked(distances, relevance, tried, plain=not is_light, threads=threads, progress=report)
@@ -205,9 +181,8 @@ def scores_of(
             n_defined = weights.sum() or 1
             both = (errors, n_queries), (errors - lost * zero.sum() / n_defined, n_defined)
             deviations = [_deviation(of_sample, group[shuffled], n_queries) / n for of_sample, n in both]
-        for key, mean in _means(
-            way._replace(variants=(*base.variants, *way.variants)), of_queries, weights, classes
-        ).items():
+        of_base = way._replace(variants=(*base.variants, *way.variants))
+        for key, mean in _means(of_base, of_queries, weights, classes).items():
             values[key] = mean, deviations[not _DROPPING.isdisjoint(key.variants)]
 
     for way, of_queries in expected.items():
@@ -242,8 +217,9 @@ def _deviation(errors: Floats, group: Integers, n_queries: int) -> float:
     return float(np.sqrt(scale * apart + scale**2 * max(covariances, 0.0)))
 
 
-def _sizes(distances: Distances, relevance: Relevance, classes: Integers | None) -> set[int]:
+def _sizes(case: Case, classes: Integers | None) -> set[int]:
     """Return the cutoffs below the size of the database: common ones, and sizes of the data."""
+    distances, relevance = case
     sizes = {*CUTOFFS, distances.group.size}
     if classes is not None:  # the size of the largest class
         sizes |= {max(relevance.row(row)[0].size for row in np.unique(classes, return_index=True)[1].tolist())}
@@ -266,28 +242,20 @@ def _of_counts(
         found *= counts.relevant_within[:, min(radius, counts.n_bits)]
         yield Way(f"mAP@r{radius}", ()).but(ties=ties, denominator="all"), _pair(found, counts.n_relevant)
     precisions = _ratio(counts.relevant_within, counts.retrieved_within)
-    yield from _of_hits(counts, cutoffs, part, drop)
+    n = counts.n_relevant
+    for cutoff in [cutoff for cutoff in cutoffs.tolist() if f"mAP@{cutoff}[all]" in names]:
+        name, is_hit = f"mAP@{cutoff}[all]", np.nan_to_num(drop[f"hit@{cutoff}"])
+        for denominator, total in {"": n, "min": np.minimum(n, cutoff), "K": np.full(n.size, cutoff)}.items():
+            of_total = _pair(np.nan_to_num(drop[name]) * n, total)
+            yield from _with_hits(names[name].but(denominator=denominator), of_total, is_hit)
     at_ends = np.nansum(counts.relevant * precisions, axis=1)
     yield STANDARD.but(list=part, ties="grouped"), _pair(at_ends, counts.n_relevant)
 
 
-def _of_hits(
-    counts: HammingCounts, cutoffs: Integers, part: str, drop: Mapping[str, Floats]
-) -> Iterator[tuple[Way, Pair]]:
-    """Yield the mean precisions divided by K, and those of queries with a relevant item among the top K."""
-    n = counts.n_relevant
-    for cutoff in cutoffs[:-1].tolist():
-        if (name := f"mAP@{cutoff}[all]") in drop:
-            found, is_hit = np.nan_to_num(drop[name]) * n, np.nan_to_num(drop[f"hit@{cutoff}"])
-            for denominator, total in {"": n, "min": np.minimum(n, cutoff), "K": np.full(n.size, cutoff)}.items():
-                way = _with_cutoff("mAP", cutoff, int(cutoffs[-1])).but(list=part, denominator=denominator)
-                of_total = _pair(found, total)
-                if denominator == "K":
-                    yield way, of_total
-                yield (
-                    way._replace(variants=(*way.variants, _WITHOUT_HIT)),
-                    np.array([of_total[0], _ratio(of_total[0], is_hit)]),
-                )
+def _with_hits(way: Way, of_total: Pair, is_hit: NDArray) -> Iterator[tuple[Way, Pair]]:
+    """Yield the values of the queries, and those of queries with a hit; `is_hit` are the probabilities of one."""
+    yield way, of_total
+    yield way.but(undefined="without-hit"), np.array([of_total[0], _ratio(of_total[0], is_hit)])
 
 
 def _metrics(
@@ -304,7 +272,7 @@ def _metrics(
         ways = {f"{name}@{cutoff}": _with_cutoff(name, cutoff, n_database) for name in _OF_CUTOFF}
         in_orders |= {name: ways.pop(name) for name in (f"nDCG@{cutoff}", f"hit@{cutoff}")}
         way = ways.pop(f"mAP@{cutoff}").but(list=part)
-        names |= {f"mAP@{cutoff}[{name}]": way.but(denominator=name.removeprefix("all")) for name in _DENOMINATORS}
+        names |= {f"mAP@{cutoff}[all]": way, f"mAP@{cutoff}[retrieved]": way.but(denominator="retrieved")}
         names |= {name: of_top.but(list=part) for name, of_top in ways.items()}
     for (name, way), ties in itertools.product(in_orders.items(), orders):
         for gain in gains if way.family == "nDCG" else [""]:
@@ -357,14 +325,12 @@ def _at_cutoff(
         is_whole = by_hits and cutoff >= n_database - 1
         if kind == "precision" and not is_whole and not np.isnan(values[:, column]).all():
             for denominator, total in ({"": at_most} if by_hits else totals).items():
-                way, of_total = (
-                    ways["mAP"].but(precision=name, denominator=denominator),
+                of_total, way = (
                     _pair(values[:, column], total),
+                    ways["mAP"].but(precision=name, denominator=denominator),
                 )
-                yield way, of_total
-                if not (name or is_complete or denominator == "retrieved"):
-                    drop = np.where(hits > 0, of_total[0], np.nan)
-                    yield way._replace(variants=(*way.variants, _WITHOUT_HIT)), np.array([of_total[0], drop])
+                in_top = not (name or is_complete or denominator == "retrieved")
+                yield from _with_hits(way, of_total, hits > 0) if in_top else [(way, of_total)]
 
 
 def _pair(sums: NDArray, totals: NDArray | None = None) -> Pair:
@@ -387,7 +353,7 @@ def _means(way: Way, of_queries: Pair, weights: Floats, classes: Integers | None
     defined, total = ~np.isnan(drop), float(weights.sum())
     known = float(weights @ np.nan_to_num(drop))
     if _WITHOUT_HIT in way.variants:
-        return {way: known / total} if total and not defined.all() else {}
+        return {way: known / total} if 0 < total < defined.size else {}
     means = {way: float(zero.mean())}
     if way.measure.startswith("AUPRC[") and not way.measure.endswith("macro]"):  # one curve of all queries
         return means if np.array_equal(zero, drop) else means | {way.but(undefined="left-out"): float(drop[0])}

@@ -503,7 +503,7 @@ def check_rows(X: NDArray, name: str, *, unit: bool = False) -> None:
             row = int(bad.argmax())
             expected, got = "finite numbers", f"{largest[row]:.2g}"
             if zero[row]:
-                n_zero = sum(np.count_nonzero(~X[at : at + size].any(axis=1)) for at in range(start, len(X), size))
+                n_zero = sum(int(np.count_nonzero(~X[at : at + size].any(axis=1))) for at in range(start, len(X), size))
                 rows = f"row {start + row:,} has zeros only, so no cosine distance ({counted(n_zero, 'such row')})"
                 remedy = "Leave such rows out, or use the distance euclidean where it can be chosen."
                 raise ProtocolError(f"{name}: {rows}. {remedy}")
