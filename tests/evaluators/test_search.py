@@ -145,7 +145,7 @@ def test_the_order_of_a_real_sort_is_within_the_deviation():
     assert mean == pytest.approx(np.mean(sampled), abs=deviation / 2)
 
 
-@pytest.mark.parametrize("metric", ["mAP[database-order]", "mAP", "precision@5", "AUPRC[area]"])
+@pytest.mark.parametrize("metric", ["mAP[database-order]", "mAP", "P@5", "AUPRC[area]"])
 def test_queries_that_are_the_database_leave_their_own_row_out(metric):
     _, codes, _, labels = larger()
     options = {"query_labels": labels, "database_labels": labels}
