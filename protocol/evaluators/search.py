@@ -192,9 +192,9 @@ class Explanation(Printed):
     def matches(self) -> list[Way]:
         """The evaluations that give every score to all printed digits, rounded or cut, the least likely chance first.
 
-        An evaluation is left out if one with some of its variants, and no others, also gives every score; and one with
-        a random order of ties if one with a known order is less likely a coincidence, or if it could give nearly any
-        score.
+        An evaluation is left out if one with some of its variants, and no others, also gives every score, which must
+        have the same measure if the order of ties is random; and one with a random order if one with a known order is
+        less likely a coincidence, or if it could give nearly any score.
         """
         errors, deviations, _ = self._table
         half_units, reach = np.array([one.half_unit for one in self.reported]), _DEVIATIONS * deviations
@@ -211,7 +211,8 @@ class Explanation(Printed):
         matches, has_exact = list[Way](), False
         for i in candidates:
             is_random, parts = deviations[i].any(), set(ways[i].variants)
-            if not (is_random and has_exact) and not any(set(known.variants) < parts for known in matches):
+            simpler = [known for known in matches if not is_random or known.measure == ways[i].measure]
+            if not (is_random and has_exact) and not any(set(known.variants) < parts for known in simpler):
                 matches.append(ways[i])
                 has_exact |= not is_random
         return matches

@@ -218,6 +218,9 @@ def test_a_decisive_match_stands_above_a_vague_one():
     only_random = Explanation((Reported.parse("0.500001"),), (8,), {random: values[random]})
     assert only_random.matches == [random]
     assert not only_random.decisive
+    of_top = random.but("mAP@100", denominator="retrieved")  # another measure than the one with fewer variants
+    both = {random: values[random], of_top: np.array([[0.501, 0.005]])}
+    assert Explanation((Reported.parse("0.500001"),), (8,), both).matches == [random, of_top]
 
 
 def test_two_code_lengths_must_both_agree():
