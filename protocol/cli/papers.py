@@ -15,7 +15,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Print claims: all in short, those that contain some words, or the named ones in full."""
+    """Print claims: all in short, those that contain some words or else all words of these, or the named ones."""
     from protocol import papers
     from protocol.checks import ProtocolError, one_of
 
@@ -26,11 +26,10 @@ def _check(arguments: argparse.Namespace) -> None:
     known = [claim.id for claim in papers.all_claims()]
     ids = [name for name in arguments.id if name in known]
     words = [name for name in arguments.id if name not in known]
-    entries = [
-        entry
-        for entry in papers.ledger(arguments.results, ids)
-        if all(word.casefold() in " ".join(entry.values()).casefold() for word in words)
-    ]
+    texts = [(entry, " ".join(entry.values()).casefold()) for entry in papers.ledger(arguments.results, ids)]
+    for parts in (words, " ".join(words).split()):
+        if entries := [entry for entry, text in texts if all(part.casefold() in text for part in parts)]:
+            break
     if words and not entries:
         one_of(words[0], known, "claim", listing="protocol papers")
     if arguments.json:

@@ -119,7 +119,7 @@ class _Block:
         pending, n_pending, starts = [], 0, range(0, n_items, TILE)
 
         def search(start: int) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-            nearby = self.keys.within(queries, self.keys.items(self.database[start : start + TILE], start), bound)
+            nearby = self.keys.within(queries, self.keys.items(self.database[start : start + TILE]), bound)
             return nearby.rows, start + nearby.columns.astype(np.int64), nearby.low, nearby.high
 
         for start, nearby in zip(starts, in_order(search, starts, threads), strict=True):

@@ -96,7 +96,7 @@ def _about_own(evaluation: Evaluation) -> list[str]:
     if not evaluation.queries_are_database:
         return []
     same = "are" if isinstance(evaluation.truth.relevance, LabelRelevance) else "have the codes of"
-    option = "--leave-one-out (Python: leave_one_out=True)"
+    option = "protocol evaluate --leave-one-out (Python: leave_one_out=True)"
     return [f"the queries {same} the database items: each query finds itself first, unless {option} leaves it out"]
 
 

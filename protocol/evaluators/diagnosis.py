@@ -34,7 +34,9 @@ _ITEMS = 60
 """The size of most databases, at least three times the cutoff."""
 _QUERIES = 150
 """So many that a random order of ties changes means by little."""
-_OF_SOME_QUERIES = frozenset({("undefined", "left-out"), ("undefined", "one"), ("mean", "classes")})
+_OF_SOME_QUERIES = frozenset(
+    {*(("undefined", name) for name in ("left-out", "without-hit", "one")), ("mean", "classes")}
+)
 _OF_SOME_LENGTHS = frozenset({("distance", "int8"), ("distance", "bit-order")})
 """Variants that change only some cases."""
 
@@ -271,7 +273,8 @@ class Diagnosis(Printed):
     def parts(self) -> list[str | Table]:
         """Return the paragraphs that are printed, and the table unless an evaluation gives every answer."""
         variants = [meanings(self.matches[:1])] if self.matches and self.matches[0].variants else []
-        return [*map(filled, self.verdict), *variants, *([] if self.matches else [self.table])]
+        is_shown = not (self.matches or _error(self.answers))
+        return [*map(filled, self.verdict), *variants, *[self.table] * is_shown]
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object."""
@@ -286,7 +289,7 @@ class Diagnosis(Printed):
 def _diagnosed(answers: Mapping[int, float | str], cutoff: int | None) -> Diagnosis:
     """Return the diagnosis of the answers to all cases."""
     known, numbers = _known(cutoff), _numbers(answers)
-    if peculiarity := _peculiarity(known, numbers):
+    if peculiarity := _peculiarity(known, answers, numbers):
         return Diagnosis([peculiarity], [], None, [], answers, _table(known, answers, None))
     ways, differs = _compared(known, numbers)
     ordered = [i for i, way in enumerate(ways) if _RANDOM not in way.variants]  # with a known order of ties
@@ -335,8 +338,10 @@ def _table(known: _Known, answers: Mapping[int, float | str], compared: Way | No
     return Table("cases", "", header, list(zip(*columns, strict=True)))
 
 
-def _peculiarity(known: _Known, numbers: NDArray[np.float64]) -> str:
+def _peculiarity(known: _Known, answers: Mapping[int, float | str], numbers: NDArray[np.float64]) -> str:
     """Return what is peculiar about answers that no evaluation gives, or nothing."""
+    if error := _error(answers):
+        return f"Unknown: the function raised an error in every case: {error}."
     if np.isnan(numbers).all():
         return "Unknown: no case was answered with a number."
     low, high = np.nanmin(numbers), np.nanmax(numbers)
@@ -365,6 +370,12 @@ def _agreement(
         verdict = f"Differs from {_described(best)} in {cases}, without a number as the answer{why}."
     more = f"; and {len(others) - _MOST} more" if len(others) > _MOST else ""
     return [verdict, *[f"These cases can't tell it from: {'; '.join(others[:_MOST])}{more}."][: len(others)]]
+
+
+def _error(answers: Mapping[int, float | str]) -> str:
+    """Return the error that the function raised in every case, or nothing."""
+    first = answers[1]
+    return first if isinstance(first, str) and {*answers.values()} == {first} else ""
 
 
 def _text(score: float | str) -> str:

@@ -20,8 +20,9 @@ LISTS = (*(("index", part) for part in PARTS), ("reversed", ""), RANDOM, ("rando
 """The lists that are made of each ranking: the order of ties, and what differs from the complete list."""
 _OVERFLOW = 64
 """Twice the distance of opposite codes of this length exceeds an 8-bit integer."""
-SAMPLE = 500
-"""About so many queries have a list with ties in a random order."""
+_SAMPLE, _ORDERS, _SHUFFLED = (50, 500), (8, 32), 2_500_000
+"""The smallest and the largest number of queries, about, and of random orders in which they have lists. Both are this
+number divided by the size of the database if it is between them."""
 _QUERIES = 64
 """Queries that are ranked at a time."""
 _RECALLS = np.arange(11) / 10
@@ -31,7 +32,7 @@ WHOLE = ("mAP@R", "R-precision", "MRR")
 
 
 Sums = dict[tuple[str, str], NDArray]
-"""Of one list of each query, NaN for a query without such a list, by kind:
+"""Of one list of each query, or of the lists in random orders of each query of a sample, one after the other, by kind:
 
 - ``("precision", VARIANT)``: sums of the precisions at the relevant ranks up to each cutoff, (n_queries, n_cutoffs),
   of the plain one ``""``, and in the first of `LISTS` of its variants; NaN for interpolated precisions with a cutoff;
@@ -69,6 +70,25 @@ class Distances(NamedTuple):
     has_radius: bool = True
 
 
+class _WithoutOwn(NamedTuple):
+    """The relevance for queries that are the database items, each without its own row."""
+
+    relevance: Relevance
+
+    @property
+    def levels(self) -> Integers:
+        """The levels of relevance."""
+        return self.relevance.levels
+
+    def row(self, query: int) -> tuple[Integers, Integers]:
+        """Return the positions of the relevant items in the database without row `query`, and their levels."""
+        positions, levels = self.relevance.row(query)
+        others = positions != query
+        return (positions - (positions > query))[others], levels[others]
+
+
+Case = tuple[Distances, Relevance | _WithoutOwn]
+"""What is ranked."""
 Levels = NDArray[np.unsignedinteger]
 
 
@@ -104,6 +124,16 @@ def of_codes(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: int)
         return Distances(of_rows, group.ravel(), len(database), n_groups, n_bits / 2, has_radius=name != "int8")
 
     return {name: distances(name, function) for name, function in functions.items()}
+
+
+def without_own(distances: Distances, relevance: Relevance) -> Case:
+    """Return what is ranked for queries that are the database items, each without its own row."""
+
+    def of_rows(rows: slice) -> Iterator[NDArray]:
+        return (np.delete(apart, row) for row, apart in enumerate(distances.of_rows(rows), rows.start))
+
+    group, n = np.arange(distances.group.size), distances.n_database - 1  # queries with the same code have other items
+    return distances._replace(of_rows=of_rows, group=group, n_database=n), _WithoutOwn(relevance)
 
 
 def of_values(query: NDArray, database: NDArray) -> dict[str, Distances]:
@@ -160,14 +190,16 @@ def gains_of(levels: Integers) -> list[str]:
 
 def ranked(
     distances: Distances,
-    relevance: Relevance,
+    relevance: Relevance | _WithoutOwn,
     cutoffs: Integers,
     *,
     plain: bool = False,
     threads: int = 1,
     progress: Advance = None,
-) -> tuple[HammingCounts | None, dict[tuple[str, str], Sums]]:
-    """Return the counts of a ranking, and the sums over its lists for each order of ties and each of `LISTS`.
+) -> tuple[HammingCounts | None, dict[tuple[str, str], Sums], Integers]:
+    """Return the counts of a ranking, the sums over its lists for each of `LISTS`, and the sample with random orders.
+
+    The sample are rows of queries, sorted by their group, and contains groups only as a whole.
 
     Parameters
     ----------
@@ -185,7 +217,12 @@ def ranked(
     n_queries, n_groups, levels = distances.group.size, distances.n_groups, relevance.levels
     retrieved = np.zeros((n_queries, n_groups), dtype=np.int64)
     at_level = np.zeros((n_queries, levels.size, n_groups), dtype=np.int64)
-    sampled = (distances.group % -(-n_queries // SAMPLE) == 0) & (n_groups > 0)
+    n_items = distances.n_database
+    n_sampled, n_orders = (int(np.clip(_SHUFFLED // n_items, *ends)) for ends in (_SAMPLE, _ORDERS))
+    shuffled = np.argsort(distances.group, kind="stable")
+    shuffled = shuffled[(distances.group[shuffled] % -(-n_queries // n_sampled) == 0) & (n_groups > 0)]
+    place = {row: at for at, row in enumerate(shuffled.tolist())}
+    orders = np.random.default_rng(0).permuted(np.tile(np.arange(n_items), (n_orders, 1)), axis=1)
     radii = np.minimum(RADII, n_groups - 1) if distances.has_radius else []
     gains, middle = gains_of(levels), None if plain else distances.middle
     lists: dict[tuple[str, str], Sums] = {key: {} for key in LISTS}
@@ -200,15 +237,16 @@ def ranked(
                 retrieved[row] = np.bincount(apart, minlength=n_groups)
                 cells = np.bincount(numbers * n_groups + apart[positions], minlength=at_level[row].size)
                 at_level[row] = cells.reshape(levels.size, n_groups)
-            rng = np.random.default_rng(distances.group[row]) if sampled[row] else None
             until = np.concatenate([np.cumsum(retrieved[row])[radii], cutoffs[:-1], [np.iinfo(np.int64).max]])
             level = np.zeros(apart.size, dtype=np.min_scalar_type(levels[-1]))
             level[positions] = of_items
-            for key, ranks, of_ranks in _ranks(apart, level, retrieved[row], rng, middle):
+            for key, ranks, of_ranks in _ranks(apart, level, retrieved[row], orders if row in place else None, middle):
+                n_lists = len(ranks)
+                at, n_rows = (place[row], shuffled.size) if key[0] == "random" else (row, n_queries)
                 for kind, values in _sums(ranks, of_ranks, until, gains, every=key == LISTS[0] and not plain).items():
                     if kind not in lists[key]:  # another thread may create the array first
-                        lists[key].setdefault(kind, np.full((n_queries, *values.shape), np.nan))
-                    lists[key][kind][row] = values
+                        lists[key].setdefault(kind, np.full((n_rows * n_lists, *values.shape[1:]), np.nan))
+                    lists[key][kind][at * n_lists : (at + 1) * n_lists] = values
 
     starts = range(0, n_queries, _QUERIES)
     with workers(threads) as allowed:
@@ -216,71 +254,86 @@ def ranked(
             if progress is not None:
                 progress(min(_QUERIES, n_queries - start))
     counts = HammingCounts(retrieved, at_level, levels) if n_groups else None
-    return counts, {key: sums for key, sums in lists.items() if sums}
+    return counts, {key: sums for key, sums in lists.items() if sums}, shuffled
 
 
 def _ranks(
-    apart: NDArray, level: Levels, retrieved: Integers, rng: np.random.Generator | None, middle: float | None
+    apart: NDArray, level: Levels, retrieved: Integers, orders: Integers | None, middle: float | None
 ) -> Iterator[tuple[tuple[str, str], Integers, Levels]]:
-    """Yield the ranks of the relevant items, ascending, from 1, and their levels, in each of `LISTS`.
+    """Yield the ranks of the relevant items, ascending, from 1, and their levels, (n_lists, n), in each of `LISTS`.
 
     `level` has the level of each item, 0 if it is not relevant. A query in its own list has the highest of its levels.
-    In a random order only with a generator, and other lists than the complete ones only with the distance `middle`.
+    In random orders only if they are given, and other lists than the complete ones only with the distance `middle`.
     """
     order = np.argsort(apart, kind="stable")
     ranks = np.flatnonzero(level[order]) + 1
     levels = level[order[ranks - 1]]
     n_positive = 0 if middle is None else np.count_nonzero(apart[level > 0] < middle)
-    yield LISTS[0], ranks, levels
+    yield LISTS[0], ranks[None], levels[None]
     if middle is not None:
-        yield ("index", "without-first"), ranks[ranks > 1] - 1, levels[ranks > 1]
+        yield ("index", "without-first"), ranks[None, ranks > 1] - 1, levels[None, ranks > 1]
         own = levels.max(initial=1)
-        yield ("index", "with-query"), np.concatenate([[1], ranks + 1]), np.concatenate([[own], levels])
-        yield ("index", "positive"), ranks[:n_positive], levels[:n_positive]
+        yield ("index", "with-query"), np.concatenate([[1], ranks + 1])[None], np.concatenate([[own], levels])[None]
+        yield ("index", "positive"), ranks[None, :n_positive], levels[None, :n_positive]
     if middle is not None and retrieved.size:
         last, group = np.cumsum(retrieved), apart[order[ranks - 1]]
         turned = 2 * last[group] - retrieved[group] + 1 - ranks
         ascending = np.argsort(turned)
-        yield ("reversed", ""), turned[ascending], levels[ascending]
-    if rng is not None:
-        shuffle = rng.permutation(apart.size)
-        order = shuffle[np.argsort(apart[shuffle], kind="stable")]
-        ranks = np.flatnonzero(level[order]) + 1
-        levels = level[order[ranks - 1]]
-        yield RANDOM, ranks, levels
+        yield ("reversed", ""), turned[None, ascending], levels[None, ascending]
+    if orders is not None:
+        order = np.take_along_axis(orders, np.argsort(apart[orders], axis=1, kind="stable"), axis=1)
+        of_orders = level[order]
+        of_all = np.nonzero(of_orders)[1].reshape(len(orders), -1)
+        levels = np.take_along_axis(of_orders, of_all, axis=1)
+        yield RANDOM, of_all + 1, levels
         if middle is not None:
-            yield ("random", "positive"), ranks[:n_positive], levels[:n_positive]
+            yield ("random", "positive"), of_all[:, :n_positive] + 1, levels[:, :n_positive]
 
 
 def _sums(ranks: Integers, levels: Levels, cutoffs: Integers, gains: list[str], *, every: bool) -> Sums:
-    """Return the sums of a query, given the ranks of its relevant items and their levels; `every` precision or one."""
-    until, n = np.searchsorted(ranks, cutoffs, side="right"), ranks.size
+    """Return the sums of lists, given the ranks of the relevant items and their levels; `every` precision or one."""
+    n_lists, n = ranks.shape
     numbers = np.arange(1, n + 1)
-    precisions = numbers / ranks
-    n_at_r = np.searchsorted(ranks, n, side="right")
-    whole = [precisions[:n_at_r].sum() / n, n_at_r / n, precisions[0]] if n else [np.nan] * len(WHOLE)
-    sums: Sums = {("number", "hits"): until, ("number", "relevant"): np.array(n), ("number", "whole"): np.array(whole)}
+    until, n_at_r, precisions = _numbers_until(ranks, cutoffs), _numbers_until(ranks, np.array([n])), numbers / ranks
+    whole = np.full((n_lists, len(WHOLE)), np.nan)
+    if n:
+        whole = np.hstack([_until(precisions, n_at_r) / n, n_at_r / n, precisions[:, :1]])
+    sums: Sums = {("number", "hits"): until, ("number", "relevant"): np.full(n_lists, n), ("number", "whole"): whole}
     sums["precision", ""] = _until(precisions, until)
     if every:
-        before = np.divide(numbers - 1, ranks - 1, out=np.ones(n), where=ranks > 1)
+        before = np.divide(numbers - 1, ranks - 1, out=np.ones(ranks.shape), where=ranks > 1)
         sums["precision", "next-rank"] = _until(numbers / (ranks + 1), until)
         sums["precision", "without-rank-1"] = _until(np.where(ranks > 1, precisions, 0.0), until)
-        sums["precision", "by-hits"] = _until(precisions, np.minimum(cutoffs, n))
+        sums["precision", "by-hits"] = _until(precisions, np.minimum(cutoffs, n)[None])
         sums["precision", "trapezoid"] = _until((precisions + before) / 2, until)
-        largest = np.maximum.accumulate(precisions[::-1])[::-1]
+        largest = np.maximum.accumulate(precisions[:, ::-1], axis=1)[:, ::-1]
         at_recall = np.maximum(np.ceil(_RECALLS * n - 1e-9).astype(int), 1) - 1
-        eleven = n * largest[at_recall].mean() if n else 0.0
-        for variant, complete in (("interpolated", largest.sum()), ("eleven-points", eleven)):
-            sums["precision", variant] = np.append(np.full(until.size - 1, np.nan), complete)
-    discounts, best_order = np.stack([1 / np.log2(ranks + 1), 1 / np.log2(numbers + 1)]), np.sort(levels)[::-1]
+        eleven = n * largest[:, at_recall].mean(axis=1) if n else np.zeros(n_lists)
+        for variant, complete in (("interpolated", largest.sum(axis=1)), ("eleven-points", eleven)):
+            sums["precision", variant] = np.full(until.shape, np.nan)
+            sums["precision", variant][:, -1] = complete
+    discounts = 1 / np.log2(ranks + 1), 1 / np.log2(numbers + 1)[None]
+    of_levels = levels.astype(np.float64), np.sort(levels[:1])[:, ::-1].astype(np.float64)
     for gain in gains:
-        of_levels = np.stack([levels, best_order]).astype(np.float64)
-        gained, best = discounts * (np.exp2(of_levels) - 1 if gain == "exponential" else of_levels)
-        best = _until(best, np.minimum(cutoffs, n))
-        sums["gain", gain] = np.divide(_until(gained, until), best, out=np.full(until.size, np.nan), where=best > 0)
+        gained, best = (
+            discount * (np.exp2(level) - 1 if gain == "exponential" else level)
+            for discount, level in zip(discounts, of_levels, strict=True)
+        )
+        best = np.broadcast_to(_until(best, np.minimum(cutoffs, n)[None]), until.shape)
+        sums["gain", gain] = np.divide(_until(gained, until), best, out=np.full(until.shape, np.nan), where=best > 0)
     return sums
 
 
+def _numbers_until(ranks: Integers, cutoffs: Integers) -> Integers:
+    """Return how many of the ranks of each list are at most each cutoff, (n_lists, n_cutoffs)."""
+    n_lists, n = ranks.shape
+    width = int(ranks.max(initial=0)) + 1  # the ranks of all lists, one after the other, ascend
+    starts = np.arange(n_lists)[:, None]
+    ends = np.minimum(cutoffs, width - 1) + width * starts
+    return np.searchsorted((ranks + width * starts).ravel(), ends, side="right") - n * starts
+
+
 def _until(values: Floats, numbers: Integers) -> Floats:
-    """Return the sums of the first values, for each of some numbers of them."""
-    return np.concatenate([[0.0], np.cumsum(values)])[numbers]
+    """Return the sums of the first values of each list, for each of some numbers of them."""
+    totals = np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1)
+    return totals[np.arange(len(values))[:, None], numbers]

@@ -15,7 +15,7 @@ from protocol.evaluation.code_pairs import Codes, read_codes
 from protocol.evaluation.ground_truth import Labels, Relevant, Truth, ground_truth, only_truth
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress
-from protocol.evaluators.ways import STANDARD, Case, Way, cases_of, meanings, scores_of
+from protocol.evaluators.ways import OWN, STANDARD, Case, Way, cases_of, meanings, scores_of
 from protocol.inputs.arrays import numbers_from
 from protocol.scores.tables import Table, filled
 
@@ -28,7 +28,6 @@ _DECISIVE = 0.05
 """A match is decisive if the chance of a coincidence is smaller."""
 _MOST = 10
 """So many matches are printed."""
-_FEWER = "more digits, or scores of more code lengths, would leave fewer."
 _CALLED = {"mAP": ("AUPRC", "MRR", "R-precision"), "recall": ("hit",)}
 """Families of measures that are also reported under the name of a measure."""
 MEASURES = ("mAP", "precision", "recall", "nDCG", "any")
@@ -193,9 +192,9 @@ class Explanation(Printed):
     def matches(self) -> list[Way]:
         """The evaluations that give every score to all printed digits, rounded or cut, the least likely chance first.
 
-        An evaluation is left out if one with some of its variants, and no others, also gives every score; and one with
-        a random order of ties if one with a known order is less likely a coincidence, or if it could give nearly any
-        score.
+        An evaluation is left out if one with some of its variants, and no others, also gives every score, which must
+        have the same measure if the order of ties is random; and one with a random order if one with a known order is
+        less likely a coincidence, or if it could give nearly any score.
         """
         errors, deviations, _ = self._table
         half_units, reach = np.array([one.half_unit for one in self.reported]), _DEVIATIONS * deviations
@@ -212,7 +211,8 @@ class Explanation(Printed):
         matches, has_exact = list[Way](), False
         for i in candidates:
             is_random, parts = deviations[i].any(), set(ways[i].variants)
-            if not (is_random and has_exact) and not any(set(known.variants) < parts for known in matches):
+            simpler = [known for known in matches if not is_random or known.measure == ways[i].measure]
+            if not (is_random and has_exact) and not any(set(known.variants) < parts for known in simpler):
                 matches.append(ways[i])
                 has_exact |= not is_random
         return matches
@@ -256,12 +256,15 @@ class Explanation(Printed):
         means = ", ".join(f"{mean:.5f}" for mean, _ in self.values.get(STANDARD, np.zeros((0, 2))))
         ending = f"{len(self.values):,} evaluations were tried."
         ending += f" The standard mAP is {means}." if means else ""
+        if any(OWN in way.variants for way in self.values):
+            ending += " The queries are the database items, so the own row of each query was also left out."
         if not self.matches:
             return [filled(f"Nothing known gives {scores}. {ending}")]
         verdict = f"{scores}: {self.matches[0].measure}, {self.matches[0].text}."
         if not self.decisive:
             agree = f"{counted(len(self.matches), 'evaluation')} agree{'s' * (len(self.matches) == 1)}"
-            verdict = f"{agree} with {scores}, rounded or cut, but perhaps by coincidence: {_FEWER}"
+            verdict = f"{agree} with {scores}, rounded or cut, but perhaps by coincidence: "
+            verdict += "more digits, or scores of more code lengths, would decide."
         first, n_others = self.matches[:_MOST], len(self.matches) - _MOST
         header = ["chance", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
         rows = [

@@ -17,18 +17,18 @@ from protocol.counting import HammingCounts, LabelRelevance, Relevance
 from protocol.counting.counts import Floats, Integers
 from protocol.evaluation.code_pairs import CodePair
 from protocol.evaluation.progress import Progress, stage
-from protocol.evaluators.rankings import RADII, WHOLE, Distances, Sums, gains_of, of_codes, of_values, ranked
+from protocol.evaluators.rankings import RADII, WHOLE, Case, Sums, gains_of, of_codes, of_values, ranked, without_own
 from protocol.scores.tables import filled
 
 PACKAGE_DATA = "variants.toml"
 CUTOFFS = (1, 5, 10, 20, 50, 100, 200, 300, 500, 1000, 2000, 3000, 4000, 5000, 10_000, 20_000, 50_000)
 _ORDERS = ("", "best", "worst")
-_DENOMINATORS = ("all", "retrieved", "min")
 _LIGHT = 1
 """Rarer distances and ground truths are not combined with faults in how the list is read."""
 _OF_RADIUS, _OF_CUTOFF = ("precision", "recall"), ("mAP", "nDCG", "P", "R", "hit")
 _CURVES = ("AUPRC[area]", "AUPRC[trapezoid]", "AUPRC[sum]", "AUPRC[area,macro]")
-_DROPPING = frozenset({("undefined", "left-out"), ("mean", "ten-more")})
+_WITHOUT_HIT = ("undefined", "without-hit")
+_DROPPING = frozenset({("undefined", "left-out"), _WITHOUT_HIT, ("mean", "ten-more")})
 
 Pair = Floats
 """The value of each query, (2, n_queries): undefined ones are 0 in the first row, and NaN in the second."""
@@ -120,10 +120,7 @@ def meanings(ways: Iterable[Way]) -> str:
 
 
 STANDARD = Way("mAP", ())
-
-
-Case = tuple[Distances, Relevance]
-"""What is ranked."""
+OWN = ("database", "without-own")
 
 
 def cases_of(pair: CodePair, relevance: Relevance, outputs: Sequence[NDArray] | None = None) -> dict[Way, Case]:
@@ -131,6 +128,9 @@ def cases_of(pair: CodePair, relevance: Relevance, outputs: Sequence[NDArray] | 
     plain, (query, database, n_bits, *_) = Way("", ()), pair
     distances = of_codes(query, database, n_bits) | (of_values(*outputs) if outputs else {})
     cases: dict[Way, Case] = {plain.but(distance=name): (one, relevance) for name, one in distances.items()}
+    has_same_labels = not isinstance(relevance, LabelRelevance) or np.array_equal(*relevance.labels)
+    if len(query) > 1 and np.array_equal(query, database) and has_same_labels:
+        cases[plain.but(database="without-own")] = without_own(distances[""], relevance)
     q, d = (codes.pack(codes.unpack(side, n_bits).reshape(n_bits, -1).T) for side in (query, database))
     cases[plain.but(codes="transposed")] = of_codes(q, d, n_bits)[""], relevance
     if isinstance(relevance, LabelRelevance):
@@ -157,10 +157,10 @@ def scores_of(
     distances, relevance = case
     group, n_queries, is_light = distances.group, distances.group.size, base.weight <= _LIGHT
     classes = relevance.group if isinstance(relevance, LabelRelevance) and relevance.kind == "class labels" else None
-    last, sizes = distances.n_database, {*cutoffs} or _sizes(distances, relevance, classes)
+    last, sizes = distances.n_database, {*cutoffs} or _sizes(case, classes)
     tried = np.array([*sorted({*sizes, last - 1} - {0, last}), last])
     report = stage(progress, base.text, n_queries)
-    counts, lists = ranked(distances, relevance, tried, plain=not is_light, threads=threads, progress=report)
+    counts, lists, shuffled = ranked(distances, relevance, tried, plain=not is_light, threads=threads, progress=report)
     expected: dict[Way, Pair] = {}
     if counts is not None:
         orders = _ORDERS[: 1 + 2 * is_light]  # of measures other than mAP, which has all of them
@@ -170,29 +170,56 @@ def scores_of(
         expected |= _of_counts(replace(counts, at_level=positive), tried, (), "positive", _ORDERS[:1])
     values: dict[Way, tuple[float, float]] = {}
 
-    def add(way: Way, of_queries: Pair, errors: Pair | None = None) -> None:
-        # Queries with the same distances have the same order of ties, so that their errors add up.
-        sums = [0.0, 0.0] if errors is None else [float(np.linalg.norm(np.bincount(group, one))) for one in errors]
-        n_defined = np.count_nonzero(~np.isnan(of_queries[1])) or 1
-        means = _means(way._replace(variants=(*base.variants, *way.variants)), of_queries, classes)
-        for key, mean in means.items():
-            is_dropping = not _DROPPING.isdisjoint(key.variants)
-            values[key] = mean, sums[1] / n_defined if is_dropping else sums[0] / n_queries
+    def add(way: Way, of_queries: Pair, of_lists: Pair | None = None) -> None:
+        zero, drop = of_queries
+        weights, deviations = (~np.isnan(drop)).astype(np.float64), [0.0, 0.0]
+        if of_lists is not None:  # an undefined value is left out in some orders only
+            np.divide(zero, drop, out=weights, where=drop > 0)
+            lists_zero, lists_drop = of_lists.reshape(2, shuffled.size, -1)
+            errors = lists_zero - zero[shuffled, None]
+            lost = ~np.isnan(lists_drop) - weights[shuffled, None]
+            n_defined = weights.sum() or 1
+            both = (errors, n_queries), (errors - lost * zero.sum() / n_defined, n_defined)
+            deviations = [_deviation(of_sample, group[shuffled], n_queries) / n for of_sample, n in both]
+        of_base = way._replace(variants=(*base.variants, *way.variants))
+        for key, mean in _means(of_base, of_queries, weights, classes).items():
+            values[key] = mean, deviations[not _DROPPING.isdisjoint(key.variants)]
 
     for way, of_queries in expected.items():
         add(way, of_queries)
-    for way, of_queries, is_known in _of_lists(lists, tried):
+    for way, of_lists in _of_lists(lists, tried):
         of_expected = way.without(("ties", "random"))
         if of_expected == way:
-            add(way if expected else way.without(("ties", "index")), of_queries)
+            add(way if expected else way.without(("ties", "index")), of_lists)
         elif of_expected in expected:
-            errors = np.nan_to_num(of_queries - expected[of_expected]) * np.sqrt(is_known.size / is_known.sum())
-            add(way, expected[of_expected], np.where(is_known, errors, 0))
+            add(way, expected[of_expected], of_lists)
     return values
 
 
-def _sizes(distances: Distances, relevance: Relevance, classes: Integers | None) -> set[int]:
+def _deviation(errors: Floats, group: Integers, n_queries: int) -> float:
+    """Return the standard deviation of the sum over all queries, from the errors of a sample in random orders.
+
+    An unstable sort orders the ties of queries with the same distances alike, and those of others partly alike,
+    because it moves the same items. The result is the larger of two: with an order for each group of queries, and with
+    one order of the database for all of them.
+
+    Parameters
+    ----------
+    errors : ndarray of float64, shape (n_sampled, n_orders)
+        The differences from the expected value.
+    group : ndarray of int64, shape (n_sampled,)
+        As in `Distances`; ascending.
+    n_queries : int
+    """
+    of_groups = np.add.reduceat(errors, np.flatnonzero(np.diff(group, prepend=-1)), axis=0)
+    apart = np.square(of_groups).sum(axis=0).mean()
+    covariances, scale = np.square(of_groups.sum(axis=0)).mean() - apart, n_queries / len(errors)
+    return float(np.sqrt(scale * apart + scale**2 * max(covariances, 0.0)))
+
+
+def _sizes(case: Case, classes: Integers | None) -> set[int]:
     """Return the cutoffs below the size of the database: common ones, and sizes of the data."""
+    distances, relevance = case
     sizes = {*CUTOFFS, distances.group.size}
     if classes is not None:  # the size of the largest class
         sizes |= {max(relevance.row(row)[0].size for row in np.unique(classes, return_index=True)[1].tolist())}
@@ -215,8 +242,20 @@ def _of_counts(
         found *= counts.relevant_within[:, min(radius, counts.n_bits)]
         yield Way(f"mAP@r{radius}", ()).but(ties=ties, denominator="all"), _pair(found, counts.n_relevant)
     precisions = _ratio(counts.relevant_within, counts.retrieved_within)
+    n = counts.n_relevant
+    for cutoff in [cutoff for cutoff in cutoffs.tolist() if f"mAP@{cutoff}[all]" in names]:
+        name, is_hit = f"mAP@{cutoff}[all]", np.nan_to_num(drop[f"hit@{cutoff}"])
+        for denominator, total in {"": n, "min": np.minimum(n, cutoff), "K": np.full(n.size, cutoff)}.items():
+            of_total = _pair(np.nan_to_num(drop[name]) * n, total)
+            yield from _with_hits(names[name].but(denominator=denominator), of_total, is_hit)
     at_ends = np.nansum(counts.relevant * precisions, axis=1)
     yield STANDARD.but(list=part, ties="grouped"), _pair(at_ends, counts.n_relevant)
+
+
+def _with_hits(way: Way, of_total: Pair, is_hit: NDArray) -> Iterator[tuple[Way, Pair]]:
+    """Yield the values of the queries, and those of queries with a hit; `is_hit` are the probabilities of one."""
+    yield way, of_total
+    yield way.but(undefined="without-hit"), np.array([of_total[0], _ratio(of_total[0], is_hit)])
 
 
 def _metrics(
@@ -233,7 +272,7 @@ def _metrics(
         ways = {f"{name}@{cutoff}": _with_cutoff(name, cutoff, n_database) for name in _OF_CUTOFF}
         in_orders |= {name: ways.pop(name) for name in (f"nDCG@{cutoff}", f"hit@{cutoff}")}
         way = ways.pop(f"mAP@{cutoff}").but(list=part)
-        names |= {f"mAP@{cutoff}[{name}]": way.but(denominator=name.removeprefix("all")) for name in _DENOMINATORS}
+        names |= {f"mAP@{cutoff}[all]": way, f"mAP@{cutoff}[retrieved]": way.but(denominator="retrieved")}
         names |= {name: of_top.but(list=part) for name, of_top in ways.items()}
     for (name, way), ties in itertools.product(in_orders.items(), orders):
         for gain in gains if way.family == "nDCG" else [""]:
@@ -248,25 +287,22 @@ def _with_cutoff(measure: str, cutoff: int, n_database: int) -> Way:
     return Way(measure, (("list", "without-last"),)) if cutoff == n_database - 1 else Way(f"{measure}@{cutoff}", ())
 
 
-def _of_lists(
-    lists: Mapping[tuple[str, str], Sums], cutoffs: Integers
-) -> Iterator[tuple[Way, Pair, NDArray[np.bool_]]]:
-    """Yield the values of the queries from lists without ties, and the queries for which they are known."""
+def _of_lists(lists: Mapping[tuple[str, str], Sums], cutoffs: Integers) -> Iterator[tuple[Way, Pair]]:
+    """Yield the values of lists without ties."""
     n_database = int(cutoffs[-1])
     for (ties, part), sums in lists.items():
         hits, n_relevant = sums["number", "hits"], sums["number", "relevant"]
-        n_balls, is_known = hits.shape[1] - len(cutoffs), ~np.isnan(n_relevant)
+        n_balls = hits.shape[1] - len(cutoffs)
         for name, values in zip(WHOLE, sums["number", "whole"].T, strict=True):
-            yield Way(name, ()).but(list=part, ties=ties), _pair(values), is_known
+            yield Way(name, ()).but(list=part, ties=ties), _pair(values)
         for column, radius in enumerate(RADII[: 0 if part else n_balls]):
             way, found = Way(f"mAP@r{radius}", ()).but(ties=ties), sums["precision", ""][:, column]
-            yield way, _pair(found, hits[:, column]), is_known
-            yield way.but(denominator="all"), _pair(found, n_relevant), is_known
+            yield way, _pair(found, hits[:, column])
+            yield way.but(denominator="all"), _pair(found, n_relevant)
         for column, cutoff in enumerate(cutoffs.tolist(), n_balls):
             if not part or cutoff != n_database - 1:
                 ways = {name: _with_cutoff(name, cutoff, n_database).but(list=part, ties=ties) for name in _OF_CUTOFF}
-                for way, values in _at_cutoff(sums, column, cutoff, n_database, ways):
-                    yield way, values, is_known
+                yield from _at_cutoff(sums, column, cutoff, n_database, ways)
 
 
 def _at_cutoff(
@@ -289,7 +325,12 @@ def _at_cutoff(
         is_whole = by_hits and cutoff >= n_database - 1
         if kind == "precision" and not is_whole and not np.isnan(values[:, column]).all():
             for denominator, total in ({"": at_most} if by_hits else totals).items():
-                yield ways["mAP"].but(precision=name, denominator=denominator), _pair(values[:, column], total)
+                of_total, way = (
+                    _pair(values[:, column], total),
+                    ways["mAP"].but(precision=name, denominator=denominator),
+                )
+                in_top = not (name or is_complete or denominator == "retrieved")
+                yield from _with_hits(way, of_total, hits > 0) if in_top else [(way, of_total)]
 
 
 def _pair(sums: NDArray, totals: NDArray | None = None) -> Pair:
@@ -303,17 +344,24 @@ def _ratio(sums: NDArray, totals: NDArray) -> Floats:
     return np.divide(sums, totals, out=np.full(np.shape(sums), np.nan), where=totals > 0)
 
 
-def _means(way: Way, of_queries: Pair, classes: Integers | None) -> dict[Way, float]:
-    """Return the mean over the queries, and those that leave out undefined values or weight classes equally."""
+def _means(way: Way, of_queries: Pair, weights: Floats, classes: Integers | None) -> dict[Way, float]:
+    """Return the mean over the queries, and those that leave out undefined values or weight classes equally.
+
+    `weights` are the probabilities that the values are defined.
+    """
     zero, drop = of_queries
-    means, defined = {way: float(zero.mean())}, ~np.isnan(drop)
+    defined, total = ~np.isnan(drop), float(weights.sum())
+    known = float(weights @ np.nan_to_num(drop))
+    if _WITHOUT_HIT in way.variants:
+        return {way: known / total} if 0 < total < defined.size else {}
+    means = {way: float(zero.mean())}
     if way.measure.startswith("AUPRC[") and not way.measure.endswith("macro]"):  # one curve of all queries
         return means if np.array_equal(zero, drop) else means | {way.but(undefined="left-out"): float(drop[0])}
     if not defined.all() and np.allclose(zero[defined], drop[defined], rtol=1e-9, atol=0):
         means[way.but(undefined="one")] = float(np.where(defined, zero, 1.0).mean())
-    if not defined.all():
-        means[way.but(undefined="left-out")] = float(drop[defined].mean()) if defined.any() else math.nan
-    means[way.but(mean="ten-more")] = float(drop[defined].sum() / (defined.sum() + 10))
+    if total < defined.size:
+        means[way.but(undefined="left-out")] = known / total if total else math.nan
+    means[way.but(mean="ten-more")] = known / (total + 10)
     if classes is not None:
         sizes = np.bincount(classes)
         if (sizes != sizes[0]).any():

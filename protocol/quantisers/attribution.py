@@ -273,7 +273,8 @@ def attribute(
         The vectors of queries and database, and the distance. Without codes, these are what the engine searches.
     distances : array_like, str, Path, or mapping of str to these, optional
         The distances that the engine returned with the results, in the same form: Hamming distances of codes; or of
-        vectors, what `vectors` names: Euclidean distances, cosine distances (1 minus the cosine), or inner products.
+        vectors, what `vectors` names: Euclidean distances, cosine distances (1 minus the cosine) or the cosines, which
+        are the inner products of normalised vectors, or inner products.
         Others, such as squares or half precision, are of no known kind, and not compared.
     ids : pair, optional
         The ids of queries and of database items in runs of TREC, in the order of the codes or vectors, or their files
@@ -424,12 +425,7 @@ def _measured(
     apart[is_item] = space.distances(rows[is_item], ids[is_item], threads)
     form, faults = None, list[Fault]()
     if returned is not None:
-        returned = -returned if space.distance == "dot" else returned
-        differs = ~(np.abs(returned - apart) <= space.tolerance(apart))
-        known = np.isfinite(apart) & np.isfinite(returned)
-        agrees = ~(differs & known).any(axis=1)[known.any(axis=1)]
-        of_items = _FORMS[space.distance] if space.distance else "Hamming distances"
-        form = of_items if agrees.sum() > _SMALLEST_SHARE * agrees.size else _UNKNOWN
+        form, returned, differs = _recognised(returned, apart, space)
     values = _values(ids, apart, once, space, ideal)
 
     def add(kind: str, is_wrong: NDArray[np.bool_], example: Callable[[int, int], str]) -> None:
@@ -455,6 +451,20 @@ def _measured(
         add("distances not sorted", falls, example)
         add("impossible distances", is_item & differs, example)
     return LostRecall(name, **values, distances=form), faults
+
+
+def _recognised(returned: Floats, apart: Floats, space: _Space) -> tuple[str, Floats, NDArray[np.bool_]]:
+    """Return what an engine's distances are, as distances, and which differ from those of the items, `apart`."""
+    forms = {_FORMS.get(space.distance or "", "Hamming distances"): -returned if space.distance == "dot" else returned}
+    if space.distance == "cosine":
+        forms["cosines of the vectors"] = 1 - returned
+    for form, values in forms.items():
+        differs = ~(np.abs(values - apart) <= space.tolerance(apart))
+        known = np.isfinite(apart) & np.isfinite(values)
+        agrees = ~(differs & known).any(axis=1)[known.any(axis=1)]
+        if agrees.sum() > _SMALLEST_SHARE * agrees.size:
+            return form, values, differs
+    return _UNKNOWN, returned, differs
 
 
 def _values(ids: Integers, apart: Floats, once: NDArray[np.bool_], space: _Space, ideal: _Exact) -> dict[str, Floats]:

@@ -34,7 +34,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, integer, one_of
+from protocol.checks import ProtocolError, counted, integer, one_of
 from protocol.parallel import Advance, in_order, workers
 
 Distance = Literal["euclidean", "cosine", "dot"]
@@ -145,12 +145,12 @@ class Keys:
     Parameters
     ----------
     database : (n, d)
-        Only a sample is read, for the centre that is subtracted from vectors, which makes rounding errors small.
+        A sample is read for the centre that is subtracted from vectors, which makes rounding errors small.
     distance : {"euclidean", "cosine", "dot"}
     """
 
     def __init__(self, database: NDArray, distance: Distance) -> None:
-        d = database.shape[1]
+        self._database, d = database, database.shape[1]
         self._euclidean, self._unit = distance == "euclidean", distance == "cosine"
         self._error, self._underflow = (5 * d + 40) * 2.0**-53, d * 2.0**-1070
         n_rows = max(1, min(1024, _NUMBERS // d))
@@ -174,12 +174,12 @@ class Keys:
         side.vectors[:, -1] = -self._error * side.size
         return side._replace(constant=np.full(len(X), float(self._unit) - self._underflow))
 
-    def items(self, X: NDArray, first_row: int) -> _Side:
-        """Return the right side of the product; raise ProtocolError as `check_rows` for the rows of the database."""
+    def items(self, X: NDArray) -> _Side:
+        """Return the right side of the product; raise ProtocolError as `check_rows` for the database."""
         largest = np.abs(X).max(axis=1).astype(np.float64)
         usual = (largest >= _SMALLEST_NUMBER) & (largest <= _LARGEST_NUMBER)
         if not (usual | ((largest == 0) & (not self._unit))).all():
-            check_rows(X, "database", first_row, unit=self._unit)
+            check_rows(self._database, "database", unit=self._unit)
         side = self._side(X)
         side.vectors[:, -1] = side.size * (1 - self._error) if self._euclidean else side.size
         return side
@@ -274,7 +274,7 @@ def neighbours_within(query: NDArray, database: NDArray, radius: float, *, threa
     def search(start: int) -> _Rows:
         """Return the pairs of the queries and a tile, each as one number: query * n_database + item."""
         tile = database[start : start + TILE]
-        pairs = keys.within(queries, keys.items(tile, start), bound)
+        pairs = keys.within(queries, keys.items(tile), bound)
         borderline = np.flatnonzero(pairs.high >= bound[0])
         distances = pair_distances(query, tile, pairs.rows[borderline], pairs.columns[borderline])
         inside = np.ones(len(pairs.rows), dtype=bool)
@@ -427,7 +427,7 @@ def _nearest(
     n_queries, queries, bound = len(query), keys.queries(query), np.full(len(query), np.inf)
 
     def search(start: int) -> _Pairs:
-        pairs = keys.within(queries, keys.items(database[start : start + TILE], start), bound)
+        pairs = keys.within(queries, keys.items(database[start : start + TILE]), bound)
         return pairs._replace(columns=start + pairs.columns.astype(np.int64))
 
     def measured(pairs: _Pairs) -> NDArray[np.float64]:
@@ -477,7 +477,7 @@ def _kth(indptr: _Rows, values: NDArray[np.float64], k: int) -> NDArray[np.float
     return np.array([np.partition(values[a:b], k - 1)[k - 1] if b - a >= k else np.inf for a, b in pairwise(indptr)])
 
 
-def check_rows(X: NDArray, name: str, first_row: int = 0, *, unit: bool = False) -> None:
+def check_rows(X: NDArray, name: str, *, unit: bool = False) -> None:
     """Raise ProtocolError for the first row that is not finite, too large for float64 to square, or too small.
 
     If `unit`, only zeros are too small, because the row is scaled; otherwise, zeros are not too small.
@@ -487,8 +487,6 @@ def check_rows(X: NDArray, name: str, first_row: int = 0, *, unit: bool = False)
     X : (n, d)
     name : str
         Name of the array, for the message.
-    first_row : int, default=0
-        Number of the first row, for the message.
     unit : bool, default=False
     """
     size = max(1, _NUMBERS // X.shape[1])
@@ -500,9 +498,12 @@ def check_rows(X: NDArray, name: str, first_row: int = 0, *, unit: bool = False)
             row = int(bad.argmax())
             expected, got = "finite numbers", f"{largest[row]:.2g}"
             if zero[row]:
-                expected, got = "a vector that is not zero, because its cosine distance is undefined", "zeros only"
-            elif largest[row] < _SMALLEST_NUMBER:
+                n_zero = sum(int(np.count_nonzero(~X[at : at + size].any(axis=1))) for at in range(start, len(X), size))
+                rows = f"row {start + row:,} has zeros only, so no cosine distance ({counted(n_zero, 'such row')})"
+                remedy = "Leave such rows out, or use the distance euclidean where it can be chosen."
+                raise ProtocolError(f"{name}: {rows}. {remedy}")
+            if largest[row] < _SMALLEST_NUMBER:
                 expected, got = f"a number of at least {_SMALLEST_NUMBER:.1e}, or zeros", f"at most {got}"
             elif np.isfinite(largest[row]):
                 expected = f"numbers up to {_LARGEST_NUMBER:.1e}"
-            raise ProtocolError(f"{name} row {first_row + start + row}: expected {expected}, got {got}.")
+            raise ProtocolError(f"{name} row {start + row}: expected {expected}, got {got}.")

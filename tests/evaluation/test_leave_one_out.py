@@ -134,7 +134,9 @@ def test_the_trec_files_lack_the_own_items(tmp_path):
     assert written.expected == result.metrics["mAP"]
 
 
-NOTE = "each query finds itself first, unless --leave-one-out (Python: leave_one_out=True) leaves it out"
+NOTE = (
+    "each query finds itself first, unless protocol evaluate --leave-one-out (Python: leave_one_out=True) leaves it out"
+)
 
 
 def test_queries_with_the_codes_and_labels_of_the_database_are_noted():

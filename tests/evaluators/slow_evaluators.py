@@ -32,10 +32,11 @@ def score(way, query, database, related):
         return area_under_curve(way.measure[6:-1], ranked, variants.get("undefined") == "left-out")
     if variants.get("undefined") == "one":
         values = [1.0 if value is None else value for value in values]
-    if variants.get("undefined") == "left-out" or variants.get("mean") == "ten-more":
-        values = [value for value in values if value is not None]
-    if variants.get("mean") == "ten-more":
-        return math.fsum(values) / (len(values) + 10)
+    if variants.get("undefined") in ("left-out", "without-hit") or variants.get("mean") == "ten-more":
+        shares = [share_defined(way.measure, variants, *items) for items in ranked]
+        pairs = [(value, part) for value, part in zip(values, shares, strict=True) if value is not None]
+        total = math.fsum(part for _, part in pairs) + 10 * (variants.get("mean") == "ten-more")
+        return math.fsum(value * part for value, part in pairs) / total if total else math.nan
     values = [0.0 if value is None else value for value in values]
     return math.fsum(values) / len(values) if values else math.nan
 
@@ -134,6 +135,14 @@ def of_query(measure, variants, keys, relevant):
     return math.fsum(value or 0 for value in values) / len(values)
 
 
+def share_defined(measure, variants, keys, relevant):
+    """Return the share of the random orders of ties in which a query, if it has a value, has one."""
+    if variants.get("ties") != "random" or "@r" in measure:
+        return 1
+    values = [of_list(measure, variants, order) for order in orders(keys, relevant, "random")]
+    return sum(value is not None for value in values) / len(values)
+
+
 def of_list(measure, variants, ranked):
     if variants.get("list") == "without-first":
         ranked = ranked[1:]
@@ -158,7 +167,7 @@ def of_list(measure, variants, ranked):
         best = math.fsum(gain / math.log2(i + 2) for i, gain in enumerate(sorted(gains, reverse=True)[:cut]))
         return math.fsum(gain / math.log2(i + 2) for i, gain in enumerate(gains[:top])) / best if best else None
     total = {"retrieved": found, "min": min(n_relevant, cut), "K": cut}.get(variants.get("denominator"), n_relevant)
-    if not total:
+    if not total or (variants.get("undefined") == "without-hit" and not found):
         return None
     return float(sum(precisions(ranked, top, variants.get("precision"))) / total)
 

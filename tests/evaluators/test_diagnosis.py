@@ -45,8 +45,37 @@ def scikit_learn(query, database, query_labels, labels):
     return np.mean(values)
 
 
+def of_top(cutoff, denominator, *, kind=None, is_dropping=False):
+    """As CalcTopMap of DeepHash-pytorch with the K of `cutoff`; its fork skips queries without a hit."""
+
+    def evaluator(query, database, query_labels, labels):
+        values = []
+        for key, label in zip(0.5 * (query.shape[1] - query @ database.T), query_labels, strict=True):
+            hits, n = np.flatnonzero(labels[np.argsort(key, kind=kind)][:cutoff] == label), (labels == label).sum()
+            total = {"retrieved": hits.size, "min": min(n, cutoff), "": n, "K": cutoff}[denominator]
+            if hits.size or not is_dropping:
+                values.append((np.arange(1, hits.size + 1) / (hits + 1)).sum() / max(total, 1))
+        return np.mean(values)
+
+    return evaluator
+
+
+def top(cutoff, denominator, ties="random", undefined=""):
+    return STANDARD.but(f"mAP@{cutoff}", ties=ties, denominator=denominator, undefined=undefined)
+
+
 OTHERS = {
     "deephash": (deephash, {}, STANDARD.but(ties="random")),
+    **{
+        f"unstable-{cutoff}-{denominator}": (of_top(cutoff, denominator), {"cutoff": cutoff}, top(cutoff, denominator))
+        for cutoff, denominator in [(10, "retrieved"), (50, "retrieved"), (50, ""), (50, "K")]
+    },
+    "skipping-all": (
+        of_top(50, "", kind="stable", is_dropping=True),
+        {"cutoff": 50},
+        top(50, "", "index", "without-hit"),
+    ),
+    "skipping-unstable": (of_top(50, "min", is_dropping=True), {"cutoff": 50}, top(50, "min", undefined="without-hit")),
     "minus-one": (
         lambda *sides: deephash(*sides, cutoff=-1, kind="stable"),
         {},
@@ -95,12 +124,12 @@ NEED_MORE = {"inner-product", "asymmetric", "half", "zero-is-1"}  # real values 
 SEEDED = [
     (STANDARD if variant[0] == "ties" else INDEX).but(
         ("mAP@r2" if variant[1] == "all" else "mAP@5")
-        if variant[0] == "denominator" or variant[1] == "by-hits"
+        if variant[0] == "denominator" or variant[1] in ("by-hits", "without-hit")
         else "mAP",
         **dict([variant]),
     )
     for variant in VARIANTS
-    if variant[0] not in ("relevance", "gain")  # the cases have one label per item
+    if variant[0] not in ("relevance", "gain", "database")  # the cases have one label per item, and other queries
     and variant[1] not in {*UNORDERED, *NEED_MORE}
 ]
 REPORTED_AS_MAP = [
@@ -157,6 +186,10 @@ UNKNOWN = "Unknown: no known evaluation reproduces all answers up to case "
 @pytest.mark.parametrize(
     ("evaluator", "text"),
     [
+        (
+            lambda query, database: 1,
+            "Unknown: the function raised an error in every case: TypeError: <lambda>() takes 2",
+        ),
         (lambda *_: float("nan"), "Unknown: no case was answered with a number."),
         (lambda *sides: 100 * hashnet(*sides), "Not a score from 0 to 1: 66.9651 in case 10 (queries that are "),
         (lambda *sides: np.nanmedian(average_precisions(-sides[0] @ sides[1].T, *sides[2:])), UNKNOWN),
@@ -168,6 +201,7 @@ def test_answers_that_no_evaluation_gives_are_described(evaluator, text):
     assert not diagnosis.matches
     assert diagnosis.nearest is None
     assert " ".join(str(diagnosis).split()).startswith(text)
+    assert str(diagnosis).count("TypeError") <= 1
 
 
 def test_an_unknown_evaluator_differs_in_a_case_that_is_named():
@@ -204,5 +238,5 @@ def test_the_answers_of_another_program_are_read(tmp_path, capsys):
         writer.writerows(rows)
     capsys.readouterr()
     assert main(["diagnose", "--read", str(answers), "--json", str(tmp_path / "found.json")]) == 0
-    assert capsys.readouterr().out.startswith("Equal to mAP: ties in database order (a stable sort); queries without")
+    assert capsys.readouterr().out.startswith("Equal to mAP: ties in database order (a stable sort); queries whose")
     assert read_answers(answers).matches[0] == INDEX.but(undefined="left-out")

@@ -114,21 +114,45 @@ def test_a_random_order_of_ties_has_a_standard_deviation():
     rng = np.random.default_rng(0)
     query = np.concatenate([rng.permuted([[0, 1] * 10] * 900, axis=1), np.zeros((900, 2))], axis=1)
     database = np.concatenate([np.full((2, 20), 0), np.eye(2)], axis=1)  # both items are at distance 11
-    found = explained("0.76", query, database, np.zeros(900), [0, 1])
+    found = explained("0.76", query, database, np.zeros(900), [0, 1], "mAP")
     mean, deviation = found.values[STANDARD.but(ties="random")][0]
     assert mean == pytest.approx(0.75)  # 1 or 1/2 for each query
-    assert deviation == pytest.approx(0.25 / 30, rel=0.01)
-    assert STANDARD.but(ties="random") in found.matches  # .76 is within two standard deviations
-    far = explained("0.80", query, database, np.zeros(900), [0, 1])
-    assert STANDARD.but(ties="random") not in far.matches
+    assert deviation == pytest.approx(0.25, rel=0.01)  # a sort moves the same two items for all queries
+    opposite = explained("0.76", query, database, np.arange(900) % 2, [0, 1], "mAP")
+    mean, deviation = opposite.values[STANDARD.but(ties="random")][0]
+    assert deviation == pytest.approx(0.25 / 30, rel=0.01)  # with one order, a query has 1 and another has 1/2
+    assert STANDARD.but(ties="random") in opposite.matches  # .76 is within two standard deviations
+    assert STANDARD.but(ties="random") not in replace(opposite, reported=(Reported.parse("0.80"),)).matches
 
 
-def test_queries_with_equal_codes_have_the_same_random_order():
-    def deviation(query):
-        return explained("0.76", query, np.eye(2), np.zeros(len(query)), [0, 1]).values[STANDARD.but(ties="random")]
+@pytest.mark.parametrize(("n_classes", "expected"), [(1, 0.25), (2, 0.25 / 2**0.5)])
+def test_queries_with_equal_codes_have_the_same_random_order(n_classes, expected):
+    query, labels = np.repeat([[0, 0], [1, 1]], 200, axis=0), np.repeat([0, n_classes - 1], 200)
+    found = explained("0.76", query, np.eye(2), labels, [0, 1]).values[STANDARD.but(ties="random")]
+    assert found[0] == pytest.approx([0.75, expected])  # all queries with the same code are 1, or all are 1/2
 
-    assert deviation(np.zeros((400, 2)))[0] == pytest.approx([0.75, 0.25])  # all are 1, or all are 1/2
-    assert deviation(np.repeat([[0, 0], [1, 1]], 200, axis=0))[0, 1] == pytest.approx(0.25 / 2**0.5)
+
+def test_the_order_of_a_real_sort_is_within_the_deviation():
+    query, database, query_labels, labels = larger()
+    found = explained("0.5", query, database, query_labels, labels, measure="mAP")
+    sampled, name = [], "mAP[database-order]"
+    for seed in range(40):
+        order = np.random.default_rng(seed).permutation(400)
+        both = {"query_labels": query_labels, "database_labels": labels[order]}
+        sampled.append(evaluate(query, database[order], **both, metrics=[name]).metrics[name])
+    mean, deviation = found.values[STANDARD.but(ties="random")][0]
+    assert deviation == pytest.approx(np.std(sampled), rel=0.3)
+    assert mean == pytest.approx(np.mean(sampled), abs=deviation / 2)
+
+
+@pytest.mark.parametrize("metric", ["mAP[database-order]", "mAP", "P@5", "AUPRC[area]"])
+def test_queries_that_are_the_database_leave_their_own_row_out(metric):
+    _, codes, _, labels = larger()
+    options = {"query_labels": labels, "database_labels": labels}
+    scores = evaluate(codes, codes, **options, metrics=[metric], leave_one_out=True).metrics
+    found = explain(f"{scores[metric]:.8f}", codes, codes, **options, measure="any")
+    assert found.decisive[0].variants[0] == ("database", "without-own")
+    assert "the own row of each query was also left out" in " ".join(str(found).split())
 
 
 @pytest.mark.parametrize("reported", ["0.5833", "0.583", "0.5834", "58.33", "0.6"])
@@ -152,8 +176,9 @@ def test_nothing_explains_an_impossible_score():
     found = explained("0.987654", *larger())
     assert found.matches
     assert not found.decisive
-    text, agree = " ".join(str(found).split()), f"{len(found.matches)} evaluations agree with 0.987654 (12 bits), "
-    assert text.startswith(f"{agree}rounded or cut, but perhaps by coincidence: more digits, or scores of more code ")
+    coincidence = "with 0.987654 (12 bits), rounded or cut, but perhaps by coincidence: more digits, or scores of more "
+    assert len(found.matches) == 1
+    assert " ".join(str(found).split()).startswith(f"1 evaluation agrees {coincidence}code lengths, would decide.")
 
 
 def test_the_chance_is_that_of_values_spread_evenly():
@@ -193,6 +218,9 @@ def test_a_decisive_match_stands_above_a_vague_one():
     only_random = Explanation((Reported.parse("0.500001"),), (8,), {random: values[random]})
     assert only_random.matches == [random]
     assert not only_random.decisive
+    of_top = random.but("mAP@100", denominator="retrieved")  # another measure than the one with fewer variants
+    both = {random: values[random], of_top: np.array([[0.501, 0.005]])}
+    assert Explanation((Reported.parse("0.500001"),), (8,), both).matches == [random, of_top]
 
 
 def test_two_code_lengths_must_both_agree():
@@ -214,7 +242,8 @@ def test_every_variant_is_tried():
     undefined = explained("0.12345678", query, database, [0, 2, 1], [0, 0, 1, 1, 0, 0])
     outputs = Codes(rng.integers(-1, 2, (3, 4)) * 0.5, binarize="sign"), rng.integers(-1, 2, (6, 4)) * 0.5
     real = explained("0.12345678", *outputs, [0, 0, 1], [0, 0, 1, 1, 0, 0])
-    found = (several, single, undefined, real)
+    own = explained("0.12345678", query, query, [0, 0, 1], [0, 0, 1])
+    found = (several, single, undefined, real, own)
     assert {variant for each in found for way in each.values for variant in way.variants} == set(VARIANTS)
 
 

@@ -161,6 +161,10 @@ def test_the_pipeline_reads_the_stored_tables_that_the_folder_of_results_has(roo
 
 def test_claims_are_found_by_words_and_the_lack_of_results_is_said(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    assert main(["papers", "Table", "MIHash"]) == 0
+    of_words = capsys.readouterr().out
+    assert main(["papers", "MIHash Table"]) == 0
+    assert capsys.readouterr().out == of_words
     assert main(["papers", "Table 1", "MIHash"]) == 0
     printed = capsys.readouterr().out
     assert re.findall(r"^  ([SX]\S+)", printed, re.M) == ["S3-15", "X-13", "X-19"]

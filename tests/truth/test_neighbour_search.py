@@ -187,7 +187,7 @@ def test_the_interval_of_a_pair_is_narrow_and_contains_the_key_in_exact_arithmet
     X = (offset + 10 ** rng.uniform(-3, 3, (16, 1)) * rng.standard_normal((16, d))).astype(dtype)
     query, database = X[:4], X[4:]
     keys = Keys(database, distance)
-    found = keys.within(keys.queries(query), keys.items(database, 0), np.full(4, np.inf))
+    found = keys.within(keys.queries(query), keys.items(database), np.full(4, np.inf))
     assert len(found.rows) == 48
     exact = [[Fraction(float(x)) for x in row] for row in X]
     for i, j, low, high in zip(*found, strict=True):
