@@ -1,6 +1,7 @@
 """Find near-duplicates among images or vectors: candidates, proposed pairs, and a contact sheet for judging them."""
 
 import base64
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -255,10 +256,8 @@ def _similar_images(
     q = small_images(left.rows, n_channels=n_channels, done=add)
     d = q if same else small_images(right.rows, n_channels=n_channels, done=add)
     add, means = stage(progress, "candidates", 2 * len(q)), block_means(d)
-    matches = [
-        best_matches(block_means(images), means, CANDIDATES, same=same, threads=threads, done=add)
-        for images in (q, q[..., ::-1])
-    ]
+    search = functools.partial(best_matches, database=means, k=CANDIDATES, same=same, threads=threads, done=add)
+    matches = [search(block_means(images)) for images in (q, q[..., ::-1])]
     rows, cosines = (np.concatenate(parts, axis=1) for parts in zip(*matches, strict=True))
     k, add = rows.shape[1] // 2, stage(progress, "verification", len(q))
 
@@ -282,9 +281,8 @@ def _similar_vectors(
     """Return the most similar partners of each query with their cosines in float64, and sentences about them."""
     X, Z, same = np.asarray(left.rows), np.asarray(right.rows), left is right
     if X.shape[1] != Z.shape[1]:
-        raise ProtocolError(
-            f"{left.name}: vectors of {X.shape[1]:,} dimensions, but those of {right.name} have {Z.shape[1]:,}."
-        )
+        other = f"those of {right.name} have {Z.shape[1]:,}"
+        raise ProtocolError(f"{left.name}: vectors of {X.shape[1]:,} dimensions, but {other}.")
     check_rows(X, left.name, unit=True)
     check_rows(Z, right.name, unit=True)
     add, unit = stage(progress, "comparing vectors", len(X)), _unit(Z)

@@ -188,9 +188,8 @@ def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, pro
     if lists and splits:
         raise ProtocolError("audit: give complete splits, or lists of the query and database items, not both.")
     if not (lists or splits):
-        raise ProtocolError(
-            "audit: nothing to audit. Give complete splits, lists of the query and database items, or a training log."
-        )
+        inputs = "complete splits, lists of the query and database items, or a training log"
+        raise ProtocolError(f"audit: nothing to audit. Give {inputs}.")
     if splits:
         return read_runs(splits, dataset, protocol=protocol)
     if missing := {"query", "database"} - lists.keys():

@@ -146,10 +146,8 @@ def _read(split: Any, name: str) -> tuple[Mapping[str, Any], dict[str, Any]]:
     if is_file(split):
         return read_parts(split), _provenance(split)
     if not isinstance(split, Mapping):
-        raise ProtocolError(
-            f"{name} must be a file, or a mapping of partition names to row numbers or ids, got "
-            f"{type(split).__name__}. Pass the lists of one split by name: audit(query=..., database=...)."
-        )
+        got = f"{type(split).__name__}. Pass the lists of one split by name: audit(query=..., database=...)"
+        raise ProtocolError(f"{name} must be a file, or a mapping of partition names to row numbers or ids, got {got}.")
     for part in split:
         one_of(part, PARTITIONS, f"{name}: partition")
     return {part: items for part, items in split.items() if items is not None}, {}

@@ -35,9 +35,8 @@ def _attribute(arguments: argparse.Namespace) -> int:
     if more:
         raise ProtocolError(f"--neighbours: --results needs one number K, got {1 + len(more)}.")
     if distances and len(distances) != len(results):
-        raise ProtocolError(
-            f"--distances: {counted(len(distances), 'file')} for {counted(len(results), 'file')} of --results."
-        )
+        n, n_results = counted(len(distances), "file"), counted(len(results), "file")
+        raise ProtocolError(f"--distances: {n} for {n_results} of --results.")
     ids = tuple(given(arguments, "query_ids", "database_ids").values())
     if len(ids) == 1:
         raise ProtocolError("Ids need both --query-ids and --database-ids.")
@@ -95,10 +94,8 @@ def _codes(arguments: argparse.Namespace) -> Any:
             raise ProtocolError("--train-vectors needs a hasher or a quantiser to fit, but only codes are given.")
         return codes(arguments)
     if encoding:
-        raise ProtocolError(
-            f"{encoding[0]} needs --query-codes and --database-codes as well. A hasher is named with its code length, "
-            "as in itq:n_bits=16."
-        )
+        hint = "A hasher is named with its code length, as in itq:n_bits=16"
+        raise ProtocolError(f"{encoding[0]} needs --query-codes and --database-codes as well. {hint}.")
     hasher = arguments.hasher or "sign"
     registry.HASHERS.check(hasher.partition(":")[0], registry.names("quantiser"))  # these are refused later
     return hasher

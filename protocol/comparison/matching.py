@@ -96,10 +96,8 @@ def _named_by_method(scores: Sequence[Score]) -> list[Score]:
         file = files.setdefault((score.method, *score.kind), score.file)
         if file != score.file or rankings.setdefault(score.method, score.ranking) != score.ranking:
             ambiguous.add(score.method)
-    return [
-        replace(score, method=f"{score.method} ({score.file})") if score.method in ambiguous else score
-        for score in scores
-    ]
+    called = {True: "{0.method} ({0.file})", False: "{0.method}"}
+    return [replace(score, method=called[score.method in ambiguous].format(score)) for score in scores]
 
 
 def _nearest(score: Score, kinds: Iterable[Score]) -> Score | None:

@@ -68,9 +68,8 @@ def places_of(scores: Sequence[Score]) -> Places:
 
     The best method opens place 1; `RULE` applies to the others. All pairs of methods are tested, as in `compare`.
     """
-    tests = {
-        (one, other): _test(scores[one], scores[other]) for one, other in itertools.combinations(range(len(scores)), 2)
-    }
+    pairs = itertools.combinations(range(len(scores)), 2)
+    tests = {(one, other): _test(scores[one], scores[other]) for one, other in pairs}
     p = holm([1.0 if isinstance(test, Why) else test for test in tests.values()])  # tests not carried out have p 1
     differs = {
         both: bool(value < 1 - CONFIDENCE)

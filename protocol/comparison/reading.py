@@ -127,9 +127,8 @@ def read_sources(sources: Sequence[Source]) -> dict[str, list[Score]]:
         If one of them can't be read.
     """
     names = [_name(source, number) for number, source in enumerate(sources, 1)]
-    unique = [
-        name if names.count(name) == 1 else f"{name} ({names[: at + 1].count(name)})" for at, name in enumerate(names)
-    ]
+    numbered = [f"{name} ({names[: at + 1].count(name)})" for at, name in enumerate(names)]
+    unique = [long if names.count(name) > 1 else name for name, long in zip(names, numbered, strict=True)]
     return {name: read_scores(source, name) for source, name in zip(sources, unique, strict=True)}
 
 
@@ -183,10 +182,8 @@ def _score(recorded: Mapping[str, Any], file: str, name: str, values: Values | W
             # The metrics.csv next to another table may be that of a summary.csv.
             if values.unit == QUERY or Path(path).name == "summary.csv":
                 is_what = f"{printable(recorded['metric'])} is {recorded['mean']:.6g}"
-                raise ProtocolError(
-                    f"{path}: {is_what}, but its values per {values.unit} have the mean {mean:.6g}. `protocol verify` "
-                    "shows what changed."
-                )
+                other = f"its values per {values.unit} have the mean {mean:.6g}"
+                raise ProtocolError(f"{path}: {is_what}, but {other}. `protocol verify` shows what changed.")
             values = f"the values per {values.unit} do not have the mean in {file}"
     supervision = printable(recorded.get("supervision") or "unknown")
     return Score(
@@ -244,10 +241,9 @@ def _check_once(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     for row in rows:
         one = first.setdefault(tuple(row.get(column) for column in (*PROTOCOL, *_COMBINATION)), row)
         if repr([row[name] for name in _VALUES]) != repr([one[name] for name in _VALUES]):  # NaN equals NaN
-            raise ProtocolError(
-                f"{path}: lines {one['line']} and {row['line']} have different means of one score ({row['hasher']}, "
-                f"{row['n_bits']} bits, {row['metric']}): {one['mean']:g} and {row['mean']:g}."
-            )
+            score = f"({row['hasher']}, {row['n_bits']} bits, {row['metric']}): {one['mean']:g} and {row['mean']:g}"
+            lines = f"lines {one['line']} and {row['line']}"
+            raise ProtocolError(f"{path}: {lines} have different means of one score {score}.")
 
 
 def _read_runs(summary: Path, file: str) -> Mapping[Any, Values] | Why:
@@ -392,10 +388,8 @@ def _without_queries(
     rows = np.array(without["excluded"], np.int64)
     excluded = excluded_rows(rows, n_queries + len(rows), f"{inside}: excluded").tolist()
     if content.get("n_queries") not in (None, n_queries + len(excluded)):
-        raise ProtocolError(
-            f"{inside}: {n_queries:,} remaining and {len(excluded):,} excluded queries do not add up to n_queries "
-            f"= {content['n_queries']:,}."
-        )
+        numbers = f"{n_queries:,} remaining and {len(excluded):,} excluded queries"
+        raise ProtocolError(f"{inside}: {numbers} do not add up to n_queries = {content['n_queries']:,}.")
     if excluded:
         fields = {"excluded_queries": excluded_label(len(excluded), excluded_sha256(excluded)), "n_queries": n_queries}
         yield inside, without["metrics"], fields, excluded

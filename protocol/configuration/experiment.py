@@ -54,9 +54,7 @@ class PrecomputedCodes:
     def files(self, split: str, run: int) -> dict[int, dict[str, str]]:
         """Return the files of the codes by code length, and then by ``query`` and ``database``."""
         return {
-            n_bits: {
-                role: pattern.format(split=split, run=run, n_bits=n_bits) for role, pattern in self.patterns.items()
-            }
+            n_bits: {role: name.format(split=split, run=run, n_bits=n_bits) for role, name in self.patterns.items()}
             for n_bits in self.n_bits
         }
 
@@ -249,9 +247,9 @@ class Experiment:
     def sizes(self, split: str) -> dict[str, int]:
         """Return the numbers of items in those partitions of a split whose sizes are known."""
         protocol: SplitProtocol = registry.get("split", split)
-        return protocol.with_options(self.config["split_options"].get(split, {})).sizes(
-            self.config["split_sizes"], n_items=self.n_items, n_classes=self.facts.get("classes")
-        )
+        protocol = protocol.with_options(self.config["split_options"].get(split, {}))
+        known: dict[str, Any] = {"n_items": self.n_items, "n_classes": self.facts.get("classes")}
+        return protocol.sizes(self.config["split_sizes"], **known)
 
     def array_of(self, modality: Any) -> str | None:
         """Return the array of the dataset that a modality reads, or None if it is unknown or ambiguous."""

@@ -165,9 +165,8 @@ def _check_variant(name: str, kind: str, plugin: str) -> None:
     registry.REGISTRIES[kind].check(plugin)
     schema.check_name(name, f"{words} {name!r}")
     if name != plugin and name in registry.names(kind):
-        raise ProtocolError(
-            f"{words} {name!r}: another {words} has this name; give the variant of {plugin!r} another name."
-        )
+        hint = f"give the variant of {plugin!r} another name"
+        raise ProtocolError(f"{words} {name!r}: another {words} has this name; {hint}.")
 
 
 def _with_named_variants(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -308,10 +307,9 @@ def _affinities(config: Mapping[str, Any], plans: Iterable[FeaturePlan], hashers
         if learners.intersection(plan.hashers)
     }
     if len(by_labels) > 1:
-        raise ProtocolError(
-            f"affinities: {', '.join(sorted(learners))} can learn from labels or from distances, and features are "
-            "scored by both. Set affinities to class_label or graded_distance."
-        )
+        problem = "can learn from labels or from distances, and features are scored by both"
+        hint = "Set affinities to class_label or graded_distance."
+        raise ProtocolError(f"affinities: {', '.join(sorted(learners))} {problem}. {hint}")
     return {True: "class_label", False: "graded_distance"}[by_labels.pop()] if by_labels else None
 
 

@@ -144,10 +144,8 @@ def below_header(path: Path, lines: list[str]) -> list[str]:
 def _are_names(path: Path, first: list[str], rest: list[list[str]]) -> bool:
     is_numbered = text.is_numbered(first, rest)
     if is_numbered is None:
-        raise ProtocolError(
-            f"{path}: the first line {','.join(first)[:60]!r} may be a header or a row. Delete it if it is a header, "
-            "or write +0 for 0 in it if it is a row."
-        )
+        hint = "Delete it if it is a header, or write +0 for 0 in it if it is a row."
+        raise ProtocolError(f"{path}: the first line {','.join(first)[:60]!r} may be a header or a row. {hint}")
     are_different = len({*first} - _MISSING) == len(first) in map(len, rest[:1])
     return is_numbered or (are_different and not (first[0] and any(map(text.is_number, first))))
 
@@ -202,10 +200,8 @@ def read_csr(file: str | Path) -> Any:
     with reading(path, "a sparse matrix"):
         with open_npz(path) as archive:
             if not set(archive.files) >= _SPARSE:
-                raise ProtocolError(
-                    f"{path}: not a sparse matrix of scipy.sparse.save_npz. The file contains: "
-                    f"{abridged(sorted(archive.files), _MOST_KEYS)}."
-                )
+                content = f"The file contains: {abridged(sorted(archive.files), _MOST_KEYS)}."
+                raise ProtocolError(f"{path}: not a sparse matrix of scipy.sparse.save_npz. {content}")
             text.check_array(path, sum(member.file_size for member in archive.zip.infolist()))
         rows = sparse.load_npz(path)
         if rows.format in ("bsr", "csc", "csr"):  # their constructors trust the indices; only csr is not converted

@@ -69,17 +69,14 @@ def label_pair(
     lengths = list(map(len, listings))
     if lengths == [n_database, n_queries] and n_queries != n_database:
         one, other = (f"{listing.name}: {counted(len(listing), 'label')}" for listing in listings)
-        raise ProtocolError(
-            f"{one} for {counted(n_queries, 'query')}, and {other} for {counted(n_database, 'database item')}. "
-            "Are queries and database swapped?"
-        )
+        queries, items = counted(n_queries, "query"), counted(n_database, "database item")
+        raise ProtocolError(f"{one} for {queries}, and {other} for {items}. Are queries and database swapped?")
     sides = [_labels(listings[0], n_queries, "query"), _labels(listings[1], n_database, "database item")]
     kinds, names = list(map(_kind, sides)), [listing.classes for listing in listings]
     name = named(database, "database labels")
     if kinds[0] != kinds[1]:
-        raise ProtocolError(
-            f"{name}: {kinds[1]}, but {kinds[0]} in {named(query, 'query labels')}. Use one form for both."
-        )
+        other = f"{kinds[0]} in {named(query, 'query labels')}"
+        raise ProtocolError(f"{name}: {kinds[1]}, but {other}. Use one form for both.")
     if names[0] != names[1]:
         raise ProtocolError(f"{name}: one side names its classes, and the columns of the other have no names.")
     used = [_used(side, names[0]) for side in sides]
@@ -153,10 +150,9 @@ def _labels(listing: Listing, n_items: int | None, noun: str = "item") -> NDArra
     if n_items is None:
         n_items = max(array.shape) if 1 in array.shape else len(listing)
     if array.dtype.kind == "b" and array.shape[1:] == (1,) and listing.ids is None and not listing.classes:
-        raise ProtocolError(
-            f"{name}: Boolean values of shape {array.shape} may be two classes, or one label that some items have. "
-            "Pass labels.ravel() for two classes, or numpy.pad(labels, ((0, 0), (0, 1))) for one label."
-        )
+        problem = f"Boolean values of shape {array.shape} may be two classes, or one label that some items have"
+        hint = "Pass labels.ravel() for two classes, or numpy.pad(labels, ((0, 0), (0, 1))) for one label."
+        raise ProtocolError(f"{name}: {problem}. {hint}")
     array = _exact(array, name)
     if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)):
         array = array.ravel()

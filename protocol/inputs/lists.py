@@ -20,7 +20,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import itemgetter
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -39,9 +38,7 @@ _ONE_ID, _FIRST_WORD = re.compile(r"(.*)()"), re.compile(r"(\S+)\s*(.*)")
 _MARKS = (re.compile(r"\s*[;|]\s*"), re.compile(r"\s*,\s*"), re.compile(r"\s+"))
 """What divides several labels in one field; commas and blanks only if no row has several fields, and blanks not in one
 between other marks."""
-_IN_WORDS = MappingProxyType(
-    {"id": "an id", "class": "one class", "classes": "several classes", "columns": "0 or 1 for each class"}
-)
+_IN_WORDS = {"id": "an id", "class": "one class", "classes": "several classes", "columns": "0 or 1 for each class"}
 _FIRST, _SECOND, _OTHERS = itemgetter(0), itemgetter(1), itemgetter(slice(1, None))
 _log = logging.getLogger("protocol.inputs")
 
@@ -161,10 +158,8 @@ def _of_tables(tables: Mapping[str, Table], has_ids: bool) -> dict[str, Listing]
     labelled = {role: part for role, part in parts.items() if part.has_labels}
     form, arrays, classes = _labels(list(labelled.values())) if labelled else ("", [], ())
     by_role = dict(zip(labelled, arrays, strict=False))  # no arrays of placeholders
-    return {
-        role: _listing(part, form if role in labelled else "", by_role.get(role), classes)
-        for role, part in parts.items()
-    }
+    forms = dict.fromkeys(labelled, form)
+    return {role: _listing(part, forms.get(role, ""), by_role.get(role), classes) for role, part in parts.items()}
 
 
 def _listing(table: Table, form: str, labels: NDArray | None, classes: tuple[str, ...]) -> Listing:
@@ -346,9 +341,9 @@ def _check_separators(tables: Sequence[Table]) -> None:
     for table in tables:
         if table.ids is None and not table.is_python:
             for first in (row[0] for row in table.rows if row and " " in row[0]):
+                hint = f"Separate the id like the other fields, or write {table.name}:classes."
                 raise ProtocolError(
-                    f"{table.name}: {first[:80]!r} may be an id and a label, or a label with blanks. Separate the id "
-                    f"like the other fields, or write {table.name}:classes."
+                    f"{table.name}: {first[:80]!r} may be an id and a label, or a label with blanks. {hint}"
                 )
 
 
@@ -396,19 +391,13 @@ def _is_matrix(rows: Fields) -> bool:
     return max(map(len, rows)) > 1 and (set("".join(values)) <= {"0", "1"} or _are_flags(values))
 
 
-def _n_classes(n: int) -> str:
-    return "1 class" if n == 1 else f"{n:,} classes"
-
-
 def _columns(tables: Sequence[Table], words: Sequence[Fields]) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return a matrix of the columns of each table."""
     for table, rows in zip(tables, words, strict=True):
         for number, row in enumerate(rows, start=1):
             if len(row) != len(rows[0]) or not _are_flags(row):
-                raise ProtocolError(
-                    f"{table.name}: item {number} has {' '.join(row)[:80]!r}, but each of {len(rows[0]):,} classes "
-                    "needs 0 or 1, or -1 or +1."
-                )
+                needed = f"each of {len(rows[0]):,} classes needs 0 or 1, or -1 or +1"
+                raise ProtocolError(f"{table.name}: item {number} has {' '.join(row)[:80]!r}, but {needed}.")
     matrices = [np.array(rows, dtype=np.float64).astype(np.int64) for rows in words]
     widths = " and ".join(map(str, sorted({matrix.shape[1] for matrix in matrices})))
     flags = "-1 or +1" if any((matrix < 0).any() for matrix in matrices) else "0 or 1"
@@ -429,7 +418,7 @@ def _class(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...]
         except (ValueError, OverflowError):
             pairs = zip(arrays, tables, strict=True)
             arrays = [as_integers(array.astype(np.float64), table.name) for array, table in pairs]
-    return f"one of {_n_classes(len(distinct))}", arrays, ()
+    return f"one of {counted(len(distinct), 'class')}", arrays, ()
 
 
 def _class_names(table: Table) -> list[str]:
@@ -449,4 +438,4 @@ def _classes(words: Sequence[Fields]) -> tuple[str, list[NDArray], tuple[str, ..
     for matrix, rows in zip(matrices, words, strict=True):
         items = np.repeat(np.arange(len(rows)), list(map(len, rows)))
         matrix[items, list(map(columns.__getitem__, chain.from_iterable(rows)))] = True
-    return f"several of {_n_classes(len(columns))}", matrices, tuple(columns)
+    return f"several of {counted(len(columns), 'class')}", matrices, tuple(columns)

@@ -43,10 +43,8 @@ FORMULA = re.compile(r"'*[=+\-@\t\r]")
 def check_array(path: str | Path, n_bytes: int) -> None:
     """Raise ProtocolError if an array that is compressed in a file is larger than `ARRAY_BYTES`."""
     if n_bytes > ARRAY_BYTES:
-        raise ProtocolError(
-            f"{path}: the array takes {n_bytes / 2**30:.3g} GiB uncompressed, more than {ARRAY_BYTES / 2**30:.3g} GiB. "
-            "Save it as .npy."
-        )
+        size, most = f"{n_bytes / 2**30:.3g} GiB uncompressed", f"{ARRAY_BYTES / 2**30:.3g} GiB"
+        raise ProtocolError(f"{path}: the array takes {size}, more than {most}. Save it as .npy.")
 
 
 def check_regular(path: Path, what: str) -> None:
