@@ -27,6 +27,8 @@ from protocol.truth import check_rows, pair_distances
 if TYPE_CHECKING:
     import pandas as pd
 
+    _Candidates = tuple[pd.DataFrame, tuple[str, ...]]
+
 PACKAGE_DATA = "sheet.html.j2"
 JUDGEMENTS = ("exact copy", "near-duplicate", "very similar", "different")
 """Names of the judgements 0 to 3, as in the lists of ciFAIR."""
@@ -246,9 +248,7 @@ def _listed(ids: Any, role: str, of: str, n_items: int) -> NDArray[np.str_]:
     return names
 
 
-def _similar_images(
-    left: Items, right: Items, least: float, threads: int, progress: Progress
-) -> tuple["pd.DataFrame", tuple[str, ...]]:
+def _similar_images(left: Items, right: Items, least: float, threads: int, progress: Progress) -> "_Candidates":
     """Return the candidates for each query with their scores, and a sentence about them."""
     same = left is right
     n_channels = 3 if any(len(side.rows.shape) == 4 for side in (left, right)) else 1
@@ -275,9 +275,7 @@ def _similar_images(
     return pairs, (f"{sentence}checked",)
 
 
-def _similar_vectors(
-    left: Items, right: Items, least: float, threads: int, progress: Progress
-) -> tuple["pd.DataFrame", tuple[str, ...]]:
+def _similar_vectors(left: Items, right: Items, least: float, threads: int, progress: Progress) -> "_Candidates":
     """Return the most similar partners of each query with their cosines in float64, and sentences about them."""
     X, Z, same = np.asarray(left.rows), np.asarray(right.rows), left is right
     if X.shape[1] != Z.shape[1]:

@@ -18,15 +18,12 @@ def run(arguments: argparse.Namespace) -> int:
             raise ProtocolError(f"--leaderboard can't be combined with {option}.")
     if arguments.html:
         need("altair", "report")  # before the files are read
-    verified, refused = (
-        _verified(arguments.verify, arguments.leaderboard and arguments.leaderboard.with_suffix(".json"))
-        if arguments.verify
-        else ([], [])
-    )
+    page = arguments.leaderboard and arguments.leaderboard.with_suffix(".json")
+    verified, refused = _verified(arguments.verify, page) if arguments.verify else ([], [])
     files = [*arguments.files, *verified]
     if not files and not refused:
         raise ProtocolError("compare, also with --why, needs a file: summary.csv, JSON of `evaluate`, --verify FOLDER.")
-    if files or not refused:
+    if files:
         tables = (Path(file).with_name(name) for file, name in itertools.product(files, _TABLES))
         (_leaderboard if arguments.leaderboard else _comparison)(arguments, files, [*files, *tables])
     if refused:

@@ -11,8 +11,9 @@ import numpy as np
 
 from protocol import registry
 from protocol.checks import ProtocolError, abridged, counted
-from protocol.cli._output import INPUTS, show
+from protocol.cli._output import show
 from protocol.inputs.arrays import path_of
+from protocol.inputs.text import INPUTS
 
 _CODE_LENGTHS = (8, 16, 32, 64)
 _FEW_FOLDERS = (

@@ -33,10 +33,8 @@ def assumptions(assumed: str | Iterable[str]) -> dict[str, str]:
     return values
 
 
-def match(
-    scores: Sequence[Score], assumed: Mapping[str, str], *, least: int = 2
-) -> tuple[list[Score], dict[str, list[str]]]:
-    """Return the scores that at least two sources (or `least`) have under the same known or assumed protocol.
+def match(scores: Sequence[Score], assumed: Mapping[str, str], least: int) -> tuple[list[Score], dict[str, list[str]]]:
+    """Return the scores that at least `least` sources have under the same known or assumed protocol.
 
     A field that a score does not record takes the assumed value, if there is one.
 

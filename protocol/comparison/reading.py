@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import json
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from protocol.checks import ProtocolError, counted, integer, need, one_of, print
 from protocol.evaluation import Evaluation
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
 from protocol.inputs.formats import EXTENSIONS, TEXT
+from protocol.inputs.text import INPUTS
 from protocol.provenance.checksums import verify
 from protocol.provenance.storage import file_sha256
 from protocol.scores.metadata import NONE_EXCLUDED, OF_LABELS, PROTOCOL, RANKINGS, method_name, with_options
@@ -31,7 +31,6 @@ _GROUPS = "query_groups.csv"
 _JSON = "the JSON of `protocol evaluate --json`"
 Source = str | Path | Evaluation
 ONE_VALUE = "one value for all queries"
-_log = logging.getLogger("protocol.inputs")
 Why = str
 """A reason in words."""
 OF_METRIC = ("undefined", "ties")
@@ -218,7 +217,7 @@ def _of_summary(path: Path, file: str) -> list[Score]:
     _check_once(path, rows)
     audit = path.with_name("audit.csv")
     if n_errors := sum(row.get("severity") == "error" for row in (read_text(audit) if audit.is_file() else ())):
-        _log.warning("%s: its splits have %s, see %s", file, counted(n_errors, "error"), audit.name)
+        INPUTS.warning("%s: its splits have %s, see %s", file, counted(n_errors, "error"), audit.name)
     runs, scores = _read_runs(path, file), []
     for row in rows:
         # The pipeline has no other ranking, and stored results may be older than the column.

@@ -2,7 +2,6 @@
 
 import importlib.util
 import itertools
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,12 @@ from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.schema import at
 from protocol.datasets import check_finite, load, redacted, user_path
 from protocol.hashers.selection import points
+from protocol.inputs.text import INPUTS
 from protocol.inputs.validation import n_classes
 from protocol.metrics import keywords, needs
 from protocol.quantisers import plugin_of
 from protocol.scores.metadata import supervision_of
 from protocol.splits import VALIDATION, Items, list_paths, read_lists
-
-_log = logging.getLogger("protocol.inputs")
 
 
 def check(experiment: Experiment) -> None:
@@ -81,7 +79,7 @@ def check_data(experiment: Experiment) -> dict[str, Any]:
 def _log_classes(split: str, items: Items, y: NDArray, names: tuple[str, ...], config: Mapping[str, Any]) -> None:
     """Log that every item has a class of its own, or else the classes of queries that no database item has."""
     if len(names) == items.n:
-        _log.warning("labels: every item has a class of its own, so no item is relevant. Are they ids?")
+        INPUTS.warning("labels: every item has a class of its own, so no item is relevant. Are they ids?")
         return
     protocol, seed = registry.get("split", split).with_options(config["split_options"][split]), config["seed"]
     parts = protocol.completed(protocol.drawn(items, seed=seed, sizes=config["split_sizes"]), items, seed=seed)
@@ -89,7 +87,7 @@ def _log_classes(split: str, items: Items, y: NDArray, names: tuple[str, ...], c
     absent = [names[label] for label in np.setdiff1d(query, database)]
     if absent:
         classes = f"{counted(len(absent), 'class')} of the queries ({abridged(absent)})"
-        _log.warning(f"split {split!r}: the database has no items of {classes}. Reduce split_sizes.")
+        INPUTS.warning(f"split {split!r}: the database has no items of {classes}. Reduce split_sizes.")
 
 
 def _check_mirror(experiment: Experiment) -> None:

@@ -67,7 +67,8 @@ def load(
 
 def _loaded(config: Mapping[str, Any]) -> Experiment:
     """Return the checked experiment of a complete configuration."""
-    config = _with_lists(schema.checked(config), _sorted_lengths)
+    lengths = ("n_bits", "extension_bits")  # in a fixed order, so that another one does not rerun jobs
+    config = _with_lists(schema.checked(config), lambda _, part: {n: sorted(part[n]) for n in lengths if n in part})
     if config["plugins"] is not None:
         with at("plugins"):
             folders.add(config["plugins"])
@@ -107,11 +108,6 @@ def _with_lists(
     """Return a configuration with other lists of plug-ins or lengths, given a function of each of its `_parts`."""
     (_, whole), *features = [(path, {**part, **lists(path, part)}) for path, part in _parts(config)]
     return {**whole, "features": {path[1]: keys for path, keys in features}}
-
-
-def _sorted_lengths(_: tuple[str, ...], part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the code lengths in a fixed order, so that another order does not rerun jobs."""
-    return {key: sorted(part[key]) for key in ("n_bits", "extension_bits") if key in part}
 
 
 def _changed_default(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,6 @@ Numbers of both are little-endian.
 """
 
 import contextlib
-import logging
 import re
 import shlex
 import textwrap
@@ -30,7 +29,6 @@ from protocol.checks import ProtocolError, abridged, need, one_of
 from protocol.inputs import text
 from protocol.inputs.validation import is_integer
 
-_log = logging.getLogger("protocol.inputs")
 TEXT = (".csv", ".tsv", ".txt")
 TEXMEX = MappingProxyType({".fvecs": "<f4", ".ivecs": "<i4", ".bvecs": "u1"})
 """The type of the values in the formats of TEXMEX, by file extension."""
@@ -137,7 +135,7 @@ def below_header(path: Path, lines: list[str]) -> list[str]:
     rows = [row.split(mark, int(has_ids)) for row in lines[1:]]
     if min(map(len, rows)) <= has_ids:
         raise ProtocolError(f"{path}: a line has nothing but an id, below the header {line[:60]!r}.")
-    _log.info("%s: %s rows%s (header %r)", path, f"{len(rows):,}", ", without their ids" * has_ids, line[:60])
+    text.INPUTS.info("%s: %s rows%s (header %r)", path, f"{len(rows):,}", ", without their ids" * has_ids, line[:60])
     return [row[-1] for row in rows]
 
 

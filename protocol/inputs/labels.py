@@ -1,6 +1,5 @@
 """Class labels of queries and database: integers, strings, categories, matrices, or lists (`protocol.inputs.lists`)."""
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, filterfalse
@@ -12,10 +11,10 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, abridged, counted
 from protocol.inputs.arrays import as_integers, is_file, named
 from protocol.inputs.lists import Listing, read_listings
+from protocol.inputs.text import INPUTS
 from protocol.inputs.validation import class_labels
 
 _BLOCK = 1 << 20  # labels that are sorted at once, because a large database may be mapped from a file
-_log = logging.getLogger("protocol.inputs")
 
 
 class Labelled(NamedTuple):
@@ -28,9 +27,7 @@ class Labelled(NamedTuple):
     ids: NDArray | None = None
 
 
-def label_pair(
-    query: Any, database: Any, n_queries: int, n_database: int
-) -> tuple[NDArray, NDArray, tuple[int | str, ...]]:
+def label_pair(query: Any, database: Any, n_queries: int, n_database: int) -> tuple[NDArray, NDArray, tuple[Any, ...]]:
     """Return the labels of queries and database, and the labels of queries that no database item has.
 
     Parameters
@@ -65,7 +62,7 @@ def label_pair(
     listings = list(read.values())
     for listing, source in zip(listings, (query, database), strict=True):
         if listing.ids is not None and is_file(source):
-            _log.info("%s: its rows are in the order of the codes, and its ids are not used", listing.name)
+            INPUTS.info("%s: its rows are in the order of the codes, and its ids are not used", listing.name)
     lengths = list(map(len, listings))
     if lengths == [n_database, n_queries] and n_queries != n_database:
         one, other = (f"{listing.name}: {counted(len(listing), 'label')}" for listing in listings)
@@ -165,7 +162,7 @@ def _labels(listing: Listing, n_items: int | None, noun: str = "item") -> NDArra
 
 def _numbers(labels: NDArray, name: str) -> NDArray:
     if labels.min(initial=0) < 0:
-        _log.info("%s: the label %d is a class like any other, not a mark of unlabelled items", name, labels.min())
+        INPUTS.info("%s: the label %d is a class like any other, not a mark of unlabelled items", name, labels.min())
     return labels
 
 

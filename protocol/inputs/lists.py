@@ -13,7 +13,6 @@ other form; otherwise, the file is refused, and ``F:FORM``, with one of `FORMS`,
   or differ in number, or if every word also occurs in another line. They are one class if no word does.
 """
 
-import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +28,7 @@ from protocol.checks import ProtocolError, counted, printable
 from protocol.inputs import fields
 from protocol.inputs.arrays import as_integers, is_file, items_from, named
 from protocol.inputs.fields import Fields, Table, names_file, read_source
-from protocol.inputs.text import ID_COLUMNS, LABEL_COLUMNS, is_number
+from protocol.inputs.text import ID_COLUMNS, INPUTS, LABEL_COLUMNS, is_number
 from protocol.inputs.validation import class_labels
 
 _WITH_BLANKS = (re.compile(rf"(.*{fields.EXTENSION})(?!\S)(.*)"), re.compile(r"(\S.*?)((?:\s+[01])+)"))
@@ -40,7 +39,6 @@ _MARKS = (re.compile(r"\s*[;|]\s*"), re.compile(r"\s*,\s*"), re.compile(r"\s+"))
 between other marks."""
 _IN_WORDS = {"id": "an id", "class": "one class", "classes": "several classes", "columns": "0 or 1 for each class"}
 _FIRST, _SECOND, _OTHERS = itemgetter(0), itemgetter(1), itemgetter(slice(1, None))
-_log = logging.getLogger("protocol.inputs")
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +129,7 @@ def read_listings(
         if not isinstance(content, Table):
             listings[role] = _of_numbers(content, named(sources[role], role), has_ids)
         if is_file(sources[role]) and (has_ids or isinstance(content, Table)):
-            _log.info("%s", printable(str(listings[role])))
+            INPUTS.info("%s", printable(str(listings[role])))
     return {role: listings[role] for role in sources}
 
 
@@ -331,8 +329,12 @@ def _have_several(tables: Sequence[Table], mark: re.Pattern[str] | None, every: 
     elif len(n_fields) == 1:
         are_several = _are_columns(tables, rows)
     if are_several is None:
-        start = "" if tables[0].ids is None else "id-"
-        raise _undecided(tables[0], max(every, key=len), f"{start}class", f"{start}classes")
+        start, row, name = "" if tables[0].ids is None else "id-", max(every, key=len), tables[0].name
+        if has_fields:  # which together are the class of no other item
+            hint = f"Write {name}:{start}classes, or keep only the field of the class"
+            fields = f"{' '.join(row)[:80]!r} may be several classes, or one and other fields"
+            raise ProtocolError(f"{name}: {fields}. {hint}.")
+        raise _undecided(tables[0], row, f"{start}class", f"{start}classes")
     return are_several
 
 
@@ -409,7 +411,8 @@ def _class(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...]
     """Return a class for each item: a number, which may be written as 3.0, or a name of one or more words."""
     names = list(map(_class_names, tables))
     distinct = set(chain.from_iterable(names))
-    if len(distinct) == 1 and sum(map(len, names)) > 1 and all(table.ids is not None for table in tables):
+    n_items = sum(map(len, names))
+    if len(distinct) == 1 < n_items and all(table.ids is not None for table in tables):
         return f"the placeholder {next(iter(distinct))!r} instead of a class", [], ()
     arrays: list[NDArray] = [np.array(of_table, dtype=np.str_) for of_table in names]
     if all(map(is_number, distinct)):
@@ -418,7 +421,9 @@ def _class(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...]
         except (ValueError, OverflowError):
             pairs = zip(arrays, tables, strict=True)
             arrays = [as_integers(array.astype(np.float64), table.name) for array, table in pairs]
-    return f"one of {counted(len(distinct), 'class')}", arrays, ()
+    nearly = "nearly " * (len(distinct) < n_items)
+    own = f", {nearly}every item has a class of its own" * (10 * len(distinct) > 9 * n_items) * bool(tables[0].form)
+    return f"one of {counted(len(distinct), 'class')}{own}", arrays, ()
 
 
 def _class_names(table: Table) -> list[str]:

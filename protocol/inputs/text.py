@@ -11,6 +11,7 @@ A file that is damaged or exceeds a limit is an error of one line. We do not def
 
 import gzip
 import io
+import logging
 import re
 import zlib
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ from pathlib import Path
 
 from protocol.checks import ProtocolError
 
+INPUTS = logging.getLogger("protocol.inputs")
+"""The logger to which is reported how each input is read."""
 ARRAY_BYTES = 4 << 30
 """Bytes that an array or the requested part of an archive may take when decompressed."""
 

@@ -53,9 +53,8 @@ def test_constant_and_undefined_answers_are_described(case):
         )
     assert always.startswith("Always 1: every item counts as relevant? ")
     assert never.startswith("Always 0: no item counts as relevant? ")
-    assert ratio.startswith(
-        "Differs from mAP@10 (ties in database order (a stable sort); divided by the relevant items "
-    )
+    start = "Differs from mAP@10 (ties in database order (a stable sort); divided by the relevant items "
+    assert ratio.startswith(start)
     assert "without a number as the answer (0/0 for a query without a relevant item among the top 10?)." in ratio
 
 

@@ -81,9 +81,8 @@ def pipeline(folder, *, seeds=(0, 1), name="improved"):
     for run, seed in enumerate(seeds):
         parts = registry.get("split", name).split(400, Y, sizes=SIZES, seed=seed)
         parameters = {"sizes": SIZES, "lists": {}, "run": run}
-        provenance = storage.provenance(
-            f"split {name}", parameters=parameters, inputs={"labels": "items.h5"}, seed=seed
-        )
+        inputs = {"labels": "items.h5"}
+        provenance = storage.provenance(f"split {name}", parameters=parameters, inputs=inputs, seed=seed)
         storage.write(folder / f"{run}" / "splits.h5", parts, provenance)
     return [f"{run}/splits.h5" for run in range(len(seeds))]
 

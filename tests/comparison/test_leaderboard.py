@@ -13,7 +13,7 @@ from scipy import stats
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import leaderboard
-from protocol.comparison.places import RULE
+from protocol.comparison.places import RULE, Places
 from protocol.scores.statistics import NO_TEST, shared_variance
 
 RUNS = np.linspace(0.5, 0.6, 10)
@@ -35,9 +35,7 @@ def test_the_best_method_opens_a_place_and_the_next_that_differs_opens_another(e
     """
     of, board = places(experiment, {"c": RUNS - 0.099 + 0.05 * SIGNS, "b": RUNS - 0.1, "a": RUNS})
     assert of == {"a": 1, "c": 2, "b": 2}
-    assert [*map(vars, board.places)] == [
-        {"places": (1, 2, 2), "reasons": ("",) * 3, "n_adjacent": 2, "n_separable": 1, "n_within": 0}
-    ]
+    assert [*board.places] == [Places((1, 2, 2), ("",) * 3, n_adjacent=2, n_separable=1, n_within=0)]
     text = "3 methods hold 2 places under a protocol with one code length: of 2 pairs of neighbours in the order of mAP"
     rule = f"1 can be told apart. {RULE} (here, 0 pairs do)."
     assert " ".join(str(board).split()) == f"{text}, {rule} Place 1 with 16 bits: a under standard."
@@ -170,9 +168,8 @@ def page(experiment, tmp_path, capsys):
 def test_the_rows_are_stored_next_to_the_page(page):
     frame = pd.read_csv(page.with_suffix(".csv"), dtype=str, keep_default_na=False)
     rows = json.loads(page.with_suffix(".json").read_text())
-    assert [" ".join(row) for row in frame[["split", "method", "place", "training_seconds"]].to_numpy()] == [
-        *("standard a 1 30", "standard b 2 ", "improved b 1 ", "improved a 2 ")
-    ]
+    rows = frame[["split", "method", "place", "training_seconds"]].to_numpy()
+    assert [*map(" ".join, rows)] == ["standard a 1 30", "standard b 2 ", "improved b 1 ", "improved a 2 "]
     assert rows[0]["runs"][9] == {"run": 9, "items": "digest 9", "mAP": 0.6, "mAP[best]": 0.6, "mAP[worst]": 0.6}
     assert rows[0]["lines"] == {"mAP": 2, "mAP[best]": 4, "mAP[worst]": 6}
     assert rows[0]["check"] == f"protocol verify {rows[0]['file'].removesuffix('/summary.csv')}"

@@ -103,7 +103,7 @@ def test_scores_are_compared_exactly_if_another_file_has_the_same_protocol(rows)
         own = {name: row[name] for name in ("file", "method", "n_bits", "metric")}
         scores.append(Score(**own, **nothing, ranking="hamming", fields=fields, mean=0.5, std=0.1))
     try:
-        compared, _ = match(scores, {})
+        compared, _ = match(scores, {}, 2)
     except ProtocolError:
         compared = []
     found = [(one.file, one.method.partition(" ")[0], *of_kind(one.fields | vars(one))) for one in compared]
