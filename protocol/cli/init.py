@@ -60,10 +60,10 @@ def run(arguments: argparse.Namespace) -> None:
         INPUTS.info(note)
     made = f"Made by `protocol init` for {counted(n_items, 'item')}, {classes}."
     parts = [_comment(f"{made} `protocol check FILE` prints what it would run. {note}")]
-    for key, declared in keys()["properties"].items():
-        if key in config:
-            comments = map(_comment, _comments(key, config[key], declared, load))
-            parts.append("\n".join([*comments, _assigned(key, config[key])]))
+    declared = keys()["properties"]
+    for key in sorted(config, key=[*declared].index):
+        comments = map(_comment, _comments(key, config[key], declared[key], load))
+        parts.append("\n".join([*comments, _assigned(key, config[key])]))
     show("\n\n".join(parts))
 
 

@@ -73,12 +73,13 @@ def _with_digests(scores: Sequence[Score]) -> list[Score]:
     digests: dict[tuple[str | None, ...], set[str]] = defaultdict(set)
     for score in scores:
         digests[score.section] |= {score.ground_truth_sha256} if score.ground_truth_sha256 else set()
-    return [
-        replace(score, fields={**score.fields, "ground_truth": f"{name} ({score.ground_truth_sha256[:_DIGEST]})"})
-        if (name := score.fields["ground_truth"]) and score.ground_truth_sha256 and len(digests[score.section]) > 1
-        else score
-        for score in scores
-    ]
+    renamed = []
+    for score in scores:
+        name, digest, fields = score.fields["ground_truth"], score.ground_truth_sha256, dict(score.fields)
+        if name and digest and len(digests[score.section]) > 1:
+            fields["ground_truth"] = f"{name} ({digest[:_DIGEST]})"
+        renamed.append(replace(score, fields=fields))
+    return renamed
 
 
 def _named_by_method(scores: Sequence[Score]) -> list[Score]:
@@ -100,11 +101,8 @@ def _named_by_method(scores: Sequence[Score]) -> list[Score]:
 
 def _nearest(score: Score, kinds: Iterable[Score]) -> Score | None:
     """Return the score of another file that differs from this one in the fewest fields, and lacks the fewest."""
-    others = [
-        other
-        for other in kinds
-        if other.file != score.file and (other.metric, other.n_bits) == (score.metric, score.n_bits)
-    ]
+    alike = (other for other in kinds if (other.metric, other.n_bits) == (score.metric, score.n_bits))
+    others = [other for other in alike if other.file != score.file]
     return min(others, key=lambda other: _distance(score, other), default=None)
 
 
@@ -117,11 +115,8 @@ def _distance(score: Score, other: Score | None) -> tuple[int, int]:
 
 def _differing(one: Score, other: Score) -> list[str]:
     """Return the fields that are recorded in both and differ."""
-    return [
-        name
-        for name in PROTOCOL
-        if one.fields[name] != other.fields[name] and None not in (one.fields[name], other.fields[name])
-    ]
+    values = {name: (one.fields[name], other.fields[name]) for name in PROTOCOL}
+    return [name for name, both in values.items() if None not in both and both[0] != both[1]]
 
 
 def _unknown(score: Score) -> list[str]:

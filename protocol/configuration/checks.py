@@ -14,7 +14,7 @@ from protocol.auditing import read_excluded
 from protocol.checks import ProtocolError, abridged, counted, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.schema import at
-from protocol.datasets import check_finite, load, redacted, user_path
+from protocol.datasets import Data, check_finite, load, redacted, user_path
 from protocol.hashers.selection import points
 from protocol.inputs.text import INPUTS
 from protocol.inputs.validation import n_classes
@@ -54,8 +54,7 @@ def check_data(experiment: Experiment) -> dict[str, Any]:
     downloaded, its ids are unknown, and items of a list that it lacks are not found.
     """
     config, record = experiment.config, registry.DATASETS.entry(experiment.config["dataset"])
-    protocols = {split: registry.get("split", split) for split in experiment.splits}
-    lists = {split: protocol.files(config["split_options"][split]) for split, protocol in protocols.items()}
+    lists = {one: registry.get("split", one).files(config["split_options"][one]) for one in experiment.splits}
     data, ids, n_labels = None, None, experiment.facts.get("classes")
     is_own = record.streamed and (record.user_files or record.user_folders)
     if not record.files and (any(lists.values()) or is_own):
@@ -67,17 +66,17 @@ def check_data(experiment: Experiment) -> dict[str, Any]:
         with at("split_options", split, about=f"split {split!r}"):
             rows = read_lists(files, ids, n_labels)
             if data is not None and data.labels is not None:
-                items = Items(len(data.ids), data.labels, data.partitions, rows)
-                _log_classes(split, items, data.labels, data.class_names, config)
+                _log_classes(split, data, data.labels, rows, config)
     if data is None:
         return {}
     partitions = {name: len(part) for name, part in data.partitions.items()}
-    classes = {"labelled": False} if data.labels is None else {"classes": len(data.class_names)}
+    classes = {"labelled": False} if n_labels is None else {"classes": len(data.class_names)}
     return {"n": len(data.ids), "partitions": partitions, **classes}
 
 
-def _log_classes(split: str, items: Items, y: NDArray, names: tuple[str, ...], config: Mapping[str, Any]) -> None:
+def _log_classes(split: str, data: Data, y: NDArray, lists: Mapping[str, Any], config: Mapping[str, Any]) -> None:
     """Log that every item has a class of its own, or else the classes of queries that no database item has."""
+    items, names = Items(len(data.ids), y, data.partitions, lists), data.class_names
     if len(names) == items.n:
         INPUTS.warning("labels: every item has a class of its own, so no item is relevant. Are they ids?")
         return

@@ -179,11 +179,8 @@ class Experiment:
 
     def precomputed(self, feature: str, split: str | None = None) -> list[str]:
         """Return the names of the methods with precomputed codes for a feature and, if given, for a split."""
-        return [
-            name
-            for name, method in self.codes.items()
-            if method.feature == feature and (split is None or split in method.splits)
-        ]
+        of_feature = {name: method for name, method in self.codes.items() if method.feature == feature}
+        return [name for name, method in of_feature.items() if split in (None, *method.splits)]
 
     @cached_property
     def combinations(self) -> list[dict[str, Any]]:

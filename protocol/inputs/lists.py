@@ -146,11 +146,8 @@ def _of_tables(tables: Mapping[str, Table], has_ids: bool) -> dict[str, Listing]
     short = [table.words for table in tables.values() if table.is_short]
     known = set(chain.from_iterable(chain.from_iterable(short)))
     parts = {role: _with_ids(table, has_ids, known) for role, table in tables.items()}
-    by_kind = {
-        parts[role].ids is None: table
-        for role, table in tables.items()
-        if not (table.form or table.is_short or table.is_python)
-    }
+    free = {role: table for role, table in tables.items() if not (table.form or table.is_short or table.is_python)}
+    by_kind = {parts[role].ids is None: table for role, table in free.items()}
     if len(by_kind) > 1:
         raise _undecided(by_kind[True], by_kind[True].words[0], "id-class", "classes")
     labelled = {role: part for role, part in parts.items() if part.has_labels}

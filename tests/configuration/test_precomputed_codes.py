@@ -66,8 +66,8 @@ def test_a_method_is_scored_like_a_hasher_where_it_has_codes(here):
 def test_each_file_exists_and_has_a_code_for_each_item(here):
     file = here / "codes" / "improved" / "run1" / "query_16.npy"
     np.save(file, np.zeros((49, 2), dtype=np.uint8))
-    file, items = "codes/improved/run1/query_16.npy", "the 50 items of `query` in the improved split"
-    assert refused({"mine": MINE}) == f"codes.mine.query: {file}: 49 codes for {items}."
+    items = "the 50 items of `query` in the improved split"
+    assert refused({"mine": MINE}) == f"codes.mine.query: codes/improved/run1/query_16.npy: 49 codes for {items}."
     file.unlink()
     missing = f"codes.mine.query: no file 'codes/improved/run1/query_16.npy' (looked in {here})."
     assert refused({"mine": MINE}) == missing

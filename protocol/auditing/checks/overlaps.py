@@ -81,9 +81,8 @@ def _forms(split: Split, a: str, b: str, severity: str, is_disjoint: bool) -> li
     undetermined = "undetermined" if severity == "error" else severity
     findings = list[Finding]()
     for name, positions in found.items():
-        pairs = np.array([*positions.items()], dtype=np.int64).reshape(-1, 2)
         level = severity if is_same and name == "equal-file-names" else undetermined
-        both = items[0][pairs[:, 0]], items[1][pairs[:, 1]]
+        both = items[0][[*positions]], items[1][[*positions.values()]]
         findings += split.findings(name, level, *both, a=a, b=b, same=_SAME_FILES[is_same])
     return findings
 
