@@ -3,6 +3,7 @@
 import dataclasses
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -68,12 +69,12 @@ def audit_experiment(
         by_sample[storage.read_provenance(run.file)["inputs"]["sample"]][run.name] = run.split
     for path in learned:
         by_fit[storage.read_provenance(path)["inputs"]["preprocessing"]].append(path)
-    findings, by_file = audit_splits(runs), {path: storage.read_provenance(path) for path in features}
+    findings, digests = audit_splits(runs), list(map(itemgetter("digest"), map(storage.read_provenance, features)))
     for fitted, truth in zip(preprocessing, ground_truths, strict=True):
         record = storage.read_provenance(fitted)
-        digest = record["inputs"]["features"]
-        path, made = next(one for one in by_file.items() if one[1]["digest"] == digest)
-        feature = registry.get("feature", made["maker"].removeprefix("feature "))(**record["parameters"]["options"])
+        path = features[digests.index(record["inputs"]["features"])]
+        maker = storage.read_provenance(path)["maker"]
+        feature = registry.get("feature", maker.removeprefix("feature "))(**record["parameters"]["options"])
         learned_from, of_sample = by_fit[record["digest"]], by_sample[record["inputs"]["sample"]]
         drawn = next(iter(of_sample.values()))
         with prepared(feature, record["parameters"]["steps"], path, fitted) as vectors:

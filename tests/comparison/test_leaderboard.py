@@ -165,8 +165,8 @@ def page(experiment, tmp_path):
 def test_the_rows_are_stored_next_to_the_page(page):
     frame = pd.read_csv(page.with_suffix(".csv"), dtype=str, keep_default_na=False)
     rows = json.loads(page.with_suffix(".json").read_text())
-    rows = frame[["split", "method", "place", "training_seconds"]].to_numpy()
-    assert [*map(" ".join, rows)] == ["standard a 1 30", "standard b 2 ", "improved b 1 ", "improved a 2 "]
+    stored = frame[["split", "method", "place", "training_seconds"]].to_numpy()
+    assert [*map(" ".join, stored)] == ["standard a 1 30", "standard b 2 ", "improved b 1 ", "improved a 2 "]
     assert rows[0]["runs"][9] == {"run": 9, "items": "digest 9", "mAP": 0.6, "mAP[best]": 0.6, "mAP[worst]": 0.6}
     assert rows[0]["lines"] == {"mAP": 2, "mAP[best]": 4, "mAP[worst]": 6}
     assert rows[0]["check"] == f"protocol verify {rows[0]['file'].removesuffix('/summary.csv')}"
