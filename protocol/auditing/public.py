@@ -85,8 +85,7 @@ class Audit:
         """Return the findings as a JSON list of objects."""
         return json.dumps(texts.records(self.findings), indent=2, ensure_ascii=False)
 
-    def __repr__(self) -> str:
-        return self.to_text()
+    __repr__ = to_text
 
 
 def audit(

@@ -160,11 +160,10 @@ def _provenance(file: str | Path) -> dict[str, Any]:
     record = storage.read_provenance(file)
     parameters = record.get("parameters")
     sizes = parameters.get("sizes", {}) if isinstance(parameters, dict) else None
-    if not (
-        isinstance(record.get("maker"), str) and isinstance(record.get("inputs"), dict) and isinstance(sizes, dict)
-    ):
+    fields = (record.get("maker"), record.get("inputs"), sizes)
+    if not all(map(isinstance, fields, (str, dict, dict))):
         raise ProtocolError(f"{file}: the provenance record is not that of a split of the pipeline.")
-    for name, number in ({"seed": record.get("seed")} | sizes).items():
+    for name, number in ({"seed": record.get("seed"), **(sizes or {})}).items():
         if number is not None:
             integer(number, f"{file}: provenance record: {name}", minimum=0, maximum=_LARGEST)
     return record

@@ -40,8 +40,10 @@ def _attribute(arguments: argparse.Namespace) -> int:
     ids = tuple(given(arguments, "query_ids", "database_ids").values())
     if len(ids) == 1:
         raise ProtocolError("Ids need both --query-ids and --database-ids.")
+    names = [Path(file).stem for file in results]
+    names = names if len({*names}) == len(names) else results
     attribution = attribute(
-        dict(zip(names := _names(results), results, strict=True)),
+        dict(zip(names, results, strict=True)),
         codes(arguments) if given(arguments, "query_codes", "database_codes") else None,
         nearest(argparse.Namespace(**vars(arguments) | {"neighbours": None})),
         distances=dict(zip(names, distances, strict=False)),
@@ -52,12 +54,6 @@ def _attribute(arguments: argparse.Namespace) -> int:
     )
     finish(attribution, arguments.json)
     return int(bool(attribution.faults))
-
-
-def _names(files: list[str]) -> list[str]:
-    """Return the names of files without folders and extensions if these are distinct, and the files otherwise."""
-    names = [Path(file).stem for file in files]
-    return names if len(set(names)) == len(names) else files
 
 
 def _binarise(arguments: argparse.Namespace) -> int:

@@ -72,13 +72,12 @@ def _with_digests(scores: Sequence[Score]) -> list[Score]:
     """Return the scores; to equal names of ground truths whose digests differ, the start of the digest is added."""
     digests: dict[tuple[str | None, ...], set[str]] = defaultdict(set)
     for score in scores:
-        digests[score.section] |= {score.ground_truth_sha256} if score.ground_truth_sha256 else set()
+        digests[score.section] |= {*filter(None, [score.ground_truth_sha256])}
     renamed = []
     for score in scores:
-        name, digest, fields = score.fields["ground_truth"], score.ground_truth_sha256, dict(score.fields)
-        if name and digest and len(digests[score.section]) > 1:
-            fields["ground_truth"] = f"{name} ({digest[:_DIGEST]})"
-        renamed.append(replace(score, fields=fields))
+        name, digest = score.fields["ground_truth"], score.ground_truth_sha256
+        called = name and digest and len(digests[score.section]) > 1 and f"{name} ({digest[:_DIGEST]})"
+        renamed.append(replace(score, fields={**score.fields, "ground_truth": called or name}))
     return renamed
 
 

@@ -33,6 +33,7 @@ Source = str | Path | Evaluation
 ONE_VALUE = "one value for all queries"
 Why = str
 """A reason in words."""
+_PerQuery = Mapping[str, NDArray[np.float64]] | Why
 OF_METRIC = ("undefined", "ties")
 """The fields that depend on the metric; scores of one file agree in all others."""
 
@@ -318,7 +319,7 @@ def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _per_query(path: Path, file: str, content: Mapping[str, Any]) -> Mapping[str, NDArray[np.float64]] | Why:
+def _per_query(path: Path, file: str, content: Mapping[str, Any]) -> _PerQuery:
     """Return the values per query to which a JSON file refers, by metric."""
     record = content.get("per_query")
     if not record or not content.get("ground_truth_sha256"):
@@ -333,9 +334,7 @@ def _per_query(path: Path, file: str, content: Mapping[str, Any]) -> Mapping[str
     return {metric: values.to_numpy() for metric, values in frame.items()}
 
 
-def _of_content(
-    content: Mapping[str, Any], where: str | Path, file: str, name: str, per_query: Mapping[str, NDArray] | Why
-) -> list[Score]:
+def _of_content(content: dict[str, Any], where: str | Path, file: str, name: str, per_query: _PerQuery) -> list[Score]:
     """Return the scores of an evaluation, those without the excluded queries last.
 
     Parameters

@@ -143,10 +143,8 @@ def _assumed(scores: Sequence[Score]) -> list[str]:
     for score in scores:
         if score.assumed:
             files.setdefault(", ".join(map(" = ".join, score.assumed.items())), {})[score.file] = None
-    return [
-        f"Assumed, because {listed(of_text)} {'do' if len(of_text) > 1 else 'does'} not record them: {text}."
-        for text, of_text in files.items()
-    ]
+    sentence = "Assumed, because {} {} not record them: {}."
+    return [sentence.format(listed(of), "do" if len(of) > 1 else "does", text) for text, of in files.items()]
 
 
 def _from_mirrors(scores: Sequence[Score]) -> list[str]:

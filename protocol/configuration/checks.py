@@ -238,13 +238,12 @@ def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
     """Refuse a split that does not fit the dataset, as far as the dataset is known before it is loaded."""
     config, facts = experiment.config, experiment.facts
     official = facts.get("partitions", {}) if "n" in facts else None
+    known = {"n_items": experiment.n_items, "n_classes": facts.get("classes"), "official": official}
     for split in feature.splits:
-        protocol = registry.get("split", split)
+        protocol, options = registry.get("split", split), config["split_options"][split]
         with at(about=f"split {split!r} of dataset {config['dataset']!r}"):
-            list_paths(protocol, config["split_options"][split])
-            protocol.with_options(config["split_options"][split]).check(
-                config["split_sizes"], n_items=experiment.n_items, n_classes=facts.get("classes"), official=official
-            )
+            list_paths(protocol, options)
+            protocol.with_options(options).check(config["split_sizes"], **known)
 
 
 def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 from protocol import datasets, registry
@@ -217,9 +216,9 @@ class Experiment:
             "dataset": self.name if is_own else registry.printed_name("dataset", record.name),
             "features": _printed_names("feature", self.features, self.features),
             "ground_truths": _printed_names("ground_truth", truths, self.ground_truths),
-            "splits": _printed_names("split", self.splits),
+            "splits": _printed_names("split", self.splits, {}),
             "hashers": _printed_names("hasher", hashers, self.hashers) | {name: name for name in self.codes},
-            "metrics": _printed_names("metric", self.config["metrics"]),
+            "metrics": _printed_names("metric", self.config["metrics"], {}),
         }
 
     def supervising(self) -> dict[str, str]:
@@ -284,9 +283,7 @@ def _digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:8]
 
 
-def _printed_names(
-    kind: str, names: Iterable[str], uses: Mapping[str, FeaturePlan | Variant] = MappingProxyType({})
-) -> dict[str, str]:
+def _printed_names(kind: str, names: Iterable[str], uses: Mapping[str, FeaturePlan | Variant]) -> dict[str, str]:
     """Return the printed name of the plug-in behind each name; the name itself where another one is printed alike."""
     plugins = {name: uses[name].plugin if name in uses else name for name in names}
     printed = {name: registry.printed_name(kind, plugin, name) for name, plugin in plugins.items()}

@@ -17,6 +17,8 @@ from protocol.registry import folders
 from protocol.shipped import DEFAULT
 from protocol.splits import sample_of, sharing
 
+_Lists = Callable[[tuple[str, ...], Mapping[str, Any]], dict[str, Any]]
+
 
 def load(
     config: Mapping[str, Any], *, from_file: bool = True, files: Sequence[str | Path] = (), reads_data: bool = False
@@ -102,9 +104,7 @@ def _parts(config: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Mapping[str
     return [((), config), *((("features", name), keys) for name, keys in config["features"].items())]
 
 
-def _with_lists(
-    config: Mapping[str, Any], lists: Callable[[tuple[str, ...], Mapping[str, Any]], dict[str, Any]]
-) -> dict[str, Any]:
+def _with_lists(config: Mapping[str, Any], lists: _Lists) -> dict[str, Any]:
     """Return a configuration with other lists of plug-ins or lengths, given a function of each of its `_parts`."""
     (_, whole), *features = [(path, {**part, **lists(path, part)}) for path, part in _parts(config)]
     return {**whole, "features": {path[1]: keys for path, keys in features}}

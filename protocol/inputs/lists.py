@@ -120,10 +120,9 @@ def read_listings(
     >>> print(labels["database"], labels["database"].labels.astype(int).tolist())
     database: 2 items, several of 3 classes [[1, 0, 1], [0, 1, 0]]
     """
-    contents = {
-        role: read_source(values, named(values, role), form=form, n_items=(sizes or {}).get(role))
-        for role, values in sources.items()
-    }
+    contents, n_items = dict[str, Table | NDArray](), sizes or {}
+    for role, values in sources.items():
+        contents[role] = read_source(values, named(values, role), form=form, n_items=n_items.get(role))
     listings = _of_tables({role: table for role, table in contents.items() if isinstance(table, Table)}, has_ids)
     for role, content in contents.items():
         if not isinstance(content, Table):

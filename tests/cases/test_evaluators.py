@@ -47,10 +47,9 @@ def test_the_gain_of_ndcg_is_explained(case, score, gain, text):
 def test_constant_and_undefined_answers_are_described(case):
     module = runpy.run_path(str(case / "evaluators.py"))
     with np.errstate(all="ignore"):
-        always, ratio, never = (
-            " ".join(str(diagnose(module[name], codes="signs", cutoff=cutoff)).split())
-            for name, cutoff in (("always_relevant", 50), ("zero_over_zero", 10), ("never_relevant", None))
-        )
+        cutoffs = {"always_relevant": 50, "zero_over_zero": 10, "never_relevant": None}
+        texts = [str(diagnose(module[name], codes="signs", cutoff=cutoff)) for name, cutoff in cutoffs.items()]
+        always, ratio, never = (" ".join(text.split()) for text in texts)
     assert always.startswith("Always 1: every item counts as relevant? ")
     assert never.startswith("Always 0: no item counts as relevant? ")
     start = "Differs from mAP@10 (ties in database order (a stable sort); divided by the relevant items "

@@ -250,7 +250,5 @@ def read_excluded(path: str | Path) -> Excluded:
     """
     path = Path(path)
     columns, rows = read_table(path, "pairs or items", _PAIR, ("id",))
-    judged = [
-        row for line, row in rows if columns is not _PAIR or _judgement(row.get("judgement", "0"), path, line) <= NEAR
-    ]
+    judged = [row for n, row in rows if columns is not _PAIR or _judgement(row.get("judgement", "0"), path, n) <= NEAR]
     return Excluded(path, [row[column] for row in judged for column in columns], columns is _PAIR)
