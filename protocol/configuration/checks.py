@@ -55,28 +55,30 @@ def check_data(experiment: Experiment) -> dict[str, Any]:
     """
     config, record = experiment.config, registry.DATASETS.entry(experiment.config["dataset"])
     lists = {one: registry.get("split", one).files(config["split_options"][one]) for one in experiment.splits}
-    data, ids, n_labels = None, None, experiment.facts.get("classes")
     is_own = record.streamed and (record.user_files or record.user_folders)
-    if not record.files and (any(lists.values()) or is_own):
-        with at("dataset_options"):
-            data = load(record.name, {}, config["dataset_options"])
-            check_finite(data)
-        ids, n_labels = data.ids, n_classes(data.labels)
+    if record.files or not (any(lists.values()) or is_own):
+        for split, files in lists.items():
+            with at("split_options", split, about=f"split {split!r}"):
+                read_lists(files, None, experiment.facts.get("classes"))
+        return {}
+    with at("dataset_options"):
+        data = load(record.name, {}, config["dataset_options"])
+        check_finite(data)
     for split, files in lists.items():
         with at("split_options", split, about=f"split {split!r}"):
-            rows = read_lists(files, ids, n_labels)
-            if data is not None and data.labels is not None:
-                _log_classes(split, data, data.labels, rows, config)
-    if data is None:
-        return {}
-    partitions = {name: len(part) for name, part in data.partitions.items()}
-    classes = {"labelled": False} if n_labels is None else {"classes": len(data.class_names)}
+            rows = read_lists(files, data.ids, n_classes(data.labels))
+            _log_classes(split, data, rows, config)
+    partitions = dict(zip(data.partitions, map(len, data.partitions.values()), strict=True))
+    classes = {"labelled": False} if data.labels is None else {"classes": len(data.class_names)}
     return {"n": len(data.ids), "partitions": partitions, **classes}
 
 
-def _log_classes(split: str, data: Data, y: NDArray, lists: Mapping[str, Any], config: Mapping[str, Any]) -> None:
+def _log_classes(split: str, data: Data, lists: Mapping[str, NDArray], config: Mapping[str, Any]) -> None:
     """Log that every item has a class of its own, or else the classes of queries that no database item has."""
-    items, names = Items(len(data.ids), y, data.partitions, lists), data.class_names
+    y, names = data.labels, data.class_names
+    if y is None:
+        return
+    items = Items(len(data.ids), y, data.partitions, lists)
     if len(names) == items.n:
         INPUTS.warning("labels: every item has a class of its own, so no item is relevant. Are they ids?")
         return

@@ -151,8 +151,7 @@ def _labels(listing: Listing, n_items: int | None, noun: str = "item") -> NDArra
         hint = "Pass labels.ravel() for two classes, or numpy.pad(labels, ((0, 0), (0, 1))) for one label."
         raise ProtocolError(f"{name}: {problem}. {hint}")
     array = _exact(array, name)
-    if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)):
-        array = array.ravel()
+    array = array.ravel() if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)) else array
     if array.dtype.kind != "U":
         return _numbers(class_labels(array, n_items, name, noun), name)
     if array.shape != (n_items,):
