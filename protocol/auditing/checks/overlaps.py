@@ -71,7 +71,7 @@ def _forms(split: Split, a: str, b: str, severity: str, is_disjoint: bool) -> li
     items = [np.setdiff1d(split[x], split[y], assume_unique=True) for x, y in ((a, b), (b, a))]
     forms = [split.forms(part) for part in items]
     partners = alike(*forms)
-    names, n_proper = _equal_names(*forms, partners) if is_disjoint and not split.repeats_names else ({}, 0)
+    names, n_proper = _equal_names(forms[0], forms[1], partners) if is_disjoint and not split.repeats_names else ({}, 0)
     is_same = n_proper >= _ENOUGH_NAMES and 2 * n_proper > len(split[a])
     undetermined = "undetermined" if severity == "error" else severity
     findings = list[Finding]()
