@@ -1,6 +1,7 @@
 """Find near-duplicates among images or vectors: candidates, proposed pairs, and a contact sheet for judging them."""
 
 import base64
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,8 @@ from protocol.truth import check_rows, pair_distances
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    _Candidates = tuple[pd.DataFrame, tuple[str, ...]]
 
 PACKAGE_DATA = "sheet.html.j2"
 JUDGEMENTS = ("exact copy", "near-duplicate", "very similar", "different")
@@ -245,9 +248,7 @@ def _listed(ids: Any, role: str, of: str, n_items: int) -> NDArray[np.str_]:
     return names
 
 
-def _similar_images(
-    left: Items, right: Items, least: float, threads: int, progress: Progress
-) -> tuple["pd.DataFrame", tuple[str, ...]]:
+def _similar_images(left: Items, right: Items, least: float, threads: int, progress: Progress) -> "_Candidates":
     """Return the candidates for each query with their scores, and a sentence about them."""
     same = left is right
     n_channels = 3 if any(len(side.rows.shape) == 4 for side in (left, right)) else 1
@@ -255,10 +256,8 @@ def _similar_images(
     q = small_images(left.rows, n_channels=n_channels, done=add)
     d = q if same else small_images(right.rows, n_channels=n_channels, done=add)
     add, means = stage(progress, "candidates", 2 * len(q)), block_means(d)
-    matches = [
-        best_matches(block_means(images), means, CANDIDATES, same=same, threads=threads, done=add)
-        for images in (q, q[..., ::-1])
-    ]
+    search = functools.partial(best_matches, database=means, k=CANDIDATES, same=same, threads=threads, done=add)
+    matches = [search(block_means(images)) for images in (q, q[..., ::-1])]
     rows, cosines = (np.concatenate(parts, axis=1) for parts in zip(*matches, strict=True))
     k, add = rows.shape[1] // 2, stage(progress, "verification", len(q))
 
@@ -276,15 +275,12 @@ def _similar_images(
     return pairs, (f"{sentence}checked",)
 
 
-def _similar_vectors(
-    left: Items, right: Items, least: float, threads: int, progress: Progress
-) -> tuple["pd.DataFrame", tuple[str, ...]]:
+def _similar_vectors(left: Items, right: Items, least: float, threads: int, progress: Progress) -> "_Candidates":
     """Return the most similar partners of each query with their cosines in float64, and sentences about them."""
     X, Z, same = np.asarray(left.rows), np.asarray(right.rows), left is right
     if X.shape[1] != Z.shape[1]:
-        raise ProtocolError(
-            f"{left.name}: vectors of {X.shape[1]:,} dimensions, but those of {right.name} have {Z.shape[1]:,}."
-        )
+        other = f"those of {right.name} have {Z.shape[1]:,}"
+        raise ProtocolError(f"{left.name}: vectors of {X.shape[1]:,} dimensions, but {other}.")
     check_rows(X, left.name, unit=True)
     check_rows(Z, right.name, unit=True)
     add, unit = stage(progress, "comparing vectors", len(X)), _unit(Z)

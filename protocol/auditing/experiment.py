@@ -2,7 +2,8 @@
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -68,10 +69,10 @@ def audit_experiment(
         by_sample[storage.read_provenance(run.file)["inputs"]["sample"]][run.name] = run.split
     for path in learned:
         by_fit[storage.read_provenance(path)["inputs"]["preprocessing"]].append(path)
-    findings = audit_splits(runs)
+    findings, digests = audit_splits(runs), list(map(itemgetter("digest"), map(storage.read_provenance, features)))
     for fitted, truth in zip(preprocessing, ground_truths, strict=True):
         record = storage.read_provenance(fitted)
-        path = _with_digest(record["inputs"]["features"], features)
+        path = features[digests.index(record["inputs"]["features"])]
         maker = storage.read_provenance(path)["maker"]
         feature = registry.get("feature", maker.removeprefix("feature "))(**record["parameters"]["options"])
         learned_from, of_sample = by_fit[record["digest"]], by_sample[record["inputs"]["sample"]]
@@ -86,13 +87,11 @@ def audit_experiment(
         findings[truth] = audit_fit(storage.read_provenance(truth), of_parts["train"])
         for split, rules in storage.grouped(storage.read(truth)).items():
             findings[truth] += audit_truth(storage.grouped(rules), queries[split], split=split)
-        findings |= {file: _of_learned(file, of_parts, labels, others) for file in learned_from}
+        findings |= {file: _learned(file, of_parts, labels, others) for file in learned_from}
     return findings
 
 
-def _of_learned(
-    file: str, parts: Mapping[str, NDArray], labels: NDArray | None, others: list[Finding]
-) -> list[Finding]:
+def _learned(file: str, parts: Mapping[str, NDArray], labels: NDArray | None, others: list[Finding]) -> list[Finding]:
     """Return the findings on a file with selected options, or with supervision, which may have other labels."""
     made = storage.read_provenance(file)
     found = audit_selection(made, parts) if "read" in made else audit_fit(made, parts["train"], labels)
@@ -107,10 +106,6 @@ def _taught(dataset: Dataset, train: NDArray, file: str | None) -> tuple[NDArray
     n_other = int((taught != dataset.y)[train].sum())
     name, share = Path(file).name, f"{n_other / len(train):.1%}"
     return taught, findings_of("other-training-labels", "information", n_other, file=name, share=share)
-
-
-def _with_digest(digest: str, files: Iterable[str]) -> str:
-    return next(file for file in files if storage.read_provenance(file)["digest"] == digest)
 
 
 def audit_fit(provenance: Mapping[str, Any], training: NDArray, labels: NDArray | None = None) -> list[Finding]:

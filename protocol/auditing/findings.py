@@ -144,10 +144,8 @@ def ordered(findings: Mapping[str, Sequence[Finding]]) -> Iterator[tuple[str, Fi
 
 def records(findings: Mapping[str, Sequence[Finding]], keys: Sequence[str] = KEYS) -> list[dict[str, Any]]:
     """Return one record for each finding, with the file, the name of the finding, and attributes of `Finding`."""
-    return [
-        {"file": file, "finding": one.name} | {key: getattr(one, key) for key in keys[2:]}
-        for file, one in ordered(findings)
-    ]
+    every = ordered(findings)
+    return [{"file": file, "finding": one.name} | {key: getattr(one, key) for key in keys[2:]} for file, one in every]
 
 
 def write_findings(path: str | Path, findings: Mapping[str, Sequence[Finding]]) -> None:

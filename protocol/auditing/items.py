@@ -148,9 +148,7 @@ class Split:
         """Return the items that two partitions share."""
         return self[a][np.isin(self[a], self[b])]
 
-    def findings(
-        self, name: str, severity: str, items: NDArray[np.int64], partners: Any = (), **words: str
-    ) -> list[Finding]:
+    def findings(self, name: str, severity: str, items: NDArray, partners: Any = (), **words: str) -> list[Finding]:
         """Return a finding about items, or about pairs of them, or none if there are no items; see `Finding`."""
         names, others = self.dataset.names(items), self.dataset.names(np.asarray(partners, dtype=np.int64))
         return findings_of(name, severity, len(items), names, others, **words)

@@ -85,8 +85,7 @@ class Audit:
         """Return the findings as a JSON list of objects."""
         return json.dumps(texts.records(self.findings), indent=2, ensure_ascii=False)
 
-    def __repr__(self) -> str:
-        return self.to_text()
+    __repr__ = to_text
 
 
 def audit(
@@ -188,9 +187,8 @@ def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, pro
     if lists and splits:
         raise ProtocolError("audit: give complete splits, or lists of the query and database items, not both.")
     if not (lists or splits):
-        raise ProtocolError(
-            "audit: nothing to audit. Give complete splits, lists of the query and database items, or a training log."
-        )
+        inputs = "complete splits, lists of the query and database items, or a training log"
+        raise ProtocolError(f"audit: nothing to audit. Give {inputs}.")
     if splits:
         return read_runs(splits, dataset, protocol=protocol)
     if missing := {"query", "database"} - lists.keys():

@@ -146,10 +146,8 @@ def _read(split: Any, name: str) -> tuple[Mapping[str, Any], dict[str, Any]]:
     if is_file(split):
         return read_parts(split), _provenance(split)
     if not isinstance(split, Mapping):
-        raise ProtocolError(
-            f"{name} must be a file, or a mapping of partition names to row numbers or ids, got "
-            f"{type(split).__name__}. Pass the lists of one split by name: audit(query=..., database=...)."
-        )
+        got = f"{type(split).__name__}. Pass the lists of one split by name: audit(query=..., database=...)"
+        raise ProtocolError(f"{name} must be a file, or a mapping of partition names to row numbers or ids, got {got}.")
     for part in split:
         one_of(part, PARTITIONS, f"{name}: partition")
     return {part: items for part, items in split.items() if items is not None}, {}
@@ -162,11 +160,10 @@ def _provenance(file: str | Path) -> dict[str, Any]:
     record = storage.read_provenance(file)
     parameters = record.get("parameters")
     sizes = parameters.get("sizes", {}) if isinstance(parameters, dict) else None
-    if not (
-        isinstance(record.get("maker"), str) and isinstance(record.get("inputs"), dict) and isinstance(sizes, dict)
-    ):
+    fields = (record.get("maker"), record.get("inputs"), sizes)
+    if not all(map(isinstance, fields, (str, dict, dict))):
         raise ProtocolError(f"{file}: the provenance record is not that of a split of the pipeline.")
-    for name, number in ({"seed": record.get("seed")} | sizes).items():
+    for name, number in ({"seed": record.get("seed"), **(sizes or {})}).items():
         if number is not None:
             integer(number, f"{file}: provenance record: {name}", minimum=0, maximum=_LARGEST)
     return record

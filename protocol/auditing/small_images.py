@@ -130,9 +130,7 @@ _SCALED = [_matrices(scale) for scale in SCALES]
 _INSIDE = np.concatenate([inside for _, inside in _SCALED])
 
 
-def correlations(
-    query: NDArray[np.uint8], database: NDArray[np.uint8], rows: NDArray[np.int64], k: int
-) -> NDArray[np.float32]:
+def correlations(query: NDArray[np.uint8], database: NDArray[np.uint8], rows: NDArray, k: int) -> NDArray[np.float32]:
     """Return the correlations of each query with its candidates.
 
     Parameters

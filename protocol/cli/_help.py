@@ -149,9 +149,8 @@ class Parser(argparse.ArgumentParser):
         missing = message.rpartition(": ")[2].split(", ")
         if self._subparsers:
             raise ProtocolError("A command is missing. `protocol --help` lists them.")
-        raise ProtocolError(
-            f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} missing. See `{self.prog} --help`."
-        )
+        verb = "is" if len(missing) == 1 else "are"
+        raise ProtocolError(f"{listed(missing)} {verb} missing. See `{self.prog} --help`.")
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Print help, with headings in bold on a terminal."""
@@ -218,11 +217,9 @@ def with_hyphens(message: str, arguments: argparse.Namespace) -> str:
     values = "|".join(re.escape(value.rsplit(":", 1)[0]) for value in re.findall("'([^']+)'", repr(arguments)))
     passed = rf"{values}|(?<![\w\"'./:-])(?:({names})=\"?([\w-]+)\"?|({snake}))(?![\w/'\"]|\.\w)"
     message = re.sub(passed, _as_option, as_options(message, "{}={}"))
-    pattern = (
-        rf"(?:^|(?<=and )|(?<=or )|(?<=needs )|(?<=need ))({names})(?=:| and | as well| (?:has|must|needs?|is|are)\b)"
-    )
+    before, after = "^|(?<=and )|(?<=or )|(?<=needs )|(?<=need )", r":| and | as well| (?:has|must|needs?|is|are)\b"
     first, stop, others = message.partition(". ")
-    first = re.sub(pattern, lambda mark: f"--{re.sub('[_ ]', '-', mark[1])}", first)
+    first = re.sub(f"(?:{before})({names})(?={after})", lambda mark: f"--{re.sub('[_ ]', '-', mark[1])}", first)
     return re.sub("^(--[^ ]+) are missing", r"\1 is missing", first) + stop + others
 
 

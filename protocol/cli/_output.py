@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError, printable
+from protocol.inputs.text import INPUTS
 from protocol.terminal import coloured
 
 if TYPE_CHECKING:
     from protocol.evaluation.printed import Printed
 
-INPUTS = logging.getLogger("protocol.inputs")
-"""The logger to which `protocol.inputs` reports how it reads each input."""
 _FIRST, _EVERY = 10, 30  # seconds
 _step = {"text": ""}  # what the task has reported last
 

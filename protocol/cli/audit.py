@@ -53,9 +53,8 @@ def _codes(arguments: argparse.Namespace) -> dict[str, Any]:
 def _affected(audited: "Audit") -> str:
     """Return the row numbers of the affected queries of one split as lines, in the order of its query list."""
     if len(audited.runs) > 1:
-        raise ProtocolError(
-            f"--write-affected needs a single split, because splits have different queries; got {len(audited.runs)}."
-        )
+        why = f"because splits have different queries; got {len(audited.runs)}"
+        raise ProtocolError(f"--write-affected needs a single split, {why}.")
     if not audited.affected:
         raise ProtocolError("--write-affected needs judged pairs of the dataset (--known-pairs).")
     (positions,) = audited.affected.values()

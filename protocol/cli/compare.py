@@ -18,15 +18,11 @@ def run(arguments: argparse.Namespace) -> int:
             raise ProtocolError(f"--leaderboard can't be combined with {option}.")
     if arguments.html:
         need("altair", "report")  # before the files are read
-    verified, refused = (
-        _verified(arguments.verify, arguments.leaderboard and arguments.leaderboard.with_suffix(".json"))
-        if arguments.verify
-        else ([], [])
-    )
+    verified, refused = _verified(arguments.verify, arguments.leaderboard)
     files = [*arguments.files, *verified]
     if not files and not refused:
         raise ProtocolError("compare, also with --why, needs a file: summary.csv, JSON of `evaluate`, --verify FOLDER.")
-    if files or not refused:
+    if files:
         tables = (Path(file).with_name(name) for file, name in itertools.product(files, _TABLES))
         (_leaderboard if arguments.leaderboard else _comparison)(arguments, files, [*files, *tables])
     if refused:
@@ -57,13 +53,17 @@ def _comparison(arguments: argparse.Namespace, files: Sequence[str | Path], inpu
     show("\n\n".join([f"{comparison!r}", *[comparison.why()] * arguments.why]))
 
 
-def _verified(folder: Path, page: Path | None) -> tuple[list[Path], list[str]]:
+def _verified(folder: Path | None, page: Path | None) -> tuple[list[Path], list[str]]:
     """Return the records in a folder that verify, and a line for each that does not; the JSON of `page` is none."""
     from protocol.verification import verify
 
     verified, refused = list[Path](), list[str]()
+    if folder is None:
+        return verified, refused
     for file in sorted(folder.rglob("*.json")):
-        if any(part.startswith(".") for part in file.relative_to(folder).parts) or file == page:
+        if any(part.startswith(".") for part in file.relative_to(folder).parts) or file == (
+            page and page.with_suffix(".json")
+        ):
             continue
         try:
             verification = verify(file)

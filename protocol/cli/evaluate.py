@@ -66,10 +66,8 @@ def _truth(arguments: argparse.Namespace) -> "Judgments | Relevant | Nearest | N
     if vectors is not None and not any((arguments.query_codes, arguments.database_codes, *labels)):
         raise ProtocolError("--query-codes is missing. `protocol recall` computes codes from vectors.")
     if not any((vectors, relevant, *labels)):
-        raise ProtocolError(
-            "No ground truth: pass --query-labels and --database-labels, --relevance, or --query-vectors and "
-            "--database-vectors."
-        )
+        sources = "--query-labels and --database-labels, --relevance, or --query-vectors and --database-vectors"
+        raise ProtocolError(f"No ground truth: pass {sources}.")
     if vectors is not None and relevant is not None:
         raise ProtocolError("More than one ground truth: --relevance and --query-vectors. Choose one.")
     return relevant or vectors

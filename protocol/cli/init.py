@@ -11,8 +11,9 @@ import numpy as np
 
 from protocol import registry
 from protocol.checks import ProtocolError, abridged, counted
-from protocol.cli._output import INPUTS, show
+from protocol.cli._output import show
 from protocol.inputs.arrays import path_of
+from protocol.inputs.text import INPUTS
 
 _CODE_LENGTHS = (8, 16, 32, 64)
 _FEW_FOLDERS = (
@@ -59,11 +60,10 @@ def run(arguments: argparse.Namespace) -> None:
         INPUTS.info(note)
     made = f"Made by `protocol init` for {counted(n_items, 'item')}, {classes}."
     parts = [_comment(f"{made} `protocol check FILE` prints what it would run. {note}")]
-    for key, declared in keys()["properties"].items():
-        if key in config:
-            parts.append(
-                "\n".join([*map(_comment, _comments(key, config[key], declared, load)), _assigned(key, config[key])])
-            )
+    declared = keys()["properties"]
+    for key in sorted(config, key=[*declared].index):
+        comments = map(_comment, _comments(key, config[key], declared[key], load))
+        parts.append("\n".join([*comments, _assigned(key, config[key])]))
     show("\n\n".join(parts))
 
 
@@ -72,9 +72,8 @@ def _dataset(arguments: argparse.Namespace) -> tuple[str, dict[str, str], str]:
     features, images = arguments.features, arguments.images
     own = {name: file for name in ("labels", "ids") if (file := getattr(arguments, name)) is not None}
     if (features is None) == (images is None) or ("ids" in own and features is None):
-        raise ProtocolError(
-            "init needs either --features (with --labels and --ids) or --images (with subfolders or --labels)."
-        )
+        either = "--features (with --labels and --ids) or --images (with subfolders or --labels)"
+        raise ProtocolError(f"init needs either {either}.")
     if images is not None:
         return "image_folder", {"folder": images, **own}, "gist"
     return "arrays", {"features": features, **own}, "vectors"
@@ -125,9 +124,8 @@ def _comments(key: str, value: Any, declared: Mapping[str, Any], load: Callable[
     described = {name: part["description"] for name, part in declared.get("properties", {}).items()}
     if key == "dataset_options":
         described = dict(_OPTION.findall(inspect.getdoc(load) or ""))
-    yield from (
-        f"{name}: {' '.join(text.replace('``', '`').split())}" for name, text in described.items() if name in value
-    )
+    texts = {name: " ".join(text.replace("``", "`").split()) for name, text in described.items()}
+    yield from (f"{name}: {text}" for name, text in texts.items() if name in value)
 
 
 def _comment(text: str) -> str:

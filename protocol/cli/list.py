@@ -71,12 +71,11 @@ def listing(kind: str) -> str:
             rows[entry.name].append(f"{title}: {dict(properties(entry))[key]}")
     left = max(map(len, rows)) + 4
     layout = textwrap.TextWrapper(width(10**6), subsequent_indent=" " * left, break_on_hyphens=False)
-    lines = [
-        layout.fill(f"{'' if index else f'  {name}':<{left}}{text}")
-        for name, texts in rows.items()
-        for index, text in enumerate(texts)
-    ]
-    return "\n".join([f"{kind.replace('_', ' ')}s", *lines])
+    lines = [f"{kind.replace('_', ' ')}s"]
+    for name, texts in rows.items():
+        titles = [f"  {name}", *[""] * len(texts)]
+        lines += [layout.fill(f"{title:<{left}}{text}") for title, text in zip(titles, texts, strict=False)]
+    return "\n".join(lines)
 
 
 def explanation(kind: str, name: str) -> str:

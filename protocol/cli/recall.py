@@ -34,15 +34,16 @@ def _attribute(arguments: argparse.Namespace) -> int:
     k, *more = arguments.neighbours or [None]
     if more:
         raise ProtocolError(f"--neighbours: --results needs one number K, got {1 + len(more)}.")
-    if distances and len(distances) != len(results):
-        raise ProtocolError(
-            f"--distances: {counted(len(distances), 'file')} for {counted(len(results), 'file')} of --results."
-        )
+    if len(distances) not in (0, len(results)):
+        n, n_results = counted(len(distances), "file"), counted(len(results), "file")
+        raise ProtocolError(f"--distances: {n} for {n_results} of --results.")
     ids = tuple(given(arguments, "query_ids", "database_ids").values())
     if len(ids) == 1:
         raise ProtocolError("Ids need both --query-ids and --database-ids.")
+    names = [Path(file).stem for file in results]
+    names = names if len({*names}) == len(names) else results
     attribution = attribute(
-        dict(zip(names := _names(results), results, strict=True)),
+        dict(zip(names, results, strict=True)),
         codes(arguments) if given(arguments, "query_codes", "database_codes") else None,
         nearest(argparse.Namespace(**vars(arguments) | {"neighbours": None})),
         distances=dict(zip(names, distances, strict=False)),
@@ -53,12 +54,6 @@ def _attribute(arguments: argparse.Namespace) -> int:
     )
     finish(attribution, arguments.json)
     return int(bool(attribution.faults))
-
-
-def _names(files: list[str]) -> list[str]:
-    """Return the names of files without folders and extensions if these are distinct, and the files otherwise."""
-    names = [Path(file).stem for file in files]
-    return names if len(set(names)) == len(names) else files
 
 
 def _binarise(arguments: argparse.Namespace) -> int:
@@ -95,10 +90,8 @@ def _codes(arguments: argparse.Namespace) -> Any:
             raise ProtocolError("--train-vectors needs a hasher or a quantiser to fit, but only codes are given.")
         return codes(arguments)
     if encoding:
-        raise ProtocolError(
-            f"{encoding[0]} needs --query-codes and --database-codes as well. A hasher is named with its code length, "
-            "as in itq:n_bits=16."
-        )
+        hint = "A hasher is named with its code length, as in itq:n_bits=16"
+        raise ProtocolError(f"{encoding[0]} needs --query-codes and --database-codes as well. {hint}.")
     hasher = arguments.hasher or "sign"
     registry.HASHERS.check(hasher.partition(":")[0], registry.names("quantiser"))  # these are refused later
     return hasher

@@ -12,15 +12,17 @@ _ENCODING = ("n_bits", "bit_order", "binarize")
 
 def run(arguments: argparse.Namespace) -> int:
     """Run `protocol verify`."""
+    from protocol.evaluation import Nearest
     from protocol.verification import verify
 
+    vectors = (arguments.query_vectors, arguments.database_vectors)
     files = {name: getattr(arguments, name) for name in _INPUTS}
     check_outputs({"--json": arguments.json}, [arguments.record, arguments.relevance, *files.values()])
     verification = verify(
         arguments.record,
         _encoded(arguments, arguments.query_codes),
         _encoded(arguments, arguments.database_codes),
-        truth=_truth(arguments),
+        truth=relevance(arguments) if vectors == (None, None) else Nearest(*vectors),
         progress=report,
         **passed(arguments, "query_labels", "database_labels", "threads"),
     )
@@ -36,12 +38,3 @@ def _encoded(arguments: argparse.Namespace, file: str | None) -> Any:
         return refuse_without("--query-codes and --database-codes", given(arguments, *_ENCODING))
     encoding = {name: value for name, value in passed(arguments, *_ENCODING).items() if value is not None}
     return Codes(file, **encoding) if encoding else file
-
-
-def _truth(arguments: argparse.Namespace) -> Any:
-    """Return the relevant items or the vectors; None if options give neither."""
-    from protocol.evaluation import Nearest
-
-    if arguments.query_vectors is not None or arguments.database_vectors is not None:
-        return Nearest(arguments.query_vectors, arguments.database_vectors)
-    return relevance(arguments)

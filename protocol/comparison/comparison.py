@@ -51,16 +51,13 @@ class Comparison(Shown):
     @property
     def sections(self) -> list[Section]:
         """The tables by section, and a last section about what was compared, how, and what was left out."""
-        overview = [*rendering.why(self.files, self.tables), *self._notes]
-        return [*rendering.sections(self.tables), Section("overview", "What was compared, and how", overview)]
-
-    @property
-    def _notes(self) -> list[str]:
-        return rendering.notes(self.tables, self.left_out, self.n_further)
+        notes = rendering.notes(self.tables, self.left_out, self.n_further)
+        overview = Section("overview", "What was compared, and how", [*rendering.why(self.files, self.tables), *notes])
+        return [*rendering.sections(self.tables), overview]
 
     def parts(self) -> list[str | Table]:
         """Return the paragraphs and tables of all sections, and what was left out."""
-        return rendering.parts(self.tables, self._notes)
+        return rendering.parts(self.tables, rendering.notes(self.tables, self.left_out, self.n_further))
 
     def why(self) -> str:
         """Return what is compared, and how it is tested."""

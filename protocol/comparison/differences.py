@@ -15,6 +15,8 @@ from protocol import registry
 from protocol.comparison.reading import RUN, Score, Values, Why
 from protocol.scores.statistics import Mean, PairedDifference, corrected, mean_of, shared_variance
 
+_ByMethod = Mapping[str, Mapping[int, Score]]
+
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
@@ -111,7 +113,7 @@ def sign_of(metric: str) -> int:
     return 1 if registry.METRICS.entry(metric).better == "higher" else -1
 
 
-def _best(by_method: Mapping[str, Mapping[int, Score]], metric: str) -> str | None:
+def _best(by_method: _ByMethod, metric: str) -> str | None:
     """Return the method with the best mean in a table, given the direction of the metric; None if all are undefined."""
     sign = sign_of(metric)
     means = {method: [sign * score.mean for score in scores.values()] for method, scores in by_method.items()}
@@ -153,9 +155,7 @@ def mean_difference(pairs: Pairs, shared: float) -> Mean:
     return mean_of(pairs.one - pairs.other, operands, shared=shared if pairs.unit == RUN else 0.0)
 
 
-def _pairs(
-    by_method: Mapping[str, Mapping[int, Score]], reference: str
-) -> tuple[list[tuple[str, int, Pairs]], dict[str, list[str]]]:
+def _pairs(by_method: _ByMethod, reference: str) -> tuple[list[tuple[str, int, Pairs]], dict[str, list[str]]]:
     """Return the pairs of each other method and code length, and for each reason the methods that have none."""
     paired: list[tuple[str, int, Pairs]] = []
     missing = {"there is only one method, so nothing is tested": [reference]} if len(by_method) == 1 else {}

@@ -33,10 +33,8 @@ def assumptions(assumed: str | Iterable[str]) -> dict[str, str]:
     return values
 
 
-def match(
-    scores: Sequence[Score], assumed: Mapping[str, str], *, least: int = 2
-) -> tuple[list[Score], dict[str, list[str]]]:
-    """Return the scores that at least two sources (or `least`) have under the same known or assumed protocol.
+def match(scores: Sequence[Score], assumed: Mapping[str, str], least: int) -> tuple[list[Score], dict[str, list[str]]]:
+    """Return the scores that at least `least` sources have under the same known or assumed protocol.
 
     A field that a score does not record takes the assumed value, if there is one.
 
@@ -74,13 +72,13 @@ def _with_digests(scores: Sequence[Score]) -> list[Score]:
     """Return the scores; to equal names of ground truths whose digests differ, the start of the digest is added."""
     digests: dict[tuple[str | None, ...], set[str]] = defaultdict(set)
     for score in scores:
-        digests[score.section] |= {score.ground_truth_sha256} if score.ground_truth_sha256 else set()
-    return [
-        replace(score, fields={**score.fields, "ground_truth": f"{name} ({score.ground_truth_sha256[:_DIGEST]})"})
-        if (name := score.fields["ground_truth"]) and score.ground_truth_sha256 and len(digests[score.section]) > 1
-        else score
-        for score in scores
-    ]
+        digests[score.section] |= {*filter(None, [score.ground_truth_sha256])}
+    renamed = []
+    for score in scores:
+        name, digest = score.fields["ground_truth"], score.ground_truth_sha256
+        called = name and digest and len(digests[score.section]) > 1 and f"{name} ({digest[:_DIGEST]})"
+        renamed.append(replace(score, fields={**score.fields, "ground_truth": called or name}))
+    return renamed
 
 
 def _named_by_method(scores: Sequence[Score]) -> list[Score]:
@@ -96,19 +94,14 @@ def _named_by_method(scores: Sequence[Score]) -> list[Score]:
         file = files.setdefault((score.method, *score.kind), score.file)
         if file != score.file or rankings.setdefault(score.method, score.ranking) != score.ranking:
             ambiguous.add(score.method)
-    return [
-        replace(score, method=f"{score.method} ({score.file})") if score.method in ambiguous else score
-        for score in scores
-    ]
+    called = {True: "{0.method} ({0.file})", False: "{0.method}"}
+    return [replace(score, method=called[score.method in ambiguous].format(score)) for score in scores]
 
 
 def _nearest(score: Score, kinds: Iterable[Score]) -> Score | None:
     """Return the score of another file that differs from this one in the fewest fields, and lacks the fewest."""
-    others = [
-        other
-        for other in kinds
-        if other.file != score.file and (other.metric, other.n_bits) == (score.metric, score.n_bits)
-    ]
+    alike = (other for other in kinds if (other.metric, other.n_bits) == (score.metric, score.n_bits))
+    others = [other for other in alike if other.file != score.file]
     return min(others, key=lambda other: _distance(score, other), default=None)
 
 
@@ -121,11 +114,8 @@ def _distance(score: Score, other: Score | None) -> tuple[int, int]:
 
 def _differing(one: Score, other: Score) -> list[str]:
     """Return the fields that are recorded in both and differ."""
-    return [
-        name
-        for name in PROTOCOL
-        if one.fields[name] != other.fields[name] and None not in (one.fields[name], other.fields[name])
-    ]
+    values = {name: (one.fields[name], other.fields[name]) for name in PROTOCOL}
+    return [name for name, both in values.items() if None not in both and both[0] != both[1]]
 
 
 def _unknown(score: Score) -> list[str]:

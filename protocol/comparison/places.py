@@ -68,15 +68,11 @@ def places_of(scores: Sequence[Score]) -> Places:
 
     The best method opens place 1; `RULE` applies to the others. All pairs of methods are tested, as in `compare`.
     """
-    tests = {
-        (one, other): _test(scores[one], scores[other]) for one, other in itertools.combinations(range(len(scores)), 2)
-    }
+    pairs = itertools.combinations(range(len(scores)), 2)
+    tests = {(one, other): _test(scores[one], scores[other]) for one, other in pairs}
     p = holm([1.0 if isinstance(test, Why) else test for test in tests.values()])  # tests not carried out have p 1
-    differs = {
-        both: bool(value < 1 - CONFIDENCE)
-        for (both, test), value in zip(tests.items(), p, strict=True)
-        if not isinstance(test, Why)
-    }
+    is_significant = dict(zip(tests, (p < 1 - CONFIDENCE).tolist(), strict=True))
+    differs = {both: is_significant[both] for both, test in tests.items() if not isinstance(test, Why)}
     places, reasons, place, opener = list[int | None](), list[str](), 0, -1
     for at in range(len(scores)):
         is_tested = any(at in both for both in differs) and (opener < 0 or (opener, at) in differs)
@@ -175,30 +171,18 @@ class Leaderboard(Shown):
             f"{separable:,} can be told apart."
         )
         rule = f"{RULE} (here, {counted(within, 'pair')} {'does' if within == 1 else 'do'})."
-        ranked = [row for row in self.rows if row["place"] and row["n_places"] > 1]
-        longest = max(row["n_bits"] for row in self.rows)
-        protocols: dict[str, list[str]] = defaultdict(list)
+        return [number, rule, *self._first(), *self._few_runs(), *self._not_tested()]
+
+    def _first(self) -> list[str]:
+        """Return a sentence on the methods that share place 1 of several with the longest codes, if there are any."""
+        longest, protocols = max(row["n_bits"] for row in self.rows), defaultdict[str, list[str]](list)
         for section, name in self.names.items():
             best = (section, longest, 1)
-            if of := [row["method"] for row in ranked if (row["section"], row["n_bits"], row["place"]) == best]:
+            ranked = [row for row in self.rows if (row["section"], row["n_bits"], row["place"]) == best]
+            if of := [row["method"] for row in ranked if row["n_places"] > 1]:
                 protocols[listed(of) if len(of) <= _MOST_NAMED else counted(len(of), "method")].append(name)
         texts = "; ".join(f"{methods} under {listed(of)}" for methods, of in protocols.items())
-        first = f"Place 1 with {longest} bits: {texts}."
-        return [number, rule, *[first] * bool(texts), *self._changed(ranked), *self._few_runs(), *self._not_tested()]
-
-    def _changed(self, ranked: Iterable[Mapping[str, Any]]) -> list[str]:
-        """Return a sentence on the methods whose places, relative to the number of places, differ most, if any do."""
-        known: dict[tuple[str, int], list[tuple[float, str]]] = defaultdict(list)
-        changes, names = dict[str, tuple[float, str]](), self.names
-        for row in ranked:
-            text = f"{row['place']} of {row['n_places']} under {names[row['section']]}"
-            known[row["method"], row["n_bits"]].append(((row["place"] - 1) / (row["n_places"] - 1), text))
-        for (method, n_bits), of in known.items():
-            (first, one), (last, other) = min(of), max(of)
-            if last - first > changes.get(method, (0, ""))[0]:
-                changes[method] = last - first, f"{method} ({n_bits} bits: {one}, {other})"
-        texts = [text for _, text in sorted(changes.values(), key=lambda change: -change[0])[:_MOST_NAMED]]
-        return [f"The protocol changes the place most for {listed(texts)}."] if texts else []
+        return [f"Place 1 with {longest} bits: {texts}."] * bool(texts)
 
     def _few_runs(self) -> list[str]:
         """Return sentences on the protocols with a single place, and on those with few runs."""

@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import json
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from protocol.checks import ProtocolError, counted, integer, need, one_of, print
 from protocol.evaluation import Evaluation
 from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
 from protocol.inputs.formats import EXTENSIONS, TEXT
+from protocol.inputs.text import INPUTS
 from protocol.provenance.checksums import verify
 from protocol.provenance.storage import file_sha256
 from protocol.scores.metadata import NONE_EXCLUDED, OF_LABELS, PROTOCOL, RANKINGS, method_name, with_options
@@ -31,9 +31,9 @@ _GROUPS = "query_groups.csv"
 _JSON = "the JSON of `protocol evaluate --json`"
 Source = str | Path | Evaluation
 ONE_VALUE = "one value for all queries"
-_log = logging.getLogger("protocol.inputs")
 Why = str
 """A reason in words."""
+_PerQuery = Mapping[str, NDArray[np.float64]] | Why
 OF_METRIC = ("undefined", "ties")
 """The fields that depend on the metric; scores of one file agree in all others."""
 
@@ -127,9 +127,8 @@ def read_sources(sources: Sequence[Source]) -> dict[str, list[Score]]:
         If one of them can't be read.
     """
     names = [_name(source, number) for number, source in enumerate(sources, 1)]
-    unique = [
-        name if names.count(name) == 1 else f"{name} ({names[: at + 1].count(name)})" for at, name in enumerate(names)
-    ]
+    numbered = [f"{name} ({names[: at + 1].count(name)})" for at, name in enumerate(names)]
+    unique = [long if names.count(name) > 1 else name for name, long in zip(names, numbered, strict=True)]
     return {name: read_scores(source, name) for source, name in zip(sources, unique, strict=True)}
 
 
@@ -183,10 +182,8 @@ def _score(recorded: Mapping[str, Any], file: str, name: str, values: Values | W
             # The metrics.csv next to another table may be that of a summary.csv.
             if values.unit == QUERY or Path(path).name == "summary.csv":
                 is_what = f"{printable(recorded['metric'])} is {recorded['mean']:.6g}"
-                raise ProtocolError(
-                    f"{path}: {is_what}, but its values per {values.unit} have the mean {mean:.6g}. `protocol verify` "
-                    "shows what changed."
-                )
+                other = f"its values per {values.unit} have the mean {mean:.6g}"
+                raise ProtocolError(f"{path}: {is_what}, but {other}. `protocol verify` shows what changed.")
             values = f"the values per {values.unit} do not have the mean in {file}"
     supervision = printable(recorded.get("supervision") or "unknown")
     return Score(
@@ -221,7 +218,7 @@ def _of_summary(path: Path, file: str) -> list[Score]:
     _check_once(path, rows)
     audit = path.with_name("audit.csv")
     if n_errors := sum(row.get("severity") == "error" for row in (read_text(audit) if audit.is_file() else ())):
-        _log.warning("%s: its splits have %s, see %s", file, counted(n_errors, "error"), audit.name)
+        INPUTS.warning("%s: its splits have %s, see %s", file, counted(n_errors, "error"), audit.name)
     runs, scores = _read_runs(path, file), []
     for row in rows:
         # The pipeline has no other ranking, and stored results may be older than the column.
@@ -244,10 +241,9 @@ def _check_once(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     for row in rows:
         one = first.setdefault(tuple(row.get(column) for column in (*PROTOCOL, *_COMBINATION)), row)
         if repr([row[name] for name in _VALUES]) != repr([one[name] for name in _VALUES]):  # NaN equals NaN
-            raise ProtocolError(
-                f"{path}: lines {one['line']} and {row['line']} have different means of one score ({row['hasher']}, "
-                f"{row['n_bits']} bits, {row['metric']}): {one['mean']:g} and {row['mean']:g}."
-            )
+            score = f"({row['hasher']}, {row['n_bits']} bits, {row['metric']}): {one['mean']:g} and {row['mean']:g}"
+            lines = f"lines {one['line']} and {row['line']}"
+            raise ProtocolError(f"{path}: {lines} have different means of one score {score}.")
 
 
 def _read_runs(summary: Path, file: str) -> Mapping[Any, Values] | Why:
@@ -323,7 +319,7 @@ def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _per_query(path: Path, file: str, content: Mapping[str, Any]) -> Mapping[str, NDArray[np.float64]] | Why:
+def _per_query(path: Path, file: str, content: Mapping[str, Any]) -> _PerQuery:
     """Return the values per query to which a JSON file refers, by metric."""
     record = content.get("per_query")
     if not record or not content.get("ground_truth_sha256"):
@@ -338,9 +334,7 @@ def _per_query(path: Path, file: str, content: Mapping[str, Any]) -> Mapping[str
     return {metric: values.to_numpy() for metric, values in frame.items()}
 
 
-def _of_content(
-    content: Mapping[str, Any], where: str | Path, file: str, name: str, per_query: Mapping[str, NDArray] | Why
-) -> list[Score]:
+def _of_content(content: dict[str, Any], where: str | Path, file: str, name: str, per_query: _PerQuery) -> list[Score]:
     """Return the scores of an evaluation, those without the excluded queries last.
 
     Parameters
@@ -392,10 +386,8 @@ def _without_queries(
     rows = np.array(without["excluded"], np.int64)
     excluded = excluded_rows(rows, n_queries + len(rows), f"{inside}: excluded").tolist()
     if content.get("n_queries") not in (None, n_queries + len(excluded)):
-        raise ProtocolError(
-            f"{inside}: {n_queries:,} remaining and {len(excluded):,} excluded queries do not add up to n_queries "
-            f"= {content['n_queries']:,}."
-        )
+        numbers = f"{n_queries:,} remaining and {len(excluded):,} excluded queries"
+        raise ProtocolError(f"{inside}: {numbers} do not add up to n_queries = {content['n_queries']:,}.")
     if excluded:
         fields = {"excluded_queries": excluded_label(len(excluded), excluded_sha256(excluded)), "n_queries": n_queries}
         yield inside, without["metrics"], fields, excluded

@@ -80,10 +80,8 @@ def notes(tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]]
     for (reason, *methods), metrics in missing.items():
         sentences.append(f"No paired differences for {listed(methods)} ({listed([*metrics])}): {reason}.")
     if n_further:
-        sentences.append(
-            f"{counted(n_further, 'further table')} not shown: use --metrics NAME for one metric under every protocol, "
-            "or --metrics all for all of them."
-        )
+        hint = "use --metrics NAME for one metric under every protocol, or --metrics all for all of them"
+        sentences.append(f"{counted(n_further, 'further table')} not shown: {hint}.")
     return sentences
 
 
@@ -145,10 +143,8 @@ def _assumed(scores: Sequence[Score]) -> list[str]:
     for score in scores:
         if score.assumed:
             files.setdefault(", ".join(map(" = ".join, score.assumed.items())), {})[score.file] = None
-    return [
-        f"Assumed, because {listed(of_text)} {'do' if len(of_text) > 1 else 'does'} not record them: {text}."
-        for text, of_text in files.items()
-    ]
+    sentence = "Assumed, because {} {} not record them: {}."
+    return [sentence.format(listed(of), "do" if len(of) > 1 else "does", text) for text, of in files.items()]
 
 
 def _from_mirrors(scores: Sequence[Score]) -> list[str]:
@@ -191,9 +187,8 @@ def _means(table: ComparedTable, scores: Sequence[Score | None]) -> tuple[NDArra
     means, stds = np.array([(score.mean, score.std) if score else (math.nan, math.nan) for score in scores]).T
     cells = [cell if score else ABSENT for cell, score in zip(spreads(means, stds), scores, strict=True)]
     if len(scores) == 1:
-        cells = [
-            " ".join(filter(None, [cells[0], brackets(*interval_of(score), digits=4)])) for score in scores if score
-        ]
+        intervals = [brackets(*interval_of(score), digits=4) for score in scores if score]
+        cells = [" ".join(filter(None, [cells[0], interval])) for interval in intervals]
     return sign_of(table.metric) * means, cells
 
 

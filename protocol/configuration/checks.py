@@ -2,7 +2,6 @@
 
 import importlib.util
 import itertools
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,15 +14,14 @@ from protocol.auditing import read_excluded
 from protocol.checks import ProtocolError, abridged, counted, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.schema import at
-from protocol.datasets import check_finite, load, redacted, user_path
+from protocol.datasets import Data, check_finite, load, redacted, user_path
 from protocol.hashers.selection import points
+from protocol.inputs.text import INPUTS
 from protocol.inputs.validation import n_classes
 from protocol.metrics import keywords, needs
 from protocol.quantisers import plugin_of
 from protocol.scores.metadata import supervision_of
 from protocol.splits import VALIDATION, Items, list_paths, read_lists
-
-_log = logging.getLogger("protocol.inputs")
 
 
 def check(experiment: Experiment) -> None:
@@ -56,32 +54,33 @@ def check_data(experiment: Experiment) -> dict[str, Any]:
     downloaded, its ids are unknown, and items of a list that it lacks are not found.
     """
     config, record = experiment.config, registry.DATASETS.entry(experiment.config["dataset"])
-    protocols = {split: registry.get("split", split) for split in experiment.splits}
-    lists = {split: protocol.files(config["split_options"][split]) for split, protocol in protocols.items()}
-    data, ids, n_labels = None, None, experiment.facts.get("classes")
+    lists = {one: registry.get("split", one).files(config["split_options"][one]) for one in experiment.splits}
     is_own = record.streamed and (record.user_files or record.user_folders)
-    if not record.files and (any(lists.values()) or is_own):
-        with at("dataset_options"):
-            data = load(record.name, {}, config["dataset_options"])
-            check_finite(data)
-        ids, n_labels = data.ids, n_classes(data.labels)
+    if record.files or not (any(lists.values()) or is_own):
+        for split, files in lists.items():
+            with at("split_options", split, about=f"split {split!r}"):
+                read_lists(files, None, experiment.facts.get("classes"))
+        return {}
+    with at("dataset_options"):
+        data = load(record.name, {}, config["dataset_options"])
+        check_finite(data)
     for split, files in lists.items():
         with at("split_options", split, about=f"split {split!r}"):
-            rows = read_lists(files, ids, n_labels)
-            if data is not None and data.labels is not None:
-                items = Items(len(data.ids), data.labels, data.partitions, rows)
-                _log_classes(split, items, data.labels, data.class_names, config)
-    if data is None:
-        return {}
-    partitions = {name: len(part) for name, part in data.partitions.items()}
+            rows = read_lists(files, data.ids, n_classes(data.labels))
+            _log_classes(split, data, rows, config)
+    partitions = dict(zip(data.partitions, map(len, data.partitions.values()), strict=True))
     classes = {"labelled": False} if data.labels is None else {"classes": len(data.class_names)}
     return {"n": len(data.ids), "partitions": partitions, **classes}
 
 
-def _log_classes(split: str, items: Items, y: NDArray, names: tuple[str, ...], config: Mapping[str, Any]) -> None:
+def _log_classes(split: str, data: Data, lists: Mapping[str, NDArray], config: Mapping[str, Any]) -> None:
     """Log that every item has a class of its own, or else the classes of queries that no database item has."""
+    y, names = data.labels, data.class_names
+    if y is None:
+        return
+    items = Items(len(data.ids), y, data.partitions, lists)
     if len(names) == items.n:
-        _log.warning("labels: every item has a class of its own, so no item is relevant. Are they ids?")
+        INPUTS.warning("labels: every item has a class of its own, so no item is relevant. Are they ids?")
         return
     protocol, seed = registry.get("split", split).with_options(config["split_options"][split]), config["seed"]
     parts = protocol.completed(protocol.drawn(items, seed=seed, sizes=config["split_sizes"]), items, seed=seed)
@@ -89,7 +88,7 @@ def _log_classes(split: str, items: Items, y: NDArray, names: tuple[str, ...], c
     absent = [names[label] for label in np.setdiff1d(query, database)]
     if absent:
         classes = f"{counted(len(absent), 'class')} of the queries ({abridged(absent)})"
-        _log.warning(f"split {split!r}: the database has no items of {classes}. Reduce split_sizes.")
+        INPUTS.warning(f"split {split!r}: the database has no items of {classes}. Reduce split_sizes.")
 
 
 def _check_mirror(experiment: Experiment) -> None:
@@ -241,13 +240,12 @@ def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
     """Refuse a split that does not fit the dataset, as far as the dataset is known before it is loaded."""
     config, facts = experiment.config, experiment.facts
     official = facts.get("partitions", {}) if "n" in facts else None
+    known = {"n_items": experiment.n_items, "n_classes": facts.get("classes"), "official": official}
     for split in feature.splits:
-        protocol = registry.get("split", split)
+        protocol, options = registry.get("split", split), config["split_options"][split]
         with at(about=f"split {split!r} of dataset {config['dataset']!r}"):
-            list_paths(protocol, config["split_options"][split])
-            protocol.with_options(config["split_options"][split]).check(
-                config["split_sizes"], n_items=experiment.n_items, n_classes=facts.get("classes"), official=official
-            )
+            list_paths(protocol, options)
+            protocol.with_options(options).check(config["split_sizes"], **known)
 
 
 def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 from protocol import datasets, registry
@@ -54,9 +53,7 @@ class PrecomputedCodes:
     def files(self, split: str, run: int) -> dict[int, dict[str, str]]:
         """Return the files of the codes by code length, and then by ``query`` and ``database``."""
         return {
-            n_bits: {
-                role: pattern.format(split=split, run=run, n_bits=n_bits) for role, pattern in self.patterns.items()
-            }
+            n_bits: {role: name.format(split=split, run=run, n_bits=n_bits) for role, name in self.patterns.items()}
             for n_bits in self.n_bits
         }
 
@@ -181,11 +178,8 @@ class Experiment:
 
     def precomputed(self, feature: str, split: str | None = None) -> list[str]:
         """Return the names of the methods with precomputed codes for a feature and, if given, for a split."""
-        return [
-            name
-            for name, method in self.codes.items()
-            if method.feature == feature and (split is None or split in method.splits)
-        ]
+        of_feature = {name: method for name, method in self.codes.items() if method.feature == feature}
+        return [name for name, method in of_feature.items() if split in (None, *method.splits)]
 
     @cached_property
     def combinations(self) -> list[dict[str, Any]]:
@@ -222,9 +216,9 @@ class Experiment:
             "dataset": self.name if is_own else registry.printed_name("dataset", record.name),
             "features": _printed_names("feature", self.features, self.features),
             "ground_truths": _printed_names("ground_truth", truths, self.ground_truths),
-            "splits": _printed_names("split", self.splits),
+            "splits": _printed_names("split", self.splits, {}),
             "hashers": _printed_names("hasher", hashers, self.hashers) | {name: name for name in self.codes},
-            "metrics": _printed_names("metric", self.config["metrics"]),
+            "metrics": _printed_names("metric", self.config["metrics"], {}),
         }
 
     def supervising(self) -> dict[str, str]:
@@ -249,9 +243,9 @@ class Experiment:
     def sizes(self, split: str) -> dict[str, int]:
         """Return the numbers of items in those partitions of a split whose sizes are known."""
         protocol: SplitProtocol = registry.get("split", split)
-        return protocol.with_options(self.config["split_options"].get(split, {})).sizes(
-            self.config["split_sizes"], n_items=self.n_items, n_classes=self.facts.get("classes")
-        )
+        protocol = protocol.with_options(self.config["split_options"].get(split, {}))
+        known: dict[str, Any] = {"n_items": self.n_items, "n_classes": self.facts.get("classes")}
+        return protocol.sizes(self.config["split_sizes"], **known)
 
     def array_of(self, modality: Any) -> str | None:
         """Return the array of the dataset that a modality reads, or None if it is unknown or ambiguous."""
@@ -289,9 +283,7 @@ def _digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:8]
 
 
-def _printed_names(
-    kind: str, names: Iterable[str], uses: Mapping[str, FeaturePlan | Variant] = MappingProxyType({})
-) -> dict[str, str]:
+def _printed_names(kind: str, names: Iterable[str], uses: Mapping[str, FeaturePlan | Variant]) -> dict[str, str]:
     """Return the printed name of the plug-in behind each name; the name itself where another one is printed alike."""
     plugins = {name: uses[name].plugin if name in uses else name for name in names}
     printed = {name: registry.printed_name(kind, plugin, name) for name, plugin in plugins.items()}

@@ -17,6 +17,8 @@ from protocol.registry import folders
 from protocol.shipped import DEFAULT
 from protocol.splits import sample_of, sharing
 
+_Lists = Callable[[tuple[str, ...], Mapping[str, Any]], dict[str, Any]]
+
 
 def load(
     config: Mapping[str, Any], *, from_file: bool = True, files: Sequence[str | Path] = (), reads_data: bool = False
@@ -67,7 +69,8 @@ def load(
 
 def _loaded(config: Mapping[str, Any]) -> Experiment:
     """Return the checked experiment of a complete configuration."""
-    config = _with_lists(schema.checked(config), _sorted_lengths)
+    lengths = ("n_bits", "extension_bits")  # in a fixed order, so that another one does not rerun jobs
+    config = _with_lists(schema.checked(config), lambda _, part: {n: sorted(part[n]) for n in lengths if n in part})
     if config["plugins"] is not None:
         with at("plugins"):
             folders.add(config["plugins"])
@@ -101,17 +104,10 @@ def _parts(config: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Mapping[str
     return [((), config), *((("features", name), keys) for name, keys in config["features"].items())]
 
 
-def _with_lists(
-    config: Mapping[str, Any], lists: Callable[[tuple[str, ...], Mapping[str, Any]], dict[str, Any]]
-) -> dict[str, Any]:
+def _with_lists(config: Mapping[str, Any], lists: _Lists) -> dict[str, Any]:
     """Return a configuration with other lists of plug-ins or lengths, given a function of each of its `_parts`."""
     (_, whole), *features = [(path, {**part, **lists(path, part)}) for path, part in _parts(config)]
     return {**whole, "features": {path[1]: keys for path, keys in features}}
-
-
-def _sorted_lengths(_: tuple[str, ...], part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the code lengths in a fixed order, so that another order does not rerun jobs."""
-    return {key: sorted(part[key]) for key in ("n_bits", "extension_bits") if key in part}
 
 
 def _changed_default(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,9 +161,8 @@ def _check_variant(name: str, kind: str, plugin: str) -> None:
     registry.REGISTRIES[kind].check(plugin)
     schema.check_name(name, f"{words} {name!r}")
     if name != plugin and name in registry.names(kind):
-        raise ProtocolError(
-            f"{words} {name!r}: another {words} has this name; give the variant of {plugin!r} another name."
-        )
+        hint = f"give the variant of {plugin!r} another name"
+        raise ProtocolError(f"{words} {name!r}: another {words} has this name; {hint}.")
 
 
 def _with_named_variants(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -308,10 +303,9 @@ def _affinities(config: Mapping[str, Any], plans: Iterable[FeaturePlan], hashers
         if learners.intersection(plan.hashers)
     }
     if len(by_labels) > 1:
-        raise ProtocolError(
-            f"affinities: {', '.join(sorted(learners))} can learn from labels or from distances, and features are "
-            "scored by both. Set affinities to class_label or graded_distance."
-        )
+        problem = "can learn from labels or from distances, and features are scored by both"
+        hint = "Set affinities to class_label or graded_distance."
+        raise ProtocolError(f"affinities: {', '.join(sorted(learners))} {problem}. {hint}")
     return {True: "class_label", False: "graded_distance"}[by_labels.pop()] if by_labels else None
 
 

@@ -75,9 +75,8 @@ def _check_distinct(method: PrecomputedCodes, role: str, runs: int) -> None:
             first = contents.setdefault(files[role], content)
             for placeholder, value, other in zip(PLACEHOLDERS, content, first, strict=True):
                 if value != other:
-                    raise ProtocolError(
-                        f"codes.{method.name}.{role}: the file name {method.patterns[role]!r} needs {{{placeholder}}}."
-                    )
+                    name = f"the file name {method.patterns[role]!r}"
+                    raise ProtocolError(f"codes.{method.name}.{role}: {name} needs {{{placeholder}}}.")
 
 
 def check_code_files(experiment: Experiment) -> None:
@@ -92,7 +91,5 @@ def check_code_files(experiment: Experiment) -> None:
                         raise ProtocolError(f"codes.{method.name}.{role}: {missing}.")
                     shape = array_shape(file) if role in sizes else None
                     if shape is not None and shape[0] != sizes[role]:
-                        raise ProtocolError(
-                            f"codes.{method.name}.{role}: {file}: {shape[0]:,} codes for the {sizes[role]:,} items of "
-                            f"`{role}` in the {split} split."
-                        )
+                        items = f"the {sizes[role]:,} items of `{role}` in the {split} split"
+                        raise ProtocolError(f"codes.{method.name}.{role}: {file}: {shape[0]:,} codes for {items}.")

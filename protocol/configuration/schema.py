@@ -20,9 +20,8 @@ from protocol.checks import ProtocolError, close, listed, one_of
 from protocol.inputs.text import lines
 from protocol.shipped import PROJECT
 
-_NAME = re.compile(
-    "[a-z0-9][a-z0-9_]{0,79}"
-)  # two names, a metric and an extension fit in the 255 bytes of a file name
+# Two names, a metric and an extension fit in the 255 bytes of a file name.
+_NAME = re.compile("[a-z0-9][a-z0-9_]{0,79}")
 _UNCLOSED = {
     "while parsing a flow sequence": "the list that begins here has no ] at its end, or lacks a comma",
     "while parsing a flow mapping": "the mapping that begins here has no } at its end, or lacks a comma",
@@ -33,9 +32,8 @@ RESERVED = ("benchmarks", "examples", "figures", "leak", "logs", "samples", "sco
 """Names of folders in an experiment's results, which a feature or hasher may not have."""
 _LONGEST_VALUE = 80  # characters of a value in a message
 # In later drafts, 2.0 is an integer.
-Validator: Any = jsonschema.validators.extend(
-    jsonschema.Draft202012Validator, type_checker=jsonschema.Draft4Validator.TYPE_CHECKER
-)
+_INTEGERS = jsonschema.Draft4Validator.TYPE_CHECKER
+Validator: Any = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=_INTEGERS)
 
 
 @functools.cache
@@ -122,10 +120,8 @@ def _problem(error: jsonschema.ValidationError, where: str) -> str:
 def check_name(name: str, where: str) -> None:
     """Raise ProtocolError if a name of the user can't be a part of file names."""
     if not _NAME.fullmatch(name):
-        raise ProtocolError(
-            f"{where}: a name may have up to 80 lower-case letters, digits and _, and must begin with a letter or a "
-            "digit."
-        )
+        allowed = "up to 80 lower-case letters, digits and _, and must begin with a letter or a digit"
+        raise ProtocolError(f"{where}: a name may have {allowed}.")
     if name in RESERVED:
         raise ProtocolError(f"{where}: the names {', '.join(RESERVED)} are reserved. Choose another one.")
 

@@ -110,8 +110,7 @@ def array_shape(file: str | Path) -> tuple[int, ...] | None:
     if path.suffix.lower() not in formats.EXTENSIONS:
         return None
     with formats.opened(path, key) as stored:
-        shape = stored.shape
-    return shape[::-1] if shape is not None and _is_transposed(file) else shape
+        return stored.shape[::-1] if stored.shape and _is_transposed(file) else stored.shape
 
 
 def npz_keys(file: str | Path) -> list[str]:
@@ -179,9 +178,8 @@ def matrix_from(values: Any, role: str, columns: str = "d") -> NDArray:
     """Return a non-empty matrix of numbers (n, d), as `numbers_from`; `columns` is what error messages call d."""
     array = numbers_from(values, role)
     if array.ndim != 2 or 0 in array.shape:
-        raise ProtocolError(
-            f"{named(values, role)}: expected a non-empty 2-D array (n, {columns}), got shape {array.shape}."
-        )
+        expected = f"a non-empty 2-D array (n, {columns})"
+        raise ProtocolError(f"{named(values, role)}: expected {expected}, got shape {array.shape}.")
     return array
 
 
@@ -301,10 +299,8 @@ def as_integers(array: NDArray, name: str, expected: str = "integers") -> NDArra
         exact = min(2 ** (np.finfo(array.dtype).nmant + 1), LARGEST_INTEGER)
         rounded = np.abs(array.astype(np.promote_types(array.dtype, np.float32))) >= exact
         if rounded.any():
-            raise ProtocolError(
-                f"{name}: {array.dtype} rounds integers above {exact - 1:,}, such as {float(array[rounded][0])}. "
-                "Pass them with an integer dtype."
-            )
+            above = f"above {exact - 1:,}, such as {float(array[rounded][0])}"
+            raise ProtocolError(f"{name}: {array.dtype} rounds integers {above}. Pass them with an integer dtype.")
     elif array.dtype.kind == "u" and array.max(initial=0) >= 1 << 63:
         raise ProtocolError(f"{name}: expected integers below {1 << 63:,}, got {array.max():,}.")
     return array.astype(np.int64)

@@ -12,7 +12,6 @@ Numbers of both are little-endian.
 """
 
 import contextlib
-import logging
 import re
 import shlex
 import textwrap
@@ -30,7 +29,6 @@ from protocol.checks import ProtocolError, abridged, need, one_of
 from protocol.inputs import text
 from protocol.inputs.validation import is_integer
 
-_log = logging.getLogger("protocol.inputs")
 TEXT = (".csv", ".tsv", ".txt")
 TEXMEX = MappingProxyType({".fvecs": "<f4", ".ivecs": "<i4", ".bvecs": "u1"})
 """The type of the values in the formats of TEXMEX, by file extension."""
@@ -137,17 +135,15 @@ def below_header(path: Path, lines: list[str]) -> list[str]:
     rows = [row.split(mark, int(has_ids)) for row in lines[1:]]
     if min(map(len, rows)) <= has_ids:
         raise ProtocolError(f"{path}: a line has nothing but an id, below the header {line[:60]!r}.")
-    _log.info("%s: %s rows%s (header %r)", path, f"{len(rows):,}", ", without their ids" * has_ids, line[:60])
+    text.INPUTS.info("%s: %s rows%s (header %r)", path, f"{len(rows):,}", ", without their ids" * has_ids, line[:60])
     return [row[-1] for row in rows]
 
 
 def _are_names(path: Path, first: list[str], rest: list[list[str]]) -> bool:
     is_numbered = text.is_numbered(first, rest)
     if is_numbered is None:
-        raise ProtocolError(
-            f"{path}: the first line {','.join(first)[:60]!r} may be a header or a row. Delete it if it is a header, "
-            "or write +0 for 0 in it if it is a row."
-        )
+        hint = "Delete it if it is a header, or write +0 for 0 in it if it is a row."
+        raise ProtocolError(f"{path}: the first line {','.join(first)[:60]!r} may be a header or a row. {hint}")
     are_different = len({*first} - _MISSING) == len(first) in map(len, rest[:1])
     return is_numbered or (are_different and not (first[0] and any(map(text.is_number, first))))
 
@@ -202,10 +198,8 @@ def read_csr(file: str | Path) -> Any:
     with reading(path, "a sparse matrix"):
         with open_npz(path) as archive:
             if not set(archive.files) >= _SPARSE:
-                raise ProtocolError(
-                    f"{path}: not a sparse matrix of scipy.sparse.save_npz. The file contains: "
-                    f"{abridged(sorted(archive.files), _MOST_KEYS)}."
-                )
+                content = f"The file contains: {abridged(sorted(archive.files), _MOST_KEYS)}."
+                raise ProtocolError(f"{path}: not a sparse matrix of scipy.sparse.save_npz. {content}")
             text.check_array(path, sum(member.file_size for member in archive.zip.infolist()))
         rows = sparse.load_npz(path)
         if rows.format in ("bsr", "csc", "csr"):  # their constructors trust the indices; only csr is not converted

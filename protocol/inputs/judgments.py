@@ -20,6 +20,7 @@ _RUNS = (".run", ".trec", "")
 """The extensions of runs among files of arrays."""
 _BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _MOST = 2**31  # larger levels would not fit in an array
+_Ids = Sequence[Mapping[str, int]]
 Number = TypeVar("Number", int, float)
 
 
@@ -151,7 +152,7 @@ def _numbers(values: Any, role: str, form: str, number: Callable[[Any], Number])
     return dict(numbers)
 
 
-def read_results(values: Any, n_queries: int, role: str = "results", ids: Sequence[Mapping[str, int]] = ()) -> NDArray:
+def read_results(values: Any, n_queries: int, role: str = "results", ids: _Ids = ()) -> NDArray:
     """Return a row of numbers for each query, best item first.
 
     Parameters
@@ -192,9 +193,7 @@ def read_results(values: Any, n_queries: int, role: str = "results", ids: Sequen
     return array
 
 
-def _ranked_rows(
-    run: Mapping[str, Mapping[str, float]], name: str, ids: Sequence[Mapping[str, int]]
-) -> dict[int, list[int]]:
+def _ranked_rows(run: Mapping[str, Mapping[str, float]], name: str, ids: _Ids) -> dict[int, list[int]]:
     """Return the row numbers of the items of each query of a run by that of the query, best item first."""
     rows = dict[int, list[int]]()
     for query, scores in run.items():

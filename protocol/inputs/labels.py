@@ -1,6 +1,5 @@
 """Class labels of queries and database: integers, strings, categories, matrices, or lists (`protocol.inputs.lists`)."""
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, filterfalse
@@ -12,10 +11,10 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, abridged, counted
 from protocol.inputs.arrays import as_integers, is_file, named
 from protocol.inputs.lists import Listing, read_listings
+from protocol.inputs.text import INPUTS
 from protocol.inputs.validation import class_labels
 
 _BLOCK = 1 << 20  # labels that are sorted at once, because a large database may be mapped from a file
-_log = logging.getLogger("protocol.inputs")
 
 
 class Labelled(NamedTuple):
@@ -28,9 +27,7 @@ class Labelled(NamedTuple):
     ids: NDArray | None = None
 
 
-def label_pair(
-    query: Any, database: Any, n_queries: int, n_database: int
-) -> tuple[NDArray, NDArray, tuple[int | str, ...]]:
+def label_pair(query: Any, database: Any, n_queries: int, n_database: int) -> tuple[NDArray, NDArray, tuple[Any, ...]]:
     """Return the labels of queries and database, and the labels of queries that no database item has.
 
     Parameters
@@ -65,21 +62,18 @@ def label_pair(
     listings = list(read.values())
     for listing, source in zip(listings, (query, database), strict=True):
         if listing.ids is not None and is_file(source):
-            _log.info("%s: its rows are in the order of the codes, and its ids are not used", listing.name)
+            INPUTS.info("%s: its rows are in the order of the codes, and its ids are not used", listing.name)
     lengths = list(map(len, listings))
     if lengths == [n_database, n_queries] and n_queries != n_database:
         one, other = (f"{listing.name}: {counted(len(listing), 'label')}" for listing in listings)
-        raise ProtocolError(
-            f"{one} for {counted(n_queries, 'query')}, and {other} for {counted(n_database, 'database item')}. "
-            "Are queries and database swapped?"
-        )
+        queries, items = counted(n_queries, "query"), counted(n_database, "database item")
+        raise ProtocolError(f"{one} for {queries}, and {other} for {items}. Are queries and database swapped?")
     sides = [_labels(listings[0], n_queries, "query"), _labels(listings[1], n_database, "database item")]
     kinds, names = list(map(_kind, sides)), [listing.classes for listing in listings]
     name = named(database, "database labels")
     if kinds[0] != kinds[1]:
-        raise ProtocolError(
-            f"{name}: {kinds[1]}, but {kinds[0]} in {named(query, 'query labels')}. Use one form for both."
-        )
+        other = f"{kinds[0]} in {named(query, 'query labels')}"
+        raise ProtocolError(f"{name}: {kinds[1]}, but {other}. Use one form for both.")
     if names[0] != names[1]:
         raise ProtocolError(f"{name}: one side names its classes, and the columns of the other have no names.")
     used = [_used(side, names[0]) for side in sides]
@@ -153,13 +147,11 @@ def _labels(listing: Listing, n_items: int | None, noun: str = "item") -> NDArra
     if n_items is None:
         n_items = max(array.shape) if 1 in array.shape else len(listing)
     if array.dtype.kind == "b" and array.shape[1:] == (1,) and listing.ids is None and not listing.classes:
-        raise ProtocolError(
-            f"{name}: Boolean values of shape {array.shape} may be two classes, or one label that some items have. "
-            "Pass labels.ravel() for two classes, or numpy.pad(labels, ((0, 0), (0, 1))) for one label."
-        )
+        problem = f"Boolean values of shape {array.shape} may be two classes, or one label that some items have"
+        hint = "Pass labels.ravel() for two classes, or numpy.pad(labels, ((0, 0), (0, 1))) for one label."
+        raise ProtocolError(f"{name}: {problem}. {hint}")
     array = _exact(array, name)
-    if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)):
-        array = array.ravel()
+    array = array.ravel() if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)) else array
     if array.dtype.kind != "U":
         return _numbers(class_labels(array, n_items, name, noun), name)
     if array.shape != (n_items,):
@@ -169,7 +161,7 @@ def _labels(listing: Listing, n_items: int | None, noun: str = "item") -> NDArra
 
 def _numbers(labels: NDArray, name: str) -> NDArray:
     if labels.min(initial=0) < 0:
-        _log.info("%s: the label %d is a class like any other, not a mark of unlabelled items", name, labels.min())
+        INPUTS.info("%s: the label %d is a class like any other, not a mark of unlabelled items", name, labels.min())
     return labels
 
 

@@ -13,14 +13,12 @@ other form; otherwise, the file is refused, and ``F:FORM``, with one of `FORMS`,
   or differ in number, or if every word also occurs in another line. They are one class if no word does.
 """
 
-import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import itemgetter
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,7 +28,7 @@ from protocol.checks import ProtocolError, counted, printable
 from protocol.inputs import fields
 from protocol.inputs.arrays import as_integers, is_file, items_from, named
 from protocol.inputs.fields import Fields, Table, names_file, read_source
-from protocol.inputs.text import ID_COLUMNS, LABEL_COLUMNS, is_number
+from protocol.inputs.text import ID_COLUMNS, INPUTS, LABEL_COLUMNS, is_number
 from protocol.inputs.validation import class_labels
 
 _WITH_BLANKS = (re.compile(rf"(.*{fields.EXTENSION})(?!\S)(.*)"), re.compile(r"(\S.*?)((?:\s+[01])+)"))
@@ -39,11 +37,8 @@ _ONE_ID, _FIRST_WORD = re.compile(r"(.*)()"), re.compile(r"(\S+)\s*(.*)")
 _MARKS = (re.compile(r"\s*[;|]\s*"), re.compile(r"\s*,\s*"), re.compile(r"\s+"))
 """What divides several labels in one field; commas and blanks only if no row has several fields, and blanks not in one
 between other marks."""
-_IN_WORDS = MappingProxyType(
-    {"id": "an id", "class": "one class", "classes": "several classes", "columns": "0 or 1 for each class"}
-)
+_IN_WORDS = {"id": "an id", "class": "one class", "classes": "several classes", "columns": "0 or 1 for each class"}
 _FIRST, _SECOND, _OTHERS = itemgetter(0), itemgetter(1), itemgetter(slice(1, None))
-_log = logging.getLogger("protocol.inputs")
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,16 +120,15 @@ def read_listings(
     >>> print(labels["database"], labels["database"].labels.astype(int).tolist())
     database: 2 items, several of 3 classes [[1, 0, 1], [0, 1, 0]]
     """
-    contents = {
-        role: read_source(values, named(values, role), form=form, n_items=(sizes or {}).get(role))
-        for role, values in sources.items()
-    }
+    contents, n_items = dict[str, Table | NDArray](), sizes or {}
+    for role, values in sources.items():
+        contents[role] = read_source(values, named(values, role), form=form, n_items=n_items.get(role))
     listings = _of_tables({role: table for role, table in contents.items() if isinstance(table, Table)}, has_ids)
     for role, content in contents.items():
         if not isinstance(content, Table):
             listings[role] = _of_numbers(content, named(sources[role], role), has_ids)
         if is_file(sources[role]) and (has_ids or isinstance(content, Table)):
-            _log.info("%s", printable(str(listings[role])))
+            INPUTS.info("%s", printable(str(listings[role])))
     return {role: listings[role] for role in sources}
 
 
@@ -151,20 +145,15 @@ def _of_tables(tables: Mapping[str, Table], has_ids: bool) -> dict[str, Listing]
     short = [table.words for table in tables.values() if table.is_short]
     known = set(chain.from_iterable(chain.from_iterable(short)))
     parts = {role: _with_ids(table, has_ids, known) for role, table in tables.items()}
-    by_kind = {
-        parts[role].ids is None: table
-        for role, table in tables.items()
-        if not (table.form or table.is_short or table.is_python)
-    }
+    free = {role: table for role, table in tables.items() if not (table.form or table.is_short or table.is_python)}
+    by_kind = {parts[role].ids is None: table for role, table in free.items()}
     if len(by_kind) > 1:
         raise _undecided(by_kind[True], by_kind[True].words[0], "id-class", "classes")
     labelled = {role: part for role, part in parts.items() if part.has_labels}
     form, arrays, classes = _labels(list(labelled.values())) if labelled else ("", [], ())
     by_role = dict(zip(labelled, arrays, strict=False))  # no arrays of placeholders
-    return {
-        role: _listing(part, form if role in labelled else "", by_role.get(role), classes)
-        for role, part in parts.items()
-    }
+    forms = dict.fromkeys(labelled, form)
+    return {role: _listing(part, forms.get(role, ""), by_role.get(role), classes) for role, part in parts.items()}
 
 
 def _listing(table: Table, form: str, labels: NDArray | None, classes: tuple[str, ...]) -> Listing:
@@ -336,8 +325,12 @@ def _have_several(tables: Sequence[Table], mark: re.Pattern[str] | None, every: 
     elif len(n_fields) == 1:
         are_several = _are_columns(tables, rows)
     if are_several is None:
-        start = "" if tables[0].ids is None else "id-"
-        raise _undecided(tables[0], max(every, key=len), f"{start}class", f"{start}classes")
+        start, row, name = "" if tables[0].ids is None else "id-", max(every, key=len), tables[0].name
+        if has_fields:  # which together are the class of no other item
+            hint = f"Write {name}:{start}classes, or keep only the field of the class"
+            fields = f"{' '.join(row)[:80]!r} may be several classes, or one and other fields"
+            raise ProtocolError(f"{name}: {fields}. {hint}.")
+        raise _undecided(tables[0], row, f"{start}class", f"{start}classes")
     return are_several
 
 
@@ -346,9 +339,9 @@ def _check_separators(tables: Sequence[Table]) -> None:
     for table in tables:
         if table.ids is None and not table.is_python:
             for first in (row[0] for row in table.rows if row and " " in row[0]):
+                hint = f"Separate the id like the other fields, or write {table.name}:classes."
                 raise ProtocolError(
-                    f"{table.name}: {first[:80]!r} may be an id and a label, or a label with blanks. Separate the id "
-                    f"like the other fields, or write {table.name}:classes."
+                    f"{table.name}: {first[:80]!r} may be an id and a label, or a label with blanks. {hint}"
                 )
 
 
@@ -396,19 +389,13 @@ def _is_matrix(rows: Fields) -> bool:
     return max(map(len, rows)) > 1 and (set("".join(values)) <= {"0", "1"} or _are_flags(values))
 
 
-def _n_classes(n: int) -> str:
-    return "1 class" if n == 1 else f"{n:,} classes"
-
-
 def _columns(tables: Sequence[Table], words: Sequence[Fields]) -> tuple[str, list[NDArray], tuple[str, ...]]:
     """Return a matrix of the columns of each table."""
     for table, rows in zip(tables, words, strict=True):
         for number, row in enumerate(rows, start=1):
             if len(row) != len(rows[0]) or not _are_flags(row):
-                raise ProtocolError(
-                    f"{table.name}: item {number} has {' '.join(row)[:80]!r}, but each of {len(rows[0]):,} classes "
-                    "needs 0 or 1, or -1 or +1."
-                )
+                needed = f"each of {len(rows[0]):,} classes needs 0 or 1, or -1 or +1"
+                raise ProtocolError(f"{table.name}: item {number} has {' '.join(row)[:80]!r}, but {needed}.")
     matrices = [np.array(rows, dtype=np.float64).astype(np.int64) for rows in words]
     widths = " and ".join(map(str, sorted({matrix.shape[1] for matrix in matrices})))
     flags = "-1 or +1" if any((matrix < 0).any() for matrix in matrices) else "0 or 1"
@@ -420,7 +407,8 @@ def _class(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...]
     """Return a class for each item: a number, which may be written as 3.0, or a name of one or more words."""
     names = list(map(_class_names, tables))
     distinct = set(chain.from_iterable(names))
-    if len(distinct) == 1 and sum(map(len, names)) > 1 and all(table.ids is not None for table in tables):
+    n_items = sum(map(len, names))
+    if len(distinct) == 1 < n_items and all(table.ids is not None for table in tables):
         return f"the placeholder {next(iter(distinct))!r} instead of a class", [], ()
     arrays: list[NDArray] = [np.array(of_table, dtype=np.str_) for of_table in names]
     if all(map(is_number, distinct)):
@@ -429,7 +417,9 @@ def _class(tables: Sequence[Table]) -> tuple[str, list[NDArray], tuple[str, ...]
         except (ValueError, OverflowError):
             pairs = zip(arrays, tables, strict=True)
             arrays = [as_integers(array.astype(np.float64), table.name) for array, table in pairs]
-    return f"one of {_n_classes(len(distinct))}", arrays, ()
+    nearly = "nearly " * (len(distinct) < n_items)
+    own = f", {nearly}every item has a class of its own" * (10 * len(distinct) > 9 * n_items) * bool(tables[0].form)
+    return f"one of {counted(len(distinct), 'class')}{own}", arrays, ()
 
 
 def _class_names(table: Table) -> list[str]:
@@ -449,4 +439,4 @@ def _classes(words: Sequence[Fields]) -> tuple[str, list[NDArray], tuple[str, ..
     for matrix, rows in zip(matrices, words, strict=True):
         items = np.repeat(np.arange(len(rows)), list(map(len, rows)))
         matrix[items, list(map(columns.__getitem__, chain.from_iterable(rows)))] = True
-    return f"several of {_n_classes(len(columns))}", matrices, tuple(columns)
+    return f"several of {counted(len(columns), 'class')}", matrices, tuple(columns)

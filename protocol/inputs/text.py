@@ -11,6 +11,7 @@ A file that is damaged or exceeds a limit is an error of one line. We do not def
 
 import gzip
 import io
+import logging
 import re
 import zlib
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ from pathlib import Path
 
 from protocol.checks import ProtocolError
 
+INPUTS = logging.getLogger("protocol.inputs")
+"""The logger to which is reported how each input is read."""
 ARRAY_BYTES = 4 << 30
 """Bytes that an array or the requested part of an archive may take when decompressed."""
 
@@ -43,10 +46,8 @@ FORMULA = re.compile(r"'*[=+\-@\t\r]")
 def check_array(path: str | Path, n_bytes: int) -> None:
     """Raise ProtocolError if an array that is compressed in a file is larger than `ARRAY_BYTES`."""
     if n_bytes > ARRAY_BYTES:
-        raise ProtocolError(
-            f"{path}: the array takes {n_bytes / 2**30:.3g} GiB uncompressed, more than {ARRAY_BYTES / 2**30:.3g} GiB. "
-            "Save it as .npy."
-        )
+        size, most = f"{n_bytes / 2**30:.3g} GiB uncompressed", f"{ARRAY_BYTES / 2**30:.3g} GiB"
+        raise ProtocolError(f"{path}: the array takes {size}, more than {most}. Save it as .npy.")
 
 
 def check_regular(path: Path, what: str) -> None:

@@ -80,10 +80,8 @@ def matrix(X: ArrayLike, name: str = "X", *, n_features: int | None = None) -> N
     finite = np.isfinite(array).all(axis=1)
     if not finite.all():
         bad = np.flatnonzero(~finite)
-        raise ProtocolError(
-            f"{name}: expected finite numbers, got NaN or infinity in {bad.size:,} of {len(array):,} rows, "
-            f"first in row {bad[0]:,}."
-        )
+        in_rows = f"in {bad.size:,} of {len(array):,} rows, first in row {bad[0]:,}"
+        raise ProtocolError(f"{name}: expected finite numbers, got NaN or infinity {in_rows}.")
     if n_features is not None and array.shape[1] != n_features:
         raise ProtocolError(f"{name}: {array.shape[1]:,} features, but fit had {n_features:,}.")
     return array
@@ -105,10 +103,8 @@ def check_images(array: Any, name: str = "images", *, n_items: int | None = None
     is_valid = dtype == np.uint8 and len(shape) in (3, 4) and shape[3:] in ((), (3,)) and 0 not in shape
     if not is_valid or n_items not in (None, shape[0]):
         n = "n" if n_items is None else n_items
-        raise ProtocolError(
-            f"{name}: expected uint8 ({n}, height, width) or ({n}, height, width, 3), not empty, "
-            f"got shape {shape} of {dtype}."
-        )
+        expected = f"uint8 ({n}, height, width) or ({n}, height, width, 3), not empty"
+        raise ProtocolError(f"{name}: expected {expected}, got shape {shape} of {dtype}.")
 
 
 def rows(index: ArrayLike, n_items: int, name: str) -> NDArray[np.int64]:
@@ -146,13 +142,11 @@ def class_labels(y: ArrayLike, n_items: int, name: str = "labels", noun: str = "
     """
     array = np.asarray(y)
     if array.ndim not in (1, 2) or array.dtype.kind not in "iub":
-        raise ProtocolError(
-            f"{name}: expected integers (n,) or a 0/1 matrix (n, n_classes), got shape {array.shape} of {array.dtype}."
-        )
+        got = f"shape {array.shape} of {array.dtype}"
+        raise ProtocolError(f"{name}: expected integers (n,) or a 0/1 matrix (n, n_classes), got {got}.")
     if len(array) != n_items:
-        hint = (
-            f' Its columns fit: transpose it, or write "{name}\'" for a file.' if array.shape[1:] == (n_items,) else ""
-        )
+        fits = array.shape[1:] == (n_items,)
+        hint = f' Its columns fit: transpose it, or write "{name}\'" for a file.' * fits
         raise ProtocolError(f"{name}: {counted(len(array), 'label')} for {counted(n_items, noun)}.{hint}")
     return array if array.ndim == 1 else _memberships(array, name)
 

@@ -68,10 +68,7 @@ def unchanged(paths: Sequence[str | Path], made_of: Mapping[_Group, Mapping[str,
         _log.info("no result of an earlier run can be reused: %s", error)
         return {}
     # Every file is checked, because a job that was killed between two writes leaves files of different runs.
-    same = [
-        group
-        for group, inputs in made_of.items()
-        if all(fits.get(str(group), {}).get("made_of") == inputs for fits in recorded)
-    ]
+    earlier_inputs = {group: [fits.get(str(group), {}).get("made_of") for fits in recorded] for group in made_of}
+    same = [group for group, inputs in made_of.items() if all(one == inputs for one in earlier_inputs[group])]
     _log.info("reused from an earlier run: %s", ", ".join(map(str, same)) or "nothing")
     return {group: Earlier(recorded[0][str(group)], str(group), files) for group in same}

@@ -177,14 +177,10 @@ def _read(path: Path, module: str) -> _Source:
 
 def _digest_of_tree(tree: ast.Module, statements: Iterable[ast.AST]) -> str:
     """Return a digest of a module without comments and formatting, and without docstrings that nothing reads."""
-    for node in {tree, *statements} - {one for one in tree.body if _is_public(one)}:
+    for node in {tree, *statements} - {one for one in tree.body if not getattr(one, "name", "_").startswith("_")}:
         if isinstance(node, ast.Module | ast.FunctionDef) and ast.get_docstring(node) is not None:
             node.body = node.body[1:]
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
-
-
-def _is_public(statement: ast.AST) -> bool:
-    return not getattr(statement, "name", "_").startswith("_")
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:

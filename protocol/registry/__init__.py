@@ -186,9 +186,8 @@ def _pattern(name: str) -> re.Pattern[str]:
 DATASETS, FEATURES, GROUND_TRUTHS = Registry(DatasetRecord), Registry(FeatureRecord), Registry(GroundTruthRecord)
 SPLITS, HASHERS, METRICS = Registry(SplitRecord), Registry(HasherRecord), _MetricRegistry(MetricRecord)
 QUANTISERS = Registry(QuantiserRecord)
-REGISTRIES: dict[str, Registry[Record]] = {
-    registry.kind: registry for registry in (DATASETS, FEATURES, GROUND_TRUTHS, SPLITS, HASHERS, QUANTISERS, METRICS)
-}
+_ALL: tuple[Registry[Record], ...] = (DATASETS, FEATURES, GROUND_TRUTHS, SPLITS, HASHERS, QUANTISERS, METRICS)
+REGISTRIES = {registry.kind: registry for registry in _ALL}
 """The registry of each kind of plug-in."""
 PACKAGES = MappingProxyType({kind: registry.package for kind, registry in REGISTRIES.items()})
 """The package of each kind of plug-in."""

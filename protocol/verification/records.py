@@ -163,9 +163,7 @@ class _Record:
             database_labels = self.file("database_labels") if database_labels is None else database_labels
         return only_truth(query_labels, database_labels, truth)
 
-    def computed(
-        self, codes: list[Any], truth: Any, threads: int, progress: Progress
-    ) -> tuple[Evaluation, dict[str, Any]]:
+    def computed(self, codes: Any, truth: Any, threads: int, progress: Progress) -> tuple[Evaluation, dict[str, Any]]:
         """Return the evaluation that the record describes, and its content as JSON has it."""
         recorded = self.content
         evaluation = evaluate(

@@ -114,10 +114,8 @@ def _compared(
         if column in ("mean", "std"):
             unit = 10.0 ** (np.floor(np.log10(both["largest"].where(both["largest"] > 0, 1.0))) - 8)
             different &= ~((one - other).abs() <= _UNITS * unit)
-        wrong += [
-            f"line {row['line']}: {column} {row[column]}, not {row[f'{column} computed']}"
-            for row in both[different].to_dict("records")
-        ]
+        rows = zip(both["line"][different], one[different], other[different], strict=True)
+        wrong += [f"line {line}: {column} {value}, not {right}" for line, value, right in rows]
     yield from (Check(FAILS, name, f"{one} ({what})") for one in wrong[:_FEW])
     if len(wrong) > _FEW:
         yield Check(FAILS, name, f"{len(wrong) - _FEW:,} more cells ({what})")

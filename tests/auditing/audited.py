@@ -61,9 +61,8 @@ def drawn(name, *, seed=SEED):
     protocol, known = registry.get("split", name), dataset(name)
     lists = {"query": np.arange(50), "train": np.arange(100, 300), "database": np.arange(50, 2_000)}
     sizes = SIZES if protocol.open else {}
-    return protocol.split(
-        known.n_items, known.y, sizes=sizes, seed=seed, official=known.official, lists=lists if protocol.listed else {}
-    )
+    options = {"sizes": sizes, "seed": seed, "official": known.official, "lists": lists if protocol.listed else {}}
+    return protocol.split(known.n_items, known.y, **options)
 
 
 def clean(name, *, seed=SEED):

@@ -148,14 +148,12 @@ def test_learning_from_an_unseen_class_is_an_error_with_the_seed_and_without(nam
     """The seed determines the unseen classes; of lists, the queries do, or else the classes without training items."""
     run, known = clean(name), dataset(name)
     unseen = set(range(7)) - set(known.y[run.split["train"]].tolist())
-    item = next(
-        row for row in run.split.dataset.y.argsort() if known.y[row] in unseen and row not in run.split["query"]
-    )
+    rows, query = run.split.dataset.y.argsort(), run.split["query"]
+    item = next(row for row in rows if known.y[row] in unseen and row not in query)
     for seed in (run.seed, None):
         wrong = dataclasses.replace(changed(run, **{part: np.append(run.split[part], item)}), seed=seed)
-        (of_part,) = [
-            one for one in audit_split(wrong) if one.name == "unseen-class" and f"The {part}" in one.consequence
-        ] or [None]
+        found = [one for one in audit_split(wrong) if one.name == "unseen-class"]
+        (of_part,) = [one for one in found if f"The {part}" in one.consequence] or [None]
         inferred = name.startswith("unseen") or part != "train"  # a class with training items counts as seen
         assert (of_part is not None) == (seed is not None or inferred)
         sentence = next(text for text in about(run if seed else wrong) if text.startswith("unseen classes"))
@@ -183,9 +181,8 @@ def test_queries_without_relevant_items_match_a_naive_loop(n_classes, n_queries,
         findings = audit_truth(truths, np.arange(n_queries).astype(str), split="improved")
         found = [*audit_relevance(Split(split, Dataset(y=y))), *findings]
         assert [list(finding.items) for finding in found] == [expected] * 3 * bool(expected)
-        assert [one.consequence.partition(", these")[0] for one in findings] == [
-            f"With the ground truth {name} on the split improved" for name in truths if expected
-        ]
+        texts = [f"With the ground truth {name} on the split improved" for name in truths if expected]
+        assert [one.consequence.partition(", these")[0] for one in findings] == texts
 
 
 # Copies
@@ -223,9 +220,8 @@ def test_copies_in_disjoint_partitions_are_errors_if_queries_are_trained_on(run,
     first[[item, copy]] = min(item, copy)
     findings = audit_split(dataclasses.replace(run, copies={"alike": first}))
     copies = [one for one in findings if one.name == "near-duplicate"]
-    assert [(one.severity, one.items, one.partners) for one in copies] == [
-        (severity, (f"item/{item}",), (f"item/{copy}",)) for _ in range(severity is not None)
-    ]
+    expected = [(severity, (f"item/{item}",), (f"item/{copy}",))] * (severity is not None)
+    assert [(one.severity, one.items, one.partners) for one in copies] == expected
     assert all(one.consequence.startswith(f"Items of {a} have a copy in {b} (alike)") for one in copies)
 
 
@@ -283,9 +279,8 @@ SELECTIONS = [(READ, [])]
 SELECTIONS += [(READ | {part: ZERO}, [("selection-leak", part)]) for part in LEARNING]
 SELECTIONS += [({n: d for n, d in READ.items() if n != part}, [("selection-leak", part)]) for part in LEARNING]
 SELECTIONS += [(READ | {part: DIGEST[part]}, [("truth-leak", part)]) for part in ("query", "database")]
-SELECTIONS += [
-    (READ | {"validation_query": DIGEST[part]}, [("truth-leak", "validation_query")]) for part in ("query", "database")
-]
+LEAK = [("truth-leak", "validation_query")]
+SELECTIONS += [(READ | {"validation_query": DIGEST[part]}, LEAK) for part in ("query", "database")]
 
 
 @pytest.mark.parametrize(("read", "expected"), SELECTIONS)

@@ -28,9 +28,8 @@ def found(codes, **options):
 def test_codes_are_in_the_order_of_the_lists():
     (finding,) = found(CLASS_CODES).values()
     assert (finding.name, finding.severity, finding.count) == ("one-code-per-class", "warning", 500)
-    assert finding.consequence.startswith(
-        "100.0 % of the 500 database items have the one code of their class (4 distinct"
-    )
+    text = "100.0 % of the 500 database items have the one code of their class (4 distinct"
+    assert finding.consequence.startswith(text)
     assert "mAP measures how well queries are classified" in finding.consequence
     assert found(CLASS_CODES[::-1]) == {}
 
@@ -41,9 +40,8 @@ def test_collapsed_codes_and_constant_bits_are_found():
     by_name = found(codes)
     assert kinds(by_name.values()) == {("collapsed-codes", "warning"), ("constant-bits", "information")}
     assert by_name["constant-bits"].items == ("bit 0", "bit 2", "bit 3", "bit 4", "bit 5")
-    assert by_name["collapsed-codes"].consequence.endswith(
-        "that of their labels 2.00, so items of different classes are tied."
-    )
+    end = "that of their labels 2.00, so items of different classes are tied."
+    assert by_name["collapsed-codes"].consequence.endswith(end)
 
 
 def test_codes_that_do_not_fit_are_refused(tmp_path):
@@ -51,9 +49,8 @@ def test_codes_that_do_not_fit_are_refused(tmp_path):
     with pytest.raises(ProtocolError, match=r"/d\.npy: 499 codes for 500 items of the database list\.$"):
         audit(**SPLIT, query_codes=NOISY[:20], database_codes=Codes(tmp_path / "d.npy"))
     codes = {"query_codes": NOISY[QUERY], "database_codes": NOISY[DATABASE]}
-    with pytest.raises(
-        ProtocolError, match=r"^query_codes and database_codes need the labels of all query items as well\.$"
-    ):
+    needed = r"^query_codes and database_codes need the labels of all query items as well\.$"
+    with pytest.raises(ProtocolError, match=needed):
         audit(**SPLIT | {"labels": None}, **codes)
     with pytest.raises(ProtocolError, match=r"^query_codes and database_codes are only used together\.$"):
         audit(**SPLIT, database_codes=NOISY[DATABASE])

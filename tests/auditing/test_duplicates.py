@@ -185,9 +185,8 @@ def test_judged_pairs_match_those_of_the_audit(sets, tmp_path, monkeypatch, caps
     assert set(right) <= set(pairs)
     judged = [f"{query},{item},{1 if (query, item) in right else 3}\n" for query, item in pairs]
     (tmp_path / "judged.csv").write_text("".join(["query,database,judgement\n", *judged]))
-    assert (
-        main(["audit", *lists, "--known-pairs", "judged.csv", "--write-affected", "affected.txt"]) == 3
-    )  # equal names
+    status = main(["audit", *lists, "--known-pairs", "judged.csv", "--write-affected", "affected.txt"])
+    assert status == 3  # equal names
     assert "known-near-duplicate: 3\n" in capsys.readouterr().out
     assert (tmp_path / "affected.txt").read_text() == "0\n2\n3\n"
 

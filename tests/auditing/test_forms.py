@@ -111,7 +111,6 @@ def test_numbers_that_are_written_alike_or_are_among_names_are_ids():
 def test_a_list_of_one_item_is_a_warning(tmp_path):
     (tmp_path / "query.txt").write_text("a.jpg|b.jpg|c.jpg\n")
     (made,) = audit(query=tmp_path / "query.txt", database=["a.jpg", "b.jpg"]).findings.values()
-    assert [(one.name, one.severity, one.items) for one in made] == [
-        ("single-item", "undetermined", ("a.jpg|b.jpg|c.jpg",))
-    ]
+    expected = ("single-item", "undetermined", ("a.jpg|b.jpg|c.jpg",))
+    assert [(one.name, one.severity, one.items) for one in made] == [expected]
     assert made[0].consequence.startswith("The query list has one item")

@@ -42,10 +42,8 @@ def test_a_group_in_the_training_set_is_an_error_and_one_in_the_database_a_warni
     without = "groups.csv): 5 groups of 10 items; 1 have none, so they are not checked."
     assert sentence_about(audited).endswith(without)
     finding = found(audited)[0]
-    assert finding.consequence.startswith(
-        "The query partition has 1 item of these groups and the train partition has 1 item, so items that belong "
-        "together are in both (groups: "
-    )
+    sizes = "The query partition has 1 item of these groups and the train partition has 1 item"
+    assert finding.consequence.startswith(f"{sizes}, so items that belong together are in both (groups: ")
 
 
 PAIRS = [

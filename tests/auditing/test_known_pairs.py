@@ -47,9 +47,8 @@ def test_row_numbers_and_ids_name_the_same_images():
     few = known_pairs_for("cifar10", Dataset(ids=IDS[[TRAIN, 5, QUERY]]))
     assert few.pairs[(few.pairs >= 0).all(axis=1)].tolist() == [[2, 0]]
     cifar100 = np.array([f"train/{row:05d}" for row in range(50_000)] + [f"test/{row:05d}" for row in range(10_000)])
-    np.testing.assert_array_equal(
-        known_pairs_for("cifar100", Dataset(ids=cifar100)).pairs, known_pairs_for("cifar100", Dataset()).pairs
-    )
+    by_id, by_row = (known_pairs_for("cifar100", one).pairs for one in (Dataset(ids=cifar100), Dataset()))
+    np.testing.assert_array_equal(by_id, by_row)
 
 
 def test_the_closest_pair_of_each_query_matches_a_naive_loop():
@@ -71,9 +70,8 @@ def test_the_closest_pair_of_each_query_matches_a_naive_loop():
         queries, partners, judged = known.best(split, "database", "train")
         assert dict(zip(queries.tolist(), zip(partners.tolist(), judged.tolist(), strict=True), strict=True)) == slow
         near = [query for query, (_, judged) in slow.items() if judged < SIMILAR]
-        assert known.queries(split).tolist() == [
-            place for place, query in enumerate(parts["query"].tolist()) if query in near
-        ]
+        places = [place for place, query in enumerate(parts["query"].tolist()) if query in near]
+        assert known.queries(split).tolist() == places
 
 
 def findings(parts, values=None, name=None):
@@ -102,9 +100,10 @@ def test_a_finding_for_the_database_and_one_for_the_training_set():
     assert findings(parts) == findings(parts, name="digits") == findings(parts, name="cifar100") == []
 
 
-@pytest.mark.parametrize(
-    ("judgement", "severities"), [(EXACT, ["warning", "error"]), (NEAR, ["warning"] * 2), (SIMILAR, [])]
-)
+OF_JUDGEMENTS = {EXACT: ["warning", "error"], NEAR: ["warning"] * 2, SIMILAR: []}
+
+
+@pytest.mark.parametrize(("judgement", "severities"), OF_JUDGEMENTS.items())
 def test_an_exact_copy_in_the_training_set_is_an_error(tmp_path, judgement, severities):
     (tmp_path / "a.csv").write_text(f"query,database,judgement\n1,2,{judgement}\n")
     found = findings({"query": [1], "database": [2], "train": [2]}, tmp_path / "a.csv")

@@ -14,10 +14,8 @@ def test_findings_are_first_and_the_number_of_missing_checks_is_last():
     assert lines.index("  query 1, database 2; no protocol declared") > 1
     checks = found.not_checked["query database"]
     assert lines[-1] == f"{len(checks)} checks need more data: --why lists them (in Python, `not_checked`)"
-    assert found.to_text(why=True).splitlines()[-len(checks) - 1 :] == [
-        f"{len(checks)} checks need more data:",
-        *(f"  {check}" for check in checks),
-    ]
+    lines = [f"{len(checks)} checks need more data:", *(f"  {check}" for check in checks)]
+    assert found.to_text(why=True).splitlines()[-len(lines) :] == lines
     several = audit({"query": [0], "database": [0, 1]}, {"query": [1], "database": [0, 2], "train": [0]})
     assert several.to_text().count("more data") == 1
     assert ", train): split 1\n" in several.to_text(why=True)

@@ -47,15 +47,13 @@ def test_the_gain_of_ndcg_is_explained(case, score, gain, text):
 def test_constant_and_undefined_answers_are_described(case):
     module = runpy.run_path(str(case / "evaluators.py"))
     with np.errstate(all="ignore"):
-        always, ratio, never = (
-            " ".join(str(diagnose(module[name], codes="signs", cutoff=cutoff)).split())
-            for name, cutoff in (("always_relevant", 50), ("zero_over_zero", 10), ("never_relevant", None))
-        )
+        cutoffs = {"always_relevant": 50, "zero_over_zero": 10, "never_relevant": None}
+        texts = [str(diagnose(module[name], codes="signs", cutoff=cutoff)) for name, cutoff in cutoffs.items()]
+        always, ratio, never = (" ".join(text.split()) for text in texts)
     assert always.startswith("Always 1: every item counts as relevant? ")
     assert never.startswith("Always 0: no item counts as relevant? ")
-    assert ratio.startswith(
-        "Differs from mAP@10 (ties in database order (a stable sort); divided by the relevant items "
-    )
+    start = "Differs from mAP@10 (ties in database order (a stable sort); divided by the relevant items "
+    assert ratio.startswith(start)
     assert "without a number as the answer (0/0 for a query without a relevant item among the top 10?)." in ratio
 
 

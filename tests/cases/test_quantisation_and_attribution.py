@@ -40,10 +40,8 @@ def test_restored_vectors_are_ranked_by_their_cosine(case):
         "truncate:dims=16": "the cosine with the restored vectors",
     }
     text = " ".join(str(result).split())
-    assert (
-        "ranked by the Hamming distance: sign ranked by the cosine with the restored vectors: pq:m=8, truncate:dims=16"
-        in text
-    )
+    ranked = "ranked by the Hamming distance: sign ranked by the cosine with the restored vectors"
+    assert f"{ranked}: pq:m=8, truncate:dims=16" in text
 
 
 @pytest.mark.case("15-kind-of-distances")

@@ -21,9 +21,8 @@ from protocol.inputs.arrays import read_array
 def test_an_apostrophe_transposes_items_in_columns():
     codes, labels = scipy_io.loadmat("codes.mat"), scipy_io.loadmat("labels.mat")
     expected = hp.evaluate(codes["Bq"].T, codes["Bd"].T, query_labels=labels["Lq"].T, database_labels=labels["Ld"].T)
-    result = hp.evaluate(
-        "codes.mat:Bq'", "codes.mat:Bd'", query_labels="labels.mat:Lq'", database_labels="labels.mat:Ld'"
-    )
+    labels = {"query_labels": "labels.mat:Lq'", "database_labels": "labels.mat:Ld'"}
+    result = hp.evaluate("codes.mat:Bq'", "codes.mat:Bd'", **labels)
     assert result.metrics == expected.metrics
 
 

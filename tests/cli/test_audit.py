@@ -50,7 +50,7 @@ def leaking(name="database.txt"):
 def test_clean_lists_are_clean(folder, capsys):
     assert names(*LISTS) == (0, [])
     out = capsys.readouterr().out
-    assert "query 20, database 300, train 40; no protocol declared\n" in out
+    assert "train 40 (8 to 8 per class); no protocol declared" in " ".join(out.split())
     assert out.startswith("query.txt database.txt train.txt\n  no errors or warnings; 14 checks were not made\n")
     assert "  information train-not-in-database: 40\n" in out
     assert "\n0 errors, 0 warnings, 1 informational finding\n14 checks need more data: --why " in out
@@ -81,9 +81,8 @@ def pipeline(folder, *, seeds=(0, 1), name="improved"):
     for run, seed in enumerate(seeds):
         parts = registry.get("split", name).split(400, Y, sizes=SIZES, seed=seed)
         parameters = {"sizes": SIZES, "lists": {}, "run": run}
-        provenance = storage.provenance(
-            f"split {name}", parameters=parameters, inputs={"labels": "items.h5"}, seed=seed
-        )
+        inputs = {"labels": "items.h5"}
+        provenance = storage.provenance(f"split {name}", parameters=parameters, inputs=inputs, seed=seed)
         storage.write(folder / f"{run}" / "splits.h5", parts, provenance)
     return [f"{run}/splits.h5" for run in range(len(seeds))]
 

@@ -36,9 +36,8 @@ def scores(*options, command=COMMAND):
     """Return what the command writes but for the files' names; a later option replaces an earlier one."""
     assert main([*command, *options, "--json", "out.json"]) == 0
     content = json.loads(Path("out.json").read_text())
-    assert content.pop("inputs").keys() == {option[2:].replace("-", "_") for option in command if option in _INPUTS} | {
-        option[2:] for option in options if option == "--relevance"
-    }
+    inputs = {option[2:].replace("-", "_") for option in command if option in _INPUTS}
+    assert content.pop("inputs").keys() == inputs | {word[2:] for word in options if word == "--relevance"}
     return content
 
 

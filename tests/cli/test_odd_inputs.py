@@ -25,9 +25,8 @@ BROKEN += ["'", "%YAML 9\n---\na", "---\na\n---\nb", "{a: 1, a: 2}", "&a [*a]", 
 FUZZ = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 NAMES = {"dataset": "digits", "ground_truth": "class_label", "split": "standard"}
-RECORD = storage.provenance("split standard", parameters={"sizes": {"query": 2, "train": 2}}, seed=3, inputs={}) | {
-    "inputs": {"labels": "d" * 64}
-}
+RECORD = storage.provenance("split standard", parameters={"sizes": {"query": 2, "train": 2}}, seed=3, inputs={})
+RECORD |= {"inputs": {"labels": "d" * 64}}
 CODES = {"query_labels": [0, 1], "database_labels": [0, 1], "metrics": ["mAP"]}
 SCORES = json.loads(evaluate([[0] * 16, [1] * 16], [[0] * 16, [1] * 16], **CODES).named("codes", **NAMES).to_json())
 SCORES |= {"per_query": {"file": "values.csv", "sha256": "b" * 64}}
@@ -97,9 +96,10 @@ def status_of(arguments):
     return status
 
 
-@pytest.mark.parametrize(
-    ("command", "content"), [(audit, RECORD), (compare, SCORES), (verify, SCORES), (check, CONFIG)]
-)
+COMMANDS = {audit: RECORD, compare: SCORES, verify: SCORES, check: CONFIG}
+
+
+@pytest.mark.parametrize(("command", "content"), COMMANDS.items())
 @FUZZ
 @given(data=st.data())
 def test_an_odd_value_anywhere_ends_in_at_most_one_line(folder, command, content, data):

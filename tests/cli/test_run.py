@@ -29,9 +29,8 @@ def test_every_argument_is_passed_on(configs, rest, monkeypatch):
 def test_without_snakemake_one_line_names_the_extra(monkeypatch, capsys):
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert main(["run"]) == 2
-    assert capsys.readouterr().err == (
-        "protocol: snakemake is not installed. Install it in a checkout of this project: pip install '.[pipeline]'\n"
-    )
+    install = "Install it in a checkout of this project: pip install '.[pipeline]'"
+    assert capsys.readouterr().err == f"protocol: snakemake is not installed. {install}\n"
 
 
 @pytest.mark.ci

@@ -72,10 +72,8 @@ def test_runs_are_paired_across_files_and_tested_as_resamples_of_one_dataset(thr
 
 def test_a_reference_chosen_by_its_score_counts_every_pair_as_a_comparison(three):
     best, named = compare(*three), compare(*three, against="itq, gist")
-    assert tables_of(best)[0].caption == (
-        "mAP: differences from itq, gist, the method with the best mean in this table; 2 comparisons, corrected for "
-        f"all 3 pairs of methods. {OVER_RUNS}"
-    )
+    start = "mAP: differences from itq, gist, the method with the best mean in this table; 2 comparisons"
+    assert tables_of(best)[0].caption == f"{start}, corrected for all 3 pairs of methods. {OVER_RUNS}"
     p = [min(row["p"] for row in rows_of(comparison)) for comparison in (best, named)]
     assert p[0] == pytest.approx(3 / 2 * p[1], rel=1e-9)  # three pairs of three methods, two with the best
     (row,) = [row for row in rows_of(best) if row["method"] == "lsh, gist"]
@@ -118,9 +116,8 @@ def test_nothing_is_tested_with_as_many_queries_as_database_items(experiment):
     (table,) = tables_of(comparison)
     assert table.rows[0][3:5] == ["\N{EN DASH}"] * 2
     assert table.caption.endswith(NO_TEST)
-    assert (
-        comparison.sections[0].text[0].startswith("The difference between itq, gist and lsh, gist is not tested: 0.0")
-    )
+    (text, *_) = comparison.sections[0].text
+    assert text.startswith("The difference between itq, gist and lsh, gist is not tested: 0.0")
 
 
 def test_lower_is_better_for_metrics_declared_so(experiment):

@@ -76,9 +76,8 @@ def test_of_several_files_the_nearest_pair_is_explained():
     codes, labels = np.eye(4, dtype=bool), {"query_labels": [0, 1, 0, 1], "database_labels": [0, 1, 0, 1]}
     with pytest.raises(ProtocolError, match="nothing to compare: a does not record dataset, ground_truth and split; b"):
         compare([evaluate(codes, codes, **labels).named(name) for name in "abc"])
-    with pytest.raises(
-        ProtocolError, match=r"Name them: result\.named\(METHOD, dataset=VALUE, ground_truth=VALUE, split="
-    ):
+    hint = r"Name them: result\.named\(METHOD, dataset=VALUE, ground_truth=VALUE, split="
+    with pytest.raises(ProtocolError, match=hint):
         compare(*[evaluate(codes, codes, **labels)] * 2)
     with pytest.raises(ProtocolError, match=r"^compare: source 1 must be a file or an Evaluation, got dict\.$"):
         compare({"a": "a.json"})
@@ -103,7 +102,7 @@ def test_scores_are_compared_exactly_if_another_file_has_the_same_protocol(rows)
         own = {name: row[name] for name in ("file", "method", "n_bits", "metric")}
         scores.append(Score(**own, **nothing, ranking="hamming", fields=fields, mean=0.5, std=0.1))
     try:
-        compared, _ = match(scores, {})
+        compared, _ = match(scores, {}, 2)
     except ProtocolError:
         compared = []
     found = [(one.file, one.method.partition(" ")[0], *of_kind(one.fields | vars(one))) for one in compared]

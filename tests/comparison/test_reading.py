@@ -73,9 +73,8 @@ def test_a_summary_records_every_field_and_an_old_one_only_some(experiment):
     assert score.fields["n_queries"] == "100"
     assert None not in score.kind
     assert (old.method, old.ranking) == ("itq, gist", "hamming")
-    assert [field for field in PROTOCOL if old.fields[field] is None] == [
-        *("relevance", "n_queries", "n_database", "undefined", "ties")
-    ]
+    unknown = ["relevance", "n_queries", "n_database", "undefined", "ties"]
+    assert [field for field in PROTOCOL if old.fields[field] is None] == unknown
 
 
 @pytest.mark.parametrize(
@@ -105,9 +104,8 @@ def test_a_method_is_a_row_and_equal_names_get_the_name_of_their_file(codes, exp
     (table,) = compare(codes("b.json", name="a"), codes("c.json", name="a")).sections[0].tables
     assert [row[0] for row in table.rows] == ["a (b.json)", "a (c.json)"]
     (table,) = compare(*[experiment("x", {"n_runs": 10})] * 2).sections[0].tables
-    assert table.rows == [
-        [f"itq, gist (x/summary.csv ({k}))", f"x/summary.csv ({k})", "10", "0.50 ± 0.01"] for k in (1, 2)
-    ]
+    names = [f"x/summary.csv ({k})" for k in (1, 2)]
+    assert table.rows == [[f"itq, gist ({name})", name, "10", "0.50 ± 0.01"] for name in names]
     names = compare(scored(name="mine (asymmetric)"), scored("asymmetric")).to_frame()["method"]
     assert names.is_unique
     assert all("(asymmetric) (" in name for name in names)
@@ -144,9 +142,8 @@ def test_values_per_query_are_used_only_if_they_are_those_of_the_mean(altered, t
         table.write_text(content)
     if is_recorded:
         digest = hashlib.sha256(table.read_bytes()).hexdigest()
-        path.write_text(
-            json.dumps(json.loads(path.read_text()) | {"per_query": {"file": table.name, "sha256": digest}})
-        )
+        content = json.loads(path.read_text()) | {"per_query": {"file": table.name, "sha256": digest}}
+        path.write_text(json.dumps(content))
     values = read_scores(path)[0].values
     if reason is None:
         assert values.numbers.tolist() == [0.1, 0.2]

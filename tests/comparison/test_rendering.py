@@ -48,9 +48,8 @@ def test_the_verdict_stands_first_and_the_method_last(files, experiment):
     lines = repr(compare(*files, metrics="mAP", assume="relevance=class labels")).splitlines()
     assert lines[2].startswith("The difference between itq, gist and <lsh>, gist is not significant: 0.110 [-")
     assert " ".join(lines[-2:]).startswith("Paired t-tests; p-values (Holm)")
-    clear = [
-        experiment(name, {"values": values}) for name, values in (("c", [0.5, 0.52, 0.51]), ("d", [0.9, 0.92, 0.92]))
-    ]
+    values = {"c": [0.5, 0.52, 0.51], "d": [0.9, 0.92, 0.92]}
+    clear = [experiment(name, {"values": of_name}) for name, of_name in values.items()]
     text = repr(compare(*clear, against="itq, gist (c/summary.csv)"))
     assert "itq, gist (d/summary.csv) beats itq, gist (c/summary.csv) by 0.403 [" in " ".join(text.split())
 

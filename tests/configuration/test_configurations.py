@@ -32,9 +32,7 @@ BASES = {
     "modalities": SMALL | MODALITIES,
     **{name: yaml.safe_load(configs()[name].read_text()) for name in ("digits_leak", "cifar10_s1")},
 }
-ACCEPTED, WRONG = (
-    yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text()) for name in ("accepted", "wrong")
-)
+ACCEPTED, WRONG = (yaml.safe_load(Path(__file__).with_name(n).read_text()) for n in ("accepted.yaml", "wrong.yaml"))
 
 
 def load(case):
@@ -113,9 +111,8 @@ def test_options_that_are_not_the_defaults_identify_a_score():
         return load({"changes": truths | changes}).options("gist", truth, "improved")
 
     assert options("epsilon_ball") == {}
-    assert options("epsilon_ball", ground_truth_options={"epsilon_ball": {"n_neighbours": 20}}).keys() == {
-        "ground_truth"
-    }
+    others = {"epsilon_ball": {"n_neighbours": 20}}
+    assert [*options("epsilon_ball", ground_truth_options=others)] == ["ground_truth"]
     for feature in ({"preprocessing": []}, {"base": "gist", "options": {"image_size": 16}}):
         assert options("epsilon_ball", features={"gist": feature}).keys() == {"ground_truth"}
         assert options("class_label", features={"gist": feature}) == {}

@@ -82,9 +82,8 @@ def test_snakemake_plans_a_shipped_experiment(name, tmp_path, users):
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_config_file_is_checked_without_pytorch_but_a_run_is_refused_at_once(name, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    configuration.check_installed(
-        configuration.load(SMALL | {"hashers": ["lsh"], "hasher_options": {name: {"epochs": 5}}})
-    )
+    lsh = {"hashers": ["lsh"], "hasher_options": {name: {"epochs": 5}}}
+    configuration.check_installed(configuration.load(SMALL | lsh))
     with pytest.raises(ProtocolError, match=r": epochs must be an integer >= 1, got 0\.$"):
         configuration.load(SMALL | {"hashers": [name], "hasher_options": {name: {"epochs": 0}}})
     experiment = configuration.load(SMALL | {"hashers": ["lsh", name]})

@@ -45,9 +45,8 @@ def refused(methods, **changes):
 
 def test_the_configuration_with_all_defaults_is_a_valid_configuration(here):
     experiment = load({"mine": MINE})
-    assert experiment.config["codes"] == {
-        "mine": MINE | {"feature": "gist", "splits": SMALL["splits"], "n_bits": [8, 16], "bit_order": "little"}
-    }
+    complete = {"feature": "gist", "splits": SMALL["splits"], "n_bits": [8, 16], "bit_order": "little"}
+    assert experiment.config["codes"] == {"mine": MINE | complete}
     assert configuration.load(experiment.config) == experiment
 
 
@@ -67,10 +66,8 @@ def test_a_method_is_scored_like_a_hasher_where_it_has_codes(here):
 def test_each_file_exists_and_has_a_code_for_each_item(here):
     file = here / "codes" / "improved" / "run1" / "query_16.npy"
     np.save(file, np.zeros((49, 2), dtype=np.uint8))
-    assert refused({"mine": MINE}) == (
-        "codes.mine.query: codes/improved/run1/query_16.npy: 49 codes for the 50 items of `query` in the improved "
-        "split."
-    )
+    items = "the 50 items of `query` in the improved split"
+    assert refused({"mine": MINE}) == f"codes.mine.query: codes/improved/run1/query_16.npy: 49 codes for {items}."
     file.unlink()
     missing = f"codes.mine.query: no file 'codes/improved/run1/query_16.npy' (looked in {here})."
     assert refused({"mine": MINE}) == missing

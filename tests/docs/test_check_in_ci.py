@@ -173,6 +173,5 @@ def test_the_action_installs_its_own_checkout_and_passes_every_input_as_a_variab
     assert "${{" not in install["run"] + check["run"]  # the value of an input would be run as a part of the script
     assert setup["with"]["update-environment"] is False
     assert set(CHECK["with"]) <= set(ACTION["inputs"])
-    assert {name: f"${{{{ steps.check.outputs.{name} }}}}" for name in ACTION["outputs"]} == {
-        name: declared["value"] for name, declared in ACTION["outputs"].items()
-    }
+    for name, declared in ACTION["outputs"].items():
+        assert declared["value"] == f"${{{{ steps.check.outputs.{name} }}}}"

@@ -9,9 +9,8 @@ from page_blocks import DOCS, ROOT, script
 
 from protocol import registry
 
-PAGES = [
-    path for pattern in ("*", "config/*", "docs/**/*", "results/reference/**/*") for path in ROOT.glob(f"{pattern}.md")
-]
+_FOLDERS = ("", "config/", "docs/**/", "results/reference/**/")
+PAGES = [path for folder in _FOLDERS for path in ROOT.glob(f"{folder}*.md")]
 # Without the copies that a build of the site makes.
 PAGES = sorted(path for path in PAGES if not path.is_relative_to(DOCS / "results"))
 PARSER = MarkdownIt("commonmark").enable("table")

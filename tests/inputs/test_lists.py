@@ -85,9 +85,8 @@ def test_labels_are_the_same_for_the_dataset_the_audit_and_the_evaluation(tmp_pa
     (tmp_path / name).write_text(LABELS[name])
     (tmp_path / "ids.txt").write_text("\n".join(IDS))
     np.save(tmp_path / "x.npy", np.eye(3, dtype=np.float32))
-    data = get("dataset", "arrays")(
-        {}, features=str(tmp_path / "x.npy"), labels=str(tmp_path / name), ids=str(tmp_path / "ids.txt")
-    )
+    files = {"features": "x.npy", "labels": name, "ids": "ids.txt"}
+    data = get("dataset", "arrays")({}, **{option: str(tmp_path / file) for option, file in files.items()})
     assert [data.class_names[label] for label in data.labels] == CLASSES
     known = labels_from(tmp_path / name, "labels", 3, ids=np.array(IDS))
     assert [known.class_names[label] for label in known.labels] == CLASSES
@@ -133,9 +132,8 @@ def test_several_labels_in_memory(labels):
 def test_named_classes_are_not_matched_with_columns_without_names():
     """Which column is the owl's can't be known, even if there are as many columns as names."""
     for sides in (([["owl"], ["fox", "elk"]], np.eye(3)), (np.eye(3), [["owl"], ["fox", "elk"], ["owl"]])):
-        with pytest.raises(
-            ProtocolError, match="one side names its classes, and the columns of the other have no names"
-        ):
+        problem = "one side names its classes, and the columns of the other have no names"
+        with pytest.raises(ProtocolError, match=problem):
             label_pair(*sides, len(sides[0]), len(sides[1]))
 
 
@@ -164,9 +162,8 @@ def test_random_tables_are_read_as_they_were_written(tmp_path):
         if kind == "several":
             names = np.array(listing.classes)
             labels = [names[row].tolist() for row in labels] if listing.classes else [[name] for name in labels]
-        assert labels == {"number": y.tolist(), "name": [*chain(*fields)], "columns": matrix.tolist()}.get(
-            kind, several
-        )
+        expected = {"number": y.tolist(), "name": [*chain(*fields)], "columns": matrix.tolist()}
+        assert labels == expected.get(kind, several)
 
 
 def test_a_row_and_a_column_of_matlab_are_row_numbers(tmp_path):

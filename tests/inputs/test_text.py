@@ -28,9 +28,8 @@ def test_a_damaged_compressed_list(tmp_path):
     content = bytearray(gzip.compress(b"a\nb\nc\n" * 100))
     content[12] ^= 0xFF
     (tmp_path / "a.txt.gz").write_bytes(content)
-    with pytest.raises(
-        ProtocolError, match=r"a.txt.gz: can't be read as a list of items \(CRC check failed 0x4bf15a49 !="
-    ):
+    problem = r"a.txt.gz: can't be read as a list of items \(CRC check failed 0x4bf15a49 !="
+    with pytest.raises(ProtocolError, match=problem):
         read_list(tmp_path / "a.txt.gz")
 
 

@@ -83,6 +83,5 @@ MEANT = {
 
 @pytest.mark.parametrize("name", MEANT)
 def test_suggestions_have_the_requested_number(name):
-    assert message_of(registry.get, "metric", name).startswith(
-        f"Unknown metric {name!r}. Did you mean {MEANT[name]}? `protocol list metrics` lists"
-    )
+    start = f"Unknown metric {name!r}. Did you mean {MEANT[name]}? `protocol list metrics` lists"
+    assert message_of(registry.get, "metric", name).startswith(start)

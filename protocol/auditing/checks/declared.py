@@ -61,9 +61,8 @@ def audit_classes(run: Run) -> list[Finding]:
             ("warning", is_few & exhausted, ", because the dataset has no more of them"),
             ("warning", is_optional & (n_items == 0), ""),
         ):
-            rows = [
-                (class_name(split.dataset, classes[row]), n_items[row], expected[row]) for row in selected.nonzero()[0]
-            ]
+            numbers = selected.nonzero()[0]
+            rows = [(class_name(split.dataset, classes[row]), n_items[row], expected[row]) for row in numbers]
             missing = [name for name, n, _ in rows if not n]
             few = [f"{name}: {n:,} (expected {least}{minimum:,})" for name, n, minimum in rows if n]
             findings += findings_of("class-missing", severity, len(missing), missing, part=part, why=why)
@@ -71,9 +70,7 @@ def audit_classes(run: Run) -> list[Finding]:
     return findings
 
 
-def _expected(
-    run: Run, classes: NDArray[np.int64], name: str, n_items: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], str]:
+def _expected(run: Run, classes: NDArray, name: str, n_items: NDArray[np.int64]) -> tuple[NDArray[np.int64], str]:
     """Return the expected number of items of each class of a partition, and "at least " if it is a minimum."""
     protocol, several = run.protocol, has_several(run.split)
     part = protocol.partitions.get(name)
@@ -179,9 +176,8 @@ def audit_seed(run: Run) -> list[Finding]:
         return []
     lists = {name: split[name] for name in protocol.listed if len(split[name])}
     try:
-        drawn = protocol.split(
-            dataset.n_items, dataset.y, seed=run.seed, sizes=run.sizes, official=dataset.official, lists=lists
-        )
+        known: dict[str, Any] = {"seed": run.seed, "sizes": run.sizes, "official": dataset.official, "lists": lists}
+        drawn = protocol.split(dataset.n_items, dataset.y, **known)
     except ProtocolError as error:
         why = f" ({str(error).removesuffix('.')})"
         return findings_of("not-reproducible", "error", 1, [f"seed {run.seed}"], why=why)
@@ -268,9 +264,7 @@ def _against_chance(runs: Sequence[Run], part: str, drawn: Sequence[NDArray[np.i
     return findings_of("runs-not-independent", severity, len(runs), [run.file for run in runs], what=what)
 
 
-def _expected_shared(
-    dataset: Dataset, declared: Any, drawn: Sequence[NDArray[np.int64]], n_items: int
-) -> tuple[float, bool]:
+def _expected_shared(dataset: Dataset, part: Any, drawn: Sequence[NDArray], n_items: int) -> tuple[float, bool]:
     r"""Return how many items all pairs of independent draws share on average, and whether this is exact.
 
     Two draws of :math:`a_c` and :math:`b_c` of the :math:`N_c` items of class c share :math:`\sum_c a_c b_c / N_c` on
@@ -284,4 +278,4 @@ def _expected_shared(
     expected = sum(float(np.sum(a * b / available)) for a, b in itertools.combinations(counts, 2))
     if dataset.y is None:  # a dataset of the pipeline without labels has no classes
         return expected, dataset.digest is not None
-    return expected, y is not None and (y.ndim == 1 or not getattr(declared, "per_class", None))
+    return expected, y is not None and (y.ndim == 1 or not getattr(part, "per_class", None))

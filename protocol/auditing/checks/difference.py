@@ -57,9 +57,7 @@ def _in_common_numbers(run: Run, other: Run) -> tuple[str, list[NDArray[np.int64
         return "ids", numbers, np.array(names)
     for one, another in ((run, other), (other, run)):
         if one.split.dataset.has_listed_ids:
-            raise ProtocolError(
-                f"against: {one.file} contains ids and {another.file} row numbers. Give the ids of the dataset in the "
-                "order of its rows (ids)."
-            )
+            both = f"{one.file} contains ids and {another.file} row numbers"
+            raise ProtocolError(f"against: {both}. Give the ids of the dataset in the order of its rows (ids).")
     rows = np.arange(max(run.n_listed, other.n_listed))
     return "row numbers", [rows, rows], rows.astype(str)

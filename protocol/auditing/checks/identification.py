@@ -257,6 +257,5 @@ def _relative(a: int, b: int) -> float:
 
 
 def _the(part: str) -> str:
-    return {"train": "the training set", "database": "the database"}.get(
-        part, f"the {part.replace('_', ' ')} partition"
-    )
+    named = {"train": "the training set", "database": "the database"}
+    return named.get(part, f"the {part.replace('_', ' ')} partition")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from protocol.auditing.evidence import copies_of
 from protocol.auditing.findings import Finding, findings_of
-from protocol.auditing.items import Split, alike, n_counters
+from protocol.auditing.items import Form, Split, alike, n_counters
 from protocol.auditing.known_pairs import EXACT, SIMILAR
 from protocol.auditing.runs import Run
 from protocol.checks import counted
@@ -71,21 +71,23 @@ def _forms(split: Split, a: str, b: str, severity: str, is_disjoint: bool) -> li
     items = [np.setdiff1d(split[x], split[y], assume_unique=True) for x, y in ((a, b), (b, a))]
     forms = [split.forms(part) for part in items]
     partners = alike(*forms)
-    found = {"ids-differ-in-form": partners, "equal-file-names": dict[int, int]()}
-    if is_disjoint and not split.repeats_names:
-        by_name = alike(*([form[-1:] for form in of_part] for of_part in forms))
-        found["equal-file-names"] = {position: other for position, other in by_name.items() if position not in partners}
-    names = [forms[1][partner][-1] for partner in found["equal-file-names"].values()]
-    n_proper = len(names) - n_counters(names, [form[-1] for form in forms[1]])
+    names, n_proper = _equal_names(forms[0], forms[1], partners) if is_disjoint and not split.repeats_names else ({}, 0)
     is_same = n_proper >= _ENOUGH_NAMES and 2 * n_proper > len(split[a])
     undetermined = "undetermined" if severity == "error" else severity
     findings = list[Finding]()
-    for name, positions in found.items():
-        pairs = np.array([*positions.items()], dtype=np.int64).reshape(-1, 2)
-        level = severity if is_same and name == "equal-file-names" else undetermined
-        both = items[0][pairs[:, 0]], items[1][pairs[:, 1]]
-        findings += split.findings(name, level, *both, a=a, b=b, same=_SAME_FILES[is_same])
+    level = severity if is_same else undetermined
+    for kind, of_kind, found in (("ids-differ-in-form", undetermined, partners), ("equal-file-names", level, names)):
+        both = items[0][[*found]], items[1][[*found.values()]]
+        findings += split.findings(kind, of_kind, *both, a=a, b=b, same=_SAME_FILES[is_same])
     return findings
+
+
+def _equal_names(a: list[Form], b: list[Form], partners: dict[int, int]) -> tuple[dict[int, int], int]:
+    """Return the positions of equal file names of ids without partners, and how many of them don't just count files."""
+    by_name = alike([form[-1:] for form in a], [form[-1:] for form in b])
+    found = {position: other for position, other in by_name.items() if position not in partners}
+    names = [b[other][-1] for other in found.values()]
+    return found, len(names) - n_counters(names, [form[-1] for form in b])
 
 
 def _copies(run: Run, a: str, b: str) -> list[Finding]:

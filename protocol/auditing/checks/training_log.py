@@ -216,9 +216,8 @@ def _rows(path: Path, pattern: str | None) -> Sequence[_Row]:
     except re.error as error:
         raise ProtocolError(f"pattern: {pattern!r} is not a regular expression ({error}).") from error
     if not {"value"} <= expression.groupindex.keys() <= {"value", "bits", "epoch"}:
-        raise ProtocolError(
-            f"pattern: {pattern!r} needs the named group (?P<value>...), and may have those named bits and epoch."
-        )
+        groups = "the named group (?P<value>...), and may have those named bits and epoch"
+        raise ProtocolError(f"pattern: {pattern!r} needs {groups}.")
     rows = [(number, match.groupdict("")) for number, line in numbered if (match := expression.search(line))]
     if not rows:
         raise ProtocolError(f"{path}: no line matches the pattern {pattern!r}.")

@@ -130,19 +130,16 @@ def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPa
     if isinstance(values, str) and values in SHIPPED:
         known, first = _shipped(values, dataset, n_listed)
     elif not is_file(values) or not (Path(values).suffix or Path(values).is_file()):
-        raise ProtocolError(
-            f"known_pairs: expected {' or '.join(SHIPPED)}, or the path of a file, got {str(values)[:80]!r}."
-        )
+        expected = f"{' or '.join(SHIPPED)}, or the path of a file"
+        raise ProtocolError(f"known_pairs: expected {expected}, got {str(values)[:80]!r}.")
     else:
         items, judgement = _judged(Path(values), (*_PAIR, "judgement"))
         n_items = dataset.n_rows(_LARGEST)  # row numbers may be outside the split
         pairs = numbers_of(items, dataset, n_items, str(values)).reshape(-1, 2)
         known, first = KnownPairs(str(values), pairs, judgement), items[0]
     if dataset.ids is not None and not (known.pairs >= 0).all(axis=1).any():
-        raise ProtocolError(
-            f"{known.source}: no pair consists of items of the dataset. Its first id is {str(dataset.ids[0])!r}; the "
-            f"first pair has {first!r}."
-        )
+        ids = f"Its first id is {str(dataset.ids[0])!r}; the first pair has {first!r}"
+        raise ProtocolError(f"{known.source}: no pair consists of items of the dataset. {ids}.")
     return known
 
 
@@ -161,9 +158,8 @@ def _shipped(name: str, dataset: Dataset, n_listed: int) -> tuple[KnownPairs, st
     else:
         n_items, numbers, note = max(dataset.n_items or _SIZE, n_listed), rows, f"{note}; {_ASSUMED}"
         if n_items != _SIZE:
-            raise ProtocolError(
-                f"{name}: row numbers must be those of {_SIZE:,} images, the training images first, not of {n_items:,}."
-            )
+            images = f"{_SIZE:,} images, the training images first, not of {n_items:,}"
+            raise ProtocolError(f"{name}: row numbers must be those of {images}.")
     return KnownPairs("ciFAIR (Barz and Denzler 2020)", numbers.reshape(-1, 2), judgement, note), _IDS[name](rows[0])
 
 
@@ -190,10 +186,8 @@ def _judged(path: Path, columns: Sequence[str]) -> tuple[list[str], NDArray[np.i
 def _judgement(text: str, path: Path, line: int) -> int:
     """Return a judgement as a number, `DIFFERENT` if there is none."""
     if text not in ("0", "1", "2", "3", ""):
-        raise ProtocolError(
-            f"{path}, line {line}: expected the judgement 0 (exact copy), 1 (near-duplicate), 2 (very similar) or "
-            f"3 (different), got {text[:80]!r}."
-        )
+        expected = "the judgement 0 (exact copy), 1 (near-duplicate), 2 (very similar) or 3 (different)"
+        raise ProtocolError(f"{path}, line {line}: expected {expected}, got {text[:80]!r}.")
     return int(text or DIFFERENT)
 
 
@@ -256,7 +250,5 @@ def read_excluded(path: str | Path) -> Excluded:
     """
     path = Path(path)
     columns, rows = read_table(path, "pairs or items", _PAIR, ("id",))
-    judged = [
-        row for line, row in rows if columns is not _PAIR or _judgement(row.get("judgement", "0"), path, line) <= NEAR
-    ]
+    judged = [row for n, row in rows if columns is not _PAIR or _judgement(row.get("judgement", "0"), path, n) <= NEAR]
     return Excluded(path, [row[column] for row in judged for column in columns], columns is _PAIR)
