@@ -85,10 +85,9 @@ class Data:
         n, is_matrix = len(self.class_names), labels.ndim == 2
         fits = labels.shape[1] == n if is_matrix else labels.min() >= 0 and labels.max() < n
         if labels.dtype != (bool if is_matrix else np.int64) or not fits:
-            raise ProtocolError(
-                f"labels: expected int64 (n,) from 0 to {n - 1}, the indices of the class names, or bool (n, {n}), got "
-                f"{labels.dtype} of shape {labels.shape}, from {labels.min()} to {labels.max()}."
-            )
+            expected = f"int64 (n,) from 0 to {n - 1}, the indices of the class names, or bool (n, {n})"
+            got = f"{labels.dtype} of shape {labels.shape}, from {labels.min()} to {labels.max()}"
+            raise ProtocolError(f"labels: expected {expected}, got {got}.")
 
     @property
     def arrays(self) -> dict[str, Sliceable]:
@@ -99,9 +98,8 @@ class Data:
 
 def _check_ids(ids: NDArray) -> None:
     if ids.dtype.kind not in "US" or ids.ndim != 1 or not ids.size:
-        raise ProtocolError(
-            f"ids: expected one string per item, shape (n,) with n >= 1, got {ids.dtype} of shape {ids.shape}."
-        )
+        got = f"{ids.dtype} of shape {ids.shape}"
+        raise ProtocolError(f"ids: expected one string per item, shape (n,) with n >= 1, got {got}.")
     ordered = ids if (ids[1:] > ids[:-1]).all() else np.sort(ids)
     if (twice := ordered[1:][ordered[1:] == ordered[:-1]]).size:
         raise ProtocolError(f"ids: {str(decoded(twice)[0])!r} is the id of more than one item.")
@@ -110,10 +108,8 @@ def _check_ids(ids: NDArray) -> None:
 def _check_vectors(vectors: Sliceable, n_items: int, name: str) -> None:
     shape, dtype = vectors.shape, vectors.dtype
     if (dtype != np.float32 and dtype.kind not in "iu") or len(shape) != 2 or 0 in shape or shape[0] != n_items:
-        raise ProtocolError(
-            f"{name}: expected float32 or integers of shape (n, d) with one row per id, n = {n_items}, got {dtype} of "
-            f"shape {shape}."
-        )
+        expected = f"float32 or integers of shape (n, d) with one row per id, n = {n_items}"
+        raise ProtocolError(f"{name}: expected {expected}, got {dtype} of shape {shape}.")
 
 
 def store(file: Writer, name: str, array: Sliceable) -> None:
@@ -187,11 +183,9 @@ def check_statistics(name: str, data: Data, known: Mapping[str, Any]) -> None:
     actual = _found(data)
     differing = [fact for fact, expected in known.items() if actual.get(fact) != expected]
     if differing:
-        differences = (f"{fact}: expected {known[fact]}, got {actual.get(fact)}" for fact in differing)
-        raise ProtocolError(
-            f"dataset {name!r} differs from its published description: {'; '.join(differences)}. Check that its "
-            "files are official and complete."
-        )
+        text = "; ".join(f"{fact}: expected {known[fact]}, got {actual.get(fact)}" for fact in differing)
+        advice = "Check that its files are official and complete."
+        raise ProtocolError(f"dataset {name!r} differs from its published description: {text}. {advice}")
 
 
 def _found(data: Data) -> dict[str, Any]:

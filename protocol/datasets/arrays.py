@@ -53,10 +53,10 @@ def labels_of_items(file: str, ids: NDArray | None, n_items: int) -> tuple[NDArr
         texts = list(map(str, listed.tolist()))
         by_number = [_NUMBER.sub(lambda number: number[0].zfill(20), text) for text in texts]
         if texts != sorted(texts) and by_number != sorted(by_number):
+            problem = f"its ids do not ascend (the first is {texts[0]!r}), so its rows may not be in the order of"
+            remedy = "Set `ids` (init: --ids) to a file with the ids of the features, or to"
             raise ProtocolError(
-                f"{file}: its ids do not ascend (the first is {texts[0]!r}), so its rows may not be in the order of "
-                "the features. Set `ids` (init: --ids) to a file with the ids of the features, or to "
-                f"{file} itself if its rows are in their order."
+                f"{file}: {problem} the features. {remedy} {file} itself if its rows are in their order."
             )
         _log.info("%s: its rows are in the order of the features, and its ids are not used", file)
     if labels.ndim == 2:

@@ -66,10 +66,9 @@ def check_images(paths: Sequence[Path]) -> None:
         folder = os.path.commonpath([path.parent for path in paths])
         files = [f"{path.relative_to(folder).as_posix()} ({problem})" for path, problem in problems[:_MOST_NAMES]]
         more = [f"and {len(problems) - _MOST_NAMES:,} more"] * (len(problems) > _MOST_NAMES)
-        raise ProtocolError(
-            f"{folder}: {counted(len(problems), 'image')} can't be used: {'; '.join(files + more)}. Supported are "
-            f"{', '.join(sorted(EXTENSIONS))}. Convert or remove the others."
-        )
+        problem = f"{counted(len(problems), 'image')} can't be used: {'; '.join(files + more)}"
+        advice = f"Supported are {', '.join(sorted(EXTENSIONS))}. Convert or remove the others."
+        raise ProtocolError(f"{folder}: {problem}. {advice}")
 
 
 def _problem(path: Path) -> str:

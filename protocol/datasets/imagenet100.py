@@ -26,9 +26,8 @@ def _read_list(path: Path) -> dict[str, int]:
     for number, line in enumerate(lines(path, "a list of images"), start=1):
         name, *flags = line.split()
         if len(flags) != CLASSES or sorted(flags) != ["0"] * (CLASSES - 1) + ["1"] or name.count("/") < 1:
-            raise ProtocolError(
-                f"{path}, line {number}: expected a path and {CLASSES} flags, one of them 1, got {line[:80]!r}."
-            )
+            expected = f"a path and {CLASSES} flags, one of them 1"
+            raise ProtocolError(f"{path}, line {number}: expected {expected}, got {line[:80]!r}.")
         images["/".join(name.split("/")[-2:])] = flags.index("1")
     if not images:
         raise ProtocolError(f"{path}: the list of images is empty.")

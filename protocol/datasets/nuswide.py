@@ -70,10 +70,8 @@ def _tags(path: Path, photos: list[str], keep: NDArray[np.int64]) -> LazyRows:
     columns = {tag: column for column, tag in enumerate(texts["Final_Tag_List.txt"])}
     lines = [line.split() for line in texts["All_Tags.txt"]]
     if [line[0].decode(errors="replace") for line in lines] != photos:
-        raise ProtocolError(
-            f"{path}: All_Tags.txt: its {len(lines):,} lines are not the {len(photos):,} photos of {IMAGES} in the "
-            "same order."
-        )
+        expected = f"the {len(photos):,} photos of {IMAGES} in the same order"
+        raise ProtocolError(f"{path}: All_Tags.txt: its {len(lines):,} lines are not {expected}.")
     tagged = [np.array([columns[tag] for tag in lines[row][1:] if tag in columns], dtype=np.int32) for row in keep]
 
     def read(start: int, stop: int) -> NDArray[np.uint8]:

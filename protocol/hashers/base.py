@@ -253,10 +253,8 @@ class Hasher(Configurable, abc.ABC):
     ) -> dict[str, NDArray]:
         """Return learned arrays as C-contiguous arrays, if they are the declared ones."""
         if set(arrays) != set(declared):
-            raise ProtocolError(
-                f"{where}: expected the arrays {', '.join(sorted(declared)) or 'none'}, got "
-                f"{', '.join(sorted(arrays)) or 'none'}."
-            )
+            expected, got = (", ".join(sorted(names)) or "none" for names in (declared, arrays))
+            raise ProtocolError(f"{where}: expected the arrays {expected}, got {got}.")
         lengths: dict[Any, Any] = {**self.get_params(), "d": n_features}
         for name, of_dtype_and_shape in declared.items():
             _check_array(arrays[name], of_dtype_and_shape, lengths, f"{where}: array {name!r}")

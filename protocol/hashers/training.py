@@ -45,10 +45,8 @@ class Progress:
         n_done = len(self.values)
         if not math.isfinite(value):
             before = f" (it was {self.values[-2]:.4g} before)" if n_done > 1 else ""
-            raise ProtocolError(
-                f"{self._name}: step {n_done:,} of {self._n_steps:,}: the objective is {value}{before}. Try a lower "
-                "learning_rate."
-            )
+            problem = f"the objective is {value}{before}. Try a lower learning_rate."
+            raise ProtocolError(f"{self._name}: step {n_done:,} of {self._n_steps:,}: {problem}")
         self._bar.set_postfix_str(f"objective {value:.4f}", refresh=False)
         self._bar.update()
         if n_done * _LINES // self._n_steps > (n_done - 1) * _LINES // self._n_steps:

@@ -58,11 +58,9 @@ def _hasher(name: str, options: Mapping[str, Any], dimension: int | None) -> "Ha
     """Return an unfitted hasher that learns from vectors alone, of a dimension if that is known."""
     record = registry.HASHERS.entry(name)
     if record.plugin.supervision is not None:
-        allowed = [each.name for each in registry.HASHERS.entries() if each.plugin.supervision is None]
-        raise ProtocolError(
-            f"hasher {name!r} needs labels or pairs. Choose one that learns from vectors alone "
-            f"({', '.join(allowed)}), or pass its codes."
-        )
+        allowed = ", ".join(each.name for each in registry.HASHERS.entries() if each.plugin.supervision is None)
+        advice = f"Choose one that learns from vectors alone ({allowed}), or pass its codes."
+        raise ProtocolError(f"hasher {name!r} needs labels or pairs. {advice}")
     model: Hasher = record.plugin().set_params(**options)
     model.check()
     if dimension is not None:

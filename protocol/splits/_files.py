@@ -111,10 +111,8 @@ def places_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
     positions = np.array([by_id.get(item, by_tail.get(_tail(item), -1)) for item in items.tolist()], dtype=np.int64)
     unknown = items[positions < 0]
     if unknown.size:
-        raise ProtocolError(
-            f"{name}: {counted(unknown.size, 'unknown id')} among {len(items):,}, the first {str(unknown[0])!r}. The "
-            f"dataset has ids such as {names[0]!r}."
-        )
+        problem = f"{counted(unknown.size, 'unknown id')} among {len(items):,}, the first {str(unknown[0])!r}"
+        raise ProtocolError(f"{name}: {problem}. The dataset has ids such as {names[0]!r}.")
     return positions
 
 
@@ -275,10 +273,8 @@ class Split:
     @cached_property
     def _stored(self) -> dict[str, NDArray]:
         if self.items is None:
-            raise ProtocolError(
-                f"{self.path}: the items.h5 from which the split was drawn is not in the folder results/datasets next "
-                "to the experiment. Pass its path: load_split(path, items=FILE)."
-            )
+            problem = "the items.h5 from which the split was drawn is not in the folder results/datasets next to the"
+            raise ProtocolError(f"{self.path}: {problem} experiment. Pass its path: load_split(path, items=FILE).")
         return storage.read(self.items)
 
 

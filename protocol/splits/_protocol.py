@@ -327,10 +327,8 @@ class SplitProtocol:
         for part in self._of(Official).values():
             if official.get(part.part) != part.size:
                 names = ", ".join(f"{name} ({size:,} items)" for name, size in official.items()) or "none"
-                raise ProtocolError(
-                    f"needs the official split {part.part!r} with {part.size:,} items; the dataset's official splits: "
-                    f"{names}."
-                )
+                needed = f"needs the official split {part.part!r} with {part.size:,} items"
+                raise ProtocolError(f"{needed}; the dataset's official splits: {names}.")
 
     def _is_apart(self, name: str) -> bool:
         """Return whether some drawn partition must not share items with this one."""
@@ -460,10 +458,8 @@ class SplitProtocol:
         for a, b in itertools.combinations(parts, 2):
             shared = parts[a][np.isin(parts[a], parts[b])]
             if shared.size and not (self.overlaps(a, b) or self.is_reduced(a) or self.is_reduced(b)):
-                raise ProtocolError(
-                    f"the official splits for {a} and {b} share {counted(shared.size, 'item')}, the first in row "
-                    f"{shared[0]}."
-                )
+                items_of_both = f"{counted(shared.size, 'item')}, the first in row {shared[0]}"
+                raise ProtocolError(f"the official splits for {a} and {b} share {items_of_both}.")
         for name, part in self.listed.items():
             if part.required and name not in items.lists:
                 raise ProtocolError(f"the list for {name} is missing.")
@@ -566,10 +562,8 @@ def sampling_split(sample: str) -> str:
     first, *others = sharing(sample)
     for other in others:
         if declaration(other) != declaration(first):
-            raise ProtocolError(
-                f"Splits {first!r} and {other!r} share the sampled split {sample!r}, but declare different partitions "
-                f"apart from the database. Give one of them another `sample`."
-            )
+            problem = "but declare different partitions apart from the database. Give one of them another `sample`."
+            raise ProtocolError(f"Splits {first!r} and {other!r} share the sampled split {sample!r}, {problem}")
     return first
 
 
@@ -633,10 +627,9 @@ def drawn_of_each_class(classes: NDArray, number: int, rng: np.random.Generator)
     for column in range(members.shape[1]):
         items = np.flatnonzero(members[:, column] & free)
         if len(items) < number:
-            raise ProtocolError(
-                f"{counted(number, 'item')} of each class can't be drawn: class {column} of {members.shape[1]} has "
-                f"{int(members[:, column].sum()):,}, of which {len(items):,} are not drawn for another class."
-            )
+            left = f"{int(members[:, column].sum()):,}, of which {len(items):,} are not drawn for another class"
+            problem = f"{counted(number, 'item')} of each class can't be drawn"
+            raise ProtocolError(f"{problem}: class {column} of {members.shape[1]} has {left}.")
         drawn[column] = (rng.permutation(items) if classes.ndim == 2 else items)[:number]
         free[drawn[column]] = False
     return drawn
