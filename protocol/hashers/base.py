@@ -170,9 +170,7 @@ class Hasher(Configurable, abc.ABC):
         """Return the codes of database rows: those of `transform`, unless the database has a different modality."""
         return self.transform(X)
 
-    def _codes(
-        self, X: ArrayLike, encode: Callable[[NDArray[np.float32]], NDArray[np.bool_]], n_features: int
-    ) -> NDArray[np.bool_]:
+    def _codes(self, X: ArrayLike, encode: Callable[..., NDArray[np.bool_]], n_features: int) -> NDArray[np.bool_]:
         check_magnitude(X, "X", 0, self.magnitudes[1])
         rows = matrix(X, n_features=n_features)
         bits_of_rows = np.empty((len(rows), self.n_bits), dtype=bool)
