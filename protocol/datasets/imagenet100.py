@@ -44,12 +44,8 @@ def _class_names(images: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _statistics(folder: str, image_size: int) -> dict[str, Any]:
-    return {
-        "n": 133_503,
-        "classes": CLASSES,
-        "image_shape": squares_of(image_size),
-        "partitions": {"database": 128_503, "test": 5_000, "train": 13_000},
-    }
+    parts = {"database": 128_503, "test": 5_000, "train": 13_000}
+    return {"n": 133_503, "classes": CLASSES, "image_shape": squares_of(image_size), "partitions": parts}
 
 
 @DatasetRecord(
@@ -92,10 +88,6 @@ def load(paths: Mapping[str, Path], *, folder: str = "", image_size: int = 128) 
     images = {image: label for part in PARTS for image, label in lists[part].items()}
     rows, files = {image: row for row, image in enumerate(images)}, [Path(folder, image) for image in images]
     check_images(files)
-    return Data(
-        np.array(list(images)),
-        np.array(list(images.values())),
-        _class_names(images),
-        image_rows(files, image_size),
-        partitions={part: np.array([rows[image] for image in lists[part]]) for part in PARTS},
-    )
+    ids, labels = np.array(list(images)), np.array(list(images.values()))
+    partitions = {part: np.array([rows[image] for image in lists[part]]) for part in PARTS}
+    return Data(ids, labels, _class_names(images), image_rows(files, image_size), partitions=partitions)

@@ -142,9 +142,6 @@ def load(paths: Mapping[str, Path], *, concepts: int = N_CONCEPTS) -> Data:
     if len(words) != len(names):
         raise ProtocolError(f"{paths[WORDS]}: {len(words):,} lines for {len(names):,} images.")
     photos = [name.rpartition("/")[2].rpartition("_")[2].partition(".")[0] for name in names]
-    return Data(
-        np.array(names)[keep],
-        labels[np.ix_(keep, most_frequent)],
-        tuple(concept_names[column] for column in most_frequent),
-        vectors={"bow": words[keep], "tags": _tags(paths[TAGS], photos, keep)},
-    )
+    class_names = tuple(concept_names[column] for column in most_frequent)
+    vectors: dict[str, Any] = {"bow": words[keep], "tags": _tags(paths[TAGS], photos, keep)}
+    return Data(np.array(names)[keep], labels[np.ix_(keep, most_frequent)], class_names, vectors=vectors)

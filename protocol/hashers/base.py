@@ -201,12 +201,8 @@ class Hasher(Configurable, abc.ABC):
         ['model', 'projection_']
         """
         self._check_fitted("to_arrays")
-        description = {
-            "hasher": type(self).__name__,
-            "parameters": self.get_params(),
-            "n_features": self.n_features_in_,
-            "fit_record": self.fit_record_,
-        }
+        description: dict[str, Any] = {"hasher": type(self).__name__, "parameters": self.get_params()}
+        description |= {"n_features": self.n_features_in_, "fit_record": self.fit_record_}
         return {"model": np.array(json.dumps(description, default=np.generic.item)), **self._learned_arrays()}
 
     def _learned_arrays(self) -> dict[str, NDArray]:

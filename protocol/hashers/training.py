@@ -121,13 +121,9 @@ def train_and_encode(
             fits[n_bits] = {"made_of": made_of[n_bits], **models[n_bits].fit_record_}
             learned[n_bits] = models[n_bits].to_arrays()
             packed[n_bits] = {part: of_part[n_bits] for part, of_part in codes.items()}
-    provenance = storage.provenance(
-        f"hasher {next(iter(made_of.values()))['hasher']}",
-        parameters={"n_bits": list(fits), **options},
-        inputs=inputs,
-        fits=fits,
-        fitted_on=storage.array_digest(training.X),
-    )
+    name, parameters = f"hasher {next(iter(made_of.values()))['hasher']}", {"n_bits": list(fits), **options}
+    fitted_on = storage.array_digest(training.X)
+    provenance = storage.provenance(name, parameters=parameters, inputs=inputs, fits=fits, fitted_on=fitted_on)
     for path, arrays in zip(stored, (learned, packed), strict=True):
         storage.write(path, storage.flattened(arrays), provenance)
         reuse.keep(path)

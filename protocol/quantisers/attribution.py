@@ -325,16 +325,9 @@ def attribute(
         ideal = _by_vectors(space, truth)
     measured = [_measured(name, *arrays, space, ideal, exact, threads) for name, arrays in returned.items()]
     per_query, faults = zip(*measured, strict=True)
-    return Attribution(
-        rows=tuple(map(LostRecall.mean, per_query)),
-        faults=tuple(itertools.chain(*faults)),
-        per_query=dict(zip(returned, per_query, strict=True)),
-        space=space.name,
-        neighbours=f"the {k:,} nearest by {_BY[vectors.distance] if vectors else 'code'}",
-        k=k,
-        n_queries=sizes[0],
-        n_database=sizes[1],
-    )
+    rows, by_name = tuple(map(LostRecall.mean, per_query)), dict(zip(returned, per_query, strict=True))
+    neighbours = f"the {k:,} nearest by {_BY[vectors.distance] if vectors else 'code'}"
+    return Attribution(rows, tuple(itertools.chain(*faults)), by_name, space.name, neighbours, k, *sizes)
 
 
 def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> tuple[CodePair | None, _Space | None, _Space]:

@@ -183,15 +183,10 @@ def represent(
 
     vectors = blocks(database, stage(progress, f"encoding by {name}", len(database)))
     stored = _stored((plugin.encode(_scaled(block, distance), model) for block in vectors), len(database))
-    return Representation(
-        name,
-        stored.shape[1] * stored.itemsize,
-        plugin.queries(_scaled(query, distance), model),
-        Decoded(stored, restored),
-        "dot" if ranking == "cosine" else ranking,
-        plugin.ranked_by(distance),
-        fitted_on,
-    )
+    n_bytes, queries = stored.shape[1] * stored.itemsize, plugin.queries(_scaled(query, distance), model)
+    by: Distance = "dot" if ranking == "cosine" else ranking
+    ranked_by = plugin.ranked_by(distance)
+    return Representation(name, n_bytes, queries, Decoded(stored, restored), by, ranked_by, fitted_on)
 
 
 def _hashed(
