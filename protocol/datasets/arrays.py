@@ -60,9 +60,9 @@ def labels_of_items(file: str, ids: NDArray | None, n_items: int) -> tuple[NDArr
             )
         _log.info("%s: its rows are in the order of the features, and its ids are not used", file)
     if labels.ndim == 2:
-        return labels, names or tuple(str(column) for column in range(labels.shape[1]))
+        return labels, names or tuple(map(str, range(labels.shape[1])))
     classes, codes = np.unique(labels, return_inverse=True)
-    return codes.astype(np.int64), names or tuple(str(number) for number in classes)
+    return codes.astype(np.int64), names or tuple(map(str, classes))
 
 
 def _ids(file: str | None, n_items: int, labels: str | None) -> NDArray[np.str_] | None:
