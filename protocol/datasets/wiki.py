@@ -75,10 +75,8 @@ def load(paths: Mapping[str, Path]) -> Data:
         for part, rows in parts.items():
             n_lines = len(lists[part][0])
             if rows.ndim != 2 or len(rows) != n_lines:
-                expected = f"one row for each of the {n_lines:,} lines of {LISTS[part]}"
-                raise ProtocolError(
-                    f"{paths[FEATURES]}: {variables[part]}: expected {expected}, got shape {rows.shape}."
-                )
+                where, expected = f"{paths[FEATURES]}: {variables[part]}", f"one row for each of the {n_lines:,} lines"
+                raise ProtocolError(f"{where}: expected {expected} of {LISTS[part]}, got shape {rows.shape}.")
         vectors[kind] = np.concatenate(list(parts.values())).astype(np.float32)
     names, categories = (np.concatenate(columns) for columns in zip(*lists.values(), strict=True))
     train, test = np.split(np.arange(len(names)), [len(lists["train"][0])])

@@ -273,8 +273,9 @@ class Split:
     @cached_property
     def _stored(self) -> dict[str, NDArray]:
         if self.items is None:
-            problem = "the items.h5 from which the split was drawn is not in the folder results/datasets next to the"
-            raise ProtocolError(f"{self.path}: {problem} experiment. Pass its path: load_split(path, items=FILE).")
+            problem = "is not in the folder results/datasets next to the experiment"
+            advice = "Pass its path: load_split(path, items=FILE)."
+            raise ProtocolError(f"{self.path}: the items.h5 from which the split was drawn {problem}. {advice}")
         return storage.read(self.items)
 
 

@@ -26,9 +26,9 @@ def _check(
     share = n_neighbours / n_database if n_database else 1
     if n_train is not None and reading == "mean_distance" and int(share * (n_train - 1)) < 1:
         # The neighbours correspond to less than one training point.
-        needed = f"ground truth 'epsilon_ball' needs at least {math.ceil(1 / share) + 1:,} training points to estimate"
-        got = f"got {n_train:,}. Use more, or a larger n_neighbours."
-        raise ProtocolError(f"{needed} the radius that contains {share:.2g} of the database, {got}")
+        aim = f"to estimate the radius that contains {share:.2g} of the database"
+        needed, advice = f"{math.ceil(1 / share) + 1:,} training points {aim}", "Use more, or a larger n_neighbours."
+        raise ProtocolError(f"ground truth 'epsilon_ball' needs at least {needed}, got {n_train:,}. {advice}")
 
 
 @GroundTruthRecord(
