@@ -54,11 +54,6 @@ def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict
     return paths
 
 
-def official_parts(items: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
-    """Return the row numbers of a dataset's official splits by name, from the arrays of its ``items.h5``."""
-    return {name: rows[:] for name, rows in storage.grouped(items).get("partitions", {}).items()}
-
-
 def read_list(file: str | Path) -> tuple[NDArray, NDArray | None]:
     """Read one partition without checking its items against a dataset; an item may be listed twice.
 

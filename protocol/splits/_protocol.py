@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.checks import ProtocolError, counted, integer, number
 from protocol.inputs.validation import class_labels, n_classes
-from protocol.provenance import derive
+from protocol.provenance import derive, storage
 
 VALIDATION = ("validation_query", "validation_database")
 DRAWN = ("query", *VALIDATION, "train")
@@ -121,6 +121,11 @@ class Items:
         if self.labels.ndim == 1:
             return np.isin(self.labels, classes)
         return np.asarray(self.labels[:, classes[classes < self.labels.shape[1]]].any(axis=1), dtype=np.bool_)
+
+
+def official_parts(items: Mapping[str, Any]) -> dict[str, Rows]:
+    """Return the row numbers of a dataset's official splits by name, from the arrays of its ``items.h5``."""
+    return {name: rows[:] for name, rows in storage.grouped(items).get("partitions", {}).items()}
 
 
 @dataclass(frozen=True)

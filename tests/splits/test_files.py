@@ -13,7 +13,8 @@ from split_files import write_list, write_split
 import protocol as hp
 from protocol import registry, splits
 from protocol.provenance import storage
-from protocol.splits import list_paths, load_split, places_of, read_list, read_lists, read_parts, rows_of
+from protocol.splits import list_paths, load_split, places_of, read_list, read_lists, read_parts
+from protocol.splits._files import rows_of
 
 IDS = np.array([f"part {row // 10},x/{row:03d}.png" for row in range(60)])
 PLAIN = np.array([f"image/{row:03d}.png" for row in range(60)])
