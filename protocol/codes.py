@@ -42,10 +42,8 @@ def pack(bits: ArrayLike) -> NDArray[np.uint8]:
     if array.ndim != 2 or array.shape[1] == 0 or array.dtype.kind not in "biu":
         raise ProtocolError(f"codes: expected bits (n, n_bits), got shape {array.shape} of {array.dtype}.")
     if array.dtype != bool and not np.isin(array, (0, 1)).all():
-        raise ProtocolError(
-            f"codes: expected bits 0 and 1, got values from {array.min()} to {array.max()}. "
-            "Convert codes of -1 and +1 with `codes > 0`."
-        )
+        advice = "Convert codes of -1 and +1 with `codes > 0`."
+        raise ProtocolError(f"codes: expected bits 0 and 1, got values from {array.min()} to {array.max()}. {advice}")
     return np.packbits(array.astype(bool, copy=False), axis=1, bitorder="little")
 
 
@@ -60,9 +58,8 @@ def check(codes: NDArray[np.uint8], n_bits: int, name: str = "codes") -> None:
     integer(n_bits, f"{name}: n_bits")
     width = -(-n_bits // 8)
     if codes.ndim != 2 or codes.dtype != np.uint8 or codes.shape[1] != width:
-        raise ProtocolError(
-            f"{name}: expected uint8 (n, {width}) for codes of {n_bits} bits, got shape {codes.shape} of {codes.dtype}."
-        )
+        got = f"shape {codes.shape} of {codes.dtype}"
+        raise ProtocolError(f"{name}: expected uint8 (n, {width}) for codes of {n_bits} bits, got {got}.")
     spare = 8 * width - n_bits
     blocks = range(0, len(codes) if spare else 0, _BLOCK)
     if any((codes[start : start + _BLOCK, -1] >> (8 - spare)).any() for start in blocks):

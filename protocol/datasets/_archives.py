@@ -117,10 +117,7 @@ def read_archive(path: Path, batches: Sequence[str], names: Sequence[str]) -> Re
     images = np.empty((starts[-1], *_SHAPE[1:], _SHAPE[0]), dtype=np.uint8)
     np.concatenate([part[:, len(names) :].reshape(-1, *_SHAPE).transpose(0, 2, 3, 1) for part in parts], out=images)
     ids = [f"{batch}/{row:05d}" for batch, part in zip(batches, parts, strict=True) for row in range(len(part))]
-    return Records(
-        images,
-        np.concatenate([part[:, : len(names)] for part in parts]).astype(np.int64),
-        np.array(ids),
-        tuple(tuple(contents[name].decode("ascii", errors="replace").split()) for name in names),
-        {batch: np.arange(*starts[i : i + 2]) for i, batch in enumerate(batches)},
-    )
+    labels = np.concatenate([part[:, : len(names)] for part in parts]).astype(np.int64)
+    class_names = tuple(tuple(contents[name].decode("ascii", errors="replace").split()) for name in names)
+    rows = {batch: np.arange(*starts[i : i + 2]) for i, batch in enumerate(batches)}
+    return Records(images, labels, np.array(ids), class_names, rows)

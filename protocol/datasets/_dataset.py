@@ -1,8 +1,6 @@
-"""The result of a dataset's loader, its blocks, the check of its statistics, and the user's files that it reads."""
+"""The result of a dataset's loader, its blocks, and the check of its statistics."""
 
-import hashlib
 import inspect
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
@@ -14,8 +12,6 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.inputs.arrays import path_of
-from protocol.inputs.images import EXTENSIONS
 from protocol.inputs.validation import Sliceable, check_images, class_labels, rows
 from protocol.provenance.storage import Writer, decoded
 
@@ -85,10 +81,9 @@ class Data:
         n, is_matrix = len(self.class_names), labels.ndim == 2
         fits = labels.shape[1] == n if is_matrix else labels.min() >= 0 and labels.max() < n
         if labels.dtype != (bool if is_matrix else np.int64) or not fits:
-            raise ProtocolError(
-                f"labels: expected int64 (n,) from 0 to {n - 1}, the indices of the class names, or bool (n, {n}), got "
-                f"{labels.dtype} of shape {labels.shape}, from {labels.min()} to {labels.max()}."
-            )
+            expected = f"int64 (n,) from 0 to {n - 1}, the indices of the class names, or bool (n, {n})"
+            got = f"{labels.dtype} of shape {labels.shape}, from {labels.min()} to {labels.max()}"
+            raise ProtocolError(f"labels: expected {expected}, got {got}.")
 
     @property
     def arrays(self) -> dict[str, Sliceable]:
@@ -99,9 +94,8 @@ class Data:
 
 def _check_ids(ids: NDArray) -> None:
     if ids.dtype.kind not in "US" or ids.ndim != 1 or not ids.size:
-        raise ProtocolError(
-            f"ids: expected one string per item, shape (n,) with n >= 1, got {ids.dtype} of shape {ids.shape}."
-        )
+        got = f"{ids.dtype} of shape {ids.shape}"
+        raise ProtocolError(f"ids: expected one string per item, shape (n,) with n >= 1, got {got}.")
     ordered = ids if (ids[1:] > ids[:-1]).all() else np.sort(ids)
     if (twice := ordered[1:][ordered[1:] == ordered[:-1]]).size:
         raise ProtocolError(f"ids: {str(decoded(twice)[0])!r} is the id of more than one item.")
@@ -110,10 +104,8 @@ def _check_ids(ids: NDArray) -> None:
 def _check_vectors(vectors: Sliceable, n_items: int, name: str) -> None:
     shape, dtype = vectors.shape, vectors.dtype
     if (dtype != np.float32 and dtype.kind not in "iu") or len(shape) != 2 or 0 in shape or shape[0] != n_items:
-        raise ProtocolError(
-            f"{name}: expected float32 or integers of shape (n, d) with one row per id, n = {n_items}, got {dtype} of "
-            f"shape {shape}."
-        )
+        expected = f"float32 or integers of shape (n, d) with one row per id, n = {n_items}"
+        raise ProtocolError(f"{name}: expected {expected}, got {dtype} of shape {shape}.")
 
 
 def store(file: Writer, name: str, array: Sliceable) -> None:
@@ -187,11 +179,9 @@ def check_statistics(name: str, data: Data, known: Mapping[str, Any]) -> None:
     actual = _found(data)
     differing = [fact for fact, expected in known.items() if actual.get(fact) != expected]
     if differing:
-        differences = (f"{fact}: expected {known[fact]}, got {actual.get(fact)}" for fact in differing)
-        raise ProtocolError(
-            f"dataset {name!r} differs from its published description: {'; '.join(differences)}. Check that its "
-            "files are official and complete."
-        )
+        text = "; ".join(f"{fact}: expected {known[fact]}, got {actual.get(fact)}" for fact in differing)
+        advice = "Check that its files are official and complete."
+        raise ProtocolError(f"dataset {name!r} differs from its published description: {text}. {advice}")
 
 
 def _found(data: Data) -> dict[str, Any]:
@@ -213,108 +203,3 @@ def _found(data: Data) -> dict[str, Any]:
         actual["per_class"] = sizes[0] if len(sizes) == 1 else sizes
         actual["labels_per_item"] = round(float(counts.sum() / len(data.ids)), 2)
     return actual
-
-
-# Files and folders of the user
-
-
-def user_paths(name: str, options: Mapping[str, Any]) -> tuple[list[Path], list[Path]]:
-    """Return the user's files and folders that a dataset's options name.
-
-    Parameters
-    ----------
-    name : str
-        The dataset. Its registration lists these options under ``user_files`` and ``user_folders``. An option that is
-        None is skipped unless it is also listed under ``required``. The option of a file may name an array in it, as in
-        ``F.npz:key``.
-    options : mapping
-        All its options. Relative paths are relative to the working directory.
-
-    Raises
-    ------
-    ProtocolError
-        If a path does not exist or is of another type, or a required option is empty.
-    """
-    record, where = registry.DATASETS.entry(name), f"dataset_options of {name!r}"
-    for option in record.required:
-        if not options[option]:
-            raise ProtocolError(f"{where}: {option} is missing. Add {{{option}: PATH}}.")
-    files, folders = (
-        [user_path(options[option], kind, f"{where}: {option}") for option in named if options[option] is not None]
-        for kind, named in (("file", record.user_files), ("folder", record.user_folders))
-    )
-    return files, folders
-
-
-def user_path(value: Any, kind: str, where: str) -> Path:
-    """Return the path of an existing ``"file"``, which `value` may name with an array in it, or ``"folder"``.
-
-    Raises
-    ------
-    ProtocolError
-        If it does not exist or is of another type; the message begins with `where`.
-    """
-    if not isinstance(value, str) or not value:
-        raise ProtocolError(f"{where}: expected the path of a {kind}, got {value!r}.")
-    path = path_of(value)
-    if not (path.is_file() if kind == "file" else path.is_dir()):
-        problem = f"not a {kind}" if path.exists() else f"no such {kind}"
-        raise ProtocolError(f"{where}: {value}: {problem} (looked in {Path.cwd()}).")
-    return path
-
-
-def file_state(path: str | Path) -> list[int]:
-    """Return the inode, size, modification time and status-change time of a file without opening it.
-
-    The modification time alone is not enough: tools that copy files restore it, and so can an editor. No tool restores
-    the status-change time.
-    """
-    status = os.stat(path, follow_symlinks=os.path.exists(path))  # of a broken link itself
-    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
-
-
-def folder_state(folder: str | Path) -> str:
-    """Return a digest of the names and states (`file_state`) of all files below a folder without opening them.
-
-    This takes 0.7 s for 130,000 files, mostly for a ``stat`` of each file. Without states, files that were
-    overwritten in place would go unnoticed.
-
-    Raises
-    ------
-    ProtocolError
-        If a folder can't be listed.
-    """
-    content = hashlib.sha256()
-    for path, files in listings(folder):
-        states = {name: file_state(os.path.join(path, name)) for name in sorted(files)}
-        content.update(repr((os.path.relpath(path, folder), states)).encode())
-    return content.hexdigest()[:16]
-
-
-def count_images(folder: str | Path) -> int:
-    """Return the number of images below a folder. Listing takes 0.1 s for 130,000 files."""
-    return sum(Path(name).suffix.lower() in EXTENSIONS for _, files in listings(folder) for name in files)
-
-
-def listings(folder: str | Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield a folder and each folder below it, with the names of its files; links are followed.
-
-    Hidden files and folders, whose names begin with a dot, are skipped: ``.git``, ``.ipynb_checkpoints``, ``._a.png``.
-
-    Raises
-    ------
-    ProtocolError
-        If a folder can't be listed, or a link leads to a folder a second time.
-    """
-
-    def refuse(error: OSError) -> None:
-        raise ProtocolError(f"{error.filename}: the folder can't be read: {error.strerror}.") from error
-
-    seen = set()
-    for path, folders, files in os.walk(folder, followlinks=True, onerror=refuse):
-        real = os.path.realpath(path)
-        if real in seen:
-            raise ProtocolError(f"{path}: a link to {real}, which is in the dataset already. Remove the link.")
-        seen.add(real)
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield path, [name for name in files if not name.startswith(".")]

@@ -175,9 +175,8 @@ def _first_good(file: File, downloads: Downloads, expected: str | None) -> tuple
         except _RefusedError as error:
             tried.append(f"{shown}: {error}")
     problem = f"the download failed: {'; '.join(tried)}" if tried else "there is no source to download it from"
-    raise ProtocolError(
-        f"{file.name}: {'offline: ' * downloads.offline}{problem}. {_instruction(file, downloads, expected)}"
-    )
+    where = f"{file.name}: {'offline: ' * downloads.offline}"
+    raise ProtocolError(f"{where}{problem}. {_instruction(file, downloads, expected)}")
 
 
 def _transfer(source: str, target: Path) -> None:

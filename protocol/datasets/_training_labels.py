@@ -42,10 +42,8 @@ def training_labels(
     fitting = [name for name, part in parts.items() if len(part) == len(given)][: 1 if len(given) == len(labels) else 2]
     if len(fitting) != 1:
         sizes = ", ".join(f"{name} {len(part):,}" for name, part in official.items()) or "none"
-        raise ProtocolError(
-            f"{file}: {counted(len(given), 'label')}. Give one for each of the {len(labels):,} items, or of an "
-            f"official split with a size of its own ({sizes})."
-        )
+        advice = f"Give one for each of the {len(labels):,} items, or of an official split with a size of its own"
+        raise ProtocolError(f"{file}: {counted(len(given), 'label')}. {advice} ({sizes}).")
     taught = np.full_like(labels, _UNKNOWN)
     taught[parts[fitting[0]]] = given
     lacking = rows[taught[rows] == _UNKNOWN]
@@ -60,8 +58,6 @@ def _class_numbers(file: str, n_classes: int) -> NDArray[np.int64]:
     is_plain = not names and ids is None and labels.ndim == 1
     if not is_plain or labels.min() < _UNKNOWN or labels.max() >= n_classes:
         got = f"numbers from {labels.min()} to {labels.max()}" if is_plain else "names, ids or several labels per item"
-        raise ProtocolError(
-            f"{file}: training labels must be class numbers from 0 to {n_classes - 1} in the order of the dataset's "
-            f"items, or -1 if unknown, got {got}."
-        )
+        numbers = f"class numbers from 0 to {n_classes - 1} in the order of the dataset's items, or -1 if unknown"
+        raise ProtocolError(f"{file}: training labels must be {numbers}, got {got}.")
     return labels

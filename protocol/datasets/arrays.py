@@ -53,16 +53,15 @@ def labels_of_items(file: str, ids: NDArray | None, n_items: int) -> tuple[NDArr
         texts = list(map(str, listed.tolist()))
         by_number = [_NUMBER.sub(lambda number: number[0].zfill(20), text) for text in texts]
         if texts != sorted(texts) and by_number != sorted(by_number):
-            raise ProtocolError(
-                f"{file}: its ids do not ascend (the first is {texts[0]!r}), so its rows may not be in the order of "
-                "the features. Set `ids` (init: --ids) to a file with the ids of the features, or to "
-                f"{file} itself if its rows are in their order."
-            )
+            problem = f"its ids do not ascend (the first is {texts[0]!r})"
+            remedy = f"Set `ids` (init: --ids) to a file with the ids of the features, or to {file} itself"
+            so = f"so its rows may not be in the order of the features. {remedy} if its rows are in their order."
+            raise ProtocolError(f"{file}: {problem}, {so}")
         _log.info("%s: its rows are in the order of the features, and its ids are not used", file)
     if labels.ndim == 2:
-        return labels, names or tuple(str(column) for column in range(labels.shape[1]))
+        return labels, names or tuple(map(str, range(labels.shape[1])))
     classes, codes = np.unique(labels, return_inverse=True)
-    return codes.astype(np.int64), names or tuple(str(number) for number in classes)
+    return codes.astype(np.int64), names or tuple(map(str, classes))
 
 
 def _ids(file: str | None, n_items: int, labels: str | None) -> NDArray[np.str_] | None:

@@ -19,13 +19,9 @@ LABELS = {"fine": ("fine",), "coarse": ("coarse",), "both": ("coarse", "fine")}
 def _statistics(labels: str) -> dict[str, Any]:
     numbers = [CLASSES[level] for level in LABELS[one_of(labels, tuple(LABELS), "labels")]]
     per_class = sorted(60_000 // number for number in numbers)
-    return {
-        "n": 60_000,
-        "classes": sum(numbers),
-        "image_shape": (32, 32, 3),
-        "per_class": per_class if len(per_class) > 1 else per_class[0],
-        "partitions": {"train": 50_000, "test": 10_000},
-    }
+    counts = {"per_class": per_class if len(per_class) > 1 else per_class[0]}
+    parts = {"partitions": {"train": 50_000, "test": 10_000}}
+    return {"n": 60_000, "classes": sum(numbers), "image_shape": (32, 32, 3), **counts, **parts}
 
 
 @DatasetRecord(

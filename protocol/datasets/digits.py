@@ -39,10 +39,5 @@ def load(paths: Mapping[str, Path]) -> Data:
     counts, labels = load_digits(return_X_y=True)
     images = np.rint(counts.reshape(-1, 8, 8) * (255 / 16)).astype(np.uint8)
     ids = np.array([f"digit-{number:04d}" for number in range(len(images))])
-    return Data(
-        ids,
-        labels.astype(np.int64),
-        class_names=tuple("0123456789"),
-        images=images,
-        notes=("The pixel values, 0 to 16 in the source, are scaled to 0 to 255.",),
-    )
+    notes = ("The pixel values, 0 to 16 in the source, are scaled to 0 to 255.",)
+    return Data(ids, labels.astype(np.int64), tuple("0123456789"), images, notes=notes)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, integer
 from protocol.datasets import Data, LazyRows
-from protocol.datasets._dataset import listings
+from protocol.datasets._user_files import listings
 from protocol.datasets.arrays import labels_of_items
 from protocol.inputs.images import EXTENSIONS, UNSUPPORTED, looks_complete, read_image, square
 from protocol.inputs.lists import read_listings
@@ -66,10 +66,9 @@ def check_images(paths: Sequence[Path]) -> None:
         folder = os.path.commonpath([path.parent for path in paths])
         files = [f"{path.relative_to(folder).as_posix()} ({problem})" for path, problem in problems[:_MOST_NAMES]]
         more = [f"and {len(problems) - _MOST_NAMES:,} more"] * (len(problems) > _MOST_NAMES)
-        raise ProtocolError(
-            f"{folder}: {counted(len(problems), 'image')} can't be used: {'; '.join(files + more)}. Supported are "
-            f"{', '.join(sorted(EXTENSIONS))}. Convert or remove the others."
-        )
+        problem = f"{counted(len(problems), 'image')} can't be used: {'; '.join(files + more)}"
+        advice = f"Supported are {', '.join(sorted(EXTENSIONS))}. Convert or remove the others."
+        raise ProtocolError(f"{folder}: {problem}. {advice}")
 
 
 def _problem(path: Path) -> str:
@@ -154,13 +153,8 @@ def load(paths: Mapping[str, Path], *, folder: str = "", image_size: int = 128, 
     paths_of_images = [Path(folder, name) for name in images]
     check_images(paths_of_images)
     n_skipped = len(files) - len(images)
-    return Data(
-        np.array(images),
-        y,
-        class_names,
-        image_rows(paths_of_images, image_size),
-        notes=(f"files in the folder that are not images and were skipped: {n_skipped:,}",) if n_skipped else (),
-    )
+    notes = (f"files in the folder that are not images and were skipped: {n_skipped:,}",) if n_skipped else ()
+    return Data(np.array(images), y, class_names, image_rows(paths_of_images, image_size), notes=notes)
 
 
 def _of_subfolders(folder: str, images: Sequence[str]) -> tuple[NDArray | None, tuple[str, ...]]:

@@ -26,9 +26,8 @@ def _read_list(path: Path) -> dict[str, int]:
     for number, line in enumerate(lines(path, "a list of images"), start=1):
         name, *flags = line.split()
         if len(flags) != CLASSES or sorted(flags) != ["0"] * (CLASSES - 1) + ["1"] or name.count("/") < 1:
-            raise ProtocolError(
-                f"{path}, line {number}: expected a path and {CLASSES} flags, one of them 1, got {line[:80]!r}."
-            )
+            expected = f"a path and {CLASSES} flags, one of them 1"
+            raise ProtocolError(f"{path}, line {number}: expected {expected}, got {line[:80]!r}.")
         images["/".join(name.split("/")[-2:])] = flags.index("1")
     if not images:
         raise ProtocolError(f"{path}: the list of images is empty.")
@@ -45,12 +44,8 @@ def _class_names(images: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _statistics(folder: str, image_size: int) -> dict[str, Any]:
-    return {
-        "n": 133_503,
-        "classes": CLASSES,
-        "image_shape": squares_of(image_size),
-        "partitions": {"database": 128_503, "test": 5_000, "train": 13_000},
-    }
+    parts = {"database": 128_503, "test": 5_000, "train": 13_000}
+    return {"n": 133_503, "classes": CLASSES, "image_shape": squares_of(image_size), "partitions": parts}
 
 
 @DatasetRecord(
@@ -93,10 +88,6 @@ def load(paths: Mapping[str, Path], *, folder: str = "", image_size: int = 128) 
     images = {image: label for part in PARTS for image, label in lists[part].items()}
     rows, files = {image: row for row, image in enumerate(images)}, [Path(folder, image) for image in images]
     check_images(files)
-    return Data(
-        np.array(list(images)),
-        np.array(list(images.values())),
-        _class_names(images),
-        image_rows(files, image_size),
-        partitions={part: np.array([rows[image] for image in lists[part]]) for part in PARTS},
-    )
+    ids, labels = np.array(list(images)), np.array(list(images.values()))
+    partitions = {part: np.array([rows[image] for image in lists[part]]) for part in PARTS}
+    return Data(ids, labels, _class_names(images), image_rows(files, image_size), partitions=partitions)

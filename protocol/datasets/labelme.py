@@ -52,9 +52,7 @@ def load(paths: Mapping[str, Path]) -> Data:
     path = paths[FILE]
     gist = read_array(f"{path}:gist").astype(np.float32)
     parts = {part: read_array(f"{path}:ndx{part}").ravel() for part in ("train", "test")}
-    return Data(
-        np.array([f"labelme-{row:05d}" for row in range(len(gist))]),
-        vectors={"gist": gist},
-        # MATLAB counts from 1.
-        partitions={part: as_integers(rows, f"{path}: ndx{part}") - 1 for part, rows in parts.items()},
-    )
+    ids = np.array([f"labelme-{row:05d}" for row in range(len(gist))])
+    # MATLAB counts from 1.
+    partitions = {part: as_integers(rows, f"{path}: ndx{part}") - 1 for part, rows in parts.items()}
+    return Data(ids, vectors={"gist": gist}, partitions=partitions)

@@ -70,10 +70,8 @@ def _tags(path: Path, photos: list[str], keep: NDArray[np.int64]) -> LazyRows:
     columns = {tag: column for column, tag in enumerate(texts["Final_Tag_List.txt"])}
     lines = [line.split() for line in texts["All_Tags.txt"]]
     if [line[0].decode(errors="replace") for line in lines] != photos:
-        raise ProtocolError(
-            f"{path}: All_Tags.txt: its {len(lines):,} lines are not the {len(photos):,} photos of {IMAGES} in the "
-            "same order."
-        )
+        expected = f"the {len(photos):,} photos of {IMAGES} in the same order"
+        raise ProtocolError(f"{path}: All_Tags.txt: its {len(lines):,} lines are not {expected}.")
     tagged = [np.array([columns[tag] for tag in lines[row][1:] if tag in columns], dtype=np.int32) for row in keep]
 
     def read(start: int, stop: int) -> NDArray[np.uint8]:
@@ -144,9 +142,6 @@ def load(paths: Mapping[str, Path], *, concepts: int = N_CONCEPTS) -> Data:
     if len(words) != len(names):
         raise ProtocolError(f"{paths[WORDS]}: {len(words):,} lines for {len(names):,} images.")
     photos = [name.rpartition("/")[2].rpartition("_")[2].partition(".")[0] for name in names]
-    return Data(
-        np.array(names)[keep],
-        labels[np.ix_(keep, most_frequent)],
-        tuple(concept_names[column] for column in most_frequent),
-        vectors={"bow": words[keep], "tags": _tags(paths[TAGS], photos, keep)},
-    )
+    class_names = tuple(concept_names[column] for column in most_frequent)
+    vectors: dict[str, Any] = {"bow": words[keep], "tags": _tags(paths[TAGS], photos, keep)}
+    return Data(np.array(names)[keep], labels[np.ix_(keep, most_frequent)], class_names, vectors=vectors)

@@ -83,9 +83,6 @@ def load(
         parts = [block(number) for number in range(first, max(last, first + 1))]
         return np.concatenate(parts)[start - first * _BLOCK : stop - first * _BLOCK]
 
-    return Data(
-        numbered_ids(n),
-        labels,
-        tuple(f"cluster {number}" for number in range(n_clusters)),
-        vectors={"features": LazyRows((n, dimension), np.float32, read)},
-    )
+    class_names = tuple(f"cluster {number}" for number in range(n_clusters))
+    vectors = {"features": LazyRows((n, dimension), np.float32, read)}
+    return Data(numbered_ids(n), labels, class_names, vectors=vectors)

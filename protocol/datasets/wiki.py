@@ -29,10 +29,8 @@ def _read_list(path: Path) -> tuple[list[str], list[int]]:
     for number, line in enumerate(map(str.rstrip, lines(path, "a list of texts and images")), start=1):
         match = _LINE.fullmatch(line)
         if match is None or not 1 <= int(match[2]) <= len(CATEGORIES):
-            raise ProtocolError(
-                f"{path}, line {number}: expected text, image and category 1 to {len(CATEGORIES)}, separated by tabs, "
-                f"got {line[:80]!r}."
-            )
+            expected = f"text, image and category 1 to {len(CATEGORIES)}, separated by tabs"
+            raise ProtocolError(f"{path}, line {number}: expected {expected}, got {line[:80]!r}.")
         names.append(match[1])
         categories.append(int(match[2]) - 1)
     return names, categories
@@ -77,10 +75,8 @@ def load(paths: Mapping[str, Path]) -> Data:
         for part, rows in parts.items():
             n_lines = len(lists[part][0])
             if rows.ndim != 2 or len(rows) != n_lines:
-                raise ProtocolError(
-                    f"{paths[FEATURES]}: {variables[part]}: expected one row for each of the {n_lines:,} lines of "
-                    f"{LISTS[part]}, got shape {rows.shape}."
-                )
+                where, expected = f"{paths[FEATURES]}: {variables[part]}", f"one row for each of the {n_lines:,} lines"
+                raise ProtocolError(f"{where}: expected {expected} of {LISTS[part]}, got shape {rows.shape}.")
         vectors[kind] = np.concatenate(list(parts.values())).astype(np.float32)
     names, categories = (np.concatenate(columns) for columns in zip(*lists.values(), strict=True))
     train, test = np.split(np.arange(len(names)), [len(lists["train"][0])])

@@ -103,10 +103,8 @@ class BagOfWords(DenseSift):
             descriptors = descriptors[np.sort(sampled)]
         distinct = len(np.unique(descriptors, axis=0))
         if distinct < self.n_words:
-            raise ProtocolError(
-                f"bow: {self.n_words:,} words need at least as many distinct training descriptors, got {distinct:,} "
-                f"({len(descriptors):,} in total)."
-            )
+            needed = f"{self.n_words:,} words need at least as many distinct training descriptors"
+            raise ProtocolError(f"bow: {needed}, got {distinct:,} ({len(descriptors):,} in total).")
         # k-means++ takes twice as long as all iterations: the sum of squares would be 1 % smaller, mAP the same.
         means = KMeans(self.n_words, init="random", n_init=1, max_iter=100, random_state=seed)
         with threadpool_limits(1):  # with more threads, sums are taken in another order and the centres differ

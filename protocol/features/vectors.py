@@ -68,10 +68,8 @@ class Vectors(Feature):
             return {}
         n, d = raw_train.shape
         if self.n_components > min(n, d):
-            raise ProtocolError(
-                f"n_components: {self.n_components:,} components need at least as many training rows and "
-                f"features; {self.reads} has {n:,} training rows with {d:,} features."
-            )
+            needed = f"{self.n_components:,} components need at least as many training rows and features"
+            raise ProtocolError(f"n_components: {needed}; {self.reads} has {n:,} training rows with {d:,} features.")
         from sklearn.decomposition import PCA
 
         # Both solvers are exact and deterministic, and fix the signs; each is fast where the other is slow.

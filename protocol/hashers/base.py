@@ -170,9 +170,7 @@ class Hasher(Configurable, abc.ABC):
         """Return the codes of database rows: those of `transform`, unless the database has a different modality."""
         return self.transform(X)
 
-    def _codes(
-        self, X: ArrayLike, encode: Callable[[NDArray[np.float32]], NDArray[np.bool_]], n_features: int
-    ) -> NDArray[np.bool_]:
+    def _codes(self, X: ArrayLike, encode: Callable[..., NDArray[np.bool_]], n_features: int) -> NDArray[np.bool_]:
         check_magnitude(X, "X", 0, self.magnitudes[1])
         rows = matrix(X, n_features=n_features)
         bits_of_rows = np.empty((len(rows), self.n_bits), dtype=bool)
@@ -203,12 +201,8 @@ class Hasher(Configurable, abc.ABC):
         ['model', 'projection_']
         """
         self._check_fitted("to_arrays")
-        description = {
-            "hasher": type(self).__name__,
-            "parameters": self.get_params(),
-            "n_features": self.n_features_in_,
-            "fit_record": self.fit_record_,
-        }
+        description: dict[str, Any] = {"hasher": type(self).__name__, "parameters": self.get_params()}
+        description |= {"n_features": self.n_features_in_, "fit_record": self.fit_record_}
         return {"model": np.array(json.dumps(description, default=np.generic.item)), **self._learned_arrays()}
 
     def _learned_arrays(self) -> dict[str, NDArray]:
@@ -253,10 +247,8 @@ class Hasher(Configurable, abc.ABC):
     ) -> dict[str, NDArray]:
         """Return learned arrays as C-contiguous arrays, if they are the declared ones."""
         if set(arrays) != set(declared):
-            raise ProtocolError(
-                f"{where}: expected the arrays {', '.join(sorted(declared)) or 'none'}, got "
-                f"{', '.join(sorted(arrays)) or 'none'}."
-            )
+            expected, got = (", ".join(sorted(names)) or "none" for names in (declared, arrays))
+            raise ProtocolError(f"{where}: expected the arrays {expected}, got {got}.")
         lengths: dict[Any, Any] = {**self.get_params(), "d": n_features}
         for name, of_dtype_and_shape in declared.items():
             _check_array(arrays[name], of_dtype_and_shape, lengths, f"{where}: array {name!r}")

@@ -91,20 +91,17 @@ class DSH(LinearHasher):
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
         n_clusters = self._n_clusters()
         if n_clusters > len(training.X):
-            raise ProtocolError(
-                f"X: DSH needs at least {n_clusters:,} training vectors, one for each cluster ({self.n_bits} bits, "
-                f"alpha={self.alpha}), got {len(training.X):,}."
-            )
+            needed = f"{n_clusters:,} training vectors, one for each cluster ({self.n_bits} bits, alpha={self.alpha})"
+            raise ProtocolError(f"X: DSH needs at least {needed}, got {len(training.X):,}.")
         self.mean_ = training.mean
         X = training.X - self.mean_
         start = X[rng.choice(len(X), n_clusters, replace=False)]
         centres, sizes = _k_means(X, start, self.n_iter)
         pairs, distances = _neighbours(centres, self.n_neighbors)
         if len(pairs) < self.n_bits:
-            raise ProtocolError(
-                f"n_bits must be at most {len(pairs):,}, the number of distinct pairs of {n_clusters:,} neighbouring "
-                f"clusters, got {self.n_bits}. Raise alpha={self.alpha} or n_neighbors={self.n_neighbors}."
-            )
+            most = f"{len(pairs):,}, the number of distinct pairs of {n_clusters:,} neighbouring clusters"
+            advice = f"Raise alpha={self.alpha} or n_neighbors={self.n_neighbors}."
+            raise ProtocolError(f"n_bits must be at most {most}, got {self.n_bits}. {advice}")
         one, other = centres[pairs.T]
         normals = one - other
         thresholds = (normals * (one + other)).sum(axis=1) / 2

@@ -82,8 +82,6 @@ class SKLSH(Hasher):
         # cos(z) + t > 0 holds within arccos(-t) of a full turn, so the cosines of the entries need not be computed.
         turns = (X @ self.projection_ + self.phase_) / (2 * np.pi)
         if np.abs(turns).max() > _MOST_TURNS:
-            raise ProtocolError(
-                f"X: SKLSH with gamma={self.gamma:g} can't resolve features of magnitude {np.abs(X).max():.2g} in "
-                "float32. Scale them to about 1."
-            )
+            features = f"features of magnitude {np.abs(X).max():.2g} in float32"
+            raise ProtocolError(f"X: SKLSH with gamma={self.gamma:g} can't resolve {features}. Scale them to about 1.")
         return np.abs(turns - np.rint(turns)) < np.arccos(-self.threshold_) / (2 * np.pi)

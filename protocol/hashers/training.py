@@ -45,10 +45,8 @@ class Progress:
         n_done = len(self.values)
         if not math.isfinite(value):
             before = f" (it was {self.values[-2]:.4g} before)" if n_done > 1 else ""
-            raise ProtocolError(
-                f"{self._name}: step {n_done:,} of {self._n_steps:,}: the objective is {value}{before}. Try a lower "
-                "learning_rate."
-            )
+            problem = f"the objective is {value}{before}. Try a lower learning_rate."
+            raise ProtocolError(f"{self._name}: step {n_done:,} of {self._n_steps:,}: {problem}")
         self._bar.set_postfix_str(f"objective {value:.4f}", refresh=False)
         self._bar.update()
         if n_done * _LINES // self._n_steps > (n_done - 1) * _LINES // self._n_steps:
@@ -123,13 +121,9 @@ def train_and_encode(
             fits[n_bits] = {"made_of": made_of[n_bits], **models[n_bits].fit_record_}
             learned[n_bits] = models[n_bits].to_arrays()
             packed[n_bits] = {part: of_part[n_bits] for part, of_part in codes.items()}
-    provenance = storage.provenance(
-        f"hasher {next(iter(made_of.values()))['hasher']}",
-        parameters={"n_bits": list(fits), **options},
-        inputs=inputs,
-        fits=fits,
-        fitted_on=storage.array_digest(training.X),
-    )
+    name, parameters = f"hasher {next(iter(made_of.values()))['hasher']}", {"n_bits": list(fits), **options}
+    fitted_on = storage.array_digest(training.X)
+    provenance = storage.provenance(name, parameters=parameters, inputs=inputs, fits=fits, fitted_on=fitted_on)
     for path, arrays in zip(stored, (learned, packed), strict=True):
         storage.write(path, storage.flattened(arrays), provenance)
         reuse.keep(path)

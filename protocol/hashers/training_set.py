@@ -34,10 +34,8 @@ def check_magnitude(X: ArrayLike, name: str, smallest: float, largest: float) ->
         magnitude = max(float(array.max()), -float(array.min()))
         if largest < magnitude < np.inf or 0 < magnitude < smallest:
             limit = f"at most {largest:.2g}" if magnitude > largest else f"at least {smallest:.2g}"
-            raise ProtocolError(
-                f"{name}: the largest magnitude of the features is {magnitude:.2g}. Scale them, so that it is {limit}, "
-                "because codes are computed in float32."
-            )
+            advice = f"Scale them, so that it is {limit}, because codes are computed in float32."
+            raise ProtocolError(f"{name}: the largest magnitude of the features is {magnitude:.2g}. {advice}")
 
 
 class Affinities:
@@ -74,10 +72,9 @@ class Affinities:
         else:
             lowest = self._sparse.data.min(initial=0)
             if self._sparse.shape != (n_rows, n_rows) or y.dtype.kind not in "iub" or lowest < 0:
-                raise ProtocolError(
-                    f"affinities: expected integers >= 0 of shape ({n_rows}, {n_rows}), one per pair of training rows, "
-                    f"got shape {self._sparse.shape} of {y.dtype} with minimum {lowest}."
-                )
+                expected = f"integers >= 0 of shape ({n_rows}, {n_rows}), one per pair of training rows"
+                got = f"shape {self._sparse.shape} of {y.dtype} with minimum {lowest}"
+                raise ProtocolError(f"affinities: expected {expected}, got {got}.")
             has_related = self._sparse.count_nonzero() > np.count_nonzero(self._sparse.diagonal())
         if not has_related:
             raise ProtocolError(f"affinities: no two of the {n_rows:,} training rows are related.")

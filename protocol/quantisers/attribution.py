@@ -27,6 +27,7 @@ from protocol.truth import Distance, Neighbours, check_rows, nearest, pair_dista
 _ROWS = 4096
 _SMALLEST_SHARE = 0.5
 """Distances are compared with those of the items if those of more than this share of the queries agree with them."""
+_Returned = tuple[Integers, Floats | None]
 _UNKNOWN = "of no known kind"
 _ERROR = 4 * 2.0**-23
 """Four times the distance from 1 to the next number in float32, in which engines compute distances."""
@@ -324,16 +325,9 @@ def attribute(
         ideal = _by_vectors(space, truth)
     measured = [_measured(name, *arrays, space, ideal, exact, threads) for name, arrays in returned.items()]
     per_query, faults = zip(*measured, strict=True)
-    return Attribution(
-        rows=tuple(map(LostRecall.mean, per_query)),
-        faults=tuple(itertools.chain(*faults)),
-        per_query=dict(zip(returned, per_query, strict=True)),
-        space=space.name,
-        neighbours=f"the {k:,} nearest by {_BY[vectors.distance] if vectors else 'code'}",
-        k=k,
-        n_queries=sizes[0],
-        n_database=sizes[1],
-    )
+    rows, by_name = tuple(map(LostRecall.mean, per_query)), dict(zip(returned, per_query, strict=True))
+    neighbours = f"the {k:,} nearest by {_BY[vectors.distance] if vectors else 'code'}"
+    return Attribution(rows, tuple(itertools.chain(*faults)), by_name, space.name, neighbours, k, *sizes)
 
 
 def _spaces(codes: tuple[Any, Any] | None, vectors: Nearest | None) -> tuple[CodePair | None, _Space | None, _Space]:
@@ -387,11 +381,9 @@ def _by_name(results: Any, distances: Any) -> dict[str, tuple[Any, Any]]:
     return {name: (values, by_name.get(name)) for name, values in results.items()}
 
 
-def _read(
-    results: Any, distances: Any, ids: tuple[Any, Any] | None, k: Any, sizes: tuple[int, int]
-) -> dict[str, tuple[Integers, Floats | None]]:
+def _read(results: Any, distances: Any, ids: Any, k: Any, sizes: tuple[int, int]) -> dict[str, _Returned]:
     """Return K columns of the results and of their distances by name; without K, the largest number of columns."""
-    by_name, returned = _by_name(results, distances), dict[str, tuple[Integers, Floats | None]]()
+    by_name, returned = _by_name(results, distances), dict[str, _Returned]()
     rows_of = [read_ids(*side) for side in zip(ids or (), ("query", "database"), sizes, strict=False)]
     items = {name: read_results(values, sizes[0], ids=rows_of) for name, (values, _) in by_name.items()}
     k = integer(max(one.shape[1] for one in items.values()) if k is None else k, "neighbours", maximum=sizes[1])

@@ -46,9 +46,8 @@ class PQ(FaissQuantiser):
         if dimension % self.m:
             raise ProtocolError(f"{self.name}: m must divide the dimension {dimension}, got {self.m}.")
         if n < 2**self.n_bits:
-            raise ProtocolError(
-                f"{self.name}: at least {2**self.n_bits:,} training vectors are needed, one per centroid, got {n:,}."
-            )
+            needed = f"at least {2**self.n_bits:,} training vectors are needed, one per centroid"
+            raise ProtocolError(f"{self.name}: {needed}, got {n:,}.")
         return super().fit(vectors, distance, seed)
 
     def _index(self, faiss: Any, dimension: int, metric: int, seed: int) -> Any:

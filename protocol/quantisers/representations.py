@@ -58,11 +58,9 @@ def _hasher(name: str, options: Mapping[str, Any], dimension: int | None) -> "Ha
     """Return an unfitted hasher that learns from vectors alone, of a dimension if that is known."""
     record = registry.HASHERS.entry(name)
     if record.plugin.supervision is not None:
-        allowed = [each.name for each in registry.HASHERS.entries() if each.plugin.supervision is None]
-        raise ProtocolError(
-            f"hasher {name!r} needs labels or pairs. Choose one that learns from vectors alone "
-            f"({', '.join(allowed)}), or pass its codes."
-        )
+        allowed = ", ".join(each.name for each in registry.HASHERS.entries() if each.plugin.supervision is None)
+        advice = f"Choose one that learns from vectors alone ({allowed}), or pass its codes."
+        raise ProtocolError(f"hasher {name!r} needs labels or pairs. {advice}")
     model: Hasher = record.plugin().set_params(**options)
     model.check()
     if dimension is not None:
@@ -185,15 +183,10 @@ def represent(
 
     vectors = blocks(database, stage(progress, f"encoding by {name}", len(database)))
     stored = _stored((plugin.encode(_scaled(block, distance), model) for block in vectors), len(database))
-    return Representation(
-        name,
-        stored.shape[1] * stored.itemsize,
-        plugin.queries(_scaled(query, distance), model),
-        Decoded(stored, restored),
-        "dot" if ranking == "cosine" else ranking,
-        plugin.ranked_by(distance),
-        fitted_on,
-    )
+    n_bytes, queries = stored.shape[1] * stored.itemsize, plugin.queries(_scaled(query, distance), model)
+    by: Distance = "dot" if ranking == "cosine" else ranking
+    ranked_by = plugin.ranked_by(distance)
+    return Representation(name, n_bytes, queries, Decoded(stored, restored), by, ranked_by, fitted_on)
 
 
 def _hashed(

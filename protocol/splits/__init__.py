@@ -1,16 +1,6 @@
 """Split protocols: how a dataset is divided into queries, database, training and validation sets."""
 
-from protocol.splits._files import (
-    Split,
-    list_paths,
-    load_split,
-    official_parts,
-    places_of,
-    read_list,
-    read_lists,
-    read_parts,
-    rows_of,
-)
+from protocol.splits._files import Split, list_paths, load_split, places_of, read_list, read_lists, read_parts
 from protocol.splits._protocol import (
     DRAWN,
     OPTIONS,
@@ -25,6 +15,7 @@ from protocol.splits._protocol import (
     SplitProtocol,
     declaration,
     declare,
+    official_parts,
     sample_of,
     sampling_split,
     sharing,

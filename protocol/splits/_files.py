@@ -54,11 +54,6 @@ def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict
     return paths
 
 
-def official_parts(items: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
-    """Return the row numbers of a dataset's official splits by name, from the arrays of its ``items.h5``."""
-    return {name: rows[:] for name, rows in storage.grouped(items).get("partitions", {}).items()}
-
-
 def read_list(file: str | Path) -> tuple[NDArray, NDArray | None]:
     """Read one partition without checking its items against a dataset; an item may be listed twice.
 
@@ -111,10 +106,8 @@ def places_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
     positions = np.array([by_id.get(item, by_tail.get(_tail(item), -1)) for item in items.tolist()], dtype=np.int64)
     unknown = items[positions < 0]
     if unknown.size:
-        raise ProtocolError(
-            f"{name}: {counted(unknown.size, 'unknown id')} among {len(items):,}, the first {str(unknown[0])!r}. The "
-            f"dataset has ids such as {names[0]!r}."
-        )
+        problem = f"{counted(unknown.size, 'unknown id')} among {len(items):,}, the first {str(unknown[0])!r}"
+        raise ProtocolError(f"{name}: {problem}. The dataset has ids such as {names[0]!r}.")
     return positions
 
 
@@ -275,10 +268,9 @@ class Split:
     @cached_property
     def _stored(self) -> dict[str, NDArray]:
         if self.items is None:
-            raise ProtocolError(
-                f"{self.path}: the items.h5 from which the split was drawn is not in the folder results/datasets next "
-                "to the experiment. Pass its path: load_split(path, items=FILE)."
-            )
+            problem = "is not in the folder results/datasets next to the experiment"
+            advice = "Pass its path: load_split(path, items=FILE)."
+            raise ProtocolError(f"{self.path}: the items.h5 from which the split was drawn {problem}. {advice}")
         return storage.read(self.items)
 
 

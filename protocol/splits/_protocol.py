@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.checks import ProtocolError, counted, integer
-from protocol.checks import number as number_of
+from protocol.checks import ProtocolError, counted, integer, number
 from protocol.inputs.validation import class_labels, n_classes
-from protocol.provenance import derive
+from protocol.provenance import derive, storage
 
 VALIDATION = ("validation_query", "validation_database")
 DRAWN = ("query", *VALIDATION, "train")
@@ -21,6 +20,7 @@ PARTITIONS = (*DRAWN, "database")
 Classes = Literal["all", "seen", "unseen"]
 OPTIONS = {"unseen": int | list[int], "imbalance": float}
 """What a configuration may change in a protocol that declares it, with the types of the values."""
+Rows = NDArray[np.int64]
 _NO_ROWS = np.empty(0, dtype=np.int64)
 _Part = TypeVar("_Part")
 
@@ -104,24 +104,28 @@ class Items:
 
     n: int
     labels: NDArray | None = None
-    official: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
-    lists: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    official: Mapping[str, Rows] = field(default_factory=dict)
+    lists: Mapping[str, Rows] = field(default_factory=dict)
 
     @property
-    def classes(self) -> NDArray[np.int64]:
+    def classes(self) -> Rows:
         """The classes that occur, (n_classes,): values of the labels, or columns if items have several labels."""
         if self.labels is None:
             raise ProtocolError("the dataset has no labels, so its classes can't be divided.")
         return np.unique(self.labels) if self.labels.ndim == 1 else np.flatnonzero(self.labels.any(axis=0))
 
-    def of_classes(self, classes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def of_classes(self, classes: Rows) -> NDArray[np.bool_]:
         """Return a mask (n,) of the items that have one of these `classes`."""
         if self.labels is None:
             return np.zeros(self.n, dtype=np.bool_)
         if self.labels.ndim == 1:
             return np.isin(self.labels, classes)
-        of_item = self.labels[:, classes[classes < self.labels.shape[1]]].any(axis=1)
-        return np.asarray(of_item, dtype=np.bool_)
+        return np.asarray(self.labels[:, classes[classes < self.labels.shape[1]]].any(axis=1), dtype=np.bool_)
+
+
+def official_parts(items: Mapping[str, Any]) -> dict[str, Rows]:
+    """Return the row numbers of a dataset's official splits by name, from the arrays of its ``items.h5``."""
+    return {name: rows[:] for name, rows in storage.grouped(items).get("partitions", {}).items()}
 
 
 @dataclass(frozen=True)
@@ -163,9 +167,9 @@ class SplitProtocol:
 
     def __post_init__(self) -> None:
         """Raise ProtocolError if an option is out of range."""
-        for number in [self.unseen] if isinstance(self.unseen, int) else self.unseen:
-            integer(number, "unseen", minimum=0)
-        if number_of(self.imbalance, "imbalance") < 1:
+        for unseen in [self.unseen] if isinstance(self.unseen, int) else self.unseen:
+            integer(unseen, "unseen", minimum=0)
+        if number(self.imbalance, "imbalance") < 1:
             raise ProtocolError(f"imbalance must be a number >= 1, got {self.imbalance}.")
 
     @property
@@ -327,10 +331,8 @@ class SplitProtocol:
         for part in self._of(Official).values():
             if official.get(part.part) != part.size:
                 names = ", ".join(f"{name} ({size:,} items)" for name, size in official.items()) or "none"
-                raise ProtocolError(
-                    f"needs the official split {part.part!r} with {part.size:,} items; the dataset's official splits: "
-                    f"{names}."
-                )
+                needed = f"needs the official split {part.part!r} with {part.size:,} items"
+                raise ProtocolError(f"{needed}; the dataset's official splits: {names}.")
 
     def _is_apart(self, name: str) -> bool:
         """Return whether some drawn partition must not share items with this one."""
@@ -338,7 +340,7 @@ class SplitProtocol:
 
     def split(
         self, n_items: int, y: NDArray | None, *, seed: int, sizes: Mapping[str, int] | None = None, **known: Any
-    ) -> dict[str, NDArray[np.int64]]:
+    ) -> dict[str, Rows]:
         """Return one run: the partitions that `drawn` returns, and the database.
 
         Parameters
@@ -367,7 +369,7 @@ class SplitProtocol:
         items = Items(n_items, y, **known)
         return self.completed(self.drawn(items, seed=seed, sizes=sizes), items, seed=seed)
 
-    def drawn(self, items: Items, *, seed: int, sizes: Mapping[str, int] | None = None) -> dict[str, NDArray[np.int64]]:
+    def drawn(self, items: Items, *, seed: int, sizes: Mapping[str, int] | None = None) -> dict[str, Rows]:
         """Return the partitions of one run except the database; parameters and errors as for `split` and `check`.
 
         Protocols with the same `sample` return the same partitions, even if one leaves no item for its database. The
@@ -387,9 +389,7 @@ class SplitProtocol:
         drawn = {name: np.sort(parts.get(name, _NO_ROWS)) for name in DRAWN}
         return drawn | self._reduced((*VALIDATION, "train"), drawn, items, seed)
 
-    def completed(
-        self, parts: Mapping[str, NDArray[np.int64]], items: Items, *, seed: int
-    ) -> dict[str, NDArray[np.int64]]:
+    def completed(self, parts: Mapping[str, Rows], items: Items, *, seed: int) -> dict[str, Rows]:
         """Return all partitions of a run, given those that are `drawn`: the database, and queries of its classes alone.
 
         Raises
@@ -400,7 +400,7 @@ class SplitProtocol:
         complete = {**parts, "database": self._database(parts, items)}
         return complete | self._reduced(("query", "database"), complete, items, seed)
 
-    def unseen_classes(self, items: Items, *, seed: int) -> NDArray[np.int64]:
+    def unseen_classes(self, items: Items, *, seed: int) -> Rows:
         """Return the unseen classes of a run, ascending; they depend on the classes of the dataset and on the seed.
 
         Raises
@@ -416,9 +416,7 @@ class SplitProtocol:
             raise ProtocolError(f"unseen: the dataset has not all of the classes {', '.join(map(str, unseen))}.")
         return np.array(sorted({*unseen}), dtype=np.int64)
 
-    def _reduced(
-        self, names: Sequence[str], parts: Mapping[str, NDArray[np.int64]], items: Items, seed: int
-    ) -> dict[str, NDArray[np.int64]]:
+    def _reduced(self, names: Sequence[str], parts: Mapping[str, Rows], items: Items, seed: int) -> dict[str, Rows]:
         """Return the named partitions that have only seen or unseen classes, reduced to the items of these."""
         reduced = {}
         for name in names:
@@ -430,7 +428,7 @@ class SplitProtocol:
                     raise ProtocolError(f"{name}: no item of {declared.classes} classes. Draw more items.")
         return reduced
 
-    def _long_tail(self, rows: NDArray[np.int64], items: Items) -> NDArray[np.int64]:
+    def _long_tail(self, rows: Rows, items: Items) -> Rows:
         """Return the first items of each class of a training set in random order, of the next class a smaller share."""
         y = items.labels
         if y is None or y.ndim == 2 or len(classes := items.classes) < 2:
@@ -441,7 +439,7 @@ class SplitProtocol:
             [members[: max(1, round(len(members) * share))] for members, share in zip(of_class, shares, strict=True)]
         )
 
-    def _database(self, parts: Mapping[str, NDArray[np.int64]], items: Items) -> NDArray[np.int64]:
+    def _database(self, parts: Mapping[str, Rows], items: Items) -> Rows:
         """Return the row numbers of the database, ascending, of all classes, given the other partitions."""
         declared = self.partitions.get("database")
         if isinstance(declared, SameAs):
@@ -454,24 +452,22 @@ class SplitProtocol:
             raise ProtocolError(f"the database would be empty: {sizes} use all {items.n:,} items.")
         return rows
 
-    def _fixed(self, items: Items) -> dict[str, NDArray[np.int64]]:
+    def _fixed(self, items: Items) -> dict[str, Rows]:
         """Return the partitions that are official splits or lists; official ones that must be disjoint are checked."""
         parts = {name: items.official[part.part] for name, part in self._of(Official).items()}
         for a, b in itertools.combinations(parts, 2):
             shared = parts[a][np.isin(parts[a], parts[b])]
             if shared.size and not (self.overlaps(a, b) or self.is_reduced(a) or self.is_reduced(b)):
-                raise ProtocolError(
-                    f"the official splits for {a} and {b} share {counted(shared.size, 'item')}, the first in row "
-                    f"{shared[0]}."
-                )
+                items_of_both = f"{counted(shared.size, 'item')}, the first in row {shared[0]}"
+                raise ProtocolError(f"the official splits for {a} and {b} share {items_of_both}.")
         for name, part in self.listed.items():
             if part.required and name not in items.lists:
                 raise ProtocolError(f"the list for {name} is missing.")
         return parts | {name: items.lists[name] for name in self.listed if name in items.lists}
 
     def _drawn(
-        self, pool: NDArray[np.int64], classes: NDArray | None, open_sizes: Mapping[str, int], rng: np.random.Generator
-    ) -> dict[str, NDArray[np.int64]]:
+        self, pool: Rows, classes: NDArray | None, open_sizes: Mapping[str, int], rng: np.random.Generator
+    ) -> dict[str, Rows]:
         """Draw from the rows in `pool`: first the partitions with a number for each class, then the others."""
         of_pool = None if classes is None else classes[pool]
         order = balanced_order(len(pool), of_pool, rng)
@@ -503,7 +499,7 @@ def _sum(sizes: Mapping[str, int]) -> str:
     return " + ".join(f"{name} {size:,}" for name, size in sizes.items())
 
 
-def _without(n_items: int, parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+def _without(n_items: int, parts: Sequence[Rows]) -> Rows:
     """Return the rows that are in none of the given partitions."""
     is_unused = np.ones(n_items, dtype=bool)
     for rows in parts:
@@ -566,10 +562,8 @@ def sampling_split(sample: str) -> str:
     first, *others = sharing(sample)
     for other in others:
         if declaration(other) != declaration(first):
-            raise ProtocolError(
-                f"Splits {first!r} and {other!r} share the sampled split {sample!r}, but declare different partitions "
-                f"apart from the database. Give one of them another `sample`."
-            )
+            problem = "but declare different partitions apart from the database. Give one of them another `sample`."
+            raise ProtocolError(f"Splits {first!r} and {other!r} share the sampled split {sample!r}, {problem}")
     return first
 
 
@@ -582,7 +576,7 @@ def declaration(split: str) -> tuple:
     return [partitions.get(name) for name in DRAWN], overlaps, protocol.n_items, protocol.n_classes, protocol.options
 
 
-def balanced_order(n_items: int, classes: NDArray | None, rng: np.random.Generator) -> NDArray[np.int64]:
+def balanced_order(n_items: int, classes: NDArray | None, rng: np.random.Generator) -> Rows:
     """Return a random order of the items in which the class counts of any contiguous range differ by at most one.
 
     Items are dealt in rounds, one of each class, and the classes follow each other in the same random order in every
@@ -602,7 +596,7 @@ def balanced_order(n_items: int, classes: NDArray | None, rng: np.random.Generat
     return order[np.lexsort((rng.permutation(len(names)).astype(of_class)[code], turn))]
 
 
-def drawn_of_each_class(classes: NDArray, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def drawn_of_each_class(classes: NDArray, number: int, rng: np.random.Generator) -> Rows:
     """Return `number` items for each class; no item is drawn for two classes.
 
     One class after another takes items that no earlier class has taken: the first ones, or, if items have several
@@ -633,10 +627,9 @@ def drawn_of_each_class(classes: NDArray, number: int, rng: np.random.Generator)
     for column in range(members.shape[1]):
         items = np.flatnonzero(members[:, column] & free)
         if len(items) < number:
-            raise ProtocolError(
-                f"{counted(number, 'item')} of each class can't be drawn: class {column} of {members.shape[1]} has "
-                f"{int(members[:, column].sum()):,}, of which {len(items):,} are not drawn for another class."
-            )
+            left = f"{int(members[:, column].sum()):,}, of which {len(items):,} are not drawn for another class"
+            problem = f"{counted(number, 'item')} of each class can't be drawn"
+            raise ProtocolError(f"{problem}: class {column} of {members.shape[1]} has {left}.")
         drawn[column] = (rng.permutation(items) if classes.ndim == 2 else items)[:number]
         free[drawn[column]] = False
     return drawn

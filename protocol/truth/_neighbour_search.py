@@ -150,7 +150,7 @@ class Keys:
     """
 
     def __init__(self, database: NDArray, distance: Distance) -> None:
-        self._database, d = database, database.shape[1]
+        self._database, self.distance, d = database, distance, database.shape[1]
         self._euclidean, self._unit = distance == "euclidean", distance == "cosine"
         self._error, self._underflow = (5 * d + 40) * 2.0**-53, d * 2.0**-1070
         n_rows = max(1, min(1024, _NUMBERS // d))
@@ -390,17 +390,11 @@ def nearest(
     keys = Keys(database, distance)
     size = max(1, min(_QUERIES, _PAIRS // max(k, TILE)))
     with workers(threads) as n_threads:
-        parts = [
-            _nearest(query[start : start + size], database, k, distance, keys, n_threads, progress)
-            for start in range(0, len(query), size)
-        ]
+        blocks = (query[start : start + size] for start in range(0, len(query), size))
+        parts = [_nearest(block, database, k, keys, n_threads, progress) for block in blocks]
     counts = np.concatenate([np.diff(part.indptr) for part in parts])
-    return Neighbours(
-        k=k,
-        indptr=_starts(counts),
-        indices=np.concatenate([part.indices for part in parts]),
-        distances=np.concatenate([part.distances for part in parts]),
-    )
+    indices, distances = (np.concatenate([getattr(part, of) for part in parts]) for of in ("indices", "distances"))
+    return Neighbours(k, _starts(counts), indices, distances)
 
 
 def _matched(query: NDArray, database: NDArray) -> list[NDArray]:
@@ -420,9 +414,7 @@ def _matched(query: NDArray, database: NDArray) -> list[NDArray]:
     return sides
 
 
-def _nearest(
-    query: NDArray, database: NDArray, k: int, distance: Distance, keys: Keys, threads: int, progress: Advance
-) -> Neighbours:
+def _nearest(query: NDArray, database: NDArray, k: int, keys: Keys, threads: int, progress: Advance) -> Neighbours:
     """Return the nearest items of up to 4,096 queries in one pass over the database."""
     n_queries, queries, bound = len(query), keys.queries(query), np.full(len(query), np.inf)
 
@@ -434,7 +426,7 @@ def _nearest(
         """Return the distances of pairs; database rows are read in ascending order."""
         order, distances = np.argsort(pairs.columns, kind="stable"), np.empty(len(pairs.rows))
         rows, columns = pairs.rows[order], pairs.columns[order]
-        distances[order] = pair_distances(query, database, rows, columns, distance=distance, threads=threads)
+        distances[order] = pair_distances(query, database, rows, columns, distance=keys.distance, threads=threads)
         return distances
 
     def closest(pairs: _Pairs) -> tuple[_Pairs, NDArray[np.float64]]:

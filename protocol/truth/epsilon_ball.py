@@ -25,11 +25,10 @@ def _check(
         raise ProtocolError(f"n_neighbours must be less than {n_database:,}, the database size, got {n_neighbours:,}.")
     share = n_neighbours / n_database if n_database else 1
     if n_train is not None and reading == "mean_distance" and int(share * (n_train - 1)) < 1:
-        raise ProtocolError(  # the neighbours correspond to less than one training point
-            f"ground truth 'epsilon_ball' needs at least {math.ceil(1 / share) + 1:,} training points to estimate "
-            f"the radius that contains {share:.2g} of the database, got {n_train:,}. Use more, or a larger "
-            "n_neighbours."
-        )
+        # The neighbours correspond to less than one training point.
+        aim = f"to estimate the radius that contains {share:.2g} of the database"
+        needed, advice = f"{math.ceil(1 / share) + 1:,} training points {aim}", "Use more, or a larger n_neighbours."
+        raise ProtocolError(f"ground truth 'epsilon_ball' needs at least {needed}, got {n_train:,}. {advice}")
 
 
 @GroundTruthRecord(

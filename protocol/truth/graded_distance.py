@@ -25,10 +25,8 @@ def _check(
     if not percentiles or not in_range or any(a <= b for a, b in pairwise(percentiles)):
         raise ProtocolError(f"percentiles must be descending numbers above 0 and below 100, got {list(percentiles)}.")
     if len(levels) != len(percentiles) or any(a >= b for a, b in pairwise([0, *levels])):
-        raise ProtocolError(
-            f"levels must be {counted(len(percentiles), 'ascending integer')} >= 1, one for each percentile, got "
-            f"{list(levels)}."
-        )
+        expected = f"{counted(len(percentiles), 'ascending integer')} >= 1, one for each percentile"
+        raise ProtocolError(f"levels must be {expected}, got {list(levels)}.")
     integer(n_sample, "n_sample", minimum=2)
     if n_train is not None and n_train < 2:
         raise ProtocolError(f"ground truth 'graded_distance' needs at least two training points, got {n_train}.")

@@ -294,10 +294,8 @@ def relevance_of_part(arrays: Mapping[str, NDArray], n_database: int, part: slic
 def check_relevance(relevance: Relevance, n_queries: int, n_database: int, name: str) -> None:
     """Raise ProtocolError unless a ground truth has the given numbers of queries and database items."""
     if (relevance.n_queries, relevance.n_database) != (n_queries, n_database):
-        raise ProtocolError(
-            f"relevance {name!r} is of {relevance.n_queries:,} queries and {relevance.n_database:,} database items, "
-            f"but the codes are of {n_queries:,} and {n_database:,}."
-        )
+        found = f"{relevance.n_queries:,} queries and {relevance.n_database:,} database items"
+        raise ProtocolError(f"relevance {name!r} is of {found}, but the codes are of {n_queries:,} and {n_database:,}.")
 
 
 def ground_truth_sha256(relevance: Relevance) -> str:

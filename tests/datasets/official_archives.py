@@ -34,10 +34,8 @@ def zipped(path, files):
 
 def write_nuswide(folder, labels, words, tags, /, **changed):
     """Write the files of NUS-WIDE for an array of each kind, with other texts where given, and return their paths."""
-    photos, tag_list = (
-        [f"{7_000_000 + 13 * row}" for row in range(len(labels))],
-        [f"tag{n}" for n in range(len(tags.T))],
-    )
+    photos = [f"{7_000_000 + 13 * row}" for row in range(len(labels))]
+    tag_list = [f"tag{n}" for n in range(len(tags.T))]
     concepts = {f"concept{n:02d}": "".join(f"{int(value)}\n" for value in own) for n, own in enumerate(labels.T)}
     of_photos = [[tag_list[n] for n in np.flatnonzero(own)] for own in tags]
     texts = {

@@ -99,14 +99,14 @@ def test_links_to_folders_are_followed_but_cycles_are_refused(folder, tmp_path):
     refused(f"dog: a link to {folder}, which is in the dataset already. Remove the link.", load, {}, folder=str(folder))
 
 
+NO_LABEL = "1 image without a label, the first 'b/y.png'"
+
+
 @pytest.mark.parametrize(
     ("listed", "expected"),
     [  # rows of the labels, and the names of the classes, or the message
         ("b/y.png,owl x.png,cat", ["owl", "cat"]),
-        (
-            "x.png,cat none.png,owl",
-            "l.csv: 1 image without a label, the first 'b/y.png' and 1 label without an image, the ",
-        ),
+        ("x.png,cat none.png,owl", f"l.csv: {NO_LABEL} and 1 label without an image, the "),
         ("cat owl", "l.csv: 2 images without a label, the first 'b/y.png'. Each line needs the path of an image in "),
     ],
 )

@@ -24,13 +24,8 @@ def line(image):
 @pytest.fixture
 def written(tmp_path):
     def write(**changed):
-        lists = {
-            "database": "".join(map(line, DATABASE)),
-            "test": "".join(map(line, TEST)),
-            "train": line(DATABASE[2]) + line(DATABASE[0]),
-        } | changed
-        for part, text in lists.items():
-            (tmp_path / f"{part}.txt").write_text(text)
+        for part, images in (("database", DATABASE), ("test", TEST), ("train", [DATABASE[2], DATABASE[0]])):
+            (tmp_path / f"{part}.txt").write_text(changed.get(part, "".join(map(line, images))))
         return {f"{part}.txt": tmp_path / f"{part}.txt" for part in PARTS}
 
     return write
@@ -59,12 +54,8 @@ def test_lists_select_the_images_and_the_training_set_is_a_part_of_the_database(
 
 def test_missing_images_are_counted_and_named(written, folder):
     (folder / DATABASE[1]).unlink()
-    refused(
-        "1 image can't be used: image/n01440764_20.JPEG (can't be read as an image (No such file",
-        load,
-        written(),
-        folder=str(folder),
-    )
+    message = "1 image can't be used: image/n01440764_20.JPEG (can't be read as an image (No such file"
+    refused(message, load, written(), folder=str(folder))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from protocol.inputs import formats
 
 SIZES = {"base": 12, "learn": 5, "query": 3}
 DIMENSION = 8
+DIFFERENT = "sift.tar.gz: the dimensions of its files differ: {'base': 8, 'learn': 8, 'query': 3}."
 
 
 def vectors(part):
@@ -50,10 +51,7 @@ def test_twenty_vectors_base_then_learn_then_query(archive, n_bytes, monkeypatch
         ({"learn": records(np.full((2, DIMENSION), 256.0))}, "integers from 0 to 255, got 256.0"),
         ({"base": records(np.full((2, DIMENSION), np.nan))}, "got nan"),
         ({"query": records(vectors("query"))[:-1]}, "sift_query.fvecs: the last record has 35 of 36 bytes"),
-        (
-            {"query": records(np.ones((2, 3)))},
-            "sift.tar.gz: the dimensions of its files differ: {'base': 8, 'learn': 8, 'query': 3}.",
-        ),
+        ({"query": records(np.ones((2, 3)))}, DIFFERENT),
     ],
 )
 def test_a_wrong_file_is_named(archive, changed, message):

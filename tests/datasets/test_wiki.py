@@ -10,10 +10,8 @@ from protocol.datasets.wiki import CATEGORIES, FEATURES, LISTS, load
 
 RNG = np.random.default_rng(0)
 N = {"train": 4, "test": 2}
-VARIABLES = {
-    name: RNG.random((N["train" if name.endswith("tr") else "test"], width))
-    for name, width in {"I_tr": 8, "I_te": 8, "T_tr": 3, "T_te": 3}.items()
-}
+SHAPES = {"I_tr": (4, 8), "I_te": (2, 8), "T_tr": (4, 3), "T_te": (2, 3)}
+VARIABLES = {name: RNG.random(shape) for name, shape in SHAPES.items()}
 
 
 def text(part):

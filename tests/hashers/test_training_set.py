@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from protocol.checks import ProtocolError
-from protocol.hashers import TrainingSet, linear_algebra, training_set
+from protocol.hashers import TrainingSet, linear_algebra, training, training_set
 from protocol.hashers.linear_algebra import project
 
 
@@ -35,20 +35,20 @@ def test_a_large_offset_costs_nothing():
 
 def test_components_of_every_length_come_from_one_decomposition(monkeypatch):
     X = np.random.default_rng(0).normal(size=(50, 8)).astype(np.float32)
-    training, calls, eigh = TrainingSet(X), [], np.linalg.eigh
+    shared, calls, eigh = TrainingSet(X), [], np.linalg.eigh
     monkeypatch.setattr(np.linalg, "eigh", lambda scatter: calls.append(1) or eigh(scatter))
-    shared = [training.components(n).directions for n in (3, 8, 1)]
+    found = [shared.components(n).directions for n in (3, 8, 1)]
     assert len(calls) == 1
-    for n, directions in zip((3, 8, 1), shared, strict=True):
+    for n, directions in zip((3, 8, 1), found, strict=True):
         assert directions.flags.c_contiguous
         assert directions.tobytes() == TrainingSet(X).components(n).directions.tobytes()
 
 
 @pytest.mark.parametrize("form", [list, np.array, pd.Series, lambda labels: pd.Series(labels, dtype="category")])
 def test_labels_may_be_strings(form):
-    training = TrainingSet([[1.0], [2.0], [3.0]], form(["owl", "cat", "owl"]))
-    np.testing.assert_array_equal(training.labels, [1, 0, 1])
-    assert training.affinities.among(np.arange(3)).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
+    labelled = TrainingSet([[1.0], [2.0], [3.0]], form(["owl", "cat", "owl"]))
+    np.testing.assert_array_equal(labelled.labels, [1, 0, 1])
+    assert labelled.affinities.among(np.arange(3)).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
 
 
 def test_rows_are_checked_once_and_not_copied():
@@ -56,3 +56,12 @@ def test_rows_are_checked_once_and_not_copied():
     assert TrainingSet(X).X is X
     with pytest.raises(ProtocolError, match="in 1 of 3 rows, first in row 2"):
         TrainingSet([[1.0], [2.0], [np.nan]])
+
+
+def test_the_log_has_twenty_lines_with_step_and_objective(caplog):
+    with caplog.at_level("INFO"), training.progress("T, 8 bits", 400) as steps:
+        for value in range(400):
+            steps.step(value / 400)
+    assert len(caplog.messages) == 20
+    assert caplog.messages[0] == "T, 8 bits: step 20 of 400, objective 0.0475"
+    assert caplog.messages[-1] == "T, 8 bits: step 400 of 400, objective 0.9975"

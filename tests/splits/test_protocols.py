@@ -87,16 +87,11 @@ def test_a_database_may_be_declared_to_be_the_training_set():
     parts = draw("cifar10_5k")
     assert parts["database"].tolist() == parts["train"].tolist()
     assert not np.shares_memory(parts["database"], parts["train"])
-    same = SplitProtocol(
-        {"query": Official("test", 2), "train": Official("train", 3), "database": SameAs("train")},
-        may_overlap={"database": ("train",)},
-    )
-    assert same.is_fixed("database")
+    of_train = {"train": Official("train", 3), "database": SameAs("train")}
+    assert SplitProtocol({"query": Official("test", 2), **of_train}).is_fixed("database")
     assert not registry.get("split", "cifar10_5k").is_fixed("database")
     with pytest.raises(ProtocolError, match=r"7 items are needed \(query 3 \+ train 4\), but the dataset has 6\."):
-        SplitProtocol(
-            {"query": Drawn(3), "train": Drawn(4), "database": SameAs("train")}, may_overlap={"database": ("train",)}
-        ).split(6, None, seed=0)
+        SplitProtocol({"query": Drawn(3), "train": Drawn(4), "database": SameAs("train")}).split(6, None, seed=0)
 
 
 SHARED = {
@@ -130,10 +125,9 @@ def test_a_protocol_draws_even_if_its_own_database_would_be_empty():
 def test_items_of_one_class_are_drawn_at_random():
     """Each item of a class is equally likely to be a query."""
     y = np.random.default_rng(0).integers(0, 5, 400)
-    hits = sum(
-        np.bincount(registry.get("split", "standard").split(400, y, sizes=GIVEN, seed=seed)["query"], minlength=400)
-        for seed in range(100)
-    )
+    standard = registry.get("split", "standard")
+    queries = [standard.split(400, y, sizes=GIVEN, seed=seed)["query"] for seed in range(100)]
+    hits = np.bincount(np.concatenate(queries), minlength=400)
     for value in range(5):
         own = hits[value == y]
         expected = 100 * 10 / len(own)
@@ -240,10 +234,8 @@ def test_what_can_not_be_drawn_is_refused(protocol, n_items, y, options, message
 
 @pytest.mark.parametrize("drawn", [Drawn(size=8), Drawn(per_class=4)])
 def test_drawn_items_are_outside_official_parts_that_they_may_not_overlap(drawn):
-    protocol = SplitProtocol(
-        {"query": Official("test", 6), "train": drawn, "database": Official("rest", 14)},
-        may_overlap={"database": ("train",)},
-    )
+    partitions = {"query": Official("test", 6), "train": drawn, "database": Official("rest", 14)}
+    protocol = SplitProtocol(partitions, may_overlap={"database": ("train",)})
     official = {"test": np.arange(0, 12, 2), "rest": np.setdiff1d(np.arange(20), np.arange(0, 12, 2))}
     for seed in range(20):
         parts = protocol.split(20, np.arange(20) % 2, official=official, seed=seed)

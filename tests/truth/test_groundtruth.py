@@ -151,10 +151,8 @@ def test_the_pairs_need_not_fit_in_memory(tmp_path):
     assert peak < 4 * pairs  # bytes: half the size of the file
 
 
-SEARCHES = {
-    name: {"query": np.ones((2, 3)), "database": np.ones((4, 3))} | options
-    for name, options in (("nearest", {"k": 1}), ("neighbours_within", {"radius": 1.0}))
-}
+ONES = {"query": np.ones((2, 3)), "database": np.ones((4, 3))}
+SEARCHES = {"nearest": ONES | {"k": 1}, "neighbours_within": ONES | {"radius": 1.0}}
 
 
 @pytest.mark.parametrize(("case", "message"), refusals("truth/refusals.yaml"))

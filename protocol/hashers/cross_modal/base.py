@@ -11,6 +11,9 @@ from protocol.hashers import Hasher, TrainingSet
 from protocol.hashers.linear_algebra import Kernel, fit_kernel
 from protocol.registry import Count, Positive
 
+Sides = tuple[NDArray[np.floating], NDArray[np.floating]]
+"""An array for each modality."""
+
 
 class CanonicalDirections(NamedTuple):
     """Pairs of directions, the highest correlation first.
@@ -123,17 +126,15 @@ class CrossModalHasher(Hasher):
             raise ProtocolError(f"n_anchors: expected at least n_bits = {self.n_bits:,}, got {self.n_anchors:,}.")
 
     @abc.abstractmethod
-    def _projections(
-        self, directions: CanonicalDirections, X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the projections (m, n_bits) of both modalities; X and Y are their training rows after the map."""
+    def _projections(self, directions: CanonicalDirections, mapped: Sides, rng: np.random.Generator) -> Sides:
+        """Return the projections (m, n_bits) of both modalities; `mapped` are their training rows after the map."""
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
         rows = np.resize(rng.permutation(len(training.X)), self.n_anchors)
         query, database = fit_kernel(training.X, rows), fit_kernel(training.pairs, rows)
-        X, Y = query.map(training.X), database.map(training.pairs)
-        directions = canonical_directions(X, Y, self.n_bits, regularisation=self.regularisation)
-        of_query, of_database = self._projections(directions, X, Y, rng)
+        mapped = query.map(training.X), database.map(training.pairs)
+        directions = canonical_directions(*mapped, self.n_bits, regularisation=self.regularisation)
+        of_query, of_database = self._projections(directions, mapped, rng)
         self.anchors_, self.width_, self.offset_ = query
         self.projection_ = of_query.astype(np.float32)
         self.database_anchors_, self.database_width_, self.database_offset_ = database

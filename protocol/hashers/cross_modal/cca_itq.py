@@ -1,9 +1,8 @@
 """CCA-ITQ: canonical directions of two modalities with a common rotation that minimises the quantisation error."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from protocol.hashers.cross_modal.base import CanonicalDirections, CrossModalHasher
+from protocol.hashers.cross_modal.base import CanonicalDirections, CrossModalHasher, Sides
 from protocol.hashers.linear_algebra import quantizing_rotation
 from protocol.registry import Count, HasherRecord
 
@@ -47,10 +46,8 @@ class CCAITQ(CrossModalHasher):
 
     n_iter: Count = 50
 
-    def _projections(
-        self, directions: CanonicalDirections, X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _projections(self, directions: CanonicalDirections, mapped: Sides, rng: np.random.Generator) -> Sides:
         scaled = directions.x * directions.correlations, directions.y * directions.correlations
-        V = np.vstack([rows @ W.astype(np.float32) for rows, W in zip((X, Y), scaled, strict=True)])
+        V = np.vstack([rows @ W.astype(np.float32) for rows, W in zip(mapped, scaled, strict=True)])
         rotation = quantizing_rotation(V, self.n_iter, rng)
         return scaled[0] @ rotation, scaled[1] @ rotation

@@ -1,9 +1,8 @@
 """CVH: signs of the projections on canonical directions of two modalities."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from protocol.hashers.cross_modal.base import CanonicalDirections, CrossModalHasher
+from protocol.hashers.cross_modal.base import CanonicalDirections, CrossModalHasher, Sides
 from protocol.registry import HasherRecord
 
 
@@ -37,7 +36,5 @@ class CVH(CrossModalHasher):
     True
     """
 
-    def _projections(
-        self, directions: CanonicalDirections, X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _projections(self, directions: CanonicalDirections, mapped: Sides, rng: np.random.Generator) -> Sides:
         return directions.x, directions.y

@@ -140,12 +140,11 @@ class NetworkHasher(Hasher):
 
     def _check_features(self, n_features: int) -> None:
         """Raise ProtocolError if the network does not accept rows of `n_features`."""
-        expected = 3 * SIDE * SIDE
-        if type(self)._network is NetworkHasher._network and self.network == "conv" and n_features != expected:
-            raise ProtocolError(
-                f"network 'conv': expected {expected:,} features, images of {SIDE} x {SIDE} pixels in three channels "
-                f"from the feature `pixels`, got {n_features:,}. Use 'mlp' or 'linear' for other features."
-            )
+        size = 3 * SIDE * SIDE
+        if type(self)._network is NetworkHasher._network and self.network == "conv" and n_features != size:
+            images = f"{size:,} features, images of {SIDE} x {SIDE} pixels in three channels from the feature `pixels`"
+            advice = "Use 'mlp' or 'linear' for other features."
+            raise ProtocolError(f"network 'conv': expected {images}, got {n_features:,}. {advice}")
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
         torch = need("torch", "learned")

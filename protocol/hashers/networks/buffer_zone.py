@@ -67,10 +67,8 @@ class BufferZone(NetworkHasher):
         y = training.labels
         per_row = np.unique(y.sum(axis=1)).tolist() if y.ndim == 2 else [1]
         if per_row not in ([1], [2]):
-            numbers = " and ".join(map(str, per_row[:3]))
-            raise ProtocolError(
-                f"BufferZone requires 1 or 2 labels per item, the same number for all items, got items with {numbers}."
-            )
+            required, numbers = "1 or 2 labels per item, the same number for all items", map(str, per_row[:3])
+            raise ProtocolError(f"BufferZone requires {required}, got items with {' and '.join(numbers)}.")
 
     def _loss(self, outputs: Tensor, labels: Tensor, rows: Tensor, epoch: int) -> Tensor:
         shared = shared_labels(labels)

@@ -10,6 +10,9 @@ from protocol.hashers import Affinities, Hasher, TrainingSet
 from protocol.hashers.linear_algebra import Kernel, fit_kernel_of_one_width
 from protocol.registry import Count, Positive
 
+Floats = NDArray[np.floating]
+Learned = tuple[Floats, Floats, dict[str, Any]]
+"""A and t of an `AnchorHasher`, and the fit record."""
 _TILE = 1024  # rows of a Gram matrix that are converted at once
 
 
@@ -51,9 +54,7 @@ class AnchorHasher(Hasher):
     width: Positive = 1.0
 
     @abc.abstractmethod
-    def _functions(
-        self, K: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator
-    ) -> tuple[NDArray[np.floating], NDArray[np.floating], dict[str, Any]]:
+    def _functions(self, K: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator) -> Learned:
         """Return A, t and the fit record, from the mapped training rows K (n, n_anchors)."""
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:

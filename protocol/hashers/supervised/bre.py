@@ -1,17 +1,16 @@
 """BRE: kernel functions whose Hamming distances reconstruct given distances, optimised one weight at a time."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers.supervised.base import AnchorHasher, labelled
+from protocol.hashers.supervised.base import AnchorHasher, Floats, Learned, labelled
 from protocol.hashers.training_set import TrainingSet
 from protocol.registry import Count, HasherRecord, at_least
 
 _TOLERANCE = 4e-5  # of the mean square error: half its sum over 50,000 pairs changes by 1, as in the released code
 
-Floats = NDArray[np.floating]
 Rows = NDArray[np.int64]
 
 
@@ -93,9 +92,7 @@ class BRE(AnchorHasher):
     n_pairs: Count = 50
     n_iter: Count = 100
 
-    def _functions(
-        self, K: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator
-    ) -> tuple[Floats, Floats, dict[str, Any]]:
+    def _functions(self, K: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator) -> Learned:
         K, affinities = labelled(K, training.affinities, self.n_labelled, rng)
         n, m = K.shape
         i = np.repeat(np.arange(n), self.n_pairs)

@@ -132,15 +132,9 @@ class FastHash(Hasher):
         if bits.all() or not bits.any():
             self.intercept_[k] = 1 if bits[0] else -1
             return
-        model = need("sklearn.ensemble", "pipeline").HistGradientBoostingClassifier(
-            max_iter=self.n_trees,
-            max_depth=self.depth,
-            max_leaf_nodes=None,
-            learning_rate=self.shrinkage,
-            max_bins=_BINS,
-            early_stopping=False,
-        )
-        model.fit(X, bits)
+        boosting = need("sklearn.ensemble", "pipeline").HistGradientBoostingClassifier
+        sizes = {"max_iter": self.n_trees, "max_depth": self.depth, "max_leaf_nodes": None, "max_bins": _BINS}
+        model = boosting(**sizes, learning_rate=self.shrinkage, early_stopping=False).fit(X, bits)
         self.intercept_[k] = model._baseline_prediction[0, 0]
         for tree, (predictor,) in enumerate(model._predictors):
             self._complete(k, tree, predictor.nodes, 0, 0)

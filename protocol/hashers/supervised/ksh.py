@@ -1,12 +1,12 @@
 """KSH: kernel functions that are learned bit by bit, each to fit the residue of the similarities."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers.supervised.base import AnchorHasher, gram_matrix, labelled
+from protocol.hashers.supervised.base import AnchorHasher, Floats, Learned, gram_matrix, labelled
 from protocol.hashers.training_set import TrainingSet
 from protocol.registry import Count, HasherRecord, at_least
 
@@ -14,8 +14,6 @@ _RIDGE = 1e-6
 """Added to the diagonal of the Gram matrix, in units of its mean, because repeated anchors make the matrix singular."""
 _WHITENING_RIDGE = 0.1
 """The same for the coordinates of the gradient method: without it, 1,000 labelled rows are overfitted."""
-
-Vectors = NDArray[np.floating]
 
 
 @HasherRecord(
@@ -99,9 +97,7 @@ class KSH(AnchorHasher):
     n_labelled: Annotated[int, at_least(2)] = 5000
     n_iter: Count = 50
 
-    def _functions(
-        self, K: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator
-    ) -> tuple[Vectors, Vectors, dict[str, Any]]:
+    def _functions(self, K: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator) -> Learned:
         K, affinities = labelled(K, training.affinities, self.n_labelled, rng)
         A, H, spectral = greedy_bits(K, affinities.signed_sums, self.n_bits, self.n_iter)
         record = {"n_labelled": len(K), "spectral": spectral, "residue": round(residue(H, affinities.signed_sums), 6)}
@@ -109,8 +105,8 @@ class KSH(AnchorHasher):
 
 
 def greedy_bits(
-    K: NDArray[np.float32], similarity: Callable[[Vectors], Vectors], n_bits: int, n_iter: int
-) -> tuple[Vectors, Vectors, int]:
+    K: NDArray[np.float32], similarity: Callable[[Floats], Floats], n_bits: int, n_iter: int
+) -> tuple[Floats, Floats, int]:
     """Return the functions (m, n_bits), the bits of the rows (n, n_bits) as -1 and 1, and the number of spectral bits.
 
     Parameters
@@ -133,7 +129,7 @@ def greedy_bits(
     for k in range(n_bits):
         before = H[:, :k]
 
-        def product(b: Vectors, before: Vectors = before) -> Vectors:
+        def product(b: Floats, before: Floats = before) -> Floats:
             return n_bits * similarity(b[:, None])[:, 0] - before @ (before.T @ b)
 
         _, vectors = eigh((left + left.T) / 2, gram, subset_by_index=[m - 1, m - 1])
@@ -150,27 +146,27 @@ def greedy_bits(
     return A, H, n_spectral
 
 
-def _maximised(K: NDArray[np.float32], product: Callable[[Vectors], Vectors], start: Vectors, n_iter: int) -> Vectors:
+def _maximised(K: NDArray[np.float32], product: Callable[[Floats], Floats], start: Floats, n_iter: int) -> Floats:
     """Return a that maximises ``b' R b`` of the smooth bits ``b = 2 / (1 + exp(-K a)) - 1`` (eq. 14 and 15)."""
     from scipy.optimize import minimize
 
     scale = float(len(K)) ** 2
 
-    def objective(a: Vectors) -> tuple[float, Vectors]:
+    def objective(a: Floats) -> tuple[float, Floats]:
         b = np.tanh(_times(K, a) / 2)
         Rb = product(b)
         return -float(b @ Rb) / scale, -_times(K.T, Rb * (1 - b**2)) / scale
 
-    solution: Vectors = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": n_iter}).x
+    solution: Floats = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": n_iter}).x
     return solution
 
 
-def _times(K: NDArray[np.float32], v: Vectors) -> Vectors:
+def _times(K: NDArray[np.float32], v: Floats) -> Floats:
     """Return a product in the precision of K, because converting K would take longer than the product."""
     return (K @ v.astype(np.float32)).astype(np.float64)
 
 
-def residue(H: Vectors, similarity: Callable[[Vectors], Vectors]) -> float:
+def residue(H: Floats, similarity: Callable[[Floats], Floats]) -> float:
     """Return the mean square of the entries of ``S - H H' / n_bits``, whose S has entries of -1 and 1."""
     n, n_bits = H.shape
     inner = H.T @ H

@@ -1,18 +1,14 @@
 """SDH: discrete codes that predict labels linearly, optimised bit by bit, and kernel functions that fit these codes."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers.supervised.base import AnchorHasher, gram_matrix
+from protocol.hashers.supervised.base import AnchorHasher, Floats, Learned, gram_matrix
 from protocol.hashers.training_set import TrainingSet
 from protocol.registry import Count, HasherRecord, NotNegative, Positive
 
 _ROUNDS = 10  # passes over all bits in one step of the codes, which ends earlier if no bit changes
 _RIDGE = 1e-2  # in the regression of the functions, as in the released code
-
-Floats = NDArray[np.floating]
 
 
 @HasherRecord(
@@ -94,9 +90,7 @@ class SDH(AnchorHasher):
     nu: NotNegative = 1e-5
     n_iter: Count = 5
 
-    def _functions(
-        self, K: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator
-    ) -> tuple[Floats, Floats, dict[str, Any]]:
+    def _functions(self, K: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator) -> Learned:
         y = training.labels
         Y = (y if y.ndim == 2 else y[:, None] == np.unique(y)).astype(np.float32)
         B = np.where(rng.random((len(K), self.n_bits)) < 0.5, np.float32(1), np.float32(-1))

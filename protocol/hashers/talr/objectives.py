@@ -114,12 +114,9 @@ def ap_s(gain: Floats, total: Floats, best: Floats) -> Ranked:
     """
     worth, relevant_above = _at_middle(_RECIPROCAL, *_ends(total)), _before(gain) + (gain + 1) / 2
     weight = gain * relevant_above
-    return _ranked(
-        weight * worth.value,
-        ((relevant_above + gain / 2) * worth.value, gain * worth.value),
-        (weight * worth.by_end, weight * (worth.by_start + worth.by_end)),
-        best,
-    )
+    by_gain = (relevant_above + gain / 2) * worth.value, gain * worth.value
+    by_total = weight * worth.by_end, weight * (worth.by_start + worth.by_end)
+    return _ranked(weight * worth.value, by_gain, by_total, best)
 
 
 def ap_r(gain: Floats, total: Floats, best: Floats) -> Ranked:
@@ -143,15 +140,10 @@ def ap_r(gain: Floats, total: Floats, best: Floats) -> Ranked:
     share = np.maximum(gain - 1, 0) / others
     relevant_above = _before(gain) + 1 - share * before
     by_share = gain * (1 - before * worth.value)
-    return _ranked(
-        gain * (share + relevant_above * worth.value),
-        (share + relevant_above * worth.value + by_share * (gain > 1) / others, gain * worth.value),
-        (
-            gain * relevant_above * worth.by_end - by_share * share / others * (total > 2),
-            gain * (relevant_above * (worth.by_start + worth.by_end) - share * worth.value),
-        ),
-        best,
-    )
+    by_gain = share + relevant_above * worth.value + by_share * (gain > 1) / others, gain * worth.value
+    by_own = gain * relevant_above * worth.by_end - by_share * share / others * (total > 2)
+    by_earlier = gain * (relevant_above * (worth.by_start + worth.by_end) - share * worth.value)
+    return _ranked(gain * (share + relevant_above * worth.value), by_gain, (by_own, by_earlier), best)
 
 
 def dcg_s(gain: Floats, total: Floats, best: Floats) -> Ranked:

@@ -61,9 +61,7 @@ def test_ten_classes_are_half_of_the_bits_apart_at_the_papers_lengths(n_bits):
     ("n_classes", "n_bits", "n_different"),
     [(7, 4, 7), (10, 9, 10), (50, 28, 50), (30, 12, 30), (9, 3, 6)],  # six codes have one or two of three bits
 )
-def test_other_codes_are_negated_or_random_balanced_and_repeat_only_where_there_are_not_enough(
-    n_classes, n_bits, n_different
-):
+def test_other_codes_are_negated_or_balanced_and_repeat_only_if_there_are_not_enough(n_classes, n_bits, n_different):
     codes = class_codes(n_classes, n_bits, np.random.default_rng(0))
     assert codes.shape == (n_classes, n_bits)
     assert len(np.unique(codes, axis=0)) == n_different
