@@ -281,10 +281,10 @@ def _ranks(
         ascending = np.argsort(turned)
         yield ("reversed", ""), turned[None, ascending], levels[None, ascending]
     if orders is not None:
-        order = np.take_along_axis(orders, np.argsort(apart[orders], axis=1, kind="stable"), axis=1)
-        of_orders = level[order]
-        of_all = np.nonzero(of_orders)[1].reshape(len(orders), -1)
-        levels = np.take_along_axis(of_orders, of_all, axis=1)
+        starts = np.arange(len(orders))[:, None] * apart.size
+        of_orders = level[orders].take(np.argsort(apart[orders], axis=1, kind="stable") + starts)
+        of_all = np.flatnonzero(of_orders != 0).reshape(len(orders), -1)  # != 0 because NumPy finds True faster
+        levels, of_all = of_orders.take(of_all), of_all - starts
         yield RANDOM, of_all + 1, levels
         if middle is not None:
             yield ("random", "positive"), of_all[:, :n_positive] + 1, levels[:, :n_positive]
