@@ -40,9 +40,8 @@ def counted(
     needed, index_order = metrics.needs(names), metrics.in_database_order(names)
     if codes.ranking != "hamming":
         done = stage(progress, "counting", len(codes.query) * len(truth.by_number))
-        ranked = partial(asymmetric_counts, index_order=index_order, leave_one_out=leave_one_out)
-        ranked = partial(ranked, *codes[:3], threads=threads, progress=done)
-        return {number: ranked(relevance) for number, relevance in truth.by_number.items()}
+        ranked = partial(asymmetric_counts, *codes[:3], index_order=index_order, leave_one_out=leave_one_out)
+        return {number: ranked(one, threads=threads, progress=done) for number, one in truth.by_number.items()}
     counter: Callable[..., dict[str, HammingCounts]]
     if leave_one_out:
         counter = partial(count_leave_one_out, index_order=index_order)
