@@ -109,10 +109,8 @@ class Plain:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
         queries = range(len(self._queries))[block]
         retrieved = np.empty((len(queries), self._n_bits + 1), dtype=np.int64)
-        by_name = {
-            name: np.empty((len(queries), relevance.levels.size, self._n_bits + 1), dtype=np.int64)
-            for name, relevance in self._by_label.items()
-        }
+        n_levels = {name: relevance.levels.size for name, relevance in self._by_label.items()}
+        by_name = {name: np.empty((len(queries), n, self._n_bits + 1), dtype=np.int64) for name, n in n_levels.items()}
         for row, query in enumerate(queries):
             distances = distances_from(self._queries[query], self._columns)
             retrieved[row] = np.bincount(distances, minlength=self._n_bits + 1)

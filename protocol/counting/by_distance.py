@@ -80,10 +80,8 @@ def count_by_distance(
 
     level = np.ones(1, dtype=np.int64)
     retrieved = joined([part for part, _ in parts])
-    return {
-        name: HammingCounts(retrieved, joined([relevant[name] for _, relevant in parts])[:, None], level)
-        for name in relevances
-    }
+    by_name = {name: joined([relevant[name] for _, relevant in parts])[:, None] for name in relevances}
+    return {name: HammingCounts(retrieved, at_level, level) for name, at_level in by_name.items()}
 
 
 class _Block:

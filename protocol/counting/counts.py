@@ -86,12 +86,8 @@ class HammingCounts:
             got = f"shape {self.retrieved.shape} and {self.levels.size} levels"
             raise ProtocolError(f"counts need at least one query, distance and level, got {got}.")
         (n_queries, n_distances), n_levels = self.retrieved.shape, self.levels.size
-        shapes = {
-            "at_level": (n_queries, n_levels, n_distances),
-            "levels": (n_levels,),
-            "index_top": (n_queries, 3),
-            "index_discounts": (n_queries, n_levels),
-        }
+        shapes: dict[str, tuple[int, ...]] = {"at_level": (n_queries, n_levels, n_distances), "levels": (n_levels,)}
+        shapes |= {"index_top": (n_queries, 3), "index_discounts": (n_queries, n_levels)}
         for name, array in self.to_arrays().items():
             shape = array.ravel().shape if name == "bucket_sizes" else shapes.get(name, self.retrieved.shape)
             dtype = "float64" if name.startswith("index") else "int64"
@@ -181,10 +177,8 @@ class HammingCounts:
                 [0, 1]]]))
         """
         if self.retrieved.shape != other.retrieved.shape:
-            raise ProtocolError(
-                f"counts of a part must have {self.n_queries:,} queries and {self.n_bits} bits as the part before, got "
-                f"{other.n_queries:,} and {other.n_bits}."
-            )
+            before = f"{self.n_queries:,} queries and {self.n_bits} bits as the part before"
+            raise ProtocolError(f"counts of a part must have {before}, got {other.n_queries:,} and {other.n_bits}.")
         levels = np.union1d(self.levels, other.levels)
         at_level = np.zeros((self.n_queries, levels.size, self.n_bits + 1), dtype=np.int64)
         for part in (self, other):
@@ -279,13 +273,9 @@ class HammingCounts:
         levels = sorted(by_level)
         items = np.asarray(retrieved, dtype=np.int64)
         largest = np.maximum.accumulate(items, axis=1) if largest_bucket is None else largest_bucket
-        return cls(
-            retrieved=items,
-            at_level=np.stack([np.asarray(by_level[level], dtype=np.int64) for level in levels], axis=1),
-            levels=np.array(levels, dtype=np.int64),
-            largest_bucket=np.asarray(largest, dtype=np.int64),
-            bucket_sizes=np.sort(items[0][items[0] > 0])[::-1],
-        )
+        at_level = np.stack([np.asarray(by_level[level], dtype=np.int64) for level in levels], axis=1)
+        buckets = np.sort(items[0][items[0] > 0])[::-1], np.asarray(largest, dtype=np.int64)
+        return cls(items, at_level, np.array(levels, dtype=np.int64), *buckets)
 
     def to_arrays(self) -> dict[str, NDArray]:
         """Return the arrays by name, for storage, except those that are None."""
@@ -348,11 +338,9 @@ def pack_counts(by_truth: Mapping[str, HammingCounts]) -> dict[str, NDArray]:
     arrays = {}
     for truth, counts in by_truth.items():
         for name, array in counts.to_arrays().items():
-            arrays[name if name in _SHARED else f"{truth}/{name}"] = array
-    return {
-        name: array if array.dtype == np.float64 else array.astype(np.min_scalar_type(array.max(initial=0)))
-        for name, array in arrays.items()
-    }
+            dtype = array.dtype if array.dtype == np.float64 else np.min_scalar_type(array.max(initial=0))
+            arrays[name if name in _SHARED else f"{truth}/{name}"] = array.astype(dtype, copy=False)
+    return arrays
 
 
 def unpack_counts(arrays: Mapping[str, NDArray]) -> dict[str, HammingCounts]:

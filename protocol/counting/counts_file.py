@@ -40,10 +40,8 @@ def truths_record(truths: Mapping[str, Relevance], rows: Mapping[str, NDArray]) 
         The rows of the dataset that are queries (``query``) and database items (``database``).
     """
     digests = {part: storage.array_digest(rows[part]) for part in ("query", "database")}
-    return {
-        name: {"relevance": truth.kind, "items": items_sha256(**digests, ground_truth=ground_truth_sha256(truth))}
-        for name, truth in truths.items()
-    }
+    items = {name: items_sha256(**digests, ground_truth=ground_truth_sha256(one)) for name, one in truths.items()}
+    return {name: {"relevance": truth.kind, "items": items[name]} for name, truth in truths.items()}
 
 
 def counted(

@@ -87,10 +87,9 @@ def check_same_number(n_queries: int, n_database: int, leaving: str = "leave_one
     `leaving` is the option or the convention that leaves an item out.
     """
     if n_queries != n_database or n_queries < 2:
-        raise ProtocolError(
-            f"{leaving} needs the same items as queries and as database, at least two, but there are "
-            f"{n_queries:,} queries and {n_database:,} database items."
-        )
+        needed = "the same items as queries and as database, at least two"
+        got = f"{n_queries:,} queries and {n_database:,} database items"
+        raise ProtocolError(f"{leaving} needs {needed}, but there are {got}.")
 
 
 def own_levels(relevance: Relevance) -> Integers:

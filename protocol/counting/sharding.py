@@ -129,10 +129,9 @@ def _buckets(database_codes: Packed, n_bits: int, shards: list[slice]) -> Bucket
     """Return the buckets of a database, reading its codes one shard at a time."""
     shape = (len(database_codes), -(-n_bits // 64))
     if 8 * shape[0] * shape[1] > MOST_SORTED:
-        raise ProtocolError(
-            f"database codes: {shape[0]:,} of {n_bits} bits are more than the {MOST_SORTED // (8 * shape[1]):,} "
-            "that metrics of buckets, such as utilisation and mLGAP, can sort in memory. Choose other metrics."
-        )
+        size = f"database codes: {shape[0]:,} of {n_bits} bits are more than the {MOST_SORTED // (8 * shape[1]):,} that"
+        sort = "metrics of buckets, such as utilisation and mLGAP, can sort in memory"
+        raise ProtocolError(f"{size} {sort}. Choose other metrics.")
     words = np.empty(shape, dtype=np.uint64)
     for items in shards:
         part = np.asarray(database_codes[items])

@@ -126,14 +126,11 @@ def searched(codes: CodePair, relevance: Relevance, tables: str | Sequence[str],
     kinds = {text: parsed_tables(text, codes.n_bits) for text in ([tables] if isinstance(tables, str) else tables)}
     scores = {}
     for text, (bits, n_tables) in kinds.items():
-        counts = counting.bucket_search(
-            codes.query, codes.database, codes.n_bits, relevance, bits_per_table=bits, n_tables=n_tables
-        )
+        counts = counting.bucket_search(*codes[:3], relevance, bits_per_table=bits, n_tables=n_tables)
         # Items in the buckets count as distance 0 and all others as distance 1, as in a Hamming ball of radius 0.
-        ball = counting.HammingCounts.from_histograms(
-            np.stack([counts.retrieved, len(codes.database) - counts.retrieved], axis=1),
-            np.stack([counts.true_positives, counts.relevant - counts.true_positives], axis=1),
-        )
+        retrieved = np.stack([counts.retrieved, len(codes.database) - counts.retrieved], axis=1)
+        relevant = np.stack([counts.true_positives, counts.relevant - counts.true_positives], axis=1)
+        ball = counting.HammingCounts.from_histograms(retrieved, relevant)
         values = metrics.evaluate(ball, _METRICS.values(), undefined=undefined)
         scores[text] = {name: metrics.mean(values[metric]) for name, metric in _METRICS.items()}
     return BucketSearches(scores)

@@ -126,10 +126,8 @@ class CodePair(NamedTuple):
 
         Those of `Outputs` are of the real values from which the thresholds were subtracted.
         """
-        return {
-            side: hashlib.sha256(f"{self.n_bits} {array_digest(array)}".encode()).hexdigest()
-            for side, array in (("query", self.query), ("database", self.database))
-        }
+        digests = {"query": array_digest(self.query), "database": array_digest(self.database)}
+        return {side: hashlib.sha256(f"{self.n_bits} {one}".encode()).hexdigest() for side, one in digests.items()}
 
 
 def read_codes(query: Any, database: Any) -> CodePair:
@@ -156,11 +154,8 @@ def read_codes(query: Any, database: Any) -> CodePair:
     (array([[1]], dtype=uint8), array([[ 0.1, -0.1]]))
     """
     sides, is_asymmetric = _encoded(query, database), isinstance(query, Outputs)
-    files = {
-        role.replace(" ", "_"): {"file": str(side.values), **side.encoding}
-        for role, side in zip(_ROLES, sides, strict=True)
-        if is_file(side.values)
-    }
+    by_role = zip(("query_codes", "database_codes"), sides, strict=True)
+    files = {role: {"file": str(side.values), **side.encoding} for role, side in by_role if is_file(side.values)}
     binarize = sides[1].binarize
     outputs, n_bits = _read(sides[0], _ROLES[0], is_real=is_asymmetric or binarize is not None)
     items, database_bits = _read(sides[1], _ROLES[1], is_real=binarize is not None)
@@ -173,10 +168,9 @@ def read_codes(query: Any, database: Any) -> CodePair:
         items = codes.pack(items > thresholds)
     if is_asymmetric:
         if np.isin(outputs, (0, 1)).all():
-            raise ProtocolError(
-                f"{named(sides[0].values, 'query codes')}: the asymmetric ranking needs real values, but all are 0 or "
-                "1. Codes of -1 and +1 would give the Hamming ranking."
-            )
+            needs = "the asymmetric ranking needs real values, but all are 0 or 1."
+            name = named(sides[0].values, "query codes")
+            raise ProtocolError(f"{name}: {needs} Codes of -1 and +1 would give the Hamming ranking.")
         return CodePair(outputs.astype(np.float64) - thresholds, items, n_bits, "asymmetric", binarize, files)
     if binarize is not None:
         outputs = codes.pack(outputs > thresholds)
@@ -211,9 +205,8 @@ def _encoded(query: Any, database: Any) -> tuple[Codes, Codes]:
         if side.values is None:
             raise ProtocolError(f"{role} are missing.")
     if query.binarize != database.binarize:
-        raise ProtocolError(
-            f"binarize must be the same for queries and database, got {query.binarize!r} and {database.binarize!r}."
-        )
+        got = f"{query.binarize!r} and {database.binarize!r}"
+        raise ProtocolError(f"binarize must be the same for queries and database, got {got}.")
     return query, database
 
 
@@ -257,10 +250,9 @@ def _packed_matrix(array: NDArray, side: Codes, name: str) -> tuple[NDArray[np.u
     if array.dtype.kind in "iu" and n_columns == n_bytes and not is_bit:
         return _bytes(array, n_bits, name, side.bit_order), n_bits
     if n_columns != n_bits or side.bit_order == "big-128":
-        raise ProtocolError(
-            f"{name}: {checks.counted(n_columns, 'column')} of {array.dtype}, but n_bits={n_bits} needs "
-            f"{checks.counted(n_bits, 'column')} of bits, or {n_bytes} of packed integers."
-        )
+        got, needed = (checks.counted(n, "column") for n in (n_columns, n_bits))
+        needed += f" of bits, or {n_bytes} of packed integers"
+        raise ProtocolError(f"{name}: {got} of {array.dtype}, but n_bits={n_bits} needs {needed}.")
     return codes.pack(_bits(array, name)), n_bits
 
 
@@ -291,10 +283,8 @@ def _are_names(path: Path, line: str, words: Sequence[str]) -> bool:
     if not words or not _LETTER.search(names[0]) or any(map(_NOT_DECIMAL.search, words)):
         return False
     if len(names) == 1 or len({name.rstrip(digits) for name in names}) > 1:
-        raise ProtocolError(
-            f"{path}: the first line {line[:60]!r} may be a header or a hexadecimal code. Delete it if it is a header, "
-            "or write 0x before each code."
-        )
+        unclear = f"{path}: the first line {line[:60]!r} may be a header or a hexadecimal code."
+        raise ProtocolError(f"{unclear} Delete it if it is a header, or write 0x before each code.")
     return True
 
 
@@ -303,10 +293,8 @@ def _bits_of_strings(words: Sequence[str], n_bits: int | None, name: str) -> NDA
     are_bits, may_be_hex = all(map(_BITS.fullmatch, words)), all(map(_HEX.fullmatch, words))
     is_hex = may_be_hex and not are_bits and any(map(_NOT_DECIMAL.search, words))
     if may_be_hex and not is_hex and {4 * len(word) for word in words} == {n_bits}:
-        raise ProtocolError(
-            f"{name}: {words[0]!r} may be a hexadecimal number of {n_bits} bits. Write 0x before hexadecimal codes, or "
-            "save others as .npy."
-        )
+        unclear = f"{name}: {words[0]!r} may be a hexadecimal number of {n_bits} bits."
+        raise ProtocolError(f"{unclear} Write 0x before hexadecimal codes, or save others as .npy.")
     if not is_hex and not are_bits:
         return None
     if is_hex:
@@ -342,10 +330,8 @@ def _bytes(array: NDArray, n_bits: int, name: str, bit_order: str) -> NDArray[np
     if (lowest == 0 and array.dtype == np.int8) or least < lowest or most > lowest + 255:
         # Vespa and others store the byte 255 as -1; sentence-transformers, which subtracts 128, stores it as 127.
         also = ', or codes.view("uint8") (255 is stored as -1)' if array.dtype == np.int8 else ""
-        raise ProtocolError(
-            f'{name}: packed codes must be unsigned, or signed with bit_order="big-128" (128 was subtracted from each '
-            f"byte){also}, got {array.dtype} from {least} to {most}."
-        )
+        forms = f'unsigned, or signed with bit_order="big-128" (128 was subtracted from each byte){also}'
+        raise ProtocolError(f"{name}: packed codes must be {forms}, got {array.dtype} from {least} to {most}.")
     if lowest or array.dtype != np.uint8:
         array = (array.astype(np.int16) - lowest).astype(np.uint8)
     if array.size >= _SURE and least < most and np.isin(array, (0, 255)).all():
@@ -369,9 +355,8 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
     else:
         hint = f'packed, pass hp.Codes(..., n_bits={8 * array.shape[1]}), with bit_order="big-128" if 128 was '
         hint += "subtracted. A mask is passed as codes > 0"
-    raise ProtocolError(
-        f"{name}: expected codes of 0/1 or -1/+1, got values from {least:.6g} to {most:.6g}. If they are {hint}."
-    )
+    got = f"{least:.6g} to {most:.6g}"
+    raise ProtocolError(f"{name}: expected codes of 0/1 or -1/+1, got values from {got}. If they are {hint}.")
 
 
 def precomputed_codes(
@@ -403,9 +388,8 @@ def precomputed_codes(
             raise ProtocolError(checks.as_options(f"{name}: {error}", "{}: {}")) from error
         for role, packed in (("query", pair.query), ("database", pair.database)):
             if len(packed) != len(parts[role]):
-                raise ProtocolError(
-                    f"{name}: {named(of_role[role], f'{role} codes')}: {checks.counted(len(packed), 'row')} for "
-                    f"{checks.counted(len(parts[role]), 'row number')} of `{role}` in splits.h5."
-                )
+                n_rows, n_numbers = checks.counted(len(packed), "row"), checks.counted(len(parts[role]), "row number")
+                codes_of = f"{name}: {named(of_role[role], f'{role} codes')}"
+                raise ProtocolError(f"{codes_of}: {n_rows} for {n_numbers} of `{role}` in splits.h5.")
         arrays |= {f"{n_bits}/query": pair.query, f"{n_bits}/items": pair.database}
     return arrays

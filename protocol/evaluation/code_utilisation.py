@@ -83,21 +83,16 @@ class CodeUtilisation:
         kind, kinds = ("set of labels", "sets of labels") if self.several else ("class", "classes")
         sentences, codes = {}, counted(self.n_codes, "distinct code")
         if self.follows_labels:
-            sentences["one-code-per-class"] = (
-                f"{percent(self.one_code)} of the {self.n_items:,} database items have the one code of their {kind} "
-                f"({codes} for {self.n_classes:,} {kinds}), so a ranking orders {kinds}, not items, and mAP measures "
-                "how well queries are classified"
-            )
+            have = f"{percent(self.one_code)} of the {self.n_items:,} database items have the one code of their {kind}"
+            so = f"a ranking orders {kinds}, not items, and mAP measures how well queries are classified"
+            sentences["one-code-per-class"] = f"{have} ({codes} for {self.n_classes:,} {kinds}), so {so}"
         if self.is_collapsed:
             labels = f", that of their labels {self.entropy_of_labels:.2f}" if self.n_classes else ""
-            sentences["collapsed-codes"] = (
-                f"The {self.n_items:,} database items have {codes} with an entropy of {self.entropy:.2f} bits{labels}"
-            )
+            have = f"{codes} with an entropy of {self.entropy:.2f} bits{labels}"
+            sentences["collapsed-codes"] = f"The {self.n_items:,} database items have {have}"
         if self.constant_bits:
-            sentences["constant-bits"] = (
-                f"The value of {counted(len(self.constant_bits), 'bit')} never changes in the database "
-                f"({abridged(self.constant_bits)}, counted from 0), so no ranking depends on it"
-            )
+            where = f"in the database ({abridged(self.constant_bits)}, counted from 0), so no ranking depends on it"
+            sentences["constant-bits"] = f"The value of {counted(len(self.constant_bits), 'bit')} never changes {where}"
         return sentences
 
     def content(self) -> dict[str, Any]:
@@ -126,16 +121,11 @@ def code_utilisation(codes: CodePair, relevance: Relevance) -> CodeUtilisation:
     label = np.zeros_like(code) if labels is None else numbers(labels[examined])
     varies = np.bitwise_or.reduce(database, axis=0) ^ np.bitwise_and.reduce(database, axis=0)
     constant = np.flatnonzero(~binary.unpack(varies[None], n_bits)[0])
-    return CodeUtilisation(
-        n_items=len(code),
-        n_codes=int(code.max()) + 1,
-        n_classes=0 if labels is None else int(label.max()) + 1,
-        one_code=float(has_one_code(code, label).mean()),
-        entropy=_entropy(code),
-        entropy_of_labels=_entropy(label),
-        constant_bits=tuple(constant.tolist()) if tells_constant_bits(len(database), n_bits) else (),
-        several=labels is not None and labels.ndim == 2,
-    )
+    bits = tuple(constant.tolist()) if tells_constant_bits(len(database), n_bits) else ()
+    n_codes, n_classes = int(code.max()) + 1, 0 if labels is None else int(label.max()) + 1
+    one_code, entropies = float(has_one_code(code, label).mean()), (_entropy(code), _entropy(label))
+    several = labels is not None and labels.ndim == 2
+    return CodeUtilisation(len(code), n_codes, n_classes, one_code, *entropies, bits, several)
 
 
 def tells_constant_bits(n_items: int, n_bits: int) -> bool:

@@ -390,19 +390,15 @@ def _listed(lists: Any, expected: tuple[int, int], name: str) -> tuple[NDArray, 
     rows = [numbers_from(row, name) for row in lists]
     if len(rows) != expected[0]:
         raise ProtocolError(f"{name}: {counted(len(rows), 'list')} of neighbours for {expected[0]:,} queries.")
+    shape = f"(n_queries, n_database) = {expected}"
     forms, of_matrix = {(row.shape, row.dtype.kind if row.size else "i") for row in rows}, expected[1:]
     if forms <= {(of_matrix, "i"), (of_matrix, "u")}:
-        raise ProtocolError(
-            f"{name}: integers of shape (n_queries, n_database) = {expected} may be a matrix or lists of database "
-            "positions. Pass relevance.astype(bool) or scipy.sparse.csr_array(relevance) for a matrix."
-        )
+        unclear = f"{name}: integers of shape {shape} may be a matrix or lists of database positions."
+        raise ProtocolError(f"{unclear} Pass relevance.astype(bool) or scipy.sparse.csr_array(relevance) for a matrix.")
     if forms == {(of_matrix, "b")}:
         rows = list(map(np.flatnonzero, rows))
     elif any(len(shape) != 1 or kind not in "iu" for shape, kind in forms):
-        raise ProtocolError(
-            f"{name}: values must be database positions (integers), or Boolean in a matrix (n_queries, n_database) = "
-            f"{expected}."
-        )
+        raise ProtocolError(f"{name}: values must be database positions (integers), or Boolean in a matrix {shape}.")
     items = np.concatenate(rows).astype(np.int64)
     return np.repeat(np.arange(len(rows)), list(map(len, rows))), items, np.ones_like(items)
 
@@ -412,10 +408,9 @@ def _neighbours(queries: NDArray, items: NDArray, levels: NDArray, sizes: tuple[
     if not items.size:
         raise ProtocolError(f"{name}: no query has a relevant item.")
     if not is_integer(levels).all() or levels.min() < 1 or levels.max() > _MOST_LEVELS:
-        raise ProtocolError(
-            f"{name}: the levels must be integers from 1 to {_MOST_LEVELS}, larger for more relevant items, got values "
-            f"from {levels.min():.6g} to {levels.max():.6g}."
-        )
+        needed = f"integers from 1 to {_MOST_LEVELS}, larger for more relevant items"
+        got = f"values from {levels.min():.6g} to {levels.max():.6g}"
+        raise ProtocolError(f"{name}: the levels must be {needed}, got {got}.")
     items = row_numbers(items, sizes[1], name)
     order = np.lexsort((items, queries))
     items, queries = items[order], queries[order]

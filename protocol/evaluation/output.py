@@ -220,14 +220,8 @@ def write_trec(evaluation: Evaluation, folder: str | Path) -> Trec:
     ):
         precisions = _write_queries(evaluation, run, qrels, depth, judge_all=undefined == "zero")
     metric = "mAP" if depth == counts.n_database else f"mAP@{depth}[all]"
-    return Trec(
-        run=str(files[0]),
-        qrels=str(files[1]),
-        depth=depth,
-        metric=metric,
-        expected=metrics.mean(metrics.evaluate(counts, [metric], undefined=undefined)[metric]),
-        by_document_id=metrics.mean(precisions),
-    )
+    expected = metrics.mean(metrics.evaluate(counts, [metric], undefined=undefined)[metric])
+    return Trec(str(files[0]), str(files[1]), depth, metric, expected, by_document_id=metrics.mean(precisions))
 
 
 def _write_queries(

@@ -30,10 +30,10 @@ def plot(evaluation: Evaluation, kind: str) -> Any:
     curve: Any = evaluation.top_k
     if kind == "precision-recall":
         if not evaluation.pr_curves:
-            raise ProtocolError(
-                f"plot 'precision-recall' needs the Hamming radius, which the {evaluation.ranking} ranking does not "
-                "have. Other figures: 'precision@K' and 'recall@K'."
+            lacks = (
+                f"which the {evaluation.ranking} ranking does not have. Other figures: 'precision@K' and 'recall@K'."
             )
+            raise ProtocolError(f"plot 'precision-recall' needs the Hamming radius, {lacks}")
         curve = evaluation.pr_curves["micro"]
         at, steps, least = "radius", range(len(curve.recall)), LEAST_RECALL
         x, y, title = alt.X("recall:Q", scale=unit), "precision", "precision"
@@ -42,21 +42,11 @@ def plot(evaluation: Evaluation, kind: str) -> Any:
         x, y, title = alt.X("K:Q", title="K, number of retrieved items"), kind.partition("@")[0], kind
     name, mean = next(iter(evaluation.metrics.items()))
     method = method_name(evaluation.name or f"{name} {rounded(mean)}", evaluation.ranking)
-    points = [
-        {"method": method, at: step, "precision": float(precision), "recall": float(recall)}
-        for step, precision, recall in zip(steps, curve.precision, curve.recall, strict=True)
-        if recall >= least  # not NaN, if every query is left out
-    ]
+    values = zip(steps, curve.precision.tolist(), curve.recall.tolist(), strict=True)
+    # The recall is NaN if every query is left out.
+    points = [{"method": method, at: step, "precision": p, "recall": r} for step, p, r in values if r >= least]
     by = {"shorthand": "method:N", "title": None, "legend": alt.Legend(symbolSize=600, labelLimit=0)}
-    return (
-        alt.Chart(alt.Data(values=points), title=TITLES[kind], width=SIDE, height=SIDE)
-        .mark_line(strokeWidth=2)
-        .encode(
-            x=x,
-            y=alt.Y(f"{y}:Q", scale=unit, title=title),
-            color=alt.Color(**by),
-            strokeDash=alt.StrokeDash(**by),
-            tooltip=["method:N", f"{at}:Q", "recall:Q", "precision:Q"],
-            order=f"{at}:Q",
-        )
-    )
+    chart = alt.Chart(alt.Data(values=points), title=TITLES[kind], width=SIDE, height=SIDE).mark_line(strokeWidth=2)
+    up, tooltip = alt.Y(f"{y}:Q", scale=unit, title=title), ["method:N", f"{at}:Q", "recall:Q", "precision:Q"]
+    style = {"color": alt.Color(**by), "strokeDash": alt.StrokeDash(**by)}
+    return chart.encode(x=x, y=up, **style, tooltip=tooltip, order=f"{at}:Q")

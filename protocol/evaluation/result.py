@@ -201,10 +201,8 @@ class ScoredRanking(Scores, Printed):
         columns = {name: array for name, array in self.per_query.items() if array.size == self.n_queries}
         rows = self.query_ids or range(self.n_queries)
         cells = np.array(list(columns.values())).reshape(-1, len(rows)).T
-        lines = (
-            [row, self.ranking, *("" if math.isnan(value) else DIGITS % value for value in of_row)]
-            for row, of_row in zip(rows, cells.tolist(), strict=True)
-        )
+        texts = (["" if math.isnan(value) else DIGITS % value for value in of_row] for of_row in cells.tolist())
+        lines = ([row, self.ranking, *of_row] for row, of_row in zip(rows, texts, strict=True))
         write_csv(path, ("query", "ranking", *columns), lines)
 
 
@@ -273,7 +271,7 @@ class Evaluation(ScoredRanking):
         """Count again, and return all values that published conventions report as mAP, and other variants of mAP."""
         truth = self.truth._replace(by_number={self.truth.scored: self.truth.relevance})
         names = spread_names(self.n_database, self.ranking)
-        blocks = counted(self.codes, truth, names, leave_one_out=self.leave_one_out, threads=threads)
+        blocks = counted(self.codes, truth, names, leave_one_out=self.leave_one_out, threads=threads, progress=None)
         return Spread(spread_of(blocks[truth.scored], self.ranking))
 
     @cached_property

@@ -31,13 +31,7 @@ _TREATMENT = {("zero",): "counted as 0", ("drop",): "left out", ("zero", "drop")
 
 
 def counted(
-    codes: CodePair,
-    truth: GroundTruth,
-    names: Sequence[str],
-    *,
-    leave_one_out: bool,
-    threads: int = 1,
-    progress: Progress = None,
+    codes: CodePair, truth: GroundTruth, names: Sequence[str], *, leave_one_out: bool, threads: int, progress: Progress
 ) -> dict[int, Iterable[HammingCounts]]:
     """Return the counts that some metrics need, in blocks of queries, for each number of nearest items of a truth.
 
@@ -46,11 +40,8 @@ def counted(
     needed, index_order = metrics.needs(names), metrics.in_database_order(names)
     if codes.ranking != "hamming":
         done = stage(progress, "counting", len(codes.query) * len(truth.by_number))
-        ranked = partial(asymmetric_counts, index_order=index_order, leave_one_out=leave_one_out)
-        return {
-            number: ranked(*codes[:3], relevance, threads=threads, progress=done)
-            for number, relevance in truth.by_number.items()
-        }
+        ranked = partial(asymmetric_counts, *codes[:3], index_order=index_order, leave_one_out=leave_one_out)
+        return {number: ranked(one, threads=threads, progress=done) for number, one in truth.by_number.items()}
     counter: Callable[..., dict[str, HammingCounts]]
     if leave_one_out:
         counter = partial(count_leave_one_out, index_order=index_order)
@@ -173,26 +164,19 @@ def _joined(parts: Sequence[Scores], rules: Convention) -> Scores:
     k, precision, recall = map(np.array, zip(*(part.top_k for part in parts), strict=True))
     precision, recall = n_queries @ precision / n_queries.sum(), weights @ np.nan_to_num(recall) / weights.sum()
     levels = np.array([part.levels for part in parts])[n_defined > 0]
-    return Scores(
-        per_query=of_all("per_query"),
-        is_undefined=of_all("is_undefined"),
-        n_relevant=np.concatenate([part.n_relevant for part in parts]),
-        levels=(int(levels.min()), int(levels.max())),
-        top_k=metrics.TopKCurve(k[0], precision, recall),
-    )
+    ends, n_relevant = (int(levels.min()), int(levels.max())), np.concatenate([part.n_relevant for part in parts])
+    top_k = metrics.TopKCurve(k[0], precision, recall)
+    return Scores(of_all("per_query"), of_all("is_undefined"), n_relevant, ends, top_k)
 
 
 def _of_block(counts: HammingCounts, names: Sequence[str], rules: Convention) -> Scores:
     """Return the scores of a block of queries; its levels are 0 if no query has a relevant item."""
     values = {name: metrics.evaluate(counts, [name], undefined=rules.undefined(name))[name] for name in names}
     occurring = counts.levels[counts.at_level.any(axis=(0, 2))]
-    return Scores(
-        per_query=values,
-        is_undefined={name: undefined_queries(counts, name, values[name]) for name in names},
-        n_relevant=counts.n_relevant,
-        levels=(int(occurring[0]), int(occurring[-1])) if occurring.size else (0, 0),
-        top_k=metrics.top_k_curve(counts, undefined=rules.undefined("R@K")),
-    )
+    is_undefined = {name: undefined_queries(counts, name, values[name]) for name in names}
+    levels = (int(occurring[0]), int(occurring[-1])) if occurring.size else (0, 0)
+    top_k = metrics.top_k_curve(counts, undefined=rules.undefined("R@K"))
+    return Scores(values, is_undefined, counts.n_relevant, levels, top_k)
 
 
 def with_nearest(scores: Scores, counts: Mapping[int, HammingCounts], numbers: Sequence[int]) -> Scores:

@@ -141,10 +141,8 @@ def of_values(query: NDArray, database: NDArray) -> dict[str, Distances]:
     sizes, n_bits = (np.arange(len(query)), len(database)), query.shape[1]
     q, d = query.astype(np.float64), database.astype(np.float64)
     signs_q, signs_d = np.sign(q), np.sign(d)
-    distances = {
-        "inner-product": Distances(lambda rows: -(q[rows] @ d.T), *sizes, 0, 0, has_radius=False),
-        "asymmetric": Distances(lambda rows: -(q[rows] @ signs_d.T), *sizes, 0, 0, has_radius=False),
-    }
+    untied = {"inner-product": lambda rows: -(q[rows] @ d.T), "asymmetric": lambda rows: -(q[rows] @ signs_d.T)}
+    distances = {name: Distances(of_rows, *sizes, 0, 0, has_radius=False) for name, of_rows in untied.items()}
     if not (signs_q.all() and signs_d.all()):
 
         def halves(rows: slice) -> NDArray:
@@ -189,13 +187,7 @@ def gains_of(levels: Integers) -> list[str]:
 
 
 def ranked(
-    distances: Distances,
-    relevance: Relevance | _WithoutOwn,
-    cutoffs: Integers,
-    *,
-    plain: bool = False,
-    threads: int = 1,
-    progress: Advance = None,
+    case: Case, cutoffs: Integers, *, plain: bool = False, threads: int = 1, progress: Advance = None
 ) -> tuple[HammingCounts | None, dict[tuple[str, str], Sums], Integers]:
     """Return the counts of a ranking, the sums over its lists for each of `LISTS`, and the sample with random orders.
 
@@ -203,9 +195,8 @@ def ranked(
 
     Parameters
     ----------
-    distances : Distances
-        If they are without ties, there are no counts, and only the lists in database order.
-    relevance : Relevance
+    case : Case
+        If the distances are without ties, there are no counts, and only the lists in database order.
     cutoffs : ndarray of int64, shape (n_cutoffs,)
         The last is the size of the database.
     plain : bool, default=False
@@ -214,6 +205,7 @@ def ranked(
     progress : callable, optional
         Called with the number of queries that were just processed.
     """
+    distances, relevance = case
     n_queries, n_groups, levels = distances.group.size, distances.n_groups, relevance.levels
     retrieved = np.zeros((n_queries, n_groups), dtype=np.int64)
     at_level = np.zeros((n_queries, levels.size, n_groups), dtype=np.int64)
@@ -281,10 +273,10 @@ def _ranks(
         ascending = np.argsort(turned)
         yield ("reversed", ""), turned[None, ascending], levels[None, ascending]
     if orders is not None:
-        order = np.take_along_axis(orders, np.argsort(apart[orders], axis=1, kind="stable"), axis=1)
-        of_orders = level[order]
-        of_all = np.nonzero(of_orders)[1].reshape(len(orders), -1)
-        levels = np.take_along_axis(of_orders, of_all, axis=1)
+        starts = np.arange(len(orders))[:, None] * apart.size
+        of_orders = level[orders].take(np.argsort(apart[orders], axis=1, kind="stable") + starts)
+        of_all = np.flatnonzero(of_orders != 0).reshape(len(orders), -1)  # != 0 because NumPy finds True faster
+        levels, of_all = of_orders.take(of_all), of_all - starts
         yield RANDOM, of_all + 1, levels
         if middle is not None:
             yield ("random", "positive"), of_all[:, :n_positive] + 1, levels[:, :n_positive]
@@ -315,10 +307,8 @@ def _sums(ranks: Integers, levels: Levels, cutoffs: Integers, gains: list[str], 
     discounts = 1 / np.log2(ranks + 1), 1 / np.log2(numbers + 1)[None]
     of_levels = levels.astype(np.float64), np.sort(levels[:1])[:, ::-1].astype(np.float64)
     for gain in gains:
-        gained, best = (
-            discount * (np.exp2(level) - 1 if gain == "exponential" else level)
-            for discount, level in zip(discounts, of_levels, strict=True)
-        )
+        gains_of_levels = [np.exp2(level) - 1 if gain == "exponential" else level for level in of_levels]
+        gained, best = map(np.multiply, discounts, gains_of_levels)
         best = np.broadcast_to(_until(best, np.minimum(cutoffs, n)[None]), until.shape)
         sums["gain", gain] = np.divide(_until(gained, until), best, out=np.full(until.shape, np.nan), where=best > 0)
     return sums

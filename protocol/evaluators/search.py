@@ -251,11 +251,11 @@ class Explanation(Printed):
 
     def parts(self) -> list[str | Table]:
         """Return the paragraphs and the tables that are printed."""
-        texts = [f"{one.text} %" if float(one.text) > 1 else one.text for one in self.reported]
+        texts = [one.text + " %" * (float(one.text) > 1) for one in self.reported]
         scores = ", ".join(f"{text} ({bits} bits)" for text, bits in zip(texts, self.n_bits, strict=True))
         means = ", ".join(f"{mean:.5f}" for mean, _ in self.values.get(STANDARD, np.zeros((0, 2))))
         ending = f"{len(self.values):,} evaluations were tried."
-        ending += f" The standard mAP is {means}." if means else ""
+        ending += f" The standard mAP is {means}." * bool(means)
         if any(OWN in way.variants for way in self.values):
             ending += " The queries are the database items, so the own row of each query was also left out."
         if not self.matches:
@@ -267,13 +267,14 @@ class Explanation(Printed):
             verdict += "more digits, or scores of more code lengths, would decide."
         first, n_others = self.matches[:_MOST], len(self.matches) - _MOST
         header = ["chance", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
-        rows = [
-            [f"{self.chance(way):.1g}", way.measure, *itertools.starmap(_with_deviation, self.values[way]), way.names]
-            for way in first
-        ]
         others = f"and {counted(n_others, 'other evaluation')}" * (n_others > 0)
         below = filter(None, [others, meanings(first)])
-        return [filled(verdict), Table("matches", "", header, rows), *below, filled(ending)]
+        return [filled(verdict), Table("matches", "", header, [*map(self._row, first)]), *below, filled(ending)]
+
+    def _row(self, way: Way) -> list[str]:
+        """Return the cells of a match."""
+        values = itertools.starmap(_with_deviation, self.values[way])
+        return [f"{self.chance(way):.1g}", way.measure, *values, way.names]
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object."""

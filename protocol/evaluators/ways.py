@@ -160,7 +160,7 @@ def scores_of(
     last, sizes = distances.n_database, {*cutoffs} or _sizes(case, classes)
     tried = np.array([*sorted({*sizes, last - 1} - {0, last}), last])
     report = stage(progress, base.text, n_queries)
-    counts, lists, shuffled = ranked(distances, relevance, tried, plain=not is_light, threads=threads, progress=report)
+    counts, lists, shuffled = ranked(case, tried, plain=not is_light, threads=threads, progress=report)
     expected: dict[Way, Pair] = {}
     if counts is not None:
         orders = _ORDERS[: 1 + 2 * is_light]  # of measures other than mAP, which has all of them
@@ -325,12 +325,10 @@ def _at_cutoff(
         is_whole = by_hits and cutoff >= n_database - 1
         if kind == "precision" and not is_whole and not np.isnan(values[:, column]).all():
             for denominator, total in ({"": at_most} if by_hits else totals).items():
-                of_total, way = (
-                    _pair(values[:, column], total),
-                    ways["mAP"].but(precision=name, denominator=denominator),
-                )
+                of_total = _pair(values[:, column], total)
+                way = ways["mAP"].but(precision=name, denominator=denominator)
                 in_top = not (name or is_complete or denominator == "retrieved")
-                yield from _with_hits(way, of_total, hits > 0) if in_top else [(way, of_total)]
+                yield from itertools.islice(_with_hits(way, of_total, hits > 0), 1 + in_top)
 
 
 def _pair(sums: NDArray, totals: NDArray | None = None) -> Pair:
@@ -362,8 +360,6 @@ def _means(way: Way, of_queries: Pair, weights: Floats, classes: Integers | None
     if total < defined.size:
         means[way.but(undefined="left-out")] = known / total if total else math.nan
     means[way.but(mean="ten-more")] = known / (total + 10)
-    if classes is not None:
-        sizes = np.bincount(classes)
-        if (sizes != sizes[0]).any():
-            means[way.but(mean="classes")] = float((np.bincount(classes, zero) / sizes).mean())
+    if classes is not None and np.ptp(sizes := np.bincount(classes)):
+        means[way.but(mean="classes")] = float((np.bincount(classes, zero) / sizes).mean())
     return means

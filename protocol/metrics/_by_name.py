@@ -129,13 +129,9 @@ def everything(n_bits: int) -> list[str]:
     >>> [name for name in everything(1) if name.startswith(("F", "P@"))]
     ['F1@r0', 'F1@r1', 'F1@r0[micro]', 'F1@r1[micro]', 'P@1000']
     """
-    numbered = [
-        name.replace("@K", f"@{_CUTOFF}").replace("@rR", f"@r{radius}")
-        for name in registry.names("metric")
-        if not name.startswith("F_beta") and not registry.METRICS.entry(name).relevant
-        for radius in _RADII
-        if radius <= n_bits
-    ]
+    names = [name for name in registry.names("metric") if not name.startswith("F_beta")]
+    names = [name.replace("@K", f"@{_CUTOFF}") for name in names if not registry.METRICS.entry(name).relevant]
+    numbered = [name.replace("@rR", f"@r{radius}") for name in names for radius in _RADII if radius <= n_bits]
     return list(dict.fromkeys(["mAP", *numbered]))  # the most common metric first
 
 

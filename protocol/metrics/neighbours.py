@@ -45,9 +45,8 @@ def neighbours_found(counts: HammingCounts, *, nearest: int, retrieved: int, tie
     """
     fewest = int(counts.n_relevant.min())
     if fewest < nearest:
-        raise ProtocolError(
-            f"counts: the relevant items of each query must be its {nearest:,} nearest, but a query has {fewest:,}."
-        )
+        needed = f"the relevant items of each query must be its {nearest:,} nearest"
+        raise ProtocolError(f"counts: {needed}, but a query has {fewest:,}.")
     return relevant_among(counts, places(counts, retrieved), ties=ties, at_most=nearest) / nearest
 
 

@@ -286,15 +286,12 @@ def _tables(name: str, entry: _Entry, data: Data) -> Drawn:
     texts = means.map(lambda mean: ABSENT if math.isnan(mean) else f"{mean:.{entry['digits']}f}")
     by_source = means.groupby(level=1)
     metrics = sorted(set(pd.concat([rows for _, rows in blocks])["metric"]))
-    table = Table(
-        file_name(name),
-        f"{entry['caption']} Metric: {listed(metrics)}. Bold: the best of each source.",
-        ["method", "source", *(f"{n_bits} bits" for block, _ in blocks for n_bits in block["n_bits"])],
-        [[*key, *row] for key, *row in texts.itertuples()],
-        n_labels=2,
-        strong=cells((means == by_source.transform("max")) & (by_source.transform("count") > 1), n_labels=2),
-        groups=[[("", 2), *((block["title"], len(block["n_bits"])) for block, _ in blocks)]],
-    )
+    caption = f"{entry['caption']} Metric: {listed(metrics)}. Bold: the best of each source."
+    header = ["method", "source", *(f"{n_bits} bits" for block, _ in blocks for n_bits in block["n_bits"])]
+    body = [[*key, *row] for key, *row in texts.itertuples()]
+    strong = cells((means == by_source.transform("max")) & (by_source.transform("count") > 1), n_labels=2)
+    groups = [[("", 2), *((block["title"], len(block["n_bits"])) for block, _ in blocks)]]
+    table = Table(file_name(name), caption, header, body, n_labels=2, strong=strong, groups=groups)
     return Drawn(tables=[table], missing=missing)
 
 

@@ -159,11 +159,9 @@ def leak_figure(summary: "pd.DataFrame") -> str:
     """
     import yaml
 
-    table = summary.assign(
-        hasher=summary["hasher"].where(~summary["control"], summary["hasher"] + " (control)"),
-        training_set=summary["train_per_class"].map(_label),
-        **{name: _MILLI * summary[name] for name in ("leak", "low", "high")},
-    )
+    hashers = summary["hasher"].where(~summary["control"], summary["hasher"] + " (control)")
+    scaled = {name: _MILLI * summary[name] for name in ("leak", "low", "high")}
+    table = summary.assign(hasher=hashers, training_set=summary["train_per_class"].map(_label), **scaled)
     shared = {"hashers": [*table["hasher"].unique()], "sizes": [*table["training_set"].unique()]}
     chart = yaml.safe_load(Path(__file__).with_name("leak.yaml").read_bytes())
     panels = []

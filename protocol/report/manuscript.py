@@ -132,26 +132,15 @@ def _table(results: Scores, metric: str, means: "pd.DataFrame", rows: "pd.DataFr
     leads = [_is_significant(results, metric, n_bits) for n_bits in means]
     marked = (ranks == 1) & [one is True for one in leads] & ((ranks == 1).sum() == 1)
     texts = texts.where(~marked, texts + MARK)
-    caption = PAGE.text(
-        "paper-table",
-        **_about(results, rows, setting, metric),
-        n_runs=list(rows["n_runs"]),
-        std=rows["std"].max(),
-        no_test=NO_TEST if math.isinf(results.shared(setting["split"])) else "",
-        is_tested=any(one is not None for one in leads),
-        mark=MARK if marked.any(axis=None) else "",
-        n_pairs=math.comb(len(texts), 2),
-        test=f"{CONFIDENCE:.0%} interval of the paired difference over the runs, {CORRECTED}",
-        one_dataset=ONE_DATASET,
-    )
-    return Table(
-        _file_name(results, {kind: setting[kind] for kind in ("feature", "split")}, metric),
-        caption,
-        ["Method", *(f"{n_bits} bits" for n_bits in means)],
-        [[str(hasher), *cells] for hasher, *cells in texts.itertuples()],
-        strong=cells(ranks == 1),
-        second=cells(ranks == 2),
-    )
+    about = _about(results, rows, setting, metric) | {"n_runs": list(rows["n_runs"]), "std": rows["std"].max()}
+    about |= {"is_tested": any(one is not None for one in leads), "n_pairs": math.comb(len(texts), 2)}
+    about |= {"no_test": NO_TEST if math.isinf(results.shared(setting["split"])) else "", "one_dataset": ONE_DATASET}
+    about |= {"test": f"{CONFIDENCE:.0%} interval of the paired difference over the runs, {CORRECTED}"}
+    caption = PAGE.text("paper-table", **about, mark=MARK if marked.any(axis=None) else "")
+    name = _file_name(results, {kind: setting[kind] for kind in ("feature", "split")}, metric)
+    header = ["Method", *(f"{n_bits} bits" for n_bits in means)]
+    body = [[str(hasher), *of_hasher] for hasher, *of_hasher in texts.itertuples()]
+    return Table(name, caption, header, body, strong=cells(ranks == 1), second=cells(ranks == 2))
 
 
 def _is_significant(results: Scores, metric: str, n_bits: int) -> bool | None:

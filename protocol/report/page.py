@@ -39,20 +39,10 @@ def render(
     The reader chooses from `selections`, the first of which `parts` describe and the rest `others`, in this order.
     """
     figures = [figure for part in parts for figure in part.figures]
-    return rendered(
-        "page.html.j2",
-        title=title,
-        sections=parts,
-        summary=summary,
-        status=lines,
-        for_all=SHARED,
-        n_first=N_FIRST,
-        shared=shared_choices(figures, selections),
-        selections=selections,
-        contents=_contents([parts, *others]),
-        pictures=_drawn(figures),
-        vega=_vega(),
-    )
+    about = {"title": title, "summary": summary, "status": lines, "sections": parts, "selections": selections}
+    choices = {"for_all": SHARED, "n_first": N_FIRST, "shared": shared_choices(figures, selections)}
+    drawn = {"contents": _contents([parts, *others]), "pictures": _drawn(figures), "vega": _vega()}
+    return rendered("page.html.j2", **about, **choices, **drawn)
 
 
 def rendered(template: str, **values: Any) -> str:

@@ -193,10 +193,8 @@ class Results(Scores):
         """Everything that the reader can select; the first setting with its middle code length is first."""
         n_runs = self.plain.groupby(list(SETTING))["n_runs"].max().to_dict()
         combinations = dict.fromkeys(self.plain[[*SETTING, "n_bits"]].itertuples(index=False, name=None))
-        selections = [
-            Selection(feature, truth, split, n_bits, int(n_runs[feature, truth, split]))
-            for feature, truth, split, n_bits in combinations
-        ]
+        fields = [(*combination, int(n_runs[combination[:-1]])) for combination in combinations]
+        selections = [Selection(*of_one) for of_one in fields]
         n_bits = middle([one.n_bits for one in selections if one.setting == selections[0].setting])
         return sorted(selections, key=lambda one: (one.setting, one.n_bits) != (selections[0].setting, n_bits))
 

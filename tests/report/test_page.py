@@ -190,10 +190,8 @@ def test_queries_without_relevant_items_are_at_the_top_if_they_change_a_ranking(
 
 
 def test_the_status_line_states_the_largest_share_of_other_training_labels(results):
-    found = [
-        {"finding": "other-training-labels", "severity": "information", "count": n, "consequence": f"{n} differ"}
-        for n in (9, 10, 2)
-    ]
+    kind = {"finding": "other-training-labels", "severity": "information"}
+    found = [kind | {"count": n, "consequence": f"{n} differ"} for n in (9, 10, 2)]
     findings = pd.DataFrame(found, columns=results.findings.columns)
     assert [line.text for line in status(changed(results, findings=findings)) if "differ" in line.text] == ["10 differ"]
     assert all("differ" not in line.text for line in status(changed(results, findings=findings[:0].astype(object))))
@@ -248,13 +246,8 @@ def test_the_answer_says_why_it_has_no_interval(results):
 
 
 def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(results, undrawn):
-    config = results.config | named(
-        results,
-        features={"gist": "GIST"},
-        hashers={"lsh": "LSH", "itq": "ITQ"},
-        splits={"standard": "Standard"},
-        ground_truths={"class_label": "class labels"},
-    )
+    names = {"features": {"gist": "GIST"}, "hashers": {"lsh": "LSH", "itq": "ITQ"}, "splits": {"standard": "Standard"}}
+    config = results.config | named(results, **names, ground_truths={"class_label": "class labels"})
     altered = changed(
         results,
         config=config,
@@ -301,8 +294,7 @@ def test_the_first_split_is_compared_with_each_other_one(results):
         results,
         config=named(results, splits={"third": "third"}),
         splits=results.splits | {"third": results.splits["improved"]},
-        summary=more(results.summary),
-        run_scores=more(results.run_scores),
+        **{name: more(getattr(results, name)) for name in ("summary", "run_scores")},
     )
     section = of(made, "splits-compared")
     starts = [f"mAP on the standard split minus that on the {other} one: " for other in ("improved", "third")]
@@ -336,11 +328,8 @@ def test_every_section_has_something_to_show(results, bare, undrawn):
 
 def test_claims_that_do_not_hold_come_first_and_open(results, undrawn):
     claim = {"paper": "TALR", "place": "eq. 6", "claim": "<b>", "expected": "mAP: 0.5", "ours": "", "parts": ""}
-    claims = [
-        claim | {"id": "c1", "status": "proved", "note": "How: so.\nThus."},
-        claim | {"id": "c2", "status": "refuted", "note": ""},
-    ]
-    made = changed(results, claims=claims)
+    proved = claim | {"id": "c1", "status": "proved", "note": "How: so.\nThus."}
+    made = changed(results, claims=[proved, claim | {"id": "c2", "status": "refuted", "note": ""}])
     assert of(made, "claims").text[0].startswith("2 claims: 1 refuted, 1 proved. ")
     html = page(made)
     parts = ("<details open><summary>c2", "<details><summary>c1 · &lt;b&gt;", "<dd>Thus.</dd>")

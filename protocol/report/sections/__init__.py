@@ -98,11 +98,8 @@ def provenance_section(results: Results) -> Section:
     """Return the notes on the data, the versions, and the configuration as a file that runs the experiment again."""
     import yaml
 
-    mixed = [
-        PAGE.text("mixed", library=library, versions=sorted(versions.items()))
-        for library, versions in sorted(results.libraries.items())
-        if len(versions) > 1
-    ]
+    several = {library: sorted(of.items()) for library, of in sorted(results.libraries.items()) if len(of) > 1}
+    mixed = [PAGE.text("mixed", library=library, versions=versions) for library, versions in several.items()]
     keys = {key: value for key, value in results.config.items() if key != "names"}
     config = yaml.safe_dump(keys, sort_keys=False, allow_unicode=True, default_flow_style=None)
     context = {"config": config, "versions": results.provenance["versions"]}

@@ -125,10 +125,8 @@ def _scores_by_metric(results: Results) -> dict[tuple[str, ...], dict[str, _Cell
         is_lower = _is_lower(metric)
         means = rows.pivot(index="hasher", columns="n_bits", values="mean").loc[rows["hasher"].unique()]  # noqa: PD010
         means = means.loc[means.mean(axis=1).sort_values(ascending=is_lower, kind="stable").index]
-        texts = {
-            n_bits: dict(zip(own["hasher"], spreads(own["mean"], own["std"]), strict=True))
-            for n_bits, own in rows.groupby("n_bits", sort=False)
-        }
+        by_length = rows.groupby("n_bits", sort=False)
+        texts = {n: dict(zip(own["hasher"], spreads(own["mean"], own["std"]), strict=True)) for n, own in by_length}
         cells = [[str(one), *(texts[n_bits].get(one, ABSENT) for n_bits in means)] for one in means.index]
         best = means.eq(means.min() if is_lower else means.max()) & (len(means) > 1)
         strong = [(np.flatnonzero(row) + 1).tolist() for row in best.to_numpy()]

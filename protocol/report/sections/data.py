@@ -148,10 +148,8 @@ def retrieved_section(results: Results) -> Section | None:
     rows = at(results.table["retrieved"], **selection.setting)
     rows = rows[rows["query"].isin(np.unique(rows["query"])[:_QUERIES])]
     by_hasher = {hasher: at(rows, hasher=hasher) for hasher in (ranked.iloc[0], ranked.iloc[-1])}
-    searches = [
-        {"hasher": hasher, "queries": [_query(results, nearest) for _, nearest in rows.groupby("query")]}
-        for hasher, rows in by_hasher.items()
-    ]
+    found = {name: [_query(results, own) for _, own in rows.groupby("query")] for name, rows in by_hasher.items()}
+    searches = [{"hasher": hasher, "queries": queries} for hasher, queries in found.items()]
     shares = {hasher: rows["relevant"].mean() for hasher, rows in by_hasher.items()}
     text = PAGE.text("retrieved", metric=results.metric, where=selection.where(), shares=shares)
     return PAGE.section("retrieved", [text], context={"searches": searches})
