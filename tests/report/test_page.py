@@ -96,6 +96,15 @@ def test_the_answer_follows_the_data(results):
     assert {across for _, across in table.strong} == {1, 2}
 
 
+def test_the_answer_claims_best_only_if_it_is_significant_at_every_code_length(results):
+    scores = results.run_scores
+    unclear = (scores["metric"] == "mAP") & (scores["n_bits"] == 4) & (scores["hasher"] == "itq")
+    value = scores["value"].mask(unclear, 0.9 * scores["run"])  # far from lsh in one run, below it in the other
+    text = of(changed(results, run_scores=scores.assign(value=value)), "answer").text[0]
+    assert text.startswith("itq has the best mean at every code length: mAP")
+    assert text.endswith("over lsh (paired over 2 runs).")  # at 8 bits, it is significant
+
+
 EQUAL = dict.fromkeys(VALUES, 0.5)
 ITQ = {key: value for key, value in VALUES.items() if key[0] == "itq"}
 

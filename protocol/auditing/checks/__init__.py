@@ -49,7 +49,8 @@ def about(run: Run) -> list[str]:
     """Return sentences about a run: its sizes, the split that it resembles, and the origin of what is known of it."""
     split, is_declared = run.split, run.name != UNDECLARED
     counts = declared.class_counts(split)[1].items()
-    per_class = {part: f" ({n.min():,} to {n.max():,} per class)" for part, n in counts if not is_declared}
+    ends = {part: sorted({int(n.min()), int(n.max())}) for part, n in counts if not is_declared}
+    per_class = {part: f" ({' to '.join(f'{n:,}' for n in both)} per class)" for part, both in ends.items()}
     sizes = [f"{part} {len(items):,}{per_class.get(part, '')}" for part, items in split.parts.items() if len(items)]
     protocol = f"protocol {run.name}" if is_declared else "no protocol declared"
     identified = identify(split, run.name if is_declared else None)

@@ -83,6 +83,8 @@ def sentence(results: Results, selection: Selection) -> str:
         lengths.setdefault(one.best, []).append(str(n))
     interval = brackets(*shown_interval(first.low, first.high, first.n_runs, metric, difference=True))
     values = {"results": results, "lead": first, "n_bits": n_bits, "lengths": lengths, "n_lengths": len(leads)}
+    # The sentence is about all lengths, so that it is the same at whichever of them the page shows.
+    values["is_best"] = all(one.n_runs > 1 and (one.low > 0 or one.high < 0) for one in leads.values())
     values["difference"] = f"{first.difference:+.3f}{interval and ' '}{interval}"
     return PAGE.text("best", why="" if interval else why_not_shown([first.n_runs], shared), **values)
 
