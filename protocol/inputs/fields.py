@@ -74,7 +74,7 @@ class Table:
     @property
     def is_short(self) -> bool:
         """Whether a row is too short for an id and labels."""
-        return min(map(len, self.words)) == 1
+        return min(map(len, self.words)) <= 1
 
     @property
     def has_labels(self) -> bool:

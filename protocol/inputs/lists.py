@@ -10,7 +10,8 @@ other form; otherwise, the file is refused, and ``F:FORM``, with one of `FORMS`,
 - An id may contain blanks if it ends like the name of a file, or before fields of 0 and 1. It ends at the first blank
   if it names a file, or if all other words are numbers.
 - Labels are columns if all are 0 and 1, or -1 and +1. They are several classes if they are separated by ``;`` or ``|``
-  or differ in number, or if every word also occurs in another line. They are one class if no word does.
+  or differ in number, if a list of them is empty, or if every word also occurs in another line. They are one class if
+  no word does.
 """
 
 import re
@@ -233,7 +234,7 @@ def _form_before_id(lines: Sequence[str]) -> str:
 
 def _begins_with_ids(table: Table, known: set[str]) -> bool:
     """Return whether each row of a table begins with an id; `known` are the labels of tables without ids."""
-    firsts, others = map(_FIRST, table.words), list(map(_OTHERS, table.words))
+    firsts, others = map(_FIRST, filter(None, table.words)), list(map(_OTHERS, table.words))
     ids, n_items = set(firsts), len(table.rows)
     are_files = all(map(names_file, ids))
     if are_files and len(ids) == n_items and not any(others) and not table.is_python:
@@ -301,7 +302,7 @@ def _words(table: Table, mark: re.Pattern[str] | None) -> Fields:
 def _form(tables: Sequence[Table], mark: re.Pattern[str] | None, words: Sequence[Fields]) -> str:
     """Return "class", "classes" or "columns"; of several columns under a header, only that of the labels remains."""
     every = list(chain.from_iterable(words))
-    if mark is _MARKS[0]:
+    if mark is _MARKS[0] or any(table.ids is None and [] in table.rows for table in tables):
         return "classes"
     if max(map(len, every)) <= 1:
         return "class"

@@ -129,6 +129,15 @@ def test_several_labels_in_memory(labels):
     assert lacking == ()
 
 
+@pytest.mark.parametrize("kind", [list, set, tuple])
+@pytest.mark.parametrize("names", [["a", "b"], [1, 2]])
+def test_an_empty_list_is_an_item_without_labels(kind, names):
+    some, all_ = [[names[0]], [], [names[1]]], [names, [names[1]]]
+    for sides in ((some, all_), (all_, some), (some, some)):
+        found = label_pair(*(list(map(kind, side)) for side in sides), *map(len, sides))[:2]
+        assert [of_matrix(side) for side in found] == [[[names.index(x) for x in item] for item in s] for s in sides]
+
+
 def test_named_classes_are_not_matched_with_columns_without_names():
     """Which column is the owl's can't be known, even if there are as many columns as names."""
     for sides in (([["owl"], ["fox", "elk"]], np.eye(3)), (np.eye(3), [["owl"], ["fox", "elk"], ["owl"]])):
