@@ -93,6 +93,15 @@ def test_labels_are_the_same_for_the_dataset_the_audit_and_the_evaluation(tmp_pa
     if name != "other_order.tsv":
         query, database, lacking = label_pair(tmp_path / name, CLASSES, 3, 3)
         assert (query.tolist(), lacking) == (database.tolist(), ())
+    else:
+        with pytest.raises(ProtocolError, match=r"its ids do not ascend \(the first is 'c\.png'\), so .* the codes\. "):
+            label_pair(tmp_path / name, CLASSES, 3, 3)
+
+
+def test_a_column_says_that_labels_are_in_the_order_of_the_codes(tmp_path):
+    (tmp_path / "y.csv").write_text("id,label\nc,owl\na,owl\nb,fox\n")
+    assert "y.csv:COLUMN, if its" in message_of(partial(label_pair, tmp_path / "y.csv", CLASSES, 3, 3))
+    assert label_pair(f"{tmp_path}/y.csv:label", CLASSES, 3, 3)[0].tolist() == [1, 1, 0]
 
 
 def test_a_label_that_is_missing_for_an_id_is_named(tmp_path):
