@@ -29,7 +29,7 @@ from protocol.checks import ProtocolError, counted, printable
 from protocol.inputs import fields
 from protocol.inputs.arrays import as_integers, is_file, items_from, named
 from protocol.inputs.fields import Fields, Table, names_file, read_source
-from protocol.inputs.text import ID_COLUMNS, INPUTS, LABEL_COLUMNS, is_number
+from protocol.inputs.text import ID_COLUMNS, INPUTS, LABEL_COLUMNS, is_number, without_dot
 from protocol.inputs.validation import class_labels
 
 _WITH_BLANKS = (re.compile(rf"(.*{fields.EXTENSION})(?!\S)(.*)"), re.compile(r"(\S.*?)((?:\s+[01])+)"))
@@ -163,7 +163,7 @@ def _listing(table: Table, form: str, labels: NDArray | None, classes: tuple[str
     id_ = "id" if ID_COLUMNS.isdisjoint(map(str.lower, names)) else table.header[table.id_column]
     words = " and ".join(filter(None, ["" if table.ids is None else id_, form]))
     header = f" (header {','.join(table.header)[:60]!r}{unused})" if table.header else ""
-    ids = None if table.ids is None else np.array(table.ids, dtype=np.str_)
+    ids = None if table.ids is None else np.array([*map(without_dot, table.ids)], dtype=np.str_)
     return Listing(table.name, ids, labels, f"{words}{header}", classes)
 
 
