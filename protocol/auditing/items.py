@@ -1,11 +1,12 @@
 """The items of a split in its original form, the forms of their ids, and tables of items by id or by row number.
 
-Items are the same only if their ids are equal, apart from ``./`` at the start. Ids are alike if they are equal in their normal form: NFKC without case,
-with slashes, without an image's extension, and numbers by their value (``007``, ``7.0``); or if one of them only lacks
-leading folders: ``a.jpg``, ``/data/a.jpg`` and ``A.png``, but not ``train/a.jpg`` and ``test/a.jpg``. The latter have
-the same name, which may be the same file in another folder. Names mean nothing if they are only unique within their
-folder (``cat/1.jpg``, ``dog/1.jpg``), which is assumed if more than `REPEATED` of the names in a list repeat; and names
-that count files (`n_counters`) may be equal in folders with different files.
+Items are the same only if their ids are equal, apart from ``./`` at the start. Ids are alike if they are equal in their
+normal form: NFKC without case, with slashes, without an image's extension, and numbers by their value (``007``,
+``7.0``); or if one of them only lacks leading folders: ``a.jpg``, ``/data/a.jpg`` and ``A.png``, but not
+``train/a.jpg`` and ``test/a.jpg``. The latter have the same name, which may be the same file in another folder. Names
+mean nothing if they are only unique within their folder (``cat/1.jpg``, ``dog/1.jpg``), which is assumed if more than
+`REPEATED` of the names in a list repeat; and names that count files (`n_counters`) may be equal in folders with
+different files.
 """
 
 import csv

@@ -237,7 +237,7 @@ def _may_be_ids(column: Sequence[str]) -> bool:
 
 def _is_running(column: Sequence[str]) -> bool:
     """Return whether fields are integers that ascend by one."""
-    start = column[0] if column[0].isascii() and column[0].isdecimal() else "0"
+    start = column[0] if re.fullmatch("[0-9]{1,18}", column[0]) else "0"
     return list(column) == list(map(str, range(int(start), int(start) + len(column))))
 
 

@@ -36,8 +36,7 @@ def test_different_ids_cause_no_finding(a, b):
 @pytest.mark.parametrize("form", ["./a.jpg", ".\\a.jpg", ".//./a.jpg"])
 def test_a_leading_dot_never_changes_an_id(form):
     assert [one[:2] for one in audited([form, "x1"], ["a.jpg", "y1"])] == [("query-in-database", "error")]
-    assert read_ids([form, "./..", ".hidden"], "query", 3) == {"a.jpg": 0, "..": 1, ".hidden": 2}
-    assert read_judgments({form: {form: 1}}) == {"a.jpg": {"a.jpg": 1}}
+    assert read_ids([form, "./..", ".hid"], "query", 3).keys() == {"..", ".hid", *read_judgments({form: {}})}
 
 
 def in_folders(*folders, n=200, start=0):
