@@ -91,13 +91,14 @@ def label_pair(query: Any, database: Any, n_queries: int, n_database: int) -> tu
 
 
 def check_order(name: str, ids: NDArray, what: str, remedy: str) -> None:
-    """Raise ProtocolError unless the ids of labels ascend, as texts or by their numbers, which is logged.
+    """Raise ProtocolError unless the ids of labels ascend, as texts or by their numbers, or are codes.
 
     Without the ids of the items, nothing else proves that the rows are in their order; shuffled rows would pass.
     """
     texts = list(map(str, ids.tolist()))
     by_number = [_NUMBER.sub(lambda number: number[0].zfill(20), text) for text in texts]
-    if texts != sorted(texts) and by_number != sorted(by_number):
+    are_codes = set("".join(texts)) <= {"0", "1"}
+    if not are_codes and texts != sorted(texts) and by_number != sorted(by_number):
         problem = (
             f"its ids do not ascend (the first is {texts[0]!r}), so its rows may not be in the order of the {what}"
         )
