@@ -1,11 +1,12 @@
 """The items of a split in its original form, the forms of their ids, and tables of items by id or by row number.
 
-Items are the same only if their ids are equal. Ids are alike if they are equal in their normal form: NFKC without case,
-with slashes, without an image's extension, and numbers by their value (``007``, ``7.0``); or if one of them only lacks
-leading folders: ``./a.jpg``, ``/data/a.jpg`` and ``A.png``, but not ``train/a.jpg`` and ``test/a.jpg``. The latter have
-the same name, which may be the same file in another folder. Names mean nothing if they are only unique within their
-folder (``cat/1.jpg``, ``dog/1.jpg``), which is assumed if more than `REPEATED` of the names in a list repeat; and names
-that count files (`n_counters`) may be equal in folders with different files.
+Items are the same only if their ids are equal, apart from ``./`` at the start. Ids are alike if they are equal in their
+normal form: NFKC without case, with slashes, without an image's extension, and numbers by their value (``007``,
+``7.0``); or if one of them only lacks leading folders: ``a.jpg``, ``/data/a.jpg`` and ``A.png``, but not
+``train/a.jpg`` and ``test/a.jpg``. The latter have the same name, which may be the same file in another folder. Names
+mean nothing if they are only unique within their folder (``cat/1.jpg``, ``dog/1.jpg``), which is assumed if more than
+`REPEATED` of the names in a list repeat; and names that count files (`n_counters`) may be equal in folders with
+different files.
 """
 
 import csv
@@ -29,7 +30,7 @@ from protocol.inputs.arrays import is_file, items_from, named
 from protocol.inputs.images import EXTENSIONS, UNSUPPORTED
 from protocol.inputs.labels import labels_from
 from protocol.inputs.lists import Listing, read_listings
-from protocol.inputs.text import lines, unsafe
+from protocol.inputs.text import lines, unsafe, without_dot
 from protocol.inputs.validation import rows as row_numbers
 
 REPEATED = 0.01
@@ -373,4 +374,4 @@ def numbers_of(items: Sequence[str], dataset: Dataset, n_items: int, name: str) 
 def numbers_by_id(items: Iterable[Any], ids: NDArray) -> NDArray[np.int64]:
     """Return the item number of each id, -1 for ids that are not in the dataset."""
     numbers = {str(name_of_item): number for number, name_of_item in enumerate(ids.tolist())}
-    return np.array([numbers.get(str(item), -1) for item in items], dtype=np.int64)
+    return np.array([numbers.get(without_dot(str(item)), -1) for item in items], dtype=np.int64)

@@ -1,7 +1,5 @@
 """Your own features, from any network or tool: arrays in .npy, .npz, .h5, .mat or text."""
 
-import logging
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,13 +10,10 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, LazyRows, numbered_ids
 from protocol.inputs.arrays import array_shape, read_array
-from protocol.inputs.labels import labels_from
+from protocol.inputs.labels import check_order, labels_from
 from protocol.inputs.lists import read_listings
 from protocol.inputs.validation import Sliceable
 from protocol.registry import DatasetRecord
-
-_NUMBER = re.compile("[0-9]+")
-_log = logging.getLogger("protocol.inputs")
 
 
 def _statistics(features: str, labels: str | None, ids: str | None) -> dict[str, Any]:
@@ -45,19 +40,12 @@ def _features(file: str) -> Sliceable:
 def labels_of_items(file: str, ids: NDArray | None, n_items: int) -> tuple[NDArray, tuple[str, ...]]:
     """Return labels and class names; labels that have ids next to them are matched with those of the items.
 
-    Without ids of the items, nothing proves that the rows of the file are in the order of the features. That is
-    assumed, and logged, only if the ids ascend, as texts or by their numbers; shuffled rows would pass unnoticed.
+    Without ids of the items, the rows of the file must be in the order of the features (`check_order`).
     """
     labels, names, listed = labels_from(file, "labels", n_items, ids=ids)
     if listed is not None and ids is None:
-        texts = list(map(str, listed.tolist()))
-        by_number = [_NUMBER.sub(lambda number: number[0].zfill(20), text) for text in texts]
-        if texts != sorted(texts) and by_number != sorted(by_number):
-            problem = f"its ids do not ascend (the first is {texts[0]!r})"
-            remedy = f"Set `ids` (init: --ids) to a file with the ids of the features, or to {file} itself"
-            so = f"so its rows may not be in the order of the features. {remedy} if its rows are in their order."
-            raise ProtocolError(f"{file}: {problem}, {so}")
-        _log.info("%s: its rows are in the order of the features, and its ids are not used", file)
+        remedy = f"Set `ids` (init: --ids) to a file with the ids of the features, or to {file} itself"
+        check_order(file, listed, "features", remedy)
     if labels.ndim == 2:
         return labels, names or tuple(map(str, range(labels.shape[1])))
     classes, codes = np.unique(labels, return_inverse=True)

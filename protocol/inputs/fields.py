@@ -55,6 +55,10 @@ class Table:
         The number of each row's last line, for rows with commas, semicolons or tabs.
     ids : sequence of str, or None
         The ids of the rows; None if they have none, or until it is known where they end.
+    id_column : int
+        The number of the field of the ids, from 0, if there are ids.
+    unused : sequence of int
+        The numbers of the fields that are neither ids nor labels.
     """
 
     name: str
@@ -65,6 +69,8 @@ class Table:
     form: str = ""
     numbers: Sequence[int] = ()
     ids: Sequence[str] | None = None
+    id_column: int = 0
+    unused: Sequence[int] = ()
 
     @cached_property
     def words(self) -> Fields:
@@ -74,7 +80,7 @@ class Table:
     @property
     def is_short(self) -> bool:
         """Whether a row is too short for an id and labels."""
-        return min(map(len, self.words)) == 1
+        return min(map(len, self.words)) <= 1
 
     @property
     def has_labels(self) -> bool:

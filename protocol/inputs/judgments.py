@@ -131,7 +131,10 @@ def _numbers(values: Any, role: str, form: str, number: Callable[[Any], Number])
     """Return the numbers in a mapping or in lines of a form; judgments may also have the header and form of BEIR."""
     if not is_file(values):
         try:
-            return {str(query): {str(item): number(x) for item, x in items.items()} for query, items in values.items()}
+            return {
+                text.without_dot(str(query)): {text.without_dot(str(item)): number(x) for item, x in items.items()}
+                for query, items in values.items()
+            }
         except (AttributeError, TypeError, ValueError) as error:
             raise ProtocolError(f"{role}: expected a file or {{query: {{item: number}}}} ({error}).") from None
     path, numbers = Path(values), defaultdict[str, dict[str, Number]](dict)
@@ -145,7 +148,7 @@ def _numbers(values: Any, role: str, form: str, number: Callable[[Any], Number])
             value = number(fields.get("score", fields.get("level")))
         except ValueError:
             raise ProtocolError(f"{path}, line {at}: {line.strip()[:60]!r} is not `{form}`.") from None
-        query, item = fields["query"], fields["item"]
+        query, item = text.without_dot(fields["query"]), text.without_dot(fields["item"])
         if item in numbers[query]:
             raise ProtocolError(f"{path}, line {at}: item {item!r} occurs twice for query {query!r}.")
         numbers[query][item] = value

@@ -1,5 +1,6 @@
 """Class labels of queries and database: integers, strings, categories, matrices, or lists (`protocol.inputs.lists`)."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, filterfalse
@@ -9,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, abridged, counted
-from protocol.inputs.arrays import as_integers, is_file, named
+from protocol.inputs.arrays import as_integers, is_file, named, path_and_key
 from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.text import INPUTS
 from protocol.inputs.validation import class_labels
 
+_NUMBER = re.compile("[0-9]+")
 _BLOCK = 1 << 20  # labels that are sorted at once, because a large database may be mapped from a file
 
 
@@ -62,7 +64,8 @@ def label_pair(query: Any, database: Any, n_queries: int, n_database: int) -> tu
     listings = list(read.values())
     for listing, source in zip(listings, (query, database), strict=True):
         if listing.ids is not None and is_file(source):
-            INPUTS.info("%s: its rows are in the order of the codes, and its ids are not used", listing.name)
+            remedy = f"Remove its ids, or name the column of the labels as {path_and_key(source)[0]}:COLUMN,"
+            check_order(listing.name, listing.ids, "codes", remedy)
     lengths = list(map(len, listings))
     if lengths == [n_database, n_queries] and n_queries != n_database:
         one, other = (f"{listing.name}: {counted(len(listing), 'label')}" for listing in listings)
@@ -85,6 +88,22 @@ def label_pair(query: Any, database: Any, n_queries: int, n_database: int) -> tu
         _, numbers = np.unique(np.concatenate(sides), return_inverse=True)
         return numbers[:n_queries], numbers[n_queries:], lacking
     return sides[0], sides[1], lacking
+
+
+def check_order(name: str, ids: NDArray, what: str, remedy: str) -> None:
+    """Raise ProtocolError unless the ids of labels ascend, as texts or by their numbers, or are codes.
+
+    Without the ids of the items, nothing else proves that the rows are in their order; shuffled rows would pass.
+    """
+    texts = list(map(str, ids.tolist()))
+    by_number = [_NUMBER.sub(lambda number: number[0].zfill(20), text) for text in texts]
+    are_codes = set("".join(texts)) <= {"0", "1"}
+    if not are_codes and texts != sorted(texts) and by_number != sorted(by_number):
+        problem = (
+            f"its ids do not ascend (the first is {texts[0]!r}), so its rows may not be in the order of the {what}"
+        )
+        raise ProtocolError(f"{name}: {problem}. {remedy} if its rows are in their order.")
+    INPUTS.info("%s: its rows are in the order of the %s, and its ids are not used", name, what)
 
 
 def _used(labels: NDArray, classes: Sequence[str]) -> list[Any]:

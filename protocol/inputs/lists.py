@@ -10,7 +10,8 @@ other form; otherwise, the file is refused, and ``F:FORM``, with one of `FORMS`,
 - An id may contain blanks if it ends like the name of a file, or before fields of 0 and 1. It ends at the first blank
   if it names a file, or if all other words are numbers.
 - Labels are columns if all are 0 and 1, or -1 and +1. They are several classes if they are separated by ``;`` or ``|``
-  or differ in number, or if every word also occurs in another line. They are one class if no word does.
+  or differ in number, if a list of them is empty, or if every word also occurs in another line. They are one class if
+  no word does.
 """
 
 import re
@@ -28,7 +29,7 @@ from protocol.checks import ProtocolError, counted, printable
 from protocol.inputs import fields
 from protocol.inputs.arrays import as_integers, is_file, items_from, named
 from protocol.inputs.fields import Fields, Table, names_file, read_source
-from protocol.inputs.text import ID_COLUMNS, INPUTS, LABEL_COLUMNS, is_number
+from protocol.inputs.text import ID_COLUMNS, INPUTS, LABEL_COLUMNS, is_number, without_dot
 from protocol.inputs.validation import class_labels
 
 _WITH_BLANKS = (re.compile(rf"(.*{fields.EXTENSION})(?!\S)(.*)"), re.compile(r"(\S.*?)((?:\s+[01])+)"))
@@ -157,10 +158,13 @@ def _of_tables(tables: Mapping[str, Table], has_ids: bool) -> dict[str, Listing]
 
 
 def _listing(table: Table, form: str, labels: NDArray | None, classes: tuple[str, ...]) -> Listing:
-    words = " and ".join(filter(None, ["" if table.ids is None else "id", form]))
-    header = f" (header {','.join(table.header)[:60]!r})" if table.header else ""
-    names = None if table.ids is None else np.array(table.ids, dtype=np.str_)
-    return Listing(table.name, names, labels, f"{words}{header}", classes)
+    names = [name for number, name in enumerate(table.header) if number in table.unused]
+    unused = f"; not used: {', '.join(names)[:60]}" if names else ""
+    id_ = "id" if ID_COLUMNS.isdisjoint(map(str.lower, names)) else table.header[table.id_column]
+    words = " and ".join(filter(None, ["" if table.ids is None else id_, form]))
+    header = f" (header {','.join(table.header)[:60]!r}{unused})" if table.header else ""
+    ids = None if table.ids is None else np.array([*map(without_dot, table.ids)], dtype=np.str_)
+    return Listing(table.name, ids, labels, f"{words}{header}", classes)
 
 
 def _undecided(table: Table, row: Sequence[str], first: str, second: str) -> ProtocolError:
@@ -187,22 +191,54 @@ def _with_ids(table: Table, has_ids: bool, known: set[str]) -> Table:
         return _divided_by_blanks(table)
     if [] in table.rows:
         raise ProtocolError(f"{table.name}: item {table.rows.index([]) + 1} is empty. Give each item an id.")
-    at = _id_column(table)
-    return replace(table, ids=[row[at] for row in table.rows], rows=[[*row[:at], *row[at + 1 :]] for row in table.rows])
+    at, unused = _id_column(table)
+    kept = [[field for number, field in enumerate(row) if number not in (at, *unused)] for row in table.rows]
+    return replace(table, ids=[row[at] for row in table.rows], rows=kept, id_column=at, unused=unused)
 
 
-def _id_column(table: Table) -> int:
-    """Return which field of each row is its id: that which the header calls one, or the first.
+def _id_column(table: Table) -> tuple[int, list[int]]:
+    """Return which field of each row is its id: that which the header calls one, or the first; and running numbers.
 
     If the first fields don't all name files and another field is a different name of a file in each row, that one is
-    the id.
+    the id. A running number is the id, and a field of the row, only if there is no other id.
+
+    Raises
+    ------
+    ProtocolError
+        If two fields may be the id.
     """
     if table.form not in ("", "id"):
-        return len(table.rows[0]) - 1 if table.form.endswith("-id") else 0
-    named = [at for at, name in enumerate(table.header) if name.strip().lower() in ID_COLUMNS]
-    first, *others = zip(*table.rows, strict=False)
-    files = [at for at, column in enumerate(others, 1) if all(map(names_file, column)) and len({*column}) == len(first)]
-    return min(named) if named else files[0] if files and not all(map(names_file, first)) else 0
+        return len(table.rows[0]) - 1 if table.form.endswith("-id") else 0, []
+    columns, files = list(zip(*table.rows, strict=False)), _file_columns(table)
+    names = [name.strip().lower() for name in table.header[: len(columns)]]
+    named = [at for at, name in enumerate(names) if name in ID_COLUMNS]
+    running = [at for at in named if _is_running(columns[at])]
+    others = [at for at in named if at not in running and _may_be_ids(columns[at])]
+    others = others or files[: bool(running)]
+    if len(others) > 1:
+        first, second = (table.header[at] for at in others[:2])
+        hint = f"Remove one, or write {table.name}:{first} or {table.name}:{second} for a list without labels."
+        raise ProtocolError(f"{table.name}: the columns {first!r} and {second!r} may both be the ids. {hint}")
+    if running and others:
+        return others[0], running
+    return min(named) if named else files[0] if files and 0 not in files else 0, []
+
+
+def _file_columns(table: Table) -> list[int]:
+    """Return which fields name a file in each row, in the first column, or in another one different files."""
+    columns = enumerate(zip(*table.rows, strict=False))
+    files = [(at, column) for at, column in columns if all(map(names_file, column))]
+    return [at for at, column in files if at == 0 or len({*column}) == len(column)]
+
+
+def _may_be_ids(column: Sequence[str]) -> bool:
+    return all(map(names_file, column)) or len({*column}) == len(column)
+
+
+def _is_running(column: Sequence[str]) -> bool:
+    """Return whether fields are integers that ascend by one."""
+    start = column[0] if re.fullmatch("[0-9]{1,18}", column[0]) else "0"
+    return list(column) == list(map(str, range(int(start), int(start) + len(column))))
 
 
 def _divided_by_blanks(table: Table) -> Table:
@@ -233,7 +269,7 @@ def _form_before_id(lines: Sequence[str]) -> str:
 
 def _begins_with_ids(table: Table, known: set[str]) -> bool:
     """Return whether each row of a table begins with an id; `known` are the labels of tables without ids."""
-    firsts, others = map(_FIRST, table.words), list(map(_OTHERS, table.words))
+    firsts, others = map(_FIRST, filter(None, table.words)), list(map(_OTHERS, table.words))
     ids, n_items = set(firsts), len(table.rows)
     are_files = all(map(names_file, ids))
     if are_files and len(ids) == n_items and not any(others) and not table.is_python:
@@ -243,6 +279,8 @@ def _begins_with_ids(table: Table, known: set[str]) -> bool:
         return False
     end_in_lines = table.by_blanks and all(_WITH_BLANKS[0].match(line) for (line,) in table.rows)
     if are_files or end_in_lines or not ID_COLUMNS.isdisjoint(map(str.lower, table.header[:1])):
+        return True
+    if not table.is_python and any(_file_columns(table)):
         return True
     labels = known.union(*others)
     are_ids = labels.isdisjoint(ids) or all(map(is_number, labels | ids))
@@ -301,7 +339,7 @@ def _words(table: Table, mark: re.Pattern[str] | None) -> Fields:
 def _form(tables: Sequence[Table], mark: re.Pattern[str] | None, words: Sequence[Fields]) -> str:
     """Return "class", "classes" or "columns"; of several columns under a header, only that of the labels remains."""
     every = list(chain.from_iterable(words))
-    if mark is _MARKS[0]:
+    if mark is _MARKS[0] or any(table.ids is None and [] in table.rows for table in tables):
         return "classes"
     if max(map(len, every)) <= 1:
         return "class"
@@ -367,13 +405,17 @@ def _are_columns(tables: Sequence[Table], rows: Fields) -> bool | None:
     if not header:
         occur_again = set.intersection(*columns) and not all(map(is_number, set.union(*columns)))
         return True if occur_again else None
-    names = [column.strip().lower() for column in header[-len(columns) :]]
+    ids = () if tables[0].ids is None else (tables[0].id_column, *tables[0].unused)
+    named = ["", *header] if ids and len(header) == len(columns) else header  # without a name above the ids
+    left = [number for number in range(len(named)) if number not in ids][-len(columns) :]
+    names = [named[number].strip().lower() for number in left]
     labels = [number for number, column in enumerate(names) if column in LABEL_COLUMNS]
     if len(labels) != 1:
         name, listed = tables[0].name, ", ".join(header)[:200]
         raise ProtocolError(f"{name}: its columns are {listed}. Name the column of the labels as {name}:COLUMN.")
     for table in tables:
         table.rows = [[row[labels[0]]] for row in table.rows]
+        table.unused = [*table.unused, *left[: labels[0]], *left[labels[0] + 1 :]]
     return False
 
 

@@ -39,6 +39,7 @@ ID_COLUMNS |= {"partition", "query", "row"}
 EXAMINED = 1000
 """The rows by which it is decided whether the numbers above them are a header."""
 _INTEGER, _PADDED = re.compile(r"\s*[+-]?\d+\s*"), re.compile(r"\s*0\d+\s*")
+_HERE = re.compile(r"(?:\.[/\\]+)+(?=.)")
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """The start of a cell that a spreadsheet evaluates, or whose apostrophes would be ambiguous."""
 
@@ -94,6 +95,11 @@ def lines(path: Path, what: str) -> list[str]:
 def unsafe(cell: str) -> str:
     """Return the text of a cell that `protocol.scores.tables.safe` wrote."""
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
+
+
+def without_dot(path: str) -> str:
+    r"""Return an id without ``./`` or ``.\`` at its start, which never changes a path."""
+    return path[match.end() :] if (match := _HERE.match(path)) else path
 
 
 def is_number(value: str) -> bool:

@@ -9,6 +9,7 @@ from audited import audit
 
 from protocol.auditing.items import one_form
 from protocol.cli import main
+from protocol.inputs.judgments import read_ids, read_judgments
 
 FORMS = yaml.safe_load(Path(__file__).with_name("forms.yaml").read_text(encoding="utf-8"))
 
@@ -30,6 +31,12 @@ def test_different_ids_cause_no_finding(a, b):
     has_same_name = one_form(a)[-1] == one_form(b)[-1]
     assert [name for name, *_ in audited([a, "x1"], [b, "y1"])] == ["equal-file-names"] * has_same_name
     assert one_form(a) != one_form(b)
+
+
+@pytest.mark.parametrize("form", ["./a.jpg", ".\\a.jpg", ".//./a.jpg"])
+def test_a_leading_dot_never_changes_an_id(form):
+    assert [one[:2] for one in audited([form, "x1"], ["a.jpg", "y1"])] == [("query-in-database", "error")]
+    assert read_ids([form, "./..", ".hid"], "query", 3).keys() == {"..", ".hid", *read_judgments({form: {}})}
 
 
 def in_folders(*folders, n=200, start=0):

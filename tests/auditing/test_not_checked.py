@@ -120,7 +120,7 @@ def test_without_one_input_every_check_is_made_or_listed(name, everything):
 
 
 def test_without_folders_that_tell_equal_names_apart_every_check_is_made_or_listed():
-    lists = {"query": ["a/1.jpg", "a/2.jpg", "b.jpg"], "database": ["c/1.jpg", "c/9.jpg", "./b.jpg"]}
+    lists = {"query": ["a/1.jpg", "a/2.jpg", "b.jpg"], "database": ["c/1.jpg", "c/9.jpg", "B.jpg"]}
     complete = audit(**lists)
     assert names_of(complete)[0] == {"ids-differ-in-form", "equal-file-names"}
     check_removal(complete, audit(**lists, train=["a/8.jpg", "c/8.jpg"]), "")

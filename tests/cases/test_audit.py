@@ -54,7 +54,7 @@ def test_one_file_under_two_folders_is_found(case, capsys):
     assert main(["audit", "--query", "query.txt", "--database", "database.txt", "--fail-on", "warning"]) == 1
     assert main(["audit", "--query", "query.txt", "--database", "database.txt"]) == 3
     out = " ".join(capsys.readouterr().out.split())
-    assert "VOCdevkit/JPEGImages/im00003.jpg ~ ./images/im00003.jpg" in out
+    assert "VOCdevkit/JPEGImages/im00003.jpg ~ images/im00003.jpg" in out
     assert "These file names occur in the lists of query and database under different folders." in out
     assert "clean" not in out
 

@@ -95,6 +95,13 @@ def test_labels_are_the_same_for_the_dataset_the_audit_and_the_evaluation(tmp_pa
         assert (query.tolist(), lacking) == (database.tolist(), ())
 
 
+def test_a_column_says_that_labels_are_in_the_order_of_the_codes(tmp_path):
+    (tmp_path / "y.csv").write_text("id,label\nc,owl\na,owl\nb,fox\n")
+    with pytest.raises(ProtocolError, match=r"is 'c'\), so .* order of the codes\. .*y\.csv:COLUMN, if its rows are"):
+        label_pair(tmp_path / "y.csv", CLASSES, 3, 3)
+    assert label_pair(f"{tmp_path}/y.csv:label", CLASSES, 3, 3)[0].tolist() == [1, 1, 0]
+
+
 def test_a_label_that_is_missing_for_an_id_is_named(tmp_path):
     (tmp_path / "y.csv").write_text("id,label\na.png,owl\nb.png,fox\n")
     with pytest.raises(ProtocolError, match=r"y\.csv: no label for 1 item, the first 'c\.png'\.$"):
@@ -127,6 +134,12 @@ def test_several_labels_in_memory(labels):
     assert query.sum(axis=1).tolist() == [1, 2]
     np.testing.assert_array_equal(query, database)
     assert lacking == ()
+
+
+@pytest.mark.parametrize(("kind", "names"), [(list, "ab"), (set, [1, 2]), (tuple, "ab")])
+def test_an_empty_list_is_an_item_without_labels(kind, names):
+    some = [kind(names[:1]), kind(), kind(names[1:])]
+    assert [of_matrix(side) for side in label_pair(some, some[::-1], 3, 3)[:2]] == [[[0], [], [1]], [[1], [], [0]]]
 
 
 def test_named_classes_are_not_matched_with_columns_without_names():
