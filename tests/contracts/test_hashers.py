@@ -476,16 +476,11 @@ def test_the_base_class_reports_a_mistake_by_class_and_method(methods, message):
 
 def test_a_hasher_gets_no_undeclared_supervision_and_reads_no_undeclared_array():
     cheat, y = recording("Cheat", lambda self, training: {"rows": len(training.labels)})(), np.arange(N)
-    refuses("^y is missing[.] .* `supervision` must declare it[.]$", cheat.fit, X, y)
-    refuses("^y is missing[.]", cheat.fit, TrainingSet(X, y))
-    undeclared = recording("Undeclared", lambda self, training: vars(self).update(V_=0))
-    undeclared._encode = lambda self, X: X @ self.W_ > self.V_
-    refuses(
-        "^Undeclared[.]_encode reads 'V_', which `learned` must declare[.]$",
-        repeatability.check_hasher,
-        undeclared(),
-        X,
-    )
+    for training in ((X, y), (TrainingSet(X, y),)):
+        refuses("^y is missing[.] .* `supervision` must declare it[.]$", cheat.fit, *training)
+    learns = recording("", lambda self, training: vars(self).update(V_=0))._fit
+    reads = but("Reads", _fit=learns, _encode=lambda self, X: X @ self.W_ > self.V_)
+    refuses("^Reads[.]_encode reads 'V_', which `learned` must declare[.]$", repeatability.check_hasher, reads(), X)
 
 
 @pytest.mark.parametrize(
