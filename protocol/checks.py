@@ -265,7 +265,7 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
     if value in allowed:
         return value
     hint = _suggestion(str(value), allowed)
-    named = listed(allowed, "or")
+    named = listed(map(repr, allowed) if any(", " in choice for choice in allowed) else allowed, "or")
     where, colon, kind = name.rpartition(": ")
     kind, owner = re.split("(?= (?:of|in) )|$", kind, maxsplit=1)
     is_long = len(allowed) > _FEW

@@ -234,7 +234,7 @@ def _images(values: Any, role: str, image_size: int) -> tuple[Sliceable, NDArray
     else:
         images = read_array(values)
     if len(images.shape) == 2:
-        raise ProtocolError(f"{named(values, role)}: numbers, not images. Vectors need --vectors (vectors=True).")
+        raise ProtocolError(f"{named(values, role)}: numbers, not images. Vectors need vectors=True.")
     check_images(images, named(values, role))
     return images, names
 

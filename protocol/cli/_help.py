@@ -225,6 +225,7 @@ def with_hyphens(message: str, arguments: argparse.Namespace) -> str:
 
 def _as_option(parameter: re.Match[str]) -> str:
     name, value, alone = parameter.groups("")
+    value = value.removeprefix("True")  # of a flag, which takes no value
     return f"--{(name or alone).replace('_', '-')} {value}".rstrip() if name + alone else parameter[0]  # a file's name
 
 

@@ -12,6 +12,7 @@ from protocol.checks import ProtocolError, need, one_of
 from protocol.comparison import rendering
 from protocol.comparison.differences import ComparedTable, compared_table
 from protocol.comparison.matching import assumptions, match
+from protocol.comparison.places import short_names
 from protocol.comparison.reading import OF_METRIC, Score, Source, read_sources
 from protocol.evaluation.printed import Shown
 from protocol.report.figure import Section
@@ -110,7 +111,8 @@ def compare(
         ``FIELD=VALUE``: values of fields of `protocol.scores.metadata.PROTOCOL` that are assumed for sources that do
         not record them. A recorded value is never replaced.
     against : str, optional
-        The reference method of the paired differences; if None, the method with the best mean in each table.
+        The reference method of the paired differences, by its name in the tables, or that of its hasher or record if
+        no other method has it; if None, the method with the best mean in each table.
 
     Returns
     -------
@@ -131,7 +133,9 @@ def compare(
     selected = _selected(list(itertools.chain(*by_source.values())), metrics)
     scores, left_out = match(selected, assumed, least=min(2, len(sources)))
     if against is not None:
-        one_of(against, dict.fromkeys(score.method for score in scores), "against")
+        names = short_names(scores)
+        full = {name: method for method, name in names.items()} | {method: method for method in names}
+        against = one_of(full.get(against, against), names, "against")
     every = _grouped(scores)
     shown = every if metrics or len(every) <= _MOST_TABLES else _headline(every)
     tables = tuple(compared_table(section, metric, of_table, against) for section, metric, of_table in shown)

@@ -249,7 +249,7 @@ def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboa
     if not any(score.metric == RANKED and not math.isnan(score.mean) for score in scores):
         raise ProtocolError(f"leaderboard: no source has a score of the metric {RANKED}, which determines the places.")
     known, left_out = match(scores, assumptions(assume), least=1)
-    labels, times, numbers = _labels(known), _times(known), dict[Any, int]()
+    labels, times, numbers = short_names(known), _times(known), dict[Any, int]()
     groups: dict[Any, dict[str, dict[str, Score]]] = defaultdict(lambda: defaultdict(dict))
     for score in known:
         groups[numbers.setdefault(score.section, len(numbers) + 1), score.n_bits][score.method][score.metric] = score
@@ -269,7 +269,7 @@ def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboa
     return Leaderboard(tuple(rows), tuple(places), left_out)
 
 
-def _labels(scores: Iterable[Score]) -> dict[str, str]:
+def short_names(scores: Iterable[Score]) -> dict[str, str]:
     """Return the name of each method: that of its hasher or record if no other method has it, or else the full name."""
     short = {score.method: str(score.recorded.get("hasher") or score.recorded.get("name") or "") for score in scores}
     names = list(short.values())

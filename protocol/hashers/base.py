@@ -110,7 +110,7 @@ class Hasher(Configurable, abc.ABC):
             has computed; the results are the same as with separate ones.
         y : array_like or sparse matrix, optional
             The supervision, in a form that `TrainingSet` accepts; not given if `X` is a `TrainingSet`. Supervision that
-            a hasher does not require is ignored.
+            a hasher does not require is ignored: `_fit` does not get it.
 
         Returns
         -------
@@ -119,16 +119,20 @@ class Hasher(Configurable, abc.ABC):
         Raises
         ------
         ProtocolError
-            If a parameter is out of range, `X` is not a finite matrix or does not suffice for `n_bits` bits, the
-            supervision is missing or does not fit, or the learned arrays are not finite or not as `learned` declares.
+            If a parameter is out of range or changed by `_fit`, `X` is not a finite matrix or does not suffice for
+            `n_bits` bits, the supervision is missing or does not fit, or the learned arrays are not finite or not as
+            `learned` declares.
         """
         self.check()
         training = X if isinstance(X, TrainingSet) else TrainingSet(X, y)
+        training = training if self.supervision else training.unsupervised
         check_magnitude(training.X, "X", *self.magnitudes)
         self._check_supervision(training)
         self.check_features(training.X.shape[1])
+        options, where = self.options, f"{type(self).__name__}._fit"
         record, n_features = self._fit(training, np.random.default_rng(self.seed)), training.X.shape[1]
-        where = f"{type(self).__name__}._fit"
+        if self.options != options:
+            raise ProtocolError(f"{where} must not change n_bits or another option: {options} became {self.options}.")
         if not isinstance(record, dict):
             raise ProtocolError(f"{where} must return a record of the fit, as in `return {{}}`, got {record!r}.")
         arrays = {name: np.asarray(getattr(self, name)) for name in self.learned if hasattr(self, name)}

@@ -41,13 +41,19 @@ def check_hasher(hasher: Hasher, X: ArrayLike | TrainingSet, y: Any = None) -> N
 
 
 def check_codes(model: Hasher, training: TrainingSet) -> None:
-    """Raise ProtocolError if the codes of training rows change when they are encoded again, or with other rows."""
+    """Raise ProtocolError if codes of training rows change with a repetition or other rows, or can't be computed."""
     sides = [(model.transform, training.X)]
     if model.supervision == "pairs":
         sides.append((model.transform_database, training.pairs))
     for encode, X in sides:
         rows = X[:: max(1, len(X) // _ROWS)][:_ROWS]
-        codes = encode(rows)
+        try:
+            codes = encode(rows)
+        except AttributeError as error:
+            if error.obj is not model:
+                raise
+            where = f"{type(model).__name__}._encode"
+            raise ProtocolError(f"{where} reads {error.name!r}, which `learned` must declare.") from error
         for before, when, advice in (
             (rows[:0], "they are encoded again", "Draw random numbers only in _fit, from `rng`"),
             (np.repeat(rows[:1], len(rows) // 2, axis=0), "other rows precede them", "Learn thresholds in _fit"),

@@ -153,7 +153,7 @@ def _fitted(
     if pickle.dumps(np.random.get_state()) != generator:  # noqa: NPY002 - as above
         advice = "Draw random numbers from `rng`, and pass random_state=self.seed to scikit-learn."
         raise ProtocolError(f"{type(model).__name__}._fit: np.random was used, which no seed determines. {advice}")
-    check_codes(model, training)
+    check_codes(model.from_arrays(model.to_arrays()), training)  # as it will be read
     storage.write(path, model.to_arrays(), storage.provenance("model", parameters=made_of, inputs={}))
     return model, seconds
 

@@ -228,6 +228,11 @@ class TrainingSet:
         self.X = np.ascontiguousarray(matrix(X))
         self._y = y
 
+    @property
+    def unsupervised(self) -> "TrainingSet":
+        """The rows without their supervision; a new training set, which shares no computed values, if they have any."""
+        return self if self._y is None else TrainingSet(self.X)
+
     @functools.cached_property
     def labels(self) -> NDArray:
         """`y` as class labels."""
@@ -253,7 +258,7 @@ class TrainingSet:
 
     def _supervision(self, expected: str) -> Any:
         if self._y is None:
-            raise ProtocolError(f"y is missing. Call fit(X, y) with y = {expected}.")
+            raise ProtocolError(f"y is missing. Call fit(X, y) with y = {expected}; `supervision` must declare it.")
         if len(self.X) < 2:
             raise ProtocolError("at least 2 training rows are needed, got 1.")
         y = np.asarray(self._y)

@@ -31,18 +31,23 @@ def add(folder: str | Path) -> None:
     ProtocolError
         If there is no such folder.
     """
-    path = Path(folder).expanduser().resolve()
-    if not path.is_dir():
-        raise ProtocolError(f"plugins: no folder {str(folder)!r} (looked in {Path.cwd()}).")
+    path = _existing(folder, "plugins")
     if path not in folders():
         os.environ[VARIABLE] = os.pathsep.join([*map(str, folders()), str(path)])
 
 
 def folders() -> list[Path]:
-    """Return the folders with the user's plug-ins."""
-    paths = [Path(name).resolve() for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
+    """Return the folders with the user's plug-ins; raise ProtocolError if the variable names one that is missing."""
+    paths = [_existing(name, VARIABLE) for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
     PLUGINS.__path__ = list(map(str, paths))
     return paths
+
+
+def _existing(folder: str | Path, named_in: str) -> Path:
+    path = Path(folder).expanduser().resolve()
+    if not path.is_dir():
+        raise ProtocolError(f"{named_in}: no folder {str(folder)!r} (looked in {Path.cwd()}).")
+    return path
 
 
 def path_of(module: str) -> Path | None:

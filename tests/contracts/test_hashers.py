@@ -445,6 +445,7 @@ MISTAKES = [
     (f"{AS_DECLARED}expected the arrays W_, got none[.]$", {"_fit": lambda self, training, rng: {}}),
     (f"{AS_DECLARED}array 'W_': expected float64 of .*, got float32 of", setting(np.zeros((D, 8), np.float32))),
     (f"{AS_DECLARED}array 'W_' contains NaN or infinity[.]$", setting(np.full((D, 8), np.nan))),
+    ("_fit must not change n_bits .* 8, .* became .* 4", {"_fit": lambda self, *_: vars(self).update(n_bits=4) or {}}),
     (r"_fit must return .*`return {}`, got None[.]$", {"_fit": lambda self, training, rng: None}),
     (r"_encode: expected a bool array, shape \(20, 8\), got float32 of", {"_encode": lambda self, X: X[:, :8]}),
     (r"_encode: expected .* got bool of shape \(20, 1\)\.$", {"_encode": lambda self, X: X[:, :1] > 0}),  # not repeated
@@ -471,6 +472,15 @@ def test_a_right_hasher_of_each_kind_of_supervision_passes(kind):
 def test_the_base_class_reports_a_mistake_by_class_and_method(methods, message):
     with pytest.raises(ProtocolError, match=f"^Mistaken[.]{message}"):
         but("Mistaken", **methods)(n_bits=8).fit(X).transform(X[:20])
+
+
+def test_a_hasher_gets_no_undeclared_supervision_and_reads_no_undeclared_array():
+    cheat, y = recording("Cheat", lambda self, training: {"rows": len(training.labels)})(), np.arange(N)
+    for training in ((X, y), (TrainingSet(X, y),)):
+        refuses("^y is missing[.] .* `supervision` must declare it[.]$", cheat.fit, *training)
+    learns = recording("", lambda self, training: vars(self).update(V_=0))._fit
+    reads = but("Reads", _fit=learns, _encode=lambda self, X: X @ self.W_ > self.V_)
+    refuses("^Reads[.]_encode reads 'V_', which `learned` must declare[.]$", repeatability.check_hasher, reads(), X)
 
 
 @pytest.mark.parametrize(

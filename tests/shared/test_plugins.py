@@ -138,8 +138,11 @@ def test_files_find_their_neighbours_and_digests_cover_exactly_what_they_import(
     assert digest() == after
 
 
-def test_a_missing_folder_is_refused(own, capsys):
-    assert checked(capsys) == (2, f"protocol: plugins: no folder 'own' (looked in {Path.cwd()}).\n")
+def test_a_missing_folder_is_refused(own, capsys, monkeypatch):
+    problem = f"no folder 'own' (looked in {Path.cwd()}).\n"
+    assert checked(capsys) == (2, f"protocol: plugins: {problem}")
+    monkeypatch.setenv(folders.VARIABLE, "own")
+    assert (main(["list", "hashers"]), capsys.readouterr().err) == (2, f"protocol: {folders.VARIABLE}: {problem}")
 
 
 WRONG = {
