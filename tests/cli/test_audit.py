@@ -50,7 +50,7 @@ def leaking(name="database.txt"):
 def test_clean_lists_are_clean(folder, capsys):
     assert names(*LISTS) == (0, [])
     out = capsys.readouterr().out
-    assert "train 40 (8 to 8 per class); no protocol declared" in " ".join(out.split())
+    assert "train 40 (8 per class); no protocol declared" in " ".join(out.split())
     assert out.startswith("query.txt database.txt train.txt\n  no errors or warnings; 14 checks were not made\n")
     assert "  information train-not-in-database: 40\n" in out
     assert "\n0 errors, 0 warnings, 1 informational finding\n14 checks need more data: --why " in out
