@@ -26,6 +26,9 @@ _TOLERANCE = 1e-6
 _DEVIATIONS = 4
 _MEAN_SQUARE = 4 / _DEVIATIONS**2
 """Largest mean square of the errors of a random order, in the unit of the largest error: a mean of 2 deviations."""
+_CHANCE = 1e-8
+"""Largest chance that a random order of ties gives all answers, if these are anywhere from 0 to 1, for a match: there
+are ten thousand evaluations, and the answers to several cases are not independent."""
 _MOST = 10
 """So many evaluations that cases can't tell apart are named."""
 _RANDOM = ("ties", "random")
@@ -252,7 +255,7 @@ class Diagnosis(Printed):
     matches : list of Way
         The evaluations that these cases can't tell from the evaluator, the most plausible first. There is none if the
         evaluator gave the same answer to all cases, a value outside of 0 to 1, or no finite number in a case. A random
-        order of ties may give the same answers as a known one, and is then left out.
+        order of ties may give the same answers as a known one, or nearly any answers, and is then left out.
     nearest : Way or None
         The evaluation with a known order of ties that gives most answers, if it gives more than half of them.
     differing_cases : list of int
@@ -323,7 +326,9 @@ def _compared(known: _Known, numbers: NDArray[np.float64]) -> tuple[list[Way], N
     differs = ~(errors <= allowed) & has_number
     # The answers with an arbitrary order of ties are about a standard deviation from the means, not all farther.
     total = np.nansum(np.where(allowed > errors, (errors / allowed) ** 2, 0), axis=1)
-    differs |= (total > _MEAN_SQUARE * has_number.sum())[:, None] & has_number & (known.deviations > 0)
+    chances = np.where(has_number, np.minimum(2 * allowed, 1), 1).prod(axis=1)
+    is_left_out = (total > _MEAN_SQUARE * has_number.sum()) | (chances > _CHANCE)
+    differs |= is_left_out[:, None] & has_number & (known.deviations > 0)
     order = np.argsort(differs.sum(axis=1), kind="stable")
     return [known.ways[i] for i in order], differs[order]
 
