@@ -27,6 +27,10 @@ def average_precisions(keys, query_labels, labels, *, kind="stable", cutoff=None
     return np.array(values)
 
 
+def n_relevant(query_labels, database_labels):
+    return (query_labels[:, None] == database_labels).sum(axis=1)
+
+
 def precisions_of(query, database, *labels, cutoff=None):
     return np.nan_to_num(average_precisions(-query @ database.T, *labels, cutoff=cutoff))
 
@@ -183,10 +187,7 @@ RAISED = "Unknown: the function raised an error in every case:"
         (lambda *sides: 100 * hashnet(*sides), "Not a score from 0 to 1: 66.9651 in case 10 (queries that are "),
         (lambda *sides: np.nanmedian(average_precisions(-sides[0] @ sides[1].T, *sides[2:])), UNKNOWN),
         (lambda *sides: 1 - abs(sides[0]).mean() / 3 + sides[2].mean() / 1000, UNKNOWN),
-        (
-            lambda *sides: np.average(precisions_of(*sides), weights=(sides[2][:, None] == sides[3]).sum(axis=1)),
-            UNKNOWN,
-        ),
+        (lambda *sides: np.average(precisions_of(*sides), weights=n_relevant(*sides[2:])), UNKNOWN),
         (lambda *sides: np.sort(precisions_of(*sides))[len(sides[0]) // 4 :].mean(), UNKNOWN),
         (lambda *sides: np.sqrt(precisions_of(*sides, cutoff=50)).mean(), UNKNOWN),
         (lambda *sides: 0.5 + 0.5 * precisions_of(*sides).mean(), UNKNOWN),
