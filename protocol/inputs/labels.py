@@ -170,7 +170,8 @@ def _labels(listing: Listing, n_items: int | None, noun: str = "item") -> NDArra
         hint = "Pass labels.ravel() for two classes, or numpy.pad(labels, ((0, 0), (0, 1))) for one label."
         raise ProtocolError(f"{name}: {problem}. {hint}")
     array = _exact(array, name)
-    array = array.ravel() if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)) else array
+    if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)):
+        array = array.ravel()
     if array.dtype.kind != "U":
         return _numbers(class_labels(array, n_items, name, noun), name)
     if array.shape != (n_items,):
