@@ -1,7 +1,7 @@
 """The input of every metric: the number of items of each relevance level at each Hamming distance from each query."""
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar, cast
 
@@ -93,6 +93,13 @@ class HammingCounts:
             dtype = "float64" if name.startswith("index") else "int64"
             if array.shape != shape or array.dtype != dtype:
                 raise ProtocolError(f"counts: {name}: expected {dtype} {shape}, got {array.dtype} {array.shape}.")
+
+    @property
+    def shape(self) -> tuple[Hashable, ...]:
+        """What counts have in common that can be stacked: the arrays, their shapes, the levels and the database."""
+        arrays = self.to_arrays()
+        shapes = [(name, arrays[name].shape) for name in arrays if name not in _OF_DATABASE]
+        return (*shapes, *self.levels.tolist(), self.n_database)
 
     @property
     def n_queries(self) -> int:
@@ -279,7 +286,7 @@ class HammingCounts:
 
     def to_arrays(self) -> dict[str, NDArray]:
         """Return the arrays by name, for storage, except those that are None."""
-        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
+        arrays = {one.name: getattr(self, one.name) for one in fields(self)}
         return {name: array for name, array in arrays.items() if array is not None}
 
 
@@ -310,6 +317,41 @@ class RunCounts(HammingCounts):
     def n_relevant(self) -> Integers:
         """Relevant items of each query, retrieved or missing, (n_queries,)."""
         return self.at_level.sum(axis=(1, 2))
+
+
+@dataclass(frozen=True, eq=False)
+class StackedCounts(HammingCounts):
+    """The counts of several runs, one below the other; metrics of the pooled queries have one value per run.
+
+    Examples
+    --------
+    >>> one, other = (HammingCounts.from_histograms(*rows) for rows in (([[1, 1]], [[1, 0]]), ([[0, 2]], [[0, 1]])))
+    >>> stacked = StackedCounts.of([one, other])
+    >>> stacked.retrieved, stacked.pooled.retrieved
+    (array([[1, 1],
+           [0, 2]]), array([[1, 1],
+           [0, 2]]))
+    """
+
+    n_runs: int = field(kw_only=True)
+
+    @classmethod
+    def of(cls, runs: Sequence[HammingCounts]) -> Self:
+        """Return counts of the same `shape`, stacked, without the sizes of the buckets."""
+        names = [name for name in runs[0].to_arrays() if name not in _OF_DATABASE]
+        stacked = {name: np.concatenate([getattr(run, name) for run in runs]) for name in names}
+        return cls(levels=runs[0].levels, n_runs=len(runs), **stacked)
+
+    def to_arrays(self) -> dict[str, NDArray]:
+        """Return the arrays by name, except those that are None."""
+        return {name: array for name, array in super().to_arrays().items() if name != "n_runs"}
+
+    @cached_property
+    def pooled(self) -> Self:
+        """The counts of each run, summed over its queries, (n_runs, ...)."""
+        rows = {name: getattr(self, name) for name in ("retrieved", "at_level")}
+        summed = {name: array.reshape(self.n_runs, -1, *array.shape[1:]).sum(axis=1) for name, array in rows.items()}
+        return type(self)(**summed, levels=self.levels, n_runs=self.n_runs)
 
 
 def total_of(total: Mapping[str, HammingCounts], part: Mapping[str, HammingCounts]) -> dict[str, HammingCounts]:

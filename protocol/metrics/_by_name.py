@@ -1,17 +1,21 @@
 """Metrics by name: their values, the keyword arguments in a name, and the list of "all" metrics."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
+
+import numpy as np
 
 from protocol import registry
 from protocol.checks import one_of
-from protocol.counting import StoredCounts
+from protocol.counting import StackedCounts, StoredCounts
 from protocol.counting.counts import Floats, HammingCounts
-from protocol.metrics._ties import UNDEFINED, mean
+from protocol.metrics._ties import UNDEFINED, mean, means
 
 ALL = "all"
 _CUTOFF = 1000
 _RADII = (0, 1, 2)
+_TOGETHER = 1 << 20  # numbers of items at each distance that are evaluated together: 8 MB
 
 
 def evaluate(counts: HammingCounts, names: Iterable[str], *, undefined: str = "zero") -> dict[str, Floats]:
@@ -98,11 +102,53 @@ def score_rows(
         As for `evaluate_extended`.
     """
     dataset, feature, hasher = of
+    for block in _blocks(stored):
+        alike = defaultdict[Hashable, list[int]](list)
+        for position, one in enumerate(block):
+            alike[one.counts.shape].append(position)
+        scores = dict[int, list[tuple[Any, ...]]]()
+        for positions in alike.values():
+            of_runs = _mean_scores([block[position].counts for position in positions], extensions, names, undefined)
+            scores |= zip(positions, of_runs, strict=True)
+        for position, one in enumerate(block):
+            key = (dataset, feature, one.ground_truth, one.split, one.run, hasher, one.n_bits)
+            items = (one.relevance, one.counts.n_queries, one.counts.n_database, one.items)
+            yield from ((*key, *metric, *items, value) for *metric, value in scores[position])
+
+
+def _blocks(stored: Iterable[StoredCounts]) -> Iterator[list[StoredCounts]]:
+    """Yield counts in lists that are as long as a list with several has at most `_TOGETHER` numbers of items."""
+    block, size = [], 0
     for one in stored:
-        key = (dataset, feature, one.ground_truth, one.split, one.run, hasher, one.n_bits)
-        items = (one.relevance, one.counts.n_queries, one.counts.n_database, one.items)
-        for *extension, values in evaluate_extended(one.counts, extensions, names, undefined=undefined):
-            yield from ((*key, *extension, name, *items, mean(of_metric)) for name, of_metric in values.items())
+        if block and size + one.counts.retrieved.size > _TOGETHER:
+            yield block
+            block, size = [], 0
+        block.append(one)
+        size += one.counts.retrieved.size
+    yield block
+
+
+def _mean_scores(
+    runs: Sequence[HammingCounts], extensions: Sequence[tuple[str, int]], names: Sequence[str], undefined: str
+) -> list[list[tuple[Any, ...]]]:
+    """Return, for each of some counts of the same shape, the extension, its bits, the metric and its mean.
+
+    Metrics of queries are computed once for all of them; those of buckets, and those of plug-ins, which may compare the
+    queries with each other, for each.
+    """
+    records = {name: registry.METRICS.entry(name) for name in names}
+    own = [name for name, of in records.items() if of.defined_on == "buckets" or not of.module.startswith(__package__)]
+    n, shared, scores = len(runs), [name for name in names if name not in own], [list[tuple[Any, ...]]() for _ in runs]
+    together = evaluate_extended(StackedCounts.of(runs), extensions, shared, undefined=undefined)
+    apart = zip(*(evaluate_extended(one, extensions, own, undefined=undefined) for one in runs), strict=True)
+    for (*extension, stacked), of_runs in zip(together, apart, strict=True):
+        # A single value, which depends on the code length alone, is that of every run.
+        rows = {name: np.resize(one, (n, max(one.size // n, 1))) for name, one in stacked.items()}
+        values = {name: means(of_queries) for name, of_queries in rows.items()}
+        values |= {name: [mean(of_run[-1][name]) for of_run in of_runs] for name in own}
+        for number, of_run in enumerate(scores):
+            of_run += [(*extension, name, values[name][number]) for name in names]
+    return scores
 
 
 def keywords(metric: str) -> dict[str, Any]:

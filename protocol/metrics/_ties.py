@@ -27,6 +27,11 @@ def mean(values: ArrayLike) -> float:
     return float(defined.mean()) if defined.size else float("nan")
 
 
+def means(values: Floats) -> list[float]:
+    """Return the `mean` of each row, (n_rows,); those of complete rows are computed together."""
+    return [mean(row) for row in values] if np.isnan(values).any() else values.mean(axis=1).tolist()
+
+
 def undefined_value(undefined: str) -> float:
     """Return the value of undefined results: 0 (``zero``), or NaN, which `mean` leaves out (``drop``).
 

@@ -64,17 +64,15 @@ def pr_curve(counts: HammingCounts, *, average: str = "micro", undefined: str = 
     >>> pr_curve(HammingCounts.from_histograms([[1, 3], [2, 2]], [[1, 1], [1, 0]]), average="macro")
     PRCurve(precision=array([0.75 , 0.375]), recall=array([0.75, 1.  ]))
     """
-    is_micro = one_of(average, AVERAGES, "average") == "micro"
-    balls = counts.pooled if is_micro else counts
+    if one_of(average, AVERAGES, "average") == "micro":
+        return PRCurve(*(rows[0] for rows in _curves(counts.pooled, undefined)))
+    of_queries = _curves(counts, undefined)
+    return PRCurve(*(np.array([mean(values) for values in rows.T]) for rows in of_queries))
+
+
+def _curves(balls: HammingCounts, undefined: str) -> PRCurve:
     precision = ratio(balls.relevant_within, balls.retrieved_within, undefined=undefined)
-    recall = ratio(balls.relevant_within, balls.n_relevant[:, None], undefined=undefined)
-    if is_micro:
-        return PRCurve(precision[0], recall[0])
-    return PRCurve(*(np.array([mean(values) for values in of_queries.T]) for of_queries in (precision, recall)))
-
-
-def _pooled_curve(counts: HammingCounts, undefined: str) -> PRCurve:
-    return pr_curve(counts, undefined=undefined)
+    return PRCurve(precision, ratio(balls.relevant_within, balls.n_relevant[:, None], undefined=undefined))
 
 
 RULES = ("trapezoid", "sum", "area")
@@ -130,14 +128,18 @@ def auprc(counts: HammingCounts, *, rule: str = "trapezoid", undefined: str = "z
     [0.375, 0.25, 0.875]
     """
     one_of(rule, RULES, "rule")
-    precision, recall = counts.once(_pooled_curve, undefined)
+    curves = counts.pooled.once(_curves, undefined)
+    return np.array([_area(*curve, rule) for curve in zip(*curves, strict=True)])
+
+
+def _area(precision: Floats, recall: Floats, rule: str) -> float:
     if rule == "sum":
-        return np.atleast_1d(np.nan_to_num(precision[1:]) @ np.diff(recall))
+        return float(np.nan_to_num(precision[1:]) @ np.diff(recall))
     on_curve = ~np.isnan(precision)
     recall, precision = recall[on_curve], precision[on_curve]
     if rule == "area":
         recall, precision = np.append(0.0, recall), np.append(precision[0], precision)
-    return np.atleast_1d(np.trapezoid(precision, recall))
+    return float(np.trapezoid(precision, recall))
 
 
 @declared

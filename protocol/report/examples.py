@@ -3,8 +3,10 @@
 Tables of a single run are those of run 0.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,23 +14,22 @@ from numpy.typing import NDArray
 from protocol import codes, metrics
 from protocol.counting import StoredCounts, count
 from protocol.evaluation.scoring import SPREAD, spread_of
+from protocol.scores.tables import DIGITS, write_csv
 from protocol.truth.relevance import Relevance
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Row = dict[str, Any]
 Pair = Mapping[str, NDArray[np.uint8]]
 """The packed codes of the ``query`` and of the ``database``."""
 Truths = Mapping[str, Relevance]
 
-_COLUMNS = {
-    "conventions": ("ground_truth", "n_bits", "metric", "undefined", "reported_as_map_by", "value"),
-    "histogram": ("n_bits", "code", "items"),
-    "retrieved": ("ground_truth", "n_bits", "query", "rank", "item", "distance", "at_distance", "relevant"),
-}
-
 _MEAN_BY = ("ground_truth", "hasher", "n_bits", "metric", "radius", "at")
+COLUMNS = {
+    "radii": ("ground_truth", "hasher", "n_bits", "metric", "radius", "value", "n_runs"),
+    "curves": ("ground_truth", "hasher", "n_bits", "metric", "at", "value", "n_runs"),
+    "conventions": ("hasher", "ground_truth", "n_bits", "metric", "undefined", "reported_as_map_by", "value"),
+    "histogram": ("hasher", "n_bits", "code", "items"),
+    "retrieved": ("hasher", "ground_truth", "n_bits", "query", "rank", "item", "distance", "at_distance", "relevant"),
+}
 
 LARGEST_CUTOFF, CUTOFFS = 1000, 21
 """The largest N and the number of points of the curves over the top N."""
@@ -87,13 +88,13 @@ def curve_rows(stored: StoredCounts, *, undefined: str) -> Iterator[Row]:
     yield setting | {"metric": "without_relevant", "at": 0, "value": float((counts.n_relevant == 0).mean())}
 
 
-def mean_over_runs(rows: Iterable[Row]) -> "pd.DataFrame":
-    """Return the mean over the runs for each combination of the other columns, sorted."""
-    import pandas as pd
-
-    table = pd.DataFrame(rows)
-    groups = table.groupby([column for column in _MEAN_BY if column in table], sort=True)["value"]
-    return groups.agg(value="mean", n_runs="size").reset_index()
+def mean_over_runs(rows: Iterable[Row]) -> list[Row]:
+    """Return the mean over the runs for each combination of the other columns, sorted; undefined values are left out."""
+    values = defaultdict[tuple[tuple[str, Any], ...], list[float]](list)
+    for row in rows:
+        values[tuple((column, row[column]) for column in _MEAN_BY if column in row)].append(row["value"])
+    means = ((dict(key), {"value": metrics.mean(own), "n_runs": len(own)}) for key, own in sorted(values.items()))
+    return [of_key | of_runs for of_key, of_runs in means]
 
 
 def convention_rows(pair: Pair, n_bits: int, truths: Truths, *, without: Sequence[int] = ()) -> Iterator[Row]:
@@ -105,7 +106,7 @@ def convention_rows(pair: Pair, n_bits: int, truths: Truths, *, without: Sequenc
             way = "both" if len(row.undefined) > 1 else row.undefined[0]
             undefined = {"zero": "0", "drop": "left out", "both": "no difference"}[way]
             values = (truth, n_bits, row.metric, undefined, " ".join(row.conventions), row.value)
-            yield dict(zip(_COLUMNS["conventions"], values, strict=True))
+            yield dict(zip(COLUMNS["conventions"][1:], values, strict=True))
 
 
 def histogram_rows(database: NDArray[np.uint8], n_bits: int) -> Iterator[Row]:
@@ -133,7 +134,7 @@ def retrieved_rows(pair: Pair, n_bits: int, truths: Truths, parts: Mapping[str, 
                 distance, item = int(distances[position]), int(parts["database"][position])
                 hit = (rank, item, distance, int(at_distance[distance]), int(position in relevant))
                 values = (truth, n_bits, int(parts["query"][query]), *hit)
-                yield dict(zip(_COLUMNS["retrieved"], values, strict=True))
+                yield dict(zip(COLUMNS["retrieved"][1:], values, strict=True))
 
 
 def of_run(
@@ -143,8 +144,8 @@ def of_run(
     lengths: Sequence[int],
     *,
     without: Sequence[int] = (),
-) -> "dict[str, pd.DataFrame]":
-    """Return the tables of one run: ``conventions``, ``histogram`` and ``retrieved``.
+) -> dict[str, list[Row]]:
+    """Return the rows of the tables of one run: ``conventions``, ``histogram`` and ``retrieved``.
 
     Parameters
     ----------
@@ -160,9 +161,7 @@ def of_run(
     without : sequence of int
         The positions of queries that ``conventions`` leaves out.
     """
-    import pandas as pd
-
-    rows: dict[str, list[Row]] = {name: [] for name in _COLUMNS}
+    rows: dict[str, list[Row]] = {"conventions": [], "histogram": [], "retrieved": []}
     for hasher, by_length in codes_of.items():
         for n_bits in sorted(set(lengths) & set(by_length)):
             pair = by_length[n_bits]
@@ -174,4 +173,11 @@ def of_run(
                 tables["retrieved"] = retrieved_rows(pair, n_bits, truths, parts)
             for name, more in tables.items():
                 rows[name] += [{"hasher": hasher} | row for row in more]
-    return {name: pd.DataFrame(rows[name], columns=["hasher", *columns]) for name, columns in _COLUMNS.items()}
+    return rows
+
+
+def write(path: str | Path, name: str, rows: Iterable[Row]) -> None:
+    """Write one of the tables of `COLUMNS` as CSV with its checksum; an undefined value is an empty cell."""
+    cells = (["" if row[column] != row[column] else row[column] for column in COLUMNS[name]] for row in rows)
+    formatted = ([DIGITS % cell if isinstance(cell, float) else cell for cell in row] for row in cells)
+    write_csv(path, COLUMNS[name], formatted, checksum=True)

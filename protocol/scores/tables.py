@@ -6,6 +6,7 @@ frames.
 """
 
 import csv
+import functools
 import importlib.util
 import io
 import itertools
@@ -47,6 +48,7 @@ def write_csv(
         writer.writerows(map(safe, row) for row in rows)
 
 
+@functools.lru_cache(maxsize=1 << 14, typed=True)  # the same cells are in row after row
 def safe(cell: Any) -> Any:
     """Return a cell for CSV that a spreadsheet doesn't evaluate: text that begins like a formula gets an apostrophe.
 

@@ -10,8 +10,8 @@ from encoded import refused
 
 from protocol import metrics
 from protocol.checks import ProtocolError
-from protocol.counting import HammingCounts
-from protocol.metrics import evaluate, everything, neighbours_found, pr_curve
+from protocol.counting import HammingCounts, StoredCounts
+from protocol.metrics import _by_name, evaluate, everything, neighbours_found, pr_curve, score_rows
 from protocol.metrics._by_name import evaluate_extended
 from protocol.metrics.average_precision import average_precision
 from protocol.metrics.ndcg import ndcg
@@ -38,6 +38,25 @@ def test_every_metric_of_extended_codes_is_that_of_their_counts():
             expected = evaluate(counts.extended(extension, s), names, undefined=undefined)
             for name in names:
                 np.testing.assert_allclose(own[name], expected[name], rtol=1e-12, err_msg=f"{extension} {name}")
+
+
+def test_runs_of_one_shape_are_scored_together_as_each_alone(monkeypatch):
+    names, rng = [*everything(2), "mAP@2[retrieved]"], np.random.default_rng(0)
+    stored = []
+    for run in range(12):
+        cut = rng.permutation(3)[: 2 + run % 2]  # several shapes, in turns
+        counts = replace(COUNTS, **IN_ORDER).of_queries(cut)
+        of = {"split": "standard", "run": run, "n_bits": 2, "ground_truth": "label", "relevance": "label", "items": ""}
+        stored.append(StoredCounts(**of, counts=counts))
+    for together, undefined in itertools.product((1, 20, 1000), ("zero", "drop")):
+        monkeypatch.setattr(_by_name, "_TOGETHER", together)
+        rows = list(score_rows(stored, ("", "", ""), [("none", 0), ("same", 1)], names, undefined=undefined))
+        for one in stored:
+            for extension in (("none", 0), ("same", 1)):
+                alone = evaluate(one.counts.extended(*extension), names, undefined=undefined)
+                own = {row[9]: row[-1] for row in rows if row[4] == one.run and row[7:9] == extension}
+                expected = {name: metrics.mean(values) for name, values in alone.items()}
+                assert own == pytest.approx(expected, rel=1e-12, abs=0, nan_ok=True)
 
 
 HALF = ("mAP[worst]", "mAP@1[all]", "mAP@1[min]", "nDCG@1", "R@1", "MRR@1", "hit@1", "R-precision", "mAP@R")

@@ -87,6 +87,7 @@ def experiment(labels):
                     curves += [{"hasher": hasher} | row for row in examples.curve_rows(stored, undefined="zero")]
         tables = examples.of_run(first_codes, truths, parts, LENGTHS)
         tables |= {"radii": examples.mean_over_runs(radii), "curves": examples.mean_over_runs(curves)}
+        tables = {name: pd.DataFrame(rows, columns=examples.COLUMNS[name]) for name, rows in tables.items()}
         for name, table in tables.items():
             shown.setdefault(name, []).append(table.assign(feature="gist", split=split))
         splits[split] = parts

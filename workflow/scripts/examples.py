@@ -5,7 +5,6 @@ from protocol.counting import read_counts
 from protocol.evaluation.exclusion import read_positions
 from protocol.provenance import storage
 from protocol.report import examples
-from protocol.scores.tables import write_table
 from protocol.truth.relevance import relevances_from_arrays
 
 
@@ -27,7 +26,7 @@ def main(job):
     tables = examples.of_run(codes_of, truths, parts, p.n_bits, without=without.get((split, 0), ()))
     tables |= {"radii": examples.mean_over_runs(radii), "curves": examples.mean_over_runs(curves)}
     for name, table in tables.items():
-        write_table(job.output[name], table)
+        examples.write(job.output[name], name, table)
 
 
 if __name__ == "__main__":
