@@ -1,6 +1,8 @@
 import os
+import platform
 import resource
 import signal
+from importlib import metadata
 
 import numpy as np
 import pytest
@@ -25,6 +27,17 @@ def test_round_trip_keeps_arrays_and_provenance(tmp_path):
     assert provenance["seed"] == 7
     assert provenance["versions"]["numpy"] == np.__version__
     assert os.listdir(path.parent) == ["file.h5"]
+
+
+def test_versions_are_those_of_the_metadata_also_where_no_folder_is_named_after_them(tmp_path, monkeypatch):
+    stated = {name: metadata.version(name) for name in storage.versions() if name != "python"}
+    assert {"numpy", "hashing-protocol"} <= set(stated)
+    assert storage.versions.__wrapped__() == {"python": platform.python_version()} | stated
+    (tmp_path / "made-0.1.egg-info").write_text("Metadata-Version: 1.0\nName: made\nVersion: 0.1\n")
+    (tmp_path / "made.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(storage.LIBRARIES, "made", "made")
+    assert storage.versions.__wrapped__()["made"] == "0.1"
 
 
 def test_same_content_same_bytes_and_digest(tmp_path):

@@ -24,7 +24,10 @@ def main(job):
     with prepared(feature, p.feature["steps"], job.input.features, job.input.preprocessing) as items:
         y = supervision(storage.read(truth)) if truth else items.pairs(rows["train"])
         training, image = TrainingSet(items.vectors("train", rows["train"]), y), items.images("database")
-        blocks = {"query": items.blocks("query", rows["query"]), "items": items.blocks("database", np.flatnonzero(np.bincount(image)))}
+        blocks = {
+            "query": items.blocks("query", rows["query"]),
+            "items": items.blocks("database", np.flatnonzero(np.bincount(image))),
+        }
         images = {"query": items.per_item(rows["query"], np.arange(image.max() + 1)), "items": image}
         train_and_encode(job.output, hasher, made_of, training, blocks, images, options=options, inputs=inputs)
 
