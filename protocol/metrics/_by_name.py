@@ -118,7 +118,7 @@ def score_rows(
 
 def _blocks(stored: Iterable[StoredCounts]) -> Iterator[list[StoredCounts]]:
     """Yield counts in lists that are as long as a list with several has at most `_TOGETHER` numbers of items."""
-    block, size = [], 0
+    block, size = list[StoredCounts](), 0
     for one in stored:
         if block and size + one.counts.retrieved.size > _TOGETHER:
             yield block

@@ -89,7 +89,7 @@ def curve_rows(stored: StoredCounts, *, undefined: str) -> Iterator[Row]:
 
 
 def mean_over_runs(rows: Iterable[Row]) -> list[Row]:
-    """Return the mean over the runs for each combination of the other columns, sorted; undefined values are left out."""
+    """Return the mean over the runs for each combination of the other columns, sorted, without undefined values."""
     values = defaultdict[tuple[tuple[str, Any], ...], list[float]](list)
     for row in rows:
         values[tuple((column, row[column]) for column in _MEAN_BY if column in row)].append(row["value"])
