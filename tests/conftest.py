@@ -33,7 +33,7 @@ def pytest_collection_finish() -> None:
 def no_lines_of_progress():
     """After ten seconds, which a busy machine may need for any command, a line would be printed on standard error."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("protocol.cli._output._FIRST", 10**6)
+        patch.setattr("protocol.progress._FIRST", 10**6)
         yield
 
 

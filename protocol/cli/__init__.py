@@ -61,7 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         words = sys.argv[1:] if arguments is None else arguments
         named = [name for name in words[:1] if name in _COMMANDS]  # reading the declarations of all takes 30 ms
         parsed = _parser(named or _COMMANDS, everything="--help-all" in words).parse_args(words)
-        from protocol.cli._output import lines, readings
+        from protocol.cli._output import readings
+        from protocol.progress import lines
 
         with warnings.catch_warnings(), readings(), lines(f"protocol {parsed.command}"):
             warnings.showwarning = _show_warning

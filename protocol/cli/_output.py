@@ -1,4 +1,4 @@
-"""Output of commands: results, lines on standard error of their progress and inputs, and checks of output files."""
+"""Output of commands: results, lines on standard error of how inputs were read, and checks of output files."""
 
 import argparse
 import contextlib
@@ -6,54 +6,17 @@ import itertools
 import logging
 import os
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError, printable
 from protocol.inputs.text import INPUTS
+from protocol.progress import say
 from protocol.terminal import coloured
 
 if TYPE_CHECKING:
     from protocol.evaluation.printed import Printed
-
-_FIRST, _EVERY = 10, 30  # seconds
-_step = {"text": ""}  # what the task has reported last
-
-
-@contextlib.contextmanager
-def lines(task: str) -> Iterator[None]:
-    """Print the time and progress of a task after ten seconds, and then every 30."""
-    finished = threading.Event()
-    _step["text"] = ""
-    thread = threading.Thread(target=print_lines, args=(task, finished.wait), daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        finished.set()
-        thread.join()
-
-
-def print_lines(task: str, wait: Callable[[float], bool], clock: Callable[[], float] = time.monotonic) -> None:
-    """Print the time since the call, and the last step reported, until ``wait(seconds)`` returns true."""
-    began, pause = clock(), _FIRST
-    while not wait(pause):
-        _print(f"{task}: {clock() - began:,.0f} s{_step['text']}")
-        pause = _EVERY
-
-
-def report(done: int, total: int, stage: str) -> None:
-    """Note the progress of a stage, for the next line."""
-    _step["text"] = f", {stage}: {done:,} of {total:,}"
-
-
-def _print(*texts: str) -> None:
-    with contextlib.suppress(OSError, ValueError):  # nobody reads standard error any more
-        sys.stderr.writelines(f"{text}\n" for text in texts)
-        sys.stderr.flush()
 
 
 class _Readings(logging.Handler):
@@ -68,7 +31,7 @@ class _Readings(logging.Handler):
         self._lines.setdefault(record.getMessage())
 
     def flush(self) -> None:
-        _print(*list(self._lines)[self._n_printed :])
+        say(*list(self._lines)[self._n_printed :])
         self._n_printed = len(self._lines)
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError, one_of
-from protocol.cli._output import check_outputs, given, passed, refuse_without, report, show
+from protocol.cli._output import check_outputs, given, passed, refuse_without, show
+from protocol.progress import report
 from protocol.scores.metadata import RANKINGS
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ import functools
 import os
 
 from protocol.checks import ProtocolError, counted
-from protocol.cli._output import check_outputs, finish, passed, report
+from protocol.cli._output import check_outputs, finish, passed
+from protocol.progress import report
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -3,7 +3,8 @@
 import argparse
 
 from protocol.checks import ProtocolError, need
-from protocol.cli._output import check_outputs, passed, report, show
+from protocol.cli._output import check_outputs, passed, show
+from protocol.progress import report
 
 
 def run(arguments: argparse.Namespace) -> None:

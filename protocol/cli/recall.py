@@ -6,8 +6,9 @@ from typing import Any
 
 from protocol import registry
 from protocol.checks import ProtocolError, counted
-from protocol.cli._output import check_outputs, finish, given, passed, report, show
+from protocol.cli._output import check_outputs, finish, given, passed, show
 from protocol.cli.evaluate import codes, nearest
+from protocol.progress import report
 
 _OF_RESULTS = ("distances", "exact", "query_ids", "database_ids")
 _OF_BINARISATION = ("hasher", "train_vectors", "seed", "rescore", "target", "quantiser", "metrics")

@@ -3,8 +3,9 @@
 import argparse
 from typing import Any
 
-from protocol.cli._output import check_outputs, finish, given, passed, refuse_without, report
+from protocol.cli._output import check_outputs, finish, given, passed, refuse_without
 from protocol.cli.evaluate import relevance
+from protocol.progress import report
 
 _INPUTS = ("query_codes", "database_codes", "query_labels", "database_labels")
 _ENCODING = ("n_bits", "bit_order", "binarize")

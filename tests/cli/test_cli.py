@@ -89,7 +89,7 @@ def test_commands_import_no_library_that_they_do_not_need(arguments, heavy, tmp_
     np.save(tmp_path / "c.npy", np.eye(8, dtype=bool))
     np.save(tmp_path / "y.npy", np.arange(8) % 2)
     code = (
-        "import sys; from protocol.cli import _output, main; _output._FIRST = 10**6\n"
+        "import sys; from protocol import progress; from protocol.cli import main; progress._FIRST = 10**6\n"
         f"try: main({arguments!r})\n"
         "except SystemExit: pass\n"
         f"print([name for name in {heavy!r} if name in sys.modules])"

@@ -72,7 +72,8 @@ def test_every_error_is_one_line(capsys, monkeypatch, error, status, line):
 INTERRUPTED = """
 import itertools, signal
 from unittest.mock import patch
-from protocol.cli import _output, main
+from protocol import progress
+from protocol.cli import main
 from protocol.evaluation import scoring
 
 def repeated(*arguments, counting=scoring.count_in_shards, **options):
@@ -81,7 +82,7 @@ def repeated(*arguments, counting=scoring.count_in_shards, **options):
         counting(*arguments, **options)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-_output._FIRST = 10**6
+progress._FIRST = 10**6
 with patch.object(scoring, "count_in_shards", repeated):
     raise SystemExit(main())
 """

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol.checks import ProtocolError
-from protocol.cli._output import lines
+from protocol.progress import lines
 from protocol.provenance import checksums
 
 
