@@ -14,6 +14,7 @@ from protocol.checks import ProtocolError, counted, integer
 from protocol.datasets import Data, LazyRows
 from protocol.datasets._user_files import listings
 from protocol.datasets.arrays import labels_of_items
+from protocol.inputs.forms import one_form, paired
 from protocol.inputs.images import EXTENSIONS, UNSUPPORTED, looks_complete, read_image, square
 from protocol.inputs.lists import read_listings
 from protocol.registry import DatasetRecord
@@ -128,7 +129,8 @@ def load(paths: Mapping[str, Path], *, folder: str = "", image_size: int = 128, 
         Side, in pixels, of the square to which the centre of each image is scaled.
     labels : str or None
         A file with the path of each image inside the folder, and its class or classes, in any form of
-        `protocol.inputs.lists`; subfolders are then no classes. None if the subfolders are the classes.
+        `protocol.inputs.lists`; subfolders are then no classes. Paths may lack the extension or have other leading
+        folders, if each still belongs to one image. None if the subfolders are the classes.
 
     Returns
     -------
@@ -170,13 +172,18 @@ def _of_subfolders(folder: str, images: Sequence[str]) -> tuple[NDArray | None, 
 def _of_file(file: str, folder: str, images: Sequence[str]) -> tuple[NDArray, tuple[str, ...]]:
     """Return the labels of the images, which a file lists by their paths, and the names of the classes."""
     ids = read_listings({"labels": file}, has_ids=False, sizes={"labels": len(images)})["labels"].ids
-    listed, known = set(map(str, [] if ids is None else ids.tolist())), set(images)
-    unpaired = {("image", "a label"): known - listed, ("label", "an image"): listed - known}
+    listed = [] if ids is None else ids.tolist()
+    listed_as = paired(images, listed)
+    unlabelled, unknown = {*images} - listed_as.keys(), {*listed} - {*listed_as.values()}
+    sides = (("image", "a label", unlabelled), ("label", "an image", unknown))
     problems = [
         f"{counted(len(names), noun)} without {other}, the first {min(names)!r}"
-        for (noun, other), names in unpaired.items()
+        for noun, other, names in sides
         if names
     ]
     if problems:
-        raise ProtocolError(f"{file}: {' and '.join(problems)}. Each line needs the path of an image in {folder}.")
+        n_equal = len({one_form(name)[-1] for name in unlabelled} & {one_form(name)[-1] for name in unknown})
+        equal = f" ({counted(n_equal, 'file name')} without the folders would match)" * bool(n_equal)
+        advice = f"Each line needs the path of an image in {folder}, such as {images[0]!r}"
+        raise ProtocolError(f"{file}: {' and '.join(problems)}. {advice}{equal}.")
     return labels_of_items(file, np.array(images), len(images))

@@ -126,7 +126,9 @@ def test_a_flat_folder_with_a_file_of_labels(capsys):
     Path("flat").mkdir()
     for number in range(60):
         cv2.imwrite(f"flat/{number}.png", np.full((8, 8, 3), number, np.uint8))
-    Path("l.csv").write_text("image,kind\n" + "".join(f"{number}.png,{'ab'[number % 2]}\n" for number in range(60)))
-    text = printed(capsys, "--images", "flat", "--labels", "l.csv")
+    Path("l.csv").write_text("image,kind\n" + "".join(f"flat/{number},{'ab'[number % 2]}\n" for number in range(60)))
+    assert main(["init", "--images", "flat", "--labels", "l.csv"]) == 0
+    text, note = capsys.readouterr()
+    assert note.endswith("\nl.csv: 60 ids in another form, matched one to one: 'flat/0' for '0.png'\n")
     assert yaml.safe_load(text)["dataset_options"] == {"folder": "flat", "labels": "l.csv", "image_size": 128}
     assert text.startswith("# Made by `protocol init` for 60 items, 2 classes (a, b). ")
