@@ -86,7 +86,7 @@ def test_the_comments_are_the_descriptions_of_the_keys(capsys):
         # of 10 items each, 6 are drawn at most
         (2_000, 9, [*range(1, 11)] * 10 + [0] * 1_900, {"split_sizes": {"query": 10, "train": 50}}),
         # one item can't be divided
-        (2_000, 9, [1] + [0] * 1_999, {"split_sizes": {"query": 200, "train": 900}}),
+        (2_000, 9, [2] + [0] * 1_000 + [1] * 999, {"split_sizes": {"query": 200, "train": 900}}),
         # the default of 50 neighbours is more than a third of the smallest database
         (60, 9, None, {"ground_truth_options": {"epsilon_ball": {"n_neighbours": 11}}}),
     ],
@@ -120,6 +120,21 @@ def test_a_folder_of_images(classes, capsys):
     assert config["ground_truths"] == (["class_label"] if has_classes else ["epsilon_ball"])
     assert ("sdh" in config["hashers"]) == has_classes
     assert configuration.load(config)
+
+
+def test_small_classes_are_named_with_the_sizes_without_them(capsys):
+    classes = "a" * 40 + "b" * 5 + "c" * 30 + "d" * 4
+    for number, name in enumerate(classes):
+        path = Path("my photos", name, f"{number}.png")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        cv2.imwrite(str(path), np.full((8, 8, 3), number, np.uint8))
+    images, features = ["--images", "my photos"], save(len(classes), 9, np.array([*classes]))
+    for arguments, remedy in ((images, "`mv 'my photos/d' 'my photos/.d'`"), (features, "from My X.npy and y.npy, ")):
+        assert main(["init", *arguments]) == 0
+        text, note = capsys.readouterr()
+        assert yaml.safe_load(text)["split_sizes"] == {"query": 1, "train": 7}
+        parts = ("limited by small classes (d: 4, b: 5)", "could be {query: 7, train: 30}: ", remedy)
+        assert [part for part in parts if part not in note] == []
 
 
 def test_a_flat_folder_with_a_file_of_labels(capsys):
