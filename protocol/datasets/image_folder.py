@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, counted, integer
+from protocol.checks import ProtocolError, abridged, counted, integer
 from protocol.datasets import Data, LazyRows
 from protocol.datasets._user_files import listings
 from protocol.datasets.arrays import labels_of_items
@@ -19,7 +19,6 @@ from protocol.inputs.images import EXTENSIONS, UNSUPPORTED, looks_complete, read
 from protocol.inputs.lists import read_listings
 from protocol.registry import DatasetRecord
 
-_MOST_NAMES = 5
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """In a name, bytes that are not UTF-8."""
 
@@ -65,9 +64,8 @@ def check_images(paths: Sequence[Path]) -> None:
     problems = [(path, problem) for path in paths if (problem := _problem(path))]
     if problems:
         folder = os.path.commonpath([path.parent for path in paths])
-        files = [f"{path.relative_to(folder).as_posix()} ({problem})" for path, problem in problems[:_MOST_NAMES]]
-        more = [f"and {len(problems) - _MOST_NAMES:,} more"] * (len(problems) > _MOST_NAMES)
-        problem = f"{counted(len(problems), 'image')} can't be used: {'; '.join(files + more)}"
+        files = abridged(f"{path.relative_to(folder).as_posix()} ({problem})" for path, problem in problems)
+        problem = f"{counted(len(problems), 'image')} can't be used: {files}"
         advice = f"Supported are {', '.join(sorted(EXTENSIONS))}. Convert or remove the others."
         raise ProtocolError(f"{folder}: {problem}. {advice}")
 

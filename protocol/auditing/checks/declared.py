@@ -17,12 +17,6 @@ from protocol.provenance.storage import array_digest
 from protocol.splits import PARTITIONS, Drawn, Items, Rest, SplitProtocol
 
 _UNLIKELY = 1e-9
-_WITHOUT = {
-    "query": "the scores do not cover them",
-    "train": "hashers are not trained on them",
-    "database": "their queries have no relevant items",
-}
-"""What follows if a partition has no items of some classes."""
 
 
 def audit_sizes(run: Run) -> list[Finding]:
@@ -71,7 +65,7 @@ def audit_classes(run: Run) -> list[Finding]:
             rows = [(class_name(split.dataset, classes[row]), n_items[row], row) for row in numbers]
             missing = [f"{name}{_elsewhere(counts, row)}" for name, n, row in rows if not n]
             few = [f"{name}: {n:,} (expected {least}{expected[row]:,})" for name, n, row in rows if n]
-            words = {"part": part, "why": why, "without": _WITHOUT.get(part, "options are chosen without them")}
+            words = {"part": part, "why": why, "done": "trained" if part == "train" else "evaluated"}
             findings += findings_of("class-missing", severity, len(missing), missing, **words)
             findings += findings_of("class-imbalance", severity, len(few), few, part=part, why=why)
     return findings
