@@ -61,7 +61,7 @@ def audit_classes(run: Run) -> list[Finding]:
             ("warning", is_few & exhausted, ", because the dataset has no more of them"),
             ("warning", is_optional & (n_items == 0), ""),
         ):
-            numbers = selected.nonzero()[0]
+            numbers = selected.nonzero()[0].tolist()
             rows = [(class_name(split.dataset, classes[row]), n_items[row], row) for row in numbers]
             missing = [f"{name}{_elsewhere(counts, row)}" for name, n, row in rows if not n]
             few = [f"{name}: {n:,} (expected {least}{expected[row]:,})" for name, n, row in rows if n]
