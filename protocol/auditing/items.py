@@ -1,18 +1,15 @@
 """The items of a split in its original form, the forms of their ids, and tables of items by id or by row number.
 
-Items are the same only if their ids are equal, apart from ``./`` at the start. Ids are alike if they are equal in their
-normal form: NFKC without case, with slashes, without an image's extension, and numbers by their value (``007``,
-``7.0``); or if one of them only lacks leading folders: ``a.jpg``, ``/data/a.jpg`` and ``A.png``, but not
-``train/a.jpg`` and ``test/a.jpg``. The latter have the same name, which may be the same file in another folder. Names
-mean nothing if they are only unique within their folder (``cat/1.jpg``, ``dog/1.jpg``), which is assumed if more than
-`REPEATED` of the names in a list repeat; and names that count files (`n_counters`) may be equal in folders with
-different files.
+Items are the same only if their ids are equal, apart from ``./`` at the start; ids may be alike
+(`protocol.inputs.forms`). ``train/a.jpg`` and ``test/a.jpg`` have the same name, which may be the same file in another
+folder. Names mean nothing if they are only unique within their folder (``cat/1.jpg``, ``dog/1.jpg``), which is assumed
+if more than `REPEATED` of the names in a list repeat; and names that count files (`n_counters`) may be equal in folders
+with different files.
 """
 
 import csv
 import functools
 import re
-import unicodedata
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +24,7 @@ from numpy.typing import NDArray
 from protocol.auditing.findings import Finding, findings_of
 from protocol.checks import ProtocolError, counted
 from protocol.inputs.arrays import is_file, items_from, named
-from protocol.inputs.images import EXTENSIONS, UNSUPPORTED
+from protocol.inputs.forms import Form, one_form
 from protocol.inputs.labels import labels_from
 from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.text import lines, unsafe, without_dot
@@ -36,8 +33,6 @@ from protocol.inputs.validation import rows as row_numbers
 REPEATED = 0.01
 """The largest share of repeated names in a list whose names identify files: enough for chance, too few for folders that
 number their files, where a list of any size repeats most names."""
-_EXTENSIONS = EXTENSIONS | UNSUPPORTED | {".npy"}
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?(e[+-]?\d{1,3})?")
 _ROW = re.compile(r"[0-9]{1,18}")
 _LONG_NUMBER = 19  # digits, too many for the number of a file
 
@@ -130,12 +125,12 @@ class Split:
         """The items of all partitions, once for each partition."""
         return np.concatenate(list(self.parts.values()))
 
-    def forms(self, items: NDArray[np.int64]) -> list["Form"]:
+    def forms(self, items: NDArray[np.int64]) -> list[Form]:
         """Return the ids of items in the normal form."""
         return [self._forms[item] for item in items.tolist()]
 
     @functools.cached_property
-    def _forms(self) -> list["Form"]:
+    def _forms(self) -> list[Form]:
         return [one_form(name) for name in self.dataset.ids.tolist()]
 
     @functools.cached_property
@@ -156,43 +151,6 @@ class Split:
 
 
 # Forms of ids
-
-
-Form = tuple[str | Decimal, ...]
-"""The folders and the name of an id in the normal form."""
-
-
-def one_form(name: str) -> Form:
-    """Return the folders and the name of an id in the normal form; a name that is a number is that number.
-
-    Examples
-    --------
-    >>> one_form("./Images//007.JPG") == one_form("images/7")
-    True
-    """
-    path = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).replace("\\", "/")
-    *folders, last = [part for part in path.strip().split("/") if part not in ("", ".", "..")] or [path]
-    stem, dot, extension = last.rpartition(".")
-    last = stem if stem and dot + extension in _EXTENSIONS else last
-    return (*folders, Decimal(last) if _NUMBER.fullmatch(last) else last)
-
-
-def alike(first: Sequence[Form], second: Sequence[Form]) -> dict[int, int]:
-    """Return the positions in the first list of ids that are alike to one of the second list, each with its position.
-
-    Two ids are alike if they are equal, or one of them only lacks leading folders of the other.
-    """
-    whole: dict[Form, int] = {}
-    endings: dict[Form, int] = {}
-    for position, form in reversed(list(enumerate(second))):  # so that the first of several partners stays
-        whole[form] = position
-        endings |= {form[n:]: position for n in range(len(form))}
-    partners = dict[int, int]()
-    for position, form in enumerate(first):
-        candidates = [endings.get(form), *(whole.get(form[n:]) for n in range(1, len(form)))]
-        if known := [partner for partner in candidates if partner is not None]:
-            partners[position] = known[0]
-    return partners
 
 
 def n_counters(names: Sequence[str | Decimal], others: Sequence[str | Decimal]) -> int:

@@ -128,7 +128,7 @@ def audit(
         The score that a paper reports for this training.
     protocol : str, optional
         The intended split protocol, see ``protocol.names("split")``. By default, the one that a file of the pipeline
-        records, if any; without a protocol, sizes and classes are not checked.
+        records, if any; without a protocol, sizes and the balance of classes are not checked.
     against : path or mapping, optional
         The complete split with which each split is compared partition by partition.
     **lists : path or array_like, shape (n,)

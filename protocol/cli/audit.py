@@ -1,4 +1,4 @@
-"""`protocol audit`: find leaks and imbalance in your own split."""
+"""`protocol audit`: find leaks and missing classes in your own split."""
 
 import argparse
 from collections.abc import Iterator

@@ -2,9 +2,12 @@
 
 import argparse
 import inspect
+import itertools
+import os
 import re
+import shlex
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +23,11 @@ _FEW_FOLDERS = (
     "{} has fewer than two subfolders with images, so there are no classes, and the nearest items are relevant "
     "(epsilon_ball). To use classes, move the images of each into a subfolder of its own, or name a file with --labels."
 )
-_SMALL_CLASS = (
-    "The smallest class, {!r} with {}, limits split_sizes: items are drawn class by class, and every class keeps some "
+_SMALL_CLASSES = (
+    "split_sizes are limited by small classes ({}), because items are drawn class by class, and every class keeps some "
     "in the database."
 )
+_WITHOUT_THEM = " Without these, split_sizes could be {{query: {query}, train: {train}}}: {}. Then run init again."
 _OPTION = re.compile(r"^(\w+) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)
 """The name and the description of a parameter in a docstring."""
 _MOST_QUERIES, _MOST_TRAINING_ITEMS = 1_000, 10_000
@@ -44,9 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
     n_items, n_classes = len(data.ids), len(data.class_names)
     n_dimensions = [vectors.shape[1] for vectors in data.vectors.values()]
     counts = [0] if data.labels is None or data.labels.ndim == 2 else np.bincount(data.labels).tolist()
-    smallest = min(counts)
-    # Class by class, two thirds of the smallest one are drawn; one item can't be divided.
-    sizes = _sizes(n_items, n_classes * (2 * smallest // 3) or n_items)
+    sizes = _sizes(n_items, counts)
     most = min([sizes["train"], *n_dimensions])  # the principal components of ITQ
     config: dict[str, Any] = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0}
     config |= {"features": {feature: {"preprocessing": ["centre"]}}, "split_sizes": sizes}
@@ -54,8 +56,8 @@ def run(arguments: argparse.Namespace) -> None:
     configuration.load(config)
     classes = f"{counted(n_classes, 'class')} ({abridged(data.class_names)})" if n_classes else "no labels"
     note = _FEW_FOLDERS.format(arguments.images) if arguments.images and n_classes < 2 else ""
-    if sizes != _sizes(n_items, n_items):
-        note = _SMALL_CLASS.format(data.class_names[counts.index(smallest)], counted(smallest, "item"))
+    if sizes != _sizes(n_items, [0]):
+        note = _small_classes(dict(zip(data.class_names, counts, strict=True)), sizes, options)
     if note:
         INPUTS.info(note)
     made = f"Made by `protocol init` for {counted(n_items, 'item')}, {classes}."
@@ -79,11 +81,39 @@ def _dataset(arguments: argparse.Namespace) -> tuple[str, dict[str, str], str]:
     return "arrays", {"features": features, **own}, "vectors"
 
 
-def _sizes(n_items: int, n_drawn: int) -> dict[str, int]:
-    """Return the sizes of the queries and of the training set, together at most `n_drawn`."""
+def _sizes(n_items: int, counts: Sequence[int]) -> dict[str, int]:
+    """Return the sizes of the queries and of the training set, which are drawn class by class.
+
+    Together, they have at most two thirds of the smallest class, from each class. A class with one item, which
+    can't be divided, does not count.
+    """
+    divided = [n for n in counts if n > 1] or [n_items]
+    n_drawn = len(divided) * (2 * min(divided) // 3)
     n_queries = _rounded(min(n_items // 10, n_drawn // 5, _MOST_QUERIES))
     n_train = min((n_items - n_queries) // 2, n_drawn - n_queries, _MOST_TRAINING_ITEMS)
     return {"query": n_queries, "train": _rounded(n_train)}
+
+
+def _small_classes(counts: Mapping[str, int], sizes: Mapping[str, int], options: Mapping[str, Any]) -> str:
+    """Return which classes limit the sizes, the sizes without them, and how to remove them, if two others are enough.
+
+    The small classes are those below the largest gap, as a factor, between the numbers of items of two classes.
+    """
+    names = sorted(counts, key=counts.__getitem__)
+    gaps = [counts[above] / counts[below] for below, above in itertools.pairwise(names[:-1])]
+    n_small = 1 + int(np.argmax([*gaps, 0]))
+    small, others = names[:n_small], [counts[name] for name in names[n_small:]]
+    note = _SMALL_CLASSES.format(abridged(f"{name}: {counts[name]:,}" for name in small))
+    without = _sizes(sum(others), others)
+    if without["query"] <= sizes["query"]:
+        return note
+    if "labels" in options:
+        folder = options.get("folder", options.get("features"))
+        remedy = f"remove their items from {folder} and {options['labels']}, or give them the class of others"
+    else:
+        paths = [shlex.quote(os.path.join(options["folder"], dot + small[0])) for dot in ("", ".")]
+        remedy = f"hide the folder of each (`mv {' '.join(paths)}`), or move its images into that of another class"
+    return note + _WITHOUT_THEM.format(remedy, **without)
 
 
 def _derived(n_items: int, n_classes: int, most: int) -> dict[str, Any]:

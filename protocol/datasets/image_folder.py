@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, counted, integer
+from protocol.checks import ProtocolError, abridged, counted, integer
 from protocol.datasets import Data, LazyRows
 from protocol.datasets._user_files import listings
 from protocol.datasets.arrays import labels_of_items
+from protocol.inputs.forms import one_form, paired
 from protocol.inputs.images import EXTENSIONS, UNSUPPORTED, looks_complete, read_image, square
 from protocol.inputs.lists import read_listings
 from protocol.registry import DatasetRecord
 
-_MOST_NAMES = 5
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """In a name, bytes that are not UTF-8."""
 
@@ -64,9 +64,8 @@ def check_images(paths: Sequence[Path]) -> None:
     problems = [(path, problem) for path in paths if (problem := _problem(path))]
     if problems:
         folder = os.path.commonpath([path.parent for path in paths])
-        files = [f"{path.relative_to(folder).as_posix()} ({problem})" for path, problem in problems[:_MOST_NAMES]]
-        more = [f"and {len(problems) - _MOST_NAMES:,} more"] * (len(problems) > _MOST_NAMES)
-        problem = f"{counted(len(problems), 'image')} can't be used: {'; '.join(files + more)}"
+        files = abridged(f"{path.relative_to(folder).as_posix()} ({problem})" for path, problem in problems)
+        problem = f"{counted(len(problems), 'image')} can't be used: {files}"
         advice = f"Supported are {', '.join(sorted(EXTENSIONS))}. Convert or remove the others."
         raise ProtocolError(f"{folder}: {problem}. {advice}")
 
@@ -128,7 +127,8 @@ def load(paths: Mapping[str, Path], *, folder: str = "", image_size: int = 128, 
         Side, in pixels, of the square to which the centre of each image is scaled.
     labels : str or None
         A file with the path of each image inside the folder, and its class or classes, in any form of
-        `protocol.inputs.lists`; subfolders are then no classes. None if the subfolders are the classes.
+        `protocol.inputs.lists`; subfolders are then no classes. Paths may lack the extension or have other leading
+        folders, if each still belongs to one image. None if the subfolders are the classes.
 
     Returns
     -------
@@ -170,13 +170,18 @@ def _of_subfolders(folder: str, images: Sequence[str]) -> tuple[NDArray | None, 
 def _of_file(file: str, folder: str, images: Sequence[str]) -> tuple[NDArray, tuple[str, ...]]:
     """Return the labels of the images, which a file lists by their paths, and the names of the classes."""
     ids = read_listings({"labels": file}, has_ids=False, sizes={"labels": len(images)})["labels"].ids
-    listed, known = set(map(str, [] if ids is None else ids.tolist())), set(images)
-    unpaired = {("image", "a label"): known - listed, ("label", "an image"): listed - known}
+    listed = [] if ids is None else ids.tolist()
+    listed_as = paired(images, listed)
+    unlabelled, unknown = {*images} - listed_as.keys(), {*listed} - {*listed_as.values()}
+    sides = (("image", "a label", unlabelled), ("label", "an image", unknown))
     problems = [
         f"{counted(len(names), noun)} without {other}, the first {min(names)!r}"
-        for (noun, other), names in unpaired.items()
+        for noun, other, names in sides
         if names
     ]
     if problems:
-        raise ProtocolError(f"{file}: {' and '.join(problems)}. Each line needs the path of an image in {folder}.")
+        n_equal = len({one_form(name)[-1] for name in unlabelled} & {one_form(name)[-1] for name in unknown})
+        equal = f" ({counted(n_equal, 'file name')} without the folders would match)" * bool(n_equal)
+        advice = f"Each line needs the path of an image in {folder}, such as {images[0]!r}"
+        raise ProtocolError(f"{file}: {' and '.join(problems)}. {advice}{equal}.")
     return labels_of_items(file, np.array(images), len(images))

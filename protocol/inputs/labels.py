@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, abridged, counted
 from protocol.inputs.arrays import as_integers, is_file, named, path_and_key
+from protocol.inputs.forms import paired
 from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.text import INPUTS
 from protocol.inputs.validation import class_labels
@@ -146,15 +147,18 @@ def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDAr
 
 
 def _in_order(listing: Listing, ids: NDArray) -> Listing:
-    """Return a list in the order of the given ids."""
+    """Return a list in the order of the given ids, which may be written in another form (`protocol.inputs.forms`)."""
     rows = {name: row for row, name in enumerate(listing.ids.tolist())}  # type: ignore[union-attr]
     if len(rows) < len(listing):
         raise ProtocolError(f"{listing.name}: an id occurs more than once.")
-    lacking = [name for name in ids.tolist() if name not in rows]
-    if lacking:
-        items, first = counted(len(lacking), "item"), str(lacking[0])[:80]
-        raise ProtocolError(f"{listing.name}: no label for {items}, the first {first!r}.")
-    order = [rows[name] for name in ids.tolist()]
+    names, listed_as = ids.tolist(), paired(ids.tolist(), list(rows))
+    if lacking := [name for name in names if name not in listed_as]:
+        items = f"{counted(len(lacking), 'item')}, the first {str(lacking[0])[:80]!r}"
+        raise ProtocolError(f"{listing.name}: no label for {items}. Its first id is {next(iter(rows))[:80]!r}.")
+    if differing := [name for name in names if listed_as[name] != name]:
+        pair = f"{listed_as[differing[0]]!r} for {differing[0]!r}"
+        INPUTS.info("%s: %s in another form, matched one to one: %s", listing.name, counted(len(differing), "id"), pair)
+    order = [rows[listed_as[name]] for name in names]
     return replace(listing, ids=ids, labels=listing.labels[order])  # type: ignore[index]
 
 

@@ -1,8 +1,8 @@
 """Read splits: one file for a complete split, or one list for each partition, as published splits do.
 
 A complete split is an HDF5 file as the pipeline writes it, an ``.npz`` file (both contain row numbers, by partition),
-or a ``.csv`` file with a line ``partition,id`` for each item. A list contains one partition, in one of the forms of
-`protocol.inputs.lists`.
+or a ``.csv`` file with a line ``partition,id``, or ``id,partition``, for each item. A list contains one partition, in
+one of the forms of `protocol.inputs.lists`.
 """
 
 from collections.abc import Mapping
@@ -24,6 +24,7 @@ from protocol.provenance import storage
 from protocol.splits._protocol import PARTITIONS, SplitProtocol
 
 Rows = NDArray[np.int64]
+_AS_LISTS = "Pass the list of a partition by its name, such as query=F and database=F."
 
 
 def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict[str, Path]:
@@ -194,7 +195,7 @@ def read_parts(path: str | Path) -> dict[str, NDArray]:
         case ".csv":
             parts = _table(path)
         case _:
-            raise ProtocolError(f"{path}: expected a split as .h5, .npz or .csv.")
+            raise ProtocolError(f"{path}: expected a split as .h5, .npz or .csv. {_AS_LISTS}")
     for name in parts:
         one_of(name, PARTITIONS, f"{path}: partition")
     return parts
@@ -203,10 +204,15 @@ def read_parts(path: str | Path) -> dict[str, NDArray]:
 def _table(path: Path) -> dict[str, NDArray[np.str_]]:
     items: dict[str, list[str]] = {}
     table = read_table(path, str(path))
+    first, last = ({fields[at] for fields in table.rows} for at in (0, -1))
+    is_reversed = last <= {*PARTITIONS} and not first <= {*PARTITIONS}
+    if not is_reversed and first.isdisjoint(PARTITIONS) and "partition" not in table.header:
+        raise ProtocolError(f"{path}: no line has a partition, as in `query,a.jpg`. {_AS_LISTS}")
     for line, fields in zip(table.numbers, table.rows, strict=True):
         if len(fields) != 2:
             raise ProtocolError(f"{path}, line {line}: {','.join(fields)[:80]!r} must be a partition and an id.")
-        items.setdefault(fields[0], []).append(unsafe(fields[1]))
+        partition, name = reversed(fields) if is_reversed else fields
+        items.setdefault(partition, []).append(unsafe(name))
     return {name: np.array(ids, dtype=np.str_) for name, ids in items.items()}
 
 

@@ -7,8 +7,8 @@ import pytest
 import yaml
 from audited import audit
 
-from protocol.auditing.items import one_form
 from protocol.cli import main
+from protocol.inputs.forms import one_form
 from protocol.inputs.judgments import read_ids, read_judgments
 
 FORMS = yaml.safe_load(Path(__file__).with_name("forms.yaml").read_text(encoding="utf-8"))

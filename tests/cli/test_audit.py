@@ -93,7 +93,8 @@ def test_files_of_the_pipeline_need_no_options(folder, capsys):
     out = capsys.readouterr().out
     assert out.count("; protocol improved\n") == 2
     np.save("twins.npy", np.zeros((400, 2)))
-    assert {one[0] for one in names(*paths, "--features", "twins.npy")[1]} == {"near-duplicate"}
+    found = audited(*paths, "--features", "twins.npy")[1]
+    assert {(one["finding"], one["fix"][:28]) for one in found} == {("near-duplicate", "Remove one item of each pair")}
     content = Path(paths[0]).read_bytes()
     Path(paths[0]).write_bytes(content[: len(content) // 2])
     assert main(["audit", paths[0]]) == 2

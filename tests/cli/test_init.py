@@ -26,6 +26,13 @@ def printed(capsys, *arguments):
     return capsys.readouterr().out
 
 
+def draw(number, *path):
+    """Write an image below photos."""
+    file = Path("my photos", *path, f"{number}.png")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    cv2.imwrite(str(file), np.full((8, 8, 3), number, np.uint8))
+
+
 def save(n, d, labels=None):
     np.save("My X.npy", np.random.default_rng(0).normal(size=(n, d)).astype(np.float32))
     if labels is not None:
@@ -86,7 +93,7 @@ def test_the_comments_are_the_descriptions_of_the_keys(capsys):
         # of 10 items each, 6 are drawn at most
         (2_000, 9, [*range(1, 11)] * 10 + [0] * 1_900, {"split_sizes": {"query": 10, "train": 50}}),
         # one item can't be divided
-        (2_000, 9, [1] + [0] * 1_999, {"split_sizes": {"query": 200, "train": 900}}),
+        (2_000, 9, [2] + [0] * 1_000 + [1] * 999, {"split_sizes": {"query": 200, "train": 900}}),
         # the default of 50 neighbours is more than a third of the smallest database
         (60, 9, None, {"ground_truth_options": {"epsilon_ball": {"n_neighbours": 11}}}),
     ],
@@ -100,17 +107,17 @@ def test_other_sizes(n, d, labels, expected, capsys):
 @pytest.mark.parametrize("classes", [("cat", "dog"), ("",), ("all",)])
 def test_a_folder_of_images(classes, capsys):
     for number in range(60):
-        path = Path("photos", classes[number % len(classes)], f"{number}.png")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        cv2.imwrite(str(path), np.full((8, 8, 3), number, np.uint8))
-    assert main(["init", "--images", "photos/"]) == 0
+        draw(number, classes[number % len(classes)])
+    assert main(["init", "--images", "my photos/"]) == 0
     text, note = capsys.readouterr()
     config = yaml.safe_load(text)
-    assert config["dataset_options"] == {"folder": "photos/", "image_size": 128}
+    assert config["dataset_options"] == {"folder": "my photos/", "image_size": 128}
     assert "# image_size: Side, in pixels, of the square to which the centre of each image is scaled.\n" in text
     has_classes = len(classes) == 2
     assert ("2 classes (cat, dog)" in text, note == "") == (has_classes, has_classes)
-    assert has_classes or note.startswith("photos/ has fewer than two subfolders with images, so there are no classes")
+    assert has_classes or note.startswith(
+        "my photos/ has fewer than two subfolders with images, so there are no classes"
+    )
     assert note[:-1] in " ".join(text.replace("\n#", "").split())
     options = {} if has_classes else {"epsilon_ball": {"n_neighbours": 11}}
     assert config.get("ground_truth_options", {}) == options
@@ -122,11 +129,27 @@ def test_a_folder_of_images(classes, capsys):
     assert configuration.load(config)
 
 
+def test_small_classes_are_named_with_the_sizes_without_them(capsys):
+    classes = "a" * 40 + "b" * 5 + "c" * 30 + "d" * 4
+    for number, name in enumerate(classes):
+        draw(number, name)
+    images, features = ["--images", "my photos"], save(len(classes), 9, np.array([*classes]))
+    for arguments, remedy in ((images, "`mv 'my photos/d' 'my photos/.d'`"), (features, "from My X.npy and y.npy, ")):
+        assert main(["init", *arguments]) == 0
+        text, note = capsys.readouterr()
+        assert yaml.safe_load(text)["split_sizes"] == {"query": 1, "train": 7}
+        parts = ("limited by small classes (d: 4, b: 5)", "could be {query: 7, train: 30}: ", remedy)
+        assert [part for part in parts if part not in note] == []
+
+
 def test_a_flat_folder_with_a_file_of_labels(capsys):
-    Path("flat").mkdir()
     for number in range(60):
-        cv2.imwrite(f"flat/{number}.png", np.full((8, 8, 3), number, np.uint8))
-    Path("l.csv").write_text("image,kind\n" + "".join(f"{number}.png,{'ab'[number % 2]}\n" for number in range(60)))
-    text = printed(capsys, "--images", "flat", "--labels", "l.csv")
-    assert yaml.safe_load(text)["dataset_options"] == {"folder": "flat", "labels": "l.csv", "image_size": 128}
+        draw(number)
+    Path("l.csv").write_text(
+        "image,kind\n" + "".join(f"my photos/{number},{'ab'[number % 2]}\n" for number in range(60))
+    )
+    assert main(["init", "--images", "my photos", "--labels", "l.csv"]) == 0
+    text, note = capsys.readouterr()
+    assert note.endswith("\nl.csv: 60 ids in another form, matched one to one: 'my photos/0' for '0.png'\n")
+    assert yaml.safe_load(text)["dataset_options"] == {"folder": "my photos", "labels": "l.csv", "image_size": 128}
     assert text.startswith("# Made by `protocol init` for 60 items, 2 classes (a, b). ")

@@ -75,7 +75,7 @@ LABELS = {
     "header.csv": "label\nowl\nfox\nowl\n",
     "with_ids.csv": "id,label\na.png,owl\nb.png,fox\nc.png,owl\n",
     "blanks.txt": "a.png owl\nb.png fox\nc.png owl\n",
-    "other_order.tsv": "c.png\towl\na.png\towl\nb.png\tfox\n",
+    "other_order.tsv": "c.png\towl\nimgs/a.png\towl\nB.JPG\tfox\n",
 }
 
 
@@ -103,8 +103,10 @@ def test_a_column_says_that_labels_are_in_the_order_of_the_codes(tmp_path):
 
 
 def test_a_label_that_is_missing_for_an_id_is_named(tmp_path):
-    (tmp_path / "y.csv").write_text("id,label\na.png,owl\nb.png,fox\n")
-    with pytest.raises(ProtocolError, match=r"y\.csv: no label for 1 item, the first 'c\.png'\.$"):
+    (tmp_path / "y.csv").write_text("id,label\na,owl\nb,fox\n")
+    with pytest.raises(
+        ProtocolError, match=r"y\.csv: no label for 1 item, the first 'c\.png'\. Its first id is 'a'\.$"
+    ):
         labels_from(tmp_path / "y.csv", "labels", ids=np.array(IDS))
 
 

@@ -219,6 +219,15 @@ def test_the_answer_states_what_the_hashers_learned_from(results):
     assert "Trained" not in of(results, "answer").figures[0].shows
 
 
+def test_few_queries_are_said_once_next_to_the_interval(results):
+    few = [line for line in of(results, "answer").text if line.startswith("Each run has only 10 queries, so one ")]
+    assert few[0].endswith(
+        "With fewer than 30, intervals and tests over runs are rough, because they assume nearly normal means."
+    )
+    splits = {split: dict(parts) | {"query": np.arange(30)} for split, parts in results.splits.items()}
+    assert of(changed(results, splits=splits), "answer").text == [of(results, "answer").text[0]]
+
+
 def with_runs(results, **values):
     """Return the results with scores of the main metric by hasher, one for each run, the same everywhere."""
     one = at(results.run_scores, metric="mAP", hasher="lsh", run=0)

@@ -107,6 +107,11 @@ def test_an_id_that_begins_like_a_formula_is_text_in_csv(tmp_path, sign):
     write_split(tmp_path / "split.csv", {"query": np.array([0, 2]), "database": np.array([1])}, ids)
     assert read_list(tmp_path / "list.csv")[0].tolist() == ids.tolist()
     assert read_parts(tmp_path / "split.csv")["query"].tolist() == ids[[0, 2]].tolist()
+    put(tmp_path / "reversed.csv", "id,split\na,query\nquery,database\n")
+    assert {name: rows.tolist() for name, rows in read_parts(tmp_path / "reversed.csv").items()} == {
+        "query": ["a"],
+        "database": ["query"],
+    }
     for name in ("list.csv", "split.csv"):
         rows = [line.rpartition(",")[2] for line in (tmp_path / name).read_text().splitlines()]
         numbers = ["+7", "-7"]
@@ -122,7 +127,12 @@ def test_an_id_that_begins_like_a_formula_is_text_in_csv(tmp_path, sign):
             r"s\.npz: partition must be database, .* or validation_query, got 'quary'\. Did you mean 'query'\?$",
         ),
         ("s.csv", b"partition,id\nquery,a,b\n", r"s\.csv, line 2: 'query,a,b' must be a partition and an id\.$"),
-        ("s.pkl", b"x", r"s\.pkl: expected a split as \.h5, \.npz or \.csv\.$"),
+        ("s.pkl", b"x", r"s\.pkl: expected a split as \.h5, \.npz or \.csv\. Pass the list of a "),
+        (
+            "s.csv",
+            b"id,label\na,owl\n",
+            r"s\.csv: no line has a partition, as in `query,a\.jpg`\. Pass .* such as query=F and",
+        ),
         ("s.csv", b"partition,id\n", r"only a header, and no items\. Write one line `partition,id` per item\.$"),
     ],
 )

@@ -61,13 +61,20 @@ def audit_classes(run: Run) -> list[Finding]:
             ("warning", is_few & exhausted, ", because the dataset has no more of them"),
             ("warning", is_optional & (n_items == 0), ""),
         ):
-            numbers = selected.nonzero()[0]
-            rows = [(class_name(split.dataset, classes[row]), n_items[row], expected[row]) for row in numbers]
-            missing = [name for name, n, _ in rows if not n]
-            few = [f"{name}: {n:,} (expected {least}{minimum:,})" for name, n, minimum in rows if n]
-            findings += findings_of("class-missing", severity, len(missing), missing, part=part, why=why)
+            numbers = selected.nonzero()[0].tolist()
+            rows = [(class_name(split.dataset, classes[row]), n_items[row], row) for row in numbers]
+            missing = [f"{name}{_elsewhere(counts, row)}" for name, n, row in rows if not n]
+            few = [f"{name}: {n:,} (expected {least}{expected[row]:,})" for name, n, row in rows if n]
+            words = {"part": part, "why": why, "done": "trained" if part == "train" else "evaluated"}
+            findings += findings_of("class-missing", severity, len(missing), missing, **words)
             findings += findings_of("class-imbalance", severity, len(few), few, part=part, why=why)
     return findings
+
+
+def _elsewhere(counts: Mapping[str, NDArray[np.int64]], row: int) -> str:
+    """Return the numbers of items of a class in the partitions that have some, in brackets."""
+    others = ", ".join(f"{part} {n_items[row]:,}" for part, n_items in counts.items() if n_items[row])
+    return f" ({others})" if others else ""
 
 
 def _expected(run: Run, classes: NDArray, name: str, n_items: NDArray[np.int64]) -> tuple[NDArray[np.int64], str]:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from protocol.auditing.evidence import copies_of
 from protocol.auditing.findings import Finding, findings_of
-from protocol.auditing.items import Form, Split, alike, n_counters
+from protocol.auditing.items import Split, n_counters
 from protocol.auditing.known_pairs import EXACT, SIMILAR
 from protocol.auditing.runs import Run
 from protocol.checks import counted
+from protocol.inputs.forms import Form, alike
 from protocol.splits import VALIDATION
 
 PAIRS = (

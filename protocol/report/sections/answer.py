@@ -21,12 +21,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _LEVEL = 1 - CONFIDENCE
+_FEW_QUERIES = 30
+"""With fewer, a usual minimum for the mean of a sample, the scores of runs are not nearly normally distributed."""
 
 
 def answer_section(results: Results, selection: Selection) -> Section:
     """Return the answer, a figure of every metric by code length, and tables of the main metric."""
     precomputed = [shown for shown, name in results.hashers.items() if name in results.config["codes"]]
-    text = [sentence(results, selection), *([PAGE.text("precomputed", names=precomputed)] if precomputed else [])]
+    text = [sentence(results, selection)]
+    if (n_queries := len(results.splits[selection.split]["query"])) < _FEW_QUERIES:
+        text.append(PAGE.text("few-queries", n=n_queries, least=_FEW_QUERIES))
+    text += [PAGE.text("precomputed", names=precomputed)] if precomputed else []
     tables = [_main_table(results, selection), *_differences(results, selection)]
     return PAGE.section("answer", text, [_by_length(results)], tables)
 
