@@ -17,7 +17,7 @@ from protocol.comparison.rendering import heading, interval_of, notes
 from protocol.evaluation.printed import Shown, json_text
 from protocol.provenance.storage import replacing
 from protocol.report.figure import ABSENT, between
-from protocol.scores.statistics import CONFIDENCE, NO_TEST, holm, shared_variance
+from protocol.scores.statistics import CONFIDENCE, LEVEL, NO_TEST, Mean, corrected, shared_variance
 from protocol.scores.tables import DIGITS, Table, read_text
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ TIMES = ("training_seconds", "encoding_seconds")
 _TIMED = ("feature", "split", "hasher", "n_bits")
 """The columns of times.csv that identify a method."""
 RULE = (
-    f"In the order of {RANKED}, a method opens the next place if it differs significantly (p < {1 - CONFIDENCE:.2f} "
+    f"In the order of {RANKED}, a method opens the next place if it differs significantly (p < {LEVEL:.2f} "
     "after Holm's correction for all pairs) from the method that opened the last place, and shares that place if not, "
     "so two methods within a place may still differ"
 )
@@ -70,9 +70,9 @@ def places_of(scores: Sequence[Score]) -> Places:
     """
     pairs = itertools.combinations(range(len(scores)), 2)
     tests = {(one, other): _test(scores[one], scores[other]) for one, other in pairs}
-    p = holm([1.0 if isinstance(test, Why) else test for test in tests.values()])  # tests not carried out have p 1
-    is_significant = dict(zip(tests, (p < 1 - CONFIDENCE).tolist(), strict=True))
-    differs = {both: is_significant[both] for both, test in tests.items() if not isinstance(test, Why)}
+    carried_out = {both: test for both, test in tests.items() if isinstance(test, Mean)}
+    differences = zip(carried_out, corrected([*carried_out.values()]), strict=True)
+    differs = {both: difference.is_significant for both, difference in differences}
     places, reasons, place, opener = list[int | None](), list[str](), 0, -1
     for at in range(len(scores)):
         is_tested = any(at in both for both in differs) and (opener < 0 or (opener, at) in differs)
@@ -86,8 +86,8 @@ def places_of(scores: Sequence[Score]) -> Places:
     return Places(tuple(places), tuple(reasons), len(adjacent), sum(adjacent), n_within)
 
 
-def _test(one: Score, other: Score) -> float | Why:
-    """Return p of the paired test of two scores, not corrected, or the reason why they can't be tested."""
+def _test(one: Score, other: Score) -> Mean | Why:
+    """Return the mean difference of two scores, or the reason why they can't be tested."""
     paired = pair(one.values, other.values)
     n_runs = [of.numbers.size for of in (one.values, other.values) if isinstance(of, Values) and of.unit == RUN]
     if n_runs and min(n_runs) < _FEWEST_RUNS:
@@ -96,8 +96,8 @@ def _test(one: Score, other: Score) -> float | Why:
         return paired
     if paired.unit == RUN and paired.one.size < _FEWEST_RUNS:
         return f"{paired.one.size} runs in common"
-    p = mean_difference(paired, shared_variance(one.fields["n_queries"], one.fields["n_database"])).p()
-    return NO_TEST if math.isnan(p) else p
+    mean = mean_difference(paired, shared_variance(one.fields["n_queries"], one.fields["n_database"]))
+    return NO_TEST if math.isnan(mean.error) else mean
 
 
 @dataclass(frozen=True, eq=False, repr=False)
