@@ -48,7 +48,7 @@ def test_lost_recall_is_a_mean_over_every_exact_result(seed):
         assert codes_only.recall[row] == pytest.approx(most / k)
         assert codes_only.lost_to_index[row] == pytest.approx(1 - most / k)
     sizes = np.sort([np.sum(of <= np.sort(of)[k - 1]) for of in ((vq[:, None] - vd) ** 2).sum(axis=2)])
-    ties = f", with ties {sizes[0]} to {sizes[-1]} items" * (sizes[-1] > k)
+    ties = f", with ties {sizes[0]} to {sizes[-1]} items" * int(sizes[-1] > k)
     assert result.neighbours == f"the {k} nearest by Euclidean distance{ties}"
     row = result.rows[0]
     assert row.recall + row.lost_to_code + row.lost_to_index + row.lost_to_ties == pytest.approx(1)
