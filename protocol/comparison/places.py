@@ -112,11 +112,14 @@ class Leaderboard(Shown):
         Those of each protocol and code length.
     left_out : dict of str to list of str
         As in `Comparison`.
+    dropped : tuple of str
+        The metrics of the sources that a leaderboard does not show.
     """
 
     rows: tuple[Mapping[str, Any], ...]
     places: tuple[Places, ...]
     left_out: Mapping[str, Sequence[str]]
+    dropped: tuple[str, ...]
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each protocol, code length and method, without the records."""
@@ -154,14 +157,14 @@ class Leaderboard(Shown):
 
     def parts(self) -> list[str | Table]:
         """Return the sentences on the places, and what was left out."""
-        return ["\n".join([*self.sentences, *notes((), self.left_out, 0)])]
+        return ["\n".join([*self.sentences, *notes((), self.left_out, ())])]
 
     @property
     def sentences(self) -> list[str]:
         """Sentences on the number of places, their rule, the differences between protocols, and what is not tested."""
         n_places = {row["n_places"] for row in self.rows if row["n_places"]}
         if not n_places:
-            return ["The methods have no places, because they were not tested.", *self._not_tested()]
+            return ["The methods have no places, because they were not tested.", *self._not_tested(), *self._dropped()]
         adjacent, separable = (sum(getattr(of, name) for of in self.places) for name in ("n_adjacent", "n_separable"))
         within = sum(of.n_within for of in self.places)
         n_methods = len({row["method"] for row in self.rows if row["place"]})
@@ -171,7 +174,7 @@ class Leaderboard(Shown):
             f"{separable:,} can be told apart."
         )
         rule = f"{RULE} (here, {counted(within, 'pair')} {'does' if within == 1 else 'do'})."
-        return [number, rule, *self._first(), *self._few_runs(), *self._not_tested()]
+        return [number, rule, *self._first(), *self._few_runs(), *self._not_tested(), *self._dropped()]
 
     def _first(self) -> list[str]:
         """Return a sentence on the methods that share place 1 of several with the longest codes, if there are any."""
@@ -200,6 +203,13 @@ class Leaderboard(Shown):
             about = f"{row['method']} ({row['n_bits']} bits under {self.names[row['section']]})"
             reasons[row["not_tested"].rstrip(".")].append(about)
         return [f"No place for {abridged(of, _MOST_NAMED)}: {reason}." for reason, of in reasons.items()]
+
+    def _dropped(self) -> list[str]:
+        """Return a sentence on the metrics that are not shown, if there are any."""
+        text = (
+            f"Places are by {RANKED} alone; for {abridged(self.dropped)}, use `protocol compare` without --leaderboard."
+        )
+        return [text] * bool(self.dropped)
 
     @property
     def names(self) -> dict[str, str]:
@@ -245,7 +255,8 @@ def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboa
         If a source can't be read, or if no score has mAP and a known protocol.
     """
     by_source = read_sources(sources)
-    scores = [score for score in itertools.chain(*by_source.values()) if score.metric in METRICS]
+    every = list(itertools.chain(*by_source.values()))
+    scores = [score for score in every if score.metric in METRICS]
     if not any(score.metric == RANKED and not math.isnan(score.mean) for score in scores):
         raise ProtocolError(f"leaderboard: no source has a score of the metric {RANKED}, which determines the places.")
     known, left_out = match(scores, assumptions(assume), least=1)
@@ -266,7 +277,8 @@ def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboa
             seconds = times.get(timed, [math.nan] * len(TIMES))
             rows.append(about | dict(zip(TIMES, seconds, strict=True)))
         places += [of_group] * bool(ranked)
-    return Leaderboard(tuple(rows), tuple(places), left_out)
+    dropped = dict.fromkeys(score.metric for score in every if score.metric not in METRICS)
+    return Leaderboard(tuple(rows), tuple(places), left_out, tuple(dropped))
 
 
 def short_names(scores: Iterable[Score]) -> dict[str, str]:

@@ -69,7 +69,7 @@ def why(files: Sequence[str], tables: Sequence[ComparedTable]) -> list[str]:
     return [about, _PAIRED] if any(table.comparisons for table in tables) else [about]
 
 
-def notes(tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]], n_further: int) -> list[str]:
+def notes(tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]], further: Sequence[str]) -> list[str]:
     """Return a sentence about everything that was left out."""
     sentences = [f"Left out of {file}: {reason}." for file, reasons in left_out.items() for reason in reasons]
     missing: dict[tuple[str, ...], dict[str, None]] = {}
@@ -78,9 +78,10 @@ def notes(tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]]
             missing.setdefault((reason, *methods), {})[table.metric] = None
     for (reason, *methods), metrics in missing.items():
         sentences.append(f"No paired differences for {listed(methods)} ({listed([*metrics])}): {reason}.")
-    if n_further:
+    if further:
         hint = "use --metrics NAME for one metric under every protocol, or --metrics all for all of them"
-        sentences.append(f"{counted(n_further, 'further table')} not shown: {hint}.")
+        about = f"{counted(len(further), 'further table')} ({abridged(dict.fromkeys(further))})"
+        sentences.append(f"{about} not shown: {hint}.")
     return sentences
 
 

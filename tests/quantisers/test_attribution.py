@@ -243,7 +243,7 @@ def test_command(exact, tmp_path, monkeypatch, capsys):
         np.save(f"{name}.npy", array)
     command = ["recall", "--query-codes", "q.npy", "--database-codes", "db.npy", "--results", "ids.npy"]
     assert main([*command, "--distances", "d.npy", "--exact", "--json", "out.json"]) == 0
-    first = "30 queries, 200 database items; the 5 nearest by code, with ties 5 to 15 items\ndistances of ids: Hamming distances\n"
+    first = "30 queries, 200 database items; the 5 nearest by code, with ties 5 to 15 items\ndistances of ids: Hamming "
     assert capsys.readouterr().out.startswith(first)
     content = json.loads((tmp_path / "out.json").read_text())["attribution"]
     assert ([(row["name"], row["recall"]) for row in content["rows"]], content["faults"]) == ([("ids", 1)], [])
