@@ -21,8 +21,8 @@ _FEW_FOLDERS = (
     "(epsilon_ball). To use classes, move the images of each into a subfolder of its own, or name a file with --labels."
 )
 _SMALL_CLASS = (
-    "The smallest class, {!r} with {}, limits split_sizes: items are drawn class by class, and every class keeps some "
-    "in the database."
+    "The class {!r} with {} limits split_sizes: items are drawn class by class, and all classes that are not smaller "
+    "keep some in the database."
 )
 _OPTION = re.compile(r"^(\w+) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)
 """The name and the description of a parameter in a docstring."""
@@ -44,8 +44,8 @@ def run(arguments: argparse.Namespace) -> None:
     n_items, n_classes = len(data.ids), len(data.class_names)
     n_dimensions = [vectors.shape[1] for vectors in data.vectors.values()]
     counts = [0] if data.labels is None or data.labels.ndim == 2 else np.bincount(data.labels).tolist()
-    smallest = min(counts)
-    # Class by class, two thirds of the smallest one are drawn; one item can't be divided.
+    smallest = sorted(counts)[len(counts) // 10]
+    # Class by class, two thirds of the smallest one but a tenth are drawn; one item can't be divided.
     sizes = _sizes(n_items, n_classes * (2 * smallest // 3) or n_items)
     most = min([sizes["train"], *n_dimensions])  # the principal components of ITQ
     config: dict[str, Any] = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0}

@@ -70,7 +70,7 @@ def why(files: Sequence[str], tables: Sequence[ComparedTable]) -> list[str]:
 
 
 def notes(tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]], further: Sequence[str]) -> list[str]:
-    """Return a sentence about everything that was left out."""
+    """Return sentences about everything that was left out, and about the family of the tests."""
     sentences = [f"Left out of {file}: {reason}." for file, reasons in left_out.items() for reason in reasons]
     missing: dict[tuple[str, ...], dict[str, None]] = {}
     for table in tables:
@@ -82,14 +82,13 @@ def notes(tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]]
         hint = "use --metrics NAME for one metric under every protocol, or --metrics all for all of them"
         about = f"{counted(len(further), 'further table')} ({abridged(dict.fromkeys(further))})"
         sentences.append(f"{about} not shown: {hint}.")
-    return sentences
+    named = {table.is_named for table in tables if table.comparisons}
+    return sentences + [family(*["all pairs with the reference"] * is_named) for is_named in named]
 
 
 def parts(tables: Sequence[ComparedTable], below: Sequence[str]) -> list[str | Table]:
-    """Return the tables by section, then sentences and the one about the method."""
-    named = [table.is_named for table in tables if table.comparisons]
-    tests = "all pairs with the reference" if any(named) else "all pairs of methods"
-    blocks, below = list[str | Table](), [*below, *[family(tests)] * bool(named)]
+    """Return the tables by section, then sentences."""
+    blocks = list[str | Table]()
     for part in sections(tables):
         blocks += ["\n".join([f"== {part.title}", *part.text]), *part.tables]
     return blocks + ["\n".join(below)] * bool(below)

@@ -85,6 +85,8 @@ def test_the_comments_are_the_descriptions_of_the_keys(capsys):
         ),
         # of 10 items each, 6 are drawn at most
         (2_000, 9, [*range(1, 11)] * 10 + [0] * 1_900, {"split_sizes": {"query": 10, "train": 50}}),
+        # of twenty classes, the two smallest may be lost
+        (1_804, 9, [0, 0, 1, 1] + [*range(2, 20)] * 100, {"split_sizes": {"query": 100, "train": 800}}),
         # one item can't be divided
         (2_000, 9, [1] + [0] * 1_999, {"split_sizes": {"query": 200, "train": 900}}),
         # the default of 50 neighbours is more than a third of the smallest database

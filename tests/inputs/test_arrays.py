@@ -131,7 +131,6 @@ def test_a_header_that_was_read_is_shown(tmp_path, caplog):
         ({"": "0123", "name": "pqrs", "label": "1001"}, True, "--ids t_labels.csv --labels t_labels.csv"),
         ({"of whom": "pqrs", "of what": "cddc"}, False, "--ids t_labels.csv --labels t_labels.csv"),
         ({"what": "cddc"}, True, "--labels t_labels.csv"),
-        ({"who": "pqrs"}, True, "--ids t_labels.csv"),
     ],
 )
 def test_ids_and_labels_next_to_numbers_are_refused_with_the_command_that_divides_them(
@@ -148,11 +147,6 @@ def test_ids_and_labels_next_to_numbers_are_refused_with_the_command_that_divide
     np.testing.assert_array_equal(read_array("t_vectors.csv"), numbers)
     words = pd.read_csv("t_labels.csv", header=0 if header else None, dtype=str).to_numpy()
     np.testing.assert_array_equal(words, table[[name for name in columns if name]])
-
-
-def test_a_column_of_ids_before_numbered_columns_is_left_out(tmp_path):
-    (tmp_path / "t.csv").write_text("name,0,1\np,0.5,2\nq,1,3\n")
-    np.testing.assert_array_equal(read_array(tmp_path / "t.csv"), [[0.5, 2], [1, 3]])
 
 
 @pytest.mark.parametrize("name", ["a.npy", "a.npz:B", "a.h5:run/B", "a.mat:B", "7.3.mat:B", "commas.csv", "blanks.txt"])
