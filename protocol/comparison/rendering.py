@@ -124,31 +124,28 @@ def heading(fields: Mapping[str, str | None]) -> str:
 
 def _verdicts(table: ComparedTable) -> list[str]:
     """Return sentences about all differences from the reference, one for each outcome and code lengths."""
-    by_outcome: list[dict[str, list[Difference]]] = [{} for _ in _OUTCOMES]
+    of_methods: dict[tuple[int, str], list[Difference]] = {}
     for one in table.comparisons:
-        is_won = sign_of(table.metric) * one.of.mean < 0
-        outcome = 3 if math.isnan(one.of.p) else 2 if not one.of.is_significant else 1 - is_won
-        by_outcome[outcome].setdefault(one.method, []).append(one)
-    texts = []
-    for text, of_methods in zip(_OUTCOMES, by_outcome, strict=True):
-        by_lengths: dict[tuple[int, ...], list[Difference]] = {}
-        for of in of_methods.values():
-            by_lengths.setdefault(tuple(one.n_bits for one in of), []).extend(of)
-        texts += [_verdict(text, table, lengths, of) for lengths, of in by_lengths.items()]
-    return texts
+        is_lost = sign_of(table.metric) * one.of.mean > 0
+        outcome = 3 if math.isnan(one.of.p) else 2 if not one.of.is_significant else int(is_lost)
+        of_methods.setdefault((outcome, one.method), []).append(one)
+    groups: dict[tuple[int, tuple[int, ...]], list[Difference]] = {}
+    for (outcome, _), of in of_methods.items():
+        groups.setdefault((outcome, tuple(one.n_bits for one in of)), []).extend(of)
+    by_outcome = sorted(groups.items(), key=lambda group: group[0][0])
+    return [_verdict(_OUTCOMES[outcome], table, lengths, of) for (outcome, lengths), of in by_outcome]
 
 
 def _verdict(text: str, table: ComparedTable, lengths: Iterable[int], of: Sequence[Difference]) -> str:
     """Return a sentence about differences with one outcome."""
-    methods, every = list(dict.fromkeys(one.method for one in of)), len({one.method for one in table.comparisons})
-    sizes = [abs(one.of.mean) for one in of]
+    methods, sizes = list(dict.fromkeys(one.method for one in of)), [abs(one.of.mean) for one in of]
     size = " to ".join(dict.fromkeys(f"{end:.3f}" for end in (min(sizes), max(sizes))))
     if len(of) == 1:
         low, high = sorted(math.copysign(1, of[0].of.mean) * limit for limit in _limits(table.metric, of[0]))
         size = " ".join(filter(None, [size, brackets(low, high)]))
-    is_many = len(methods) > _MOST_NAMED
-    others = f"all {every} others" if is_many and len(methods) == every else abridged(methods, _MOST_NAMED)
-    others = others if is_many else listed(methods)
+    others = listed(methods) if len(methods) <= _MOST_NAMED else abridged(methods, _MOST_NAMED)
+    if len(methods) > _MOST_NAMED and len(methods) == len({one.method for one in table.comparisons}):
+        others = f"all {len(methods)} others"
     about = f"{table.metric}, {listed(map(str, lengths))} bits, {listed(dict.fromkeys(map(_pairs, of)))}"
     return text.format(table.reference, others, f"{size} ({about})", "s" * (len(methods) == 1))
 

@@ -146,22 +146,18 @@ def below_header(path: Path, lines: list[str]) -> list[str]:
 def _divided(path: Path, names: list[str], columns: list[int], rest: list[list[str]]) -> str:
     """Return that some columns are no numbers of an array, and the command that saves them as another file."""
     numbers, named = [name for n, name in enumerate(names) if n not in columns], [n for n in columns if names[n]]
-    has_header = not any(map(text.is_number, numbers)) or numbers[0] == "0"
-    options = "" if path.suffix == ".csv" else ", sep=None, engine='python'"
-    are_unique = len({row[named[0]] for row in rest}) == len(rest)
-    options_of_init = ["--ids"] * are_unique + ["--labels"] * (len(named) > are_unique)
+    read = f"'{path}'" if path.suffix == ".csv" else f"'{path}', sep=None, engine='python'"
+    saved, without = "index=False", any(map(text.is_number, numbers)) and numbers[0] != "0"
+    if without:  # a header
+        read, saved = f"{read}, header=None", f"{saved}, header=False"
     vectors, labels = (f"{path.stem}_{name}.csv" for name in ("vectors", "labels"))
-    saved, read = "index=False", f"'{path}'{options}"
-    if not has_header:
-        saved, read = f"{saved}, header=False", f"{read}, header=None"
-    code = (
-        f"import pandas as pd; t = pd.read_csv({read}); t.iloc[:, {named}].to_csv('{labels}', {saved}); "
-        f"t.drop(columns=t.columns[{columns}]).to_csv('{vectors}', {saved})"
-    )
+    are_unique = len({row[named[0]] for row in rest}) == len(rest)
+    options = [f"--ids {labels}"] * are_unique + [f"--labels {labels}"] * (len(named) > are_unique)
     return (
         f"{path}: ids or labels ({', '.join(names[n] for n in named)}) are next to numbers. Divide it: python -c "
-        f'"{code}", and name {vectors} instead; for init, --features {vectors} '
-        f"{' '.join(f'{name} {labels}' for name in options_of_init)}."
+        f"\"import pandas as pd; t = pd.read_csv({read}); t.iloc[:, {named}].to_csv('{labels}', {saved}); "
+        f"t.drop(columns=t.columns[{columns}]).to_csv('{vectors}', {saved})\", and name {vectors} instead; for init, "
+        f"--features {vectors} {' '.join(options)}."
     )
 
 

@@ -84,6 +84,7 @@ CSV = {
     "ids.csv": '"ID",b0,b1,b2\nx,1,0,1\n"y",0,1,1\n',
     "numbered.csv": "0,1,2\n1,0,1\n0,1,1\n",
     "row.csv": "+1,0,1\n0,1,1\n",
+    "index.csv": "name,0,1,2\nx,1,0,1\ny,0,1,1\n",
     "pandas.csv": ",0,1,2\n0,1,0,1\n1,0,1,1\n",
 }
 
