@@ -10,7 +10,7 @@ from protocol.comparison.differences import compared_table
 from protocol.comparison.reading import Score, Values
 from protocol.comparison.rendering import with_figures
 from protocol.scores.metadata import PROTOCOL
-from protocol.scores.statistics import CORRECTED, NO_TEST, ONE_DATASET, TWO_RUNS, shared_variance
+from protocol.scores.statistics import CORRECTED, NO_TEST, ONE_DATASET, TWO_RUNS, paired_differences, shared_variance
 
 RNG = np.random.default_rng(5)
 A = RNG.normal(0.5, 0.05, 10)
@@ -70,14 +70,16 @@ def test_runs_are_paired_across_files_and_tested_as_resamples_of_one_dataset(thr
     assert table.caption == f"mAP: differences from itq, gist; corrected for 2 tests. {OVER_RUNS}"
 
 
-def test_a_reference_chosen_by_its_score_counts_every_pair_as_a_test(three):
+def test_a_reference_chosen_by_its_score_counts_every_pair_as_a_test_like_a_report(three):
     best, named = compare(*three), compare(*three, against="itq")
     start = "mAP: differences from itq, gist, the method with the best mean in this table"
     assert tables_of(best)[0].caption == f"{start}; corrected for 3 tests. {OVER_RUNS}"
     p = [min(row["p"] for row in rows_of(comparison)) for comparison in (best, named)]
     assert p[0] == pytest.approx(3 / 2 * p[1], rel=1e-9)  # three pairs of three methods, two with the best
-    (row,) = [row for row in rows_of(best) if row["method"] == "lsh, gist"]
-    assert [row["low"], row["high"]] == pytest.approx(resampled(B, A).interval(1 - 0.05 / 3), rel=1e-9)
+    of_report = paired_differences(pd.DataFrame({"itq, gist": A, "lsh, gist": B, "sh, gist": C}), shared=SHARED)
+    for row in rows_of(best):
+        mean, low, high, p = of_report["itq, gist", row["method"]]
+        assert [row[name] for name in ("mean", "high", "low", "p")] == pytest.approx([-mean, -low, -high, p], rel=1e-9)
 
 
 def test_an_interval_over_two_runs_that_leaves_the_range_is_not_shown(experiment):
