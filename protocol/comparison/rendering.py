@@ -143,9 +143,8 @@ def _verdict(text: str, table: ComparedTable, lengths: Iterable[int], of: Sequen
     if len(of) == 1:
         low, high = sorted(math.copysign(1, of[0].of.mean) * limit for limit in _limits(table.metric, of[0]))
         size = " ".join(filter(None, [size, brackets(low, high)]))
-    others = listed(methods) if len(methods) <= _MOST_NAMED else abridged(methods, _MOST_NAMED)
-    if len(methods) > _MOST_NAMED and len(methods) == len({one.method for one in table.comparisons}):
-        others = f"all {len(methods)} others"
+    n, every = len(methods), len({one.method for one in table.comparisons})
+    others = listed(methods) if n <= _MOST_NAMED else f"{'all' if n == every else f'{n} of'} {every} others"
     about = f"{table.metric}, {listed(map(str, lengths))} bits, {listed(dict.fromkeys(map(_pairs, of)))}"
     return text.format(table.reference, others, f"{size} ({about})", "s" * (len(methods) == 1))
 
