@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LISTS = ("query_list", "database_list", "train_list", "split_file")
 _LABELS = ("query_labels", "database_labels")
-_NAMES = ("name", "dataset", "split", "ground_truth")
+_NAMES = ("name", "dataset", "split", "ground_truth", "supervision")
 _CODES, _VECTORS = ("query_codes", "database_codes"), ("query_vectors", "database_vectors")
 _INPUTS = ("run", "relevance", "query_ids", "database_ids", "exclude_queries", *_LABELS, *_CODES, *_VECTORS)
 _OF_RUNS = ("run", "relevance", *_NAMES, "metrics", "convention", "threads", "json", "per_query", "command", "debug")

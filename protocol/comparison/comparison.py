@@ -40,25 +40,25 @@ class Comparison(Shown):
         The tables by section; those of a section agree in dataset, ground truth, split and sizes.
     left_out : dict of str to list of str
         For each file, the scores that are in no table, with the reasons.
-    n_further : int
-        The number of tables that are not shown because there are many.
+    further : tuple of str
+        The metrics of the tables that are not shown because there are many, one for each table.
     """
 
     files: tuple[str, ...]
     tables: tuple[ComparedTable, ...]
     left_out: Mapping[str, Sequence[str]]
-    n_further: int
+    further: tuple[str, ...]
 
     @property
     def sections(self) -> list[Section]:
         """The tables by section, and a last section about what was compared, how, and what was left out."""
-        notes = rendering.notes(self.tables, self.left_out, self.n_further)
+        notes = rendering.notes(self.tables, self.left_out, self.further)
         overview = Section("overview", "What was compared, and how", [*rendering.why(self.files, self.tables), *notes])
         return [*rendering.sections(self.tables), overview]
 
     def parts(self) -> list[str | Table]:
         """Return the paragraphs and tables of all sections, and what was left out."""
-        return rendering.parts(self.tables, rendering.notes(self.tables, self.left_out, self.n_further))
+        return rendering.parts(self.tables, rendering.notes(self.tables, self.left_out, self.further))
 
     def why(self) -> str:
         """Return what is compared, and how it is tested."""
@@ -139,7 +139,8 @@ def compare(
     every = _grouped(scores)
     shown = every if metrics or len(every) <= _MOST_TABLES else _headline(every)
     tables = tuple(compared_table(section, metric, of_table, against) for section, metric, of_table in shown)
-    return Comparison(tuple(by_source), tables, left_out, len(every) - len(tables))
+    further = tuple(table[1] for table in every if table not in shown)
+    return Comparison(tuple(by_source), tables, left_out, further)
 
 
 def _selected(scores: list[Score], metrics: str | Iterable[str]) -> list[Score]:

@@ -1,11 +1,11 @@
 """Paired differences of methods from a reference method, with simultaneous intervals and corrected tests.
 
 The tests are those of `protocol.scores.statistics.Mean`: paired t-tests, corrected for items that runs share, and sign
-tests where all differences are equal. `corrected` corrects them for multiple tests.
+tests where all differences are equal. `corrected` corrects those at one code length, as one family.
 """
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,9 +45,10 @@ def pair(one: Values | Why, other: Values | Why) -> Pairs | Why:
         return f"one has a value per {one.unit}, the other a value per {other.unit}"
     x, y = one.numbers, other.numbers
     if one.unit == RUN:
-        _, left, right = np.intersect1d(one.items, other.items, return_indices=True)
-        x, y = x[left], y[right]
-        if not left.size:
+        if not np.array_equal(one.items, other.items):
+            _, left, right = np.intersect1d(one.items, other.items, return_indices=True)
+            x, y = x[left], y[right]
+        if not x.size:
             return "no run has the same queries, database and ground truth in both"
     elif one.items[0] != other.items[0] or x.size != y.size:
         return "the ground truths of their queries differ"
@@ -81,12 +82,11 @@ class ComparedTable:
         None if no method has a value.
     is_named : bool
         Whether the user named the reference; otherwise it is the method with the best mean in the table.
-    n_tests : int
-        The number of comparisons for which intervals and p-values are corrected: those in `comparisons` if the user
-        named the reference. If the reference was chosen by its score, it could have been any method, so every pair of
-        methods at each code length counts.
+    n_tests : tuple of int
+        For each code length, the number of tests for which intervals and p-values are corrected: those in `comparisons`
+        if the user named the reference, and otherwise those of all pairs of methods, because any could have become it.
     comparisons : tuple of Difference
-    missing : dict of str to list of str
+    missing : mapping of str to iterable of str
         For each reason, the methods that could not be paired.
     """
 
@@ -95,9 +95,9 @@ class ComparedTable:
     scores: tuple[Score, ...]
     reference: str | None
     is_named: bool
-    n_tests: int
+    n_tests: tuple[int, ...]
     comparisons: tuple[Difference, ...]
-    missing: Mapping[str, Sequence[str]]
+    missing: Mapping[str, Iterable[str]]
 
 
 def scores_by_method(scores: Sequence[Score]) -> dict[str, dict[int, Score]]:
@@ -137,34 +137,38 @@ def compared_table(section: str, metric: str, scores: Sequence[Score], against: 
     named = (section, metric, tuple(scores), reference, is_named)
     if reference is None or reference not in by_method:
         reason = f"{against} has no value here" if is_named else "no method has a value"
-        return ComparedTable(*named, 0, (), {reason: list(by_method)})
-    paired, missing = _pairs(by_method, reference)
-    n_tests = len(paired)
-    if not is_named:  # every pair of methods at each code length, those with the reference as well
-        n_tests = sum(n * (n + 1) // 2 for n in Counter(n_bits for _, n_bits, _ in paired).values())
+        return ComparedTable(*named, (), (), {reason: list(by_method)})
     sizes = scores[0].fields  # the same for all scores of a table
     shared = shared_variance(sizes["n_queries"], sizes["n_database"])
-    of = corrected([mean_difference(pairs, shared) for _, _, pairs in paired], n_tests)
-    comparisons = (Difference(*one, difference) for one, difference in zip(paired, of, strict=True))
-    return ComparedTable(*named, n_tests, tuple(comparisons), missing)
+    differences: dict[str, list[Difference]] = {method: [] for method in by_method}
+    n_tests, missing = list[int](), dict[str, dict[str, None]]()
+    for n_bits in sorted(by_method[reference]):
+        pairs = _pairs(by_method, reference, n_bits, is_named=is_named)
+        tests = {both: values for both, values in pairs.items() if isinstance(values, Pairs)}
+        of = dict(zip(tests, corrected([mean_difference(values, shared) for values in tests.values()]), strict=True))
+        n_tests += [len(tests)] * bool(tests)
+        for (method, other), values in pairs.items():
+            if other == reference and isinstance(values, Pairs):
+                differences[method].append(Difference(method, n_bits, values, of[method, other]))
+            elif other == reference:
+                missing.setdefault(str(values), {})[method] = None
+    for method, own in by_method.items():
+        if not own.keys() & by_method[reference].keys():
+            missing.setdefault(f"{reference}, the reference, has other code lengths", {})[method] = None
+    if len(by_method) == 1:
+        missing["there is only one method, so nothing is tested"] = {reference: None}
+    return ComparedTable(*named, tuple(n_tests), tuple(itertools.chain(*differences.values())), missing)
+
+
+def _pairs(by_method: _ByMethod, reference: str, n_bits: int, *, is_named: bool) -> dict[tuple[str, str], Pairs | Why]:
+    """Return the pairs of all methods at a code length, or only those with a named reference, which comes second."""
+    values = {method: scores[n_bits].values for method, scores in by_method.items() if n_bits in scores}
+    methods = sorted(values, key=lambda method: method == reference)
+    both = [names for names in itertools.combinations(methods, 2) if not is_named or reference in names]
+    return {(one, other): pair(values[one], values[other]) for one, other in both}
 
 
 def mean_difference(pairs: Pairs, shared: float) -> Mean:
     """Return the mean difference; `shared` is the `shared_variance` of runs."""
     operands = np.abs(pairs.one) + np.abs(pairs.other)
     return mean_of(pairs.one - pairs.other, operands, shared=shared if pairs.unit == RUN else 0.0)
-
-
-def _pairs(by_method: _ByMethod, reference: str) -> tuple[list[tuple[str, int, Pairs]], dict[str, list[str]]]:
-    """Return the pairs of each other method and code length, and for each reason the methods that have none."""
-    paired: list[tuple[str, int, Pairs]] = []
-    missing = {"there is only one method, so nothing is tested": [reference]} if len(by_method) == 1 else {}
-    for method in [name for name in by_method if name != reference]:
-        scores, references = by_method[method], by_method[reference]
-        common = sorted(scores.keys() & references.keys())
-        pairs = {n_bits: pair(scores[n_bits].values, references[n_bits].values) for n_bits in common}
-        paired += [(method, n_bits, values) for n_bits, values in pairs.items() if isinstance(values, Pairs)]
-        reasons = [values for values in pairs.values() if isinstance(values, Why)]
-        for reason in dict.fromkeys(reasons if common else [f"{reference}, the reference, has other code lengths"]):
-            missing.setdefault(reason, []).append(method)
-    return paired, missing

@@ -17,7 +17,7 @@ from protocol.comparison.rendering import heading, interval_of, notes
 from protocol.evaluation.printed import Shown, json_text
 from protocol.provenance.storage import replacing
 from protocol.report.figure import ABSENT, between
-from protocol.scores.statistics import CONFIDENCE, NO_TEST, holm, shared_variance
+from protocol.scores.statistics import CONFIDENCE, LEVEL, NO_TEST, Mean, corrected, shared_variance
 from protocol.scores.tables import DIGITS, Table, read_text
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ TIMES = ("training_seconds", "encoding_seconds")
 _TIMED = ("feature", "split", "hasher", "n_bits")
 """The columns of times.csv that identify a method."""
 RULE = (
-    f"In the order of {RANKED}, a method opens the next place if it differs significantly (p < {1 - CONFIDENCE:.2f} "
+    f"In the order of {RANKED}, a method opens the next place if it differs significantly (p < {LEVEL:.2f} "
     "after Holm's correction for all pairs) from the method that opened the last place, and shares that place if not, "
     "so two methods within a place may still differ"
 )
@@ -70,9 +70,9 @@ def places_of(scores: Sequence[Score]) -> Places:
     """
     pairs = itertools.combinations(range(len(scores)), 2)
     tests = {(one, other): _test(scores[one], scores[other]) for one, other in pairs}
-    p = holm([1.0 if isinstance(test, Why) else test for test in tests.values()])  # tests not carried out have p 1
-    is_significant = dict(zip(tests, (p < 1 - CONFIDENCE).tolist(), strict=True))
-    differs = {both: is_significant[both] for both, test in tests.items() if not isinstance(test, Why)}
+    carried_out = {both: test for both, test in tests.items() if isinstance(test, Mean)}
+    differences = zip(carried_out, corrected([*carried_out.values()]), strict=True)
+    differs = {both: difference.is_significant for both, difference in differences}
     places, reasons, place, opener = list[int | None](), list[str](), 0, -1
     for at in range(len(scores)):
         is_tested = any(at in both for both in differs) and (opener < 0 or (opener, at) in differs)
@@ -86,8 +86,8 @@ def places_of(scores: Sequence[Score]) -> Places:
     return Places(tuple(places), tuple(reasons), len(adjacent), sum(adjacent), n_within)
 
 
-def _test(one: Score, other: Score) -> float | Why:
-    """Return p of the paired test of two scores, not corrected, or the reason why they can't be tested."""
+def _test(one: Score, other: Score) -> Mean | Why:
+    """Return the mean difference of two scores, or the reason why they can't be tested."""
     paired = pair(one.values, other.values)
     n_runs = [of.numbers.size for of in (one.values, other.values) if isinstance(of, Values) and of.unit == RUN]
     if n_runs and min(n_runs) < _FEWEST_RUNS:
@@ -96,8 +96,8 @@ def _test(one: Score, other: Score) -> float | Why:
         return paired
     if paired.unit == RUN and paired.one.size < _FEWEST_RUNS:
         return f"{paired.one.size} runs in common"
-    p = mean_difference(paired, shared_variance(one.fields["n_queries"], one.fields["n_database"])).p()
-    return NO_TEST if math.isnan(p) else p
+    mean = mean_difference(paired, shared_variance(one.fields["n_queries"], one.fields["n_database"]))
+    return NO_TEST if math.isnan(mean.error) else mean
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,11 +112,14 @@ class Leaderboard(Shown):
         Those of each protocol and code length.
     left_out : dict of str to list of str
         As in `Comparison`.
+    dropped : tuple of str
+        The metrics of the sources that a leaderboard does not show.
     """
 
     rows: tuple[Mapping[str, Any], ...]
     places: tuple[Places, ...]
     left_out: Mapping[str, Sequence[str]]
+    dropped: tuple[str, ...]
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each protocol, code length and method, without the records."""
@@ -154,14 +157,14 @@ class Leaderboard(Shown):
 
     def parts(self) -> list[str | Table]:
         """Return the sentences on the places, and what was left out."""
-        return ["\n".join([*self.sentences, *notes((), self.left_out, 0)])]
+        return ["\n".join([*self.sentences, *notes((), self.left_out, ())])]
 
     @property
     def sentences(self) -> list[str]:
         """Sentences on the number of places, their rule, the differences between protocols, and what is not tested."""
         n_places = {row["n_places"] for row in self.rows if row["n_places"]}
         if not n_places:
-            return ["The methods have no places, because they were not tested.", *self._not_tested()]
+            return ["The methods have no places, because they were not tested.", *self._not_tested(), *self._dropped()]
         adjacent, separable = (sum(getattr(of, name) for of in self.places) for name in ("n_adjacent", "n_separable"))
         within = sum(of.n_within for of in self.places)
         n_methods = len({row["method"] for row in self.rows if row["place"]})
@@ -171,7 +174,7 @@ class Leaderboard(Shown):
             f"{separable:,} can be told apart."
         )
         rule = f"{RULE} (here, {counted(within, 'pair')} {'does' if within == 1 else 'do'})."
-        return [number, rule, *self._first(), *self._few_runs(), *self._not_tested()]
+        return [number, rule, *self._first(), *self._few_runs(), *self._not_tested(), *self._dropped()]
 
     def _first(self) -> list[str]:
         """Return a sentence on the methods that share place 1 of several with the longest codes, if there are any."""
@@ -200,6 +203,13 @@ class Leaderboard(Shown):
             about = f"{row['method']} ({row['n_bits']} bits under {self.names[row['section']]})"
             reasons[row["not_tested"].rstrip(".")].append(about)
         return [f"No place for {abridged(of, _MOST_NAMED)}: {reason}." for reason, of in reasons.items()]
+
+    def _dropped(self) -> list[str]:
+        """Return a sentence on the metrics that are not shown, if there are any."""
+        text = (
+            f"Places are by {RANKED} alone; for {abridged(self.dropped)}, use `protocol compare` without --leaderboard."
+        )
+        return [text] * bool(self.dropped)
 
     @property
     def names(self) -> dict[str, str]:
@@ -245,7 +255,8 @@ def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboa
         If a source can't be read, or if no score has mAP and a known protocol.
     """
     by_source = read_sources(sources)
-    scores = [score for score in itertools.chain(*by_source.values()) if score.metric in METRICS]
+    every = list(itertools.chain(*by_source.values()))
+    scores = [score for score in every if score.metric in METRICS]
     if not any(score.metric == RANKED and not math.isnan(score.mean) for score in scores):
         raise ProtocolError(f"leaderboard: no source has a score of the metric {RANKED}, which determines the places.")
     known, left_out = match(scores, assumptions(assume), least=1)
@@ -266,7 +277,8 @@ def leaderboard(*sources: Source, assume: str | Iterable[str] = ()) -> Leaderboa
             seconds = times.get(timed, [math.nan] * len(TIMES))
             rows.append(about | dict(zip(TIMES, seconds, strict=True)))
         places += [of_group] * bool(ranked)
-    return Leaderboard(tuple(rows), tuple(places), left_out)
+    dropped = dict.fromkeys(score.metric for score in every if score.metric not in METRICS)
+    return Leaderboard(tuple(rows), tuple(places), left_out, tuple(dropped))
 
 
 def short_names(scores: Iterable[Score]) -> dict[str, str]:

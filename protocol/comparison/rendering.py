@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import counted, listed, need
+from protocol.checks import abridged, counted, listed, need
 from protocol.comparison.differences import ComparedTable, Difference, scores_by_method, sign_of
 from protocol.comparison.reading import ONE_VALUE, RUN, Score, Values
 from protocol.report.figure import ABSENT, PAGE, Figure, Section, between, brackets, series_scales, spreads
@@ -22,6 +22,7 @@ from protocol.scores.statistics import (
     NO_TEST,
     ONE_DATASET,
     TWO_RUNS,
+    family,
     half_width,
     shared_variance,
     shown_interval,
@@ -30,21 +31,19 @@ from protocol.scores.tables import Table
 
 _UNDEFINED = {"zero": "undefined values count as 0", "drop": "undefined values are left out"}
 _OVER_RUNS = f"Over runs: {CORRECTED}. {ONE_DATASET}"
-_LEVEL = 1 - CONFIDENCE
 _TINY = 1e-4
 _LETTERS = 28  # of a method's name in one line of the figure
-_METHOD = (
-    f"Paired t-tests; p-values (Holm) and {CONFIDENCE:.0%} intervals (Bonferroni) are corrected for all "
-    "comparisons in a table (`protocol compare --why`)."
-)
-_WIDER = f"p (Holm) is below {_LEVEL:.2f}, although the interval (Bonferroni), which is wider, contains 0"
+_MOST_NAMED = 3  # methods in a sentence
 _PAIRED = (
     "A difference is a mean over pairs: over runs on the same items, or over queries (or groups of them) at the same "
     "position if all of these have the same relevant positions, which does not show how much training varies. "
-    f"The intervals hold simultaneously for all comparisons in a table, with "
-    f"{CONFIDENCE:.0%} confidence (Bonferroni). p: paired t-tests (sign tests if all differences are equal), corrected "
-    "for all comparisons in the table (Holm). Name the reference with --against if you can. Otherwise, it is the "
-    "method with the best mean, which depends on the tested values, so all pairs of methods count as comparisons."
+    "p: paired t-tests (sign tests if all differences are equal). Without --against, the reference is the method with "
+    "the best mean, which depends on the tested values, so all pairs of methods count as tests. If you know the "
+    "reference beforehand, name it with --against: then only its pairs count, and smaller differences are significant."
+)
+_OUTCOMES = (
+    *("{0} beats {1} by {2}.", "{1} beat{3} {0} by {2}."),
+    *("{0} does not differ significantly from {1}: {2}.", "{0} is not tested against {1}: {2}."),
 )
 
 
@@ -56,7 +55,7 @@ def sections(tables: Sequence[ComparedTable], *, with_files: bool = True) -> lis
         for number, table in enumerate(of_section, 1):
             blocks.append(_scores_table(f"{name}-{number}", table, with_files=with_files))
             blocks += [_differences_table(f"{name}-{number}-differences", table)] if table.comparisons else []
-        verdicts = [_verdict(table) for table in of_section if table.comparisons and not is_bound(table.metric)]
+        verdicts = [text for table in of_section if not is_bound(table.metric) for text in _verdicts(table)]
         parts.append(Section(name, heading(of_section[0].scores[0].fields), verdicts, [], blocks))
     return parts
 
@@ -70,8 +69,8 @@ def why(files: Sequence[str], tables: Sequence[ComparedTable]) -> list[str]:
     return [about, _PAIRED] if any(table.comparisons for table in tables) else [about]
 
 
-def notes(tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]], n_further: int) -> list[str]:
-    """Return a sentence about everything that was left out."""
+def notes(tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]], further: Sequence[str]) -> list[str]:
+    """Return sentences about everything that was left out, and about the family of the tests."""
     sentences = [f"Left out of {file}: {reason}." for file, reasons in left_out.items() for reason in reasons]
     missing: dict[tuple[str, ...], dict[str, None]] = {}
     for table in tables:
@@ -79,15 +78,17 @@ def notes(tables: Sequence[ComparedTable], left_out: Mapping[str, Sequence[str]]
             missing.setdefault((reason, *methods), {})[table.metric] = None
     for (reason, *methods), metrics in missing.items():
         sentences.append(f"No paired differences for {listed(methods)} ({listed([*metrics])}): {reason}.")
-    if n_further:
+    if further:
         hint = "use --metrics NAME for one metric under every protocol, or --metrics all for all of them"
-        sentences.append(f"{counted(n_further, 'further table')} not shown: {hint}.")
-    return sentences
+        about = f"{counted(len(further), 'further table')} ({abridged(dict.fromkeys(further))})"
+        sentences.append(f"{about} not shown: {hint}.")
+    named = {table.is_named for table in tables if table.comparisons}
+    return sentences + [family(*["all pairs with the reference"] * is_named) for is_named in named]
 
 
 def parts(tables: Sequence[ComparedTable], below: Sequence[str]) -> list[str | Table]:
-    """Return the tables by section, then sentences and the one about the method."""
-    blocks, below = list[str | Table](), [*below, *[_METHOD] * any(table.comparisons for table in tables)]
+    """Return the tables by section, then sentences."""
+    blocks = list[str | Table]()
     for part in sections(tables):
         blocks += ["\n".join([f"== {part.title}", *part.text]), *part.tables]
     return blocks + ["\n".join(below)] * bool(below)
@@ -121,20 +122,31 @@ def heading(fields: Mapping[str, str | None]) -> str:
     )
 
 
-def _verdict(table: ComparedTable) -> str:
-    """Return a sentence about the reference and the method that comes nearest to it or is farthest above it."""
-    metric, sign = table.metric, sign_of(table.metric)
-    one = max(table.comparisons, key=lambda one: sign * one.of.mean)
-    better, worse = one.method, str(table.reference)
-    if sign * one.of.mean < 0:
-        better, worse = worse, better
-    low, high = sorted(math.copysign(1, one.of.mean) * limit for limit in _limits(metric, one))
-    size = " ".join(filter(None, [f"{abs(one.of.mean):.3f}", brackets(low, high)]))
-    at = f"{size} ({metric}, {one.n_bits} bits, {_pairs(one)})"
-    if one.of.p < _LEVEL:
-        return f"{better} beats {worse} by {at}{f': {_WIDER}' if one.of.low <= 0 <= one.of.high else ''}."
-    tested = "not tested" if math.isnan(one.of.p) else "not significant"
-    return f"The difference between {better} and {worse} is {tested}: {at}."
+def _verdicts(table: ComparedTable) -> list[str]:
+    """Return sentences about all differences from the reference, one for each outcome and code lengths."""
+    of_methods: dict[tuple[int, str], list[Difference]] = {}
+    for one in table.comparisons:
+        is_lost = sign_of(table.metric) * one.of.mean > 0
+        outcome = 3 if math.isnan(one.of.p) else 2 if not one.of.is_significant else int(is_lost)
+        of_methods.setdefault((outcome, one.method), []).append(one)
+    groups: dict[tuple[int, tuple[int, ...]], list[Difference]] = {}
+    for (outcome, _), of in of_methods.items():
+        groups.setdefault((outcome, tuple(one.n_bits for one in of)), []).extend(of)
+    by_outcome = sorted(groups.items(), key=lambda group: group[0][0])
+    return [_verdict(_OUTCOMES[outcome], table, lengths, of) for (outcome, lengths), of in by_outcome]
+
+
+def _verdict(text: str, table: ComparedTable, lengths: Iterable[int], of: Sequence[Difference]) -> str:
+    """Return a sentence about differences with one outcome."""
+    methods, sizes = list(dict.fromkeys(one.method for one in of)), [abs(one.of.mean) for one in of]
+    size = " to ".join(dict.fromkeys(f"{end:.3f}" for end in (min(sizes), max(sizes))))
+    if len(of) == 1:
+        low, high = sorted(math.copysign(1, of[0].of.mean) * limit for limit in _limits(table.metric, of[0]))
+        size = " ".join(filter(None, [size, brackets(low, high)]))
+    n, every = len(methods), len({one.method for one in table.comparisons})
+    others = listed(methods) if n <= _MOST_NAMED else f"{'all' if n == every else f'{n} of'} {every} others"
+    about = f"{table.metric}, {listed(map(str, lengths))} bits, {listed(dict.fromkeys(map(_pairs, of)))}"
+    return text.format(table.reference, others, f"{size} ({about})", "s" * (len(methods) == 1))
 
 
 def _assumed(scores: Sequence[Score]) -> list[str]:
@@ -213,9 +225,8 @@ def _differences_table(name: str, table: ComparedTable) -> Table:
     metric, compared = table.metric, table.comparisons
     caption = f"{metric}: differences from {table.reference}"
     caption += "" if table.is_named else ", the method with the best mean in this table"
-    caption += f"; {counted(len(compared), 'comparison')}"
-    if table.n_tests > len(compared):
-        caption += f", corrected for all {table.n_tests:,} pairs of methods"
+    at = " at each code length" * (len(table.n_tests) > 1)
+    caption += f"; corrected for {between(table.n_tests)} test{'s' * (max(table.n_tests) > 1)}{at}"
     of_runs = [one.of for one in compared if one.pairs.unit == RUN]
     sentences = dict.fromkeys(NO_TEST if math.isnan(one.p) else _OVER_RUNS for one in of_runs)
     rows = []
@@ -225,8 +236,6 @@ def _differences_table(name: str, table: ComparedTable) -> Table:
         if math.isnan(low) and math.isfinite(one.of.low):
             sentences[TWO_RUNS] = None
         p = ABSENT if math.isnan(one.of.p) else "< 0.0001" if one.of.p < _TINY else f"{one.of.p:.4f}"
-        if one.of.p < _LEVEL and one.of.low <= 0 <= one.of.high:
-            p, sentences[f"†: {_WIDER}."] = f"{p}†", None
         rows.append([one.method, str(one.n_bits), f"{one.of.mean:+.4f}", interval, p, _pairs(one)])
     return Table(name, " ".join([f"{caption}.", *sentences]), header, rows, n_labels=1)
 

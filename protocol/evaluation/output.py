@@ -53,6 +53,11 @@ def input_lines(evaluation: ScoredRanking) -> list[str]:
     return ["; ".join(filter(None, facts)), *filter(None, [_unusual(evaluation), about])]
 
 
+def with_ties(fewest: int, most: int, k: int) -> str:
+    """Return the numbers of items that count as the k nearest of a query, after a comma; "" if none has more."""
+    return "" if most == k else f", with ties {fewest:,} to {most:,} items"
+
+
 def _about_relevance(evaluation: ScoredRanking) -> str:
     """Return how the ground truth was read, unless it is labels.
 
@@ -60,8 +65,7 @@ def _about_relevance(evaluation: ScoredRanking) -> str:
     """
     (fewest, most), nearest = evaluation.relevant_per_query, evaluation.nearest
     if nearest is not None:
-        k = nearest.relevant
-        ties = "" if most == k else f", with ties {fewest:,} to {most:,} items"
+        k, ties = nearest.relevant, with_ties(fewest, most, nearest.relevant)
         by = f"{_DISTANCES[nearest.distance]} of the vectors ({nearest.dtype}, dimension {nearest.n_features:,})"
         return f"relevant: the {k:,} nearest by {by}{ties}"
     if evaluation.labels_not_in_database is not None:

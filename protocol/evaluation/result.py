@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from protocol.evaluation.output import Trec
 
 
-_NAMES = ("name", "dataset", "ground_truth", "relevance", "split")
+_NAMES = ("name", "supervision", "dataset", "ground_truth", "relevance", "split")
 _RANKED = ("n_queries", "n_database", "n_bits", "ranking", "binarize", "convention", "ground_truth_sha256")
 _RELEVANT = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
 
@@ -58,6 +58,8 @@ class ScoredRanking(Scores, Printed):
         Digest of the relevance of items to queries: values per query are compared only if it is equal.
     name : str or None
         The user's name for the codes, see `named`.
+    supervision : str or None
+        What the codes were learned from in addition to training vectors, see `named`.
     dataset : str or None
         The user's name for the dataset.
     split : str or None
@@ -81,6 +83,7 @@ class ScoredRanking(Scores, Printed):
     convention: str
     ground_truth_sha256: str
     name: str | None = None
+    supervision: str | None = None
     dataset: str | None = None
     split: str | None = None
     ground_truth: str | None = None
@@ -120,7 +123,15 @@ class ScoredRanking(Scores, Printed):
         """The smallest and the largest number of relevant database items of a query."""
         return int(self.n_relevant.min()), int(self.n_relevant.max())
 
-    def named(self, name: Name = None, *, dataset: Name = None, split: Name = None, ground_truth: Name = None) -> Self:
+    def named(
+        self,
+        name: Name = None,
+        *,
+        dataset: Name = None,
+        split: Name = None,
+        ground_truth: Name = None,
+        supervision: Name = None,
+    ) -> Self:
         """Return the same scores under the user's names; `protocol.compare` compares only scores with equal names.
 
         Parameters
@@ -133,9 +144,11 @@ class ScoredRanking(Scores, Printed):
             The name of its split into queries and database.
         ground_truth : str, optional
             The name of the ground truth; that of nearest items is by default, for example, ``10 nearest by cosine``.
+        supervision : str, optional
+            What the codes were learned from in addition to training vectors, such as ``labels``, or ``none``.
         """
-        ground_truth = self.ground_truth if ground_truth is None else ground_truth
-        return replace(self, name=name, dataset=dataset, split=split, ground_truth=ground_truth)
+        truth = self.ground_truth if ground_truth is None else ground_truth
+        return replace(self, name=name, dataset=dataset, split=split, ground_truth=truth, supervision=supervision)
 
     def content(self) -> dict[str, Any]:
         """Return the means and the fields that identify them.

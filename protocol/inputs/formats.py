@@ -122,21 +122,43 @@ def below_header(path: Path, lines: list[str]) -> list[str]:
     Raises
     ------
     ProtocolError
-        If the header names a column of labels next to others, only an id is in a line, or a line 0, 1, ..., n - 1 may
-        be a header or a row.
+        If a column of words or labels is next to others, only an id is in a line, or a line 0, 1, ..., n - 1 may be a
+        header or a row.
     """
     mark, line = _mark(lines[0]), lines[0].lstrip("# ").rstrip()
     names = [name.strip(' "').lower() for name in line.split(mark)]
-    if not _are_names(path, names, [row.split(mark) for row in lines[1 : 1 + text.EXAMINED]]):
+    rest = [row.split(mark) for row in lines[1 : 1 + text.EXAMINED]]
+    are_names = _are_names(path, names, rest)
+    has_ids = are_names and names[0] in {"", *text.ID_COLUMNS}
+    words = {n for n, column in enumerate(zip(*rest, strict=False)) if not any(map(text.is_number, column))}
+    labels = {n for n, name in enumerate(names) if are_names and len(names) > 1 and name in text.LABEL_COLUMNS}
+    if labels or (0 < len(words - {*range(has_ids)}) < len(names) - has_ids):
+        raise ProtocolError(_divided(path, names, sorted(words | labels | {*range(has_ids)}), rest))
+    if not are_names:
         return lines
-    if len(names) > 1 and not text.LABEL_COLUMNS.isdisjoint(names):
-        raise ProtocolError(f"{path}: the header {line[:60]!r} names labels. Save them as another file.")
-    has_ids = names[0] in {"", *text.ID_COLUMNS}
     rows = [row.split(mark, int(has_ids)) for row in lines[1:]]
     if min(map(len, rows)) <= has_ids:
         raise ProtocolError(f"{path}: a line has nothing but an id, below the header {line[:60]!r}.")
     text.INPUTS.info("%s: %s rows%s (header %r)", path, f"{len(rows):,}", ", without their ids" * has_ids, line[:60])
     return [row[-1] for row in rows]
+
+
+def _divided(path: Path, names: list[str], columns: list[int], rest: list[list[str]]) -> str:
+    """Return that some columns are no numbers of an array, and the command that saves them as another file."""
+    numbers, named = [name for n, name in enumerate(names) if n not in columns], [n for n in columns if names[n]]
+    read = f"'{path}'" if path.suffix == ".csv" else f"'{path}', sep=None, engine='python'"
+    saved, without = "index=False", any(map(text.is_number, numbers)) and numbers[0] != "0"
+    if without:  # a header
+        read, saved = f"{read}, header=None", f"{saved}, header=False"
+    vectors, labels = (f"{path.stem}_{name}.csv" for name in ("vectors", "labels"))
+    are_unique = len({row[named[0]] for row in rest}) == len(rest)
+    options = [f"--ids {labels}"] * are_unique + [f"--labels {labels}"] * (len(named) > are_unique)
+    return (
+        f"{path}: ids or labels ({', '.join(names[n] for n in named)}) are next to numbers. Divide it: python -c "
+        f"\"import pandas as pd; t = pd.read_csv({read}); t.iloc[:, {named}].to_csv('{labels}', {saved}); "
+        f"t.drop(columns=t.columns[{columns}]).to_csv('{vectors}', {saved})\", and name {vectors} instead; for init, "
+        f"--features {vectors} {' '.join(options)}."
+    )
 
 
 def _are_names(path: Path, first: list[str], rest: list[list[str]]) -> bool:

@@ -15,7 +15,7 @@ import logging
 import re
 import zlib
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, dropwhile
 from pathlib import Path
 
 from protocol.checks import ProtocolError
@@ -114,13 +114,18 @@ def is_number(value: str) -> bool:
 def is_numbered(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool | None:
     """Return whether a row 0, 1, ..., n - 1 is a header, as pandas writes it; None if the rows below it allow both.
 
+    The number 0 may follow an empty field, and 0, 1, ... the usual names of columns of ids and labels.
+
     Examples
     --------
     >>> is_numbered("012", ["101"]), is_numbered("01", [["0.5", "2"]]), is_numbered(["", "0"], [["0", "7"]])
     (True, None, True)
+    >>> is_numbered(["name", "class", "0", "1"], [["a", "cat", "2", "3"]])
+    True
     """
-    has_index = first[0] == "" and len(first) > 1
-    if [*first][has_index:] != [*map(str, range(len(first) - has_index))] or len(first) not in map(len, rest[:1]):
+    numbers = [*dropwhile(lambda name: name.lower() in {"", *ID_COLUMNS, *LABEL_COLUMNS}, first)]
+    has_index = len(numbers) < len(first) and len(numbers) > (first[0] != "")
+    if numbers != [*map(str, range(len(numbers)))] or len(first) not in map(len, rest[:1]) or not numbers:
         return False
     words = [not any(map(is_number, column)) for column in zip(*rest[:EXAMINED], strict=False)]
     values = set(chain.from_iterable(rest[:EXAMINED]))

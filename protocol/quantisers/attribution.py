@@ -15,6 +15,7 @@ from protocol.counting import HammingCounts, LabelRelevance, NeighbourRelevance,
 from protocol.counting.counts import Floats, Integers
 from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.evaluation.ground_truth import Nearest, check_sizes
+from protocol.evaluation.output import with_ties
 from protocol.evaluation.printed import Printed
 from protocol.evaluation.progress import Progress, stage
 from protocol.inputs import validation
@@ -326,7 +327,9 @@ def attribute(
     measured = [_measured(name, *arrays, space, ideal, exact, threads) for name, arrays in returned.items()]
     per_query, faults = zip(*measured, strict=True)
     rows, by_name = tuple(map(LostRecall.mean, per_query)), dict(zip(returned, per_query, strict=True))
-    neighbours = f"the {k:,} nearest by {_BY[vectors.distance] if vectors else 'code'}"
+    n_true = ideal.nearer + ideal.tied if truth is None else np.diff(truth.indptr)
+    by = f"{_BY[vectors.distance] if vectors else 'code'}{with_ties(n_true.min(), n_true.max(), k)}"
+    neighbours = f"the {k:,} nearest by {by}"
     return Attribution(rows, tuple(itertools.chain(*faults)), by_name, space.name, neighbours, k, *sizes)
 
 

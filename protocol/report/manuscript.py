@@ -16,7 +16,7 @@ from protocol.report.figure import ABSENT, COLUMN_WIDTH, PAGE, Figure, cells, se
 from protocol.report.results import Scores, read_examples, with_display_names
 from protocol.report.sections.conventions import convention_values
 from protocol.report.sections.curves import pr_rows, top_rows
-from protocol.scores.statistics import CONFIDENCE, CORRECTED, NO_TEST, ONE_DATASET, finite_range, lead
+from protocol.scores.statistics import CORRECTED, NO_TEST, ONE_DATASET, finite_range, lead
 from protocol.scores.summary import SETTING, at
 from protocol.scores.tables import Table, read_table
 
@@ -135,7 +135,7 @@ def _table(results: Scores, metric: str, means: "pd.DataFrame", rows: "pd.DataFr
     about = _about(results, rows, setting, metric) | {"n_runs": list(rows["n_runs"]), "std": rows["std"].max()}
     about |= {"is_tested": any(one is not None for one in leads), "n_pairs": math.comb(len(texts), 2)}
     about |= {"no_test": NO_TEST if math.isinf(results.shared(setting["split"])) else "", "one_dataset": ONE_DATASET}
-    about |= {"test": f"{CONFIDENCE:.0%} interval of the paired difference over the runs, {CORRECTED}"}
+    about |= {"test": CORRECTED}
     caption = PAGE.text("paper-table", **about, mark=MARK if marked.any(axis=None) else "")
     name = _file_name(results, {kind: setting[kind] for kind in ("feature", "split")}, metric)
     header = ["Method", *(f"{n_bits} bits" for n_bits in means)]
@@ -149,4 +149,4 @@ def _is_significant(results: Scores, metric: str, n_bits: int) -> bool | None:
     scores = at(results.run_scores, metric=metric, n_bits=n_bits, **setting)
     runs = scores.pivot_table(index="run", columns="hasher", values="value")
     best = lead(runs, shared=results.shared(setting["split"]), better=registry.METRICS.entry(metric).better)
-    return None if best is None or math.isnan(best.low) else bool(best.low > 0 or best.high < 0)
+    return None if best is None or math.isnan(best.of.p) else best.of.is_significant

@@ -52,9 +52,9 @@ determined by the codes alone. In a comparison, its name is part of the method's
 UNSUPERVISED = ("none", "unknown")
 """The values of ``supervision`` for methods that learn from the training vectors alone, and for precomputed codes.
 
-The other values are "labels", "labels of FILE", "pairs" (of two modalities) and "distances of FEATURE (GROUND TRUTH)":
-what the method learned from in addition to the training vectors. Supervision is part of the method, so that two kinds
-can be compared; in a comparison, it is part of the method's name, see `method_name`.
+The other values are "labels", "labels of FILE", "pairs" (of two modalities), "distances of FEATURE (GROUND TRUTH)", and
+those that users record: what the method learned from in addition to the training vectors. Supervision is part of the
+method, so that two kinds can be compared; in a comparison, it is part of the method's name, see `method_name`.
 """
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CONFIDENCE = 0.95
+LEVEL = 1 - CONFIDENCE
 POWER = 0.8
 CORRECTED = "corrected resampled t-test after Nadeau and Bengio (2003)"
 """The name of the test over runs in captions."""
@@ -183,27 +184,65 @@ def why_not_shown(n_runs: Iterable[int], shared: float) -> str:
     return NO_TEST if math.isinf(shared) else TWO_RUNS if 2 in set(n_runs) else ""
 
 
+def family(tests: str = "all pairs of methods") -> str:
+    """Return sentences on the tests that `corrected` gets as one family, for reports and comparisons alike."""
+    return (
+        f"Holm's method corrects p for {tests} at one code length, under one metric and protocol. The confidence of an "
+        f"interval is that at which the method tests the difference, at least {CONFIDENCE:.0%}, so the interval "
+        f"contains 0 exactly if p is not below {LEVEL:.2g}."
+    )
+
+
+class PairedDifference(NamedTuple):
+    """A mean difference, and its interval and p-value, which `corrected` corrects for a family of tests.
+
+    The limits and p are NaN if there is only one run, and if the variance that the runs share is infinite.
+    """
+
+    mean: float
+    low: float
+    high: float
+    p: float
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether p is below 0.05; then, and only then, the interval is without 0."""
+        return self.p < LEVEL
+
+
+def corrected(means: Sequence[Mean]) -> list[PairedDifference]:
+    """Return the mean differences of one family of tests, corrected by Holm's method.
+
+    Of m tests with p-values in ascending order, Holm's method compares the i-th, counted from 0, with 0.05 / (m - i),
+    and rejects those before the first that is not below. The interval has this level, or that of the first that is not
+    rejected, so it agrees with the test. It is as wide as or wider than that of a single test.
+    """
+    raw = np.array([mean.p() for mean in means])
+    p = holm(raw)
+    ranks = np.minimum(np.searchsorted(np.sort(raw), raw), (p < LEVEL).sum())  # of equal p, the first
+    intervals = [mean.interval(1 - LEVEL / (raw.size - rank)) for mean, rank in zip(means, ranks.tolist(), strict=True)]
+    return [PairedDifference(mean.mean, *ends, q) for mean, ends, q in zip(means, intervals, p.tolist(), strict=True)]
+
+
 class Lead(NamedTuple):
     """The best hasher and its paired difference from the second best.
 
-    ``second`` is None if there is only one hasher; ``low`` and ``high`` are NaN if there is only one run, and if the
-    variance that the runs share is infinite.
+    ``second`` is None if there is only one hasher; the numbers of ``of`` are NaN then. ``beats_all`` is whether its
+    differences from all others are significant.
     """
 
     best: str
     mean: float
     second: str | None
-    difference: float
-    low: float
-    high: float
+    of: PairedDifference
+    beats_all: bool
     n_runs: int
 
 
 def lead(scores: "pd.DataFrame", *, shared: float, better: str = "higher") -> Lead | None:
     """Return the best hasher by its mean over the runs that all hashers have; None if no score is defined.
 
-    The interval of their paired difference comes from a corrected resampled t-test, see `shared_variance`. Because
-    the two hashers are chosen by their means, it is also corrected for all pairs of hashers (Bonferroni).
+    Their paired difference is one of the family of `paired_differences`, because the two are chosen by their means.
 
     Parameters
     ----------
@@ -217,41 +256,17 @@ def lead(scores: "pd.DataFrame", *, shared: float, better: str = "higher") -> Le
     if defined.empty:
         return None
     means = defined.mean().sort_values(ascending=better == "lower", kind="stable")
-    best, second = [*map(str, means.index[:2]), None][:2]
-    n_tests = math.comb(len(means), 2)
-    pairs = paired_differences(defined[means.index[:2]], shared=shared, n_tests=n_tests).values()
-    difference = next(iter(pairs), PairedDifference(*[math.nan] * 4))
-    return Lead(str(best), float(means.iloc[0]), second, *difference[:3], len(defined))
+    best, second = str(means.index[0]), next(iter(means.index[1:]), None)
+    others = list(paired_differences(defined[means.index], shared=shared).values())[: len(means) - 1]
+    nearest, beats_all = next(iter(others), PairedDifference(*[math.nan] * 4)), all(of.is_significant for of in others)
+    return Lead(best, float(means.iloc[0]), second, nearest, beats_all, len(defined))
 
 
-class PairedDifference(NamedTuple):
-    """A mean difference, and its interval and p-value, which are corrected for a family of tests.
-
-    ``low`` and ``high`` are the limits of simultaneous 95% confidence intervals (Bonferroni), and ``p`` is corrected
-    by Holm's method. All three are NaN if there is only one run, and if the variance that the runs share is infinite.
-    """
-
-    mean: float
-    low: float
-    high: float
-    p: float
-
-
-def corrected(means: Sequence[Mean], n_tests: int) -> list[PairedDifference]:
-    """Return mean differences, corrected for `n_tests` tests; those that were not carried out have p 1."""
-    confidence = 1 - (1 - CONFIDENCE) / max(1, n_tests)
-    p = holm([mean.p() for mean in means] + [1.0] * (n_tests - len(means))).tolist()
-    return [PairedDifference(mean.mean, *mean.interval(confidence), one) for mean, one in zip(means, p, strict=False)]
-
-
-def paired_differences(
-    scores: "pd.DataFrame", *, shared: float, n_tests: int = 0
-) -> dict[tuple[str, str], PairedDifference]:
+def paired_differences(scores: "pd.DataFrame", *, shared: float) -> dict[tuple[str, str], PairedDifference]:
     """Return the difference of each pair of columns, the first minus the second, by their names.
 
     The differences are paired over the runs in which all hashers have a score. The tests are corrected resampled
-    t-tests, see `shared_variance`. The parameters are as for `lead`; `n_tests` is the number of tests for which the
-    intervals are corrected, by default one for each pair.
+    t-tests, see `shared_variance`, and all pairs are one family (`corrected`). The parameters are as for `lead`.
     """
     defined = scores.dropna(axis="columns", how="all").dropna()
     pairs, columns = list(itertools.combinations(defined, 2)), {name: defined[name].to_numpy() for name in defined}
@@ -260,10 +275,10 @@ def paired_differences(
         means = [Mean(float((defined[one] - defined[other]).mean()), math.nan, 1) for one, other in pairs]
     else:
         means = [mean_of(one - other, abs(one) + abs(other), shared=shared) for one, other in values]
-    return dict(zip(pairs, corrected(means, n_tests or len(pairs)), strict=True))
+    return dict(zip(pairs, corrected(means), strict=True))
 
 
-def holm(p: Sequence[float]) -> NDArray[np.float64]:
+def holm(p: ArrayLike) -> NDArray[np.float64]:
     """Return the p-values of a family of tests, corrected by Holm's method for the family-wise error rate.
 
     The i-th smallest of m p-values, counted from 0, is multiplied by m - i. The results never decrease with i and never
@@ -281,9 +296,9 @@ def holm(p: Sequence[float]) -> NDArray[np.float64]:
     """
     values = np.asarray(p, dtype=np.float64)
     order = np.argsort(values)
-    corrected = np.empty_like(values)
-    corrected[order] = np.minimum(1, np.maximum.accumulate(values[order] * np.arange(values.size, 0, -1)))
-    return corrected
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(values[order] * np.arange(values.size, 0, -1)))
+    return adjusted
 
 
 def detectable_effect(std: float, n_runs: int, *, level: float) -> float:

@@ -28,7 +28,7 @@ from protocol.verification.tables import verify_folder
 
 DIGITS = 12
 """The number of significant digits in which a recorded value must agree; sums on another CPU differ beyond these."""
-_NAMES = ("name", "dataset", "split", "ground_truth")
+_NAMES = ("name", "dataset", "split", "ground_truth", "supervision")
 _CALLED = {"codes_sha256": "codes", "labels_sha256": "labels", "ground_truth_sha256": "ground truth"}
 _DIGEST = re.compile("[0-9a-f]{64}")
 _LONGEST = 100

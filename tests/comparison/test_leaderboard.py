@@ -137,6 +137,17 @@ def test_a_record_without_values_has_no_place_among_others(experiment, codes):
     assert frame.loc["mine", "check"].startswith("protocol verify ")
 
 
+def test_metrics_that_are_not_shown_are_named_and_supervision_is_read_from_records(codes):
+    files = [
+        codes(f"{name}.json", name=name, per_query={"mAP": x, "nDCG": x}, supervision="labels")
+        for name, x in {"a": RUNS, "b": RUNS - 0.1}.items()
+    ]
+    board = leaderboard(*files)
+    assert board.sentences[-1].startswith("Places are by mAP alone; for nDCG, use `protocol compare` without --leader")
+    assert board.to_frame()["supervision"].tolist() == ["labels"] * 2
+    assert not leaderboard(*(codes(f"{n}.json", name=n, per_query={"mAP": RUNS}) for n in "cd")).dropped
+
+
 def test_sources_without_map_or_protocol_are_refused(experiment):
     with pytest.raises(ProtocolError, match="no source has a score of the metric mAP, which determines the places"):
         leaderboard(experiment("a", {"metric": "nDCG"}))

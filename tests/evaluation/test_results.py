@@ -65,6 +65,7 @@ def test_json_has_the_means_and_their_metadata(tmp_path):
     assert path.read_text() == evaluation.to_json() + "\n"
     assert json.loads(path.read_text()) == {
         "name": None,
+        "supervision": None,
         "dataset": "digits",
         "ground_truth": None,
         "relevance": "class labels",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import io as scipy_io
 from scipy import sparse
@@ -83,6 +84,7 @@ CSV = {
     "ids.csv": '"ID",b0,b1,b2\nx,1,0,1\n"y",0,1,1\n',
     "numbered.csv": "0,1,2\n1,0,1\n0,1,1\n",
     "row.csv": "+1,0,1\n0,1,1\n",
+    "index.csv": "name,0,1,2\nx,1,0,1\ny,0,1,1\n",
     "pandas.csv": ",0,1,2\n0,1,0,1\n1,0,1,1\n",
 }
 
@@ -121,8 +123,31 @@ def test_a_header_that_was_read_is_shown(tmp_path, caplog):
     refused(tmp_path / "missing.csv", "could not convert string 'NA'")
     (tmp_path / "short.csv").write_text("id,x\na,2\nb\n")
     refused(tmp_path / "short.csv", "short.csv: a line has nothing but an id, below the header 'id,x'.")
-    (tmp_path / "labels.csv").write_text("b0,b1,label\n1,0,1\n")
-    refused(tmp_path / "labels.csv", "labels.csv: the header 'b0,b1,label' names labels. Save them as another file.")
+
+
+@pytest.mark.parametrize(
+    ("columns", "header", "options"),
+    [
+        ({"name": "pqrs", "class": "cddc"}, True, "--ids t_labels.csv --labels t_labels.csv"),
+        ({"": "0123", "name": "pqrs", "label": "1001"}, True, "--ids t_labels.csv --labels t_labels.csv"),
+        ({"of whom": "pqrs", "of what": "cddc"}, False, "--ids t_labels.csv --labels t_labels.csv"),
+        ({"what": "cddc"}, True, "--labels t_labels.csv"),
+    ],
+)
+def test_ids_and_labels_next_to_numbers_are_refused_with_the_command_that_divides_them(
+    tmp_path, monkeypatch, columns, header, options
+):
+    monkeypatch.chdir(tmp_path)
+    numbers = np.arange(12).reshape(4, 3) / 8
+    table = pd.DataFrame({name: list(values) for name, values in columns.items()}).join(pd.DataFrame(numbers))
+    table.to_csv("t.csv", index=False, header=header)
+    message = f"t.csv: ids or labels .* next to numbers.* --features t_vectors.csv {options}.$"
+    with pytest.raises(ProtocolError, match=message) as error:
+        read_array("t.csv")
+    exec(re.search('python -c "(.*)", and name', str(error.value))[1])
+    np.testing.assert_array_equal(read_array("t_vectors.csv"), numbers)
+    words = pd.read_csv("t_labels.csv", header=0 if header else None, dtype=str).to_numpy()
+    np.testing.assert_array_equal(words, table[[name for name in columns if name]])
 
 
 @pytest.mark.parametrize("name", ["a.npy", "a.npz:B", "a.h5:run/B", "a.mat:B", "7.3.mat:B", "commas.csv", "blanks.txt"])

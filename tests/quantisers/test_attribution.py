@@ -47,6 +47,9 @@ def test_lost_recall_is_a_mean_over_every_exact_result(seed):
         np.testing.assert_allclose([getattr(values, name)[row] for name in VALUES], expected, atol=1e-12)
         assert codes_only.recall[row] == pytest.approx(most / k)
         assert codes_only.lost_to_index[row] == pytest.approx(1 - most / k)
+    sizes = np.sort([np.sum(of <= np.sort(of)[k - 1]) for of in ((vq[:, None] - vd) ** 2).sum(axis=2)])
+    ties = f", with ties {sizes[0]} to {sizes[-1]} items" * int(sizes[-1] > k)
+    assert result.neighbours == f"the {k} nearest by Euclidean distance{ties}"
     row = result.rows[0]
     assert row.recall + row.lost_to_code + row.lost_to_index + row.lost_to_ties == pytest.approx(1)
     assert row.least_lost_to_ties - 1e-12 <= row.lost_to_ties <= row.most_lost_to_ties + 1e-12
@@ -240,7 +243,7 @@ def test_command(exact, tmp_path, monkeypatch, capsys):
         np.save(f"{name}.npy", array)
     command = ["recall", "--query-codes", "q.npy", "--database-codes", "db.npy", "--results", "ids.npy"]
     assert main([*command, "--distances", "d.npy", "--exact", "--json", "out.json"]) == 0
-    first = "30 queries, 200 database items; the 5 nearest by code\ndistances of ids: Hamming distances\n"
+    first = "30 queries, 200 database items; the 5 nearest by code, with ties 5 to 15 items\ndistances of ids: Hamming "
     assert capsys.readouterr().out.startswith(first)
     content = json.loads((tmp_path / "out.json").read_text())["attribution"]
     assert ([(row["name"], row["recall"]) for row in content["rows"]], content["faults"]) == ([("ids", 1)], [])

@@ -75,13 +75,13 @@ def test_the_mark_is_a_paired_test_over_the_runs_corrected_for_all_pairs():
         p = 2 * stats.t.sf(difference.mean() / (difference.std() * error), 4)
         assert (p < 0.05, 3 * p < 0.05) == (alone, corrected)
     assert [cell.endswith("†") for cell in table.rows[2]] == [False, False, True]
-    assert "with Bonferroni's correction for the number of pairs of methods (3)" in table.caption
+    assert "p corrected by Holm's method for all 3 pairs of methods at a code length)" in table.caption
 
 
 @pytest.mark.parametrize(
     ("column", "chosen", "sentence"),
     [
-        ("n_bits", 8, "No lead over the second best is significant (95% interval"),
+        ("n_bits", 8, "No lead over the second best is significant (corrected resampled t-test"),
         ("run", 0, "There are too few runs to test the lead of the best value."),
     ],
 )

@@ -12,6 +12,8 @@ from scipy import stats
 from protocol.scores.statistics import (
     NO_TEST,
     TWO_RUNS,
+    Mean,
+    corrected,
     detectable_effect,
     half_width,
     holm,
@@ -90,7 +92,9 @@ def test_nothing_is_tested_where_the_shared_variance_is_infinite(values):
     assert np.isnan([found.p(), *found.interval()]).all()
     assert np.isnan(half_width([0.0, 0.1], [3, 3], shared=np.inf)).all()
     scores = pd.DataFrame({"a": values, "b": [0.3, 0.5, 0.8]})
-    assert np.isnan([lead(scores, shared=np.inf).low, *paired_differences(scores, shared=np.inf)["a", "b"][1:]]).all()
+    assert np.isnan(
+        [lead(scores, shared=np.inf).of.low, *paired_differences(scores, shared=np.inf)["a", "b"][1:]]
+    ).all()
     assert [why_not_shown(n, np.inf) for n in ([3], [2])] == [NO_TEST] * 2
     assert [why_not_shown(n, 0.1) for n in ([1], [2], [3, 2])] == ["", TWO_RUNS, TWO_RUNS]
 
@@ -138,16 +142,15 @@ def test_the_detectable_effect_is_seen_four_times_in_five(n, level):
     assert seen.mean() == pytest.approx(0.8, abs=0.015)
 
 
-def test_a_lead_is_the_paired_difference_of_the_two_best_with_the_interval_of_all_pairs():
+def test_a_lead_is_the_paired_difference_of_the_two_best():
     scores = pd.DataFrame({"a": [0.1, 0.2, 0.3], "b": [0.5, 0.7, 0.6], "c": [0.4, 0.5, 0.6]})
     found = lead(scores, shared=0.25)
     assert (found.best, found.second, found.n_runs) == ("b", "c", 3)
     assert found.mean == pytest.approx(0.6)
-    assert found.difference == pytest.approx(0.1)
-    half = stats.t.ppf(1 - 0.05 / 3 / 2, 2) * 0.1 * (1 / 3 + 0.25) ** 0.5
-    assert (found.low, found.high) == pytest.approx((0.1 - half, 0.1 + half))
+    assert found.of == paired_differences(scores[["b", "c", "a"]], shared=0.25)["b", "c"]
+    assert [found.beats_all, lead(scores * [0.1, 1, 0.1], shared=0).beats_all] == [False, True]
     lowest = lead(scores, shared=0.25, better="lower")
-    assert (lowest.best, lowest.second, lowest.difference) == ("a", "c", pytest.approx(-0.3))
+    assert (lowest.best, lowest.second, lowest.of.mean) == ("a", "c", pytest.approx(-0.3))
 
 
 def test_a_lead_leaves_out_what_is_undefined():
@@ -155,7 +158,7 @@ def test_a_lead_leaves_out_what_is_undefined():
     scores = pd.DataFrame({"a": [0.1, 0.2], "b": [nan, nan], "c": [0.4, nan]})
     found = lead(scores, shared=0.25)
     assert (found.best, found.second, found.n_runs) == ("c", "a", 1)
-    assert np.isnan(found.low)
+    assert np.isnan(found.of.low)
     assert lead(scores[["c"]], shared=0.25).second is None
     assert lead(scores[["b"]], shared=0.25) is None
 
@@ -168,10 +171,19 @@ def test_paired_differences_have_the_intervals_and_p_of_all_pairs():
     error = 0.1 * (1 / 3 + 0.25) ** 0.5
     p = [2 * stats.t.sf(mean / error, 2) for mean in (0.2, 0.4, 0.2)]
     half = stats.t.ppf(1 - 0.05 / 3 / 2, 2) * error
-    for pair, mean, corrected in zip(found.values(), (0.2, 0.4, 0.2), (2 * p[0], 3 * p[1], 2 * p[2]), strict=True):
-        assert pair == pytest.approx((mean, mean - half, mean + half, corrected))
-    best = lead(scores, shared=0.25)
-    assert found["c", "b"][:3] == (best.difference, best.low, best.high)
+    for pair, mean, q in zip(found.values(), (0.2, 0.4, 0.2), (2 * p[0], 3 * p[1], 2 * p[2]), strict=True):
+        assert pair == pytest.approx((mean, mean - half, mean + half, q))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_intervals_contain_0_exactly_if_the_corrected_test_is_not_significant(seed):
+    rng = np.random.default_rng(seed)
+    means = [Mean(mean, 0.1, 8) for mean in rng.normal(0, 0.4, 12)]
+    of = corrected([*means, means[0], Mean(0.2, 0.0, 8), Mean(0.0, 0.0, 8), Mean(0.2, 0.0, 3)])
+    significant = rejected_by_steps([*(mean.p() for mean in means), means[0].p(), 2**-7, 1, 1 / 4], 0.05)
+    assert {n for n, one in enumerate(of) if one.is_significant} == significant
+    assert {n for n, one in enumerate(of) if not one.low <= 0 <= one.high} == significant
+    assert all(one.low <= mean.interval()[0] for one, mean in zip(of, means, strict=False))
 
 
 def test_paired_differences_need_two_runs_and_leave_out_what_is_undefined():

@@ -200,7 +200,7 @@ def other(value):
     return f"{'f' if value[:1] != 'f' else 'e'}{value[1:]}"
 
 
-CLAIMED = {("name",), ("dataset",), ("split",), ("ground_truth",), ("version",)}
+CLAIMED = {("name",), ("dataset",), ("split",), ("ground_truth",), ("supervision",), ("version",)}
 CALLED = {"codes_sha256": "codes", "labels_sha256": "labels", "ground_truth_sha256": "ground truth"}
 
 

@@ -14,7 +14,7 @@ from protocol.report.sections.answer import answer_section
 from protocol.report.sections.conventions import conventions_section, splits_compared_section
 from protocol.report.sections.curves import binarisation_section, curves_section
 from protocol.report.sections.data import duplicates_section, partitions_section, retrieved_section
-from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET
+from protocol.scores.statistics import CONFIDENCE, CORRECTED, ONE_DATASET, family
 from protocol.scores.summary import at
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def meanings_section(results: Results) -> Section:
     """Return what the intervals mean, and the metrics with their denominators and undefined values, by their ties."""
     text = [PAGE.text("meanings", undefined=results.config["undefined"])]
     if results.plain["n_runs"].max() > 1:
-        level = 1 - CONFIDENCE
-        text.append(PAGE.text("tested", confidence=CONFIDENCE, level=level, test=CORRECTED, one_dataset=ONE_DATASET))
+        words = {"confidence": CONFIDENCE, "test": CORRECTED, "family": family(), "one_dataset": ONE_DATASET}
+        text.append(PAGE.text("tested", **words))
     by_ties: dict[str, list[Any]] = {}
     for entry in dict.fromkeys(map(registry.METRICS.entry, results.config["metrics"])):
         by_ties.setdefault(entry.ties, []).append(entry)

@@ -13,14 +13,13 @@ from protocol import registry
 from protocol.report.figure import ABSENT, PAGE, Figure, Section, brackets, decimals, series_scales, spreads
 from protocol.report.results import N_FIRST, Results, Selection
 from protocol.scores.metadata import NONE_EXCLUDED, is_bound
-from protocol.scores.statistics import CONFIDENCE, finite_range, lead, paired_differences, shown_interval, why_not_shown
+from protocol.scores.statistics import finite_range, lead, paired_differences, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
 from protocol.scores.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_LEVEL = 1 - CONFIDENCE
 _FEW_QUERIES = 30
 """With fewer, a usual minimum for the mean of a sample, the scores of runs are not nearly normally distributed."""
 
@@ -86,11 +85,11 @@ def sentence(results: Results, selection: Selection) -> str:
     lengths: dict[str, list[str]] = {}
     for n, one in leads.items():
         lengths.setdefault(one.best, []).append(str(n))
-    interval = brackets(*shown_interval(first.low, first.high, first.n_runs, metric, difference=True))
+    interval = brackets(*shown_interval(first.of.low, first.of.high, first.n_runs, metric, difference=True))
     values = {"results": results, "lead": first, "n_bits": n_bits, "lengths": lengths, "n_lengths": len(leads)}
     # The sentence is about all lengths, so that it is the same at whichever of them the page shows.
-    values["is_best"] = all(one.n_runs > 1 and (one.low > 0 or one.high < 0) for one in leads.values())
-    values["difference"] = f"{first.difference:+.3f}{interval and ' '}{interval}"
+    values["is_best"] = all(one.beats_all for one in leads.values())
+    values["difference"] = f"{first.of.mean:+.3f}{interval and ' '}{interval}"
     return PAGE.text("best", why="" if interval else why_not_shown([first.n_runs], shared), **values)
 
 
@@ -170,7 +169,7 @@ def _of_metric(metric: str, scores: "pd.DataFrame", shared: float) -> _Cells:
     }
     above = [(below, names[:n]) for n, below in enumerate(names)][1:]
     rows = [[below, *(texts[below, one] for one in others)] for below, others in above]
-    strong = [[n for n, one in enumerate(others, 1) if pairs[one, below].p < _LEVEL] for below, others in above]
+    strong = [[n for n, one in enumerate(others, 1) if pairs[one, below].is_significant] for below, others in above]
     return _Cells(["hasher", *names[:-1]], rows, strong)
 
 
@@ -182,5 +181,5 @@ def _differences(results: Results, selection: Selection) -> list[Table]:
     scores = _defined(at(results.run_scores, metric=results.metric, **selection.combination))
     n_runs = len(scores) or selection.n_runs
     values = {"metric": results.metric, "selection": selection, "n_hashers": len(scores.columns), "n_runs": n_runs}
-    values |= {"why": why_not_shown([n_runs], shared), "is_tested": not math.isinf(shared), "confidence": CONFIDENCE}
+    values |= {"why": why_not_shown([n_runs], shared), "is_tested": not math.isinf(shared)}
     return [_following("differences", pairs, results=results, **values)]
