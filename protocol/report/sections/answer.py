@@ -128,15 +128,23 @@ def _scores_by_metric(results: Results) -> dict[tuple[str, ...], dict[str, _Cell
     tables: dict[tuple[str, ...], dict[str, _Cells]] = {}
     in_order = results.plain.sort_values("n_bits", kind="stable")
     for (*setting, metric), rows in in_order.groupby([*SETTING, "metric"], sort=False):
-        is_lower = _is_lower(metric)
-        means = rows.pivot(index="hasher", columns="n_bits", values="mean").loc[rows["hasher"].unique()]  # noqa: PD010
-        means = means.loc[means.mean(axis=1).sort_values(ascending=is_lower, kind="stable").index]
-        by_length = rows.groupby("n_bits", sort=False)
-        texts = {n: dict(zip(own["hasher"], spreads(own["mean"], own["std"]), strict=True)) for n, own in by_length}
-        cells = [[str(one), *(texts[n_bits].get(one, ABSENT) for n_bits in means)] for one in means.index]
-        best = means.eq(means.min() if is_lower else means.max()) & (len(means) > 1)
-        strong = [(np.flatnonzero(row) + 1).tolist() for row in best.to_numpy()]
-        shown = _Cells(["hasher", *(f"{n_bits} bits" for n_bits in means)], cells, strong)
+        (down, hashers), (across, lengths) = rows["hasher"].factorize(), rows["n_bits"].factorize()
+        means, texts = (
+            np.full((len(hashers), len(lengths)), np.nan),
+            np.full((len(hashers), len(lengths)), ABSENT, object),
+        )
+        of_cells, stds = rows["mean"].to_numpy(), rows["std"].to_numpy()
+        means[down, across] = of_cells
+        for column in range(len(lengths)):
+            own = across == column
+            texts[down[own], column] = spreads(of_cells[own], stds[own])
+        is_lower, n_defined = _is_lower(metric), (~np.isnan(means)).sum(axis=1)
+        overall = np.divide(np.nansum(means, axis=1), n_defined, out=np.full(len(hashers), np.nan), where=n_defined > 0)
+        order = np.argsort(overall if is_lower else -overall, kind="stable")  # NaN last
+        best = means[order] == (np.fmin if is_lower else np.fmax).reduce(means)
+        cells = [[str(hashers[row]), *texts[row]] for row in order.tolist()]
+        strong = [(np.flatnonzero(row) + 1).tolist() if len(hashers) > 1 else [] for row in best]
+        shown = _Cells(["hasher", *(f"{n_bits} bits" for n_bits in lengths)], cells, strong)
         tables.setdefault(tuple(setting), {})[metric] = shown
     return tables
 
