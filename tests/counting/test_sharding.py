@@ -4,10 +4,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from encoded import message_of
+from encoded import message_of, refuses
 
 from protocol import codes
-from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts, count, count_in_shards, shard, sharding
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
@@ -64,11 +63,9 @@ def test_refusals(monkeypatch):
     assert refused(shard_items=0) == "shard_items must be an integer >= 1, got 0."
     monkeypatch.setattr(sharding, "MOST_SORTED", 800)
     message = "database codes: 103 of 16 bits are more than the 100 that metrics of buckets"
-    with pytest.raises(ProtocolError, match=message):
-        count_in_shards(query, database, 16, truths, shard_items=20)
+    refuses(message, count_in_shards, query, database, 16, truths, shard_items=20)
     assert count_in_shards(query, database, 16, truths, shard_items=20, buckets=False)
-    with pytest.raises(ProtocolError, match=r"^4 shards for 3 database items: each shard needs an item\.$"):
-        shard(3, 0, 4)
+    refuses(r"^4 shards for 3 database items: each shard needs an item\.$", shard, 3, 0, 4)
 
 
 def test_memory_is_that_of_a_shard(tmp_path, monkeypatch):

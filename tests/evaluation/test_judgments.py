@@ -4,10 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from encoded import message_of, refusals
+from encoded import message_of, refusals, refuses
 
 import protocol as hp
-from protocol.checks import ProtocolError
 from protocol.cli import main
 
 QUERIES, ITEMS = ["q7", "q2", "301"], ["d3", "d1", "FT911-3", "d9"]
@@ -55,8 +54,7 @@ def test_qrels_of_beir(files):
     (files / "test.tsv").write_text("".join([header, *lines]))
     assert relevance("test.tsv") == [{}, {1: 2}, {}]
     (files / "test.tsv").write_text("".join([header, *lines, "q2\t0\td1\t2\n"]))
-    with pytest.raises(ProtocolError, match=r"^test.tsv, line 4: 'q2\\t0\\td1\\t2' is not `query item level`\."):
-        relevance("test.tsv")
+    refuses(r"^test.tsv, line 4: 'q2\\t0\\td1\\t2' is not `query item level`\.", relevance, "test.tsv")
 
 
 def test_a_record_names_the_judgments_and_can_be_verified(files, capsys):

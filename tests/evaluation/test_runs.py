@@ -6,10 +6,9 @@ import json
 import numpy as np
 import pytest
 import pytrec_eval
-from encoded import message_of, refusals
+from encoded import message_of, refusals, refuses
 
 import protocol as hp
-from protocol.checks import ProtocolError
 from protocol.cli import main
 
 RUN = "q Q0 a 1 2.0 x\nq Q0 b 2 1.0 x\n"
@@ -130,8 +129,7 @@ def test_refusals(tmp_path, monkeypatch, change, message):
 
 @pytest.mark.parametrize("run", [{"q": ["a"]}, {"q": {"a": "high"}}, {"q": {"a": float("nan")}}, 3])
 def test_runs_in_memory_that_are_refused(run):
-    with pytest.raises(ProtocolError, match=r"^run: expected a file or {query: {item: number}}"):
-        hp.evaluate_run(run, {"q": {"a": 1}})
+    refuses(r"^run: expected a file or {query: {item: number}}", hp.evaluate_run, run, {"q": {"a": 1}})
 
 
 def test_the_command_prints_the_facts_and_writes_a_record_that_can_be_verified(tmp_path, monkeypatch, capsys):

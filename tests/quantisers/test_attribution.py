@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from encoded import refuses
 
 import protocol as hp
 from protocol.checks import ProtocolError
@@ -229,8 +230,7 @@ def test_refusals(tmp_path, results, options, message):
     if isinstance(results, str):
         (tmp_path / "x.run").write_text(results)
         results = tmp_path / "x.run"
-    with pytest.raises(ProtocolError, match=message):
-        hp.attribute(results, **{"codes": CODES} | options)
+    refuses(message, hp.attribute, results, **{"codes": CODES} | options)
 
 
 def test_command(exact, tmp_path, monkeypatch, capsys):

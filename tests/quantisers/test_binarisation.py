@@ -7,10 +7,9 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from encoded import message_of, refusals
+from encoded import message_of, refusals, refuses
 
 from protocol import registry
-from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.evaluation import Codes, Nearest, Outputs, Relevant, evaluate
 from protocol.quantisers import quantisation, rescoring
@@ -252,8 +251,7 @@ def test_memory_does_not_grow_with_the_database(tmp_path, monkeypatch):
 
 
 def test_vectors_without_their_role_are_refused():
-    with pytest.raises(ProtocolError, match=r"^vectors must be Nearest\(query, database\), got ndarray\.$"):
-        quantisation(QUERY, DATABASE)
+    refuses(r"^vectors must be Nearest\(query, database\), got ndarray\.$", quantisation, QUERY, DATABASE)
 
 
 @pytest.mark.parametrize(("change", "message"), refusals("quantisers/refused.yaml"))

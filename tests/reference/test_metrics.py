@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from encoded import refuses
 
 from protocol import codes
-from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts, count
 from protocol.metrics import evaluate, mean, pr_curve, top_k_curve
 from protocol.metrics._ties import hypergeometric
@@ -207,10 +207,8 @@ def test_curves_over_the_top_k_are_those_of_the_metrics(undefined):
 def test_chosen_points_of_curves_over_the_top_k():
     counts = HammingCounts.from_histograms([[3, 1]], [[1, 1]])
     assert top_k_curve(counts, [2, 9]).k.tolist() == [2, 4]
-    with pytest.raises(ProtocolError, match="cutoff must be an integer >= 1, got 0"):
-        top_k_curve(counts, [0])
-    with pytest.raises(ProtocolError, match="cutoffs: the list is empty"):
-        top_k_curve(counts, [])
+    refuses("cutoff must be an integer >= 1, got 0", top_k_curve, counts, [0])
+    refuses("cutoffs: the list is empty", top_k_curve, counts, [])
 
 
 def assert_means_over_all_orders(query, cutoff, undefined):

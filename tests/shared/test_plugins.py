@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from encoded import refuses
 
 from protocol import registry
-from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.configuration.options import options
 from protocol.provenance import sources
@@ -102,8 +102,7 @@ def test_a_hasher_and_a_metric_in_a_folder_are_found_with_their_options(own, cap
     assert main(["list", "metrics", "none_found"]) == 0
     assert "\nrange: 0, 1\n" in capsys.readouterr().out
     assert checked(capsys, "mien")[1].startswith("protocol: unknown hasher 'mien'. Did you mean 'mine'? ")
-    with pytest.raises(ProtocolError, match="width must be a finite number > 0, got 0"):
-        registry.get("hasher", "mine")(width=0).check()
+    refuses("width must be a finite number > 0, got 0", registry.get("hasher", "mine")(width=0).check)
 
 
 def test_a_split_in_a_folder_is_found(own, capsys):
