@@ -64,7 +64,6 @@ def _ids(file: str | None, n_items: int, labels: str | None) -> NDArray[np.str_]
 
 
 @DatasetRecord(
-    "arrays",
     source="your own features",
     statistics=_statistics,
     user_files=("features", "labels", "ids"),

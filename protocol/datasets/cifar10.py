@@ -15,7 +15,6 @@ TEST = "test_batch"
 
 
 @DatasetRecord(
-    "cifar10",
     printed="CIFAR-10",
     source="Krizhevsky 2009, Learning Multiple Layers of Features from Tiny Images, chapter 3; "
     "https://www.cs.toronto.edu/~kriz/cifar.html",

@@ -25,7 +25,6 @@ def _statistics(labels: str) -> dict[str, Any]:
 
 
 @DatasetRecord(
-    "cifar100",
     printed="CIFAR-100",
     source="Krizhevsky 2009, Learning Multiple Layers of Features from Tiny Images, chapter 3; "
     "https://www.cs.toronto.edu/~kriz/cifar.html",

@@ -10,7 +10,6 @@ from protocol.registry import DatasetRecord
 
 
 @DatasetRecord(
-    "digits",
     printed="Digits",
     source="UCI Optical Recognition of Handwritten Digits, test part (Alpaydin and Kaynak 1998), as bundled with "
     "scikit-learn: https://archive.ics.uci.edu/dataset/80",

@@ -106,7 +106,6 @@ def _statistics(folder: str, image_size: int, labels: str | None) -> dict[str, A
 
 
 @DatasetRecord(
-    "image_folder",
     source="your own images",
     statistics=_statistics,
     user_files=("labels",),

@@ -49,7 +49,6 @@ def _statistics(folder: str, image_size: int) -> dict[str, Any]:
 
 
 @DatasetRecord(
-    "imagenet100",
     printed="ImageNet-100",
     source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1, and its lists; images: "
     "Russakovsky et al. 2015, ImageNet Large Scale Visual Recognition Challenge, https://image-net.org",

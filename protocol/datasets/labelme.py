@@ -13,7 +13,6 @@ FILE = "LabelMe_gist.mat"
 
 
 @DatasetRecord(
-    "labelme",
     printed="LabelMe",
     source="Torralba, Fergus, Weiss, Small Codes and Large Image Databases for Recognition, CVPR 2008; "
     "http://www.cs.toronto.edu/~norouzi/research/mlh/",

@@ -84,7 +84,6 @@ def _tags(path: Path, photos: list[str], keep: NDArray[np.int64]) -> LazyRows:
 
 
 @DatasetRecord(
-    "nuswide",
     printed="NUS-WIDE",
     source="Chua et al. 2009, NUS-WIDE: A Real-World Web Image Database from National University of Singapore; "
     f"{_SITE}NUS-WIDE.html",

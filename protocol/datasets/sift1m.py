@@ -28,7 +28,6 @@ def _bytes(stream: IO[bytes], name: str) -> Iterator[NDArray[np.uint8]]:
 
 
 @DatasetRecord(
-    "sift1m",
     printed="SIFT1M",
     source="Jegou, Douze, Schmid, Product Quantization for Nearest Neighbor Search, TPAMI 2011, section V; "
     "http://corpus-texmex.irisa.fr/",

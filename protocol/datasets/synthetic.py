@@ -24,13 +24,7 @@ def _statistics(n: int, dimension: int, n_clusters: int, spread: float, seed: in
     return {"n": n, "classes": n_clusters, "dimensions": {"features": dimension}}
 
 
-@DatasetRecord(
-    "synthetic",
-    printed="Synthetic",
-    source="generated at random by this package",
-    statistics=_statistics,
-    streamed=True,
-)
+@DatasetRecord(printed="Synthetic", source="generated at random by this package", statistics=_statistics, streamed=True)
 def load(
     paths: Mapping[str, Path],
     *,

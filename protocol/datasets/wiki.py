@@ -37,7 +37,6 @@ def _read_list(path: Path) -> tuple[list[str], list[int]]:
 
 
 @DatasetRecord(
-    "wiki",
     printed="Wiki",
     source="Rasiwasia et al. 2010, A New Approach to Cross-Modal Multimedia Retrieval, section 4.1; "
     "http://www.svcl.ucsd.edu/projects/crossmodal/",

@@ -65,7 +65,6 @@ def _averaging(n: int, grid: int) -> NDArray[np.float32]:
 
 
 @FeatureRecord(
-    "gist",
     printed="GIST",
     source="Oliva and Torralba 2001, Modeling the Shape of the Scene, IJCV 42(3), sections 3 and 4, with the filters "
     "and parameters of the authors' MATLAB code (LMgist)",

@@ -11,7 +11,6 @@ from protocol.registry import QuantiserRecord
 
 
 @QuantiserRecord(
-    "float16",
     printed="float16",
     source="IEEE 754-2019, binary16; faiss, IndexScalarQuantizer with QT_fp16",
     size="2 d",

@@ -106,8 +106,8 @@ def test_a_hasher_and_a_metric_in_a_folder_are_found_with_their_options(own, cap
 
 
 def test_a_split_in_a_folder_is_found(own, capsys):
-    declared = '"mine_split", __name__, source="x", summary="Mine", partitions={"query": Drawn(5), "database": Rest()}'
-    own(a_split=f"from protocol.splits import Drawn, Rest, declare\n\ndeclare({declared})\n")
+    declared = '__name__, source="x", summary="Mine", partitions={"query": Drawn(5), "database": Rest()}'
+    own(mine_split=f"from protocol.splits import Drawn, Rest, declare\n\ndeclare({declared})\n")
     assert main(["list", "splits", "mine_split", "--plugins", "own"]) == 0
     assert "\nquery: drawn, size 5\n" in capsys.readouterr().out
 

@@ -13,7 +13,6 @@ from protocol.registry import HasherRecord, Positive
 
 
 @HasherRecord(
-    "buffer_zone",
     printed="DSH (buffer zones)",
     source="Mean Local Group Average Precision, eq. 20-24 (one level of labels) and eq. 25-31 (two)",
     deviations=f"{NO_PRETRAINING}The regulariser is || |b| - 1 || of both items; eq. 24 and 31 as printed have ||b_1 - "

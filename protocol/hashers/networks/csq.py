@@ -9,7 +9,6 @@ from protocol.registry import HasherRecord, NotNegative
 
 
 @HasherRecord(
-    "csq",
     printed="CSQ",
     source="Yuan et al., Central Similarity Quantization for Efficient Image and Video Retrieval, CVPR 2020, section 3",
     deviations=f"{NO_PRETRAINING}lambda_1 is 0.0001; the paper searches a grid and prints no value. Centres are rows "

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, distinct, shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, distinct, mean_of, shared_labels
 from protocol.registry import HasherRecord
 
 DEVIATIONS = (
@@ -12,7 +12,6 @@ DEVIATIONS = (
 
 
 @HasherRecord(
-    "deep_squared",
     printed="DSH (squared)",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 4.2, eq. 4",
     deviations=DEVIATIONS,
@@ -65,6 +64,4 @@ def squared(codes: Tensor, shared: Tensor, *, m: float = 0.0) -> Tensor:
     """
     k = codes.shape[1]
     distance = (k - codes @ codes.T) / 2
-    similar, dissimilar = distinct(shared > 0), shared == 0
-    pull = ((m - distance) ** 2 * similar).sum() / similar.sum().clamp(min=1)
-    return pull + ((k - distance) ** 2 * dissimilar).sum() / dissimilar.sum().clamp(min=1)
+    return mean_of((m - distance) ** 2, distinct(shared > 0)) + mean_of((k - distance) ** 2, shared == 0)

@@ -9,7 +9,6 @@ _REGULARISER = 0.01
 
 
 @HasherRecord(
-    "deep_supervised",
     printed="DSH (deep)",
     source="Mean Local Group Average Precision, eq. 16-19; Liu, Wang, Shan, Chen, Deep Supervised Hashing, CVPR 2016",
     deviations=f"{NO_PRETRAINING}The regulariser is || |b| - 1 || of both items; eq. 19 as printed has ||b_1 - 1|| "

@@ -5,7 +5,6 @@ from protocol.registry import HasherRecord, NotNegative
 
 
 @HasherRecord(
-    "dpsh",
     printed="DPSH",
     source="Li, Wang, Kang, Feature Learning based Deep Supervised Hashing with Pairwise Labels, IJCAI 2016, section 3",
     deviations=f"{NO_PRETRAINING}Pairs are formed within a minibatch, and the gradient flows through both items; the "

@@ -5,7 +5,6 @@ from protocol.registry import HasherRecord, NotNegative
 
 
 @HasherRecord(
-    "dtsh",
     printed="DTSH",
     source="Wang, Shi, Kitani, Deep Supervised Hashing with Triplet Labels, ACCV 2016, section 3",
     deviations=f"{NO_PRETRAINING}All triplets of a minibatch are used; the authors' code draws 22,500 triplets per "

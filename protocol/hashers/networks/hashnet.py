@@ -3,12 +3,11 @@
 import math
 
 from protocol.checks import ProtocolError
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, distinct, shared_labels
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, distinct, mean_of, shared_labels
 from protocol.registry import HasherRecord, Positive
 
 
 @HasherRecord(
-    "hashnet",
     printed="HashNet",
     source="Cao, Long, Wang, Yu, HashNet: Deep Learning to Hash by Continuation, ICCV 2017, eq. 1-5 and Algorithm 1",
     deviations=f"{NO_PRETRAINING}Similar and dissimilar pairs are weighted by their shares of the minibatch, not of "
@@ -75,10 +74,8 @@ def weighted_pairwise(codes: Tensor, shared: Tensor, *, alpha: float) -> Tensor:
     """
     from torch.nn.functional import binary_cross_entropy_with_logits
 
-    similar, dissimilar = distinct(shared > 0), shared == 0
+    similar = distinct(shared > 0)
     loss = binary_cross_entropy_with_logits(alpha * codes @ codes.T, similar.to(codes), reduction="none")
     n_labels = shared.diagonal()
     jaccard = shared.to(codes) / (n_labels[:, None] + n_labels - shared).clamp(min=1)
-    return (loss * jaccard * similar).sum() / similar.sum().clamp(min=1) + (loss * dissimilar).sum() / (
-        dissimilar.sum().clamp(min=1)
-    )
+    return mean_of(loss * jaccard, similar) + mean_of(loss, shared == 0)

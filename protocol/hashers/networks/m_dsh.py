@@ -8,7 +8,6 @@ from protocol.registry import HasherRecord, at_least
 
 
 @HasherRecord(
-    "m_dsh",
     printed="m-DSH",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 4.2, J(H; m)",
     deviations=DEVIATIONS,

@@ -5,7 +5,6 @@ from protocol.registry import HasherRecord, Positive
 
 
 @HasherRecord(
-    "mihash",
     printed="MIHash",
     source="Cakir, He, Bargal, Sclaroff, MIHash: Online Hashing with Mutual Information, ICCV 2017, section 3; Hashing "
     "with Mutual Information, TPAMI 2019, section 3",

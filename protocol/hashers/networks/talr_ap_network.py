@@ -16,7 +16,6 @@ DEVIATIONS = (
 
 
 @HasherRecord(
-    "talr_ap_network",
     printed="TALR-AP (network)",
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 11 and 62",
     deviations=DEVIATIONS,

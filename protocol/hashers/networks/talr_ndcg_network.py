@@ -6,7 +6,6 @@ from protocol.registry import HasherRecord
 
 
 @HasherRecord(
-    "talr_ndcg_network",
     printed="TALR-NDCG (network)",
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 12 and 66",
     deviations=f"{DEVIATIONS} Levels are numbers of shared labels; affinities from other sources are not accepted. "

@@ -19,7 +19,6 @@ Product = Callable[[Floats], Floats]
 
 
 @HasherRecord(
-    "fasthash",
     printed="FastHash",
     source="Lin, Shen, Shi, van den Hengel, Suter, Fast Supervised Hashing with Decision Trees for High-Dimensional "
     "Data, CVPR 2014, with the loss of KSH; trees of scikit-learn's HistGradientBoostingClassifier",

@@ -17,7 +17,6 @@ _WHITENING_RIDGE = 0.1
 
 
 @HasherRecord(
-    "ksh",
     printed="KSH",
     source="Liu, Wang, Ji, Jiang, Chang, Supervised Hashing with Kernels, CVPR 2012, eq. 4-17 and Algorithm 1",
     deviations="L-BFGS instead of Nesterov's gradient method maximises the smooth objective of a bit, with n_iter = "
