@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from protocol.checks import ProtocolError
-from protocol.datasets import Data, File
+from protocol.datasets import Data, File, Paths
 from protocol.datasets.image_folder import check_images, image_rows, squares_of
 from protocol.inputs.text import lines
 from protocol.registry import DatasetRecord
@@ -58,7 +58,7 @@ def _statistics(folder: str, image_size: int) -> dict[str, Any]:
     required=("folder",),
     streamed=True,
 )
-def load(paths: Mapping[str, Path], *, folder: str = "", image_size: int = 128) -> Data:
+def load(paths: Paths, *, folder: str = "", image_size: int = 128) -> Data:
     """ImageNet-100: the 100 classes of ImageNet in HashNet's lists; you supply the images.
 
     Parameters

@@ -141,8 +141,8 @@ class Classifier(Hasher):
             return self.class_codes_[scores.argmax(axis=1)]
         from scipy.special import expit, softmax
 
-        scores = scores.astype(np.float64) / self.temperature
-        probabilities = expit(scores) if self.several_[0] else softmax(scores, axis=1)
+        logits = scores.astype(np.float64) / self.temperature
+        probabilities = expit(logits) if self.several_[0] else softmax(logits, axis=1)
         return probabilities @ np.where(self.class_codes_, 1.0, -1.0) > 0
 
 
