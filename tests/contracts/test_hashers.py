@@ -286,7 +286,6 @@ def check_record(make, record):
     check_seed(make, record.random)
     check_bits_beyond_features(make, record.bits_within_features)
     check_divergence(make)
-    assert record.source
     assert record.deviations
     assert record.summary.endswith(".")
 
