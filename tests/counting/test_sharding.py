@@ -1,10 +1,9 @@
 """Counting in shards: the same counts as at once, whatever the shards, and no more than a shard in memory."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from encoded import message_of, refuses
+from plainly import peak_memory
 
 from protocol import codes
 from protocol.counting import HammingCounts, count, count_in_shards, shard, sharding
@@ -80,14 +79,12 @@ def test_memory_is_that_of_a_shard(tmp_path, monkeypatch):
         return {"t": HammingCounts.from_histograms([[len(part)]] * len(query_codes), [[0]] * len(query_codes))}
 
     monkeypatch.setattr(sharding, "count", noted)
-    tracemalloc.start()
-    try:
+
+    def counts():
         truth = {"t": LabelRelevance(np.zeros(2, dtype=int), labels)}
-        options = {"shard_items": 50_000, "buckets": False}
-        counts = count_in_shards(database[:2], database, 64, truth, **options)["t"]
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert counts.n_database == 4_000_000
+        return count_in_shards(database[:2], database, 64, truth, shard_items=50_000, buckets=False)["t"]
+
+    found, peak = peak_memory(counts)
+    assert found.n_database == 4_000_000
     assert counted == [(50_000, 50_000)] * 80
     assert peak < 2_000_000

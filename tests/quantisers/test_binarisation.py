@@ -2,12 +2,12 @@
 
 import itertools
 import json
-import tracemalloc
 from statistics import NormalDist
 
 import numpy as np
 import pytest
 from encoded import message_of, refusals, refuses
+from plainly import all_distances, peak_memory, sets_of_nearest
 
 from protocol import registry
 from protocol.cli import main
@@ -30,16 +30,6 @@ DEFAULTS = {"k": None, "distance": "cosine"}
 
 def lost(codes="sign", *, query=QUERY, database=DATABASE, k=None, distance="cosine", **options):
     return quantisation(Nearest(query, database, k, distance), codes, **options)
-
-
-def distances(query, database, distance="cosine"):
-    query, database = query.astype(np.float64), database.astype(np.float64)
-    if distance == "euclidean":
-        return np.sqrt(((query[:, None] - database) ** 2).sum(axis=2))
-    products = query @ database.T
-    if distance == "dot":
-        return -products
-    return 1 - products / np.linalg.norm(query, axis=1)[:, None] / np.linalg.norm(database, axis=1)
 
 
 def nearest_sets(apart, number):
@@ -68,7 +58,7 @@ def test_a_slow_loop(distance):
     names = list(evaluate(*SIGNS, truth=Nearest(QUERY, DATABASE, 20, distance), metrics=None).metrics)
     result = lost(distance=distance, k=[1, 5, 20], target=0.9, metrics=names)
     hamming = ((QUERY > 0)[:, None] != (DATABASE > 0)).sum(axis=2)
-    apart = distances(QUERY, DATABASE, distance)
+    apart = all_distances(QUERY, DATABASE, distance)
     for number in (1, 5, 20):
         relevant = nearest_sets(apart, number)
         values = [result.metrics[f"neighbours@{number}{ties}"] for ties in ("[worst]", "", "[best]")]
@@ -135,7 +125,7 @@ def test_the_asymmetric_ranking_finds_more():
     items = Codes(DATABASE, binarize="sign")
     result = lost((Outputs(QUERY), items))
     scores = -(QUERY.astype(np.float64) @ np.where(DATABASE > 0, 1.0, -1.0).T)
-    relevant = nearest_sets(distances(QUERY, DATABASE), 10)
+    relevant = nearest_sets(all_distances(QUERY, DATABASE, "cosine"), 10)
     expected = shares(scores, relevant, 10, 10)
     values = [result.metrics[f"neighbours@10{ties}"] for ties in ("[worst]", "", "[best]")]
     np.testing.assert_allclose(values, expected, rtol=1e-12)
@@ -189,14 +179,6 @@ def test_a_hasher_is_a_quantiser():
     assert share.factor == alone.rescoring[0].smallest_factor[10]
 
 
-def tops(distance, items, n):
-    """Return all sets of the n nearest of some items."""
-    cut = np.sort(distance[items])[n - 1]
-    sure = [item for item in items if distance[item] < cut]
-    tied = [item for item in items if distance[item] == cut]
-    return [[*sure, *more] for more in itertools.combinations(tied, n - len(sure))]
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_re_ranking_over_all_orders_of_ties(seed):
     """Retrieve every possible set by the first distance, and re-rank it by the second in every order of its ties."""
@@ -207,8 +189,8 @@ def test_re_ranking_over_all_orders_of_ties(seed):
     relevant[rng.choice(n, k, replace=False)] = True
     for top in range(k, n + 1):
         shares = [
-            [relevant[final].sum() for final in tops(second, np.array(chosen), k)]
-            for chosen in tops(first, np.arange(n), top)
+            [relevant[chosen][[*final]].sum() for final in sets_of_nearest(second[chosen], k)]
+            for chosen in map(list, sets_of_nearest(first, top))
         ]
         orders = [order for order in map(list, itertools.permutations(range(n))) if (np.diff(second[order]) >= 0).all()]
         outcome = [_returned(first[order], second[order], relevant[order], top, k) for order in orders]
@@ -243,10 +225,7 @@ def test_memory_does_not_grow_with_the_database(tmp_path, monkeypatch):
         path = tmp_path / f"{n}.npy"
         np.save(path, rng.normal(size=(n, 32)).astype(np.float32))
         vectors = Nearest(rng.normal(size=(20, 32)).astype(np.float32), path, [10])
-        tracemalloc.start()
-        quantisation(vectors, **options, metrics="mAP")
-        peaks[n] = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
+        _, peaks[n] = peak_memory(lambda: quantisation(vectors, **options, metrics="mAP"))  # noqa: B023
     assert peaks[60_000] < peaks[12_000] + 1_000_000
 
 

@@ -60,17 +60,6 @@ def rankings(query):
         yield list(itertools.chain(*parts))
 
 
-def slow_ap(ranking, cutoff, denominator):
-    found, total = 0, Fraction(0)
-    for rank, level in enumerate(ranking[:cutoff], start=1):
-        if level:
-            found += 1
-            total += Fraction(found, rank)
-    n_relevant = sum(level > 0 for level in ranking)
-    divisor = {"all": n_relevant, "retrieved": found, "min": min(n_relevant, cutoff)}[denominator]
-    return total / divisor if divisor else None
-
-
 def slow_dcg(ranking, cutoff, gain="exponential"):
     gains = [2**level - 1 if gain == "exponential" else level for level in ranking[:cutoff]]
     return sum(each / math.log2(rank + 1) for rank, each in enumerate(gains, start=1))
@@ -151,6 +140,10 @@ def slow_wap(ranking, cutoff, denominator):
     n_relevant, found = (sum(level > 0 for level in part) for part in (ranking, ranking[:cutoff]))
     divisor = {"all": n_relevant, "retrieved": found, "min": min(n_relevant, cutoff)}[denominator]
     return total / divisor if divisor else None
+
+
+def slow_ap(ranking, cutoff, denominator):
+    return slow_wap([level > 0 for level in ranking], cutoff, denominator)
 
 
 def slow_reciprocal_rank(ranking, cutoff=1000):
