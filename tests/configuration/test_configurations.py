@@ -154,8 +154,7 @@ TWICE = "runs: 3\nfeatures:\n  gist: {}\n  gist: {runs: 2}\n"
         ("a pipe", "c.yaml: a non-regular file, not a config file."),
     ],
 )
-def test_a_file_that_is_not_a_config_file(tmp_path, monkeypatch, text, message):
-    monkeypatch.chdir(tmp_path)
+def test_a_file_that_is_not_a_config_file(here, text, message):
     if text == "a pipe":
         os.mkfifo("c.yaml")
     elif text is not None:

@@ -30,14 +30,13 @@ SHAPES = {"embeddings": (2_000, 384)}
 
 
 @pytest.fixture
-def users(tmp_path, monkeypatch):
+def users(here):
     """Return a function that writes the files that a config file expects into the working directory."""
-    monkeypatch.chdir(tmp_path)
 
     def write(name):
         for user in USERS.get(name, []):
             if user.endswith("/"):
-                (tmp_path / user / "class").mkdir(parents=True)
+                (here / user / "class").mkdir(parents=True)
             else:
                 shape = SHAPES.get(name, (70_000, 64))
                 with open(user, "wb") as file:

@@ -18,18 +18,17 @@ ONE_RUN = {"runs": 1, "splits": ["improved"], "n_bits": [16]}
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(here):
     """A folder with every file that `MINE` names."""
-    monkeypatch.chdir(tmp_path)
     for split in SMALL["splits"]:
         for run in range(SMALL["runs"]):
-            folder = tmp_path / "codes" / split / f"run{run}"
+            folder = here / "codes" / split / f"run{run}"
             folder.mkdir(parents=True)
             for n_bits in SMALL["n_bits"]:
                 for role in ("query", "database"):
                     codes = np.zeros((ROWS[split][role], n_bits // 8), dtype=np.uint8)
                     np.save(folder / f"{role}_{n_bits}.npy", codes)
-    return tmp_path
+    return here
 
 
 def load(methods, **changes):

@@ -10,9 +10,8 @@ from protocol.inputs.labels import label_pair
 from protocol.truth.relevance import LabelRelevance, ground_truth_sha256
 
 
-def test_labels_are_not_copied_several_times(tmp_path, monkeypatch):
+def test_labels_are_not_copied_several_times(here):
     """With a copy for each check, a Boolean matrix takes 13 times as much; Python lists for each class, 8 times."""
-    monkeypatch.chdir(tmp_path)
     n_database, n_classes, rng = 20_000, 1000, np.random.default_rng(0)
     for name, n in (("q", 50), ("d", n_database)):
         np.save(f"{name}.npy", rng.random((n, n_classes), dtype=np.float32) < 0.005)

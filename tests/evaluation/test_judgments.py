@@ -15,14 +15,13 @@ CODES = np.array([[0, 0], [1, 1], [0, 0]]), np.array([[0, 0], [0, 1], [1, 1], [1
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def files(here):
     for name, lines in {"q.txt": QUERIES, "d.txt": ITEMS}.items():
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
-    (tmp_path / "qrels.txt").write_text(QRELS)
+        (here / name).write_text("".join(f"{line}\n" for line in lines))
+    (here / "qrels.txt").write_text(QRELS)
     for name, array in zip(("q.npy", "d.npy"), CODES, strict=True):
-        np.save(tmp_path / name, array)
-    return tmp_path
+        np.save(here / name, array)
+    return here
 
 
 def relevance(judgments="qrels.txt", query_ids="q.txt", database_ids="d.txt"):

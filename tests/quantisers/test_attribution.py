@@ -221,8 +221,7 @@ def test_refusals(tmp_path, results, options, message):
     refuses(message, hp.attribute, results, **{"codes": CODES} | options)
 
 
-def test_command(exact, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_command(exact, here, capsys):
     ids, distances, inputs, every = exact("hamming")
     for name, array in [("ids", ids), ("d", distances), ("q", inputs["codes"][0]), ("db", inputs["codes"][1])]:
         np.save(f"{name}.npy", array)
@@ -230,7 +229,7 @@ def test_command(exact, tmp_path, monkeypatch, capsys):
     assert main([*command, "--distances", "d.npy", "--exact", "--json", "out.json"]) == 0
     first = "30 queries, 200 database items; the 5 nearest by code\ndistances of ids: Hamming distances\n"
     assert capsys.readouterr().out.startswith(first)
-    content = json.loads((tmp_path / "out.json").read_text())["attribution"]
+    content = json.loads((here / "out.json").read_text())["attribution"]
     assert ([(row["name"], row["recall"]) for row in content["rows"]], content["faults"]) == ([("ids", 1)], [])
     farther(ids, distances, every)
     np.save("ids.npy", ids)

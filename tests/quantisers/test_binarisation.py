@@ -244,8 +244,7 @@ def test_refusals(change, message):
     assert message_of(refused_call, **change) == message
 
 
-def test_the_command(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_command(here, capsys):
     np.save("q", QUERY)
     np.save("d", DATABASE)
     vectors = ["--query-vectors", "q.npy", "--database-vectors", "d.npy"]
@@ -256,4 +255,4 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     result = lost("itq:n_bits=8,n_iter=5", query="q.npy", database="d.npy", **options)
     assert capsys.readouterr().out == f"{result}\n"
     files = {"inputs": {"query_vectors": "q.npy", "database_vectors": "d.npy"}}
-    assert json.loads((tmp_path / "o.json").read_text()) == json.loads(result.to_json()) | files
+    assert json.loads((here / "o.json").read_text()) == json.loads(result.to_json()) | files

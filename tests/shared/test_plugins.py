@@ -53,13 +53,12 @@ class Mine(Hasher):
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
+def own(here, monkeypatch):
     """Write files of the folder `own`, by name; everything that they register is forgotten after the test."""
     for kind in registry.PACKAGES:
         registry.names(kind)
         monkeypatch.setitem(RECORDS, kind, dict(RECORDS[kind]))
     monkeypatch.setenv(folders.VARIABLE, "")
-    monkeypatch.chdir(tmp_path)
 
     def write(**files):
         for name, text in files.items():

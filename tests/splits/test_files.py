@@ -134,8 +134,7 @@ def test_an_invalid_split_is_refused(tmp_path, name, content, message):
     refuses(message, read_parts, tmp_path / name)
 
 
-def test_the_lists_of_a_split_are_found_or_reported_as_missing(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_lists_of_a_split_are_found_or_reported_as_missing(here):
     protocol = registry.get("split", "from_lists")
     for file in ("q.txt", "t.npz"):
         Path(file).write_text("x")
