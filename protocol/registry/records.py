@@ -207,6 +207,13 @@ class HasherRecord(Record, kind="hasher"):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class NetworkRecord(HasherRecord, kind="hasher"):
+    """The declaration of a hasher that requires PyTorch."""
+
+    extra: str | None = "learned"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class QuantiserRecord(Record, kind="quantiser"):
     """The declaration of a quantiser.
 
