@@ -65,6 +65,7 @@ def test_only_needed_files_a_killed_download_leaves_none_and_later_runs_need_no_
     made.write(SMALL, "digits.yaml")  # which has no files
     assert "download" not in made.jobs("downloads", config="digits.yaml")
     assert made.jobs("downloads") == {"downloads": 1, "download": 2}
+    # in any order of the two files
     done = made.run("downloads", "--keep-going", "--config", "offline=true", cores=1, fails=True)
     assert "error: known.bin: offline: there is no source" in done.stderr
     assert "Traceback" not in done.stderr
