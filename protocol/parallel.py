@@ -11,8 +11,13 @@ import numpy as np
 from protocol.checks import install_hint, warn_once
 
 _T = TypeVar("_T")
-Advance = Callable[[int], object] | None
+Step = Callable[[int], object]
 """Is called with the number of queries, or of items, that are done since its last call."""
+Advance = Step | None
+
+
+def unreported(n_done: int) -> None:
+    """Report no progress."""
 
 
 @contextlib.contextmanager

@@ -42,6 +42,13 @@ def root() -> Path:
     return ROOT
 
 
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a test, as the working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder with real data that PROTOCOL_SHARED names; a test that needs it is skipped without."""

@@ -84,8 +84,7 @@ class FeaturePlan:
     @cached_property
     def modalities(self) -> dict[str, Any]:
         """The feature extractor of each modality, built with these options."""
-        modalities: dict[str, Any] = registry.get("feature", self.plugin)(**self.options).modalities
-        return modalities
+        return registry.get("feature", self.plugin)(**self.options).modalities
 
     @property
     def has_several_items(self) -> bool:
@@ -228,8 +227,7 @@ class Experiment:
 
     def supervision(self, hasher: str) -> str | None:
         """Return the kind of supervision that a hasher learns from, or None."""
-        kind: str | None = registry.get("hasher", self.hashers[hasher].plugin).supervision
-        return kind
+        return registry.get("hasher", self.hashers[hasher].plugin).supervision
 
     def learned_from(self, hasher: str, feature: str) -> str:
         """Return `supervision_of`, with a digest of the distances' options that are not defaults."""

@@ -20,7 +20,7 @@ from protocol.checks import ProtocolError, integer
 from protocol.counting._plain import InOrder, in_order_of
 from protocol.counting.counts import Floats, HammingCounts, Integers, Packed
 from protocol.counting.leave_one_out import check_same_number
-from protocol.parallel import Advance
+from protocol.parallel import Step, unreported
 from protocol.truth.relevance import Relevance, check_relevance
 
 _BLOCK_BYTES = 64 << 20
@@ -41,7 +41,7 @@ def asymmetric_counts(
     index_order: bool = False,
     leave_one_out: bool = False,
     threads: int = 1,
-    progress: Advance = None,
+    progress: Step = unreported,
 ) -> Iterator[HammingCounts]:
     """Yield the counts of the asymmetric ranking of consecutive blocks of queries.
 
@@ -116,8 +116,7 @@ def asymmetric_counts(
             keys = scorer.keys(query_outputs[start : start + block_size])
             rows = list(pool.map(groups, itertools.count(start), keys))
             yield _padded(rows, relevance.levels, bucket_sizes, index_order)
-            if progress is not None:
-                progress(len(keys))
+            progress(len(keys))
 
 
 def _check(query_outputs: NDArray[np.floating], database_codes: Packed, n_bits: int) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.counting.counts import Floats, HammingCounts, Integers
-from protocol.parallel import Advance, in_order, workers
+from protocol.parallel import Step, in_order, unreported, workers
 from protocol.truth import TILE, Distance, Keys, check_rows, pair_distances
 from protocol.truth.relevance import Relevance
 
@@ -23,7 +23,7 @@ def count_by_distance(
     *,
     distance: Distance = "euclidean",
     threads: int = 1,
-    progress: Advance = None,
+    progress: Step = unreported,
 ) -> dict[int, HammingCounts]:
     """Count relevant and other items of the ranking by a distance, as defined by the formulas of `nearest`.
 
@@ -110,7 +110,7 @@ class _Block:
         distances[order] = pair_distances(self.query, self.database, rows[order], items[order], distance=self.distance)
         return distances
 
-    def counts(self, threads: int, progress: Advance) -> tuple[Integers, dict[int, Integers]]:
+    def counts(self, threads: int, progress: Step) -> tuple[Integers, dict[int, Integers]]:
         """Return the numbers of all items, and of the relevant items by name."""
         queries, n_items = self.keys.queries(self.query), len(self.database)
         bound = np.array([self.keys.of(values[-1]) if len(values) else -np.inf for values in self.values])
@@ -126,8 +126,7 @@ class _Block:
             if n_pending > _PAIRS or start + TILE >= n_items:
                 self._add(*map(np.concatenate, zip(*pending, strict=True)))
                 pending, n_pending = [], 0
-            if progress is not None:
-                progress(len(self.query) * min(TILE, n_items - start))
+            progress(len(self.query) * min(TILE, n_items - start))
         beyond = n_items - self.retrieved.sum(axis=1)
         self.retrieved[np.arange(len(self.query)), [2 * len(values) for values in self.values]] += beyond
         return self.retrieved, self.relevant

@@ -33,7 +33,7 @@ from protocol.counting._compiled import BitPlanes, Words
 from protocol.counting._plain import Buckets, Plain
 from protocol.counting._shell import MOST_BITS, Shell
 from protocol.counting.counts import HammingCounts, Integers, Packed
-from protocol.parallel import Advance
+from protocol.parallel import Step, unreported
 from protocol.truth.relevance import LabelRelevance, Relevance, check_relevance
 
 Result = TypeVar("Result")
@@ -62,7 +62,7 @@ def count(
     buckets: bool = True,
     index_order: bool = False,
     threads: int = 1,
-    progress: Advance = None,
+    progress: Step = unreported,
 ) -> dict[str, HammingCounts]:
     r"""Count, for every query, all database items and the relevant ones at each Hamming distance.
 
@@ -164,7 +164,7 @@ def largest_buckets(
     def work(block: slice) -> Integers:
         return counter.largest_buckets(block, buckets, retrieved[block])
 
-    return np.concatenate(_in_blocks(work, len(query_codes), counter.block_size, threads, None))
+    return np.concatenate(_in_blocks(work, len(query_codes), counter.block_size, threads, unreported))
 
 
 def _choose(pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance], index_order: bool) -> type[Plain]:
@@ -205,7 +205,7 @@ def _numba_is_installed() -> bool:
 
 
 def _in_blocks(
-    work: Callable[[slice], Result], n_queries: int, block_size: int, threads: int, progress: Advance
+    work: Callable[[slice], Result], n_queries: int, block_size: int, threads: int, progress: Step
 ) -> list[Result]:
     """Process all queries in blocks of equal size, with the same number of blocks for every thread."""
     n_blocks, results = threads * -(-n_queries // (block_size * threads)), []
@@ -215,6 +215,5 @@ def _in_blocks(
         done = pool.map(work, blocks) if threads > 1 else map(work, blocks)  # hundreds of calls start no thread
         for block, result in zip(blocks, done, strict=True):
             results.append(result)
-            if progress is not None:
-                progress(block.stop - block.start)
+            progress(block.stop - block.start)
     return results

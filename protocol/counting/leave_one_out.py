@@ -15,7 +15,7 @@ from protocol.checks import ProtocolError
 from protocol.counting._plain import InOrder, distances_from, in_order_of
 from protocol.counting.counts import HammingCounts, Integers, Packed
 from protocol.counting.sharding import count_in_shards
-from protocol.parallel import Advance
+from protocol.parallel import Step, unreported
 from protocol.truth.relevance import LabelRelevance, Relevance
 
 
@@ -27,7 +27,7 @@ def count_leave_one_out(
     *,
     index_order: bool = False,
     threads: int = 1,
-    progress: Advance = None,
+    progress: Step = unreported,
 ) -> dict[str, HammingCounts]:
     """Count as in `protocol.counting.count`, but without item i of the database for query i.
 

@@ -16,7 +16,7 @@ from protocol.checks import ProtocolError, counted, integer
 from protocol.counting._plain import Buckets
 from protocol.counting.counting import count, largest_buckets
 from protocol.counting.counts import HammingCounts, Packed, total_of
-from protocol.parallel import Advance
+from protocol.parallel import Step, unreported
 from protocol.truth.relevance import Relevance, check_relevance
 
 SHARD_ITEMS = 1 << 20
@@ -36,7 +36,7 @@ def count_in_shards(
     shard_items: int = SHARD_ITEMS,
     buckets: bool = True,
     threads: int = 1,
-    progress: Advance = None,
+    progress: Step = unreported,
 ) -> dict[str, HammingCounts]:
     """Count as in `protocol.counting.count`, with only one shard of the database in memory at a time.
 
@@ -90,8 +90,7 @@ def count_in_shards(
     for items in shards:
         parts = {name: relevance.part(items.start, items.stop) for name, relevance in relevances.items()}
         total = total_of(total, counted(np.asarray(database_codes[items]), relevances=parts, buckets=False))
-        if progress is not None:
-            progress(n_queries * items.stop // n_database - n_queries * items.start // n_database)
+        progress(n_queries * items.stop // n_database - n_queries * items.start // n_database)
     if of_database is None:
         return total
     retrieved = next(iter(total.values())).retrieved

@@ -86,7 +86,7 @@ class Records(NamedTuple):
     rows: dict[str, NDArray[np.int64]]
 
 
-def read_archive(path: Path, batches: Sequence[str], names: Sequence[str]) -> Records:
+def read_archive(path: str | Path, batches: Sequence[str], names: Sequence[str]) -> Records:
     """Return the records of an archive without extracting files to disk.
 
     A record consists of one byte for each kind of label, followed by the red, the green and the blue plane of 1,024
@@ -111,7 +111,7 @@ def read_archive(path: Path, batches: Sequence[str], names: Sequence[str]) -> Re
     length = len(names) + int(np.prod(_SHAPE))
     parts = []
     for batch in batches:
-        with reading(path, f"{batch}.bin with records of {length:,} bytes"):
+        with reading(Path(path), f"{batch}.bin with records of {length:,} bytes"):
             parts.append(np.frombuffer(contents[f"{batch}.bin"], dtype=np.uint8).reshape(-1, length))
     starts = np.cumsum([0, *map(len, parts)])
     images = np.empty((starts[-1], *_SHAPE[1:], _SHAPE[0]), dtype=np.uint8)

@@ -15,6 +15,8 @@ from protocol.checks import ProtocolError
 from protocol.inputs.validation import Sliceable, check_images, class_labels, rows
 from protocol.provenance.storage import Writer, decoded
 
+Paths = Mapping[str, Path]
+"""The files of a dataset, by the name of its `File`."""
 _BLOCK_BYTES = 16 << 20
 
 
@@ -152,7 +154,7 @@ def statistics(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return dict(record.statistics(**defaults | dict(options)) if callable(record.statistics) else record.statistics)
 
 
-def load(name: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Data:
+def load(name: str, paths: Paths, options: Mapping[str, Any]) -> Data:
     """Load a complete dataset and check it against its registered statistics.
 
     Parameters

@@ -132,8 +132,7 @@ def fetch(file: File, downloads: Downloads) -> dict[str, Any]:
     expected = downloads.sha256(file) or downloads.recorded(file)
     is_complete = target.exists() and record.exists() and checksum_path(record).exists()
     if is_complete and expected is not None and file_sha256(target) == expected:
-        stored: dict[str, Any] = json.loads(verified(record))
-        return stored
+        return json.loads(verified(record))
     source, sha256 = _first_good(file, downloads, expected)
     if expected is None:
         # One write, so that no other process can interfere.

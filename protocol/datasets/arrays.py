@@ -1,14 +1,12 @@
 """Your own features, from any network or tool: arrays in .npy, .npz, .h5, .mat or text."""
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.datasets import Data, LazyRows, numbered_ids
+from protocol.datasets import Data, LazyRows, Paths, numbered_ids
 from protocol.inputs.arrays import array_shape, read_array
 from protocol.inputs.labels import check_order, labels_from
 from protocol.inputs.lists import read_listings
@@ -64,14 +62,13 @@ def _ids(file: str | None, n_items: int, labels: str | None) -> NDArray[np.str_]
 
 
 @DatasetRecord(
-    "arrays",
     source="your own features",
     statistics=_statistics,
     user_files=("features", "labels", "ids"),
     required=("features",),
     streamed=True,
 )
-def load(paths: Mapping[str, Path], *, features: str = "", labels: str | None = None, ids: str | None = None) -> Data:
+def load(paths: Paths, *, features: str = "", labels: str | None = None, ids: str | None = None) -> Data:
     """Your own features, from any network or tool: arrays in .npy, .npz, .h5, .mat or text.
 
     Parameters

@@ -1,11 +1,8 @@
 """CIFAR-10: 60,000 colour images of 32 x 32 pixels in 10 classes, read straight from the official binary archive."""
 
-from collections.abc import Mapping
-from pathlib import Path
-
 import numpy as np
 
-from protocol.datasets import Data, File
+from protocol.datasets import Data, File, Paths
 from protocol.datasets._archives import read_archive
 from protocol.registry import DatasetRecord
 
@@ -15,7 +12,6 @@ TEST = "test_batch"
 
 
 @DatasetRecord(
-    "cifar10",
     printed="CIFAR-10",
     source="Krizhevsky 2009, Learning Multiple Layers of Features from Tiny Images, chapter 3; "
     "https://www.cs.toronto.edu/~kriz/cifar.html",
@@ -35,7 +31,7 @@ TEST = "test_batch"
         "partitions": {"train": 50_000, "test": 10_000},
     },
 )
-def load(paths: Mapping[str, Path]) -> Data:
+def load(paths: Paths) -> Data:
     """CIFAR-10: 60,000 colour images of 32 x 32 pixels, in 10 classes of 6,000.
 
     Parameters
@@ -60,6 +56,6 @@ def load(paths: Mapping[str, Path]) -> Data:
     The loader reads the binary version, because the Python version contains pickles, which can run code when loaded.
     It checks the format; the download has verified the checksum.
     """
-    records = read_archive(Path(paths[ARCHIVE]), (*TRAIN, TEST), ["batches.meta.txt"])
+    records = read_archive(paths[ARCHIVE], (*TRAIN, TEST), ["batches.meta.txt"])
     parts = {"train": np.concatenate([records.rows[batch] for batch in TRAIN]), "test": records.rows[TEST]}
     return Data(records.ids, records.labels[:, 0], records.names[0], records.images, partitions=parts)

@@ -1,13 +1,11 @@
 """CIFAR-100: 60,000 colour images of 32 x 32 pixels in 100 classes, which form 20 groups, from the binary archive."""
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from protocol.checks import one_of
-from protocol.datasets import Data, File
+from protocol.datasets import Data, File, Paths
 from protocol.datasets._archives import read_archive
 from protocol.registry import DatasetRecord
 
@@ -25,14 +23,13 @@ def _statistics(labels: str) -> dict[str, Any]:
 
 
 @DatasetRecord(
-    "cifar100",
     printed="CIFAR-100",
     source="Krizhevsky 2009, Learning Multiple Layers of Features from Tiny Images, chapter 3; "
     "https://www.cs.toronto.edu/~kriz/cifar.html",
     files=(File(ARCHIVE, ("https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz",), size=168_513_733),),
     statistics=_statistics,
 )
-def load(paths: Mapping[str, Path], *, labels: str = "fine") -> Data:
+def load(paths: Paths, *, labels: str = "fine") -> Data:
     """CIFAR-100: 60,000 colour images of 32 x 32 pixels, in 100 classes of 600, or 20 groups of 5 classes.
 
     Parameters
@@ -57,7 +54,7 @@ def load(paths: Mapping[str, Path], *, labels: str = "fine") -> Data:
     """
     levels = LABELS[one_of(labels, tuple(LABELS), "labels")]
     names = [f"{level}_label_names.txt" for level in CLASSES]
-    records = read_archive(Path(paths[ARCHIVE]), ("train", "test"), names)
+    records = read_archive(paths[ARCHIVE], ("train", "test"), names)
     codes = dict(zip(CLASSES, records.labels.T, strict=True))
     class_names = dict(zip(CLASSES, records.names, strict=True))
     y = codes[levels[0]]

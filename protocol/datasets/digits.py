@@ -1,22 +1,18 @@
 """Digits: 1,797 handwritten digits of 8 x 8 pixels, bundled with scikit-learn; nothing is downloaded."""
 
-from collections.abc import Mapping
-from pathlib import Path
-
 import numpy as np
 
-from protocol.datasets import Data
+from protocol.datasets import Data, Paths
 from protocol.registry import DatasetRecord
 
 
 @DatasetRecord(
-    "digits",
     printed="Digits",
     source="UCI Optical Recognition of Handwritten Digits, test part (Alpaydin and Kaynak 1998), as bundled with "
     "scikit-learn: https://archive.ics.uci.edu/dataset/80",
     statistics={"n": 1797, "classes": 10, "image_shape": (8, 8)},
 )
-def load(paths: Mapping[str, Path]) -> Data:
+def load(paths: Paths) -> Data:
     """Handwritten digits: 1,797 grey images of 8 x 8 pixels, in 10 classes; for a quick experiment without a download.
 
     Parameters

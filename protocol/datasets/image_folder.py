@@ -3,7 +3,7 @@
 import itertools
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, abridged, counted, integer
-from protocol.datasets import Data, LazyRows
+from protocol.datasets import Data, LazyRows, Paths
 from protocol.datasets._user_files import listings
 from protocol.datasets.arrays import labels_of_items
 from protocol.inputs.forms import one_form, paired
@@ -105,7 +105,6 @@ def _statistics(folder: str, image_size: int, labels: str | None) -> dict[str, A
 
 
 @DatasetRecord(
-    "image_folder",
     source="your own images",
     statistics=_statistics,
     user_files=("labels",),
@@ -113,7 +112,7 @@ def _statistics(folder: str, image_size: int, labels: str | None) -> dict[str, A
     required=("folder",),
     streamed=True,
 )
-def load(paths: Mapping[str, Path], *, folder: str = "", image_size: int = 128, labels: str | None = None) -> Data:
+def load(paths: Paths, *, folder: str = "", image_size: int = 128, labels: str | None = None) -> Data:
     """Your own images: a folder with a subfolder for each class, or with a file of labels, in any common format.
 
     Parameters

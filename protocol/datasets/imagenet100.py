@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from protocol.checks import ProtocolError
-from protocol.datasets import Data, File
+from protocol.datasets import Data, File, Paths
 from protocol.datasets.image_folder import check_images, image_rows, squares_of
 from protocol.inputs.text import lines
 from protocol.registry import DatasetRecord
@@ -49,7 +49,6 @@ def _statistics(folder: str, image_size: int) -> dict[str, Any]:
 
 
 @DatasetRecord(
-    "imagenet100",
     printed="ImageNet-100",
     source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1, and its lists; images: "
     "Russakovsky et al. 2015, ImageNet Large Scale Visual Recognition Challenge, https://image-net.org",
@@ -59,7 +58,7 @@ def _statistics(folder: str, image_size: int) -> dict[str, Any]:
     required=("folder",),
     streamed=True,
 )
-def load(paths: Mapping[str, Path], *, folder: str = "", image_size: int = 128) -> Data:
+def load(paths: Paths, *, folder: str = "", image_size: int = 128) -> Data:
     """ImageNet-100: the 100 classes of ImageNet in HashNet's lists; you supply the images.
 
     Parameters

@@ -1,11 +1,8 @@
 """LabelMe-22K: GIST vectors of 22,019 images, from the MATLAB file that is commonly distributed; no labels."""
 
-from collections.abc import Mapping
-from pathlib import Path
-
 import numpy as np
 
-from protocol.datasets import Data, File
+from protocol.datasets import Data, File, Paths
 from protocol.inputs.arrays import as_integers, read_array
 from protocol.registry import DatasetRecord
 
@@ -13,7 +10,6 @@ FILE = "LabelMe_gist.mat"
 
 
 @DatasetRecord(
-    "labelme",
     printed="LabelMe",
     source="Torralba, Fergus, Weiss, Small Codes and Large Image Databases for Recognition, CVPR 2008; "
     "http://www.cs.toronto.edu/~norouzi/research/mlh/",
@@ -25,7 +21,7 @@ FILE = "LabelMe_gist.mat"
         "labelled": False,
     },
 )
-def load(paths: Mapping[str, Path]) -> Data:
+def load(paths: Paths) -> Data:
     """LabelMe-22K: 512-d GIST of 22,019 images, without class labels.
 
     Parameters

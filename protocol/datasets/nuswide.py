@@ -1,6 +1,5 @@
 """NUS-WIDE: 269,648 Flickr images with 81 concepts, as bags of visual words and tags; images are not read."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.datasets import Data, File, LazyRows
+from protocol.datasets import Data, File, LazyRows, Paths
 from protocol.datasets._archives import members
 from protocol.inputs.formats import reading
 from protocol.registry import DatasetRecord
@@ -84,7 +83,6 @@ def _tags(path: Path, photos: list[str], keep: NDArray[np.int64]) -> LazyRows:
 
 
 @DatasetRecord(
-    "nuswide",
     printed="NUS-WIDE",
     source="Chua et al. 2009, NUS-WIDE: A Real-World Web Image Database from National University of Singapore; "
     f"{_SITE}NUS-WIDE.html",
@@ -99,7 +97,7 @@ def _tags(path: Path, photos: list[str], keep: NDArray[np.int64]) -> LazyRows:
     statistics=_statistics,
     streamed=True,
 )
-def load(paths: Mapping[str, Path], *, concepts: int = N_CONCEPTS) -> Data:
+def load(paths: Paths, *, concepts: int = N_CONCEPTS) -> Data:
     """NUS-WIDE: 269,648 Flickr images with 81 concepts, as bags of 500 visual words and 5,018 tags.
 
     Parameters

@@ -1,14 +1,13 @@
 """SIFT1M: 1,110,000 local SIFT descriptors with 128 dimensions, from the TEXMEX corpus; each one is an item."""
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
 from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.datasets import Data, File
+from protocol.datasets import Data, File, Paths
 from protocol.datasets._archives import members
 from protocol.inputs.formats import read_blocks
 from protocol.registry import DatasetRecord
@@ -28,7 +27,6 @@ def _bytes(stream: IO[bytes], name: str) -> Iterator[NDArray[np.uint8]]:
 
 
 @DatasetRecord(
-    "sift1m",
     printed="SIFT1M",
     source="Jegou, Douze, Schmid, Product Quantization for Nearest Neighbor Search, TPAMI 2011, section V; "
     "http://corpus-texmex.irisa.fr/",
@@ -40,7 +38,7 @@ def _bytes(stream: IO[bytes], name: str) -> Iterator[NDArray[np.uint8]]:
         "labelled": False,
     },
 )
-def load(paths: Mapping[str, Path]) -> Data:
+def load(paths: Paths) -> Data:
     """SIFT1M: local SIFT descriptors, 1,000,000 in the database, 100,000 for training, 10,000 queries; no labels.
 
     Parameters

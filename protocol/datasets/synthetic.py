@@ -1,14 +1,12 @@
 """Random vectors in clusters, of any number and dimension, for scalability tests; nothing is downloaded."""
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import integer, number
-from protocol.datasets import Data, LazyRows, numbered_ids
+from protocol.datasets import Data, LazyRows, Paths, numbered_ids
 from protocol.registry import DatasetRecord
 
 _BLOCK = 4096  # vectors per random generator; another value would change the vectors
@@ -24,21 +22,9 @@ def _statistics(n: int, dimension: int, n_clusters: int, spread: float, seed: in
     return {"n": n, "classes": n_clusters, "dimensions": {"features": dimension}}
 
 
-@DatasetRecord(
-    "synthetic",
-    printed="Synthetic",
-    source="generated at random by this package",
-    statistics=_statistics,
-    streamed=True,
-)
+@DatasetRecord(printed="Synthetic", source="generated at random by this package", statistics=_statistics, streamed=True)
 def load(
-    paths: Mapping[str, Path],
-    *,
-    n: int = 10_000,
-    dimension: int = 128,
-    n_clusters: int = 100,
-    spread: float = 0.5,
-    seed: int = 0,
+    paths: Paths, *, n: int = 10_000, dimension: int = 128, n_clusters: int = 100, spread: float = 0.5, seed: int = 0
 ) -> Data:
     """Random vectors in clusters, of any number and dimension, for scalability tests.
 

@@ -1,13 +1,12 @@
 """Wiki: 2,866 pairs of an image and a text from Wikipedia's featured articles, as vectors, in 10 categories."""
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from protocol.checks import ProtocolError
-from protocol.datasets import Data, File
+from protocol.datasets import Data, File, Paths
 from protocol.inputs.arrays import read_array
 from protocol.inputs.text import lines
 from protocol.registry import DatasetRecord
@@ -37,7 +36,6 @@ def _read_list(path: Path) -> tuple[list[str], list[int]]:
 
 
 @DatasetRecord(
-    "wiki",
     printed="Wiki",
     source="Rasiwasia et al. 2010, A New Approach to Cross-Modal Multimedia Retrieval, section 4.1; "
     "http://www.svcl.ucsd.edu/projects/crossmodal/",
@@ -49,7 +47,7 @@ def _read_list(path: Path) -> tuple[list[str], list[int]]:
         "partitions": {"train": 2_173, "test": 693},
     },
 )
-def load(paths: Mapping[str, Path]) -> Data:
+def load(paths: Paths) -> Data:
     """Wiki: pairs of an image and a text in 10 categories, as 128-d bags of SIFT words and 10-d topic vectors.
 
     Parameters

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 
-from protocol.parallel import Advance
+from protocol.parallel import Step, unreported
 
 Progress = Callable[[int, int, str], object] | None
 """A function that is called with the amount done, the total, and the name of the stage, such as ``"counting"``."""
 
 
-def stage(progress: Progress, name: str, total: int) -> Advance:
-    """Return the function that a stage calls with the amount it has just done; None if `progress` is None.
+def stage(progress: Progress, name: str, total: int) -> Step:
+    """Return the function that a stage calls with the amount it has just done.
 
     Examples
     --------
@@ -19,7 +19,7 @@ def stage(progress: Progress, name: str, total: int) -> Advance:
     (None, None, [(2, 5, 'counting'), (5, 5, 'counting')])
     """
     if progress is None:
-        return None
+        return unreported
     done = 0
 
     def add(just_done: int) -> None:

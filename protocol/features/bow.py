@@ -13,7 +13,6 @@ from protocol.registry import Count, FeatureRecord
 
 
 @FeatureRecord(
-    "bow",
     printed="BoW",
     source="Sivic and Zisserman 2003, Video Google, ICCV, sections 3 and 4; 500 words as in NUS-WIDE "
     "(Chua et al. 2009, CIVR)",

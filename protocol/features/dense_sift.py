@@ -71,7 +71,6 @@ def describer(*, grid: int, patch: int, image_size: int) -> Callable[[NDArray[np
 
 
 @FeatureRecord(
-    "dense_sift",
     printed="Dense SIFT",
     source="Lowe 2004, Distinctive Image Features from Scale-Invariant Keypoints, IJCV 60(2), section 6; on a grid as "
     "in Lazebnik, Schmid, Ponce 2006, Beyond Bags of Features, CVPR, section 4",

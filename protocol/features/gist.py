@@ -50,12 +50,6 @@ def _transfers(n: int, orientations: Sequence[int]) -> NDArray[np.float64]:
     return np.stack(bank)
 
 
-def _support(transfer: NDArray) -> tuple[slice, slice]:
-    """Return the smallest box that contains all non-negligible values of a transfer function."""
-    rows, columns = (np.flatnonzero((transfer > _NEGLIGIBLE).any(axis=axis)) for axis in (1, 0))
-    return slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)
-
-
 def _averaging(n: int, grid: int) -> NDArray[np.float32]:
     """Return the matrix (grid, n) that averages n pixels in `grid` runs whose lengths differ by at most one pixel."""
     edges = np.linspace(0, n, grid + 1).astype(int)
@@ -65,7 +59,6 @@ def _averaging(n: int, grid: int) -> NDArray[np.float32]:
 
 
 @FeatureRecord(
-    "gist",
     printed="GIST",
     source="Oliva and Torralba 2001, Modeling the Shape of the Scene, IJCV 42(3), sections 3 and 4, with the filters "
     "and parameters of the authors' MATLAB code (LMgist)",
@@ -199,7 +192,8 @@ class Gist(Feature):
         average = _averaging(size, self.grid)
         bank = []
         for transfer in _transfers(n, self._orientations):
-            rows, columns = _support(transfer)
+            used = (np.flatnonzero((transfer > _NEGLIGIBLE).any(axis=axis)) for axis in (1, 0))
+            rows, columns = (slice(int(at[0]), int(at[-1]) + 1) for at in used)
             left, right = np.ascontiguousarray(to_image[:, rows]), np.ascontiguousarray(to_image[:, columns].T)
             # Gains multiply interleaved real and imaginary parts, because NumPy would convert them to complex numbers.
             parts = slice(2 * columns.start, 2 * columns.stop)

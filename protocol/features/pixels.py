@@ -11,7 +11,6 @@ from protocol.registry import Count, FeatureRecord, choice
 
 
 @FeatureRecord(
-    "pixels",
     printed="Pixels",
     source="Torralba, Fergus, Freeman 2008, 80 Million Tiny Images, PAMI 30(11): distances between pixels",
     deviations="values are not normalised; use preprocessing steps for that",

@@ -21,7 +21,6 @@ _SIDE_PER_SIZE = 6  # a side of OpenCV's descriptor has 4 cells of 1.5 keypoint 
 
 
 @FeatureRecord(
-    "sift",
     printed="SIFT",
     source="Lowe 2004, Distinctive Image Features from Scale-Invariant Keypoints, IJCV 60(2), section 6; OpenCV's "
     "implementation",

@@ -11,7 +11,6 @@ from protocol.registry import Count, FeatureRecord
 
 
 @FeatureRecord(
-    "vectors",
     printed="Vectors",
     source="the dataset's own vectors, from its authors or from any model of yours",
     deviations="values are rounded to float32",

@@ -12,7 +12,6 @@ from protocol.registry import Count, HasherRecord, Positive
 
 
 @HasherRecord(
-    "dsh",
     printed="DSH",
     source="Jin, Li, Lin, Cai, Density Sensitive Hashing, IEEE Transactions on Cybernetics 44(8), 2014, section III",
     deviations="As in the reference MATLAB code (HABIR toolkit) for packed codes, planes are ranked by how evenly they "

@@ -10,7 +10,6 @@ from protocol.registry import Count, HasherRecord
 
 
 @HasherRecord(
-    "itq",
     printed="ITQ",
     source="Gong and Lazebnik, Iterative Quantization, CVPR 2011, section 2.2, eq. 2",
     deviations="There are exactly n_iter = 50 updates of the rotation, as in the paper and FAISS; the reference MATLAB "

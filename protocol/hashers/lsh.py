@@ -8,7 +8,6 @@ from protocol.registry import HasherRecord
 
 
 @HasherRecord(
-    "lsh",
     printed="LSH",
     source="Charikar, Similarity Estimation Techniques from Rounding Algorithms, STOC 2002, section 3",
     deviations="A projection of exactly zero becomes bit 0, as in the reference MATLAB code (HABIR toolkit), but 1 in "

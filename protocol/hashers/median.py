@@ -8,7 +8,6 @@ from protocol.registry import HasherRecord
 
 
 @HasherRecord(
-    "median",
     printed="Median",
     source="NVIDIA cuVS, binary quantizer with the threshold sampling_median; Caspari et al., CoRECT, 2025: "
     "binarization at the median of each dimension",

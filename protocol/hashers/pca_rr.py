@@ -10,7 +10,6 @@ from protocol.registry import HasherRecord
 
 
 @HasherRecord(
-    "pca_rr",
     printed="PCA-RR",
     source="Gong and Lazebnik, Iterative Quantization, CVPR 2011, section 2.2 (baseline PCA-RR)",
     deviations="The training mean is subtracted, whereas the reference MATLAB code (HABIR toolkit) expects centred "

@@ -8,7 +8,6 @@ from protocol.registry import HasherRecord
 
 
 @HasherRecord(
-    "pcah",
     printed="PCAH",
     source="Wang, Zhang, Jing, Ma, AnnoSearch: Image Auto-Annotation by Search, CVPR 2006; "
     "PCA-Direct in Gong and Lazebnik, CVPR 2011, section 2.1",

@@ -9,7 +9,6 @@ from protocol.registry import HasherRecord
 
 
 @HasherRecord(
-    "sh",
     printed="SH",
     source="Weiss, Torralba, Fergus, Spectral Hashing, NIPS 2008, eigenfunctions of a uniform distribution on a box",
     deviations="As in the authors' MATLAB code (in the HABIR toolkit), with two exceptions: the training mean is "

@@ -9,7 +9,6 @@ from protocol.registry import HasherRecord
 
 
 @HasherRecord(
-    "sign",
     printed="Sign",
     source="sentence-transformers, documentation, Embedding Quantization: binary quantization (quantize_embeddings "
     "with precision 'binary' or 'ubinary')",

@@ -11,7 +11,6 @@ _MOST_TURNS = 1e4  # of a wave: float32 then still resolves a thousandth of a tu
 
 
 @HasherRecord(
-    "sklsh",
     printed="SKLSH",
     source="Raginsky and Lazebnik, Locality-Sensitive Binary Codes from Shift-Invariant Kernels, NIPS 2009, section 2",
     deviations="None in the method. The kernel's gamma is 1 by default, as in the reference MATLAB code (HABIR "

@@ -14,7 +14,6 @@ _FAR = 1000.0  # times the farthest row: at that distance a sphere is a plane, a
 
 
 @HasherRecord(
-    "sph",
     printed="SpH",
     source="Heo, Lee, He, Chang, Yoon, Spherical Hashing, CVPR 2012, section 3 and Algorithm 1",
     deviations="Codes are compared by the plain Hamming distance, as in the reference MATLAB code (HABIR toolkit), "

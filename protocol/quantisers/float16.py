@@ -11,11 +11,7 @@ from protocol.registry import QuantiserRecord
 
 
 @QuantiserRecord(
-    "float16",
-    printed="float16",
-    source="IEEE 754-2019, binary16; faiss, IndexScalarQuantizer with QT_fp16",
-    size="2 d",
-    queries="real-valued",
+    source="IEEE 754-2019, binary16; faiss, IndexScalarQuantizer with QT_fp16", size="2 d", queries="real-valued"
 )
 class Float16(Quantiser):
     """float16: each value rounded to half precision.

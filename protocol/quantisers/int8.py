@@ -10,8 +10,6 @@ from protocol.registry import QuantiserRecord, choice
 
 
 @QuantiserRecord(
-    "int8",
-    printed="int8",
     source="minmax: faiss, IndexScalarQuantizer with QT_8bit; sentence_transformers: sentence-transformers, "
     "quantize_embeddings with precision 'int8'; symmetric: Jacob et al. 2018, Quantization and Training of Neural "
     "Networks for Efficient Integer-Arithmetic-Only Inference, with zero point 0",

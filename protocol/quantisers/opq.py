@@ -7,7 +7,6 @@ from protocol.registry import QuantiserRecord
 
 
 @QuantiserRecord(
-    "opq",
     printed="OPQ",
     source="Ge, He, Ke, Sun 2013, Optimized Product Quantization for Approximate Nearest Neighbor Search; faiss, "
     "OPQMatrix with IndexPQ",

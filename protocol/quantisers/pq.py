@@ -12,7 +12,6 @@ from protocol.registry import Count, QuantiserRecord
 
 
 @QuantiserRecord(
-    "pq",
     printed="PQ",
     source="Jegou, Douze, Schmid 2011, Product Quantization for Nearest Neighbor Search; faiss, IndexPQ",
     size="ceil(m n_bits / 8)",

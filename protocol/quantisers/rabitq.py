@@ -11,7 +11,6 @@ from protocol.registry import QuantiserRecord
 
 
 @QuantiserRecord(
-    "rabitq",
     printed="RaBitQ",
     source="Gao, Long 2024, RaBitQ: Quantizing High-Dimensional Vectors with a Theoretical Error Bound for Approximate "
     "Nearest Neighbor Search; faiss, RandomRotationMatrix with IndexRaBitQ",

@@ -18,7 +18,7 @@ from protocol.evaluation.ground_truth import check_dimension
 from protocol.evaluation.progress import Progress, stage
 from protocol.hashers.training_set import MAGNITUDES, check_magnitude
 from protocol.inputs.arrays import matrix_from
-from protocol.parallel import Advance
+from protocol.parallel import Step
 from protocol.quantisers._quantiser import Quantiser
 from protocol.truth import Distance, balanced, check_rows
 
@@ -95,14 +95,13 @@ def training_rows(train: Any, database: NDArray, seed: int) -> tuple[NDArray, st
     return rows, f"{len(rows):,} of the {n_available:,} {name}{drawn}"
 
 
-def blocks(vectors: NDArray, progress: Advance) -> Iterator[NDArray]:
+def blocks(vectors: NDArray, progress: Step) -> Iterator[NDArray]:
     """Yield the rows in blocks of at most 16 MB in float32, but unchanged, because float32 may not hold the values."""
     size = max(1, _BLOCK_BYTES // (4 * vectors.shape[1]))
     for start in range(0, len(vectors), size):
         block = np.asarray(vectors[start : start + size])
         yield block
-        if progress is not None:
-            progress(len(block))
+        progress(len(block))
 
 
 class Decoded:

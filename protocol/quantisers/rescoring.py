@@ -19,7 +19,7 @@ from protocol.counting import HammingCounts
 from protocol.counting.counts import Floats, Integers
 from protocol.evaluation.code_pairs import CodePair
 from protocol.metrics import ORDERS, mean, neighbours_found
-from protocol.parallel import Advance
+from protocol.parallel import Step, unreported
 from protocol.quantisers.representations import Representation
 from protocol.truth import pair_distances
 from protocol.truth.relevance import Relevance
@@ -116,7 +116,7 @@ def by_quantiser(
     relevances: Mapping[int, Relevance],
     target: float,
     seed: int = 0,
-    progress: Advance = None,
+    progress: Step = unreported,
 ) -> RescoringCurve:
     """Return the curve of re-ranking by a quantiser.
 
@@ -144,8 +144,7 @@ def by_quantiser(
         relevant = {k: np.isin(candidates, relevance.row(query)[0]) for k, relevance in relevances.items()}
         for at, (k, _, top) in enumerate(tops):
             shares[at, :, query] = np.array(_returned(apart[candidates], again, relevant[k], top, k)) / k
-        if progress is not None:
-            progress(1)
+        progress(1)
     rows = tuple(RescoringRow(*top, *map(mean, of_top)) for top, of_top in zip(tops, shares, strict=True))
     reaching = [row for row in rows if row.expected >= target]
     smallest = {k: min((row.factor for row in reaching if row.neighbours == k), default=None) for k in relevances}

@@ -9,7 +9,6 @@ from protocol.registry import Count, QuantiserRecord
 
 
 @QuantiserRecord(
-    "truncate",
     printed="truncated",
     source="Kusupati et al. 2022, Matryoshka Representation Learning; sentence-transformers, truncate_dim",
     size="4 dims",

@@ -29,6 +29,7 @@ from protocol.registry.records import (
     GroundTruthRecord,
     HasherRecord,
     MetricRecord,
+    NetworkRecord,
     QuantiserRecord,
     Record,
     SplitRecord,

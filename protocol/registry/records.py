@@ -23,8 +23,8 @@ class Record:
 
     Parameters
     ----------
-    name : str
-        The name that config files, commands and results use.
+    name : str, default=""
+        The name that config files, commands and results use; the default is that of the plug-in's file.
     source : str
         The paper and equation, or the web page, that defines the plug-in.
     summary : str, default=""
@@ -51,7 +51,7 @@ class Record:
     kind: ClassVar[str]
     package: ClassVar[str]
 
-    name: str
+    name: str = ""
     _: KW_ONLY
     source: str
     summary: str = ""
@@ -65,11 +65,11 @@ class Record:
     def __call__(self, plugin: Plugin) -> Plugin:
         """Register a plug-in, and return it unchanged."""
         record = self.describing(plugin)
-        first, file = (_file_of(one.module) for one in (RECORDS[self.kind].setdefault(self.name, record), record))
+        first, file = (_file_of(one.module) for one in (RECORDS[self.kind].setdefault(record.name, record), record))
         if first != file:
             problem = f"two plug-ins have this name, in {first} and in {file}. Give yours another name."
-            raise ProtocolError(f"{self.kind} {self.name!r}: {problem}")
-        RECORDS[self.kind][self.name] = record
+            raise ProtocolError(f"{self.kind} {record.name!r}: {problem}")
+        RECORDS[self.kind][record.name] = record
         return plugin
 
     def describing(self, plugin: Any) -> Self:
@@ -79,7 +79,7 @@ class Record:
             problem = "a plug-in that is neither a class nor a function needs module=__name__ in its record."
             raise ProtocolError(f"{self.kind} {self.name!r}: {problem}")
         summary = self.summary or (inspect.getdoc(plugin) or "").split("\n")[0]
-        described = replace(self, summary=summary, module=module)
+        described = replace(self, name=self.name or module.rpartition(".")[2], summary=summary, module=module)
         object.__setattr__(described, "plugin", plugin)
         return described
 
@@ -114,6 +114,7 @@ class DatasetRecord(Record, kind="dataset"):
     def __call__(self, plugin: Plugin) -> Plugin:
         """Register a loader, and return it with a check of its call: ProtocolError if a file or option is missing."""
         load: Any = suggesting(plugin)  # type: ignore[arg-type]
+        called = self.describing(plugin).name
 
         @functools.wraps(load)
         def checked(paths: Mapping[str, Any] | None = None, **options: Any) -> Any:
@@ -122,8 +123,8 @@ class DatasetRecord(Record, kind="dataset"):
             missing = [f"paths={{{files}}}"] * bool(files)
             missing += [f"{name}=PATH" for name in self.required if not options.get(name)]
             if missing:
-                more = f"`protocol list datasets {self.name}` describes its files and options."
-                raise ProtocolError(f"dataset {self.name!r} needs {' and '.join(missing)}. {more}")
+                more = f"`protocol list datasets {called}` describes its files and options."
+                raise ProtocolError(f"dataset {called!r} needs {' and '.join(missing)}. {more}")
             return load(paths, **options)
 
         return super().__call__(checked)  # type: ignore[return-value]
@@ -199,8 +200,17 @@ class HasherRecord(Record, kind="hasher"):
         hasher: Any = plugin
         hasher().check_options()  # raises if it is no hasher, lacks a method or has a wrong default
         if not hasher.learned:
-            raise ProtocolError(f"hasher {self.name!r}: `learned` must name the arrays that _fit sets.")
+            raise ProtocolError(
+                f"hasher {self.describing(plugin).name!r}: `learned` must name the arrays that _fit sets."
+            )
         return super().__call__(plugin)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NetworkRecord(HasherRecord, kind="hasher"):
+    """The declaration of a hasher that requires PyTorch."""
+
+    extra: str | None = "learned"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

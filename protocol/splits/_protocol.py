@@ -508,11 +508,11 @@ def _without(n_items: int, parts: Sequence[Rows]) -> Rows:
 
 
 def declare(
-    name: str,
     module: str,
     *,
     source: str,
     summary: str,
+    name: str = "",
     deviations: str = "",
     printed: str = "",
     base: SplitProtocol | None = None,
@@ -522,10 +522,10 @@ def declare(
 
     Parameters
     ----------
-    name, source, summary, deviations, printed
-        As for `protocol.registry.SplitRecord`.
     module : str
         The module of the plug-in, ``__name__``.
+    source, summary, name, deviations, printed
+        As for `protocol.registry.SplitRecord`.
     base : SplitProtocol or None
         A protocol from which this one differs only in the `declaration`; None if it is declared completely.
     **declaration

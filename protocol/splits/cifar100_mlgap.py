@@ -7,7 +7,6 @@ which the authors of mLGAP train. Items are relevant if they share any label, so
 from protocol.splits._protocol import Official, declare
 
 CIFAR100_MLGAP = declare(
-    "cifar100_mlgap",
     __name__,
     source="Mean Local Group Average Precision, section 5.1",
     summary="CIFAR-100, groups and classes: the 10,000 official test images are the queries; the 50,000 others "

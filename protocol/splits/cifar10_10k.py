@@ -3,7 +3,6 @@
 from protocol.splits._protocol import Drawn, Rest, declare
 
 CIFAR10_10K = declare(
-    "cifar10_10k",
     __name__,
     source="DeepHash-pytorch, its dataset cifar10-2; also the code released with He et al. 2018, Hashing as Tie-Aware "
     "Learning to Rank, for its second protocol",

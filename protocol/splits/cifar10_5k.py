@@ -8,7 +8,6 @@ from protocol.splits._protocol import SameAs, declare
 from protocol.splits.cifar10_s1 import CIFAR10_S1
 
 CIFAR10_5K = declare(
-    "cifar10_5k",
     __name__,
     source="TreezzZ/ITQ_PyTorch, 44de915, and TreezzZ/LSH_PyTorch, e38b58d, data/dataloader.py (cifar10-gist); used "
     "in none of the papers reproduced here",

@@ -3,7 +3,6 @@
 from protocol.splits._protocol import Drawn, Rest, declare
 
 CIFAR10_S1 = declare(
-    "cifar10_s1",
     __name__,
     source="He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.1, first protocol; also Jiang, Li, Li, On "
     "the Evaluation Metric for Hashing (RAMAP), section 5.1",

@@ -6,7 +6,6 @@ The authors' released code draws 1,000 queries of each class at random instead; 
 from protocol.splits._protocol import Official, declare
 
 CIFAR10_S2 = declare(
-    "cifar10_s2",
     __name__,
     source="He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.1, second protocol",
     summary="CIFAR-10: the 10,000 official test images are queries; the 50,000 others are both database and training "

@@ -3,7 +3,6 @@
 from protocol.splits._protocol import Drawn, Official, declare
 
 CIFAR_NOISY = declare(
-    "cifar_noisy",
     __name__,
     source="this project, with the queries and the database of `cifar10_s2` and the training size of `cifar10_s1`; "
     "labels: Wei et al. 2022, Learning with Noisy Labels Revisited",

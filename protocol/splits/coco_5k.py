@@ -8,7 +8,6 @@ description: their database contains 112,218 images, among them all 5,000 querie
 from protocol.splits._protocol import Drawn, Rest, declare
 
 COCO_5K = declare(
-    "coco_5k",
     __name__,
     source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1; not its lists, whose "
     "database includes the queries",

@@ -3,7 +3,6 @@
 from protocol.splits._protocol import PARTITIONS, Listed, declare
 
 FROM_LISTS = declare(
-    "from_lists",
     __name__,
     source="your own lists",
     summary="Your own split, with a file for each partition: lists of ids with or without labels, or row numbers",

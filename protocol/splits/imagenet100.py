@@ -3,7 +3,6 @@
 from protocol.splits._protocol import Official, declare
 
 IMAGENET100 = declare(
-    "imagenet100",
     __name__,
     source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1, and its lists",
     summary="ImageNet-100 with HashNet's lists: 5,000 queries; 128,503 images in the database, including 13,000 for "

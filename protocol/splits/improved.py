@@ -4,7 +4,6 @@ from protocol.splits._protocol import declare
 from protocol.splits.standard import STANDARD
 
 IMPROVED = declare(
-    "improved",
     __name__,
     source="Moran 2016, thesis section 3.5.2, figure 3.7",
     summary="Improved: the database is held out; it shares no items with the queries, training set or validation sets",

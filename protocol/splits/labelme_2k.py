@@ -3,7 +3,6 @@
 from protocol.splits._protocol import Drawn, Rest, declare
 
 LABELME_2K = declare(
-    "labelme_2k",
     __name__,
     source="He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.1",
     summary="LabelMe: 2,000 queries; 20,019 images in the database, including 5,000 training images; drawn at random",

@@ -9,7 +9,6 @@ from protocol.splits._protocol import declare
 from protocol.splits.standard import STANDARD
 
 LONG_TAIL = declare(
-    "long_tail",
     __name__,
     source="Chen et al. 2021, Long-Tail Hashing (LTHNet); sizes as in Cao et al. 2019, Learning Imbalanced Datasets "
     "with Label-Distribution-Aware Margin Loss",

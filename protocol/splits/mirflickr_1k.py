@@ -6,7 +6,6 @@ The partitions are drawn at random; DeepHash-pytorch's own lists are not part of
 from protocol.splits._protocol import Drawn, Rest, declare
 
 MIRFLICKR_1K = declare(
-    "mirflickr_1k",
     __name__,
     source="DeepHash-pytorch, its dataset mirflickr (data/mirflickr/code.py)",
     summary="MIRFlickr-25K, 38 labels: 1,000 queries and 4,000 training images; the 20,000 others are the database",

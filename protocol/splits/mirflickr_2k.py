@@ -7,7 +7,6 @@ The partitions are drawn at random. DCMH's Python code uses the first 2,000 item
 from protocol.splits._protocol import Drawn, Rest, declare
 
 MIRFLICKR_2K = declare(
-    "mirflickr_2k",
     __name__,
     source="Jiang and Li 2017, Deep Cross-Modal Hashing, section 4.1, and the authors' code (DCMH_demo.py)",
     summary="MIRFlickr-25K, 24 labels: 2,000 queries; 18,015 images in the database, including 10,000 for training; "

@@ -8,7 +8,6 @@ training set. No public code that has 2,000 queries and 10,500 training images i
 from protocol.splits._protocol import Drawn, Rest, declare
 
 NUSWIDE_10 = declare(
-    "nuswide_10",
     __name__,
     source="Su et al. 2019, Deep Joint-Semantics Reconstructing Hashing, and the authors' code (DJSRH, datasets.py); "
     "the same in the code of Liu et al. 2020, Joint-modal Distribution-based Similarity Hashing (JDSH, datasets.py)",
@@ -20,8 +19,8 @@ NUSWIDE_10 = declare(
 )
 
 NUSWIDE_10_2100 = declare(
-    "nuswide_10_2100",
     __name__,
+    name="nuswide_10_2100",
     source="the code of Hu et al. 2021, Joint Versus Independent Multiview Hashing for Cross-View Retrieval (DCHN, "
     "data_loader.py); UCCH has the same queries, but trains on the whole database (cmdataset.py)",
     summary="NUS-WIDE, 10 concepts: 2,100 queries; 184,477 images in the database, including 10,500 for training; "

@@ -6,7 +6,6 @@ An image drawn for one concept often shows others too, so most concepts have mor
 from protocol.splits._protocol import Drawn, Rest, declare
 
 NUSWIDE_21 = declare(
-    "nuswide_21",
     __name__,
     source="He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.1, and the authors' code (split_nus.m)",
     summary="NUS-WIDE, 21 concepts: 100 queries and 500 training images of each; 193,734 images in the database",

@@ -13,7 +13,6 @@ lists' file names follow another order than the official ground truth: by number
 from protocol.splits._protocol import Drawn, Rest, declare
 
 NUSWIDE_81 = declare(
-    "nuswide_81",
     __name__,
     source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1; sizes counted in its lists",
     summary="NUS-WIDE, 81 concepts: 5,000 queries; the rest is the database, including 10,000 training images; "

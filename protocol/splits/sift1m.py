@@ -3,7 +3,6 @@
 from protocol.splits._protocol import Official, declare
 
 SIFT1M = declare(
-    "sift1m",
     __name__,
     source="Jegou, Douze, Schmid, Product Quantization for Nearest Neighbor Search, TPAMI 2011, section V",
     summary="SIFT1M with its official splits: 10,000 queries, a database of 1,000,000 items, and 100,000 others for "

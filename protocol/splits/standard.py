@@ -3,7 +3,6 @@
 from protocol.splits._protocol import DRAWN, Drawn, Rest, declare
 
 STANDARD = declare(
-    "standard",
     __name__,
     source="Moran 2016, thesis section 3.5.1, figure 3.6",
     summary="Literature standard: the database contains all items except the queries, so hashers rank the items "

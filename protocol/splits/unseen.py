@@ -26,8 +26,8 @@ def register(protocol: SplitProtocol, module: str, prefix: str = "", *, source: 
         changed = {part: dataclasses.replace(parts[part], classes=classes) for part, classes in ranked.items()}
         may_overlap = {} if database == "unseen" else protocol.may_overlap
         declare(
-            f"{prefix}{name}",
             module,
+            name=f"{prefix}{name}",
             printed=name.replace("_at_", "@"),
             source=source,
             summary=summary.format(queries=queries, database=database),

@@ -6,7 +6,6 @@ The partitions are drawn at random; DeepHash-pytorch's own lists are not part of
 from protocol.splits._protocol import Drawn, Rest, declare
 
 VOC2012_1K = declare(
-    "voc2012_1k",
     __name__,
     source="DeepHash-pytorch, its dataset voc2012 (data/voc2012/code.py)",
     summary="Pascal VOC 2012, 20 classes: 1,000 queries and 4,000 training images; the 6,540 others are the database",

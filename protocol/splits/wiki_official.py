@@ -6,7 +6,6 @@ The authors rank the test items against each other; here, no query's own pair is
 from protocol.splits._protocol import Official, declare
 
 WIKI_OFFICIAL = declare(
-    "wiki_official",
     __name__,
     source="Rasiwasia et al. 2010, A New Approach to Cross-Modal Multimedia Retrieval, and its lists",
     summary="Wiki: the 693 official test items are the queries; the 2,173 others are both database and training set",

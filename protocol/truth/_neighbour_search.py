@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, integer, one_of
-from protocol.parallel import Advance, in_order, workers
+from protocol.parallel import Step, in_order, unreported, workers
 
 Distance = Literal["euclidean", "cosine", "dot"]
 DISTANCES: tuple[str, ...] = get_args(Distance)
@@ -338,7 +338,7 @@ def nearest(
     *,
     distance: Distance = "euclidean",
     threads: int = 1,
-    progress: Advance = None,
+    progress: Step = unreported,
 ) -> Neighbours:
     """Return the database rows no farther from each query than its k-th nearest neighbour, exactly as by float64.
 
@@ -414,7 +414,7 @@ def _matched(query: NDArray, database: NDArray) -> list[NDArray]:
     return sides
 
 
-def _nearest(query: NDArray, database: NDArray, k: int, keys: Keys, threads: int, progress: Advance) -> Neighbours:
+def _nearest(query: NDArray, database: NDArray, k: int, keys: Keys, threads: int, progress: Step) -> Neighbours:
     """Return the nearest items of up to 4,096 queries in one pass over the database."""
     n_queries, queries, bound = len(query), keys.queries(query), np.full(len(query), np.inf)
 
@@ -451,8 +451,7 @@ def _nearest(query: NDArray, database: NDArray, k: int, keys: Keys, threads: int
         if n_pending > max(n_queries * k, len(parts[0].rows)) or start == starts[-1]:
             pairs, bound = closest(_Pairs(*map(np.concatenate, zip(*parts, strict=True))))
             parts, n_pending = [pairs], 0
-        if progress is not None:
-            progress(n_queries * min(TILE, len(database) - start))
+        progress(n_queries * min(TILE, len(database) - start))
     distances = measured(pairs)
     indptr = _starts(np.bincount(pairs.rows, minlength=n_queries))
     selected = distances <= _kth(indptr, distances, k)[pairs.rows]

@@ -32,7 +32,6 @@ def _check(
 
 
 @GroundTruthRecord(
-    "epsilon_ball",
     printed="epsilon ball",
     source="Moran 2016, thesis section 3.3.1, eq. 3.1",
     deviations="The neighbours of a training point are counted among training points and scaled to the size of the "

@@ -33,7 +33,6 @@ def _check(
 
 
 @GroundTruthRecord(
-    "graded_distance",
     printed="graded distance",
     source="He, Cakir, Bargal and Sclaroff 2018 (TALR), section 5.3: LabelMe",
     deviations="Distances are compared with percentiles of distances; the released code compares squared distances "

@@ -16,7 +16,6 @@ def _check(*, n_neighbours: int, distance: str, n_train: int | None = None, n_da
 
 
 @GroundTruthRecord(
-    "nearest_neighbours",
     printed="nearest neighbours",
     source="Jegou, Douze and Schmid 2011, Product Quantization for Nearest Neighbor Search, section V (SIFT1M)",
     deviations="All items that tie with the k-th are relevant; published lists are cut at k.",

@@ -130,18 +130,14 @@ class LabelRelevance:
         """Return the level of each database item for the queries of a group, 0 if it is not relevant, (n_database,)."""
         if self._query.ndim == 1:
             return (self._database == self.groups[group]).view(np.uint8)
-        return self._shared(self.groups[group])
+        shared = np.zeros(self.n_database, dtype=np.min_scalar_type(self.groups.shape[1]))
+        for label in np.flatnonzero(self.groups[group]).tolist():
+            shared += self._of_class(label)
+        return shared
 
     def _of_class(self, label: int) -> NDArray[np.uint8]:
         """Return 1 for each database item that has a label, else 0, (n_database,)."""
         return np.unpackbits(self._by_class[label], count=self.n_database)
-
-    def _shared(self, query: NDArray[np.bool_]) -> NDArray[np.unsignedinteger]:
-        """Return the number of labels that each database item shares with a query, (n_database,)."""
-        shared = np.zeros(self.n_database, dtype=np.min_scalar_type(query.size))
-        for label in np.flatnonzero(query).tolist():
-            shared += self._of_class(label)
-        return shared
 
 
 def _comparable(query: NDArray, database: NDArray) -> tuple[NDArray, NDArray]:

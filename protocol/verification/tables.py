@@ -178,6 +178,5 @@ def _scores(
                 counts = counting.counted(*key, files, code="", index_order=in_order, earlier=file)
                 counting.write_counts(file, counts, {key: files})
                 rows += score_rows(counting.read_counts(file, without=without), *about, undefined=undefined)
-        if report is not None:
-            report(1)
+        report(1)
     return pd.DataFrame(rows, columns=[*SCORED])

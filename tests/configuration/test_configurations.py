@@ -12,10 +12,10 @@ import h5py
 import numpy as np
 import pytest
 import yaml
+from encoded import message_of, refuses
 from project import SMALL
 
 from protocol import configuration, registry
-from protocol.checks import ProtocolError
 from protocol.report.drawing import file_name
 from protocol.shipped import configs
 
@@ -84,16 +84,12 @@ def test_an_allowed_configuration_and_the_configuration_of_its_experiment(case, 
 @pytest.mark.parametrize("case", WRONG, ids=lambda case: str(case["changes"])[:60])
 def test_a_wrong_configuration_is_refused_in_one_line(case, files, monkeypatch):
     monkeypatch.chdir(files)
-    with pytest.raises(ProtocolError) as error:
-        load(case)
-    message = str(error.value)
-    assert "\n" not in message
+    message = message_of(load, case)
     assert re.search(case["matches"], message) if "matches" in case else case["contains"] in message, message
 
 
 def test_the_longest_names_fit_into_file_names():
-    with pytest.raises(ProtocolError, match="may have up to 80"):
-        load({"changes": {"hasher_bases": {"h" * 81: "itq"}}})
+    refuses("may have up to 80", load, {"changes": {"hasher_bases": {"h" * 81: "itq"}}})
     longest = max(registry.names("metric"), key=len)
     name = file_name("scores", f"{longest}@1000[retrieved]", "f" * 80, "g" * 80, max(registry.names("split"), key=len))
     assert len(f".{name}.pdf.xxxxxxxx.part") < 256
@@ -158,17 +154,13 @@ TWICE = "runs: 3\nfeatures:\n  gist: {}\n  gist: {runs: 2}\n"
         ("a pipe", "c.yaml: a non-regular file, not a config file."),
     ],
 )
-def test_a_file_that_is_not_a_config_file(tmp_path, monkeypatch, text, message):
-    monkeypatch.chdir(tmp_path)
+def test_a_file_that_is_not_a_config_file(here, text, message):
     if text == "a pipe":
         os.mkfifo("c.yaml")
     elif text is not None:
         Path("c.yaml").write_text(text)
     for read in (lambda: configuration.read("c.yaml"), lambda: configuration.load({}, files=["c.yaml"])):
-        with pytest.raises(ProtocolError) as error:
-            read()
-        assert str(error.value).startswith(message)
-        assert "\n" not in str(error.value)
+        assert message_of(read).startswith(message)
 
 
 def test_a_merged_key_may_be_overridden(tmp_path):

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 import yaml
+from encoded import refuses
 from project import SMALL, Results
 from snakemake.utils import validate
 
@@ -29,14 +30,13 @@ SHAPES = {"embeddings": (2_000, 384)}
 
 
 @pytest.fixture
-def users(tmp_path, monkeypatch):
+def users(here):
     """Return a function that writes the files that a config file expects into the working directory."""
-    monkeypatch.chdir(tmp_path)
 
     def write(name):
         for user in USERS.get(name, []):
             if user.endswith("/"):
-                (tmp_path / user / "class").mkdir(parents=True)
+                (here / user / "class").mkdir(parents=True)
             else:
                 shape = SHAPES.get(name, (70_000, 64))
                 with open(user, "wb") as file:
@@ -48,8 +48,7 @@ def users(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_shipped_config_files_are_valid_also_for_snakemake_s_own_function(name, users):
     if name in USERS:
-        with pytest.raises(ProtocolError, match=r"^(dataset_options of '.*'|training_labels): .*: no such f"):
-            configuration.load(SHIPPED[name])
+        refuses(r"^(dataset_options of '.*'|training_labels): .*: no such f", configuration.load, SHIPPED[name])
     users(name)
     standard = copy.deepcopy(SHIPPED[name])
     validate(standard, str(SCHEMA))

@@ -18,6 +18,8 @@ def record_of_page(page: Path, kind: str) -> Record:
     (code,) = (block for block in blocks if re.search(r"^(@\w+Record|\w+ = declare)\(", block, re.MULTILINE))
     exec(compile(code, str(page), "exec"), {"__name__": f"protocol.{registry.PACKAGES[kind]}.shown"})
     (name,) = records.keys() - before.keys()
+    assert records[name].source
+    assert records[name].summary
     return records.pop(name)
 
 

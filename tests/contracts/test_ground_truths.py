@@ -21,7 +21,6 @@ QUERY, DATABASE, TRAIN = items(20), items(300), items(250)
 
 
 def check_facts(record):
-    assert record.source
     assert record.summary.endswith(".")
     parameters = list(inspect.signature(record.plugin).parameters.values())
     assert [parameter.name for parameter in parameters[:3]] == ["query", "database", "train"]

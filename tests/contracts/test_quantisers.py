@@ -26,7 +26,6 @@ def made(record):
 
 
 def check_facts(record):
-    assert record.source
     assert record.queries
     assert record.summary.endswith(".")
     assert issubclass(record.plugin, Quantiser | Configurable)

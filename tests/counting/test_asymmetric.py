@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from encoded import refuses
 
 from protocol import codes, metrics
-from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts, asymmetric, asymmetric_counts, count
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
@@ -161,5 +161,4 @@ def test_blocks_parts_and_threads_change_nothing(monkeypatch):
 )
 def test_refused(outputs, n_items, message):
     database = codes.pack(np.ones((4, 2), dtype=bool))[:n_items]
-    with pytest.raises(ProtocolError, match=message):
-        list(asymmetric_counts(outputs, database, 2, LabelRelevance([1, 2], [1, 2, 1, 2])))
+    refuses(message, list, asymmetric_counts(outputs, database, 2, LabelRelevance([1, 2], [1, 2, 1, 2])))

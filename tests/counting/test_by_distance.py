@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from encoded import refuses
 
 from protocol.checks import ProtocolError
 from protocol.counting import by_distance, count_by_distance
@@ -51,8 +52,7 @@ def test_a_slow_loop(distance, threads, monkeypatch):
 def test_refusals():
     query, database, relevances = data(1, 40)
     database[7, 2] = np.nan
-    with pytest.raises(ProtocolError, match=r"^database row 7: expected finite numbers, got nan\.$"):
-        count_by_distance(query, database, relevances)
+    refuses(r"^database row 7: expected finite numbers, got nan\.$", count_by_distance, query, database, relevances)
     with pytest.raises(ProtocolError, match=r"^query: row 0 has zeros only, so no cosine distance "):
         count_by_distance(query * 0, database, relevances, distance="cosine")
 

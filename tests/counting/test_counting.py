@@ -3,9 +3,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from encoded import refuses
 
 from protocol import codes
-from protocol.checks import ProtocolError
 from protocol.counting import _compiled, count, counting
 from protocol.counting._compiled import BitPlanes, Words
 from protocol.counting._plain import Plain
@@ -53,8 +53,7 @@ def test_the_precisions_in_database_order_do_not_depend_on_their_blocks(algorith
     ],
 )
 def test_refusals(query, database, n_bits, truth, message):
-    with pytest.raises(ProtocolError, match=message):
-        count(query, database, n_bits, {"t": truth})
+    refuses(message, count, query, database, n_bits, {"t": truth})
 
 
 def test_only_requested_arrays_are_computed():

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from encoded import refuses
 from formulas import extended
 
 from protocol import codes
@@ -47,8 +48,7 @@ def test_pooled_sums_over_queries():
     ],
 )
 def test_impossible_counts_are_refused(name, array, message):
-    with pytest.raises(ProtocolError, match=message):
-        HammingCounts(**GOOD | {name: np.asarray(array)})
+    refuses(message, HammingCounts, **GOOD | {name: np.asarray(array)})
 
 
 def test_counts_of_several_truths_are_stored_in_the_smallest_types():

@@ -2,29 +2,28 @@
 
 import subprocess
 import sys
-import tracemalloc
 
 import numpy as np
+from plainly import peak_memory
 
 from protocol.inputs.labels import label_pair
 from protocol.truth.relevance import LabelRelevance, ground_truth_sha256
 
 
-def test_labels_are_not_copied_several_times(tmp_path, monkeypatch):
+def test_labels_are_not_copied_several_times(here):
     """With a copy for each check, a Boolean matrix takes 13 times as much; Python lists for each class, 8 times."""
-    monkeypatch.chdir(tmp_path)
     n_database, n_classes, rng = 20_000, 1000, np.random.default_rng(0)
     for name, n in (("q", 50), ("d", n_database)):
         np.save(f"{name}.npy", rng.random((n, n_classes), dtype=np.float32) < 0.005)
     names = [["owl", f"c{item % n_classes}"] for item in range(n_database)]
-    tracemalloc.start()
-    label_pair(names[:50], names, 50, n_database)
-    label_pair(np.zeros(50, int), np.broadcast_to(0, 500 * n_database), 50, 500 * n_database)
-    truth = LabelRelevance(*label_pair("q.npy", "d.npy", 50, n_database)[:2])
-    ground_truth_sha256(truth), truth.level_numbers(0), truth.row(0)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 2 * n_database * n_classes
+
+    def used():
+        label_pair(names[:50], names, 50, n_database)
+        label_pair(np.zeros(50, int), np.broadcast_to(0, 500 * n_database), 50, 500 * n_database)
+        truth = LabelRelevance(*label_pair("q.npy", "d.npy", 50, n_database)[:2])
+        return ground_truth_sha256(truth), truth.level_numbers(0), truth.row(0)
+
+    assert peak_memory(used)[1] < 2 * n_database * n_classes
 
 
 def test_a_million_codes_are_counted_in_less_than_a_gigabyte():

@@ -1,13 +1,11 @@
 """Counting in shards: the same counts as at once, whatever the shards, and no more than a shard in memory."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
-from encoded import message_of
+from encoded import message_of, refuses
+from plainly import peak_memory
 
 from protocol import codes
-from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts, count, count_in_shards, shard, sharding
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance
 
@@ -64,11 +62,9 @@ def test_refusals(monkeypatch):
     assert refused(shard_items=0) == "shard_items must be an integer >= 1, got 0."
     monkeypatch.setattr(sharding, "MOST_SORTED", 800)
     message = "database codes: 103 of 16 bits are more than the 100 that metrics of buckets"
-    with pytest.raises(ProtocolError, match=message):
-        count_in_shards(query, database, 16, truths, shard_items=20)
+    refuses(message, count_in_shards, query, database, 16, truths, shard_items=20)
     assert count_in_shards(query, database, 16, truths, shard_items=20, buckets=False)
-    with pytest.raises(ProtocolError, match=r"^4 shards for 3 database items: each shard needs an item\.$"):
-        shard(3, 0, 4)
+    refuses(r"^4 shards for 3 database items: each shard needs an item\.$", shard, 3, 0, 4)
 
 
 def test_memory_is_that_of_a_shard(tmp_path, monkeypatch):
@@ -83,14 +79,12 @@ def test_memory_is_that_of_a_shard(tmp_path, monkeypatch):
         return {"t": HammingCounts.from_histograms([[len(part)]] * len(query_codes), [[0]] * len(query_codes))}
 
     monkeypatch.setattr(sharding, "count", noted)
-    tracemalloc.start()
-    try:
+
+    def counts():
         truth = {"t": LabelRelevance(np.zeros(2, dtype=int), labels)}
-        options = {"shard_items": 50_000, "buckets": False}
-        counts = count_in_shards(database[:2], database, 64, truth, **options)["t"]
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert counts.n_database == 4_000_000
+        return count_in_shards(database[:2], database, 64, truth, shard_items=50_000, buckets=False)["t"]
+
+    found, peak = peak_memory(counts)
+    assert found.n_database == 4_000_000
     assert counted == [(50_000, 50_000)] * 80
     assert peak < 2_000_000

@@ -1,5 +1,6 @@
 """`evaluate` with encodings, the ranking and relevance as plain keywords, and tables of refused inputs in YAML."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,10 +26,17 @@ def refused(message):
 
 
 def message_of(call, *arguments, **options):
-    """Return the message with which a call is refused."""
+    """Return the message, of one line, with which a call is refused."""
     with pytest.raises(ProtocolError) as error:
         call(*arguments, **options)
+    assert "\n" not in str(error.value)
     return str(error.value)
+
+
+def refuses(message, call, *arguments, **options):
+    """Check that a call is refused in one line that matches a regular expression."""
+    text = message_of(call, *arguments, **options)
+    assert re.search(message, text), text
 
 
 def refusals(name):

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from encoded import message_of
+from encoded import message_of, refuses
 
 import protocol as hp
-from protocol.checks import ProtocolError
 
 
 def items(rng, kind):
@@ -55,8 +54,7 @@ def test_the_database_order_is_that_of_adding():
     options = {"query_labels": query_labels, "database_labels": database_labels, "metrics": ["mAP[database-order]"]}
     assert evaluator.evaluate().metrics == hp.evaluate(query > 0, database > 0, **options).metrics
     evaluator.clear()
-    with pytest.raises(ProtocolError, match=r"^query codes are missing: no batch was added\.$"):
-        evaluator.evaluate()
+    refuses(r"^query codes are missing: no batch was added\.$", evaluator.evaluate)
 
 
 def test_codes_that_have_collapsed_are_scored():
@@ -85,5 +83,4 @@ def test_errors(codes, labels, message):
 
 
 def test_thresholds_that_need_the_complete_database_are_refused():
-    with pytest.raises(ProtocolError, match=r'^binarize="median" needs the complete database; batches allow only '):
-        hp.Evaluator(binarize="median")
+    refuses(r'^binarize="median" needs the complete database; batches allow only ', hp.Evaluator, binarize="median")

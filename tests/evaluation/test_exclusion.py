@@ -89,9 +89,8 @@ def test_the_table_and_the_json_have_both_and_identify_the_queries():
         ("wrong.txt", "wrong.txt: expected row numbers of queries (invalid literal for int() with base 10: 'frog')."),
     ],
 )
-def test_errors_are_one_line(tmp_path, monkeypatch, rows, message):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "wrong.txt").write_text("1\nfrog\n")
+def test_errors_are_one_line(here, rows, message):
+    (here / "wrong.txt").write_text("1\nfrog\n")
     assert message_of(lambda: without(rows)).startswith(message)
 
 

@@ -4,10 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from encoded import message_of, refusals
+from encoded import message_of, refusals, refuses
 
 import protocol as hp
-from protocol.checks import ProtocolError
 from protocol.cli import main
 
 QUERIES, ITEMS = ["q7", "q2", "301"], ["d3", "d1", "FT911-3", "d9"]
@@ -16,14 +15,13 @@ CODES = np.array([[0, 0], [1, 1], [0, 0]]), np.array([[0, 0], [0, 1], [1, 1], [1
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def files(here):
     for name, lines in {"q.txt": QUERIES, "d.txt": ITEMS}.items():
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
-    (tmp_path / "qrels.txt").write_text(QRELS)
+        (here / name).write_text("".join(f"{line}\n" for line in lines))
+    (here / "qrels.txt").write_text(QRELS)
     for name, array in zip(("q.npy", "d.npy"), CODES, strict=True):
-        np.save(tmp_path / name, array)
-    return tmp_path
+        np.save(here / name, array)
+    return here
 
 
 def relevance(judgments="qrels.txt", query_ids="q.txt", database_ids="d.txt"):
@@ -55,8 +53,7 @@ def test_qrels_of_beir(files):
     (files / "test.tsv").write_text("".join([header, *lines]))
     assert relevance("test.tsv") == [{}, {1: 2}, {}]
     (files / "test.tsv").write_text("".join([header, *lines, "q2\t0\td1\t2\n"]))
-    with pytest.raises(ProtocolError, match=r"^test.tsv, line 4: 'q2\\t0\\td1\\t2' is not `query item level`\."):
-        relevance("test.tsv")
+    refuses(r"^test.tsv, line 4: 'q2\\t0\\td1\\t2' is not `query item level`\.", relevance, "test.tsv")
 
 
 def test_a_record_names_the_judgments_and_can_be_verified(files, capsys):

@@ -4,10 +4,9 @@ import re
 
 import numpy as np
 import pytest
-from encoded import evaluated
+from encoded import evaluated, refuses
 
 from protocol import __version__, registry
-from protocol.checks import ProtocolError
 from protocol.evaluation import Nearest, bucket_search, evaluate
 from protocol.quantisers import quantisation
 from protocol.truth.relevance import LabelRelevance, labels_sha256
@@ -109,8 +108,7 @@ def test_the_plot_has_a_point_for_each_radius():
     assert [point["precision"] for point in points] == [curve.precision[point["radius"]] for point in points]
     assert {point["method"] for point in points} == {"mine"}
     assert evaluation.plot("precision-recall").to_dict()["data"] == chart["data"]
-    with pytest.raises(ProtocolError, match=r"plot must be precision-recall, precision@K or recall@K, got"):
-        evaluation.plot("roc")
+    refuses(r"plot must be precision-recall, precision@K or recall@K, got", evaluation.plot, "roc")
 
 
 def test_precision_and_recall_of_the_top_k():

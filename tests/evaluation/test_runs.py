@@ -6,10 +6,9 @@ import json
 import numpy as np
 import pytest
 import pytrec_eval
-from encoded import message_of, refusals
+from encoded import message_of, refusals, refuses
 
 import protocol as hp
-from protocol.checks import ProtocolError
 from protocol.cli import main
 
 RUN = "q Q0 a 1 2.0 x\nq Q0 b 2 1.0 x\n"
@@ -121,24 +120,21 @@ def test_ids_that_never_meet_are_reported():
 
 
 @pytest.mark.parametrize(("change", "message"), refusals("evaluation/runs.yaml"))
-def test_refusals(tmp_path, monkeypatch, change, message):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "run.txt").write_text(change.pop("run", RUN))
-    (tmp_path / "qrels.txt").write_text(change.pop("qrels", "q 0 a 1\n"))
+def test_refusals(here, change, message):
+    (here / "run.txt").write_text(change.pop("run", RUN))
+    (here / "qrels.txt").write_text(change.pop("qrels", "q 0 a 1\n"))
     assert message_of(lambda: hp.evaluate_run("run.txt", "qrels.txt", **change)) == message
 
 
 @pytest.mark.parametrize("run", [{"q": ["a"]}, {"q": {"a": "high"}}, {"q": {"a": float("nan")}}, 3])
 def test_runs_in_memory_that_are_refused(run):
-    with pytest.raises(ProtocolError, match=r"^run: expected a file or {query: {item: number}}"):
-        hp.evaluate_run(run, {"q": {"a": 1}})
+    refuses(r"^run: expected a file or {query: {item: number}}", hp.evaluate_run, run, {"q": {"a": 1}})
 
 
-def test_the_command_prints_the_facts_and_writes_a_record_that_can_be_verified(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_command_prints_the_facts_and_writes_a_record_that_can_be_verified(here, capsys):
     run = f"{RUN}q Q0 c 3 1.0 x\nr Q0 a 1 1 x\nr Q0 b 2 2 x\ns Q0 a 1 1 x\n"
-    (tmp_path / "run.txt").write_text(run)
-    (tmp_path / "qrels.txt").write_text("q 0 b 1\nq 0 d 1\nq 0 a -1\nr 0 b 1\nt 0 b 0\n")
+    (here / "run.txt").write_text(run)
+    (here / "qrels.txt").write_text("q 0 b 1\nq 0 d 1\nq 0 a -1\nr 0 b 1\nt 0 b 0\n")
     command = ["evaluate", "--run", "run.txt", "--relevance", "qrels.txt", "--metrics"]
     command += ["mAP", "mAP[worst]", "mAP[best]", "R@5"]
     assert main([*command, "--json", "mine.json", "--per-query", "values.csv", "--name", "mine"]) == 0
@@ -152,10 +148,10 @@ def test_the_command_prints_the_facts_and_writes_a_record_that_can_be_verified(t
     ):
         assert f"{fact}\n" in lines
     assert lines.endswith("judgments below level 0 1\npairs with tied scores 1")
-    assert (tmp_path / "values.csv").read_text().splitlines()[1:] == [
+    assert (here / "values.csv").read_text().splitlines()[1:] == [
         *("q,run,0.208333333,0.166666667,0.25,0.5", "r,run,1,1,1,1", "t,run,0,0,0,0")
     ]
-    record = json.loads((tmp_path / "mine.json").read_text())
+    record = json.loads((here / "mine.json").read_text())
     assert (record["name"], record["inputs"]) == ("mine", {"run": "run.txt", "relevance": "qrels.txt"})
     capsys.readouterr()
     for command in (["compare", "mine.json", "mine.json"], ["verify", "mine.json"]):

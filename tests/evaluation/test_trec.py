@@ -66,8 +66,7 @@ def test_the_files(tmp_path, monkeypatch):
     assert (tmp_path / "qrels").read_text().splitlines() == qrels
 
 
-def test_the_command_writes_the_files_and_reports_the_effect_of_ties(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_command_writes_the_files_and_reports_the_effect_of_ties(here, monkeypatch, capsys):
     monkeypatch.setattr(output, "DEPTH", 30)
     labels, files = {"query_labels": np.arange(15) % 4, "database_labels": np.arange(200) % 4}, []
     query, database, *_ = case()

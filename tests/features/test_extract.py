@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from blocks import extract_all
+from encoded import refuses
 
 from protocol import registry
-from protocol.checks import ProtocolError
 from protocol.provenance import storage
 
 
@@ -101,6 +101,5 @@ def test_vectors_are_selected_by_name_or_as_the_only_ones(extract):
     ],
 )
 def test_arrays_that_the_dataset_lacks_are_refused_and_no_file_is_written(extract, tmp_path, name, content, message):
-    with pytest.raises(ProtocolError, match=message):
-        extract(name, content)
+    refuses(message, extract, name, content)
     assert [path.name for path in tmp_path.iterdir()] == ["content.h5"]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import yaml
 from blocks import extract_all, noise
+from encoded import refuses
 
 from protocol import registry
 from protocol.checks import ProtocolError
@@ -22,8 +23,7 @@ WRONG = yaml.safe_load(Path(__file__).with_name("options.yaml").read_text())
 
 @pytest.mark.parametrize(("name", "options", "message"), WRONG)
 def test_an_option_out_of_range_is_refused(name, options, message):
-    with pytest.raises(ProtocolError, match=f"^{re.escape(message)}$"):
-        registry.get("feature", name)(**options)
+    refuses(f"^{re.escape(message)}$", registry.get("feature", name), **options)
 
 
 @pytest.mark.parametrize("name", ["gist", "pixels"])
@@ -137,5 +137,4 @@ def test_each_word_is_the_mean_of_its_nearest_descriptors():
 
 def test_too_few_distinct_descriptors_are_refused():
     message = r"^bow: 5 words need at least as many distinct training descriptors, got 4 \(40 in total\)\.$"
-    with pytest.raises(ProtocolError, match=message):
-        BagOfWords(n_words=5).fit(np.repeat(noise(4, 1, 128), 10, axis=0), seed=0)
+    refuses(message, BagOfWords(n_words=5).fit, np.repeat(noise(4, 1, 128), 10, axis=0), seed=0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from blocks import extract_all
-from encoded import message_of, refused
+from encoded import message_of, refused, refuses
 
 from protocol.features import Feature, Preprocessing, _items, items_of, prepared
 from protocol.features.vectors import Vectors
@@ -76,13 +76,11 @@ def test_rows_that_are_not_finite_are_named_beyond_the_first_block(bad, monkeypa
     raw[[7, 9], 1] = bad
     with refused("features: expected finite numbers, got NaN or infinity in 2 of 10 rows, first in row 7"):
         made().transform(raw)
-    with refused("first in row 7"):
-        made("centre", raw_train=raw)
+    refuses("first in row 7", made, "centre", raw_train=raw)
 
 
 def test_vectors_of_another_length_are_refused_if_the_length_is_known():
-    with refused(r"Plain\(\): expected vectors of shape \(4, 3\), got \(4, 2\)"):
-        made().transform(RAW[:, :2])
+    refuses(r"Plain\(\): expected vectors of shape \(4, 3\), got \(4, 2\)", made().transform, RAW[:, :2])
 
     class Any(Plain):
         dimension = None
@@ -93,8 +91,7 @@ def test_vectors_of_another_length_are_refused_if_the_length_is_known():
 def test_items_follow_their_images():
     image = np.array([0, 0, 1, 3, 3, 3])
     assert items_of(np.array([0, 3]), image).tolist() == [0, 1, 3, 4, 5]
-    with refused("items of the partition: the list of row numbers is empty"):
-        items_of(np.array([2]), image)
+    refuses("items of the partition: the list of row numbers is empty", items_of, np.array([2]), image)
 
 
 @pytest.mark.parametrize("block", [1, 3, 100])

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from encoded import refuses
 
 from protocol import codes, registry
 from protocol.checks import ProtocolError
@@ -30,8 +31,7 @@ def test_options_are_inherited():
 
 def test_an_unknown_parameter_is_refused_and_nothing_is_set():
     hasher = ITQ(16)
-    with pytest.raises(ProtocolError, match=r"Unknown option 'bits' of ITQ: choose n_bits, n_iter or seed"):
-        hasher.set_params(n_iter=9, bits=8)
+    refuses(r"Unknown option 'bits' of ITQ: choose n_bits, n_iter or seed", hasher.set_params, n_iter=9, bits=8)
     assert hasher.n_iter == 50
 
 
@@ -83,5 +83,4 @@ def test_a_weight_may_be_zero(name, option):
 
 @pytest.mark.parametrize(("name", "options", "message"), TOGETHER)
 def test_options_that_do_not_fit_are_refused(name, options, message):
-    with pytest.raises(ProtocolError, match=message):
-        registry.get("hasher", name)(**options).check()
+    refuses(message, registry.get("hasher", name)(**options).check)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from encoded import refused
+from encoded import refused, refuses
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,8 +31,7 @@ def test_the_best_is_the_first_of_the_largest_that_is_defined(scores):
     if defined:
         assert best(scores) == scores.index(max(defined))
     else:
-        with refused(f"undefined for all {len(scores)} grid points"):
-            best(scores)
+        refuses(f"undefined for all {len(scores)} grid points", best, scores)
 
 
 RNG = np.random.default_rng(0)

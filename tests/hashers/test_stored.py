@@ -4,9 +4,9 @@ import os
 
 import numpy as np
 import pytest
+from encoded import refuses
 
 from protocol import registry
-from protocol.checks import ProtocolError
 from protocol.hashers import TrainingSet, packed_codes, train_and_encode
 from protocol.provenance import storage
 
@@ -76,8 +76,7 @@ def test_a_job_that_is_killed_continues_with_the_length_that_it_did_not_finish(t
     ],
 )
 def test_codes_that_the_seed_and_the_rows_do_not_determine_are_refused(tmp_path, message, method):
-    with pytest.raises(ProtocolError, match=f"^Recorded[.]{message}"):
-        run(tmp_path, made_of(4), hasher=type("Wrong", (ITQ,), method))
+    refuses(f"^Recorded[.]{message}", run, tmp_path, made_of(4), hasher=type("Wrong", (ITQ,), method))
 
 
 def test_codes_are_those_of_the_models(tmp_path):

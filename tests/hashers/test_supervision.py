@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from encoded import refused
+from encoded import refused, refuses
 from scipy.sparse import coo_array, csr_array
 
 from protocol import registry
@@ -33,8 +33,7 @@ def test_a_sparse_matrix_contains_the_levels(kind):
 
 @pytest.mark.parametrize("y", [csr_array(np.eye(3, dtype=int)), STORED, np.arange(3), np.eye(3, dtype=int)])
 def test_rows_without_any_relation_are_refused(y):
-    with refused(r"affinities: no two of the 3 training rows are related\.$"):
-        Affinities(y, 3)
+    refuses(r"affinities: no two of the 3 training rows are related\.$", Affinities, y, 3)
     with refused(r"affinities: expected integers >= 0 of shape \(3, 3\), .* got shape \(3, 3\) of float64 with"):
         Affinities(csr_array(np.full((3, 3), 0.5)), 3)
 

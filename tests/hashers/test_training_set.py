@@ -1,8 +1,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from encoded import refuses
 
-from protocol.checks import ProtocolError
 from protocol.hashers import TrainingSet, linear_algebra, training, training_set
 from protocol.hashers.linear_algebra import project
 
@@ -54,8 +54,7 @@ def test_labels_may_be_strings(form):
 def test_rows_are_checked_once_and_not_copied():
     X = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
     assert TrainingSet(X).X is X
-    with pytest.raises(ProtocolError, match="in 1 of 3 rows, first in row 2"):
-        TrainingSet([[1.0], [2.0], [np.nan]])
+    refuses("in 1 of 3 rows, first in row 2", TrainingSet, [[1.0], [2.0], [np.nan]])
 
 
 def test_the_log_has_twenty_lines_with_step_and_objective(caplog):

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from encoded import refuses
 
-from protocol.checks import ProtocolError
 from protocol.hashers import linear_algebra
 from protocol.hashers.dsh import DSH
 from protocol.hashers.itq import ITQ
@@ -127,5 +127,4 @@ FEW_PLANES = DSH(4, alpha=1, n_neighbors=1)
     ],
 )
 def test_too_few_rows_or_planes_are_refused(hasher, n_rows, message):
-    with pytest.raises(ProtocolError, match=message):
-        hasher.fit(np.random.default_rng(0).normal(size=(n_rows, 2)))
+    refuses(message, hasher.fit, np.random.default_rng(0).normal(size=(n_rows, 2)))

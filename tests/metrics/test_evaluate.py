@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from encoded import refused
+from encoded import refused, refuses
 
 from protocol import metrics
-from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts, StoredCounts
 from protocol.metrics import _by_name, evaluate, everything, neighbours_found, pr_curve, score_rows
 from protocol.metrics._by_name import evaluate_extended
@@ -151,8 +150,7 @@ AT_2, BETAS = {"cutoff": 2, "denominator": "retrieved"}, (0, -1.0, math.nan, mat
     ],
 )
 def test_refusals(function, options, message):
-    with pytest.raises(ProtocolError, match=message):
-        function(COUNTS, **options)
+    refuses(message, function, COUNTS, **options)
 
 
 def test_the_gain_and_the_order_of_ties_of_ndcg():
@@ -166,8 +164,7 @@ def test_the_gain_and_the_order_of_ties_of_ndcg():
             name = f"nDCG{bracket}" if not order else f"nDCG[{'linear,' * bool(bracket)}{order}]"
             assert evaluate(counts, [name])[name].item() == pytest.approx(gained / (high + second), rel=1e-15)
     high = HammingCounts.from_histograms([[2, 1]], {1: [[0, 1]], 2000: [[1, 0]]})
-    with pytest.raises(ProtocolError, match="nDCG: levels must be at most 1000, got 2000"):
-        ndcg(high)
+    refuses("nDCG: levels must be at most 1000, got 2000", ndcg, high)
     assert ndcg(high, gain="linear").item() == pytest.approx((1000 * (1 + second) + third) / (2000 + second))
 
 

@@ -6,6 +6,7 @@ from importlib import metadata
 
 import numpy as np
 import pytest
+from encoded import refuses
 
 from protocol.checks import ProtocolError
 from protocol.provenance import storage
@@ -66,8 +67,7 @@ def test_after_an_error_while_writing_only_the_old_file_exists(tmp_path):
 
 def test_a_file_where_a_folder_is_needed_is_one_clear_error(tmp_path):
     (tmp_path / "results").write_text("")
-    with pytest.raises(ProtocolError, match="results is a file"):
-        storage.check_writable(tmp_path / "results" / "digits")
+    refuses("results is a file", storage.check_writable, tmp_path / "results" / "digits")
     storage.check_writable(tmp_path / "new" / "folder")
     assert os.listdir(tmp_path) == ["results"]
 
@@ -83,8 +83,7 @@ def test_a_full_disk_is_one_clear_error_and_leaves_nothing(tmp_path):
     limits, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
     try:
-        with pytest.raises(ProtocolError, match=r"big\.h5: can't be written"):
-            storage.write(tmp_path / "big.h5", {"x": np.ones(1_000_000)}, PROVENANCE)
+        refuses(r"big\.h5: can't be written", storage.write, tmp_path / "big.h5", {"x": np.ones(1_000_000)}, PROVENANCE)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, handler)
@@ -117,8 +116,7 @@ def test_rows_that_do_not_fit_are_refused_and_leave_no_file(tmp_path, rows):
             file.append("X", np.zeros((2, 3)))
             file.append("X", rows)
 
-    with pytest.raises(ProtocolError, match="as before"):
-        grow()
+    refuses("as before", grow)
     assert not list(tmp_path.iterdir())
 
 

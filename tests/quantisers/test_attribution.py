@@ -1,10 +1,11 @@
 """Recall lost to an index, compared with every exact result; and errors of engines that were made on purpose."""
 
-import itertools
 import json
 
 import numpy as np
 import pytest
+from encoded import refuses
+from plainly import all_distances, sets_of_nearest
 
 import protocol as hp
 from protocol.checks import ProtocolError
@@ -13,13 +14,6 @@ from protocol.cli import main
 K, LEFT_OUT, UNKNOWN = 5, "nearer items left out", "of no known kind"
 VALUES = ["recall", "lost_to_code", "lost_to_index", "lost_to_ties", "exact"]
 VALUES += ["least_lost_to_ties", "most_lost_to_ties"]
-
-
-def exact_results(distance, k):
-    """Return all sets of the k nearest items."""
-    kth = np.sort(distance)[k - 1]
-    sure, tied = np.flatnonzero(distance < kth).tolist(), np.flatnonzero(distance == kth).tolist()
-    return [{*sure, *more} for more in itertools.combinations(tied, k - len(sure))]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -34,7 +28,7 @@ def test_lost_recall_is_a_mean_over_every_exact_result(seed):
     result = hp.attribute(ids, (query, database), hp.Nearest(vq, vd, distance="euclidean"), k=k)
     values, codes_only = result.per_query["results"], hp.attribute(ids, (query, database), k=k).per_query["results"]
     for row, engine in enumerate(set(each[each >= 0].tolist()) for each in ids):
-        every = exact_results((query[row] != database).sum(axis=1), k)
+        every = sets_of_nearest((query[row] != database).sum(axis=1), k)
         squares = ((vq[row] - vd) ** 2).sum(axis=1)
         true = set(np.flatnonzero(squares <= np.sort(squares)[k - 1]).tolist())
         most = max(len(each & engine) for each in every)
@@ -81,13 +75,8 @@ def exact():
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 2, (30, 24)), rng.integers(0, 2, (200, 24))
     vectors = rng.normal(size=(30, 8)).astype(np.float32), rng.normal(size=(200, 8)).astype(np.float32)
-    q, d = (side.astype(np.float64) for side in vectors)
-    spaces = {
-        "hamming": (codes[0][:, None] != codes[1]).sum(axis=2),
-        "euclidean": np.sqrt(((q[:, None] - d) ** 2).sum(axis=2)),
-        "cosine": 1 - q @ d.T / np.linalg.norm(q, axis=1)[:, None] / np.linalg.norm(d, axis=1),
-        "dot": -q @ d.T,
-    }
+    spaces = {distance: all_distances(*vectors, distance) for distance in ("euclidean", "cosine", "dot")}
+    spaces["hamming"] = (codes[0][:, None] != codes[1]).sum(axis=2)
 
     def searched(space):
         ids = np.argsort(spaces[space], axis=1, kind="stable")[:, :K]
@@ -232,12 +221,10 @@ def test_refusals(tmp_path, results, options, message):
     if isinstance(results, str):
         (tmp_path / "x.run").write_text(results)
         results = tmp_path / "x.run"
-    with pytest.raises(ProtocolError, match=message):
-        hp.attribute(results, **{"codes": CODES} | options)
+    refuses(message, hp.attribute, results, **{"codes": CODES} | options)
 
 
-def test_command(exact, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_command(exact, here, capsys):
     ids, distances, inputs, every = exact("hamming")
     for name, array in [("ids", ids), ("d", distances), ("q", inputs["codes"][0]), ("db", inputs["codes"][1])]:
         np.save(f"{name}.npy", array)
@@ -245,7 +232,7 @@ def test_command(exact, tmp_path, monkeypatch, capsys):
     assert main([*command, "--distances", "d.npy", "--exact", "--json", "out.json"]) == 0
     first = "30 queries, 200 database items; the 5 nearest by code, with ties 5 to 15 items\ndistances of ids: Hamming "
     assert capsys.readouterr().out.startswith(first)
-    content = json.loads((tmp_path / "out.json").read_text())["attribution"]
+    content = json.loads((here / "out.json").read_text())["attribution"]
     assert ([(row["name"], row["recall"]) for row in content["rows"]], content["faults"]) == ([("ids", 1)], [])
     farther(ids, distances, every)
     np.save("ids.npy", ids)

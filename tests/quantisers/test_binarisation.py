@@ -2,15 +2,14 @@
 
 import itertools
 import json
-import tracemalloc
 from statistics import NormalDist
 
 import numpy as np
 import pytest
-from encoded import message_of, refusals
+from encoded import message_of, refusals, refuses
+from plainly import all_distances, peak_memory, sets_of_nearest
 
 from protocol import registry
-from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.evaluation import Codes, Nearest, Outputs, Relevant, evaluate
 from protocol.quantisers import quantisation, rescoring
@@ -31,16 +30,6 @@ DEFAULTS = {"k": None, "distance": "cosine"}
 
 def lost(codes="sign", *, query=QUERY, database=DATABASE, k=None, distance="cosine", **options):
     return quantisation(Nearest(query, database, k, distance), codes, **options)
-
-
-def distances(query, database, distance="cosine"):
-    query, database = query.astype(np.float64), database.astype(np.float64)
-    if distance == "euclidean":
-        return np.sqrt(((query[:, None] - database) ** 2).sum(axis=2))
-    products = query @ database.T
-    if distance == "dot":
-        return -products
-    return 1 - products / np.linalg.norm(query, axis=1)[:, None] / np.linalg.norm(database, axis=1)
 
 
 def nearest_sets(apart, number):
@@ -69,7 +58,7 @@ def test_a_slow_loop(distance):
     names = list(evaluate(*SIGNS, truth=Nearest(QUERY, DATABASE, 20, distance), metrics=None).metrics)
     result = lost(distance=distance, k=[1, 5, 20], target=0.9, metrics=names)
     hamming = ((QUERY > 0)[:, None] != (DATABASE > 0)).sum(axis=2)
-    apart = distances(QUERY, DATABASE, distance)
+    apart = all_distances(QUERY, DATABASE, distance)
     for number in (1, 5, 20):
         relevant = nearest_sets(apart, number)
         values = [result.metrics[f"neighbours@{number}{ties}"] for ties in ("[worst]", "", "[best]")]
@@ -136,7 +125,7 @@ def test_the_asymmetric_ranking_finds_more():
     items = Codes(DATABASE, binarize="sign")
     result = lost((Outputs(QUERY), items))
     scores = -(QUERY.astype(np.float64) @ np.where(DATABASE > 0, 1.0, -1.0).T)
-    relevant = nearest_sets(distances(QUERY, DATABASE), 10)
+    relevant = nearest_sets(all_distances(QUERY, DATABASE, "cosine"), 10)
     expected = shares(scores, relevant, 10, 10)
     values = [result.metrics[f"neighbours@10{ties}"] for ties in ("[worst]", "", "[best]")]
     np.testing.assert_allclose(values, expected, rtol=1e-12)
@@ -190,14 +179,6 @@ def test_a_hasher_is_a_quantiser():
     assert share.factor == alone.rescoring[0].smallest_factor[10]
 
 
-def tops(distance, items, n):
-    """Return all sets of the n nearest of some items."""
-    cut = np.sort(distance[items])[n - 1]
-    sure = [item for item in items if distance[item] < cut]
-    tied = [item for item in items if distance[item] == cut]
-    return [[*sure, *more] for more in itertools.combinations(tied, n - len(sure))]
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_re_ranking_over_all_orders_of_ties(seed):
     """Retrieve every possible set by the first distance, and re-rank it by the second in every order of its ties."""
@@ -208,8 +189,8 @@ def test_re_ranking_over_all_orders_of_ties(seed):
     relevant[rng.choice(n, k, replace=False)] = True
     for top in range(k, n + 1):
         shares = [
-            [relevant[final].sum() for final in tops(second, np.array(chosen), k)]
-            for chosen in tops(first, np.arange(n), top)
+            [relevant[chosen][[*final]].sum() for final in sets_of_nearest(second[chosen], k)]
+            for chosen in map(list, sets_of_nearest(first, top))
         ]
         orders = [order for order in map(list, itertools.permutations(range(n))) if (np.diff(second[order]) >= 0).all()]
         outcome = [_returned(first[order], second[order], relevant[order], top, k) for order in orders]
@@ -244,16 +225,12 @@ def test_memory_does_not_grow_with_the_database(tmp_path, monkeypatch):
         path = tmp_path / f"{n}.npy"
         np.save(path, rng.normal(size=(n, 32)).astype(np.float32))
         vectors = Nearest(rng.normal(size=(20, 32)).astype(np.float32), path, [10])
-        tracemalloc.start()
-        quantisation(vectors, **options, metrics="mAP")
-        peaks[n] = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
+        _, peaks[n] = peak_memory(lambda: quantisation(vectors, **options, metrics="mAP"))  # noqa: B023
     assert peaks[60_000] < peaks[12_000] + 1_000_000
 
 
 def test_vectors_without_their_role_are_refused():
-    with pytest.raises(ProtocolError, match=r"^vectors must be Nearest\(query, database\), got ndarray\.$"):
-        quantisation(QUERY, DATABASE)
+    refuses(r"^vectors must be Nearest\(query, database\), got ndarray\.$", quantisation, QUERY, DATABASE)
 
 
 @pytest.mark.parametrize(("change", "message"), refusals("quantisers/refused.yaml"))
@@ -267,8 +244,7 @@ def test_refusals(change, message):
     assert message_of(refused_call, **change) == message
 
 
-def test_the_command(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_command(here, capsys):
     np.save("q", QUERY)
     np.save("d", DATABASE)
     vectors = ["--query-vectors", "q.npy", "--database-vectors", "d.npy"]
@@ -279,4 +255,4 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     result = lost("itq:n_bits=8,n_iter=5", query="q.npy", database="d.npy", **options)
     assert capsys.readouterr().out == f"{result}\n"
     files = {"inputs": {"query_vectors": "q.npy", "database_vectors": "d.npy"}}
-    assert json.loads((tmp_path / "o.json").read_text()) == json.loads(result.to_json()) | files
+    assert json.loads((here / "o.json").read_text()) == json.loads(result.to_json()) | files

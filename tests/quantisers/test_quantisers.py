@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from encoded import refused
+from encoded import refused, refuses
 
 from protocol import registry
 from protocol.quantisers.float16 import Float16
@@ -61,20 +61,17 @@ def test_truncation_keeps_lengths_for_inner_products():
     vectors = np.float32([[3, 4, 12], [0, 0, 2]])
     assert round_trip(Truncate(dims=2), vectors)[1].tolist() == [[3, 4], [0, 0]]
     np.testing.assert_allclose(round_trip(Truncate(dims=2), vectors, "dot")[1], [[7.8, 10.4], [0, 0]], rtol=1e-6)
-    with refused(r"^truncate: dims must be at most 3, the dimension, got 4\.$"):
-        round_trip(Truncate(dims=4), vectors)
+    refuses(r"^truncate: dims must be at most 3, the dimension, got 4\.$", round_trip, Truncate(dims=4), vectors)
 
 
 @pytest.mark.parametrize("name", ["pq", "opq"])
 def test_refused_product_quantisation(name):
     pytest.importorskip("faiss")
     plugin = registry.get("quantiser", name)
-    with refused(rf"^{name}: m must divide the dimension 12, got 5\.$"):
-        plugin(m=5).fit(VECTORS, "dot", 0)
+    refuses(rf"^{name}: m must divide the dimension 12, got 5\.$", plugin(m=5).fit, VECTORS, "dot", 0)
     with refused(rf"^{name}: at least 256 training vectors are needed, one per centroid, got 255\.$"):
         plugin(m=4).fit(VECTORS[:255], "dot", 0)
-    with refused(r"^n_bits must be an integer from 1 to 12, got 13\.$"):
-        plugin(n_bits=13)
+    refuses(r"^n_bits must be an integer from 1 to 12, got 13\.$", plugin, n_bits=13)
 
 
 def test_rabitq_is_the_estimate_of_its_paper():

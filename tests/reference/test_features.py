@@ -18,27 +18,26 @@ def mirrored(image, border):
     return image[np.ix_(place, place)]
 
 
+def by_frequency(n, gain_of):
+    """A filter, frequency by frequency, in the Fourier transform's order."""
+    frequencies = [k if k < n / 2 else k - n for k in range(n)]
+    return np.array([[gain_of(fy, fx) for fx in frequencies] for fy in frequencies])
+
+
 def low_passed(image, cycles):
-    n = len(image)
-    gain = np.zeros((n, n))
-    for v in range(n):
-        for u in range(n):
-            fy, fx = (v if v < n / 2 else v - n), (u if u < n / 2 else u - n)
-            gain[v, u] = math.exp(-(fx**2 + fy**2) / (cycles / math.sqrt(math.log(2))) ** 2)
+    gain = by_frequency(len(image), lambda fy, fx: math.exp(-(fx**2 + fy**2) / (cycles / math.sqrt(math.log(2))) ** 2))
     return np.fft.ifft2(np.fft.fft2(image) * gain)
 
 
 def gabor(n, scale, orientation, orientations):
-    gain = np.zeros((n, n))
-    for v in range(n):
-        for u in range(n):
-            fy, fx = (v if v < n / 2 else v - n), (u if u < n / 2 else u - n)
-            turned = math.atan2(fy, fx) + math.pi * orientation / orientations
-            turned -= 2 * math.pi if turned > math.pi else 0
-            radial = math.hypot(fx, fy) / n / (0.3 / 1.85**scale) - 1
-            width = 16 * orientations**2 / 32**2
-            gain[v, u] = math.exp(-10 * 0.35 * radial**2 - 2 * width * math.pi * turned**2)
-    return gain
+    def gain_of(fy, fx):
+        turned = math.atan2(fy, fx) + math.pi * orientation / orientations
+        turned -= 2 * math.pi if turned > math.pi else 0
+        radial = math.hypot(fx, fy) / n / (0.3 / 1.85**scale) - 1
+        width = 16 * orientations**2 / 32**2
+        return math.exp(-10 * 0.35 * radial**2 - 2 * width * math.pi * turned**2)
+
+    return by_frequency(n, gain_of)
 
 
 def slow_gist(grey, filters, border, grid):

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from encoded import refuses
 
 from protocol import codes
-from protocol.checks import ProtocolError
 from protocol.counting import HammingCounts, count
 from protocol.metrics import evaluate, mean, pr_curve, top_k_curve
 from protocol.metrics._ties import hypergeometric
@@ -58,17 +58,6 @@ def orders(tie):
 def rankings(query):
     for parts in itertools.product(*(list(orders(tie)) for tie in query)):
         yield list(itertools.chain(*parts))
-
-
-def slow_ap(ranking, cutoff, denominator):
-    found, total = 0, Fraction(0)
-    for rank, level in enumerate(ranking[:cutoff], start=1):
-        if level:
-            found += 1
-            total += Fraction(found, rank)
-    n_relevant = sum(level > 0 for level in ranking)
-    divisor = {"all": n_relevant, "retrieved": found, "min": min(n_relevant, cutoff)}[denominator]
-    return total / divisor if divisor else None
 
 
 def slow_dcg(ranking, cutoff, gain="exponential"):
@@ -153,6 +142,10 @@ def slow_wap(ranking, cutoff, denominator):
     return total / divisor if divisor else None
 
 
+def slow_ap(ranking, cutoff, denominator):
+    return slow_wap([level > 0 for level in ranking], cutoff, denominator)
+
+
 def slow_reciprocal_rank(ranking, cutoff=1000):
     first = next((rank for rank, level in enumerate(ranking, start=1) if level), None)
     return first and (Fraction(1, first) if first <= cutoff else Fraction(0))
@@ -207,10 +200,8 @@ def test_curves_over_the_top_k_are_those_of_the_metrics(undefined):
 def test_chosen_points_of_curves_over_the_top_k():
     counts = HammingCounts.from_histograms([[3, 1]], [[1, 1]])
     assert top_k_curve(counts, [2, 9]).k.tolist() == [2, 4]
-    with pytest.raises(ProtocolError, match="cutoff must be an integer >= 1, got 0"):
-        top_k_curve(counts, [0])
-    with pytest.raises(ProtocolError, match="cutoffs: the list is empty"):
-        top_k_curve(counts, [])
+    refuses("cutoff must be an integer >= 1, got 0", top_k_curve, counts, [0])
+    refuses("cutoffs: the list is empty", top_k_curve, counts, [])
 
 
 def assert_means_over_all_orders(query, cutoff, undefined):

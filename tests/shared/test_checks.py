@@ -3,10 +3,9 @@ import sys
 
 import numpy as np
 import pytest
-from encoded import message_of
+from encoded import message_of, refuses
 
 from protocol import checks
-from protocol.checks import ProtocolError
 
 
 @pytest.mark.parametrize(
@@ -57,8 +56,7 @@ def test_a_module_that_is_not_installed_is_named_with_the_extra_that_installs_it
         monkeypatch.setitem(sys.modules, module, None)
     expected = rf"^pandas is not installed\. {re.escape(checks.install_hint('report'))}$"
     for module in ("pandas", "pandas.of_tests"):
-        with pytest.raises(ProtocolError, match=expected):
-            checks.need(module, "report")
+        refuses(expected, checks.need, module, "report")
 
 
 def test_a_module_that_an_installed_one_lacks_is_another_error(tmp_path, monkeypatch):

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
+from encoded import refuses
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from protocol import codes
-from protocol.checks import ProtocolError
 
 bits = st.integers(1, 70).flatmap(lambda b: arrays(bool, st.tuples(st.integers(1, 5), st.just(b))))
 
@@ -40,8 +40,7 @@ def test_words_have_the_same_bits(plain):
 
 @pytest.mark.parametrize(("extension", "s"), [("none", 1), ("same", 0), ("different", -1)])
 def test_extension_and_length_must_agree(extension, s):
-    with pytest.raises(ProtocolError, match=r"extension_bits must be .* for extension"):
-        codes.check_extension(extension, s)
+    refuses(r"extension_bits must be .* for extension", codes.check_extension, extension, s)
 
 
 @pytest.mark.parametrize(
@@ -54,15 +53,12 @@ def test_extension_and_length_must_agree(extension, s):
     ],
 )
 def test_pack_refuses(wrong, message):
-    with pytest.raises(ProtocolError, match=message):
-        codes.pack(wrong)
+    refuses(message, codes.pack, wrong)
 
 
 def test_check_refuses_bits_beyond_the_last_and_another_width():
-    with pytest.raises(ProtocolError, match="expected zeros after bit 3"):
-        codes.check(np.array([[8]], dtype=np.uint8), 3)
-    with pytest.raises(ProtocolError, match=r"expected uint8 \(n, 2\) for codes of 9 bits"):
-        codes.check(np.zeros((1, 1), dtype=np.uint8), 9)
+    refuses("expected zeros after bit 3", codes.check, np.array([[8]], dtype=np.uint8), 3)
+    refuses(r"expected uint8 \(n, 2\) for codes of 9 bits", codes.check, np.zeros((1, 1), dtype=np.uint8), 9)
 
 
 @pytest.mark.parametrize("split", ["", "improved"])

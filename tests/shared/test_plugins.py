@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from encoded import refuses
 
 from protocol import registry
-from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.configuration.options import options
 from protocol.provenance import sources
@@ -53,13 +53,12 @@ class Mine(Hasher):
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
+def own(here, monkeypatch):
     """Write files of the folder `own`, by name; everything that they register is forgotten after the test."""
     for kind in registry.PACKAGES:
         registry.names(kind)
         monkeypatch.setitem(RECORDS, kind, dict(RECORDS[kind]))
     monkeypatch.setenv(folders.VARIABLE, "")
-    monkeypatch.chdir(tmp_path)
 
     def write(**files):
         for name, text in files.items():
@@ -102,13 +101,12 @@ def test_a_hasher_and_a_metric_in_a_folder_are_found_with_their_options(own, cap
     assert main(["list", "metrics", "none_found"]) == 0
     assert "\nrange: 0, 1\n" in capsys.readouterr().out
     assert checked(capsys, "mien")[1].startswith("protocol: unknown hasher 'mien'. Did you mean 'mine'? ")
-    with pytest.raises(ProtocolError, match="width must be a finite number > 0, got 0"):
-        registry.get("hasher", "mine")(width=0).check()
+    refuses("width must be a finite number > 0, got 0", registry.get("hasher", "mine")(width=0).check)
 
 
 def test_a_split_in_a_folder_is_found(own, capsys):
-    declared = '"mine_split", __name__, source="x", summary="Mine", partitions={"query": Drawn(5), "database": Rest()}'
-    own(a_split=f"from protocol.splits import Drawn, Rest, declare\n\ndeclare({declared})\n")
+    declared = '__name__, source="x", summary="Mine", partitions={"query": Drawn(5), "database": Rest()}'
+    own(mine_split=f"from protocol.splits import Drawn, Rest, declare\n\ndeclare({declared})\n")
     assert main(["list", "splits", "mine_split", "--plugins", "own"]) == 0
     assert "\nquery: drawn, size 5\n" in capsys.readouterr().out
 

@@ -3,10 +3,9 @@ import subprocess
 import sys
 
 import pytest
-from encoded import message_of
+from encoded import message_of, refuses
 
 from protocol import registry
-from protocol.checks import ProtocolError
 
 
 @pytest.mark.parametrize("kind", registry.PACKAGES)
@@ -25,8 +24,7 @@ def test_every_plug_in_has_a_summary_and_a_source(kind):
 @pytest.mark.parametrize("kind", ["hasherss", None])
 def test_an_unknown_kind_is_refused_with_the_known_ones(kind):
     for call in (registry.names, functools.partial(registry.get, name="itq")):
-        with pytest.raises(ProtocolError, match=rf"^kind must be dataset, .* or split, got {kind!r}\.[^\n]*$"):
-            call(kind)
+        refuses(rf"^kind must be dataset, .* or split, got {kind!r}\.[^\n]*$", call, kind)
 
 
 def test_a_kind_may_be_in_the_plural():

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from encoded import message_of, refused
+from encoded import message_of, refused, refuses
 from split_files import write_list, write_split
 
 import protocol as hp
@@ -141,12 +141,10 @@ def test_an_invalid_split_is_refused(tmp_path, name, content, message):
         np.savez(tmp_path / name, **content)
     else:
         (tmp_path / name).write_bytes(content)
-    with refused(message):
-        read_parts(tmp_path / name)
+    refuses(message, read_parts, tmp_path / name)
 
 
-def test_the_lists_of_a_split_are_found_or_reported_as_missing(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_lists_of_a_split_are_found_or_reported_as_missing(here):
     protocol = registry.get("split", "from_lists")
     for file in ("q.txt", "t.npz"):
         Path(file).write_text("x")
@@ -236,5 +234,4 @@ def test_a_split_of_the_user_without_validation(tmp_path):
 def test_a_file_that_is_no_split_is_refused(path):
     with refused(r"items.h5: partition must be database, query, train,"):
         load_split(path.parents[4] / "datasets" / "made" / "items.h5")
-    with refused(r"^split.npz: expected a splits.h5 that the pipeline has written\.$"):
-        load_split("split.npz")
+    refuses(r"^split.npz: expected a splits.h5 that the pipeline has written\.$", load_split, "split.npz")

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from encoded import refuses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -116,8 +117,7 @@ def test_protocols_that_share_a_draw_differ_in_the_database_only():
 
 def test_a_protocol_draws_even_if_its_own_database_would_be_empty():
     sizes = {"query": 50, "train": 50}
-    with pytest.raises(ProtocolError, match="the database would be empty"):
-        registry.get("split", "improved").split(100, None, sizes=sizes, seed=0)
+    refuses("the database would be empty", registry.get("split", "improved").split, 100, None, sizes=sizes, seed=0)
     parts = registry.get("split", sampling_split("random")).drawn(Items(100), sizes=sizes, seed=0)
     assert len(registry.get("split", "standard").completed(parts, Items(100), seed=0)["database"]) == 50
 
@@ -228,8 +228,7 @@ def test_what_can_not_be_drawn_is_refused(protocol, n_items, y, options, message
     protocol = registry.get("split", protocol) if isinstance(protocol, str) else protocol
     arrays = {key: {part: np.array(rows) for part, rows in value.items()} for key, value in options.items()}
     arrays["sizes"] = options.get("sizes", GIVEN)
-    with pytest.raises(ProtocolError, match=message):
-        protocol.split(n_items, y, seed=0, **arrays)
+    refuses(message, protocol.split, n_items, y, seed=0, **arrays)
 
 
 @pytest.mark.parametrize("drawn", [Drawn(size=8), Drawn(per_class=4)])

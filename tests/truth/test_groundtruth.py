@@ -1,10 +1,9 @@
 """Ground truths by hand, among the training rows, and what they refuse."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from encoded import message_of, refusals
+from plainly import all_distances, peak_memory
 
 from protocol import registry, truth
 from protocol.provenance import storage
@@ -59,8 +58,7 @@ def test_the_radius_matches_the_full_matrix_of_distances(reading, n_database, ch
     X[10:20] = X[0]
     options = {"n_neighbours": 4, "n_sample": 60, "reading": reading, "seed": 3}
     radius = ball(X, database=np.zeros((n_database, 5)), **options)["radius"][0]
-    points = X.astype(np.float64)
-    rows = np.sqrt(((points[:, None] - points) ** 2).sum(axis=2))[~np.eye(60, dtype=bool)].reshape(60, 59)
+    rows = all_distances(X, X, "euclidean")[~np.eye(60, dtype=bool)].reshape(60, 59)
     exact_rank = 4 * 59 / n_database
     if reading == "average_count":
         assert radius == np.sort(rows.ravel())[round(exact_rank * 60) - 1]
@@ -105,11 +103,11 @@ def test_graded_distance_against_all_distances():
     rng = np.random.default_rng(0)
     X, query = rng.standard_normal((200, 6)).astype(np.float32), rng.standard_normal((7, 6)).astype(np.float32)
     truth = registry.get("ground_truth", "graded_distance")(items(query), items(X), items(X), seed=3)
-    apart = np.linalg.norm(query[:, None].astype(float) - X, axis=2)
+    apart = all_distances(query, X, "euclidean")
     level_of = np.zeros(apart.shape, dtype=int)
     for radius, level in zip(truth["radii"], (1, 2, 5, 10), strict=True):
         level_of[apart <= radius] = level
-    pairs = np.linalg.norm(X[:, None].astype(float) - X, axis=2)[np.triu_indices(200, 1)]
+    pairs = all_distances(X, X, "euclidean")[np.triu_indices(200, 1)]
     np.testing.assert_allclose(truth["radii"], np.percentile(pairs, [5, 1, 0.2, 0.1]))
     assert rows(truth) == [np.flatnonzero(row).tolist() for row in level_of]
     assert truth["levels"].tolist() == level_of[level_of > 0].tolist()
@@ -142,10 +140,7 @@ def test_the_pairs_need_not_fit_in_memory(tmp_path):
     items, rule = made(1000, d=2), registry.get("ground_truth", "graded_distance")
     options = {"seed": 3, "percentiles": (60, 5), "levels": (1, 2), "n_sample": 100}
     with storage.writing(tmp_path / "y.h5", PROVENANCE) as file:
-        tracemalloc.start()
-        write_among(file, rule, items, block=1 << 15, **options)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
+        _, peak = peak_memory(lambda: write_among(file, rule, items, block=1 << 15, **options))
     pairs = len(storage.read(tmp_path / "y.h5")["indices"])
     assert pairs > 500_000
     assert peak < 4 * pairs  # bytes: half the size of the file

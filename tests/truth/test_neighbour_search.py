@@ -3,13 +3,13 @@
 import itertools
 import sys
 import threading
-import tracemalloc
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plainly import all_distances, peak_memory
 
 from protocol import checks
 from protocol.truth import _neighbour_search, nearest, neighbours_within
@@ -17,19 +17,6 @@ from protocol.truth._neighbour_search import Keys
 
 DISTANCES = ["euclidean", "cosine", "dot"]
 TYPES = ["float32", "float64", "float16", "int8", "uint8", "int64"]
-
-
-def all_distances(query, database, distance):
-    """Return the stated formula for all pairs, by broadcasting."""
-    A, B = (X.astype(np.float64) for X in (query, database))
-    if distance == "cosine" and query.dtype == np.float64:
-        A, B = (np.ldexp(X, -np.frexp(np.abs(X).max(axis=1, keepdims=True))[1]) for X in (A, B))
-    A, B = A[:, None], B[None]
-    if distance == "euclidean":
-        return np.sqrt(((A - B) ** 2).sum(axis=2))
-    if distance == "dot":
-        return -(A * B).sum(axis=2)
-    return 1 - (A * B).sum(axis=2) / np.sqrt((A * A).sum(axis=2) * (B * B).sum(axis=2))
 
 
 def obvious(query, database, k, distance):
@@ -106,14 +93,6 @@ def test_the_neighbours_within_a_radius_equal_those_by_the_matrix_of_distances(s
         patch.setattr(_neighbour_search, "TILE", tile)
         found = neighbours_within(query, database, radius, threads=threads)
     assert as_lists(*found) == [np.flatnonzero(row <= radius).tolist() for row in apart]
-
-
-def peak_memory(call):
-    tracemalloc.start()
-    result = call()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return result, peak
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from encoded import refused
+from encoded import refused, refuses
 
 from protocol.truth.relevance import LabelRelevance, NeighbourRelevance, ground_truth_sha256, relevance_from_arrays
 
@@ -56,8 +56,7 @@ def test_from_arrays():
     assert rows(relevance_from_arrays(ball | {"levels": np.array([3, 1])}, 3)) == [([0, 2], [3, 1])]
     with refused(r"relevance needs query_labels and database_labels, or indptr and indices, got"):
         relevance_from_arrays({"indptr": ball["indptr"], "radius": ball["radius"]}, 3)
-    with refused("3 database items, expected 4"):
-        relevance_from_arrays(labels, 4)
+    refuses("3 database items, expected 4", relevance_from_arrays, labels, 4)
 
 
 LABELS = ([7, 8, 7], [7, 9, 8, 7])

@@ -131,15 +131,14 @@ def test_one_digit_of_a_stored_table_is_refused(column, at, tmp_path):
     assert any(check.text.startswith(f"line {line}: {column} 0.") for check in verify(tmp_path).failures)
 
 
-def test_text_in_place_of_a_number_is_a_failed_check(tmp_path, monkeypatch, capsys):
+def test_text_in_place_of_a_number_is_a_failed_check(here, capsys):
     for name in ("full", "map_by_run"):
-        shutil.copy(REFERENCE / "cifar10" / f"{name}.csv", tmp_path)
-    cell(tmp_path / "full.csv", 2, "n_bits", lambda _: "x")
-    assert verify(tmp_path).failures[0].text.startswith("ValueError: You are trying to merge on ")
-    cell(tmp_path / "full.csv", 2, "mean", lambda _: "x")
-    monkeypatch.chdir(tmp_path)
+        shutil.copy(REFERENCE / "cifar10" / f"{name}.csv", here)
+    cell(here / "full.csv", 2, "n_bits", lambda _: "x")
+    assert verify(here).failures[0].text.startswith("ValueError: You are trying to merge on ")
+    cell(here / "full.csv", 2, "mean", lambda _: "x")
     assert main(["verify", "."]) == 1
-    assert f"not verified: {tmp_path.name}/full.csv: Unable to parse string 'x'" in capsys.readouterr().out
+    assert f"not verified: {here.name}/full.csv: Unable to parse string 'x'" in capsys.readouterr().out
 
 
 def test_other_means_in_the_folder_of_an_experiment_are_not_compared_with_its_runs(tmp_path):

@@ -27,6 +27,7 @@ from protocol.provenance import checksums
 ROOT = Path(__file__).parents[2]
 
 PARTS = ("config", "workflow", "protocol", "envs")
+RESULTS = "results/small"
 SMALL = {
     "experiment": "small",
     "dataset": "digits",
@@ -178,14 +179,17 @@ class Project(Results):
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "snakemake", *arguments]
 
-    def run(self, *arguments: str, cores: int = 2, config: str | None = "small.yaml") -> subprocess.CompletedProcess:
+    def run(
+        self, *arguments: str, cores: int = 2, config: str | None = "small.yaml", fails: bool = False
+    ) -> subprocess.CompletedProcess:
+        """Run Snakemake, which must succeed or fail."""
         chosen = ["--configfile", config] if config else []
-        command = self.command(*arguments, "--cores", str(cores), *chosen)
-        return finished(command, self.folder, self.environment())
+        done = finished(self.command(*arguments, "--cores", str(cores), *chosen), self.folder, self.environment())
+        assert (done.returncode != 0) == fails, done.stdout + done.stderr
+        return done
 
     def jobs(self, *arguments: str, config: str = "small.yaml") -> dict[str, int]:
         """Return how often a dry run would run each rule."""
         done = self.run(*arguments, "-n", "--quiet", "rules", config=config)
-        assert done.returncode == 0, done.stdout + done.stderr
         table = done.stdout.partition("Job stats")[2].partition("\ntotal ")[0]
         return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}

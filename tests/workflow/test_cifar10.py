@@ -32,8 +32,7 @@ def cifar10(tmp_path_factory, root, shared, sample):
     part = {"runs": 1, "hashers": sorted({"lsh", "itq", sample[0]}), "n_bits": sorted({16, sample[1]})}
     project.write(full | part | {"extensions": ["none"], "metrics": ["all"]}, "part.yaml")
     project.write({"mirror": str(shared / "data"), "mirror_sha256": {ARCHIVE: REBUILT}}, "mirror.yaml")
-    done = project.run("--configfile", "part.yaml", "mirror.yaml", config=None)
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.run("--configfile", "part.yaml", "mirror.yaml", config=None)
     return project
 
 
@@ -100,8 +99,7 @@ def test_the_leaderboard_is_reproduced(cifar10, root):
     part = {"splits": ["cifar10_s1"], "runs": 1, "hashers": ["lsh", "pcah", "itq"], "n_bits": [12, 32]}
     options = {"hasher_options": {"itq": board["hasher_options"]["itq"]}}
     cifar10.write(board | part | options, "leaderboard.yaml")
-    done = cifar10.run("metrics", "--configfile", "leaderboard.yaml", "mirror.yaml", config=None)
-    assert done.returncode == 0, done.stdout + done.stderr
+    cifar10.run("metrics", "--configfile", "leaderboard.yaml", "mirror.yaml", config=None)
     verification = verify(folder)
     assert verification.holds, str(verification)
     n_scores = 2 * 3 * len(board["metrics"])

@@ -16,10 +16,9 @@ FOLDER = Path("results", "small")
 
 
 @pytest.fixture
-def results(tiny, tmp_path, monkeypatch):
+def results(tiny, here):
     """A copy of the small experiment, in a folder with near-duplicates of its dataset."""
-    monkeypatch.chdir(tmp_path)
-    copied = tiny.copy_to(Results(tmp_path))
+    copied = tiny.copy_to(Results(here))
     content = f"{copied.data}/content.h5"
     assert main(["find-duplicates", "--query", content, "--most", "300", "--csv", "pairs.csv"]) == 0
     return copied
@@ -80,8 +79,7 @@ def test_a_changed_file_reruns_the_scores_alone(results):
     assert results.planned(config, "metrics") == {"excluded": 1, "score": 2, "metrics": 1}
 
 
-def test_a_missing_file_and_a_feature_with_several_items_per_image_are_refused(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_a_missing_file_and_a_feature_with_several_items_per_image_are_refused(here, capsys):
     assert main(["check", "--config", "exclude_queries=pairs.csv"]) == 2
     assert "exclude_queries: pairs.csv: no such file (looked in " in capsys.readouterr().err
     Path("pairs.csv").write_text("query,database\n1,2\n3,4\n")

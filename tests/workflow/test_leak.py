@@ -17,9 +17,7 @@ def config(root):
 
 @pytest.fixture(scope="module")
 def digits(tmp_path_factory, config):
-    made = Results(tmp_path_factory.mktemp("leak"))
-    made.stages(config, "leak")
-    return made
+    return Results(tmp_path_factory.mktemp("leak")).stages(config, "leak")
 
 
 def test_every_combination_has_four_scores(digits, config):

@@ -3,14 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from project import SHORT, Results
+from project import RESULTS, SHORT, Results
 
 from protocol import codes, registry
 from protocol.hashers.selection import COLUMNS, Validation, search
 from protocol.provenance import storage
 from protocol.truth.relevance import LabelRelevance
 
-RESULTS = "results/small"
 GRIDS = {"sklsh": {"gamma": [0.01, 1, 3]}, "dsh": {"alpha": [1.5, 2], "n_neighbors": [3]}}
 NESTED = SHORT | {"runs": 2, "hashers": ["lsh", *GRIDS], "n_bits": [16], "hasher_grids": GRIDS, "extensions": ["none"]}
 CELL = "gist/random/run1"
@@ -18,9 +17,7 @@ CELL = "gist/random/run1"
 
 @pytest.fixture(scope="module")
 def nested(tmp_path_factory):
-    made = Results(tmp_path_factory.mktemp("nested"))
-    made.stages(NESTED, "metrics", "audit")
-    return made
+    return Results(tmp_path_factory.mktemp("nested")).stages(NESTED, "metrics", "audit")
 
 
 def results(project):

@@ -22,13 +22,12 @@ PER_CLASS = 150
 
 
 @pytest.fixture
-def results(tmp_path, monkeypatch):
+def results(here):
     """A folder in which the commands of the page find the workflow, and the working directory."""
     for name in ("config", "workflow", "protocol"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / "my").mkdir()
-    monkeypatch.chdir(tmp_path)
-    return Results(tmp_path)
+        (here / name).symlink_to(ROOT / name)
+    (here / "my").mkdir()
+    return Results(here)
 
 
 def configured(command):

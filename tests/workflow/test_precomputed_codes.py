@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 from browser import opened
-from project import SMALL, Results
+from project import RESULTS, SMALL, Results
 
 from protocol import codes, load_split
 from protocol.provenance import storage
@@ -17,7 +17,6 @@ from protocol.scores.summary import at
 
 pytestmark = pytest.mark.ci
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "train-on-our-split.md").read_text()
-RESULTS = "results/small"
 FILES = {role: f"codes/{{split}}/run{{run}}/itq/{role}_{{n_bits}}.npy" for role in ("query", "database")}
 METHODS = {"exported": FILES, "exported_part": FILES | {"splits": ["improved"], "n_bits": [16]}}
 

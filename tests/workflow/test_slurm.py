@@ -5,9 +5,8 @@ import re
 
 import pytest
 import single_node
-from project import ELSEWHERE, finished
+from project import ELSEWHERE, RESULTS, finished
 
-RESULTS = "results/small"
 PLUGIN, LACKING = importlib.util.find_spec("snakemake_executor_plugin_slurm"), single_node.missing()
 # Marks, because they come before the run that `elsewhere` is.
 pytestmark = [

@@ -7,14 +7,13 @@ import pandas as pd
 import pytest
 from browser import DRAWN, opened
 from encoded import message_of
-from project import SMALL, Results
+from project import RESULTS, SMALL, Results
 
 from protocol import codes, registry
 from protocol.provenance import storage
 from protocol.truth import Items
 
 COLUMNS = "dataset,feature,ground_truth,split,run,hasher,n_bits,extension,extension_bits,metric,value"
-RESULTS = "results/small"
 TABLES = ("metrics.csv", "summary.csv", "audit.csv")
 TRUTHS = {"dataset", "feature", "sample", "split", "preprocessing", "ground_truth"}
 

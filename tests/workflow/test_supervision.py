@@ -20,8 +20,7 @@ SUPERVISED |= {"runs": 1, "splits": ["improved"], "n_bits": [8], "extensions": [
 
 @pytest.fixture(scope="module")
 def cell(tmp_path_factory):
-    results = Results(tmp_path_factory.mktemp("supervised"))
-    results.stages(SUPERVISED, "metrics", "selections")
+    results = Results(tmp_path_factory.mktemp("supervised")).stages(SUPERVISED, "metrics", "selections")
     return results.folder / "results" / "small" / "gist" / "random" / "run0"
 
 

@@ -8,7 +8,6 @@ from protocol.registry import Count, HasherRecord
 
 
 @HasherRecord(
-    "cca_itq",
     printed="CCA-ITQ",
     source="Gong, Lazebnik, Gordo, Perronnin, Iterative Quantization, TPAMI 2013, section 3.2; directions scaled by "
     "their correlations as in the authors' code",

@@ -7,7 +7,6 @@ from protocol.registry import HasherRecord
 
 
 @HasherRecord(
-    "cvh",
     printed="CVH",
     source="Kumar and Udupa, Learning Hash Functions for Cross-View Similarity Search, IJCAI 2011",
     deviations="The only supervision is which items of the two modalities belong together; in this case, the paper's "

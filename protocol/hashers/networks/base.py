@@ -324,6 +324,11 @@ def pair_mean(loss: Tensor) -> Tensor:
     return (loss.sum() - loss.diagonal().sum()) / (n * (n - 1))
 
 
+def mean_of(loss: Tensor, selected: Tensor) -> Tensor:
+    """Return the mean of the entries that a boolean matrix selects; 0 if there are none."""
+    return (loss * selected).sum() / selected.sum().clamp(min=1)
+
+
 def quantisation(outputs: Tensor) -> Tensor:
     """Return the mean over the items of ``||u - sign(u)||^2``."""
     return (outputs.abs() - 1).square().sum(dim=1).mean()

@@ -5,11 +5,10 @@ import numpy as np
 from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor
 from protocol.hashers.supervised.classifier import class_codes
 from protocol.hashers.training_set import TrainingSet
-from protocol.registry import HasherRecord, NotNegative
+from protocol.registry import NetworkRecord, NotNegative
 
 
-@HasherRecord(
-    "csq",
+@NetworkRecord(
     printed="CSQ",
     source="Yuan et al., Central Similarity Quantization for Efficient Image and Video Retrieval, CVPR 2020, section 3",
     deviations=f"{NO_PRETRAINING}lambda_1 is 0.0001; the paper searches a grid and prints no value. Centres are rows "
@@ -20,7 +19,6 @@ from protocol.registry import HasherRecord, NotNegative
     "term is the mean of (|tanh| - 1)^2 with a weight of 0.05; and it adds HashNet's pairwise likelihood with a "
     "weight of 0.2. The network is initialised as by He et al.; that code uses PyTorch's defaults, whose variance is "
     "a sixth of this. The learning rate is constant.",
-    extra="learned",
 )
 class CSQ(NetworkHasher):
     """Central similarity quantization: a network whose codes are pulled to fixed, distant centres of the classes.

@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, distinct, shared_labels
-from protocol.registry import HasherRecord
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, distinct, mean_of, shared_labels
+from protocol.registry import NetworkRecord
 
 DEVIATIONS = (
     f"{NO_PRETRAINING}The two lines of eq. 4 differ; we use the second. beta grows to the value that the paper reaches "
@@ -11,12 +11,10 @@ DEVIATIONS = (
 )
 
 
-@HasherRecord(
-    "deep_squared",
+@NetworkRecord(
     printed="DSH (squared)",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 4.2, eq. 4",
     deviations=DEVIATIONS,
-    extra="learned",
 )
 class DeepSquared(NetworkHasher):
     """Deep squared hashing: a network that pulls similar pairs to distance 0 and pushes others to distance n_bits.
@@ -65,6 +63,4 @@ def squared(codes: Tensor, shared: Tensor, *, m: float = 0.0) -> Tensor:
     """
     k = codes.shape[1]
     distance = (k - codes @ codes.T) / 2
-    similar, dissimilar = distinct(shared > 0), shared == 0
-    pull = ((m - distance) ** 2 * similar).sum() / similar.sum().clamp(min=1)
-    return pull + ((k - distance) ** 2 * dissimilar).sum() / dissimilar.sum().clamp(min=1)
+    return mean_of((m - distance) ** 2, distinct(shared > 0)) + mean_of((k - distance) ** 2, shared == 0)

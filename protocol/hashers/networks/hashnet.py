@@ -3,19 +3,17 @@
 import math
 
 from protocol.checks import ProtocolError
-from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, distinct, shared_labels
-from protocol.registry import HasherRecord, Positive
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, distinct, mean_of, shared_labels
+from protocol.registry import NetworkRecord, Positive
 
 
-@HasherRecord(
-    "hashnet",
+@NetworkRecord(
     printed="HashNet",
     source="Cao, Long, Wang, Yu, HashNet: Deep Learning to Hash by Continuation, ICCV 2017, eq. 1-5 and Algorithm 1",
     deviations=f"{NO_PRETRAINING}Similar and dissimilar pairs are weighted by their shares of the minibatch, not of "
     "the training set; in the authors' code, a similar pair has a fixed weight for each data set, such as 100 on "
     "ImageNet. beta grows with the epoch and ends at 7.14, as in that code after its 10,000 iterations, not at "
     "infinity. The learning rate is constant.",
-    extra="learned",
 )
 class HashNet(NetworkHasher):
     """HashNet: a network trained by weighted pairwise likelihood, with a tanh that approaches the sign.
@@ -75,10 +73,8 @@ def weighted_pairwise(codes: Tensor, shared: Tensor, *, alpha: float) -> Tensor:
     """
     from torch.nn.functional import binary_cross_entropy_with_logits
 
-    similar, dissimilar = distinct(shared > 0), shared == 0
+    similar = distinct(shared > 0)
     loss = binary_cross_entropy_with_logits(alpha * codes @ codes.T, similar.to(codes), reduction="none")
     n_labels = shared.diagonal()
     jaccard = shared.to(codes) / (n_labels[:, None] + n_labels - shared).clamp(min=1)
-    return (loss * jaccard * similar).sum() / similar.sum().clamp(min=1) + (loss * dissimilar).sum() / (
-        dissimilar.sum().clamp(min=1)
-    )
+    return mean_of(loss * jaccard, similar) + mean_of(loss, shared == 0)

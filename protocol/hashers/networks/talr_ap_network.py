@@ -7,7 +7,7 @@ import numpy as np
 
 from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher, Tensor, shared_labels
 from protocol.hashers.talr.objectives import Objective, ap_r, ap_s, binary_gains, mean_objective
-from protocol.registry import HasherRecord, Positive, choice
+from protocol.registry import NetworkRecord, Positive, choice
 
 DEVIATIONS = (
     f"{NO_PRETRAINING}Bins and gradients are as for talr_ap. The authors' code has a weight decay of 0.0005, and "
@@ -15,12 +15,10 @@ DEVIATIONS = (
 )
 
 
-@HasherRecord(
-    "talr_ap_network",
+@NetworkRecord(
     printed="TALR-AP (network)",
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 11 and 62",
     deviations=DEVIATIONS,
-    extra="learned",
 )
 class TALRAPNetwork(NetworkHasher):
     """TALR-AP as a network: every row of a minibatch queries the others, and the mean tie-aware AP is maximised.

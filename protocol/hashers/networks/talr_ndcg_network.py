@@ -2,16 +2,14 @@
 
 from protocol.hashers.networks.talr_ap_network import DEVIATIONS, TALRAPNetwork
 from protocol.hashers.talr.objectives import dcg_r, dcg_s, graded_gains
-from protocol.registry import HasherRecord
+from protocol.registry import NetworkRecord
 
 
-@HasherRecord(
-    "talr_ndcg_network",
+@NetworkRecord(
     printed="TALR-NDCG (network)",
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 12 and 66",
     deviations=f"{DEVIATIONS} Levels are numbers of shared labels; affinities from other sources are not accepted. "
     "Gains, the ideal DCG and queries without relevant rows are as for talr_ndcg.",
-    extra="learned",
 )
 class TALRNDCGNetwork(TALRAPNetwork):
     """TALR-NDCG as a network: every row of a minibatch queries the others, and the mean tie-aware NDCG is maximised.

@@ -15,7 +15,6 @@ Rows = NDArray[np.int64]
 
 
 @HasherRecord(
-    "bre",
     printed="BRE",
     source="Kulis and Darrell, Learning to Hash with Binary Reconstructive Embeddings, NIPS 2009, section 2, with the "
     "distances 0 and 1 of its supervised case",

@@ -14,7 +14,6 @@ _MAX_ITER = 1000  # of L-BFGS, which takes about 100
 
 
 @HasherRecord(
-    "classifier",
     printed="Classifier",
     source="Not a published method, but the baseline that supervised hashers should beat, after Sablayrolles, Douze, "
     "Usunier, Jegou, How should we evaluate supervised hashing?, ICASSP 2017",
@@ -140,15 +139,11 @@ class Classifier(Hasher):
         scores = self._scores(X)
         if self.code == "class":
             return self.class_codes_[scores.argmax(axis=1)]
-        signs = np.where(self.class_codes_, 1.0, -1.0)
-        return _probabilities(scores.astype(np.float64) / self.temperature, bool(self.several_[0])) @ signs > 0
+        from scipy.special import expit, softmax
 
-
-def _probabilities(scores: NDArray[np.float64], several: bool) -> NDArray[np.float64]:
-    if several:
-        return 1 / (1 + np.exp(-np.clip(scores, -500, 500)))
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True)
+        logits = scores.astype(np.float64) / self.temperature
+        probabilities = expit(logits) if self.several_[0] else softmax(logits, axis=1)
+        return probabilities @ np.where(self.class_codes_, 1.0, -1.0) > 0
 
 
 def class_codes(n_classes: int, n_bits: int, rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -19,7 +19,6 @@ Product = Callable[[Floats], Floats]
 
 
 @HasherRecord(
-    "fasthash",
     printed="FastHash",
     source="Lin, Shen, Shi, van den Hengel, Suter, Fast Supervised Hashing with Decision Trees for High-Dimensional "
     "Data, CVPR 2014, with the loss of KSH; trees of scikit-learn's HistGradientBoostingClassifier",
@@ -163,8 +162,7 @@ class FastHash(Hasher):
             above = np.take_along_axis(X, self.feature_[k].ravel()[inner], axis=1) > self.split_[k].ravel()[inner]
             at = 2 * at + 1 + above
         values = self.value_[k].ravel()[at - n_inner + (n_inner + 1) * np.arange(n_trees)]
-        above_zero: NDArray[np.bool_] = self.intercept_[k] + values.sum(axis=1) > 0
-        return above_zero
+        return self.intercept_[k] + values.sum(axis=1) > 0
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
         return np.stack([self._bit(X, k) for k in range(self.n_bits)], axis=1)

@@ -20,7 +20,6 @@ Floats = NDArray[np.floating]
 
 
 @HasherRecord(
-    "grh",
     printed="GRH",
     source="Moran and Lavrenko, Graph Regularised Hashing, ECIR 2015, section 3; Moran, thesis 2016, chapter 6: "
     "GRH-LIN",

@@ -17,7 +17,6 @@ _WHITENING_RIDGE = 0.1
 
 
 @HasherRecord(
-    "ksh",
     printed="KSH",
     source="Liu, Wang, Ji, Jiang, Chang, Supervised Hashing with Kernels, CVPR 2012, eq. 4-17 and Algorithm 1",
     deviations="L-BFGS instead of Nesterov's gradient method maximises the smooth objective of a bit, with n_iter = "
@@ -157,8 +156,7 @@ def _maximised(K: NDArray[np.float32], product: Callable[[Floats], Floats], star
         Rb = product(b)
         return -float(b @ Rb) / scale, -_times(K.T, Rb * (1 - b**2)) / scale
 
-    solution: Floats = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": n_iter}).x
-    return solution
+    return minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": n_iter}).x
 
 
 def _times(K: NDArray[np.float32], v: Floats) -> Floats:

@@ -12,7 +12,6 @@ _RIDGE = 1e-2  # in the regression of the functions, as in the released code
 
 
 @HasherRecord(
-    "sdh",
     printed="SDH",
     source="Shen, Shen, Liu, Tao Shen, Supervised Discrete Hashing, CVPR 2015, eq. 4-11 and Algorithm 1, L2 loss",
     deviations="The kernel map is centred and has an intercept, and its width is in units of the distances of rows; "

@@ -6,7 +6,6 @@ from protocol.registry import HasherRecord
 
 
 @HasherRecord(
-    "talr_ap",
     printed="TALR-AP",
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 11 and 62",
     deviations="The first bin and bins of one item are finite, because integrals have the limits of the midpoint "

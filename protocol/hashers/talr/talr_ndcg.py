@@ -6,7 +6,6 @@ from protocol.registry import HasherRecord
 
 
 @HasherRecord(
-    "talr_ndcg",
     printed="TALR-NDCG",
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 12 and 66",
     deviations="As for talr_ap; in addition, the hash functions use 32 principal components, gains are not truncated "

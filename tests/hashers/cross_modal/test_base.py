@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from encoded import refuses
 
 from protocol import registry
 from protocol.checks import ProtocolError
@@ -45,10 +46,8 @@ def test_the_database_side_comes_back_from_a_file_and_codes_each_row_by_itself(n
 @pytest.mark.parametrize("name", NAMES)
 def test_a_modality_taken_for_the_other_is_refused(name):
     model = fitted(name)
-    with pytest.raises(ProtocolError, match=r"^X: 6 features, but fit had 30\.$"):
-        model.transform(TEXT)
-    with pytest.raises(ProtocolError, match=r"^X: 30 features, but fit had 6\.$"):
-        model.transform_database(IMAGE)
+    refuses(r"^X: 6 features, but fit had 30\.$", model.transform, TEXT)
+    refuses(r"^X: 30 features, but fit had 6\.$", model.transform_database, IMAGE)
     with pytest.raises(ProtocolError, match=r"\.transform_database: the hasher is not fitted\. Call fit\(X\) first\.$"):
         registry.get("hasher", name)().transform_database(TEXT)
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from encoded import refuses
 
 pytest.importorskip("torch", reason="torch is not installed")
 
 import torch
 
-from protocol.checks import ProtocolError
 from protocol.hashers.networks.base import shared_labels
 from protocol.hashers.networks.buffer_zone import BufferZone, buffered
 from protocol.hashers.networks.csq import CSQ
@@ -66,9 +66,7 @@ def test_several_labels_vote_and_ties_are_random():
         assert 0.4 < ties.mean() < 0.6
 
 
-RNG = np.random.default_rng(3)
-Y = RNG.integers(0, 4, 240)
-X = (RNG.normal(size=(4, 10))[Y] + 0.3 * RNG.normal(size=(240, 10))).astype(np.float32)
+X, Y = np.random.default_rng(3).normal(size=(240, 10)), np.arange(240) % 4
 
 
 @pytest.mark.parametrize(
@@ -78,5 +76,4 @@ def test_odd_numbers_of_labels_are_refused(first, others, numbers):
     labels = np.eye(4, dtype=int)[Y] ^ others
     labels[0] = first
     message = "BufferZone requires 1 or 2 labels per item, the same number for all items, got items with "
-    with pytest.raises(ProtocolError, match=f"{message}{numbers}[.]$"):
-        BufferZone(8).fit(X, labels)
+    refuses(f"{message}{numbers}[.]$", BufferZone(8).fit, X, labels)

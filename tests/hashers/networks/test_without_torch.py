@@ -4,9 +4,9 @@ import sys
 
 import numpy as np
 import pytest
+from encoded import refuses
 
 from protocol import registry
-from protocol.checks import ProtocolError
 
 NAMES = [entry.name for entry in registry.entries("hasher") if entry.extra]
 
@@ -16,5 +16,4 @@ def test_without_pytorch_the_error_gives_the_install_command(name, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     hasher = registry.get("hasher", name)()
     hasher.check()
-    with pytest.raises(ProtocolError, match=r"^torch is not installed\. .*: pip install '\.\[learned\]'$"):
-        hasher.fit(np.ones((4, 10)), [0, 0, 1, 1])
+    refuses(r"^torch is not installed\. .*: pip install '\.\[learned\]'$", hasher.fit, np.ones((4, 10)), [0, 0, 1, 1])

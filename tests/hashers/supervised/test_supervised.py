@@ -115,24 +115,25 @@ def test_only_the_start_by_itq_limits_the_bits_to_the_features():
     assert GRH(n_bits=3).fit(np.eye(4, 2), [0, 0, 1, 1]).transform(np.eye(4, 2)).shape == (4, 3)
 
 
+RNG = np.random.default_rng(0)
+ROWS, CLASS = RNG.normal(size=(60, 4)), RNG.integers(0, 3, 60)
+SEVERAL = np.eye(3, dtype=bool)[CLASS]
+
+
 def test_labels_and_the_pairs_that_they_relate_give_the_same_codes():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 4)), rng.integers(0, 3, 60)
-    pairs = csr_array((y[:, None] == y).astype(np.int64))
-    several = np.eye(3, dtype=bool)[y]
-    codes = [KSH(n_bits=6, n_anchors=20).fit(X, given).transform(X) for given in (y, pairs, several)]
+    pairs = csr_array((CLASS[:, None] == CLASS).astype(np.int64))
+    codes = [KSH(n_bits=6, n_anchors=20).fit(ROWS, given).transform(ROWS) for given in (CLASS, pairs, SEVERAL)]
     for other in codes[1:]:  # up to the rounding of sums in another order
         assert (codes[0] != other).mean() < 0.02
 
 
 def test_the_labelled_rows_are_limited():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 4)), rng.integers(0, 3, 60)
-    model = KSH(n_bits=4, n_anchors=20, n_labelled=30).fit(X, y)
+    model = KSH(n_bits=4, n_anchors=20, n_labelled=30).fit(ROWS, CLASS)
     assert model.fit_record_["n_labelled"] == 30
     with pytest.raises(ProtocolError, match=r"affinities: no two of the 2 training rows are related\.$"):
-        KSH(n_bits=4, n_anchors=20, n_labelled=2).fit(X, np.arange(60) // 2)
-    assert Affinities(y, 60).of(np.arange(30)).sums(np.ones((30, 1))).sum() == (y[:30, None] == y[:30]).sum() - 30
+        KSH(n_bits=4, n_anchors=20, n_labelled=2).fit(ROWS, np.arange(60) // 2)
+    same = CLASS[:30, None] == CLASS[:30]
+    assert Affinities(CLASS, 60).of(np.arange(30)).sums(np.ones((30, 1))).sum() == same.sum() - 30
 
 
 def test_a_bit_whose_values_are_equally_good_does_not_change():
@@ -150,7 +151,5 @@ def test_every_round_lowers_the_objective():
 
 
 def test_one_label_in_a_matrix_is_that_label():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(50, 4)), rng.integers(0, 3, 50)
-    codes = [SDH(n_bits=8, n_anchors=20).fit(X, given).transform(X) for given in (y, np.eye(3, dtype=bool)[y])]
+    codes = [SDH(n_bits=8, n_anchors=20).fit(ROWS, given).transform(ROWS) for given in (CLASS, SEVERAL)]
     np.testing.assert_array_equal(*codes)
