@@ -189,7 +189,11 @@ def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.ui
         The name in error messages.
     """
     is_real = encoding.binarize is not None
-    array, n_bits = _read(replace(encoding, values=values), role, is_real=is_real)
+    try:
+        array, n_bits = _read(replace(encoding, values=values), role, is_real=is_real)
+    except ProtocolError as error:
+        message = checks.as_options(str(error), "hp.Evaluator({}={})")
+        raise ProtocolError(message.replace(' or hp.Evaluator(binarize="median")', "")) from error  # needs all items
     return codes.pack(array > 0) if is_real else array, n_bits
 
 
@@ -350,7 +354,14 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
         return ones
     _check_finite(array, name)
     least, most = array.min(), array.max()
-    if array.dtype.kind == "f" or least < -128 or most > 255 or (-1 <= least < 0 and most <= 1):
+    if np.isin(array, (-1, 0, 1)).all():
+        zeros = np.argwhere(array == 0)
+        where = "{} among -1 and +1, the first in row {}, column {}".format(
+            checks.counted(len(zeros), "zero"), *zeros[0]
+        )
+        ways = 'hp.Codes(..., binarize="sign") makes each zero the bit 0; save outputs >= 0 to make it the bit 1'
+        raise ProtocolError(f"{name}: {where}, because the sign of 0 is 0. {ways}.")
+    if array.dtype.kind == "f" or least < -128 or most > 255:
         hint = "real-valued outputs, pass " + " or ".join(f'hp.Codes(..., binarize="{how}")' for how in BINARIZE)
     else:
         hint = f'packed, pass hp.Codes(..., n_bits={8 * array.shape[1]}), with bit_order="big-128" if 128 was '
