@@ -156,7 +156,7 @@ def _nothing(kinds: Sequence[Score]) -> str:
         return f"{line} Name them: result.named(METHOD, {', '.join(fields)}), with equal values in all results."
     return (
         f"{line} Record these fields (`protocol evaluate --dataset NAME --split NAME --ground-truth NAME`; "
-        f"`snakemake metrics` makes a summary.csv again), or assume their values: assume=[{', '.join(map(repr, fields))}]."
+        f"`snakemake metrics` makes a summary.csv again), or assume their values: assume={fields}."
     )
 
 

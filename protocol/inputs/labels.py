@@ -1,16 +1,18 @@
 """Class labels of queries and database: integers, strings, categories, matrices, or lists (`protocol.inputs.lists`)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, filterfalse
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, abridged, counted
-from protocol.inputs.arrays import as_integers, is_file, named, path_and_key
+from protocol.inputs.arrays import as_integers, is_file, named, path_of
+from protocol.inputs.formats import row_ids
 from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.text import INPUTS
 from protocol.inputs.validation import class_labels
@@ -29,7 +31,9 @@ class Labelled(NamedTuple):
     ids: NDArray | None = None
 
 
-def label_pair(query: Any, database: Any, n_queries: int, n_database: int) -> tuple[NDArray, NDArray, tuple[Any, ...]]:
+def label_pair(
+    query: Any, database: Any, n_queries: int, n_database: int, files: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[NDArray, NDArray, tuple[Any, ...]]:
     """Return the labels of queries and database, and the labels of queries that no database item has.
 
     Parameters
@@ -40,6 +44,8 @@ def label_pair(query: Any, database: Any, n_queries: int, n_database: int) -> tu
         for each item, as lists of lists or in any form of `protocol.inputs.lists`. Equal strings are equal labels,
         whatever integers pandas uses for its categories.
     n_queries, n_database : int
+    files : mapping of str to mapping
+        The files of the codes, as in `CodePair`; labels whose ids are also in such a file are put in its order.
 
     Returns
     -------
@@ -61,11 +67,9 @@ def label_pair(query: Any, database: Any, n_queries: int, n_database: int) -> tu
     """
     sizes = {"query labels": n_queries, "database labels": n_database}
     read = read_listings({"query labels": query, "database labels": database}, has_ids=False, sizes=sizes)
-    listings = list(read.values())
-    for listing, source in zip(listings, (query, database), strict=True):
-        if listing.ids is not None and is_file(source):
-            remedy = f"Remove its ids, or name the column of the labels as {path_and_key(source)[0]}:COLUMN,"
-            check_order(listing.name, listing.ids, "codes", remedy)
+    sources = (("query", query), ("database", database))
+    of_codes = {side: files.get(f"{side}_codes", {}).get("file") for side, _ in sources}
+    listings = [_ordered(read[f"{side} labels"], source, of_codes[side]) for side, source in sources]
     lengths = list(map(len, listings))
     if lengths == [n_database, n_queries] and n_queries != n_database:
         one, other = (f"{listing.name}: {counted(len(listing), 'label')}" for listing in listings)
@@ -88,6 +92,20 @@ def label_pair(query: Any, database: Any, n_queries: int, n_database: int) -> tu
         _, numbers = np.unique(np.concatenate(sides), return_inverse=True)
         return numbers[:n_queries], numbers[n_queries:], lacking
     return sides[0], sides[1], lacking
+
+
+def _ordered(listing: Listing, source: Any, code_file: str | None) -> Listing:
+    """Return labels in the order of the codes, by the ids in both files; raise the errors of `check_order`."""
+    if listing.ids is None or not is_file(source):
+        return listing
+    ids = row_ids(path_of(code_file)) if code_file else None
+    if ids and not set(ids).isdisjoint(listing.ids.tolist()):
+        INPUTS.info("%s: its rows are put in the order of %s, by id", listing.name, code_file)
+        return _in_order(listing, np.array(ids))
+    path, has_column = path_of(source), listing.column and path_of(source).suffix.lower() in (".csv", ".tsv")
+    remedy = f"Pass {path}:{listing.column}" if has_column else "Remove its ids, so that each line is a label,"
+    check_order(listing.name, listing.ids, "codes", remedy)
+    return listing
 
 
 def check_order(name: str, ids: NDArray, what: str, remedy: str) -> None:

@@ -58,6 +58,8 @@ class Listing:
         The form of a line in words, such as "id and one of 10 classes".
     classes : tuple of str
         The names of the columns, if the list names the classes of its items.
+    column : str
+        The name of the only column of labels, if there is a header.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Listing:
     labels: NDArray | None
     form: str
     classes: tuple[str, ...] = ()
+    column: str = ""
 
     def __len__(self) -> int:
         array = self.labels if self.ids is None else self.ids
@@ -176,8 +179,9 @@ def _listing(table: Table, form: str, labels: NDArray | None, classes: tuple[str
     words += f", {counted(n_without, 'item')} without a label" * bool(n_without)
     blank = f", without {counted(len(table.blank), 'blank line')} (line {abridged(table.blank)})" * bool(table.blank)
     header = f" (header {','.join(table.header)[:60]!r}{unused})" if table.header else ""
+    used = [name for number, name in enumerate(table.header) if number not in (table.id_column, *table.unused)]
     ids = None if table.ids is None else np.array([*map(without_dot, table.ids)], dtype=np.str_)
-    return Listing(table.name, ids, labels, f"{words}{header}{blank}", classes)
+    return Listing(table.name, ids, labels, f"{words}{header}{blank}", classes, used[0] if len(used) == 1 else "")
 
 
 def _undecided(table: Table, row: Sequence[str], first: str, second: str) -> ProtocolError:
