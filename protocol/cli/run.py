@@ -17,14 +17,13 @@ def run(arguments: argparse.Namespace) -> NoReturn:
     if importlib.util.find_spec("snakemake") is None:
         raise not_installed("snakemake", "pipeline")
     words = arguments.arguments
-    options = itertools.dropwhile(lambda word: not word.startswith("--configfile"), words)
-    named = [*itertools.takewhile(lambda word: not word.startswith("-") or word.startswith("--configfile"), options)]
-    files = [] if named else [*itertools.takewhile(lambda word: word.endswith((".yaml", ".yml")), words)]
+    is_named = any(word.startswith("--configfile") for word in words)
+    files = [] if is_named else [*itertools.takewhile(lambda word: word.endswith((".yaml", ".yml")), words)]
     for file in itertools.filterfalse(os.path.exists, files):
         raise ProtocolError(f"{file}: no such file.")
     own = shlex.join(["protocol", "run", "my.yaml", *words])
     default = f"the default experiment, on handwritten digits. For your own: {own}"
-    sys.stderr.write(f"protocol run: {' '.join(named or files) or default}\n")
+    sys.stderr.write("" if is_named else f"protocol run: {' '.join(files) or default}\n")
     configs = ["--configfile", *files] if files else []  # --snakefile ends the list
     command = [sys.executable, "-m", "snakemake", *configs, "--snakefile", str(SNAKEFILE), *words[len(files) :]]
     sys.stdout.flush()

@@ -355,12 +355,10 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
     _check_finite(array, name)
     least, most = array.min(), array.max()
     if np.isin(array, (-1, 0, 1)).all():
-        zeros = np.argwhere(array == 0)
-        where = "{} among -1 and +1, the first in row {}, column {}".format(
-            checks.counted(len(zeros), "zero"), *zeros[0]
-        )
+        zeros, (row, column) = checks.counted((array == 0).sum(), "zero"), np.argwhere(array == 0)[0]
+        why = f"{zeros} among -1 and +1, the first in row {row}, column {column}, because the sign of 0 is 0"
         ways = 'hp.Codes(..., binarize="sign") makes each zero the bit 0; save outputs >= 0 to make it the bit 1'
-        raise ProtocolError(f"{name}: {where}, because the sign of 0 is 0. {ways}.")
+        raise ProtocolError(f"{name}: {why}. {ways}.")
     if array.dtype.kind == "f" or least < -128 or most > 255:
         hint = "real-valued outputs, pass " + " or ".join(f'hp.Codes(..., binarize="{how}")' for how in BINARIZE)
     else:

@@ -79,11 +79,6 @@ class Table:
         return [row[0].split() for row in self.rows] if self.by_blanks else self.rows
 
     @property
-    def blank(self) -> list[int]:
-        """The numbers of the blank lines between the rows of a text."""
-        return sorted({*range(self.numbers[0], self.numbers[-1])}.difference(self.numbers)) if self.numbers else []
-
-    @property
     def is_short(self) -> bool:
         """Whether a row is too short for an id and labels."""
         return min(map(len, self.words)) <= 1

@@ -131,19 +131,9 @@ def read_listings(
     for role, content in contents.items():
         if not isinstance(content, Table):
             listings[role] = _of_numbers(content, named(sources[role], role), has_ids)
-        elif listings[role].ids is None and len(listings[role]) != n_items.get(role, len(listings[role])):
-            _check_no_blank(content, n_items[role])
         if is_file(sources[role]) and (has_ids or isinstance(content, Table)):
             INPUTS.info("%s", printable(str(listings[role])))
     return {role: listings[role] for role in sources}
-
-
-def _check_no_blank(table: Table, n_items: int) -> None:
-    """Raise ProtocolError if a table with too few or too many labels has blank lines."""
-    if table.blank:
-        n_labels, size = counted(len(table.rows), "label"), counted(n_items, "item")
-        blank = f"{counted(len(table.blank), 'blank line')} (line {abridged(table.blank)})"
-        raise ProtocolError(f"{table.name}: {n_labels} for {size}, and {blank}. Write a label on each line.")
 
 
 def _of_numbers(array: NDArray, name: str, has_ids: bool) -> Listing:
@@ -175,13 +165,16 @@ def _listing(table: Table, form: str, labels: NDArray | None, classes: tuple[str
     unused = f"; not used: {', '.join(names)[:60]}" if names else ""
     id_ = "id" if ID_COLUMNS.isdisjoint(map(str.lower, names)) else table.header[table.id_column]
     words = " and ".join(filter(None, ["" if table.ids is None else id_, form]))
+    blank = sorted({*range(table.numbers[0], table.numbers[-1])}.difference(table.numbers)) if table.numbers else []
+    if table.ids is None and blank:
+        lines = f"{counted(len(blank), 'blank line')} between labels (line {abridged(blank)})"
+        raise ProtocolError(f"{table.name}: {lines}. Write a label there, or delete what is blank.")
     n_without = 0 if labels is None or labels.ndim == 1 else int((~labels.any(axis=1)).sum())
     words += f", {counted(n_without, 'item')} without a label" * bool(n_without)
-    blank = f", without {counted(len(table.blank), 'blank line')} (line {abridged(table.blank)})" * bool(table.blank)
     header = f" (header {','.join(table.header)[:60]!r}{unused})" if table.header else ""
     used = [name for number, name in enumerate(table.header) if number not in (table.id_column, *table.unused)]
     ids = None if table.ids is None else np.array([*map(without_dot, table.ids)], dtype=np.str_)
-    return Listing(table.name, ids, labels, f"{words}{header}{blank}", classes, used[0] if len(used) == 1 else "")
+    return Listing(table.name, ids, labels, f"{words}{header}", classes, used[0] if len(used) == 1 else "")
 
 
 def _undecided(table: Table, row: Sequence[str], first: str, second: str) -> ProtocolError:
