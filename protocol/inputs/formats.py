@@ -139,18 +139,6 @@ def below_header(path: Path, lines: list[str]) -> list[str]:
     return [row[-1] for row in rows]
 
 
-def row_ids(path: Path) -> list[str] | None:
-    """Return the ids in front of the rows of a text, below a header (`below_header`); None if there are none.
-
-    The index 0, 1, ..., n - 1 of pandas is not a list of ids.
-    """
-    lines = [line for line in text.lines(path, "numbers") if line.strip()] if path.suffix.lower() in TEXT else []
-    rows = below_header(path, lines) if lines else []
-    ids = [line.removesuffix(row).strip(' ,;\t"') for line, row in zip(lines[-len(rows) :], rows, strict=True)]
-    is_index = lines[:1] and not lines[0].split(_mark(lines[0]))[0] and ids == list(map(str, range(len(ids))))
-    return ids if any(ids) and not is_index else None
-
-
 def _are_names(path: Path, first: list[str], rest: list[list[str]]) -> bool:
     is_numbered = text.is_numbered(first, rest)
     if is_numbered is None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, filterfalse
+from itertools import filterfalse
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, abridged, counted
 from protocol.inputs.arrays import as_integers, is_file, named, path_of
-from protocol.inputs.formats import row_ids
+from protocol.inputs.fields import read_table
+from protocol.inputs.formats import TEXT
 from protocol.inputs.lists import Listing, read_listings
-from protocol.inputs.text import INPUTS
+from protocol.inputs.text import ID_COLUMNS, INPUTS
 from protocol.inputs.validation import class_labels
 
 _NUMBER = re.compile("[0-9]+")
-_BLOCK = 1 << 20  # labels that are sorted at once, because a large database may be mapped from a file
 
 
 class Labelled(NamedTuple):
@@ -98,12 +98,13 @@ def _ordered(listing: Listing, source: Any, code_file: str | None) -> Listing:
     """Return labels in the order of the codes, by the ids in both files; raise the errors of `check_order`."""
     if listing.ids is None or not is_file(source):
         return listing
-    ids = row_ids(path_of(code_file)) if code_file else None
-    if ids and not set(ids).isdisjoint(listing.ids.tolist()):
-        INPUTS.info("%s: its rows are put in the order of %s, by id", listing.name, code_file)
-        return _in_order(listing, np.array(ids))
-    path, has_column = path_of(source), listing.column and path_of(source).suffix.lower() in (".csv", ".tsv")
-    remedy = f"Pass {path}:{listing.column}" if has_column else "Remove its ids, so that each line is a label,"
+    if code_file and path_of(code_file).suffix.lower() in TEXT:
+        table = read_table(path_of(code_file), code_file)
+        ids = [row[0] for row in table.words] if ID_COLUMNS.intersection(map(str.lower, table.header[:1])) else []
+        if not set(ids).isdisjoint(listing.ids.tolist()):
+            INPUTS.info("%s: its rows are put in the order of %s, by id", listing.name, code_file)
+            return _in_order(listing, np.array(ids))
+    remedy = f"Pass {listing.column}" if listing.column else "Remove its ids, so that each line is a label,"
     check_order(listing.name, listing.ids, "codes", remedy)
     return listing
 
@@ -129,8 +130,7 @@ def _used(labels: NDArray, classes: Sequence[str]) -> list[Any]:
     if labels.ndim == 2:
         columns = np.flatnonzero(labels.any(axis=0)).tolist()
         return [classes[column] for column in columns] if classes else columns
-    blocks = (np.unique(labels[start : start + _BLOCK]).tolist() for start in range(0, len(labels), _BLOCK))
-    return sorted(set(chain.from_iterable(blocks)))
+    return np.unique(labels).tolist()
 
 
 def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDArray | None = None) -> Labelled:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, abridged, counted, printable
 from protocol.inputs import fields
-from protocol.inputs.arrays import as_integers, is_file, items_from, named
+from protocol.inputs.arrays import as_integers, is_file, items_from, named, path_of
 from protocol.inputs.fields import Fields, Table, names_file, read_source
 from protocol.inputs.text import ID_COLUMNS, INPUTS, LABEL_COLUMNS, is_number, without_dot
 from protocol.inputs.validation import class_labels
@@ -59,7 +59,7 @@ class Listing:
     classes : tuple of str
         The names of the columns, if the list names the classes of its items.
     column : str
-        The name of the only column of labels, if there is a header.
+        The only column of labels, as ``F.csv:COLUMN``, if a file has a header.
     """
 
     name: str
@@ -173,8 +173,10 @@ def _listing(table: Table, form: str, labels: NDArray | None, classes: tuple[str
     words += f", {counted(n_without, 'item')} without a label" * bool(n_without)
     header = f" (header {','.join(table.header)[:60]!r}{unused})" if table.header else ""
     used = [name for number, name in enumerate(table.header) if number not in (table.id_column, *table.unused)]
+    path = path_of(table.name)
+    column = f"{path}:{used[0]}" if len(used) == 1 and path.suffix.lower() in (".csv", ".tsv") else ""
     ids = None if table.ids is None else np.array([*map(without_dot, table.ids)], dtype=np.str_)
-    return Listing(table.name, ids, labels, f"{words}{header}", classes, used[0] if len(used) == 1 else "")
+    return Listing(table.name, ids, labels, f"{words}{header}", classes, column)
 
 
 def _undecided(table: Table, row: Sequence[str], first: str, second: str) -> ProtocolError:
