@@ -102,9 +102,8 @@ def test_the_order_of_labels_with_ids_is_that_of_the_codes(tmp_path, monkeypatch
     for codes, labels in (("id,b0,b1\nb,0,1\nc,1,1\na,0,0\n", [0, 1, 1]), ("id,code\nc,01\nb,11\n", [1, 0])):
         Path("c.csv").write_text(codes)
         assert label_pair("y.csv", CLASSES, len(labels), 3, files)[0].tolist() == labels
-    Path("c.csv").write_text(",b0,b1\n0,0,1\n1,1,1\n2,0,0\n")  # the index of pandas
     with pytest.raises(ProtocolError, match=r"is 'c'\), so .* order of the codes\. Pass y\.csv:label if its rows are"):
-        label_pair("y.csv", CLASSES, 3, 3, files)
+        label_pair("y.csv", CLASSES, 3, 3)
     assert label_pair("y.csv:label", CLASSES, 3, 3)[0].tolist() == [1, 1, 0]
 
 
