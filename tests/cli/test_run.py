@@ -24,8 +24,8 @@ def test_every_argument_is_passed_on_and_the_experiment_is_named(configs, rest, 
     monkeypatch.setattr(os, "execv", lambda program, command: started.append((program, command)))
     assert main(["run", *configs, *rest]) == 0
     options = [*(["--configfile", *configs] if configs else []), "--snakefile", str(SNAKEFILE), *rest]
-    assert capsys.readouterr().err == (said and f"protocol run: {said}\n")
     assert started == [(sys.executable, [sys.executable, "-m", "snakemake", *options])]
+    assert capsys.readouterr().err == (said and f"protocol run: {said}\n")
 
 
 def test_without_snakemake_one_line_names_the_extra(monkeypatch, capsys):
