@@ -11,19 +11,13 @@ import numpy as np
 
 from protocol import registry
 from protocol.checks import ProtocolError, abridged, counted
+from protocol.cli._help import read
 from protocol.cli._output import show
 from protocol.inputs.arrays import path_of
 from protocol.inputs.text import INPUTS
 
 _CODE_LENGTHS = (8, 16, 32, 64)
-_FEW_FOLDERS = (
-    "{} has fewer than two subfolders with images, so there are no classes, and the nearest items are relevant "
-    "(epsilon_ball). To use classes, move the images of each into a subfolder of its own, or name a file with --labels."
-)
-_SMALL_CLASS = (
-    "The smallest class, {!r} with {}, limits split_sizes: items are drawn class by class, and every class keeps some "
-    "in the database."
-)
+_NOTES = read("init")["notes"]
 _OPTION = re.compile(r"^(\w+) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)
 """The name and the description of a parameter in a docstring."""
 _MOST_QUERIES, _MOST_TRAINING_ITEMS = 1_000, 10_000
@@ -53,9 +47,9 @@ def run(arguments: argparse.Namespace) -> None:
     config |= _derived(n_items, n_classes, most) | _relevance(n_classes, n_items - sum(sizes.values()))
     configuration.load(config)
     classes = f"{counted(n_classes, 'class')} ({abridged(data.class_names)})" if n_classes else "no labels"
-    note = _FEW_FOLDERS.format(arguments.images) if arguments.images and n_classes < 2 else ""
+    note = _NOTES["few_folders"].format(arguments.images) if arguments.images and n_classes < 2 else ""
     if sizes != _sizes(n_items, n_items):
-        note = _SMALL_CLASS.format(data.class_names[counts.index(smallest)], counted(smallest, "item"))
+        note = _NOTES["small_class"].format(data.class_names[counts.index(smallest)], counted(smallest, "item"))
     if note:
         INPUTS.info(note)
     made = f"Made by `protocol init` for {counted(n_items, 'item')}, {classes}."
