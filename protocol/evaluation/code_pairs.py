@@ -367,9 +367,8 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
     else:
         hint = f'packed, pass hp.Codes(..., n_bits={8 * array.shape[1]}), with bit_order="big-128" if 128 was '
         is_sign = np.isin(array, (1, 255)).all()
-        hint += (
-            f"subtracted. {'An unsigned -1 is 255: pass codes == 1' if is_sign else 'A mask is passed as codes > 0'}"
-        )
+        other = "An unsigned -1 is 255: pass codes == 1" if is_sign else "A mask is passed as codes > 0"
+        hint += f"subtracted. {other}"
     got = f"{least:.6g} to {most:.6g}"
     raise ProtocolError(f"{name}: expected codes of 0/1 or -1/+1, got values from {got}. If they are {hint}.")
 

@@ -118,9 +118,8 @@ def check_order(name: str, ids: NDArray, what: str, remedy: str) -> None:
     by_number = [_NUMBER.sub(lambda number: number[0].zfill(20), text) for text in texts]
     are_codes = set("".join(texts)) <= {"0", "1"}
     if not are_codes and texts != sorted(texts) and by_number != sorted(by_number):
-        problem = (
-            f"its ids do not ascend (the first is {texts[0]!r}), so its rows may not be in the order of the {what}"
-        )
+        first = f"its ids do not ascend (the first is {texts[0]!r})"
+        problem = f"{first}, so its rows may not be in the order of the {what}"
         raise ProtocolError(f"{name}: {problem}. {remedy} if its rows are in their order.")
     INPUTS.info("%s: its rows are in the order of the %s, and its ids are not used", name, what)
 

@@ -390,9 +390,8 @@ def _check_separators(tables: Sequence[Table]) -> None:
         if table.ids is None and not table.is_python:
             for first in (row[0] for row in table.rows if row and " " in row[0]):
                 hint = f"Separate the id like the other fields, or write {table.name}:classes."
-                raise ProtocolError(
-                    f"{table.name}: {first[:80]!r} may be an id and a label, or a label with blanks. {hint}"
-                )
+                problem = f"{first[:80]!r} may be an id and a label, or a label with blanks"
+                raise ProtocolError(f"{table.name}: {problem}. {hint}")
 
 
 def _are_several(rows: Fields, are_fields: bool) -> bool | None:
