@@ -166,7 +166,7 @@ def warn_once(message: str) -> None:
 def install_hint(extra: str) -> str:
     """Return how to install an extra: in the checkout, or else by name, to which pip adds what the wheel lacks."""
     if Path(__file__).with_name("pipeline").is_dir():  # only a wheel has it
-        return f"Install it: pip install 'hashing-protocol[{extra}]'"
+        return f"Add the extra {extra} to the installed package: pip install 'hashing-protocol[{extra}]'"
     return f"Install it in a checkout of this project: pip install '.[{extra}]'"
 
 

@@ -163,7 +163,8 @@ def test_commands_that_need_no_extra(core, files, command):
 def test_a_command_names_the_extra_that_it_needs_in_one_line(core, files, command, extra):
     done = run(core / "protocol", *command.split(), folder=files, PYTHONWARNINGS="error")
     assert (done.returncode, done.stdout) == (2, "")
-    expected = rf"protocol: \w+ is not installed\. Install it: pip install 'hashing-protocol\[{extra}\]'\n"
+    add = rf"Add the extra {extra} to the installed package: pip install 'hashing-protocol\[{extra}\]'"
+    expected = rf"protocol: \w+ is not installed\. {add}\n"
     assert re.fullmatch(expected, done.stderr)
 
 

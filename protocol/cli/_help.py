@@ -195,6 +195,7 @@ class _Layout(argparse.RawDescriptionHelpFormatter):
 def declaration(name: str) -> dict[str, Any]:
     """Return what the TOML file of a command declares: the arguments of `Parser`, and its help in one line."""
     declared = read(name)
+    declared.pop("notes", None)  # sentences of its output
     included = read(declared.pop("include")) if "include" in declared else {}
     for part in ("options", "rare"):
         declared[part] = declared.get(part, {}) | included.get(part, {})
@@ -217,6 +218,8 @@ def with_hyphens(message: str, arguments: argparse.Namespace) -> str:
     values = "|".join(re.escape(value.rsplit(":", 1)[0]) for value in re.findall("'([^']+)'", repr(arguments)))
     passed = rf"{values}|(?<![\w\"'./:-])(?:({names})=\"?([\w-]+)\"?|({snake}))(?![\w/'\"]|\.\w)"
     message = re.sub(passed, _as_option, as_options(message, "{}={}"))
+    several = re.compile(r"(\w+)=\[((?:'\w+=\w+'(?:, )?)+)\]")  # values of an option that takes several
+    message = several.sub(lambda mark: f"--{mark[1]} " + mark[2].replace("', '", " ").strip("'"), message)
     before, after = "^|(?<=and )|(?<=or )|(?<=needs )|(?<=need )", r":| and | as well| (?:has|must|needs?|is|are)\b"
     first, stop, others = message.partition(". ")
     first = re.sub(f"(?:{before})({names})(?={after})", lambda mark: f"--{re.sub('[_ ]', '-', mark[1])}", first)

@@ -65,10 +65,12 @@ def _dataset(experiment: "Experiment") -> str:
 
 
 def _plugins(experiment: "Experiment") -> list[str]:
-    """Return the user's own plug-ins."""
+    """Return the user's own plug-ins, and what is not checked of hashers among them."""
     folder = experiment.config["plugins"]
     names = [f"{record.kind.replace('_', ' ')} {record.name}" for record in registry.user_plugins()] if folder else []
-    return [f"{folder}: {', '.join(names) or 'none'}"] if folder else []
+    unchecked = "not checked: whether fits and codes repeat (protocol.hashers.check_hasher(hasher, X, y) in Python)"
+    notes = [unchecked] * any(name.startswith("hasher ") for name in names)
+    return [f"{folder}: {', '.join(names) or 'none'}", *notes] if folder else []
 
 
 def _feature(experiment: "Experiment", name: str) -> str:

@@ -14,20 +14,13 @@ import numpy as np
 
 from protocol import registry
 from protocol.checks import ProtocolError, abridged, counted
+from protocol.cli._help import read
 from protocol.cli._output import show
 from protocol.inputs.arrays import path_of
 from protocol.inputs.text import INPUTS
 
 _CODE_LENGTHS = (8, 16, 32, 64)
-_FEW_FOLDERS = (
-    "{} has fewer than two subfolders with images, so there are no classes, and the nearest items are relevant "
-    "(epsilon_ball). To use classes, move the images of each into a subfolder of its own, or name a file with --labels."
-)
-_SMALL_CLASSES = (
-    "split_sizes are limited by small classes ({}), because items are drawn class by class, and every class keeps some "
-    "in the database."
-)
-_WITHOUT_THEM = " Without these, split_sizes could be {{query: {query}, train: {train}}}: {}. Then run init again."
+_NOTES = read("init")["notes"]
 _OPTION = re.compile(r"^(\w+) : .*\n((?: {4}.*\n?)+)", re.MULTILINE)
 """The name and the description of a parameter in a docstring."""
 _MOST_QUERIES, _MOST_TRAINING_ITEMS = 1_000, 10_000
@@ -55,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
     config |= _derived(n_items, n_classes, most) | _relevance(n_classes, n_items - sum(sizes.values()))
     configuration.load(config)
     classes = f"{counted(n_classes, 'class')} ({abridged(data.class_names)})" if n_classes else "no labels"
-    note = _FEW_FOLDERS.format(arguments.images) if arguments.images and n_classes < 2 else ""
+    note = _NOTES["few_folders"].format(arguments.images) if arguments.images and n_classes < 2 else ""
     if sizes != _sizes(n_items, [0]):
         note = _small_classes(dict(zip(data.class_names, counts, strict=True)), sizes, options)
     if note:
@@ -103,7 +96,7 @@ def _small_classes(counts: Mapping[str, int], sizes: Mapping[str, int], options:
     gaps = [counts[above] / counts[below] for below, above in itertools.pairwise(names[:-1])]
     n_small = 1 + int(np.argmax([*gaps, 0]))
     small, others = names[:n_small], [counts[name] for name in names[n_small:]]
-    note = _SMALL_CLASSES.format(abridged(f"{name}: {counts[name]:,}" for name in small))
+    note = _NOTES["small_classes"].format(abridged(f"{name}: {counts[name]:,}" for name in small))
     without = _sizes(sum(others), others)
     if without["query"] <= sizes["query"]:
         return note
@@ -113,7 +106,7 @@ def _small_classes(counts: Mapping[str, int], sizes: Mapping[str, int], options:
     else:
         paths = [shlex.quote(os.path.join(options["folder"], dot + small[0])) for dot in ("", ".")]
         remedy = f"hide the folder of each (`mv {' '.join(paths)}`), or move its images into that of another class"
-    return note + _WITHOUT_THEM.format(remedy, **without)
+    return note + _NOTES["without_them"].format(remedy, **without)
 
 
 def _derived(n_items: int, n_classes: int, most: int) -> dict[str, Any]:

@@ -151,12 +151,12 @@ def _nothing(kinds: Sequence[Score]) -> str:
     unknown = {*_unknown(score), *(_unknown(other) if other else ())}
     if not unknown or (other and _differing(score, other)):
         return line
-    fields = " ".join(f"{field}=VALUE" for field in PROTOCOL if field in unknown)
+    fields = [f"{field}=VALUE" for field in PROTOCOL if field in unknown]
     if not isinstance(score.recorded["path"], Path):  # the result of `evaluate`
-        return f"{line} Name them: result.named(METHOD, {fields.replace(' ', ', ')}), with equal values in all results."
+        return f"{line} Name them: result.named(METHOD, {', '.join(fields)}), with equal values in all results."
     return (
         f"{line} Record these fields (`protocol evaluate --dataset NAME --split NAME --ground-truth NAME`; "
-        f"`snakemake metrics` makes a summary.csv again), or assume their values: --assume {fields}."
+        f"`snakemake metrics` makes a summary.csv again), or assume their values: assume={fields}."
     )
 
 

@@ -113,7 +113,8 @@ def bucket_search(
     """
     codes = read_codes(query_codes, database_codes)
     truth = only_truth(query_labels, database_labels, truth)
-    return searched(codes, ground_truth(truth, *codes.sizes, threads=threads).relevance, tables, convention)
+    relevance = ground_truth(truth, *codes.sizes, threads=threads, code_files=codes.files).relevance
+    return searched(codes, relevance, tables, convention)
 
 
 def searched(codes: CodePair, relevance: Relevance, tables: str | Sequence[str], convention: str) -> BucketSearches:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from protocol import checks, codes
 from protocol.checks import ProtocolError
 from protocol.inputs import text
-from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_from, path_of, read_stored
+from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_from, path_and_key, read_stored
+from protocol.inputs.fields import read_table
 from protocol.inputs.formats import TEXT, below_header
 from protocol.inputs.validation import is_integer
 from protocol.provenance.storage import array_digest
@@ -41,7 +42,8 @@ class Codes:
         The codes or their file: bits (n, n_bits) as 0 and 1, -1 and +1, or bool, of any numeric dtype; strings (n,) of
         0 and 1 or of hexadecimal digits; packed integers 0..255 (n, ceil(n_bits / 8)) or one integer for each item
         (n,), which require `n_bits`; or, with `binarize`, real values (n, n_bits). The first bit of strings and of
-        integers has the highest weight. Text may have more columns after strings, such as labels.
+        integers has the highest weight. Text may have more columns after strings, such as labels; ``F.csv:COLUMN`` is
+        a column of strings.
     n_bits : int, optional
         The code length; the number of columns if None.
     bit_order : {"little", "big", "big-128"}, default="little"
@@ -189,7 +191,11 @@ def packed_batch(values: Any, encoding: Codes, role: str) -> tuple[NDArray[np.ui
         The name in error messages.
     """
     is_real = encoding.binarize is not None
-    array, n_bits = _read(replace(encoding, values=values), role, is_real=is_real)
+    try:
+        array, n_bits = _read(replace(encoding, values=values), role, is_real=is_real)
+    except ProtocolError as error:
+        message = checks.as_options(str(error), "hp.Evaluator({}={})")
+        raise ProtocolError(message.replace(' or hp.Evaluator(binarize="median")', "")) from error  # needs all items
     return codes.pack(array > 0) if is_real else array, n_bits
 
 
@@ -258,8 +264,9 @@ def _packed_matrix(array: NDArray, side: Codes, name: str) -> tuple[NDArray[np.u
 
 def _numbers(values: Any, n_bits: int | None, name: str) -> NDArray:
     """Return the numbers of codes; strings, with which lines of text may begin, have a column for each bit."""
-    if is_file(values) and path_of(values).suffix.lower() in TEXT:
-        words = _first_words(path_of(values))
+    path, column = path_and_key(values) if is_file(values) else (Path(), None)
+    if path.suffix.lower() in TEXT:
+        words = [row[0] for row in read_table(path, name, column).rows] if column else _first_words(path)
     else:
         values = as_numpy(read_stored(values) if is_file(values) else values, name)
         words = values.ravel().tolist() if values.dtype.kind == "U" and values.size in values.shape else []
@@ -350,11 +357,18 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
         return ones
     _check_finite(array, name)
     least, most = array.min(), array.max()
-    if array.dtype.kind == "f" or least < -128 or most > 255 or (-1 <= least < 0 and most <= 1):
+    if np.isin(array, (-1, 0, 1)).all():
+        zeros, (row, column) = checks.counted((array == 0).sum(), "zero"), np.argwhere(array == 0)[0]
+        why = f"{zeros} among -1 and +1, the first in row {row}, column {column}, because the sign of 0 is 0"
+        ways = 'hp.Codes(..., binarize="sign") makes each zero the bit 0; save outputs >= 0 to make it the bit 1'
+        raise ProtocolError(f"{name}: {why}. {ways}.")
+    if array.dtype.kind == "f" or least < -128 or most > 255:
         hint = "real-valued outputs, pass " + " or ".join(f'hp.Codes(..., binarize="{how}")' for how in BINARIZE)
     else:
         hint = f'packed, pass hp.Codes(..., n_bits={8 * array.shape[1]}), with bit_order="big-128" if 128 was '
-        hint += "subtracted. A mask is passed as codes > 0"
+        is_sign = np.isin(array, (1, 255)).all()
+        other = "An unsigned -1 is 255: pass codes == 1" if is_sign else "A mask is passed as codes > 0"
+        hint += f"subtracted. {other}"
     got = f"{least:.6g} to {most:.6g}"
     raise ProtocolError(f"{name}: expected codes of 0/1 or -1/+1, got values from {got}. If they are {hint}.")
 

@@ -94,7 +94,8 @@ def evaluate(
     scoring = Scoring(metrics, convention, leave_one_out)
     codes = read_codes(query_codes, database_codes)
     source = only_truth(query_labels, database_labels, truth)
-    relevant = ground_truth(source, *codes.sizes, scoring, threads=threads, progress=progress)
+    sizes, files = codes.sizes, codes.files
+    relevant = ground_truth(source, *sizes, scoring, threads=threads, progress=progress, code_files=files)
     return scored(codes, relevant, scoring, threads=threads, progress=progress)
 
 

@@ -249,6 +249,7 @@ def ground_truth(
     *,
     threads: int = 1,
     progress: Progress = None,
+    code_files: Mapping[str, Any] = MappingProxyType({}),
 ) -> GroundTruth:
     """Return the relevance of the database items to the queries.
 
@@ -266,6 +267,8 @@ def ground_truth(
     threads : int
         Threads of the search of the nearest items.
     progress : callable, optional
+    code_files : mapping of str to mapping
+        The files of the codes, whose ids may give the order of labels, as for `label_pair`.
 
     Raises
     ------
@@ -281,7 +284,7 @@ def ground_truth(
     if isinstance(truth, Nearest):
         return _nearest_items(truth, sizes, scoring, threads, progress)._replace(files=files)
     if isinstance(truth, Labels):
-        query, database, lacking = label_pair(truth.query, truth.database, *sizes)
+        query, database, lacking = label_pair(truth.query, truth.database, *sizes, code_files)
         if scoring.leave_one_out:
             different = np.flatnonzero((query != database).reshape(len(query), -1).any(axis=1))
             if different.size:

@@ -161,7 +161,7 @@ def _read(source: Truth, query: Any, database: Any) -> tuple[int, dict[Way, Case
     pair, outputs = read_codes(query, database).binary(), None
     if pair.binarize == "sign":
         outputs = [numbers_from(s.values if isinstance(s, Codes) else s, "codes") for s in (query, database)]
-    return pair.n_bits, cases_of(pair, ground_truth(source, *pair.sizes).relevance, outputs)
+    return pair.n_bits, cases_of(pair, ground_truth(source, *pair.sizes, code_files=pair.files).relevance, outputs)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

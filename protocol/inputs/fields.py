@@ -28,6 +28,7 @@ _ENDS_AS_FILE = re.compile(rf"{EXTENSION}\s*$")
 _END_OF_ID = re.compile(rf"{EXTENSION}(?!\S)|\S\s+[01]\s*$")
 _LABELS_AFTER_MARKS = re.compile(r"\S+[,;][01]")
 _WORD = re.compile(r"[^\W\d]+(?: [^\W\d]+)*")
+_LETTER = re.compile(r"[^\W\d_]")
 _HEADER = ("id", "partition")  # those that this package writes
 _NESTED = frozenset([list, tuple, set, frozenset])
 Fields = list[list[str]]
@@ -52,7 +53,7 @@ class Table:
     form : str
         One of `protocol.inputs.arrays.FORMS`, if the user named it.
     numbers : sequence of int
-        The number of each row's last line, for rows with commas, semicolons or tabs.
+        The number of each row's last line, for a text.
     ids : sequence of str, or None
         The ids of the rows; None if they have none, or until it is known where they end.
     id_column : int
@@ -171,10 +172,10 @@ def _column(rows: Fields, header: Sequence[str], name: str, path: Path) -> Field
 
 
 def _rows(path: Path, form: str) -> tuple[Fields, list[str], list[int]]:
-    """Return the fields of each row that is not blank, and the lines of the rows if only blanks divide them.
+    """Return the fields of each row that is not blank, the lines of the rows if only blanks divide them, and numbers.
 
-    Fields between commas, semicolons or tabs may be quoted; there are then no such lines, but the numbers of the last
-    lines of the rows.
+    Fields between commas, semicolons or tabs may be quoted; there are then no such lines. The numbers are those of the
+    last lines of the rows.
     """
     lines = text.lines(path, "a list of items")
     items = list(filter(None, map(str.strip, lines)))
@@ -183,7 +184,7 @@ def _rows(path: Path, form: str) -> tuple[Fields, list[str], list[int]]:
         for wrong in filter(_LABELS_AFTER_MARKS.fullmatch, items):
             same = "Write all lines in the same form."
             raise ProtocolError(f"{path}: {wrong!r} has labels after commas or semicolons, unlike another line. {same}")
-        return list(map(str.split, items)), items, []
+        return list(map(str.split, items)), items, [number for number, line in enumerate(lines, 1) if line.strip()]
     reader = csv.reader(lines, delimiter=mark or ",", strict=True)
     try:
         rows = [(reader.line_num, row) for row in reader if "".join(row).strip()]
@@ -230,6 +231,8 @@ def _is_header(rows: Sequence[Sequence[str]], n_items: int | None = None) -> boo
     is_numbered = text.is_numbered(first, rest)
     if is_numbered is False and not _WORD.fullmatch(name):
         return False
+    if name in LABEL_COLUMNS and len(first) == 1 and rest and not _LETTER.search("".join(chain(*rest))):
+        return True
     if n_items in (len(rest), len(rows)):
         return n_items == len(rest)
     if name in LABEL_COLUMNS | ID_COLUMNS and (not rest or len(first) == len(rest[0])):

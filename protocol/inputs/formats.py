@@ -99,6 +99,8 @@ def _problem(error: Exception, expected: str) -> str:
 
 
 def _text(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
+    if key is not None:
+        raise ProtocolError(f"{path}: all columns are read as numbers, so {key!r} can't be chosen. Leave it out.")
     with open(path, encoding="utf-8-sig") as stream:
         lines = [line for line in stream if line.strip()]
     if not lines:

@@ -1,23 +1,25 @@
 """Class labels of queries and database: integers, strings, categories, matrices, or lists (`protocol.inputs.lists`)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, filterfalse
+from itertools import filterfalse
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, abridged, counted
-from protocol.inputs.arrays import as_integers, is_file, named, path_and_key
+from protocol.inputs.arrays import as_integers, is_file, named, path_of
+from protocol.inputs.fields import read_table
+from protocol.inputs.formats import TEXT
 from protocol.inputs.forms import paired
 from protocol.inputs.lists import Listing, read_listings
-from protocol.inputs.text import INPUTS
+from protocol.inputs.text import ID_COLUMNS, INPUTS
 from protocol.inputs.validation import class_labels
 
 _NUMBER = re.compile("[0-9]+")
-_BLOCK = 1 << 20  # labels that are sorted at once, because a large database may be mapped from a file
 
 
 class Labelled(NamedTuple):
@@ -30,7 +32,9 @@ class Labelled(NamedTuple):
     ids: NDArray | None = None
 
 
-def label_pair(query: Any, database: Any, n_queries: int, n_database: int) -> tuple[NDArray, NDArray, tuple[Any, ...]]:
+def label_pair(
+    query: Any, database: Any, n_queries: int, n_database: int, files: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[NDArray, NDArray, tuple[Any, ...]]:
     """Return the labels of queries and database, and the labels of queries that no database item has.
 
     Parameters
@@ -41,6 +45,8 @@ def label_pair(query: Any, database: Any, n_queries: int, n_database: int) -> tu
         for each item, as lists of lists or in any form of `protocol.inputs.lists`. Equal strings are equal labels,
         whatever integers pandas uses for its categories.
     n_queries, n_database : int
+    files : mapping of str to mapping
+        The files of the codes, as in `CodePair`; labels whose ids are also in such a file are put in its order.
 
     Returns
     -------
@@ -62,11 +68,9 @@ def label_pair(query: Any, database: Any, n_queries: int, n_database: int) -> tu
     """
     sizes = {"query labels": n_queries, "database labels": n_database}
     read = read_listings({"query labels": query, "database labels": database}, has_ids=False, sizes=sizes)
-    listings = list(read.values())
-    for listing, source in zip(listings, (query, database), strict=True):
-        if listing.ids is not None and is_file(source):
-            remedy = f"Remove its ids, or name the column of the labels as {path_and_key(source)[0]}:COLUMN,"
-            check_order(listing.name, listing.ids, "codes", remedy)
+    sources = (("query", query), ("database", database))
+    of_codes = {side: files.get(f"{side}_codes", {}).get("file") for side, _ in sources}
+    listings = [_ordered(read[f"{side} labels"], source, of_codes[side]) for side, source in sources]
     lengths = list(map(len, listings))
     if lengths == [n_database, n_queries] and n_queries != n_database:
         one, other = (f"{listing.name}: {counted(len(listing), 'label')}" for listing in listings)
@@ -91,6 +95,21 @@ def label_pair(query: Any, database: Any, n_queries: int, n_database: int) -> tu
     return sides[0], sides[1], lacking
 
 
+def _ordered(listing: Listing, source: Any, code_file: str | None) -> Listing:
+    """Return labels in the order of the codes, by the ids in both files; raise the errors of `check_order`."""
+    if listing.ids is None or not is_file(source):
+        return listing
+    if code_file and path_of(code_file).suffix.lower() in TEXT:
+        table = read_table(path_of(code_file), code_file)
+        ids = [row[0] for row in table.words] if ID_COLUMNS.intersection(map(str.lower, table.header[:1])) else []
+        if not set(ids).isdisjoint(listing.ids.tolist()):
+            INPUTS.info("%s: its rows are put in the order of %s, by id", listing.name, code_file)
+            return _in_order(listing, np.array(ids))
+    remedy = f"Pass {listing.column}" if listing.column else "Remove its ids, so that each line is a label,"
+    check_order(listing.name, listing.ids, "codes", remedy)
+    return listing
+
+
 def check_order(name: str, ids: NDArray, what: str, remedy: str) -> None:
     """Raise ProtocolError unless the ids of labels ascend, as texts or by their numbers, or are codes.
 
@@ -100,9 +119,8 @@ def check_order(name: str, ids: NDArray, what: str, remedy: str) -> None:
     by_number = [_NUMBER.sub(lambda number: number[0].zfill(20), text) for text in texts]
     are_codes = set("".join(texts)) <= {"0", "1"}
     if not are_codes and texts != sorted(texts) and by_number != sorted(by_number):
-        problem = (
-            f"its ids do not ascend (the first is {texts[0]!r}), so its rows may not be in the order of the {what}"
-        )
+        first = f"its ids do not ascend (the first is {texts[0]!r})"
+        problem = f"{first}, so its rows may not be in the order of the {what}"
         raise ProtocolError(f"{name}: {problem}. {remedy} if its rows are in their order.")
     INPUTS.info("%s: its rows are in the order of the %s, and its ids are not used", name, what)
 
@@ -112,8 +130,7 @@ def _used(labels: NDArray, classes: Sequence[str]) -> list[Any]:
     if labels.ndim == 2:
         columns = np.flatnonzero(labels.any(axis=0)).tolist()
         return [classes[column] for column in columns] if classes else columns
-    blocks = (np.unique(labels[start : start + _BLOCK]).tolist() for start in range(0, len(labels), _BLOCK))
-    return sorted(set(chain.from_iterable(blocks)))
+    return np.unique(labels).tolist()
 
 
 def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDArray | None = None) -> Labelled:

@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, counted, printable
+from protocol.checks import ProtocolError, abridged, counted, printable
 from protocol.inputs import fields
-from protocol.inputs.arrays import as_integers, is_file, items_from, named
+from protocol.inputs.arrays import as_integers, is_file, items_from, named, path_of
 from protocol.inputs.fields import Fields, Table, names_file, read_source
 from protocol.inputs.text import ID_COLUMNS, INPUTS, LABEL_COLUMNS, is_number, without_dot
 from protocol.inputs.validation import class_labels
@@ -58,6 +58,8 @@ class Listing:
         The form of a line in words, such as "id and one of 10 classes".
     classes : tuple of str
         The names of the columns, if the list names the classes of its items.
+    column : str
+        The only column of labels, as ``F.csv:COLUMN``, if a file has a header.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Listing:
     labels: NDArray | None
     form: str
     classes: tuple[str, ...] = ()
+    column: str = ""
 
     def __len__(self) -> int:
         array = self.labels if self.ids is None else self.ids
@@ -162,9 +165,18 @@ def _listing(table: Table, form: str, labels: NDArray | None, classes: tuple[str
     unused = f"; not used: {', '.join(names)[:60]}" if names else ""
     id_ = "id" if ID_COLUMNS.isdisjoint(map(str.lower, names)) else table.header[table.id_column]
     words = " and ".join(filter(None, ["" if table.ids is None else id_, form]))
+    blank = sorted({*range(table.numbers[0], table.numbers[-1])}.difference(table.numbers)) if table.numbers else []
+    if table.ids is None and blank:
+        lines = f"{counted(len(blank), 'blank line')} between labels (line {abridged(blank)})"
+        raise ProtocolError(f"{table.name}: {lines}. Write a label there, or delete what is blank.")
+    n_without = 0 if labels is None or labels.ndim == 1 else int((~labels.any(axis=1)).sum())
+    words += f", {counted(n_without, 'item')} without a label" * bool(n_without)
     header = f" (header {','.join(table.header)[:60]!r}{unused})" if table.header else ""
+    used = [name for number, name in enumerate(table.header) if number not in (table.id_column, *table.unused)]
+    path = path_of(table.name)
+    column = f"{path}:{used[0]}" if len(used) == 1 and path.suffix.lower() in (".csv", ".tsv") else ""
     ids = None if table.ids is None else np.array([*map(without_dot, table.ids)], dtype=np.str_)
-    return Listing(table.name, ids, labels, f"{words}{header}", classes)
+    return Listing(table.name, ids, labels, f"{words}{header}", classes, column)
 
 
 def _undecided(table: Table, row: Sequence[str], first: str, second: str) -> ProtocolError:
@@ -378,9 +390,8 @@ def _check_separators(tables: Sequence[Table]) -> None:
         if table.ids is None and not table.is_python:
             for first in (row[0] for row in table.rows if row and " " in row[0]):
                 hint = f"Separate the id like the other fields, or write {table.name}:classes."
-                raise ProtocolError(
-                    f"{table.name}: {first[:80]!r} may be an id and a label, or a label with blanks. {hint}"
-                )
+                problem = f"{first[:80]!r} may be an id and a label, or a label with blanks"
+                raise ProtocolError(f"{table.name}: {problem}. {hint}")
 
 
 def _are_several(rows: Fields, are_fields: bool) -> bool | None:

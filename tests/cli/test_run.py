@@ -7,23 +7,25 @@ import sys
 import pytest
 
 from protocol.cli import main
-from protocol.shipped import SNAKEFILE
+from protocol.shipped import DEFAULT, SNAKEFILE
 
 
 @pytest.mark.parametrize(
-    ("configs", "rest"),
+    ("configs", "rest", "said"),
     [
-        *(("", ""), ("", "--configfile my.yaml -n -- metrics"), ("", "--n-bits --debug"), ("my.yaml", "")),
-        ("a.yml b.yaml", "metrics -n"),
-        ("", "a.yaml --configfile b.yaml"),  # never one of them in silence
+        ("", "-n audit", "the default experiment, on handwritten digits. For your own: protocol run my.yaml -n audit"),
+        *(("", "--configfile my.yaml -n -- metrics", ""), ("", "--n-bits --configfile=my.yaml", "")),
+        *((f"{DEFAULT}", "", f"{DEFAULT}"), (f"{DEFAULT} {DEFAULT}", "metrics -n", f"{DEFAULT} {DEFAULT}")),
+        ("", "a.yaml --configfile b.yaml", ""),  # never one of them in silence
     ],
 )
-def test_every_argument_is_passed_on(configs, rest, monkeypatch):
+def test_every_argument_is_passed_on_and_the_experiment_is_named(configs, rest, said, monkeypatch, capsys):
     started, rest, configs = [], rest.split(), configs.split()
     monkeypatch.setattr(os, "execv", lambda program, command: started.append((program, command)))
     assert main(["run", *configs, *rest]) == 0
     options = [*(["--configfile", *configs] if configs else []), "--snakefile", str(SNAKEFILE), *rest]
     assert started == [(sys.executable, [sys.executable, "-m", "snakemake", *options])]
+    assert capsys.readouterr().err == (said and f"protocol run: {said}\n")
 
 
 def test_without_snakemake_one_line_names_the_extra(monkeypatch, capsys):

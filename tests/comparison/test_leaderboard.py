@@ -151,7 +151,9 @@ def test_metrics_that_are_not_shown_are_named_and_supervision_is_read_from_recor
 def test_sources_without_map_or_protocol_are_refused(experiment):
     with pytest.raises(ProtocolError, match="no source has a score of the metric mAP, which determines the places"):
         leaderboard(experiment("a", {"metric": "nDCG"}))
-    with pytest.raises(ProtocolError, match=r"old/summary.csv does not record relevance, .* --assume relevance=VALUE"):
+    with pytest.raises(
+        ProtocolError, match=r"old/summary.csv does not record relevance, .* assume=\['relevance=VALUE'"
+    ):
         leaderboard(experiment("old", old=True))
 
 

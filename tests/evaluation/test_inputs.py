@@ -109,7 +109,7 @@ def test_strings_are_codes_with_the_first_bit_first(tmp_path, words):
     (tmp_path / "named.csv").write_text("".join(f"{word}\n" for word in ["code", *words]))
     (tmp_path / "ids_and_codes.csv").write_text("id,code\n" + "".join(f"{i}x,{word}\n" for i, word in enumerate(words)))
     np.save(tmp_path / "codes.npy", words)
-    for values in (*tmp_path.iterdir(), words, np.array(words, dtype="S")):
+    for values in (*tmp_path.iterdir(), f"{tmp_path}/named.csv:code", words, np.array(words, dtype="S")):
         pair = read_codes(Codes(values), DATABASE > 0)
         assert pair.n_bits == 16
         np.testing.assert_array_equal(pair.query, pair.database)

@@ -32,19 +32,20 @@ def test_a_file_and_a_stream_hold_the_records_in_order(suffix, tmp_path):
 
 WHOLE = written(np.ones((10, 3), np.float32), ".fvecs")
 WRONG = [
-    (b"<html>" * 4, "x.fvecs: the dimension must be from 1 to 1,048,576, got 1,836,345,404."),
-    (struct.pack("<i", 0), "1,048,576, got 0"),
-    (struct.pack("<i", -3), "1,048,576, got -3"),
-    (WHOLE[:-3], "x.fvecs: the last record has 13 of 16 bytes."),
-    (WHOLE[:48] + struct.pack("<i3f", 4, 1, 1, 1) + WHOLE[64:], "a record has dimension 4, but the first has 3."),
+    (".fvecs", b"<html>" * 4, "x.fvecs: the dimension must be from 1 to 1,048,576, got 1,836,345,404."),
+    (".fvecs", struct.pack("<i", 0), "1,048,576, got 0"),
+    (".fvecs", struct.pack("<i", -3), "1,048,576, got -3"),
+    (".fvecs", WHOLE[:-3], "x.fvecs: the last record has 13 of 16 bytes."),
+    (".fvecs", WHOLE[:48] + struct.pack("<i3f", 4, 1, 1, 1), "a record has dimension 4, but the first has 3."),
+    *((".fbin", b"1234567", "x.fbin: 7 bytes, too few"), (".fbin", bytes(8), "x.fbin: the array is empty")),
 ]
 
 
-@pytest.mark.parametrize(("content", "message"), WRONG)
-def test_a_wrong_file_is_refused(content, message, tmp_path):
-    (tmp_path / "x.fvecs").write_bytes(content)
+@pytest.mark.parametrize(("suffix", "content", "message"), WRONG)
+def test_a_wrong_file_is_refused(suffix, content, message, tmp_path):
+    (tmp_path / f"x{suffix}").write_bytes(content)
     with pytest.raises(ProtocolError) as error:
-        read_array(tmp_path / "x.fvecs")
+        read_array(tmp_path / f"x{suffix}")
     assert message in str(error.value)
 
 
@@ -70,8 +71,6 @@ def test_a_file_of_every_type(tmp_path, extension):
 def test_neighbours_with_their_distances(tmp_path):
     distances = RNG.random((5, 3)).astype("<f4").tobytes()
     np.testing.assert_array_equal(read_array(put(tmp_path / "gt.ibin", VECTORS, "<i4", end=distances)), VECTORS)
-    with pytest.raises(ProtocolError, match=r"base.fbin: 128 bytes, but 5 vectors of 3 float32 take 68"):
-        read_array(put(tmp_path / "base.fbin", VECTORS, "<f4", end=distances))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +78,7 @@ def test_neighbours_with_their_distances(tmp_path):
     [
         ((6, 3), b"", "68 bytes, but 6 vectors of 3 float32 take 80"),
         ((5, 2), b"", "68 bytes, .* take 48"),
-        ((5, 3), b"x", "69 bytes, .* take 68"),
+        *(((5, 3), b"x", "69 bytes, .* take 68"), ((5, 3), bytes(60), "128 bytes, but 5 vectors of 3 float32 take 68")),
         ((2**32 - 1, 2**32 - 1), b"", "68 bytes, .* take 73,786,976,260,478,468,108"),
     ],
 )
@@ -87,13 +86,6 @@ def test_a_header_that_does_not_match_the_size(tmp_path, header, end, message):
     path = put(tmp_path / "base.fbin", VECTORS, "<f4", header=header, end=end)
     with pytest.raises(ProtocolError, match=rf"base\.fbin: {message}"):
         read_array(path)
-
-
-@pytest.mark.parametrize(("content", "message"), [(b"1234567", "7 bytes, too few"), (bytes(8), "the array is empty")])
-def test_a_file_without_vectors(tmp_path, content, message):
-    (tmp_path / "base.fbin").write_bytes(content)
-    with pytest.raises(ProtocolError, match=rf"base\.fbin: {message}"):
-        read_array(tmp_path / "base.fbin")
 
 
 def test_packed_codes_and_labels_are_mapped(tmp_path):

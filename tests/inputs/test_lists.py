@@ -95,11 +95,15 @@ def test_labels_are_the_same_for_the_dataset_the_audit_and_the_evaluation(tmp_pa
         assert (query.tolist(), lacking) == (database.tolist(), ())
 
 
-def test_a_column_says_that_labels_are_in_the_order_of_the_codes(tmp_path):
-    (tmp_path / "y.csv").write_text("id,label\nc,owl\na,owl\nb,fox\n")
-    with pytest.raises(ProtocolError, match=r"is 'c'\), so .* order of the codes\. .*y\.csv:COLUMN, if its rows are"):
-        label_pair(tmp_path / "y.csv", CLASSES, 3, 3)
-    assert label_pair(f"{tmp_path}/y.csv:label", CLASSES, 3, 3)[0].tolist() == [1, 1, 0]
+def test_the_order_of_labels_with_ids_is_that_of_the_codes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("y.csv").write_text("id,label\nc,owl\na,owl\nb,fox\n")
+    for codes, labels in (("id,b0,b1\nb,0,1\nc,1,1\na,0,0\n", [0, 1, 1]), ("id,code\nc,01\nb,11\n", [1, 0])):
+        Path("c.csv").write_text(codes)
+        assert label_pair("y.csv", CLASSES, len(labels), 3, {"query_codes": {"file": "c.csv"}})[0].tolist() == labels
+    with pytest.raises(ProtocolError, match=r"is 'c'\), so .* order of the codes\. Pass y\.csv:label if its rows are"):
+        label_pair("y.csv", CLASSES, 3, 3)
+    assert label_pair("y.csv:label", CLASSES, 3, 3)[0].tolist() == [1, 1, 0]
 
 
 def test_a_label_that_is_missing_for_an_id_is_named(tmp_path):
@@ -147,8 +151,9 @@ def test_an_empty_list_is_an_item_without_labels(kind, names):
 def test_named_classes_are_not_matched_with_columns_without_names():
     """Which column is the owl's can't be known, even if there are as many columns as names."""
     for sides in (([["owl"], ["fox", "elk"]], np.eye(3)), (np.eye(3), [["owl"], ["fox", "elk"], ["owl"]])):
-        problem = "one side names its classes, and the columns of the other have no names"
-        with pytest.raises(ProtocolError, match=problem):
+        with pytest.raises(
+            ProtocolError, match="one side names its classes, and the columns of the other have no names"
+        ):
             label_pair(*sides, len(sides[0]), len(sides[1]))
 
 

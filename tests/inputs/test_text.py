@@ -35,10 +35,8 @@ def test_a_damaged_compressed_list(tmp_path):
 
 @pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.txt.gz"])
 def test_a_pipe_and_a_device_are_refused_at_once(tmp_path, name):
-    os.mkfifo(tmp_path / name)
-    with pytest.raises(ProtocolError, match=f"{name}: a non-regular file, not a list of items"):
-        read_list(tmp_path / name)
-    (tmp_path / name).unlink()
-    (tmp_path / name).symlink_to("/dev/zero")
-    with pytest.raises(ProtocolError, match=f"{name}: a non-regular file, not a list of items"):
-        read_list(tmp_path / name)
+    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
+        make(tmp_path / name)
+        with pytest.raises(ProtocolError, match=f"{name}: a non-regular file, not a list of items"):
+            read_list(tmp_path / name)
+        (tmp_path / name).unlink()

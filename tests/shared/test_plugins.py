@@ -95,7 +95,7 @@ def test_a_hasher_and_a_metric_in_a_folder_are_found_with_their_options(own, cap
     own(mine=HASHER, a_metric=metric, notes="raise SystemExit('a script that registers nothing is not run')")
     status, text = checked(capsys, metrics="[mAP,none_found]", hasher_options="{mine: {width: 2}}")
     assert status == 0
-    assert "\nplugins    own: hasher mine, metric none_found\n" in text
+    assert "\nplugins    own: hasher mine, metric none_found\n           not checked: whether fits and codes " in text
     assert "lsh, mine" in text
     assert registry.get("hasher", "mine").__module__ == "protocol.plugins.mine"
     assert main(["list", "metrics", "none_found"]) == 0
