@@ -604,9 +604,24 @@ def _claims() -> str:
             held = entry["parts"].partition("; ")[0]
             lines.append(f"- `{entry['id']}`: {held if held and status == 'some parts fail' else entry['claim']}")
         parts += [f"## {status.capitalize()}", "\n".join(lines)] if lines else []
+    of_dataset: dict[str, dict[str, list[str]]] = {}
+    for table in papers.all_tables():
+        metric, paper = table["metric"].partition(";")[0], re.split(r" \(|, ", table["paper"])[0]
+        known = [name for name in re.findall(r"\w+", table["split"].partition(": ")[0]) if name in registry.names("split")]
+        names = f"{paper} ({', '.join(known)})" if known else paper
+        of_dataset.setdefault(table["dataset"], {}).setdefault(f"`{metric}`", []).append(names)
+    lines = []
+    for dataset, of_metric in of_dataset.items():
+        in_tables = (f"{metric} in {', '.join(names)}" for metric, names in of_metric.items())
+        lines.append(f"- {dataset}: {'; '.join(in_tables)}")
+    parts += ["## Printed tables", _PRINTED, "\n".join(lines)]
     return "\n\n".join(parts) + "\n"
 
 
+_PRINTED = (
+    "The metrics and splits behind what tables print as mAP, as far as a paper or public code states them. `protocol "
+    "papers mAP@5000` prints the ties, undefined values and source of each, for any spelling, dataset or method."
+)
 _SPEED = {
     "counting": "Histograms of all and of relevant items: 1,000 queries x 59,000 items, 10 classes. Each call alone, "
     "in a process that has loaded the compiled code, which happens after a few such calls. *Distances only* makes no "

@@ -3,3 +3,4 @@
 from protocol.papers.claims import STATUSES, all_claims, printed
 from protocol.papers.comparisons import Results
 from protocol.papers.ledger import FIELDS, entry_text, ledger, ledger_text, write_ledger
+from protocol.papers.tables import all_tables, matching

@@ -313,7 +313,7 @@ class Results:
     """
 
     def __init__(self, tables: Iterable[str | Path] = ()) -> None:
-        self._paths = [Path(path) for path in tables]
+        self.paths = [Path(path) for path in tables]
 
     @classmethod
     def in_folder(cls, folder: str | Path) -> Self:
@@ -354,7 +354,7 @@ class Results:
         dividing = {name for name in registry.names("split") if registry.get("split", name).options}
         rows: list[dict[str, Any]] = []
         statistics: list[Any] = []
-        for path in self._paths:
+        for path in self.paths:
             if path.parts[-3:] == LEADERBOARD:
                 continue
             table = read_text(path)

@@ -130,9 +130,10 @@ def _wrapped(text: str, start: str = "") -> str:
 
 
 def entry_text(entry: dict[str, str]) -> str:
-    """Return one claim in full."""
-    parts, margin = [_wrapped(f"{entry['id']}  {entry['paper']}")], max(map(len, FIELDS)) + 4
-    for name in FIELDS[2:]:
+    """Return one claim or printed table in full, with the first two values as its title."""
+    (number, paper), margin = [*entry.values()][:2], max(map(len, entry)) + 4
+    parts = [_wrapped(f"{number}  {paper}")]
+    for name in [*entry][2:]:
         first, *others = (entry[name] or "none").split("\n")
         parts.append(_wrapped(first, f"  {name}".ljust(margin)))
         parts += [_wrapped(paragraph, " " * margin) for paragraph in others]
