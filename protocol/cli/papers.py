@@ -26,7 +26,7 @@ def _check(arguments: argparse.Namespace) -> None:
     check_outputs({"--json": arguments.json}, folder.rglob("*.csv") if arguments.json else ())
     known = {claim.id: claim for claim in papers.all_claims()}
     ids, words = ([name for name in arguments.id if (name in known) == is_id] for is_id in (True, False))
-    results = papers.Results.in_folder(folder) if arguments.results or folder.is_dir() else papers.Results()
+    results = papers.Results.in_folder(arguments.results)
     tables = papers.matching(papers.all_tables(), words) if words and not ids else []
     entries = papers.matching(papers.ledger(results, ids), words)
     if not (tables or entries):
@@ -35,14 +35,9 @@ def _check(arguments: argparse.Namespace) -> None:
         papers.write_ledger(arguments.json, entries)
     in_full = tables + entries * bool(ids)
     show("\n\n".join([*map(papers.entry_text, in_full), *[papers.ledger_text(entries)] * (not ids and bool(entries))]))
-    if all(known[entry["id"]].test for entry in entries):
-        return
-    if results.paths:
-        looked_at = abridged((path.relative_to(folder) for path in results.paths), 3)
-        show("\n" + filled(f"Claims about results were judged by the tables in {folder.absolute()}: {looked_at}."))
-    else:
-        lack = "no table in the" if folder.is_dir() else "no"
-        show(f"\nThere is {lack} folder {folder} here, so claims about results were not run. --results DIR names one.")
+    if not all(known[entry["id"]].test for entry in entries):
+        tables_read = abridged((path.relative_to(folder) for path in results.paths), 3)
+        show("\n" + filled(f"Tables of results that were read in {folder.absolute()}: {tables_read}."))
 
 
 def _draw(names: list[str], results: Path, output: Path | None) -> None:

@@ -36,8 +36,8 @@ from typing import Any
 import pandas as pd
 
 from protocol import registry
-from protocol.checks import counted, listed, need
-from protocol.papers.claims import printed
+from protocol.checks import counted, listed
+from protocol.papers.claims import printed, read
 from protocol.papers.comparisons import Results, having
 from protocol.provenance.checksums import verify
 from protocol.report.drawing import file_name
@@ -324,10 +324,9 @@ def _printed(block: _Entry, method: str, position: int, n_bits: int) -> float | 
 
 
 @functools.cache
-def _described() -> dict[str, Any]:
+def _described() -> Any:
     """Return the content of ``figures.yaml`` and ``charts.yaml``."""
-    yaml, files = need("yaml", "report"), [Path(__file__).with_name(f"{name}.yaml") for name in ("figures", "charts")]
-    return {key: value for file in files for key, value in yaml.safe_load(file.read_bytes()).items()}
+    return read("figures") | read("charts")
 
 
 DRAWINGS: Mapping[str, Callable[[Data], Drawn]] = MappingProxyType(
