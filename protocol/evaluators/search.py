@@ -264,18 +264,8 @@ class Explanation(Printed):
     def parts(self) -> list[str | Table]:
         """Return the paragraphs and the tables that are printed."""
         scores = ", ".join(f"{one.text} ({bits} bits)" for one, bits in zip(self.reported, self.n_bits, strict=True))
-        means = ", ".join(f"{mean:.5f}" for mean, _ in self.values.get(STANDARD, np.zeros((0, 2))))
-        ending = f"{len(self.values):,} evaluations were tried."
-        ending += f" The standard mAP is {means}." * bool(means)
-        ending += f" Single orders of an unstable sort were not tried, only their means ± deviations of up to {_NEAR:g}"
-        if unlisted := [way for way in self._agreeing if self._is_random(way) and way not in self.matches]:
-            values = ", ".join(itertools.starmap(_with_deviation, self.values[unlisted[0]]))
-            ending += f"; {len(unlisted)} could also agree, such as {unlisted[0].measure}: {values}"
-        ending += "."
-        if any(OWN in way.variants for way in self.values):
-            ending += " The queries are the database items, so the own row of each query was also left out."
         if not self.matches:
-            return [filled(f"Nothing known gives {scores}. {ending}")]
+            return [filled(f"Nothing known gives {scores}. {self._notes}")]
         verdict = f"{scores}: {self.matches[0].measure}, {self.matches[0].text}."
         if not self.decisive:
             agree = f"{counted(len(self.matches), 'evaluation')} agree{'s' * (len(self.matches) == 1)}"
@@ -285,7 +275,20 @@ class Explanation(Printed):
         header = ["chance", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
         others = f"and {counted(n_others, 'other evaluation')}" * (n_others > 0)
         below = filter(None, [others, meanings(first)])
-        return [filled(verdict), Table("matches", "", header, [*map(self._row, first)]), *below, filled(ending)]
+        return [filled(verdict), Table("matches", "", header, [*map(self._row, first)]), *below, filled(self._notes)]
+
+    @property
+    def _notes(self) -> str:
+        """The number of evaluations that were tried, the standard mAP, and orders of ties that are not listed."""
+        means = ", ".join(f"{mean:.5f}" for mean, _ in self.values.get(STANDARD, np.zeros((0, 2))))
+        unlisted = [
+            " ".join(self._row(way)[1:-1]) for way in self._agreeing if self._is_random(way) and way not in self.matches
+        ]
+        text = f"{len(self.values):,} evaluations were tried." + f" The standard mAP is {means}." * bool(means)
+        text += f" Single orders of an unstable sort were not tried, only their means ± deviations of up to {_NEAR:g}"
+        text += f"; {len(unlisted)} could also agree, such as {unlisted[0]}." if unlisted else "."
+        has_own = any(OWN in way.variants for way in self.values)
+        return text + " The queries are the database items, so the own row of each query was also left out." * has_own
 
     def _row(self, way: Way) -> list[str]:
         """Return the cells of a match."""
@@ -294,11 +297,11 @@ class Explanation(Printed):
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object."""
-        matches = []
-        for way in self.matches:
-            values, deviations = self.values[way].T
-            matches.append(way.record() | {"values": values, "standard_deviations": deviations})
-            matches[-1]["chance"] = self.chance(way)
+        names = ("values", "standard_deviations")
+        matches = [
+            way.record() | dict(zip(names, self.values[way].T, strict=True), chance=self.chance(way))
+            for way in self.matches
+        ]
         return {
             "reported": [one._asdict() for one in self.reported],
             "n_bits": self.n_bits,

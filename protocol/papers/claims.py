@@ -261,7 +261,7 @@ def all_tables() -> list[dict[str, str]]:
     """Return the printed tables, with the denominator of each metric and the sizes of a registered split."""
     tables: list[dict[str, str]] = read("tables")["tables"]
     for table in tables:
-        table["metric"] += f"; denominator: {registry.entry('metric', table['metric']).denominator}"
+        table["metric"] += f"; denominator: {registry.METRICS.entry(table['metric']).denominator}"
         if table["split"] in registry.names("split"):
             table["split"] += f" ({registry.entry('split', table['split']).summary})"
     return tables

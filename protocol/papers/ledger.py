@@ -1,6 +1,5 @@
 """The ledger: all claims with their status, as records, text and JSON."""
 
-import functools
 import json
 import math
 import re
@@ -65,11 +64,13 @@ def matching(entries: Sequence[dict[str, str]], words: Sequence[str]) -> list[di
     spellings = read("tables")["spellings"]
 
     def one_spelling(text: str) -> str:
-        return functools.reduce(lambda text, rule: re.sub(*rule, text), spellings.items(), text.casefold())
+        for pattern, spelling in spellings.items():
+            text = re.sub(pattern, spelling, text)
+        return text
 
-    texts = [one_spelling(" ".join(entry.values())) for entry in entries]
+    texts = [one_spelling(" ".join(entry.values()).casefold()) for entry in entries]
     for parts in (words, " ".join(words).split()):
-        required = list(map(one_spelling, parts))
+        required = [one_spelling(part.casefold()) for part in parts]
         if found := [one for one, text in zip(entries, texts, strict=True) if all(part in text for part in required)]:
             return found
     return []

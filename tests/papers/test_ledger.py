@@ -168,7 +168,41 @@ def test_claims_are_found_by_words_and_the_lack_of_results_is_said(tmp_path, mon
     assert main(["papers", "Table 1", "MIHash"]) == 0
     printed = capsys.readouterr().out
     assert re.findall(r"^  ([SX]\S+)", printed, re.M) == ["S3-15", "X-13", "X-19"]
-    assert "There is no folder results here, so claims about results were not run." in printed
+    assert " ".join(printed.split()).endswith(f"Tables of results that were read in {tmp_path}/results: none.")
+    write_summary(tmp_path / "results" / "digits" / "summary.csv", [{}])
+    assert main(["papers", "S3-15", "S0-04"]) == 0
+    assert " ".join(capsys.readouterr().out.split()).endswith(f"read in {tmp_path}/results: digits/summary.csv.")
+    assert main(["papers", "S0-04"]) == 0
+    assert "Tables of results" not in capsys.readouterr().out
+
+
+TABLES = papers.all_tables()
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        *(
+            (word, ["NUS-WIDE", "MS-COCO"] * 2 + ["NUS-WIDE", "CIFAR-10"])
+            for word in ("mAP@5000", "MAP@5K", "AP@5,000")
+        ),
+        ("mAP@54000", ["CIFAR-10"] * 2),
+        ("greedyhash map@all cifar10", ["CIFAR-10"]),
+        ("mAP@-1 NUSWIDE talr", ["NUS-WIDE"]),
+        ("map@500", []),
+    ],
+)
+def test_printed_tables_are_found_in_any_spelling(words, found):
+    assert [table["dataset"] for table in papers.matching(TABLES, [words])] == found
+
+
+def test_every_printed_table_says_what_it_divides_by_and_its_source(capsys):
+    for table in TABLES:
+        assert {"printed", "paper", "dataset", "split", "ties", "undefined", "methods", "source"} < set(table)
+        assert "; denominator: " in table["metric"]
+        assert set(re.findall(r"[SX]\d?-\d+", table.get("note", ""))) <= set(CLAIMS)
+    assert main(["papers", "AP@5K", "talr"]) == 0
+    assert capsys.readouterr().out.startswith("AP@5K  TALR (He et al. 2018), table 1\n  dataset    NUS-WIDE\n  split ")
 
 
 def test_the_command_prints_and_writes_the_ledger(tmp_path, capsys, without_data):
@@ -184,7 +218,7 @@ def test_the_command_prints_and_writes_the_ledger(tmp_path, capsys, without_data
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["S4-3"], "Unknown claim 'S4-3'. Did you mean 'S4-13'? `protocol papers` lists all "),
+        (["S4-3"], "Unknown claim or table 'S4-3'. Did you mean 'S4-13'? `protocol papers` lists all "),
         (["--results", "no/folder"], "no/folder: no such folder. Run an experiment first, or name another folder."),
         (["--output", "x"], "--output is only used with figures"),
         (["figures"], "Figures need a folder for their files"),
