@@ -27,8 +27,11 @@ def _check(arguments: argparse.Namespace) -> None:
     known = {claim.id: claim for claim in papers.all_claims()}
     ids, words = ([name for name in arguments.id if (name in known) == is_id] for is_id in (True, False))
     results = papers.Results.in_folder(arguments.results)
-    tables = papers.matching(papers.all_tables(), words) if words and not ids else []
     entries = papers.matching(papers.ledger(results, ids), words)
+    tables = papers.matching(papers.all_tables(), words) if words and not ids else []
+    if arguments.id and not tables:  # the protocols of claims that are found by their numbers
+        of_claims = {f"claim {entry['id']}" for entry in entries}
+        tables = [table for table in papers.all_tables() if table.get("numbers") in of_claims]
     if not (tables or entries):
         one_of(words[0], known, "claim or table", listing="protocol papers")
     if arguments.json:
