@@ -28,16 +28,15 @@ def _check(arguments: argparse.Namespace) -> None:
     ids, words = ([name for name in arguments.id if (name in known) == is_id] for is_id in (True, False))
     results = papers.Results.in_folder(arguments.results)
     entries = papers.matching(papers.ledger(results, ids), words)
-    tables = papers.matching(papers.all_tables(), words) if words and not ids else []
-    if arguments.id and not tables:  # the protocols of claims that are found by their numbers
-        of_claims = {f"claim {entry['id']}" for entry in entries}
-        tables = [table for table in papers.all_tables() if table.get("numbers") in of_claims]
+    tables, numbers = papers.all_tables() * bool(arguments.id), {f"claim {entry['id']}" for entry in entries}
+    of_words = papers.matching(tables, words) if words else []
+    tables = of_words or [table for table in tables if table.get("numbers") in numbers]
     if not (tables or entries):
         one_of(words[0], known, "claim or table", listing="protocol papers")
     if arguments.json:
         papers.write_ledger(arguments.json, entries)
-    in_full = tables + entries * bool(ids)
-    show("\n\n".join([*map(papers.entry_text, in_full), *[papers.ledger_text(entries)] * (not ids and bool(entries))]))
+    shown = [*map(papers.entry_text, tables + entries if ids else tables)]
+    show("\n\n".join(shown if ids or not entries else [*shown, papers.ledger_text(entries)]))
     if not all(known[entry["id"]].test for entry in entries):
         tables_read = abridged((path.relative_to(folder) for path in results.paths), 3)
         show("\n" + filled(f"Tables of results that were read in {folder.absolute()}: {tables_read}."))

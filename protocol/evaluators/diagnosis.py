@@ -224,9 +224,8 @@ def write_cases(folder: Path, cutoff: int | None = None) -> None:
     for number, case in enumerate(cases, 1):
         of_case = folder / f"{number:02d}"
         of_case.mkdir(parents=True, exist_ok=True)
-        for name in ("query_codes", "database_codes", "query_labels", "database_labels"):
-            array = getattr(case, name)
-            np.savetxt(of_case / f"{name}.csv", array, fmt="%d", delimiter=",")
+        for name in SmallCase._fields[1:]:
+            np.savetxt(of_case / f"{name}.csv", getattr(case, name), fmt="%d", delimiter=",")
     rows = ([number, case.name, ""] for number, case in enumerate(cases, 1))
     write_csv(folder / ANSWERS, ["case", "contains", "score"], rows)
 
@@ -382,8 +381,8 @@ def _agreement(
         cases = f"case{'s' * (missing.size > 1)} {', '.join(map(str, missing))}"
         verdict = f"Differs from {_described(best)} in {cases}, without a number as the answer{why}."
     more = f"; and {len(others) - _MOST} more" if len(others) > _MOST else ""
-    others_text = f"These cases can't tell it from: {'; '.join(others[:_MOST])}{more}."
-    return [verdict, *[others_text] * bool(others), *[chance] * is_random]
+    same = f"These cases can't tell it from: {'; '.join(others[:_MOST])}{more}."
+    return [verdict, *[same] * bool(others), *[chance] * is_random]
 
 
 def _error(answers: Mapping[int, float | str]) -> str:

@@ -179,19 +179,7 @@ def test_claims_are_found_by_words_and_the_lack_of_results_is_said(tmp_path, mon
 TABLES = papers.all_tables()
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        *(
-            (word, ["NUS-WIDE", "MS-COCO"] * 2 + ["NUS-WIDE", "CIFAR-10"])
-            for word in ("mAP@5000", "MAP@5K", "AP@5,000")
-        ),
-        ("mAP@54000", ["CIFAR-10"] * 2),
-        ("greedyhash map@all cifar10", ["CIFAR-10"]),
-        ("mAP@-1 NUSWIDE talr", ["NUS-WIDE"]),
-        ("map@500", []),
-    ],
-)
+@pytest.mark.parametrize(("words", "found"), TABLE["printed tables"].items())
 def test_printed_tables_are_found_in_any_spelling(words, found):
     assert [table["dataset"] for table in papers.matching(TABLES, [words])] == found
 
@@ -216,19 +204,3 @@ def test_the_command_prints_and_writes_the_ledger(tmp_path, capsys, without_data
     assert main([*arguments, "S4-03", "S0-06"]) == 0
     in_full = map(papers.entry_text, map(without_data.get, ("S0-06", "S4-03")))
     assert capsys.readouterr().out.strip() == "\n\n".join(in_full)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["S4-3"], "Unknown claim or table 'S4-3'. Did you mean 'S4-13'? `protocol papers` lists all "),
-        (["--results", "no/folder"], "no/folder: no such folder. Run an experiment first, or name another folder."),
-        (["--output", "x"], "--output is only used with figures"),
-        (["figures"], "Figures need a folder for their files"),
-    ],
-)
-def test_invalid_arguments_are_refused_in_one_line(capsys, tmp_path, arguments, words):
-    assert main(["papers", "--results", str(tmp_path), *arguments]) == 2
-    captured = capsys.readouterr()
-    assert words in captured.err
-    assert (captured.err.count("\n"), captured.out) == (1, "")
