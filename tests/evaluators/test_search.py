@@ -268,14 +268,11 @@ def test_the_page_on_adsh_shows_the_output_of_its_blocks(shared, root, tmp_path,
 
 
 def test_the_command_prints_and_writes_the_same(tmp_path, capsys):
-    query, database, query_labels, labels = case(0)
-    arrays = {"q": query, "d": database, "ql": query_labels, "dl": labels}
-    for name, array in arrays.items():
-        np.save(tmp_path / f"{name}.npy", array)
-    mean = explained("0.5", *arrays.values()).values[STANDARD][0, 0]
-    files = [str(tmp_path / f"{name}.npy") for name in arrays]
-    options = ["--query-codes", "--database-codes", "--query-labels", "--database-labels"]
-    inputs = [part for pair in zip(options, files, strict=True) for part in pair]
+    names, inputs = ("query-codes", "database-codes", "query-labels", "database-labels"), list[str]()
+    for name, array in zip(names, arrays := case(0), strict=True):
+        np.save(path := tmp_path / f"{name}.npy", array)
+        inputs += [f"--{name}", str(path)]
+    mean = explained("0.5", *arrays).values[STANDARD][0, 0]
     out = tmp_path / "out.json"
     assert main(["explain", "--score", f"{mean:.6f}", *inputs, "--json", str(out)]) == 0
     record = json.loads(out.read_text())
