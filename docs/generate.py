@@ -593,9 +593,8 @@ def _claims() -> str:
     totals = ", ".join(f"{len(of)} {status}" for status, of in of_status.items() if of)
     n_claims = sum(map(len, of_status.values()))
     above = (
-        f"The status of {n_claims} claims of the papers, according to the stored results: {totals}. The statuses are "
-        "described in [What the papers claim, and what holds](../explanation/claims-of-the-papers.md). `protocol "
-        "papers` lists all claims, and `protocol papers ID` prints one in full, with the values. These do not hold:"
+        f"The [status](../explanation/claims-of-the-papers.md) of {n_claims} claims, according to the stored results: "
+        f"{totals}. `protocol papers` lists all, and `protocol papers ID` prints one in full. These do not hold:"
     )
     parts = ["# Claims of the papers", above]
     for status in ("refuted", "not replicated", "not replicated on a substitute", "some parts fail"):
@@ -604,9 +603,26 @@ def _claims() -> str:
             held = entry["parts"].partition("; ")[0]
             lines.append(f"- `{entry['id']}`: {held if held and status == 'some parts fail' else entry['claim']}")
         parts += [f"## {status.capitalize()}", "\n".join(lines)] if lines else []
+    of_dataset: dict[str, dict[str, list[str]]] = {}
+    for table in papers.all_tables():
+        metric, paper = table["metric"].partition(";")[0], re.split(r" \(|, ", table["paper"])[0]
+        known = [
+            name for name in re.findall(r"\w+", table["split"].partition(": ")[0]) if name in registry.names("split")
+        ]
+        names = f"{paper} ({', '.join(known)})" if known else paper
+        of_dataset.setdefault(table["dataset"], {}).setdefault(f"`{metric}`", []).append(names)
+    lines = []
+    for dataset, of_metric in of_dataset.items():
+        in_tables = (f"{metric} in {', '.join(names)}" for metric, names in of_metric.items())
+        lines.append(f"- {dataset}: {'; '.join(in_tables)}")
+    parts += ["## Printed tables", _PRINTED, "\n".join(lines)]
     return "\n\n".join(parts) + "\n"
 
 
+_PRINTED = (
+    "What tables print as mAP, as far as papers or public code state it. `protocol papers mAP@5000` also prints ties, "
+    "undefined values and sources, for any spelling, dataset or method."
+)
 _SPEED = {
     "counting": "Histograms of all and of relevant items: 1,000 queries x 59,000 items, 10 classes. Each call alone, "
     "in a process that has loaded the compiled code, which happens after a few such calls. *Distances only* makes no "

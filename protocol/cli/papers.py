@@ -15,28 +15,31 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Print claims: all in short, those that contain some words or else all words of these, or the named ones."""
+    """Print claims and printed tables: all claims, those that contain some words in any order, or the named ones."""
     from protocol import papers
-    from protocol.checks import ProtocolError, one_of
+    from protocol.checks import ProtocolError, abridged, one_of
+    from protocol.scores.tables import filled
 
     if arguments.output:
         raise ProtocolError("--output is only used with figures: protocol papers figures --output DIR.")
     folder = arguments.results or Path("results")
     check_outputs({"--json": arguments.json}, folder.rglob("*.csv") if arguments.json else ())
-    known = [claim.id for claim in papers.all_claims()]
-    ids = [name for name in arguments.id if name in known]
-    words = [name for name in arguments.id if name not in known]
-    texts = [(entry, " ".join(entry.values()).casefold()) for entry in papers.ledger(arguments.results, ids)]
-    for parts in (words, " ".join(words).split()):
-        if entries := [entry for entry, text in texts if all(part.casefold() in text for part in parts)]:
-            break
-    if words and not entries:
-        one_of(words[0], known, "claim", listing="protocol papers")
+    known = {claim.id: claim for claim in papers.all_claims()}
+    ids, words = ([name for name in arguments.id if (name in known) == is_id] for is_id in (True, False))
+    results = papers.Results.in_folder(arguments.results)
+    entries = papers.matching(papers.ledger(results, ids), words)
+    tables, numbers = papers.all_tables() * bool(arguments.id), {f"claim {entry['id']}" for entry in entries}
+    of_words = papers.matching(tables, words) if words else []
+    tables = of_words or [table for table in tables if table.get("numbers") in numbers]
+    if not (tables or entries):
+        one_of(words[0], known, "claim or table", listing="protocol papers")
     if arguments.json:
         papers.write_ledger(arguments.json, entries)
-    show("\n\n".join(map(papers.entry_text, entries)) if ids else papers.ledger_text(entries))
-    if not folder.is_dir():
-        show("\nThere is no folder results here, so claims about results were not run. --results DIR names one.")
+    shown = [*map(papers.entry_text, tables + entries if ids else tables)]
+    show("\n\n".join(shown if ids or not entries else [*shown, papers.ledger_text(entries)]))
+    if not all(known[entry["id"]].test for entry in entries):
+        tables_read = abridged((path.relative_to(folder) for path in results.paths), 3)
+        show("\n" + filled(f"Tables of results that were read in {folder.absolute()}: {tables_read}."))
 
 
 def _draw(names: list[str], results: Path, output: Path | None) -> None:

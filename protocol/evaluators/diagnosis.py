@@ -27,8 +27,14 @@ _DEVIATIONS = 4
 _MEAN_SQUARE = 4 / _DEVIATIONS**2
 """Largest mean square of the errors of a random order, in the unit of the largest error: a mean of 2 deviations."""
 _CHANCE = 1e-8
-"""Largest chance that a random order of ties gives all answers, if these are anywhere from 0 to 1, for a match: there
-are ten thousand evaluations, and the answers to several cases are not independent."""
+"""Largest chance that a random order of ties gives all answers, if these are anywhere from 0 to 1, for a match.
+
+For independent answers, this is a bound: of unknown evaluators, at most ten thousand evaluations times 1e-8 match. The
+answers to several cases are not independent, so the share is larger; see `_MEASURED`. Rounding plays no part, because
+the deviations are much larger than the errors of sums in float32.
+"""
+_MEASURED = "4 of 828"
+"""The synthetic unknown evaluators that match an evaluation with a random order of ties under these bounds."""
 _MOST = 10
 """So many evaluations that cases can't tell apart are named."""
 _RANDOM = ("ties", "random")
@@ -218,9 +224,8 @@ def write_cases(folder: Path, cutoff: int | None = None) -> None:
     for number, case in enumerate(cases, 1):
         of_case = folder / f"{number:02d}"
         of_case.mkdir(parents=True, exist_ok=True)
-        for name in ("query_codes", "database_codes", "query_labels", "database_labels"):
-            array = getattr(case, name)
-            np.savetxt(of_case / f"{name}.csv", array, fmt="%d", delimiter=",")
+        for name in SmallCase._fields[1:]:
+            np.savetxt(of_case / f"{name}.csv", getattr(case, name), fmt="%d", delimiter=",")
     rows = ([number, case.name, ""] for number, case in enumerate(cases, 1))
     write_csv(folder / ANSWERS, ["case", "contains", "score"], rows)
 
@@ -365,7 +370,9 @@ def _agreement(
     """Return the paragraphs about the evaluations that give every answer that is a number."""
     best, others = agreeing[0], [f"{way.measure}, {way.names}" for way in agreeing[1:]]
     missing = np.flatnonzero(np.isnan(numbers)) + 1
-    verdict = f"{'Consistent with' if _RANDOM in best.variants else 'Equal to'} {best.measure}: {best.text}."
+    is_random = _RANDOM in best.variants
+    verdict = f"{'Consistent with' if is_random else 'Equal to'} {best.measure}: {best.text}."
+    chance = f"An arbitrary order allows a range of answers: {_MEASURED} unknown evaluators also agreed (measured)."
     if missing.size:
         undefined = np.flatnonzero(known.undefined[best]) + 1
         is_ratio = np.array_equal(missing, undefined) and not any(isinstance(each, str) for each in answers.values())
@@ -374,7 +381,8 @@ def _agreement(
         cases = f"case{'s' * (missing.size > 1)} {', '.join(map(str, missing))}"
         verdict = f"Differs from {_described(best)} in {cases}, without a number as the answer{why}."
     more = f"; and {len(others) - _MOST} more" if len(others) > _MOST else ""
-    return [verdict, *[f"These cases can't tell it from: {'; '.join(others[:_MOST])}{more}."][: len(others)]]
+    same = f"These cases can't tell it from: {'; '.join(others[:_MOST])}{more}."
+    return [verdict, *[same] * bool(others), *[chance] * is_random]
 
 
 def _error(answers: Mapping[int, float | str]) -> str:

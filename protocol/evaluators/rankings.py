@@ -274,7 +274,7 @@ def _ranks(
         yield ("reversed", ""), turned[None, ascending], levels[None, ascending]
     if orders is not None:
         starts = np.arange(len(orders))[:, None] * apart.size
-        of_orders = level[orders].take(np.argsort(apart[orders], axis=1, kind="stable") + starts)
+        of_orders = level.take(orders).take(np.argsort(apart.take(orders), axis=1, kind="stable") + starts)
         of_all = np.flatnonzero(of_orders != 0).reshape(len(orders), -1)  # != 0 because NumPy finds True faster
         levels, of_all = of_orders.take(of_all), of_all - starts
         yield RANDOM, of_all + 1, levels
@@ -287,11 +287,10 @@ def _sums(ranks: Integers, levels: Levels, cutoffs: Integers, gains: list[str], 
     n_lists, n = ranks.shape
     numbers = np.arange(1, n + 1)
     until, n_at_r, precisions = _numbers_until(ranks, cutoffs), _numbers_until(ranks, np.array([n])), numbers / ranks
-    whole = np.full((n_lists, len(WHOLE)), np.nan)
-    if n:
-        whole = np.hstack([_until(precisions, n_at_r) / n, n_at_r / n, precisions[:, :1]])
+    of_cutoffs, at_r = np.split(_until(precisions, np.hstack([until, n_at_r])), [until.shape[1]], axis=1)
+    whole = np.hstack([at_r / n, n_at_r / n, precisions[:, :1]]) if n else np.full((n_lists, len(WHOLE)), np.nan)
     sums: Sums = {("number", "hits"): until, ("number", "relevant"): np.full(n_lists, n), ("number", "whole"): whole}
-    sums["precision", ""] = _until(precisions, until)
+    sums["precision", ""] = of_cutoffs
     if every:
         before = np.divide(numbers - 1, ranks - 1, out=np.ones(ranks.shape), where=ranks > 1)
         sums["precision", "next-rank"] = _until(numbers / (ranks + 1), until)
@@ -325,5 +324,6 @@ def _numbers_until(ranks: Integers, cutoffs: Integers) -> Integers:
 
 def _until(values: Floats, numbers: Integers) -> Floats:
     """Return the sums of the first values of each list, for each of some numbers of them."""
-    totals = np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1)
+    totals = np.zeros((len(values), values.shape[1] + 1))
+    np.cumsum(values, axis=1, out=totals[:, 1:])
     return totals[np.arange(len(values))[:, None], numbers]

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -43,7 +44,9 @@ class Reported(NamedTuple):
 
     @classmethod
     def parse(cls, score: str | float) -> "Reported":
-        """Return a score from its text, which shows how many digits are known; above 1, it is in percent.
+        """Return a score from its text, which shows how many digits are known; above 1, or with %, it is in percent.
+
+        A comma is a decimal comma: no score is large enough for a separator of thousands.
 
         Raises
         ------
@@ -53,19 +56,21 @@ class Reported(NamedTuple):
         Examples
         --------
         >>> Reported.parse("93.30")
-        Reported(text='93.30', value=0.933, half_unit=5e-05)
-        >>> Reported.parse(" 0.933 ").half_unit
-        0.0005
+        Reported(text='93.30 %', value=0.933, half_unit=5e-05)
+        >>> Reported.parse("93,30%") == Reported.parse("93.30"), Reported.parse(" 0.933 ").half_unit
+        (True, 0.0005)
         """
-        text = str(score).strip()
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not 0 <= value <= 100 or "e" in text.lower():
-            raise ProtocolError(f"score must be a number from 0 to 1, or in percent, got {text!r}.")
-        digits = len(text.partition(".")[2]) + (2 if value > 1 else 0)
-        return cls(text, round(value / 100, digits) if value > 1 else value, max(0.5 * 10.0**-digits, 1e-15))
+        match = re.fullmatch(r"(\d*)(?:[.,](\d*))?\s*(%?)", str(score).strip())
+        whole, decimals, percent = match.groups("") if match else ("", "", "")
+        value = float(f"{whole}.{decimals}") if whole or decimals else math.inf
+        if value > 100:
+            raise ProtocolError(
+                f"score must be a number from 0 to 1, or in percent, such as .714 or 71.4%, got {score!r}."
+            )
+        places, text = len(decimals), f"{whole}.{decimals}".removesuffix(".")
+        if percent or value > 1:
+            places, text, value = places + 2, f"{text} %", round(value / 100, places + 2)
+        return cls(text, value, max(0.5 * 10.0**-places, 1e-15))
 
 
 @suggesting
@@ -196,6 +201,18 @@ class Explanation(Printed):
         have the same measure if the order of ties is random; and one with a random order if one with a known order is
         less likely a coincidence, or if it could give nearly any score.
         """
+        matches, has_exact = list[Way](), False
+        for way in self._agreeing:
+            is_random, parts = self._is_random(way), set(way.variants)
+            simpler = [known for known in matches if not is_random or known.measure == way.measure]
+            if not (is_random and has_exact) and not any(set(known.variants) < parts for known in simpler):
+                matches.append(way)
+                has_exact |= not is_random
+        return matches
+
+    @cached_property
+    def _agreeing(self) -> list[Way]:
+        """The evaluations that give every score, the least likely chance first."""
         errors, deviations, _ = self._table
         half_units, reach = np.array([one.half_unit for one in self.reported]), _DEVIATIONS * deviations
         # Cutting the digits of .93306 gives .9330, although rounding gives .9331; but no 1 is printed as .9999.
@@ -207,15 +224,10 @@ class Explanation(Printed):
             way, spread = ways[i], deviations[i]
             return self.chance(way), spread.any(), way.weight, spread.max(), "@" in way.measure, abs(errors[i]).max()
 
-        candidates = sorted(np.flatnonzero(agrees.all(axis=1)).tolist(), key=order)
-        matches, has_exact = list[Way](), False
-        for i in candidates:
-            is_random, parts = deviations[i].any(), set(ways[i].variants)
-            simpler = [known for known in matches if not is_random or known.measure == ways[i].measure]
-            if not (is_random and has_exact) and not any(set(known.variants) < parts for known in simpler):
-                matches.append(ways[i])
-                has_exact |= not is_random
-        return matches
+        return [ways[i] for i in sorted(np.flatnonzero(agrees.all(axis=1)).tolist(), key=order)]
+
+    def _is_random(self, way: Way) -> bool:
+        return bool(self.values[way][:, 1].any())
 
     def chance(self, match: Way) -> float:
         """Return the probability that an evaluation as plausible as a match gives every score by coincidence.
@@ -225,7 +237,7 @@ class Explanation(Printed):
         are two ways to be plausible, the probability is that of twice as many evaluations: of all scores that nothing
         known gives, at most 5 % then have a match with a chance below .05, however many evaluations are tried.
         """
-        is_random = bool(self.values[match][:, 1].any())
+        is_random = self._is_random(match)
         if (is_random, match.weight) not in self._chances:
             errors, deviations, weights = self._table
             windows = 3 * np.array([one.half_unit for one in self.reported]) + 2 * _DEVIATIONS * deviations
@@ -251,15 +263,9 @@ class Explanation(Printed):
 
     def parts(self) -> list[str | Table]:
         """Return the paragraphs and the tables that are printed."""
-        texts = [one.text + " %" * (float(one.text) > 1) for one in self.reported]
-        scores = ", ".join(f"{text} ({bits} bits)" for text, bits in zip(texts, self.n_bits, strict=True))
-        means = ", ".join(f"{mean:.5f}" for mean, _ in self.values.get(STANDARD, np.zeros((0, 2))))
-        ending = f"{len(self.values):,} evaluations were tried."
-        ending += f" The standard mAP is {means}." * bool(means)
-        if any(OWN in way.variants for way in self.values):
-            ending += " The queries are the database items, so the own row of each query was also left out."
+        scores = ", ".join(f"{one.text} ({bits} bits)" for one, bits in zip(self.reported, self.n_bits, strict=True))
         if not self.matches:
-            return [filled(f"Nothing known gives {scores}. {ending}")]
+            return [filled(f"Nothing known gives {scores}. {self._notes}")]
         verdict = f"{scores}: {self.matches[0].measure}, {self.matches[0].text}."
         if not self.decisive:
             agree = f"{counted(len(self.matches), 'evaluation')} agree{'s' * (len(self.matches) == 1)}"
@@ -269,7 +275,20 @@ class Explanation(Printed):
         header = ["chance", "measure", *(f"{bits} bits" for bits in self.n_bits), "differs from the standard by"]
         others = f"and {counted(n_others, 'other evaluation')}" * (n_others > 0)
         below = filter(None, [others, meanings(first)])
-        return [filled(verdict), Table("matches", "", header, [*map(self._row, first)]), *below, filled(ending)]
+        return [filled(verdict), Table("matches", "", header, [*map(self._row, first)]), *below, filled(self._notes)]
+
+    @property
+    def _notes(self) -> str:
+        """The number of evaluations that were tried, the standard mAP, and orders of ties that are not listed."""
+        means = ", ".join(f"{mean:.5f}" for mean, _ in self.values.get(STANDARD, np.zeros((0, 2))))
+        unlisted = [
+            " ".join(self._row(way)[1:-1]) for way in self._agreeing if self._is_random(way) and way not in self.matches
+        ]
+        text = f"{len(self.values):,} evaluations were tried." + f" The standard mAP is {means}." * bool(means)
+        text += f" Single orders of an unstable sort were not tried, only their means ± deviations of up to {_NEAR:g}"
+        text += f"; {len(unlisted)} could also agree, such as {unlisted[0]}." if unlisted else "."
+        has_own = any(OWN in way.variants for way in self.values)
+        return text + " The queries are the database items, so the own row of each query was also left out." * has_own
 
     def _row(self, way: Way) -> list[str]:
         """Return the cells of a match."""
@@ -278,11 +297,11 @@ class Explanation(Printed):
 
     def content(self) -> dict[str, Any]:
         """Return the fields of the JSON object."""
-        matches = []
-        for way in self.matches:
-            values, deviations = self.values[way].T
-            matches.append(way.record() | {"values": values, "standard_deviations": deviations})
-            matches[-1]["chance"] = self.chance(way)
+        names = ("values", "standard_deviations")
+        matches = [
+            way.record() | dict(zip(names, self.values[way].T, strict=True), chance=self.chance(way))
+            for way in self.matches
+        ]
         return {
             "reported": [one._asdict() for one in self.reported],
             "n_bits": self.n_bits,

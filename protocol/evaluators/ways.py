@@ -57,11 +57,6 @@ class Variant(NamedTuple):
     weight: int
     sources: tuple[str, ...] = ()
 
-    @property
-    def sentence(self) -> str:
-        """The text with its sources."""
-        return f"{self.text} ({'; '.join(self.sources)})." if self.sources else f"{self.text}."
-
 
 _COMMON = ("", "mAP", "precision", "recall", "nDCG")
 VARIANTS = {
@@ -116,7 +111,8 @@ class Way(NamedTuple):
 def meanings(ways: Iterable[Way]) -> str:
     """Return what the variants of ways mean, with their sources, a paragraph each."""
     used = dict.fromkeys(variant for way in ways for variant in way.variants)
-    return "\n".join(filled(f"{' '.join(variant)}: {VARIANTS[variant].sentence}") for variant in used)
+    sources = {variant: f" ({'; '.join(VARIANTS[variant].sources)})".replace(" ()", "") for variant in used}
+    return "\n".join(filled(f"{' '.join(one)}: {VARIANTS[one].text}{source}.") for one, source in sources.items())
 
 
 STANDARD = Way("mAP", ())

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from protocol import registry
 from protocol.checks import need
 from protocol.papers.comparisons import AS_PRINTED, Difference, Results, compared
 
@@ -247,15 +248,30 @@ def all_claims() -> list[Claim]:
     ProtocolError
         If PyYAML is not installed.
     """
-    yaml = need("yaml", "report")
-    loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
     claims = []
     for paper in PAPERS:
-        content = yaml.load(Path(__file__).with_name(f"{paper}.yaml").read_bytes(), loader)
+        content = read(paper)
         for entry in content["claims"]:
             numbers = {key: _numbers(entry[key]) for key in ("expected", "ours") if key in entry}
             claims.append(Claim(paper=content["paper"], **entry | numbers))
     return claims
+
+
+def all_tables() -> list[dict[str, str]]:
+    """Return the printed tables, with the denominator of each metric and the sizes of a registered split."""
+    tables: list[dict[str, str]] = read("tables")["tables"]
+    for table in tables:
+        table["metric"] += f"; denominator: {registry.METRICS.entry(table['metric']).denominator}"
+        if table["split"] in registry.names("split"):
+            table["split"] += f" ({registry.entry('split', table['split']).summary})"
+    return tables
+
+
+def read(name: str) -> Any:
+    """Return the content of a YAML file of this folder."""
+    yaml = need("yaml", "report")
+    loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+    return yaml.load(Path(__file__).with_name(f"{name}.yaml").read_bytes(), loader)
 
 
 def printed() -> dict[str, Values]:

@@ -313,21 +313,22 @@ class Results:
     """
 
     def __init__(self, tables: Iterable[str | Path] = ()) -> None:
-        self._paths = [Path(path) for path in tables]
+        self.paths = [Path(path) for path in tables]
 
     @classmethod
-    def in_folder(cls, folder: str | Path) -> Self:
+    def in_folder(cls, folder: str | Path | None = None) -> Self:
         """Return the results of every experiment in a folder, and the stored reference results in its ``reference/``.
 
-        It may also be the folder of one experiment; then only its rows are returned.
+        It may also be the folder of one experiment; then only its rows are returned. The default is ``results``, and
+        nothing if that folder does not exist.
 
         Raises
         ------
         ProtocolError
             If there is no such folder.
         """
-        folder = Path(folder)
-        if not folder.is_dir():
+        is_default, folder = folder is None, Path(folder or "results")
+        if not (is_default or folder.is_dir()):
             raise ProtocolError(f"{folder}: no such folder. Run an experiment first, or name another folder.")
         patterns = "summary.csv", "*/summary.csv", "reference/*/*.csv"
         return cls(path for pattern in patterns for path in sorted(folder.glob(pattern)))
@@ -354,7 +355,7 @@ class Results:
         dividing = {name for name in registry.names("split") if registry.get("split", name).options}
         rows: list[dict[str, Any]] = []
         statistics: list[Any] = []
-        for path in self._paths:
+        for path in self.paths:
             if path.parts[-3:] == LEADERBOARD:
                 continue
             table = read_text(path)

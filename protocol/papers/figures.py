@@ -36,8 +36,8 @@ from typing import Any
 import pandas as pd
 
 from protocol import registry
-from protocol.checks import counted, listed, need
-from protocol.papers.claims import printed
+from protocol.checks import counted, listed
+from protocol.papers.claims import printed, read
 from protocol.papers.comparisons import Results, having
 from protocol.provenance.checksums import verify
 from protocol.report.drawing import file_name
@@ -64,6 +64,7 @@ _FILLED = {"std": float("nan"), "n_bits": 0, "n_runs": 1, **dict.fromkeys(SETTIN
 _STORED = ("alpha", "radii", "lookups", "histogram")
 """The names of the stored tables from which figures are drawn, in addition to summaries."""
 
+_DECLARED: Any = read("figures") | read("charts")
 
 Data = Mapping[str, pd.DataFrame]
 """Rows of results for codes without extension, each with the experiment that it comes from; by name, the tables
@@ -254,7 +255,7 @@ def _figure(name: str, entry: _Entry, setting: Mapping[str, Any], rows: pd.DataF
     values |= {column: sorted(set(rows[column])) for column in ("radius", "last") if column in rows}
     for part, marks in (("colour", COLOURS), ("shape", MARKERS)):
         values[part] = {"domain": series, "range": list(itertools.islice(itertools.cycle(marks), len(series)))}
-    chart = vega(_described()["charts"][entry["chart"]], values)
+    chart = vega(_DECLARED["charts"][entry["chart"]], values)
     length = f"{n_bits} bits" if n_bits else ""
     title = ", ".join(filter(None, [entry["title"], length, setting["dataset"], setting["feature"]]))
     shown = [column for column in rows if column not in (*SETTING, "hasher", "plugin", "rank", "numbers", "used")]
@@ -323,17 +324,10 @@ def _printed(block: _Entry, method: str, position: int, n_bits: int) -> float | 
     return value[position] if isinstance(value, list) else value
 
 
-@functools.cache
-def _described() -> dict[str, Any]:
-    """Return the content of ``figures.yaml`` and ``charts.yaml``."""
-    yaml, files = need("yaml", "report"), [Path(__file__).with_name(f"{name}.yaml") for name in ("figures", "charts")]
-    return {key: value for file in files for key, value in yaml.safe_load(file.read_bytes()).items()}
-
-
 DRAWINGS: Mapping[str, Callable[[Data], Drawn]] = MappingProxyType(
     {
         name: functools.partial(_tables if "blocks" in entry else _figures, name, entry)
-        for name, entry in _described()["figures"].items()
+        for name, entry in _DECLARED["figures"].items()
     }
 )
 """The functions that draw each figure and table, by its name."""

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -10,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from protocol.checks import counted, one_of
-from protocol.papers.claims import STATUSES, Claim, Verdict, all_claims
+from protocol.papers.claims import STATUSES, Claim, Verdict, all_claims, read
 from protocol.papers.comparisons import AS_PRINTED, Difference, Results
 from protocol.provenance.storage import replacing
 from protocol.terminal import width
 
 FIELDS = ("id", "paper", "place", "claim", "expected", "ours", "status", "parts", "reproduce", "note")
-_DEFAULT = Path("results")
 _SHORT = {status: status.replace(" on a substitute", ", substitute") for status in STATUSES}
 
 
@@ -45,12 +45,35 @@ def ledger(results: str | Path | Results | None = None, only: Collection[str] = 
         If the folder does not exist, a table in it can't be read, or an id is unknown.
     """
     if not isinstance(results, Results):
-        is_default_missing = results is None and not _DEFAULT.is_dir()
-        results = Results() if is_default_missing else Results.in_folder(results or _DEFAULT)
+        results = Results.in_folder(results)
     claims = {claim.id: claim for claim in all_claims()}
     for name in only:
         one_of(name, [*claims], "claim", listing="protocol papers")
     return [_entry(claim, claim.judge(results)) for claim in claims.values() if not only or claim.id in only]
+
+
+def matching(entries: Sequence[dict[str, str]], words: Sequence[str]) -> list[dict[str, str]]:
+    """Return the entries that contain all texts, or else all words of these, in any spelling of metrics and datasets.
+
+    Examples
+    --------
+    >>> from protocol.papers import all_tables
+    >>> [table["printed"] for table in matching(all_tables(), ["mAP@5k", "NUSWIDE", "talr"])]
+    ['AP@5K']
+    """
+    spellings = read("tables")["spellings"]
+
+    def one_spelling(text: str) -> str:
+        for pattern, spelling in spellings.items():
+            text = re.sub(pattern, spelling, text)
+        return text
+
+    texts = [one_spelling(" ".join(entry.values()).casefold()) for entry in entries]
+    for parts in (words, " ".join(words).split()):
+        required = [one_spelling(part.casefold()) for part in parts]
+        if found := [one for one, text in zip(entries, texts, strict=True) if all(part in text for part in required)]:
+            return found
+    return []
 
 
 def write_ledger(path: str | Path, entries: list[dict[str, str]], *, checksum: bool = False) -> None:
@@ -130,9 +153,10 @@ def _wrapped(text: str, start: str = "") -> str:
 
 
 def entry_text(entry: dict[str, str]) -> str:
-    """Return one claim in full."""
-    parts, margin = [_wrapped(f"{entry['id']}  {entry['paper']}")], max(map(len, FIELDS)) + 4
-    for name in FIELDS[2:]:
+    """Return one claim or printed table in full, with the first two values as its title."""
+    (number, paper), margin = [*entry.values()][:2], max(map(len, entry)) + 4
+    parts = [_wrapped(f"{number}  {paper}")]
+    for name in [*entry][2:]:
         first, *others = (entry[name] or "none").split("\n")
         parts.append(_wrapped(first, f"  {name}".ljust(margin)))
         parts += [_wrapped(paragraph, " " * margin) for paragraph in others]

@@ -155,7 +155,7 @@ def test_queries_that_are_the_database_leave_their_own_row_out(metric):
     assert "the own row of each query was also left out" in " ".join(str(found).split())
 
 
-@pytest.mark.parametrize("reported", ["0.5833", "0.583", "0.5834", "58.33", "0.6"])
+@pytest.mark.parametrize("reported", ["0.5833", "0.583", "0.5834", "58.33", "0.6", "58,33", "0,5833", "58.33 %"])
 def test_scores_are_rounded_or_cut_and_may_be_in_percent(reported):
     sides = [[0, 0]], [[0, 0], [0, 1], [1, 1]], [0], [1, 0, 0]  # ranks 2 and 3: (1/2 + 2/3) / 2 = .58333...
     expected = reported != "0.5834"
@@ -218,6 +218,9 @@ def test_a_decisive_match_stands_above_a_vague_one():
     only_random = Explanation((Reported.parse("0.500001"),), (8,), {random: values[random]})
     assert only_random.matches == [random]
     assert not only_random.decisive
+    assert " ± deviations of up to 0.01; 1 could also agree, such as mAP 0.50000 ± 0.00500." in " ".join(
+        str(found).split()
+    )
     of_top = random.but("mAP@100", denominator="retrieved")  # another measure than the one with fewer variants
     both = {random: values[random], of_top: np.array([[0.501, 0.005]])}
     assert Explanation((Reported.parse("0.500001"),), (8,), both).matches == [random, of_top]
@@ -265,14 +268,11 @@ def test_the_page_on_adsh_shows_the_output_of_its_blocks(shared, root, tmp_path,
 
 
 def test_the_command_prints_and_writes_the_same(tmp_path, capsys):
-    query, database, query_labels, labels = case(0)
-    arrays = {"q": query, "d": database, "ql": query_labels, "dl": labels}
-    for name, array in arrays.items():
-        np.save(tmp_path / f"{name}.npy", array)
-    mean = explained("0.5", *arrays.values()).values[STANDARD][0, 0]
-    files = [str(tmp_path / f"{name}.npy") for name in arrays]
-    options = ["--query-codes", "--database-codes", "--query-labels", "--database-labels"]
-    inputs = [part for pair in zip(options, files, strict=True) for part in pair]
+    names, inputs = ("query-codes", "database-codes", "query-labels", "database-labels"), list[str]()
+    for name, array in zip(names, arrays := case(0), strict=True):
+        np.save(path := tmp_path / f"{name}.npy", array)
+        inputs += [f"--{name}", str(path)]
+    mean = explained("0.5", *arrays).values[STANDARD][0, 0]
     out = tmp_path / "out.json"
     assert main(["explain", "--score", f"{mean:.6f}", *inputs, "--json", str(out)]) == 0
     record = json.loads(out.read_text())
@@ -304,6 +304,7 @@ def test_only_the_requested_measure_is_searched():
     ("reported", "measure", "message"),
     [
         ("0.5", "mean average precision", "measure"),
+        *((score, "mAP", "such as .714 or 71.4%, got ") for score in ("0.71,0.72", "101", "%", "1e-3", "nan")),
         (["0.5", "0.6"], "mAP", "must be as many, at least one, got 2 and 3 and 6"),
         ([], "mAP", "must be as many, at least one, got 0 and 3 and 6"),
     ],
