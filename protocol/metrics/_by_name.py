@@ -15,7 +15,7 @@ from protocol.metrics._ties import UNDEFINED, mean, means
 ALL = "all"
 _CUTOFF = 1000
 _RADII = (0, 1, 2)
-_TOGETHER = 1 << 20  # numbers of items at each distance that are evaluated together: 8 MB
+_TOGETHER = 1 << 20  # numbers of relevant items that are evaluated together: 8 MB
 
 
 def evaluate(counts: HammingCounts, names: Iterable[str], *, undefined: str = "zero") -> dict[str, Floats]:
@@ -117,14 +117,14 @@ def score_rows(
 
 
 def _blocks(stored: Iterable[StoredCounts]) -> Iterator[list[StoredCounts]]:
-    """Yield counts in lists that are as long as a list with several has at most `_TOGETHER` numbers of items."""
+    """Yield counts in lists that are as long as possible: several have at most `_TOGETHER` numbers of relevant items."""
     block, size = list[StoredCounts](), 0
     for one in stored:
-        if block and size + one.counts.retrieved.size > _TOGETHER:
+        if block and size + one.counts.at_level.size > _TOGETHER:
             yield block
             block, size = [], 0
         block.append(one)
-        size += one.counts.retrieved.size
+        size += one.counts.at_level.size
     yield block
 
 
