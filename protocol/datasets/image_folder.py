@@ -64,7 +64,8 @@ def check_images(paths: Sequence[Path]) -> None:
     problems = [(path, problem) for path in paths if (problem := _problem(path))]
     if problems:
         folder = os.path.commonpath([path.parent for path in paths])
-        files = abridged(f"{path.relative_to(folder).as_posix()} ({problem})" for path, problem in problems)
+        names = (f"{path.relative_to(folder).as_posix()} ({problem})" for path, problem in problems)
+        files = abridged(names, between="; ")
         problem = f"{counted(len(problems), 'image')} can't be used: {files}"
         advice = f"Supported are {', '.join(sorted(EXTENSIONS))}. Convert or remove the others."
         raise ProtocolError(f"{folder}: {problem}. {advice}")

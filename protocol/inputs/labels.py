@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import filterfalse
+from itertools import chain, filterfalse
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from protocol.inputs.text import ID_COLUMNS, INPUTS
 from protocol.inputs.validation import class_labels
 
 _NUMBER = re.compile("[0-9]+")
+_BLOCK = 1 << 20  # labels that are sorted at once, because a large database may be mapped from a file
 
 
 class Labelled(NamedTuple):
@@ -130,7 +131,8 @@ def _used(labels: NDArray, classes: Sequence[str]) -> list[Any]:
     if labels.ndim == 2:
         columns = np.flatnonzero(labels.any(axis=0)).tolist()
         return [classes[column] for column in columns] if classes else columns
-    return np.unique(labels).tolist()
+    blocks = (np.unique(labels[start : start + _BLOCK]).tolist() for start in range(0, len(labels), _BLOCK))
+    return sorted(set(chain.from_iterable(blocks)))
 
 
 def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDArray | None = None) -> Labelled:

@@ -117,7 +117,7 @@ def score_rows(
 
 
 def _blocks(stored: Iterable[StoredCounts]) -> Iterator[list[StoredCounts]]:
-    """Yield counts in lists that are as long as possible: several have at most `_TOGETHER` numbers of relevant items."""
+    """Yield counts in lists as long as possible: several have at most `_TOGETHER` numbers of relevant items."""
     block, size = list[StoredCounts](), 0
     for one in stored:
         if block and size + one.counts.at_level.size > _TOGETHER:

@@ -83,7 +83,7 @@ def test_all_files_that_are_not_images_are_in_one_message(folder):
         (folder / "cat" / name).write_bytes(b"GIF89a")
     for part in (
         "images/cat: 6 images can't be used: ",
-        "0.jpg (the file is empty), ",
+        "0.jpg (the file is empty); ",
         "y.gif (GIF files are not supported) and 1 more. Supported are .bmp, .jpeg, .jpg, ",
     ):
         refused(part, load, {}, folder=str(folder))
