@@ -9,7 +9,7 @@ from protocol.checks import ProtocolError
 from protocol.datasets import Data, LazyRows, Paths, numbered_ids
 from protocol.inputs.arrays import array_shape, read_array
 from protocol.inputs.labels import check_order, labels_from
-from protocol.inputs.lists import read_listings
+from protocol.inputs.lists import ids_from
 from protocol.inputs.validation import Sliceable
 from protocol.registry import DatasetRecord
 
@@ -54,11 +54,7 @@ def _ids(file: str | None, n_items: int, labels: str | None) -> NDArray[np.str_]
     """Return the ids of the items, which may be those in the file of the labels."""
     if file is None:
         return None
-    form = "" if file == labels else "id"
-    ids = read_listings({"ids": file}, has_ids=True, form=form, sizes={"ids": n_items})["ids"].items.astype(np.str_)
-    if len(ids) != n_items:
-        raise ProtocolError(f"{file}: {len(ids):,} ids for {n_items:,} items.")
-    return ids
+    return ids_from(file, "ids", n_items, form="" if file == labels else "id").astype(np.str_)
 
 
 @DatasetRecord(

@@ -147,7 +147,7 @@ def read_table(path: Path, name: str, key: str | None = None, form: str = "", n_
     ProtocolError
         As for `read_source`.
     """
-    rows, items, numbers = _rows(path, form if key is None else key)
+    rows, items, numbers = _rows(path, key or form)
     column = None if key in FORMS and key not in rows[0] else key
     header = rows[0] if column or _is_header(rows, n_items) else []
     first = int(bool(header))

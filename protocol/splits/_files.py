@@ -55,30 +55,6 @@ def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict
     return paths
 
 
-def read_list(file: str | Path) -> tuple[NDArray, NDArray | None]:
-    """Read one partition without checking its items against a dataset; an item may be listed twice.
-
-    Parameters
-    ----------
-    file : str or Path
-        A list in any form of `protocol.inputs.lists`.
-
-    Returns
-    -------
-    items : ndarray of str or of int64, shape (n,)
-        Ids, or row numbers.
-    labels : ndarray or None
-        The labels, if the list has them: integers or strings (n,), or bool (n, n_classes).
-
-    Raises
-    ------
-    ProtocolError
-        If the file is missing, damaged, empty or too large (`protocol.inputs.text`), or can be read in two ways.
-    """
-    listing = read_listings({"list": file}, has_ids=True)["list"]
-    return listing.items, listing.labels
-
-
 def places_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
     """Return the row of each item in a dataset, in the order of the items; an item may occur twice.
 
@@ -138,7 +114,7 @@ def read_lists(files: Mapping[str, str | Path], ids: Any, n_classes: int | None 
     Parameters
     ----------
     files : mapping of str to path
-        As for `read_list`, by partition.
+        A list in any form of `protocol.inputs.lists`, by partition; an item may not be listed twice.
     ids : array of str or of UTF-8 bytes, shape (n_items,), or None
         The ids of the dataset, as for `places_of`; None if unknown, and then the result is {}.
     n_classes : int or None
@@ -152,7 +128,8 @@ def read_lists(files: Mapping[str, str | Path], ids: Any, n_classes: int | None 
     Raises
     ------
     ProtocolError
-        As for `read_list` and `rows_of`; or if a list has labels for another number of classes.
+        If a list can't be read (`protocol.inputs.lists.read_listings`) or does not fit (`rows_of`), or has labels for
+        another number of classes.
     """
     listings = read_listings(files, has_ids=True)
     for listing in listings.values():

@@ -15,9 +15,8 @@ from scipy.io import savemat
 from protocol.auditing.items import lists_from
 from protocol.checks import ProtocolError
 from protocol.inputs.labels import label_pair, labels_from
-from protocol.inputs.lists import read_listings
+from protocol.inputs.lists import ids_from, read_listings
 from protocol.registry import get
-from protocol.splits import read_list
 
 CASES = yaml.safe_load((Path(__file__).parent / "lists.yaml").read_text(encoding="utf-8"))
 
@@ -66,7 +65,6 @@ FORMS_OF_IDS = {
 def test_ids_of_every_format_are_the_same_for_every_reader(tmp_path, write):
     write(tmp_path / "list")
     (file,) = tmp_path.iterdir()
-    assert read_list(file)[0].tolist() == IDS
     assert lists_from({"query": file})["query"].ids.tolist() == IDS
 
 
@@ -188,4 +186,4 @@ def test_random_tables_are_read_as_they_were_written(tmp_path):
 
 def test_a_row_and_a_column_of_matlab_are_row_numbers(tmp_path):
     savemat(tmp_path / "a.mat", {"row": [[4.0, 0, 2]], "column": [[4.0], [0], [2]]})
-    assert [read_list(f"{tmp_path}/a.mat:{key}")[0].tolist() for key in ("row", "column")] == [[4, 0, 2]] * 2
+    assert [ids_from(f"{tmp_path}/a.mat:{key}", "ids").tolist() for key in ("row", "column")] == [[4, 0, 2]] * 2

@@ -2,13 +2,14 @@
 
 import gzip
 import os
+from functools import partial
 
 import pytest
 
 from protocol.checks import ProtocolError
 from protocol.inputs import text
 from protocol.inputs.arrays import read_lists
-from protocol.splits import read_list
+from protocol.inputs.lists import ids_from
 
 
 def test_lines_end_as_on_any_system(tmp_path):
@@ -16,7 +17,7 @@ def test_lines_end_as_on_any_system(tmp_path):
     assert list(text.lines(tmp_path / "a.txt", "text")) == ["a b\n", "c\n", "d\n", "\n", "e"]
 
 
-@pytest.mark.parametrize("read", [read_list, read_lists])
+@pytest.mark.parametrize("read", [partial(ids_from, role="ids"), read_lists])
 def test_limits(tmp_path, monkeypatch, read):
     (tmp_path / "a.txt").write_text("12345 1\n" * 4)
     monkeypatch.setattr(text, "TEXT_BYTES", 10)
@@ -30,7 +31,7 @@ def test_a_damaged_compressed_list(tmp_path):
     (tmp_path / "a.txt.gz").write_bytes(content)
     problem = r"a.txt.gz: can't be read as a list of items \(CRC check failed 0x4bf15a49 !="
     with pytest.raises(ProtocolError, match=problem):
-        read_list(tmp_path / "a.txt.gz")
+        ids_from(tmp_path / "a.txt.gz", "ids")
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.txt.gz"])
@@ -38,5 +39,5 @@ def test_a_pipe_and_a_device_are_refused_at_once(tmp_path, name):
     for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
         make(tmp_path / name)
         with pytest.raises(ProtocolError, match=f"{name}: a non-regular file, not a list of items"):
-            read_list(tmp_path / name)
+            ids_from(tmp_path / name, "ids")
         (tmp_path / name).unlink()
