@@ -210,13 +210,12 @@ def split_of(lists: Mapping[str, Listing], dataset: Dataset) -> Split:
     """Return lists of ids, or of row numbers, as a split with item numbers of one dataset."""
     lists = {part: listing for part, listing in lists.items() if len(listing.items)}
     dataset, labels = _with_class_numbers(lists, dataset)
-    of_lists = {"the labels": dataset.y} | {lists[part].name: columns for part, columns in labels.items()}
-    widths = {name: y.shape[1] for name, y in of_lists.items() if y is not None and y.ndim == 2}
+    by_name: dict[str, Any] = {"the labels": dataset.y} | {lists[part].name: y for part, y in labels.items()}
+    widths = {name: y.shape[1] for name, y in by_name.items() if np.ndim(y) == 2}
     if len(set(widths.values())) > 1:
         counts = ", ".join(f"{width:,} in {name}" for name, width in widths.items())
         raise ProtocolError(f"lists: the numbers of classes of the labels differ: {counts}.")
-    if dataset.ids is None:
-        dataset = dataclasses.replace(dataset, ids=_ids_in(list(lists.values()), dataset))
+    dataset = dataclasses.replace(dataset, ids=_ids_in(list(lists.values()), dataset))
     if dataset.ids is None:
         n_items = dataset.n_rows(max((int(listing.items.max()) for listing in lists.values()), default=0) + 1)
         parts = {part: rows(listing.items, n_items, listing.name) for part, listing in lists.items()}
@@ -250,10 +249,10 @@ def _in_numbers(labels: NDArray, columns: Sequence[str], numbers: Mapping[str, i
 
 
 def _ids_in(lists: Sequence[Listing], dataset: Dataset) -> NDArray | None:
-    """Return the ids in lists, in the order of their first occurrence; None for row numbers."""
+    """Return the known ids, or those in lists in the order of their first occurrence; None for row numbers."""
     of_rows = [listing.items.dtype.kind in "iu" for listing in lists]
-    if all(of_rows):
-        return None
+    if dataset.ids is not None or all(of_rows):
+        return dataset.ids
     ids, order = lists[of_rows.index(False)].name, "Give the ids of the dataset in the order of"
     if dataset.n_items is not None:
         raise ProtocolError(f"{ids}: contains ids, so the order of the labels is unknown. {order} the labels (ids).")

@@ -271,10 +271,14 @@ def _variable(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArr
         text.check_array(path, _DOUBLE * prod(value.shape))
         return np.asarray(value.toarray())
     if value.dtype == object:
-        if not all(cell.dtype.kind == "U" and cell.size <= 1 for cell in value.flat):
-            raise ProtocolError(f"{path}: a cell array, but not of text.")
-        value = np.array(["".join(cell.flat) for cell in value.flat], dtype=np.str_)
+        value = _texts_of_cells(value, str(path))
     return np.strings.rstrip(value) if value.dtype.kind == "U" else value
+
+
+def _texts_of_cells(cells: NDArray, name: str) -> NDArray[np.str_]:
+    if not all(cell.dtype.kind == "U" and cell.size <= 1 for cell in cells.flat):
+        raise ProtocolError(f"{name}: a cell array, but not of text.")
+    return np.array(["".join(cell.flat) for cell in cells.flat], dtype=np.str_)
 
 
 def _variable_of_hdf5(path: Path, key: str | None, files: contextlib.ExitStack) -> NDArray:

@@ -193,12 +193,16 @@ def _labels(listing: Listing, n_items: int | None, noun: str = "item") -> NDArra
     if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)):
         array = array.ravel()
     if array.dtype.kind != "U":
-        array = class_labels(array, n_items, name, noun)
-        if array.min(initial=0) < 0:
-            INPUTS.info("%s: the label %d is a class like any other, not a mark of unlabelled items", name, array.min())
-    elif array.shape != (n_items,):
+        return _numbers(class_labels(array, n_items, name, noun), name)
+    if array.shape != (n_items,):
         raise ProtocolError(f"{name}: labels of shape {array.shape} for {counted(n_items, noun)}.")
     return array
+
+
+def _numbers(labels: NDArray, name: str) -> NDArray:
+    if labels.min(initial=0) < 0:
+        INPUTS.info("%s: the label %d is a class like any other, not a mark of unlabelled items", name, labels.min())
+    return labels
 
 
 def _exact(array: NDArray, name: str) -> NDArray:

@@ -59,8 +59,7 @@ def test_codes_that_do_not_fit_are_refused(tmp_path):
         audit(*splits, labels=Y, **codes)
 
 
-def test_the_command_reads_packed_codes(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_command_reads_packed_codes(here, capsys):
     arrays = {"query": QUERY, "database": DATABASE, "labels": Y}
     for name, rows in {"qc": QUERY, "dc": DATABASE}.items():
         arrays[name] = np.packbits(CLASS_CODES[rows], axis=1, bitorder="little")

@@ -169,12 +169,11 @@ def sets():
 EXPECTED = {("0", "3"), ("2", "5"), ("3", "7")}
 
 
-def test_judged_pairs_match_those_of_the_audit(sets, tmp_path, monkeypatch, capsys):
+def test_judged_pairs_match_those_of_the_audit(sets, here, capsys):
     """Go from images to the queries that an evaluation excludes, with the ids of the user's lists."""
-    monkeypatch.chdir(tmp_path)
     for part, images in zip(("query", "database"), sets, strict=True):
         np.save(f"{part}.npy", images)
-        (tmp_path / f"{part}.txt").write_text("".join(f"={part}/{row}.png\n" for row in range(len(images))))
+        (here / f"{part}.txt").write_text("".join(f"={part}/{row}.png\n" for row in range(len(images))))
     images, lists = (["--query", f"query.{kind}", "--database", f"database.{kind}"] for kind in ("npy", "txt"))
     ids = ["--query-ids", "query.txt", "--database-ids", "database.txt"]
     assert main(["find-duplicates", *images, *ids, "--csv", "pairs.csv", "--most", "4"]) == 0
@@ -184,11 +183,11 @@ def test_judged_pairs_match_those_of_the_audit(sets, tmp_path, monkeypatch, caps
     right = [(f"'=query/{query}.png", f"'=database/{item}.png") for query, item in sorted(EXPECTED)]
     assert set(right) <= set(pairs)
     judged = [f"{query},{item},{1 if (query, item) in right else 3}\n" for query, item in pairs]
-    (tmp_path / "judged.csv").write_text("".join(["query,database,judgement\n", *judged]))
+    (here / "judged.csv").write_text("".join(["query,database,judgement\n", *judged]))
     status = main(["audit", *lists, "--known-pairs", "judged.csv", "--write-affected", "affected.txt"])
     assert status == 3  # equal names
     assert "known-near-duplicate: 3\n" in capsys.readouterr().out
-    assert (tmp_path / "affected.txt").read_text() == "0\n2\n3\n"
+    assert (here / "affected.txt").read_text() == "0\n2\n3\n"
 
 
 def first_pairs(found, n=3):

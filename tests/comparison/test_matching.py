@@ -114,8 +114,7 @@ def test_scores_are_compared_exactly_if_another_file_has_the_same_protocol(rows)
     assert found == expected
 
 
-def test_the_checklist_shows_how_unlike_protocols_are_refused(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_checklist_shows_how_unlike_protocols_are_refused(here, capsys):
     page = list(blocks((DOCS / "how-to" / "checklist-for-authors-and-reviewers.md").read_text()))
     (refused,) = [block for block in page if "protocol compare" in block.text]
     namespace = {}

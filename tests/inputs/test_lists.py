@@ -27,8 +27,7 @@ def of_matrix(labels):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case.get("ids") or case["labels"])[1:-1])
-def test_the_form_of_a_list_is_that_of_its_content(tmp_path, monkeypatch, case, caplog):
-    monkeypatch.chdir(tmp_path)
+def test_the_form_of_a_list_is_that_of_its_content(here, case, caplog):
     files = case.get("ids") or case["labels"]
     for name, text in files.items():
         Path(name.partition(":")[0]).write_text(text, encoding="utf-8", newline="")
@@ -93,8 +92,7 @@ def test_labels_are_the_same_for_the_dataset_the_audit_and_the_evaluation(tmp_pa
         assert (query.tolist(), lacking) == (database.tolist(), ())
 
 
-def test_the_order_of_labels_with_ids_is_that_of_the_codes(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_order_of_labels_with_ids_is_that_of_the_codes(here):
     Path("y.csv").write_text("id,label\nc,owl\na,owl\nb,fox\n")
     for codes, labels in (("id,b0,b1\nb,0,1\nc,1,1\na,0,0\n", [0, 1, 1]), ("id,code\nc,01\nb,11\n", [1, 0])):
         Path("c.csv").write_text(codes)

@@ -56,8 +56,8 @@ def about(run: Run) -> list[str]:
     sources = [source.about(split) for source in (run.groups, run.judged) if source is not None]
     unseen, why = declared.unseen_classes(run)
     names = [declared.class_name(split.dataset, label) for label in ([] if unseen is None else unseen)]
-    classes = [f"unseen classes ({why}): {listed(names)}"] if names else []
-    return [f"{', '.join(sizes)}; {protocol}", *classes, *([identified] if identified else []), *sources]
+    classes = f"unseen classes ({why}): {listed(names)}" * bool(names)
+    return [f"{', '.join(sizes)}; {protocol}", *filter(None, [classes, identified]), *sources]
 
 
 def not_checked(run: Run, runs: Sequence[Run], *, has_log: bool, of_codes: Sequence[str]) -> list[str]:
