@@ -22,7 +22,7 @@ from protocol.inputs.arrays import items_from as as_items
 from protocol.inputs.lists import Listing
 from protocol.inputs.validation import class_labels, rows
 from protocol.provenance import storage
-from protocol.splits import PARTITIONS, SplitProtocol, official_parts, places_of, read_parts
+from protocol.splits import PARTITIONS, SplitProtocol, items_of, official_parts, places_of, read_parts
 
 _LARGEST = 2**63 - 1
 UNDECLARED = "from_lists"
@@ -125,7 +125,7 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
         name = named(split, "split" if len(splits) == 1 else f"split {number}")
         parts, record = _read(split, name)
         lists = {part: Listing(name, as_items(items, f"{name}: {part}"), None, "") for part, items in parts.items()}
-        items = None if dataset.n_items is not None else _items_above(split, record)
+        items = items_of(split, record["inputs"].get("labels")) if record and dataset.n_items is None else None
         declared = str(record.get("maker", "")).removeprefix("split").strip() or UNDECLARED
         run = run_of(name, lists, read(items) if items else dataset, protocol or declared)
         complete = Split({**dict.fromkeys(PARTITIONS, empty), **run.split.entries}, run.split.dataset)
@@ -195,15 +195,6 @@ def run_of(name: str, lists: Mapping[str, Listing], dataset: Dataset, protocol: 
         if not len(split[part]):
             raise ProtocolError(f"{name}: the {part} partition is empty.")
     return Run(name, split, protocol or UNDECLARED)
-
-
-def _items_above(splits: Any, provenance: Mapping[str, Any]) -> Path | None:
-    """Return the ``items.h5`` from which a split was drawn, if it is in a parent folder or in its ``datasets``."""
-    for folder in Path(splits).parents if provenance else ():
-        for path in (folder / "items.h5", *sorted(folder.glob("datasets/*/items.h5"))):
-            if path.is_file() and storage.read_provenance(path)["digest"] == provenance["inputs"].get("labels"):
-                return path
-    return None
 
 
 def split_of(lists: Mapping[str, Listing], dataset: Dataset) -> Split:

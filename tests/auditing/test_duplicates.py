@@ -11,13 +11,13 @@ import pytest
 import yaml
 from browser import opened
 from distortions import DISTORTIONS, distorted
+from encoded import refuses
 from scipy import ndimage
 
 import protocol
 from protocol.auditing import duplicates
 from protocol.auditing.duplicates import contact_sheet, find_duplicates, proposed
 from protocol.auditing.small_images import SCALES, SHIFTS, SIZE, best_correlation, local_contrast, small_images
-from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.scores.tables import safe
 from protocol.truth import nearest
@@ -219,8 +219,7 @@ INPUTS |= {"X": X, "narrow": X[:, :3], "missing": X * np.nan, "zero": X * 0, "ve
 def test_incomparable_inputs_are_refused(row):
     row = dict(row)
     message, inputs = row.pop("message"), [INPUTS[row.pop(side)] for side in ("query", "database") if side in row]
-    with pytest.raises(ProtocolError, match=f"^{message}$"):
-        find_duplicates(*inputs, **row)
+    refuses(f"^{message}$", find_duplicates, *inputs, **row)
 
 
 def test_a_sheet_shows_images_only(capsys):

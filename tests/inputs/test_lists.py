@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 import pytest
 import yaml
-from encoded import message_of
+from encoded import message_of, refuses
 from scipy.io import savemat
 
 from protocol.auditing.items import lists_from
@@ -117,8 +117,7 @@ def test_a_negative_label_is_said_to_be_a_class(caplog):
 
 
 def test_an_item_without_an_id_is_refused():
-    with pytest.raises(ProtocolError, match=r"^q: item 2 is empty\. "):
-        read_listings({"q": [["a.png"], []]}, has_ids=True)
+    refuses(r"^q: item 2 is empty\. ", read_listings, {"q": [["a.png"], []]}, has_ids=True)
 
 
 SEVERAL = {
