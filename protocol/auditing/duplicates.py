@@ -11,17 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.auditing.items import check_distinct
 from protocol.auditing.small_images import SIZE, block_means, correlations, small_images
 from protocol.checks import ProtocolError, counted, integer, need, number, suggesting
 from protocol.evaluation.printed import Shown
 from protocol.evaluation.progress import Progress, stage
-from protocol.inputs.arrays import as_numpy, is_file, items_from, matrix_from, named, read_array
+from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, read_array
+from protocol.inputs.lists import ids_from
 from protocol.inputs.validation import Sliceable, check_images
-from protocol.parallel import Advance, in_order, workers
+from protocol.parallel import Step, in_order, unreported, workers
 from protocol.provenance import storage
 from protocol.scores.tables import Table, templates, write_csv
-from protocol.splits import read_list
 from protocol.truth import check_rows, pair_distances
 
 if TYPE_CHECKING:
@@ -217,7 +216,9 @@ def items_of(values: Any, role: str, *, vectors: bool = False, ids: Any = None, 
     """
     rows, names = (matrix_from(values, role), None) if vectors else _images(values, role, image_size)
     name = named(values, role)
-    return Items(rows, name, names if ids is None else _listed(ids, f"{role}_ids", name, len(rows)))
+    if ids is not None:
+        names = ids_from(ids, f"{role}_ids", len(rows), of=f" of {name}", form="").astype(np.str_)
+    return Items(rows, name, names)
 
 
 def _images(values: Any, role: str, image_size: int) -> tuple[Sliceable, NDArray[np.str_] | None]:
@@ -237,15 +238,6 @@ def _images(values: Any, role: str, image_size: int) -> tuple[Sliceable, NDArray
         raise ProtocolError(f"{named(values, role)}: numbers, not images. Vectors need vectors=True.")
     check_images(images, named(values, role))
     return images, names
-
-
-def _listed(ids: Any, role: str, of: str, n_items: int) -> NDArray[np.str_]:
-    """Return the ids, or row numbers, of a list in the format of `protocol.audit`."""
-    names = (read_list(ids)[0] if is_file(ids) else items_from(ids, role)).astype(np.str_)
-    if len(names) != n_items:
-        raise ProtocolError(f"{named(ids, role)}: {counted(len(names), 'id')} for {counted(n_items, 'item')} of {of}.")
-    check_distinct(names, named(ids, role))
-    return names
 
 
 def _similar_images(left: Items, right: Items, least: float, threads: int, progress: Progress) -> "_Candidates":
@@ -309,7 +301,7 @@ def best_matches(
     *,
     same: bool = False,
     threads: int = 1,
-    done: Advance = None,
+    done: Step = unreported,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return the database rows with the k largest inner products with each query, the largest first.
 
@@ -356,13 +348,12 @@ def best_matches(
     return np.concatenate(rows), np.concatenate(products)
 
 
-def in_blocks(work: Callable[[int], _T], starts: range, threads: int, done: Advance = None) -> Iterator[_T]:
+def in_blocks(work: Callable[[int], _T], starts: range, threads: int, done: Step) -> Iterator[_T]:
     """Yield ``work(start)`` for each block of queries, in order; `done` is called with the size of each block."""
     with workers(threads) as n_threads:
         for start, result in zip(starts, in_order(work, starts, n_threads), strict=True):
             yield result
-            if done is not None:
-                done(min(starts.step, starts.stop - start))
+            done(min(starts.step, starts.stop - start))
 
 
 def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: Any = None) -> None:
@@ -397,8 +388,7 @@ def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: 
         pictures = {"left": _picture(left, i), "right": _picture(right, j)}
         cards.append(record | pictures | {"distance": f"{1 - record['score']:.6f}", "label": label})
     page = template.render(about=proposals.about, cards=cards, judgements=JUDGEMENTS, n_proposals=len(proposals))
-    with storage.replacing(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    storage.write_text(path, page)
 
 
 def _picture(images: Any, row: int) -> str:

@@ -26,7 +26,7 @@ from protocol.checks import ProtocolError, counted
 from protocol.inputs.arrays import is_file, items_from, named
 from protocol.inputs.forms import Form, one_form
 from protocol.inputs.labels import labels_from
-from protocol.inputs.lists import Listing, read_listings
+from protocol.inputs.lists import Listing, check_distinct, ids_from, read_listings
 from protocol.inputs.text import lines, unsafe, without_dot
 from protocol.inputs.validation import rows as row_numbers
 
@@ -227,10 +227,9 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
     """
     names = None
     if ids is not None:
-        names = lists_from({"ids": ids}, "id")["ids"].items
+        names = ids_from(ids, "ids")
         if names.dtype.kind in "iu":
             raise ProtocolError(f"{named(ids, 'ids')}: contains row numbers, not the ids of the dataset.")
-        check_distinct(names, named(ids, "ids"))
     if labels is None:
         return Dataset(n_items=None if names is None else len(names), ids=names)
     labelled = labels_from(labels, "labels", None if names is None else len(names), ids=names)
@@ -238,13 +237,6 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
         names = labelled.ids
         check_distinct(names, named(labels, "labels"))
     return Dataset(n_items=len(labelled.labels), ids=names, y=labelled.labels, class_names=labelled.class_names)
-
-
-def check_distinct(ids: NDArray, name: str) -> None:
-    """Raise ProtocolError if an id occurs more than once."""
-    distinct, counts = np.unique(ids, return_counts=True)
-    if len(distinct) < len(ids):
-        raise ProtocolError(f"{name}: the id {str(distinct[counts > 1][0])!r} occurs more than once.")
 
 
 # Tables by id or by row number

@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import itertools
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -161,7 +162,7 @@ def audit(
     """
     evidence = evidence or Evidence()
     files = {"labels": labels, "ids": ids, "against": against, **vars(evidence), **lists}
-    _check_paths([*files.items(), *(("split", split) for split in splits)])
+    _check_paths([*files.items(), *itertools.product(["split"], splits)])
     logs = _logs(training_log, pattern, reported)
     if logs and not splits and all(value is None for value in (protocol, *files.values())):
         return _checked([], logs)
@@ -192,8 +193,7 @@ def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, pro
     if splits:
         return read_runs(splits, dataset, protocol=protocol)
     if missing := {"query", "database"} - lists.keys():
-        verb = "needs" if len(lists) == 1 else "need"
-        raise ProtocolError(f"{listed(lists)} {verb} {max(missing)} as well.")
+        raise ProtocolError(f"{listed(lists)} need{'s' * (len(lists) == 1)} {max(missing)} as well.")
     name = " ".join(named(items, part) for part, items in lists.items())
     return [run_of(name, lists_from(lists), dataset, protocol)]
 

@@ -22,7 +22,7 @@ from protocol.inputs.arrays import items_from as as_items
 from protocol.inputs.lists import Listing
 from protocol.inputs.validation import class_labels, rows
 from protocol.provenance import storage
-from protocol.splits import PARTITIONS, SplitProtocol, official_parts, places_of, read_parts
+from protocol.splits import PARTITIONS, SplitProtocol, items_of, official_parts, places_of, read_parts
 
 _LARGEST = 2**63 - 1
 UNDECLARED = "from_lists"
@@ -125,7 +125,7 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
         name = named(split, "split" if len(splits) == 1 else f"split {number}")
         parts, record = _read(split, name)
         lists = {part: Listing(name, as_items(items, f"{name}: {part}"), None, "") for part, items in parts.items()}
-        items = None if dataset.n_items is not None else _items_above(split, record)
+        items = items_of(split, record["inputs"].get("labels")) if record and dataset.n_items is None else None
         declared = str(record.get("maker", "")).removeprefix("split").strip() or UNDECLARED
         run = run_of(name, lists, read(items) if items else dataset, protocol or declared)
         complete = Split({**dict.fromkeys(PARTITIONS, empty), **run.split.entries}, run.split.dataset)
@@ -197,26 +197,16 @@ def run_of(name: str, lists: Mapping[str, Listing], dataset: Dataset, protocol: 
     return Run(name, split, protocol or UNDECLARED)
 
 
-def _items_above(splits: Any, provenance: Mapping[str, Any]) -> Path | None:
-    """Return the ``items.h5`` from which a split was drawn, if it is in a parent folder or in its ``datasets``."""
-    for folder in Path(splits).parents if provenance else ():
-        for path in (folder / "items.h5", *sorted(folder.glob("datasets/*/items.h5"))):
-            if path.is_file() and storage.read_provenance(path)["digest"] == provenance["inputs"].get("labels"):
-                return path
-    return None
-
-
 def split_of(lists: Mapping[str, Listing], dataset: Dataset) -> Split:
     """Return lists of ids, or of row numbers, as a split with item numbers of one dataset."""
     lists = {part: listing for part, listing in lists.items() if len(listing.items)}
     dataset, labels = _with_class_numbers(lists, dataset)
-    of_lists = {"the labels": dataset.y} | {lists[part].name: columns for part, columns in labels.items()}
-    widths = {name: y.shape[1] for name, y in of_lists.items() if y is not None and y.ndim == 2}
+    by_name: dict[str, Any] = {"the labels": dataset.y} | {lists[part].name: y for part, y in labels.items()}
+    widths = {name: y.shape[1] for name, y in by_name.items() if np.ndim(y) == 2}
     if len(set(widths.values())) > 1:
         counts = ", ".join(f"{width:,} in {name}" for name, width in widths.items())
         raise ProtocolError(f"lists: the numbers of classes of the labels differ: {counts}.")
-    if dataset.ids is None:
-        dataset = dataclasses.replace(dataset, ids=_ids_in(list(lists.values()), dataset))
+    dataset = dataclasses.replace(dataset, ids=_ids_in(list(lists.values()), dataset))
     if dataset.ids is None:
         n_items = dataset.n_rows(max((int(listing.items.max()) for listing in lists.values()), default=0) + 1)
         parts = {part: rows(listing.items, n_items, listing.name) for part, listing in lists.items()}
@@ -250,10 +240,10 @@ def _in_numbers(labels: NDArray, columns: Sequence[str], numbers: Mapping[str, i
 
 
 def _ids_in(lists: Sequence[Listing], dataset: Dataset) -> NDArray | None:
-    """Return the ids in lists, in the order of their first occurrence; None for row numbers."""
+    """Return the known ids, or those in lists in the order of their first occurrence; None for row numbers."""
     of_rows = [listing.items.dtype.kind in "iu" for listing in lists]
-    if all(of_rows):
-        return None
+    if dataset.ids is not None or all(of_rows):
+        return dataset.ids
     ids, order = lists[of_rows.index(False)].name, "Give the ids of the dataset in the order of"
     if dataset.n_items is not None:
         raise ProtocolError(f"{ids}: contains ids, so the order of the labels is unknown. {order} the labels (ids).")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.inputs.images import squares
-from protocol.parallel import Advance
+from protocol.parallel import Step, unreported
 
 SIZE = 32
 """Side in pixels of the squares to which the centres of images are resized for comparison."""
@@ -21,7 +21,7 @@ _BLANK = 1.0  # grey level of an added component, so that blank images have equa
 _BLOCK_BYTES = 16 << 20
 
 
-def small_images(images: Any, *, n_channels: int, done: Advance = None) -> NDArray[np.uint8]:
+def small_images(images: Any, *, n_channels: int, done: Step = unreported) -> NDArray[np.uint8]:
     """Return the central squares of images, resized to `SIZE`: (n, n_channels, SIZE, SIZE).
 
     Parameters
@@ -40,8 +40,7 @@ def small_images(images: Any, *, n_channels: int, done: Advance = None) -> NDArr
         if planes.shape[2:] != (SIZE, SIZE):
             planes = np.rint(squares(planes.astype(np.float32, order="C"), SIZE))
         small[start : start + size] = planes
-        if done is not None:
-            done(len(block))
+        done(len(block))
     return small
 
 

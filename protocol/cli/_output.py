@@ -82,10 +82,9 @@ def finish(result: "Printed", json: Path | None) -> None:
 
 def write(path: Path, text: str) -> None:
     """Write a text file, which replaces an earlier one only when it is complete."""
-    from protocol.provenance.storage import replacing
+    from protocol.provenance.storage import write_text
 
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_text(path, text)
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Path | None]) -> None:

@@ -63,9 +63,9 @@ def _affected(audited: "Audit") -> str:
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
     """Yield the files that the audit may read: those that options name, and the dataset of a pipeline's split."""
+    from protocol.splits import items_above
+
     yield from (getattr(arguments, name) for name in _FILES)
     yield from arguments.training_log or ()
     for split in arguments.splits:
-        yield split
-        for folder in Path(split).parents:
-            yield from (folder / "items.h5", *folder.glob("datasets/*/items.h5"))
+        yield from (split, *items_above(split))

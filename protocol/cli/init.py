@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
         options["image_size"] = data.images.shape[1]
     n_items, n_classes = len(data.ids), len(data.class_names)
     n_dimensions = [vectors.shape[1] for vectors in data.vectors.values()]
-    counts = [0] if data.labels is None or data.labels.ndim == 2 else np.bincount(data.labels).tolist()
+    counts = np.bincount(data.labels).tolist() if np.ndim(data.labels) == 1 else [0]
     sizes = _sizes(n_items, counts)
     most = min([sizes["train"], *n_dimensions])  # the principal components of ITQ
     config: dict[str, Any] = {"experiment": name, "dataset": dataset, "dataset_options": options, "seed": 0}
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
     config |= _derived(n_items, n_classes, most) | _relevance(n_classes, n_items - sum(sizes.values()))
     configuration.load(config)
     classes = f"{counted(n_classes, 'class')} ({abridged(data.class_names)})" if n_classes else "no labels"
-    note = _NOTES["few_folders"].format(arguments.images) if arguments.images and n_classes < 2 else ""
+    note = _NOTES["few_folders"].format(arguments.images) * (data.images is not None and n_classes < 2)
     if sizes != _sizes(n_items, [0]):
         note = _small_classes(dict(zip(data.class_names, counts, strict=True)), sizes, options)
     if note:

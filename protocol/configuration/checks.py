@@ -14,8 +14,9 @@ from protocol.auditing import read_excluded
 from protocol.checks import ProtocolError, abridged, counted, not_installed, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Variant
 from protocol.configuration.schema import at
-from protocol.datasets import Data, check_finite, load, redacted, user_path
+from protocol.datasets import Data, check_finite, load, redacted
 from protocol.hashers.selection import points
+from protocol.inputs.arrays import user_path
 from protocol.inputs.text import INPUTS
 from protocol.inputs.validation import n_classes
 from protocol.metrics import keywords, needs

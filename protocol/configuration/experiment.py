@@ -262,12 +262,18 @@ class Experiment:
         return [self._dimension(modality) for modality in self.features[feature].modalities.values()]
 
     def _dimension(self, modality: Any) -> int | None:
+        """Return the length of a modality's vectors; of pixels, after their conversion to another size and colours."""
         if modality.dimension is not None:
             return int(modality.dimension)
-        name = self.array_of(modality)
-        if name == "images":
-            return _of_pixels(self.facts.get("image_shape"), modality)
-        return self.facts.get("dimensions", {}).get(name.removeprefix("vectors/")) if name else None
+        name, shape = self.array_of(modality), self.facts.get("image_shape")
+        if name != "images":
+            return self.facts.get("dimensions", {}).get(name.removeprefix("vectors/")) if name else None
+        if shape is None:
+            return None
+        size, colour = getattr(modality, "image_size", None), getattr(modality, "colour", None)
+        height, width = (size, size) if size else shape[:2]
+        channels = {"rgb": 3, None: 3 if len(shape) == 3 else 1}.get(colour, 1)
+        return int(height * width * channels)
 
 
 def _folder(kind: str, plugin: str, options: dict[str, Any], **more: Any) -> str:
@@ -287,13 +293,3 @@ def _printed_names(kind: str, names: Iterable[str], uses: Mapping[str, FeaturePl
     printed = {name: registry.printed_name(kind, plugin, name) for name, plugin in plugins.items()}
     numbers = Counter(printed.values())
     return {name: text if numbers[text] == 1 else name for name, text in printed.items()}
-
-
-def _of_pixels(shape: tuple[int, ...] | None, modality: Any) -> int | None:
-    """Return the number of values of an image after its conversion to the size and colours that a feature requires."""
-    if shape is None:
-        return None
-    size, colour = getattr(modality, "image_size", None), getattr(modality, "colour", None)
-    height, width = (size, size) if size else shape[:2]
-    channels = {"rgb": 3, None: 3 if len(shape) == 3 else 1}.get(colour, 1)
-    return int(height * width * channels)

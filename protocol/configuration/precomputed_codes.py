@@ -2,14 +2,13 @@
 
 import itertools
 from collections.abc import Collection, Mapping
-from pathlib import Path
 from typing import Any
 
 from protocol import registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, PrecomputedCodes
 from protocol.configuration.schema import check_name
-from protocol.inputs.arrays import array_shape, path_of
+from protocol.inputs.arrays import array_shape, user_path
 from protocol.splits import sample_of
 
 PLACEHOLDERS = ("split", "run", "n_bits")
@@ -86,9 +85,7 @@ def check_code_files(experiment: Experiment) -> None:
             sizes = experiment.sizes(split)
             for files in method.files(split, run).values():
                 for role, file in files.items():
-                    if not path_of(file).is_file():
-                        missing = f"no file {str(path_of(file))!r} (looked in {Path.cwd()})"
-                        raise ProtocolError(f"codes.{method.name}.{role}: {missing}.")
+                    user_path(file, "file", f"codes.{method.name}.{role}")
                     shape = array_shape(file) if role in sizes else None
                     if shape is not None and shape[0] != sizes[role]:
                         items = f"the {sizes[role]:,} items of `{role}` in the {split} split"

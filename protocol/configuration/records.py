@@ -119,9 +119,7 @@ def states(paths: Iterable[str | Path]) -> list[str]:
     changed = {path: state for path, state in now.items() if path not in known or known[path][0] != state}
     if changed:
         known |= {path: [state, storage.file_sha256(path)] for path, state in changed.items()}
-        _STATES.parent.mkdir(parents=True, exist_ok=True)
-        with storage.replacing(_STATES) as temporary:
-            temporary.write_text(json.dumps(known))
+        storage.write_text(_STATES, json.dumps(known))
     return [known[path][1] for path in now]
 
 

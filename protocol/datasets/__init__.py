@@ -12,5 +12,5 @@ from protocol.datasets._dataset import (
 )
 from protocol.datasets._fetch import Downloads, File, fetch, redacted
 from protocol.datasets._training_labels import training_labels
-from protocol.datasets._user_files import count_images, file_state, folder_state, user_path, user_paths
+from protocol.datasets._user_files import count_images, file_state, folder_state, user_paths
 from protocol.inputs.validation import LazyRows

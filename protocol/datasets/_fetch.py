@@ -16,7 +16,7 @@ from typing import Any
 
 from protocol.checks import ProtocolError
 from protocol.provenance.checksums import checksum_path, verified
-from protocol.provenance.storage import explained, file_sha256, replacing
+from protocol.provenance.storage import explained, file_sha256, replacing, write_text
 
 _TIMEOUT = 60  # seconds without a connection or without data
 
@@ -145,8 +145,7 @@ def fetch(file: File, downloads: Downloads) -> dict[str, Any]:
         note = f"{file.name} is not the official file: it was downloaded from a mirror"
     note = note and f"{note}; its sha256 is {sha256}"
     provenance = {"file": file.name, "source": source, "sha256": sha256, "size": target.stat().st_size, "note": note}
-    with replacing(record, checksum=True) as path:
-        path.write_text(json.dumps(provenance, indent=1))
+    write_text(record, json.dumps(provenance, indent=1), checksum=True)
     return provenance
 
 

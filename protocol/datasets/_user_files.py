@@ -8,7 +8,7 @@ from typing import Any
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.inputs.arrays import path_of
+from protocol.inputs.arrays import user_path
 from protocol.inputs.images import EXTENSIONS
 
 
@@ -38,23 +38,6 @@ def user_paths(name: str, options: Mapping[str, Any]) -> tuple[list[Path], list[
         for kind, named in (("file", record.user_files), ("folder", record.user_folders))
     )
     return files, folders
-
-
-def user_path(value: Any, kind: str, where: str) -> Path:
-    """Return the path of an existing ``"file"``, which `value` may name with an array in it, or ``"folder"``.
-
-    Raises
-    ------
-    ProtocolError
-        If it does not exist or is of another type; the message begins with `where`.
-    """
-    if not isinstance(value, str) or not value:
-        raise ProtocolError(f"{where}: expected the path of a {kind}, got {value!r}.")
-    path = path_of(value)
-    if not (path.is_file() if kind == "file" else path.is_dir()):
-        problem = f"not a {kind}" if path.exists() else f"no such {kind}"
-        raise ProtocolError(f"{where}: {value}: {problem} (looked in {Path.cwd()}).")
-    return path
 
 
 def file_state(path: str | Path) -> list[int]:

@@ -9,8 +9,7 @@ from protocol.checks import ProtocolError
 from protocol.datasets import Data, LazyRows, Paths, numbered_ids
 from protocol.inputs.arrays import array_shape, read_array
 from protocol.inputs.labels import check_order, labels_from
-from protocol.inputs.lists import read_listings
-from protocol.inputs.validation import Sliceable
+from protocol.inputs.lists import ids_from
 from protocol.registry import DatasetRecord
 
 
@@ -24,15 +23,6 @@ def _statistics(features: str, labels: str | None, ids: str | None) -> dict[str,
         if labels is not None:
             known["classes"] = len(labels_of_items(labels, names, shape[0])[1])
     return known
-
-
-def _features(file: str) -> Sliceable:
-    """Return the vectors, as float32 unless they are bytes; an ``.npy`` file is memory-mapped."""
-    array = read_array(file)
-    if len(array.shape) != 2:
-        raise ProtocolError(f"{file}: expected features of shape (n, d), got shape {array.shape}.")
-    dtype = array.dtype if array.dtype == np.uint8 else np.dtype(np.float32)
-    return LazyRows(array.shape, dtype, lambda start, stop: np.asarray(array[start:stop], dtype=dtype))
 
 
 def labels_of_items(file: str, ids: NDArray | None, n_items: int) -> tuple[NDArray, tuple[str, ...]]:
@@ -54,11 +44,7 @@ def _ids(file: str | None, n_items: int, labels: str | None) -> NDArray[np.str_]
     """Return the ids of the items, which may be those in the file of the labels."""
     if file is None:
         return None
-    form = "" if file == labels else "id"
-    ids = read_listings({"ids": file}, has_ids=True, form=form, sizes={"ids": n_items})["ids"].items.astype(np.str_)
-    if len(ids) != n_items:
-        raise ProtocolError(f"{file}: {len(ids):,} ids for {n_items:,} items.")
-    return ids
+    return ids_from(file, "ids", n_items, form="" if file == labels else "id").astype(np.str_)
 
 
 @DatasetRecord(
@@ -101,7 +87,11 @@ def load(paths: Paths, *, features: str = "", labels: str | None = None, ids: st
     ProtocolError
         If no features are given, a file is damaged or has other content, or the files have different lengths.
     """
-    vectors = _features(features)
+    array = read_array(features)  # an ``.npy`` file is memory-mapped
+    if len(array.shape) != 2:
+        raise ProtocolError(f"{features}: expected features of shape (n, d), got shape {array.shape}.")
+    dtype = array.dtype if array.dtype == np.uint8 else np.dtype(np.float32)
+    vectors = LazyRows(array.shape, dtype, lambda start, stop: np.asarray(array[start:stop], dtype=dtype))
     names = _ids(ids, len(vectors), labels)
     y, class_names = (None, ()) if labels is None else labels_of_items(labels, names, len(vectors))
     return Data(numbered_ids(len(vectors)) if names is None else names, y, class_names, vectors={"features": vectors})

@@ -336,7 +336,7 @@ def _bytes(array: NDArray, n_bits: int, name: str, bit_order: str) -> NDArray[np
     lowest, least, most = -128 if bit_order == "big-128" else 0, array.min(), array.max()
     if (lowest == 0 and array.dtype == np.int8) or least < lowest or most > lowest + 255:
         # Vespa and others store the byte 255 as -1; sentence-transformers, which subtracts 128, stores it as 127.
-        also = ', or codes.view("uint8") (255 is stored as -1)' if array.dtype == np.int8 else ""
+        also = ', or codes.view("uint8") (255 is stored as -1)' * (array.dtype == np.int8)
         forms = f'unsigned, or signed with bit_order="big-128" (128 was subtracted from each byte){also}'
         raise ProtocolError(f"{name}: packed codes must be {forms}, got {array.dtype} from {least} to {most}.")
     if lowest or array.dtype != np.uint8:

@@ -21,7 +21,7 @@ from protocol.evaluation.ground_truth import GroundTruth, NearestItems
 from protocol.evaluation.printed import Printed, json_text
 from protocol.evaluation.scoring import Scores, Spread, counted, n_undefined, spread_names, spread_of
 from protocol.provenance import VERSION
-from protocol.provenance.storage import file_sha256, replacing
+from protocol.provenance.storage import file_sha256, write_text
 from protocol.scores.tables import DIGITS, Table, write_csv
 from protocol.truth.relevance import LabelRelevance, labels_sha256
 
@@ -202,8 +202,7 @@ class ScoredRanking(Scores, Printed):
         }
         optional = {"inputs": inputs} | references({"per_query": per_query}) | {"lists": references(lists or {})}
         fields |= {key: value for key, value in optional.items() if value}
-        with replacing(path) as temporary:
-            temporary.write_text(json_text(fields) + "\n", encoding="utf-8")
+        write_text(path, json_text(fields) + "\n")
 
     def write_per_query(self, path: str | Path) -> None:
         """Write the values of each query as CSV with nine digits.

@@ -188,8 +188,9 @@ class Preprocessing:
         for start in range(0, len(X), BLOCK):
             rows = X[start : start + BLOCK]
             for step in self.steps:
-                if step == "l2":
-                    _to_unit_length(rows)
+                if step == "l2":  # lengths in float64, which prevents overflow and underflow
+                    length = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))[:, None]
+                    np.divide(rows, length, out=rows, where=length > 0, casting="same_kind")
                 elif self.mean is not None:
                     rows[:] = rows - self.mean  # in float64, so that it is rounded only once
         return X
@@ -215,12 +216,6 @@ class Preprocessing:
 def _centring(steps: Sequence[str]) -> str | None:
     """Return the step that subtracts a mean, if there is one."""
     return next((step for step in steps if step in CENTRING), None)
-
-
-def _to_unit_length(X: NDArray[np.float32]) -> None:
-    """Divide each row by its Euclidean length, in place; float64 prevents overflow and underflow of lengths."""
-    length = np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
-    np.divide(X, length[:, None], out=X, where=length[:, None] > 0, casting="same_kind")
 
 
 class Modality(NamedTuple):

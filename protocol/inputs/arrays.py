@@ -43,6 +43,23 @@ def path_of(file: str | Path) -> Path:
     return path_and_key(file)[0]
 
 
+def user_path(value: Any, kind: str, where: str) -> Path:
+    """Return the path of an existing ``"file"``, which `value` may name with an array in it, or ``"folder"``.
+
+    Raises
+    ------
+    ProtocolError
+        If it does not exist or is of another type; the message begins with `where`.
+    """
+    if not isinstance(value, str) or not value:
+        raise ProtocolError(f"{where}: expected the path of a {kind}, got {value!r}.")
+    path = path_of(value)
+    if not (path.is_file() if kind == "file" else path.is_dir()):
+        problem = f"not a {kind}" if path.exists() else f"no such {kind}"
+        raise ProtocolError(f"{where}: {value}: {problem} (looked in {Path.cwd()}).")
+    return path
+
+
 def _is_transposed(file: str | Path) -> bool:
     return str(file).endswith("'") and not os.path.exists(file)
 

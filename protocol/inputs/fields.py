@@ -147,7 +147,7 @@ def read_table(path: Path, name: str, key: str | None = None, form: str = "", n_
     ProtocolError
         As for `read_source`.
     """
-    rows, items, numbers = _rows(path, form if key is None else key)
+    rows, items, numbers = _rows(path, key or form)
     column = None if key in FORMS and key not in rows[0] else key
     header = rows[0] if column or _is_header(rows, n_items) else []
     first = int(bool(header))
@@ -179,13 +179,13 @@ def _rows(path: Path, form: str) -> tuple[Fields, list[str], list[int]]:
     """
     lines = text.lines(path, "a list of items")
     items = list(filter(None, map(str.strip, lines)))
-    mark = _delimiter(path, items, form) if items else None
-    if mark is None and items:
+    mark = _delimiter(path, items, form)
+    if mark is None:
         for wrong in filter(_LABELS_AFTER_MARKS.fullmatch, items):
             same = "Write all lines in the same form."
             raise ProtocolError(f"{path}: {wrong!r} has labels after commas or semicolons, unlike another line. {same}")
         return list(map(str.split, items)), items, [number for number, line in enumerate(lines, 1) if line.strip()]
-    reader = csv.reader(lines, delimiter=mark or ",", strict=True)
+    reader = csv.reader(lines, delimiter=mark, strict=True)
     try:
         rows = [(reader.line_num, row) for row in reader if "".join(row).strip()]
     except csv.Error as error:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, counted
 from protocol.inputs import text
 from protocol.inputs.arrays import is_file, matrix_from, named
-from protocol.inputs.lists import read_listings
+from protocol.inputs.lists import ids_from
 from protocol.inputs.validation import rows as row_numbers
 
 _RUNS = (".run", ".trec", "")
@@ -39,19 +39,10 @@ def read_ids(values: Any, role: str, size: int) -> dict[str, int]:
     Raises
     ------
     ProtocolError
-        If the file can't be read, an id is empty or occurs twice, or there are more or fewer ids than items.
+        As for `protocol.inputs.lists.ids_from`.
     """
-    listing = read_listings({f"{role} ids": values}, has_ids=True, form="id")[f"{role} ids"]
-    name, ids = listing.name, listing.items
-    positions: dict[str, int] = {}
-    for position, item in enumerate(map(str, ids.tolist())):
-        if not item or item in positions:
-            raise ProtocolError(f"{name}: item {position + 1:,}: {item!r} is empty or the id of another item.")
-        positions[item] = position
-    if len(positions) != size:
-        items = counted(size, "query" if role == "query" else "database item")
-        raise ProtocolError(f"{name}: {counted(len(positions), 'id')} for {items}.")
-    return positions
+    ids = ids_from(values, f"{role} ids", size, noun="query" if role == "query" else "database item")
+    return {item: position for position, item in enumerate(map(str, ids.tolist()))}
 
 
 def judged_pairs(judgments: Any, query_ids: Any, database_ids: Any, sizes: Sequence[int]) -> NDArray[np.int64]:
@@ -139,7 +130,7 @@ def _numbers(values: Any, role: str, form: str, number: Callable[[Any], Number])
             raise ProtocolError(f"{role}: expected a file or {{query: {{item: number}}}} ({error}).") from None
     path, numbers = Path(values), defaultdict[str, dict[str, Number]](dict)
     lines = text.lines(path, f"{role} in a format of TREC")
-    first = int(number is _level and [line.split() for line in lines[:1]] == [_BEIR_HEADER])
+    first = int(number is _level and list(map(str.split, lines[:1])) == [_BEIR_HEADER])
     form = "query item level" if first else form
     names = form.split()
     for at, line in enumerate(lines[first:], start=first + 1):

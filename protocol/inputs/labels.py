@@ -67,25 +67,23 @@ def label_pair(
     >>> label_pair(["cat", "owl"], ["dog", "cat"], 2, 2)
     (array([0, 2]), array([1, 0]), ('owl',))
     """
-    sizes = {"query labels": n_queries, "database labels": n_database}
-    read = read_listings({"query labels": query, "database labels": database}, has_ids=False, sizes=sizes)
-    sources = (("query", query), ("database", database))
-    of_codes = {side: files.get(f"{side}_codes", {}).get("file") for side, _ in sources}
-    listings = [_ordered(read[f"{side} labels"], source, of_codes[side]) for side, source in sources]
+    sources = {"query labels": query, "database labels": database}
+    read = read_listings(sources, has_ids=False, sizes=dict(zip(sources, (n_queries, n_database), strict=True)))
+    of_codes = (files.get("query_codes", {}), files.get("database_codes", {}))
+    listings = list(map(_ordered, read.values(), sources.values(), of_codes))
     lengths = list(map(len, listings))
     if lengths == [n_database, n_queries] and n_queries != n_database:
         one, other = (f"{listing.name}: {counted(len(listing), 'label')}" for listing in listings)
         queries, items = counted(n_queries, "query"), counted(n_database, "database item")
         raise ProtocolError(f"{one} for {queries}, and {other} for {items}. Are queries and database swapped?")
     sides = [_labels(listings[0], n_queries, "query"), _labels(listings[1], n_database, "database item")]
-    kinds, names = list(map(_kind, sides)), [listing.classes for listing in listings]
-    name = named(database, "database labels")
+    kinds, classes, name = list(map(_kind, sides)), listings[0].classes, named(database, "database labels")
     if kinds[0] != kinds[1]:
         other = f"{kinds[0]} in {named(query, 'query labels')}"
         raise ProtocolError(f"{name}: {kinds[1]}, but {other}. Use one form for both.")
-    if names[0] != names[1]:
+    if classes != listings[1].classes:
         raise ProtocolError(f"{name}: one side names its classes, and the columns of the other have no names.")
-    used = [_used(side, names[0]) for side in sides]
+    used = [_used(side, classes) for side in sides]
     lacking = tuple(filterfalse(set(used[1]).__contains__, used[0]))
     if len(lacking) == len(used[0]):
         labels = f"{abridged(used[0])} for the queries, {abridged(used[1])} for the database"
@@ -96,11 +94,12 @@ def label_pair(
     return sides[0], sides[1], lacking
 
 
-def _ordered(listing: Listing, source: Any, code_file: str | None) -> Listing:
+def _ordered(listing: Listing, source: Any, codes: Mapping[str, Any]) -> Listing:
     """Return labels in the order of the codes, by the ids in both files; raise the errors of `check_order`."""
     if listing.ids is None or not is_file(source):
         return listing
-    if code_file and path_of(code_file).suffix.lower() in TEXT:
+    code_file = codes.get("file", "")
+    if path_of(code_file).suffix.lower() in TEXT:
         table = read_table(path_of(code_file), code_file)
         ids = [row[0] for row in table.words] if ID_COLUMNS.intersection(map(str.lower, table.header[:1])) else []
         if not set(ids).isdisjoint(listing.ids.tolist()):

@@ -136,6 +136,47 @@ def read_listings(
     return {role: listings[role] for role in sources}
 
 
+def ids_from(
+    values: Any, role: str, n_items: int | None = None, *, noun: str = "item", of: str = "", form: str = "id"
+) -> NDArray:
+    """Return the ids of items in their order, each once: strings, or row numbers in another dataset.
+
+    Parameters
+    ----------
+    values : array_like, str or Path
+        Ids, or a list in any form of `read_listings`.
+    role : str
+        The name in error messages: "query ids".
+    n_items : int, optional
+        The number of items, if it is known.
+    noun, of : str
+        What the items are, and of what, in error messages.
+    form : str
+        One of `FORMS`, for files that can be read in two ways; "" if the lines may have labels as well.
+
+    Raises
+    ------
+    ProtocolError
+        If the ids can't be read, one is empty or occurs twice, or there are more or fewer ids than items.
+    """
+    sizes = {} if n_items is None else {role: n_items}
+    listing = read_listings({role: values}, has_ids=True, form=form, sizes=sizes)[role]
+    ids = listing.items
+    if n_items not in (None, len(ids)):
+        raise ProtocolError(f"{listing.name}: {counted(len(ids), 'id')} for {counted(n_items or 0, noun)}{of}.")
+    check_distinct(ids, listing.name)
+    return ids
+
+
+def check_distinct(ids: NDArray, name: str) -> None:
+    """Raise ProtocolError if an id is empty or occurs more than once."""
+    distinct, counts = np.unique(ids, return_counts=True)
+    if len(distinct) < len(ids):
+        raise ProtocolError(f"{name}: the id {str(distinct[counts > 1][0])!r} occurs more than once.")
+    if "" in distinct[:1].astype(str):
+        raise ProtocolError(f"{name}: an id is empty. Give each item an id.")
+
+
 def _of_numbers(array: NDArray, name: str, has_ids: bool) -> Listing:
     """Return an array as row numbers, or as labels."""
     if not has_ids:

@@ -91,11 +91,16 @@ def replacing(path: str | Path, *, checksum: bool = False) -> Iterator[Path]:
             os.replace(temporary, path)
             temporary = None
         if checksum:
-            with replacing(checksums.checksum_path(named)) as record:
-                record.write_text(checksums.checksum_line(named, digest), encoding="utf-8")
+            write_text(checksums.checksum_path(named), checksums.checksum_line(named, digest))
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+
+
+def write_text(path: str | Path, text: str, *, checksum: bool = False) -> None:
+    """Write a text file in UTF-8, as `replacing`: an earlier one is replaced only when it is complete."""
+    with replacing(path, checksum=checksum) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def check_writable(folder: str | Path) -> None:

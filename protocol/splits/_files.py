@@ -5,7 +5,7 @@ or a ``.csv`` file with a line ``partition,id``, or ``id,partition``, for each i
 one of the forms of `protocol.inputs.lists`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, counted, one_of
-from protocol.inputs.arrays import as_integers, npz_keys, path_of, read_array
+from protocol.inputs.arrays import as_integers, npz_keys, read_array, user_path
 from protocol.inputs.fields import read_table
 from protocol.inputs.lists import Listing, read_listings
 from protocol.inputs.text import check_regular, unsafe
+from protocol.inputs.validation import n_classes as n_distinct
 from protocol.inputs.validation import rows
 from protocol.provenance import storage
 from protocol.splits._protocol import PARTITIONS, SplitProtocol
@@ -48,35 +49,8 @@ def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict
             add = f"Add it as {{from_lists: {{{name}: FILE}}}}."
             raise ProtocolError(f"split_options: the list for {name} is missing. {add}")
         if file is not None:
-            paths[name] = path_of(file)
-            if not paths[name].is_file():
-                missing = f"no such file (looked in {Path.cwd()})"
-                raise ProtocolError(f"split_options: from_lists: {name}: {file}: {missing}.")
+            paths[name] = user_path(file, "file", f"split_options: from_lists: {name}")
     return paths
-
-
-def read_list(file: str | Path) -> tuple[NDArray, NDArray | None]:
-    """Read one partition without checking its items against a dataset; an item may be listed twice.
-
-    Parameters
-    ----------
-    file : str or Path
-        A list in any form of `protocol.inputs.lists`.
-
-    Returns
-    -------
-    items : ndarray of str or of int64, shape (n,)
-        Ids, or row numbers.
-    labels : ndarray or None
-        The labels, if the list has them: integers or strings (n,), or bool (n, n_classes).
-
-    Raises
-    ------
-    ProtocolError
-        If the file is missing, damaged, empty or too large (`protocol.inputs.text`), or can be read in two ways.
-    """
-    listing = read_listings({"list": file}, has_ids=True)["list"]
-    return listing.items, listing.labels
 
 
 def places_of(items: NDArray, ids: Any, name: str) -> NDArray[np.int64]:
@@ -138,7 +112,7 @@ def read_lists(files: Mapping[str, str | Path], ids: Any, n_classes: int | None 
     Parameters
     ----------
     files : mapping of str to path
-        As for `read_list`, by partition.
+        A list in any form of `protocol.inputs.lists`, by partition; an item may not be listed twice.
     ids : array of str or of UTF-8 bytes, shape (n_items,), or None
         The ids of the dataset, as for `places_of`; None if unknown, and then the result is {}.
     n_classes : int or None
@@ -152,7 +126,8 @@ def read_lists(files: Mapping[str, str | Path], ids: Any, n_classes: int | None 
     Raises
     ------
     ProtocolError
-        As for `read_list` and `rows_of`; or if a list has labels for another number of classes.
+        If a list can't be read (`protocol.inputs.lists.read_listings`) or does not fit (`rows_of`), or has labels for
+        another number of classes.
     """
     listings = read_listings(files, has_ids=True)
     for listing in listings.values():
@@ -165,9 +140,8 @@ def _check_classes(listing: Listing, n_classes: int | None) -> None:
     """Raise ProtocolError if a list has more classes than the dataset, or unnamed ones of another number."""
     if listing.labels is None or n_classes is None:
         return
-    is_matrix = listing.labels.ndim == 2
-    n_listed = listing.labels.shape[1] if is_matrix else len(np.unique(listing.labels))
-    if n_listed > n_classes or (is_matrix and not listing.classes and n_listed != n_classes):
+    n_listed, is_unnamed = n_distinct(listing.labels) or 0, listing.labels.ndim == 2 and not listing.classes
+    if n_listed > n_classes or (is_unnamed and n_listed != n_classes):
         raise ProtocolError(f"{listing.name}: labels for {n_listed:,} classes, but the dataset has {n_classes:,}.")
 
 
@@ -280,6 +254,17 @@ class Split:
         return storage.read(self.items)
 
 
+def items_above(split: str | Path) -> Iterator[Path]:
+    """Yield each ``items.h5`` in a parent folder of a split, or in the ``datasets`` of one."""
+    for folder in Path(split).parents:
+        yield from filter(Path.is_file, (folder / "items.h5", *sorted(folder.glob("datasets/*/items.h5"))))
+
+
+def items_of(split: str | Path, digest: str | None) -> Path | None:
+    """Return the file of `items_above` from which a split was drawn, by its digest; None if there is none."""
+    return next((file for file in items_above(split) if storage.read_provenance(file)["digest"] == digest), None)
+
+
 def load_split(path: str | Path, items: str | Path | None = None) -> Split:
     """Read one run of a split that the pipeline has written.
 
@@ -288,7 +273,8 @@ def load_split(path: str | Path, items: str | Path | None = None) -> Split:
     path : str or Path
         The file of the split, such as ``results/digits/splits/improved/run0/splits.h5``.
     items : str or Path, optional
-        The dataset's ``items.h5``. By default, the file in ``results/datasets`` whose digest the split records.
+        The dataset's ``items.h5``. By default, the file in ``results/datasets``, or in another folder above the split,
+        whose digest the split records.
 
     Returns
     -------
@@ -305,9 +291,7 @@ def load_split(path: str | Path, items: str | Path | None = None) -> Split:
         raise ProtocolError(f"{path}: expected a splits.h5 that the pipeline has written.")
     made_from, parts = storage.read_provenance(path)["inputs"].get("labels"), read_parts(path)
     if items is None:
-        datasets = path.absolute().joinpath("../../../../../datasets").resolve()  # of EXPERIMENT/splits/SPLIT/runR/FILE
-        files = sorted(datasets.glob("*/items.h5"))
-        items = next((file for file in files if storage.read_provenance(file)["digest"] == made_from), None)
+        items = items_of(path.resolve(), made_from)
     elif made_from not in (None, storage.read_provenance(Path(items))["digest"]):
         raise ProtocolError(f"items: {items} is not the items.h5 from which {path} was drawn.")
     rows_by_name = {name: parts.get(name, np.empty(0, dtype=np.int64)) for name in PARTITIONS}

@@ -24,15 +24,14 @@ LEAKING = PARTS | {"database": np.append(PARTS["database"], PARTS["query"][:2])}
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(here):
     """A folder with the lists of a split with a leak, which is the working directory."""
-    monkeypatch.chdir(tmp_path)
     for name, part in LEAKING.items():
         np.save(f"{name}.npy", part)
     Path("ids.txt").write_text("\n".join(IDS) + "\n")
     np.save("labels.npy", Y)
     np.save("features.npy", X)
-    return tmp_path
+    return here
 
 
 def found(audited):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from audited import audit, kinds
+from encoded import refuses
 
 from protocol import Codes
 from protocol.checks import ProtocolError
@@ -50,17 +51,14 @@ def test_codes_that_do_not_fit_are_refused(tmp_path):
         audit(**SPLIT, query_codes=NOISY[:20], database_codes=Codes(tmp_path / "d.npy"))
     codes = {"query_codes": NOISY[QUERY], "database_codes": NOISY[DATABASE]}
     needed = r"^query_codes and database_codes need the labels of all query items as well\.$"
-    with pytest.raises(ProtocolError, match=needed):
-        audit(**SPLIT | {"labels": None}, **codes)
+    refuses(needed, audit, **SPLIT | {"labels": None}, **codes)
     with pytest.raises(ProtocolError, match=r"^query_codes and database_codes are only used together\.$"):
         audit(**SPLIT, database_codes=NOISY[DATABASE])
     splits = [{"query": QUERY, "database": DATABASE}, {"query": QUERY, "database": DATABASE[1:]}]
-    with pytest.raises(ProtocolError, match=r"^query_codes and database_codes need a single split, not 2 runs\.$"):
-        audit(*splits, labels=Y, **codes)
+    refuses(r"^query_codes and database_codes need a single split, not 2 runs\.$", audit, *splits, labels=Y, **codes)
 
 
-def test_the_command_reads_packed_codes(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_command_reads_packed_codes(here, capsys):
     arrays = {"query": QUERY, "database": DATABASE, "labels": Y}
     for name, rows in {"qc": QUERY, "dc": DATABASE}.items():
         arrays[name] = np.packbits(CLASS_CODES[rows], axis=1, bitorder="little")

@@ -11,13 +11,13 @@ import pytest
 import yaml
 from browser import opened
 from distortions import DISTORTIONS, distorted
+from encoded import refuses
 from scipy import ndimage
 
 import protocol
 from protocol.auditing import duplicates
 from protocol.auditing.duplicates import contact_sheet, find_duplicates, proposed
 from protocol.auditing.small_images import SCALES, SHIFTS, SIZE, best_correlation, local_contrast, small_images
-from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.scores.tables import safe
 from protocol.truth import nearest
@@ -169,12 +169,11 @@ def sets():
 EXPECTED = {("0", "3"), ("2", "5"), ("3", "7")}
 
 
-def test_judged_pairs_match_those_of_the_audit(sets, tmp_path, monkeypatch, capsys):
+def test_judged_pairs_match_those_of_the_audit(sets, here, capsys):
     """Go from images to the queries that an evaluation excludes, with the ids of the user's lists."""
-    monkeypatch.chdir(tmp_path)
     for part, images in zip(("query", "database"), sets, strict=True):
         np.save(f"{part}.npy", images)
-        (tmp_path / f"{part}.txt").write_text("".join(f"={part}/{row}.png\n" for row in range(len(images))))
+        (here / f"{part}.txt").write_text("".join(f"={part}/{row}.png\n" for row in range(len(images))))
     images, lists = (["--query", f"query.{kind}", "--database", f"database.{kind}"] for kind in ("npy", "txt"))
     ids = ["--query-ids", "query.txt", "--database-ids", "database.txt"]
     assert main(["find-duplicates", *images, *ids, "--csv", "pairs.csv", "--most", "4"]) == 0
@@ -184,11 +183,11 @@ def test_judged_pairs_match_those_of_the_audit(sets, tmp_path, monkeypatch, caps
     right = [(f"'=query/{query}.png", f"'=database/{item}.png") for query, item in sorted(EXPECTED)]
     assert set(right) <= set(pairs)
     judged = [f"{query},{item},{1 if (query, item) in right else 3}\n" for query, item in pairs]
-    (tmp_path / "judged.csv").write_text("".join(["query,database,judgement\n", *judged]))
+    (here / "judged.csv").write_text("".join(["query,database,judgement\n", *judged]))
     status = main(["audit", *lists, "--known-pairs", "judged.csv", "--write-affected", "affected.txt"])
     assert status == 3  # equal names
     assert "known-near-duplicate: 3\n" in capsys.readouterr().out
-    assert (tmp_path / "affected.txt").read_text() == "0\n2\n3\n"
+    assert (here / "affected.txt").read_text() == "0\n2\n3\n"
 
 
 def first_pairs(found, n=3):
@@ -220,8 +219,7 @@ INPUTS |= {"X": X, "narrow": X[:, :3], "missing": X * np.nan, "zero": X * 0, "ve
 def test_incomparable_inputs_are_refused(row):
     row = dict(row)
     message, inputs = row.pop("message"), [INPUTS[row.pop(side)] for side in ("query", "database") if side in row]
-    with pytest.raises(ProtocolError, match=f"^{message}$"):
-        find_duplicates(*inputs, **row)
+    refuses(f"^{message}$", find_duplicates, *inputs, **row)
 
 
 def test_a_sheet_shows_images_only(capsys):

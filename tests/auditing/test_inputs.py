@@ -54,8 +54,7 @@ CASES = yaml.safe_load(Path(__file__).with_name("inputs.yaml").read_text(encodin
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['option']}-{case.get('error', 'read')[:50]}")
-def test_an_input_is_read_or_refused_in_one_line(tmp_path, monkeypatch, case):
-    monkeypatch.chdir(tmp_path)
+def test_an_input_is_read_or_refused_in_one_line(here, case):
     values, name = case.get("file", case.get("value")), case.get("file", case.get("name", case["option"]))
     if "file" in case:
         Path(values).write_bytes(case["text"].encode())

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from encoded import refuses
 
 from protocol.auditing.leak_study import SIDES, halves, rankings
-from protocol.checks import ProtocolError
 from protocol.truth.relevance import LabelRelevance
 
 SIZES = {"query_per_class": 3, "outside_per_class": 2, "train_per_class": [2, 4, "all"]}
@@ -44,8 +44,7 @@ def test_both_sides_are_balanced_and_share_only_queries_and_items_outside():
     ],
 )
 def test_datasets_without_two_balanced_databases_are_refused(y, train_per_class, message):
-    with pytest.raises(ProtocolError, match=message):
-        halves(y, **SIZES | {"train_per_class": train_per_class}, seed=0)
+    refuses(message, halves, y, **SIZES | {"train_per_class": train_per_class}, seed=0)
 
 
 class Memoriser:

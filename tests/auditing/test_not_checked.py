@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from audited import audit
-
-from protocol.checks import ProtocolError
+from encoded import refuses
 
 
 def test_findings_are_first_and_the_number_of_missing_checks_is_last():
@@ -110,8 +109,7 @@ def test_without_one_input_every_check_is_made_or_listed(name, everything):
     complete = audit(**everything)
     rest = {key: value for key, value in everything.items() if key not in TOGETHER.get(name, (name,))}
     if name in ("query", "database", "ids"):
-        with pytest.raises(ProtocolError, match=f"{name}|ids"):
-            audit(**rest)
+        refuses(f"{name}|ids", audit, **rest)
         rest = {key: value for key, value in rest.items() if key in ("train", "validation_query")}
         if name != "ids":
             return

@@ -67,8 +67,7 @@ def test_logs_are_audited_with_a_split_and_without(tmp_path):
             audit(**split, **{option: "0.5"})
 
 
-def test_the_command_fails_if_the_best_is_reported(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_command_fails_if_the_best_is_reported(here, capsys):
     Path("train.csv").write_text(TABLE)
     Path("train.log").write_text("mAP 0.7\nmAP 0.8\nmAP 0.6\n")
     arguments = ["audit", "--training-log", "train.csv"]

@@ -4,6 +4,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from encoded import refuses
 
 from protocol import registry
 from protocol.auditing.evidence import first_equal
@@ -39,11 +40,9 @@ def test_features_are_encoded_as_scaled_ones_or_refused(name):
         if name in COMPARES and 1e-38 < scale < 1e38:
             np.testing.assert_array_equal(codes(name, 2.0 ** round(np.log2(scale))), codes(name, 1))
         else:
-            with pytest.raises(ProtocolError, match=REFUSED):
-                codes(name, scale, np.float64)
+            refuses(REFUSED, codes, name, scale, np.float64)
     if name == "sklsh":
-        with pytest.raises(ProtocolError, match=r"^X: SKLSH with gamma=1 can't resolve features of magnitude \S+ in "):
-            codes(name, 2.0**33)
+        refuses(r"^X: SKLSH with gamma=1 can't resolve features of magnitude \S+ in ", codes, name, 2.0**33)
     else:
         expected = codes(name, 1)
         for scale in (2.0**-30, 2.0**33):
@@ -60,8 +59,7 @@ def test_items_far_beyond_the_training_rows_are_refused(name):
         with pytest.raises(ProtocolError, match=r"^X: the largest magnitude of the features is 1e\+40\. Scale them"):
             encode(np.vstack([X, np.full(8, 1e40)]))
         if name not in COMPARES:
-            with pytest.raises(ProtocolError, match=REFUSED):
-                encode(np.vstack([X, np.full(8, 1e13)]))
+            refuses(REFUSED, encode, np.vstack([X, np.full(8, 1e13)]))
         assert encode(X * np.float32(1e-30)).shape == (60, 6)
 
 
@@ -69,8 +67,7 @@ def test_training_rows_of_zeros_or_infinity():
     assert TrainingSet(np.zeros((3, 2))).X.tolist() == [[0, 0]] * 3
     with pytest.raises(ProtocolError, match=r"^X: expected finite numbers, got NaN or infinity in 1 of 2 rows"):
         TrainingSet([[1.0, 2.0], [np.inf, 0.0]])
-    with pytest.raises(ProtocolError, match=REFUSED):
-        TrainingSet(np.array([[-1e39, 1]]))
+    refuses(REFUSED, TrainingSet, np.array([[-1e39, 1]]))
 
 
 @pytest.mark.parametrize("distance", ["euclidean", "cosine", "dot"])
@@ -99,13 +96,10 @@ def test_vectors_are_quantised_before_they_lose_their_values():
     """In float32, 1e-50 is 0 and 1e50 infinite."""
     for scale in (1e-50, 1e50):
         vectors = Nearest(X[:5].astype(np.float64) * scale, X.astype(np.float64) * scale, [3], "euclidean")
-        with pytest.raises(ProtocolError, match=rf"^hasher sign: X: {REFUSED}"):
-            quantisation(vectors, metrics="mAP")
-        with pytest.raises(ProtocolError, match=rf"^vectors: {REFUSED}"):
-            quantisation(vectors, (X[:5] > 0, X > 0), quantisers=["int8"], metrics="mAP")
+        refuses(rf"^hasher sign: X: {REFUSED}", quantisation, vectors, metrics="mAP")
+        refuses(rf"^vectors: {REFUSED}", quantisation, vectors, (X[:5] > 0, X > 0), quantisers=["int8"], metrics="mAP")
     vectors = Nearest(X[:5], X.astype(np.float64) * 1e50, [3], "euclidean")
-    with pytest.raises(ProtocolError, match=rf"^X: {REFUSED}"):
-        quantisation(vectors, train=X, metrics="mAP")
+    refuses(rf"^X: {REFUSED}", quantisation, vectors, train=X, metrics="mAP")
 
 
 def test_distinct_features_are_no_copies_because_float32_rounds_them_to_0():

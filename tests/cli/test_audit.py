@@ -19,15 +19,14 @@ LISTS = ["--query", "query.txt", "--database", "database.txt", "--train", "train
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(here):
     """A folder with good lists, and the working directory."""
-    monkeypatch.chdir(tmp_path)
     for name, part in PARTS.items():
         write_list(f"{name}.txt", part, IDS, Y)
         np.save(f"{name}.npy", part)
     Path("ids.txt").write_text("\n".join(IDS) + "\n")
     np.save("labels.npy", Y)
-    return tmp_path
+    return here
 
 
 def audited(*arguments):

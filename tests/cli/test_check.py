@@ -75,12 +75,11 @@ WRONG = {
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_an_error_names_the_file_and_the_line(text, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_an_error_names_the_file_and_the_line(text, here, capsys):
     rest = {key: value for key, value in SMALL.items() if key != text.partition(":")[0]}
-    (tmp_path / "a.yaml").write_text(yaml.safe_dump(rest) + text)
-    line = len((tmp_path / "a.yaml").read_text().splitlines())
-    (tmp_path / "first.yaml").write_text("runs: 1\n")
+    (here / "a.yaml").write_text(yaml.safe_dump(rest) + text)
+    line = len((here / "a.yaml").read_text().splitlines())
+    (here / "first.yaml").write_text("runs: 1\n")
     assert main(["check", "first.yaml", "a.yaml"]) == 2
     assert capsys.readouterr().err.startswith(f"protocol: a.yaml, line {line}: {WRONG[text]}")
 
@@ -96,14 +95,13 @@ def test_an_error_names_the_file_and_the_line(text, tmp_path, monkeypatch, capsy
         ("cifar10", "digit-9999\n", None),
     ],
 )
-def test_the_lists_of_a_split_are_read(dataset, queries, error, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_lists_of_a_split_are_read(dataset, queries, error, here, capsys):
     lists = {"query": queries, "train": "digit-0001\ndigit-0002\n", "database": "digit-0003\n"}
     for part, text in lists.items():
-        (tmp_path / f"{part}.txt").write_text(text)
+        (here / f"{part}.txt").write_text(text)
     own = {"dataset": dataset, "splits": ["from_lists"], "experiment": "lists"}
     text = yaml.safe_dump(SMALL | own | {"split_options": {"from_lists": {part: f"{part}.txt" for part in lists}}})
-    (tmp_path / "a.yaml").write_text(text)
+    (here / "a.yaml").write_text(text)
     assert main(["check", "a.yaml"]) == (2 if error else 0)
     line = text.splitlines().index("  from_lists:") + 1
     expected = f"protocol: a.yaml, line {line}: split 'from_lists': query.txt: {error}"
@@ -124,8 +122,7 @@ LACKING = "split 'improved': the database has no items of 1 class of the queries
         (None, 47, "", "protocol: own.yaml, line 2: features: row 47 has NaN or infinity. Correct or remove the row."),
     ],
 )
-def test_own_data_are_read(suffix, labels, bad, out, err, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_own_data_are_read(suffix, labels, bad, out, err, here, monkeypatch, capsys):
     monkeypatch.setattr("protocol.datasets._dataset._BLOCK_BYTES", 400)
     X = np.random.default_rng(0).normal(size=(60, 20))
     X[[] if bad is None else bad, 3] = np.nan
@@ -137,7 +134,7 @@ def test_own_data_are_read(suffix, labels, bad, out, err, tmp_path, monkeypatch,
         options["labels"] = "y.npy"
     own = {"dataset": "arrays", "dataset_options": options, "features": {"vectors": {}}, "ground_truths": [truth]}
     own |= {"split_sizes": {"query": 5, "train": 20}, "ground_truth_options": {"epsilon_ball": {"n_neighbours": 5}}}
-    (tmp_path / "own.yaml").write_text(yaml.safe_dump(SMALL | own))
+    (here / "own.yaml").write_text(yaml.safe_dump(SMALL | own))
     assert main(["check", "own.yaml"]) == (0 if out else 2)
     printed = capsys.readouterr()
     assert out in printed.out

@@ -24,12 +24,11 @@ _INPUTS = {f"--{side}-{kind}" for side in ("query", "database") for kind in ("co
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(here):
     """A folder with good files, and the working directory."""
-    monkeypatch.chdir(tmp_path)
     for name, array in {"q": QUERY, "d": DATABASE, "ql": OF_QUERY, "dl": OF_DATABASE}.items():
         np.save(f"{name}.npy", array)
-    return tmp_path
+    return here
 
 
 def scores(*options, command=COMMAND):
@@ -76,8 +75,7 @@ def examples():
     return commands
 
 
-def test_the_examples_of_the_help_run(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_examples_of_the_help_run(here, capsys):
     sides = {"q": RNG.normal(size=(4, 64)), "d": RNG.normal(size=(1500, 64))}
     for name, real in sides.items():
         np.save(f"{name}.npy", real > 0)

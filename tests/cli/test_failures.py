@@ -22,16 +22,15 @@ REPORTED.__cause__ = KeyboardInterrupt()
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(here):
     """A folder with codes, labels and lists."""
-    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     for name, size in (("q", 4), ("d", 20)):
         np.save(f"{name}.npy", rng.random((size, 8)) > 0.5)
         np.save(f"{name}_labels.npy", np.arange(size) % 2)
-        (tmp_path / f"{name}.txt").write_text("".join(f"{name}{item}\n" for item in range(size)))
+        (here / f"{name}.txt").write_text("".join(f"{name}{item}\n" for item in range(size)))
     np.savez("d.npz", codes=np.load("d.npy"))
-    return tmp_path
+    return here
 
 
 PROGRAM = f"{sys.executable} -m protocol"

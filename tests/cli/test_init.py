@@ -14,11 +14,7 @@ from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.configuration.schema import keys
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def printed(capsys, *arguments):

@@ -56,14 +56,13 @@ def write(path, content):
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["command"])
-def test_an_unusable_input_is_refused_in_one_line(case, inputs, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_an_unusable_input_is_refused_in_one_line(case, inputs, here, capsys):
     for path in inputs.iterdir():
         Path(path.name).symlink_to(path)
     for name, content in case.get("files", {}).items():
         write(Path(name), content)
     start, *rest = case["command"].split(" ", 1)
-    before = sorted(tmp_path.rglob("*"))
+    before = sorted(here.rglob("*"))
     try:
         status = main(shlex.split(" ".join([COMMANDS.get(start, start), *rest])))
     except SystemExit as stopped:  # errors of the parser
@@ -73,4 +72,4 @@ def test_an_unusable_input_is_refused_in_one_line(case, inputs, tmp_path, monkey
     assert err.startswith("protocol")
     assert (err.count("\n"), err[-1], err.count("\x1b")) == (1, "\n", 0)
     assert re.search(case["message"], err.removesuffix("\n")), err
-    assert sorted(tmp_path.rglob("*")) == before
+    assert sorted(here.rglob("*")) == before

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from encoded import refuses
 from hypothesis import given
 from hypothesis import strategies as st
 from page_blocks import DOCS, blocks
@@ -68,8 +69,7 @@ def test_files_that_agree_are_compared_and_assumptions_are_printed(files, name):
 
 @pytest.mark.parametrize(("assumed", "message"), CASES["assumptions"])
 def test_wrong_assumptions_are_refused(assumed, message):
-    with pytest.raises(ProtocolError, match=message):
-        assumptions(assumed)
+    refuses(message, assumptions, assumed)
 
 
 def test_of_several_files_the_nearest_pair_is_explained():
@@ -79,8 +79,7 @@ def test_of_several_files_the_nearest_pair_is_explained():
     hint = r"Name them: result\.named\(METHOD, dataset=VALUE, ground_truth=VALUE, split="
     with pytest.raises(ProtocolError, match=hint):
         compare(*[evaluate(codes, codes, **labels)] * 2)
-    with pytest.raises(ProtocolError, match=r"^compare: source 1 must be a file or an Evaluation, got dict\.$"):
-        compare({"a": "a.json"})
+    refuses(r"^compare: source 1 must be a file or an Evaluation, got dict\.$", compare, {"a": "a.json"})
 
 
 KINDS = {"split": ["standard", "improved"], "n_queries": ["90", "100"], "n_bits": [8, 16], "metric": ["mAP", "nDCG"]}
@@ -114,8 +113,7 @@ def test_scores_are_compared_exactly_if_another_file_has_the_same_protocol(rows)
     assert found == expected
 
 
-def test_the_checklist_shows_how_unlike_protocols_are_refused(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_checklist_shows_how_unlike_protocols_are_refused(here, capsys):
     page = list(blocks((DOCS / "how-to" / "checklist-for-authors-and-reviewers.md").read_text()))
     (refused,) = [block for block in page if "protocol compare" in block.text]
     namespace = {}

@@ -65,7 +65,7 @@ def test_each_file_exists_and_has_a_code_for_each_item(here):
     items = "the 50 items of `query` in the improved split"
     assert refused({"mine": MINE}) == f"codes.mine.query: codes/improved/run1/query_16.npy: 49 codes for {items}."
     file.unlink()
-    missing = f"codes.mine.query: no file 'codes/improved/run1/query_16.npy' (looked in {here})."
+    missing = f"codes.mine.query: codes/improved/run1/query_16.npy: no such file (looked in {here})."
     assert refused({"mine": MINE}) == missing
     load({"mine": MINE | {"splits": ["standard"]}})
 

@@ -45,11 +45,10 @@ def test_the_blocks_print_what_the_page_shows(page, tmp_path):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_config_files_of_the_page_are_accepted(page, tmp_path, monkeypatch):
+def test_config_files_of_the_page_are_accepted(page, here):
     """A file with `dataset` is complete; others change keys of the default."""
     default = yaml.safe_load(configuration.DEFAULT.read_text())
-    (tmp_path / "mirror").mkdir()
-    monkeypatch.chdir(tmp_path)
+    (here / "mirror").mkdir()
     for block in blocks((DOCS / f"{page}.md").read_text()):
         if block.language == "yaml" and block.reason is None:
             config = yaml.safe_load(block.text)

@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 import pytest
+from encoded import refuses
 from slow_evaluators import score
 
-from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.evaluators import VARIANTS, Way, diagnose, read_answers
 from protocol.evaluators.diagnosis import _known
@@ -215,8 +215,7 @@ def test_an_unknown_evaluator_differs_in_a_case_that_is_named():
 
 @pytest.mark.parametrize(("codes", "message"), [("bits", "must return a number for "), ("-1", "bits or signs")])
 def test_refusals(codes, message):
-    with pytest.raises(ProtocolError, match=message):
-        diagnose(lambda *_: None, codes=codes)
+    refuses(message, diagnose, lambda *_: None, codes=codes)
 
 
 def test_the_answers_of_another_program_are_read(tmp_path, capsys):

@@ -251,10 +251,9 @@ def test_every_variant_is_tried():
 
 
 @pytest.mark.ci
-def test_the_page_on_adsh_shows_the_output_of_its_blocks(shared, root, tmp_path, monkeypatch):
+def test_the_page_on_adsh_shows_the_output_of_its_blocks(shared, root, here, monkeypatch):
     for file in (shared / "data" / "published_codes" / "adsh_cifar10").iterdir():
-        (tmp_path / file.name).symlink_to(file)
-    monkeypatch.chdir(tmp_path)
+        (here / file.name).symlink_to(file)
     monkeypatch.setenv("COLUMNS", "100")
     namespace = {"__name__": "page"}
     page = (root / "docs" / "explanation" / "one-byte-in-a-helper.md").read_text()

@@ -134,10 +134,7 @@ def test_a_header_that_was_read_is_shown(tmp_path, caplog):
         ({"what": "cddc"}, True, "--labels t_labels.csv"),
     ],
 )
-def test_ids_and_labels_next_to_numbers_are_refused_with_the_command_that_divides_them(
-    tmp_path, monkeypatch, columns, header, options
-):
-    monkeypatch.chdir(tmp_path)
+def test_ids_and_labels_next_to_numbers_are_refused_with_the_command_that_divides_them(here, columns, header, options):
     numbers = np.arange(12).reshape(4, 3) / 8
     table = pd.DataFrame({name: list(values) for name, values in columns.items()}).join(pd.DataFrame(numbers))
     table.to_csv("t.csv", index=False, header=header)

@@ -9,15 +9,14 @@ import h5py
 import numpy as np
 import pytest
 import yaml
-from encoded import message_of
+from encoded import message_of, refuses
 from scipy.io import savemat
 
 from protocol.auditing.items import lists_from
 from protocol.checks import ProtocolError
 from protocol.inputs.labels import label_pair, labels_from
-from protocol.inputs.lists import read_listings
+from protocol.inputs.lists import ids_from, read_listings
 from protocol.registry import get
-from protocol.splits import read_list
 
 CASES = yaml.safe_load((Path(__file__).parent / "lists.yaml").read_text(encoding="utf-8"))
 
@@ -28,8 +27,7 @@ def of_matrix(labels):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case.get("ids") or case["labels"])[1:-1])
-def test_the_form_of_a_list_is_that_of_its_content(tmp_path, monkeypatch, case, caplog):
-    monkeypatch.chdir(tmp_path)
+def test_the_form_of_a_list_is_that_of_its_content(here, case, caplog):
     files = case.get("ids") or case["labels"]
     for name, text in files.items():
         Path(name.partition(":")[0]).write_text(text, encoding="utf-8", newline="")
@@ -66,7 +64,6 @@ FORMS_OF_IDS = {
 def test_ids_of_every_format_are_the_same_for_every_reader(tmp_path, write):
     write(tmp_path / "list")
     (file,) = tmp_path.iterdir()
-    assert read_list(file)[0].tolist() == IDS
     assert lists_from({"query": file})["query"].ids.tolist() == IDS
 
 
@@ -95,8 +92,7 @@ def test_labels_are_the_same_for_the_dataset_the_audit_and_the_evaluation(tmp_pa
         assert (query.tolist(), lacking) == (database.tolist(), ())
 
 
-def test_the_order_of_labels_with_ids_is_that_of_the_codes(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_order_of_labels_with_ids_is_that_of_the_codes(here):
     Path("y.csv").write_text("id,label\nc,owl\na,owl\nb,fox\n")
     for codes, labels in (("id,b0,b1\nb,0,1\nc,1,1\na,0,0\n", [0, 1, 1]), ("id,code\nc,01\nb,11\n", [1, 0])):
         Path("c.csv").write_text(codes)
@@ -121,8 +117,7 @@ def test_a_negative_label_is_said_to_be_a_class(caplog):
 
 
 def test_an_item_without_an_id_is_refused():
-    with pytest.raises(ProtocolError, match=r"^q: item 2 is empty\. "):
-        read_listings({"q": [["a.png"], []]}, has_ids=True)
+    refuses(r"^q: item 2 is empty\. ", read_listings, {"q": [["a.png"], []]}, has_ids=True)
 
 
 SEVERAL = {
@@ -188,4 +183,4 @@ def test_random_tables_are_read_as_they_were_written(tmp_path):
 
 def test_a_row_and_a_column_of_matlab_are_row_numbers(tmp_path):
     savemat(tmp_path / "a.mat", {"row": [[4.0, 0, 2]], "column": [[4.0], [0], [2]]})
-    assert [read_list(f"{tmp_path}/a.mat:{key}")[0].tolist() for key in ("row", "column")] == [[4, 0, 2]] * 2
+    assert [ids_from(f"{tmp_path}/a.mat:{key}", "ids").tolist() for key in ("row", "column")] == [[4, 0, 2]] * 2

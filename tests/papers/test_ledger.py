@@ -159,8 +159,7 @@ def test_the_pipeline_reads_the_stored_tables_that_the_folder_of_results_has(roo
     assert len(used) > 10
 
 
-def test_claims_are_found_by_words_and_the_lack_of_results_is_said(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_claims_are_found_by_words_and_the_lack_of_results_is_said(here, capsys):
     assert main(["papers", "Table", "MIHash"]) == 0
     of_words = capsys.readouterr().out
     assert main(["papers", "MIHash Table"]) == 0
@@ -168,10 +167,10 @@ def test_claims_are_found_by_words_and_the_lack_of_results_is_said(tmp_path, mon
     assert main(["papers", "Table 1", "MIHash"]) == 0
     printed = capsys.readouterr().out
     assert re.findall(r"^  ([SX]\S+)", printed, re.M) == ["S3-15", "X-13", "X-19"]
-    assert " ".join(printed.split()).endswith(f"Tables of results that were read in {tmp_path}/results: none.")
-    write_summary(tmp_path / "results" / "digits" / "summary.csv", [{}])
+    assert " ".join(printed.split()).endswith(f"Tables of results that were read in {here}/results: none.")
+    write_summary(here / "results" / "digits" / "summary.csv", [{}])
     assert main(["papers", "S3-15", "S0-04"]) == 0
-    assert " ".join(capsys.readouterr().out.split()).endswith(f"read in {tmp_path}/results: digits/summary.csv.")
+    assert " ".join(capsys.readouterr().out.split()).endswith(f"read in {here}/results: digits/summary.csv.")
     assert main(["papers", "S0-04"]) == 0
     assert "Tables of results" not in capsys.readouterr().out
 

@@ -6,8 +6,8 @@ import re
 import pandas as pd
 import pytest
 import vl_convert
+from encoded import refuses
 
-from protocol.checks import ProtocolError
 from protocol.report.drawing import pictures
 from protocol.report.figure import PAGE, Figure, series_scales
 from protocol.report.sections import sections
@@ -27,8 +27,7 @@ def test_a_picture_does_not_depend_on_earlier_ones():
 
 
 def test_a_chart_that_can_not_be_drawn_is_named():
-    with pytest.raises(ProtocolError, match=r"^figure 2: can't be drawn: "):
-        pictures([BAR, {"mark": "no such mark"}])
+    refuses(r"^figure 2: can't be drawn: ", pictures, [BAR, {"mark": "no such mark"}])
 
 
 def by_length(lines, n_runs=3):

@@ -12,8 +12,10 @@ from split_files import write_list, write_split
 
 import protocol as hp
 from protocol import registry, splits
+from protocol.auditing.items import lists_from
+from protocol.inputs.lists import ids_from
 from protocol.provenance import storage
-from protocol.splits import list_paths, load_split, places_of, read_list, read_lists, read_parts
+from protocol.splits import list_paths, load_split, places_of, read_lists, read_parts
 from protocol.splits._files import rows_of
 
 IDS = np.array([f"part {row // 10},x/{row:03d}.png" for row in range(60)])
@@ -90,9 +92,10 @@ LISTS = yaml.safe_load((Path(__file__).parent / "lists.yaml").read_text())
 
 @pytest.mark.parametrize("case", LISTS, ids=lambda case: case["file"])
 def test_a_list_is_split_at_its_separators(tmp_path, case):
-    items, flags = read_list(put(tmp_path / case["file"], case["text"]))
-    assert items.tolist() == case.get("ids", ["a", "b"])
-    assert (None if flags is None else flags.tolist()) == case.get("labels", [[True, False], [False, True]])
+    listing = lists_from({"list": put(tmp_path / case["file"], case["text"])})["list"]
+    assert listing.items.tolist() == case.get("ids", ["a", "b"])
+    labels = None if listing.labels is None else listing.labels.tolist()
+    assert labels == case.get("labels", [[True, False], [False, True]])
 
 
 def test_a_list_with_labels_for_other_classes_is_refused(tmp_path):
@@ -105,7 +108,7 @@ def test_an_id_that_begins_like_a_formula_is_text_in_csv(tmp_path, sign):
     ids = np.array([f"{sign}1+1.png", "b.png", f"{sign}7"])
     write_list(tmp_path / "list.csv", np.arange(3), ids)
     write_split(tmp_path / "split.csv", {"query": np.array([0, 2]), "database": np.array([1])}, ids)
-    assert read_list(tmp_path / "list.csv")[0].tolist() == ids.tolist()
+    assert ids_from(tmp_path / "list.csv", "ids").tolist() == ids.tolist()
     assert read_parts(tmp_path / "split.csv")["query"].tolist() == ids[[0, 2]].tolist()
     put(tmp_path / "reversed.csv", "id,split\na,query\nquery,database\n")
     assert {name: rows.tolist() for name, rows in read_parts(tmp_path / "reversed.csv").items()} == {
@@ -163,11 +166,12 @@ def test_the_published_lists_of_nuswide_are_read():
         pytest.skip("PROTOCOL_SHARED is not set: needs data/nuswide_lists")
     folder = Path(os.environ["PROTOCOL_SHARED"]) / "data" / "nuswide_lists"
     for name, n_classes, sizes in (("deephash_21", 21, (2_100, 10_500)), ("hashnet_81", 81, (5_000, 10_000))):
-        lists = [read_list(folder / name / f"{part}.txt.gz") for part in ("test", "train")]
-        assert tuple(len(ids) for ids, _ in lists) == sizes
-        assert all(flags.shape[1] == n_classes for _, flags in lists)
-        assert not set(lists[0][0].tolist()) & set(lists[1][0].tolist())
-        assert [int((~flags.any(axis=1)).sum()) for _, flags in lists] == {21: [0, 0], 81: [1_131, 2_185]}[n_classes]
+        lists = lists_from({part: folder / name / f"{part}.txt.gz" for part in ("test", "train")}).values()
+        assert tuple(map(len, lists)) == sizes
+        assert all(listing.labels.shape[1] == n_classes for listing in lists)
+        assert set.isdisjoint(*(set(listing.items.tolist()) for listing in lists))
+        n_without = [int((~listing.labels.any(axis=1)).sum()) for listing in lists]
+        assert n_without == {21: [0, 0], 81: [1_131, 2_185]}[n_classes]
 
 
 NAMES = np.array([b"a", b"b", b"c"])

@@ -14,8 +14,7 @@ def main(job):
     provenance = storage.read_provenance(job.input.labels)
     text = leak_text(table, summary, provenance=provenance, experiment=p.experiment, study=p.study)
     for path, content in ((job.output.text, text), (job.output.figure, leak_figure(summary))):
-        with storage.replacing(path) as temporary:
-            temporary.write_text(content)
+        storage.write_text(path, content)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,7 @@ def main(job):
     files = dict(job.input.items())
     with reading(files, config=job.params.config) as results:
         html = page(results)
-    with storage.replacing(job.output.report) as path:
-        path.write_text(html)
+    storage.write_text(job.output.report, html)
 
 
 if __name__ == "__main__":

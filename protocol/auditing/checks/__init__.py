@@ -13,7 +13,6 @@ CHECKS = (
     *(declared.audit_sizes, declared.audit_classes, declared.audit_unseen_classes, declared.audit_seed),
 )
 """The checks of one split, each of which returns findings."""
-_OF_LABELS = "class-missing, class-imbalance, query-without-relevant"
 _NEEDS: Mapping[str, Callable[[Run], bool]] = {
     "class-imbalance (needs protocol)": lambda run: run.name != UNDECLARED,
     "label-conflict (needs labels of the dataset and in every list)": overlaps.has_labels_twice,
@@ -57,8 +56,8 @@ def about(run: Run) -> list[str]:
     sources = [source.about(split) for source in (run.groups, run.judged) if source is not None]
     unseen, why = declared.unseen_classes(run)
     names = [declared.class_name(split.dataset, label) for label in ([] if unseen is None else unseen)]
-    classes = [f"unseen classes ({why}): {listed(names)}"] if names else []
-    return [f"{', '.join(sizes)}; {protocol}", *classes, *([identified] if identified else []), *sources]
+    classes = f"unseen classes ({why}): {listed(names)}" * bool(names)
+    return [f"{', '.join(sizes)}; {protocol}", *filter(None, [classes, identified]), *sources]
 
 
 def not_checked(run: Run, runs: Sequence[Run], *, has_log: bool, of_codes: Sequence[str]) -> list[str]:
@@ -83,7 +82,7 @@ def not_checked(run: Run, runs: Sequence[Run], *, has_log: bool, of_codes: Seque
     by_partition = {
         f"all checks of missing partitions ({', '.join(absent)})": absent,
         f"size-mismatch{_for(unsized, present)} (needs {'sizes' if is_declared else 'protocol'})": unsized,
-        f"{_OF_LABELS}{_for(unlabelled, present)} (need labels)": unlabelled,
+        f"class-missing, class-imbalance, query-without-relevant{_for(unlabelled, present)} (need labels)": unlabelled,
         "selection-on-test (needs a training log)": not has_log,
     }
     return [
