@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.comparison.reading import RUN, Score, Values, Why
-from protocol.scores.statistics import Mean, PairedDifference, corrected, mean_of, shared_variance
+from protocol.scores.statistics import Mean, PairedDifference, corrected, difference_of, shared_variance
 
 _ByMethod = Mapping[str, Mapping[int, Score]]
 
@@ -170,5 +170,4 @@ def _pairs(by_method: _ByMethod, reference: str, n_bits: int, *, is_named: bool)
 
 def mean_difference(pairs: Pairs, shared: float) -> Mean:
     """Return the mean difference; `shared` is the `shared_variance` of runs."""
-    operands = np.abs(pairs.one) + np.abs(pairs.other)
-    return mean_of(pairs.one - pairs.other, operands, shared=shared if pairs.unit == RUN else 0.0)
+    return difference_of(pairs.one, pairs.other, shared=shared if pairs.unit == RUN else 0.0)

@@ -149,7 +149,7 @@ def test_a_lead_is_the_paired_difference_of_the_two_best():
     assert found.mean == pytest.approx(0.6)
     assert found.of == paired_differences(scores[["b", "c", "a"]], shared=0.25)["b", "c"]
     assert [found.beats_all, lead(scores * [0.1, 1, 0.1], shared=0).beats_all] == [False, True]
-    lowest = lead(scores, shared=0.25, better="lower")
+    lowest = lead(scores, shared=0.25, metric="empty@r2")
     assert (lowest.best, lowest.second, lowest.of.mean) == ("a", "c", pytest.approx(-0.3))
 
 

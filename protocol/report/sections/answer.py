@@ -13,7 +13,7 @@ from protocol import registry
 from protocol.report.figure import ABSENT, PAGE, Figure, Section, brackets, decimals, series_scales, spreads
 from protocol.report.results import N_FIRST, Results, Selection
 from protocol.scores.metadata import NONE_EXCLUDED, is_bound
-from protocol.scores.statistics import finite_range, lead, paired_differences, shown_interval, why_not_shown
+from protocol.scores.statistics import finite_range, in_common, lead, paired_differences, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
 from protocol.scores.tables import Table
 
@@ -62,18 +62,12 @@ def _by_run(scores: "pd.DataFrame") -> "pd.DataFrame":
     return scores.pivot(index="run", columns="hasher", values="value")  # noqa: PD010 - pivot_table takes thrice as long
 
 
-def _defined(scores: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the scores by run of the hashers with any, in the runs in which all of these have one."""
-    return _by_run(scores).dropna(axis="columns", how="all").dropna()
-
-
 def sentence(results: Results, selection: Selection) -> str:
     """Return in words which hasher is best at the selected setting, and by how much."""
     shared, metric = results.shared(selection.setting["split"]), results.metric
     scores = results.ordered(at(results.run_scores, metric=metric, **selection.setting))
-    better = registry.METRICS.entry(metric).better
     of_lengths = {int(n): _by_run(rows) for n, rows in scores.groupby("n_bits")}
-    leads = {n: one for n, rows in of_lengths.items() if (one := lead(rows, shared=shared, better=better)) is not None}
+    leads = {n: one for n, rows in of_lengths.items() if (one := lead(rows, shared=shared, metric=metric)) is not None}
     if not leads:
         return PAGE.text("undefined", results=results, selection=selection)
     n_bits = selection.n_bits if selection.n_bits in leads else min(leads)
@@ -153,7 +147,7 @@ def _pairs(results: Results, selection: Selection) -> dict[str, _Cells]:
     shared, pairs = results.shared(selection.split), {}
     scores = at(results.run_scores, **selection.combination)
     for metric, own in scores[scores["metric"].isin(results.metrics[:N_FIRST])].groupby("metric"):
-        cells = _of_metric(str(metric), _defined(own), shared)
+        cells = _of_metric(str(metric), in_common(_by_run(own)), shared)
         if metric == results.metric or (cells.rows and not is_bound(str(metric))):
             pairs[str(metric)] = cells
     return pairs
@@ -181,7 +175,7 @@ def _differences(results: Results, selection: Selection) -> list[Table]:
     if results.run_scores.groupby([*SETTING, "n_bits"])["hasher"].nunique().max() < 2:
         return []
     pairs, shared = _pairs(results, selection), results.shared(selection.split)
-    scores = _defined(at(results.run_scores, metric=results.metric, **selection.combination))
+    scores = in_common(_by_run(at(results.run_scores, metric=results.metric, **selection.combination)))
     n_runs = len(scores) or selection.n_runs
     values = {"metric": results.metric, "selection": selection, "n_hashers": len(scores.columns), "n_runs": n_runs}
     values |= {"why": why_not_shown([n_runs], shared), "is_tested": not math.isinf(shared)}
