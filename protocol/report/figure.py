@@ -397,21 +397,21 @@ def vega(value: Any, values: Mapping[str, Any]) -> Any:
 
 def _in_full(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return a part of a chart with the type of its field, its tooltip's fields, and its layers of lines."""
-    typed = _typed(value.get("field")) or {}
+    typed = _typed(value.get("field"))
     full = typed | {key: part for key, part in value.items() if key != "field" or not typed}
     if "tooltip" in value:
         numbers = {"format": ".4~g"}
-        full["tooltip"] = [(_typed(one) or {}) | (numbers if one.endswith(":Q") else {}) for one in value["tooltip"]]
+        full["tooltip"] = [_typed(one) | (numbers if one.endswith(":Q") else {}) for one in value["tooltip"]]
     if "layer" in value:
         layers = [_series_lines(**part["lines"]) if "lines" in part else [part] for part in value["layer"]]
         full["layer"] = list(itertools.chain(*layers))
     return full
 
 
-def _typed(field: Any) -> dict[str, str] | None:
-    """Return a field with its type, or None if it is something else."""
+def _typed(field: Any) -> dict[str, str]:
+    """Return a field with its type, or {} if it is something else."""
     match = _FIELD.fullmatch(field) if isinstance(field, str) else None
-    return {"field": match[1], "type": _TYPES[match[2]]} if match else None
+    return {"field": match[1], "type": _TYPES[match[2]]} if match else {}
 
 
 def _series_lines(x: Any, y: Any, by: str = "hasher", order: str = "", **values: Any) -> list[dict[str, Any]]:

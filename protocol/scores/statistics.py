@@ -3,8 +3,8 @@
 import itertools
 import math
 import re
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,7 @@ NO_TEST = "There are no intervals or tests over runs: the variance that runs sha
 NO_TEST += "queries than database items."
 TWO_RUNS = "With two runs, an interval that leaves the range of the metric or of its differences is not shown."
 ONE_DATASET = "The runs are resamples of one dataset and share items, for which this test is corrected."
+Test = TypeVar("Test", bound=Hashable)
 _WRITTEN = 5e-9  # the largest relative rounding error of a number that is written with nine digits
 
 
@@ -215,18 +216,19 @@ class PairedDifference(NamedTuple):
         return self.p < LEVEL
 
 
-def corrected(means: Sequence[Mean]) -> list[PairedDifference]:
+def corrected(means: Mapping[Test, Mean]) -> dict[Test, PairedDifference]:
     """Return the mean differences of one family of tests, corrected by Holm's method.
 
     Of m tests with p-values in ascending order, Holm's method compares the i-th, counted from 0, with 0.05 / (m - i),
     and rejects those before the first that is not below. The interval has this level, or that of the first that is not
     rejected, so it agrees with the test. It is as wide as or wider than that of a single test.
     """
-    raw = np.array([mean.p() for mean in means])
+    raw = np.array([mean.p() for mean in means.values()])
     p = holm(raw)
     ranks = np.minimum(np.searchsorted(np.sort(raw), raw), (p < LEVEL).sum())  # of equal p, the first
-    intervals = [mean.interval(1 - LEVEL / (raw.size - rank)) for mean, rank in zip(means, ranks.tolist(), strict=True)]
-    return [PairedDifference(mean.mean, *ends, q) for mean, ends, q in zip(means, intervals, p.tolist(), strict=True)]
+    levels = LEVEL / (raw.size - ranks)
+    tests = zip(means.items(), levels.tolist(), p.tolist(), strict=True)
+    return {test: PairedDifference(mean.mean, *mean.interval(1 - level), q) for (test, mean), level, q in tests}
 
 
 class Lead(NamedTuple):
@@ -280,10 +282,9 @@ def paired_differences(scores: "pd.DataFrame", *, shared: float) -> dict[tuple[s
     The differences are paired over the runs in which all hashers have a score. The tests are corrected resampled
     t-tests, see `shared_variance`, and all pairs are one family (`corrected`). The parameters are as for `lead`.
     """
-    columns = {name: of_hasher.to_numpy() for name, of_hasher in in_common(scores).items()}
-    pairs = list(itertools.combinations(columns, 2))
-    means = [difference_of(columns[one], columns[other], shared=shared) for one, other in pairs]
-    return dict(zip(pairs, corrected(means), strict=True))
+    columns = {str(name): of_hasher.to_numpy() for name, of_hasher in in_common(scores).items()}
+    pairs = itertools.combinations(columns, 2)
+    return corrected({pair: difference_of(*map(columns.__getitem__, pair), shared=shared) for pair in pairs})
 
 
 def holm(p: ArrayLike) -> NDArray[np.float64]:
