@@ -2,7 +2,7 @@
 
 import contextlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -11,6 +11,7 @@ import numpy as np
 from protocol.checks import install_hint, warn_once
 
 _T = TypeVar("_T")
+_Part = TypeVar("_Part")
 Step = Callable[[int], object]
 """Is called with the number of queries, or of items, that are done since its last call."""
 Advance = Step | None
@@ -35,20 +36,20 @@ def workers(threads: int) -> Iterator[int]:
             yield threads
 
 
-def in_order(work: Callable[[int], _T], starts: range, threads: int) -> Iterator[_T]:
-    """Yield ``work(start)`` for each start, in order, while other threads compute the next few results."""
+def in_order(work: Callable[[_Part], _T], parts: Iterable[_Part], threads: int) -> Iterator[_T]:
+    """Yield ``work(part)`` for each part, in order, while other threads compute the next few results."""
 
-    def quietly(start: int) -> _T:
+    def quietly(part: _Part) -> _T:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            return work(start)
+            return work(part)
 
     if threads == 1:
-        yield from map(quietly, starts)
+        yield from map(quietly, parts)
         return
     with ThreadPoolExecutor(threads) as pool:
         ahead: deque[Future[_T]] = deque()
-        for start in starts:
-            ahead.append(pool.submit(quietly, start))
+        for part in parts:
+            ahead.append(pool.submit(quietly, part))
             if len(ahead) > 2 * threads:
                 yield ahead.popleft().result()
         while ahead:

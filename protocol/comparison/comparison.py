@@ -134,7 +134,7 @@ def compare(
     scores, left_out = match(selected, assumed, least=min(2, len(sources)))
     if against is not None:
         names = short_names(scores)
-        full = {name: method for method, name in names.items()} | {method: method for method in names}
+        full = dict(zip(names.values(), names, strict=True)) | dict(zip(names, names, strict=True))
         against = one_of(full.get(against, against), names, "against")
     every = _grouped(scores)
     shown = every if metrics or len(every) <= _MOST_TABLES else _headline(every)

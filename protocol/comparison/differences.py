@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.comparison.reading import RUN, Score, Values, Why
-from protocol.scores.statistics import Mean, PairedDifference, corrected, mean_of, shared_variance
+from protocol.scores.statistics import Mean, PairedDifference, corrected, difference_of, shared_variance
 
 _ByMethod = Mapping[str, Mapping[int, Score]]
 
@@ -144,12 +144,12 @@ def compared_table(section: str, metric: str, scores: Sequence[Score], against: 
     n_tests, missing = list[int](), dict[str, dict[str, None]]()
     for n_bits in sorted(by_method[reference]):
         pairs = _pairs(by_method, reference, n_bits, is_named=is_named)
-        tests = {both: values for both, values in pairs.items() if isinstance(values, Pairs)}
-        of = dict(zip(tests, corrected([mean_difference(values, shared) for values in tests.values()]), strict=True))
-        n_tests += [len(tests)] * bool(tests)
+        means = {both: mean_difference(of, shared) for both, of in pairs.items() if isinstance(of, Pairs)}
+        differences_of = corrected(means)
+        n_tests += [len(means)] * bool(means)
         for (method, other), values in pairs.items():
             if other == reference and isinstance(values, Pairs):
-                differences[method].append(Difference(method, n_bits, values, of[method, other]))
+                differences[method].append(Difference(method, n_bits, values, differences_of[method, other]))
             elif other == reference:
                 missing.setdefault(str(values), {})[method] = None
     for method, own in by_method.items():
@@ -170,5 +170,4 @@ def _pairs(by_method: _ByMethod, reference: str, n_bits: int, *, is_named: bool)
 
 def mean_difference(pairs: Pairs, shared: float) -> Mean:
     """Return the mean difference; `shared` is the `shared_variance` of runs."""
-    operands = np.abs(pairs.one) + np.abs(pairs.other)
-    return mean_of(pairs.one - pairs.other, operands, shared=shared if pairs.unit == RUN else 0.0)
+    return difference_of(pairs.one, pairs.other, shared=shared if pairs.unit == RUN else 0.0)

@@ -70,9 +70,8 @@ def places_of(scores: Sequence[Score]) -> Places:
     """
     pairs = itertools.combinations(range(len(scores)), 2)
     tests = {(one, other): _test(scores[one], scores[other]) for one, other in pairs}
-    carried_out = {both: test for both, test in tests.items() if isinstance(test, Mean)}
-    differences = zip(carried_out, corrected([*carried_out.values()]), strict=True)
-    differs = {both: difference.is_significant for both, difference in differences}
+    differences = corrected({both: test for both, test in tests.items() if isinstance(test, Mean)})
+    differs = {both: difference.is_significant for both, difference in differences.items()}
     places, reasons, place, opener = list[int | None](), list[str](), 0, -1
     for at in range(len(scores)):
         is_tested = any(at in both for both in differs) and (opener < 0 or (opener, at) in differs)

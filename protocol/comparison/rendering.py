@@ -224,7 +224,7 @@ def _differences_table(name: str, table: ComparedTable) -> Table:
     header = ["method", "bits", "difference", "interval", "p", "pairs"]
     metric, compared = table.metric, table.comparisons
     caption = f"{metric}: differences from {table.reference}"
-    caption += "" if table.is_named else ", the method with the best mean in this table"
+    caption += ", the method with the best mean in this table" * (not table.is_named)
     at = " at each code length" * (len(table.n_tests) > 1)
     caption += f"; corrected for {between(table.n_tests)} test{'s' * (max(table.n_tests) > 1)}{at}"
     of_runs = [one.of for one in compared if one.pairs.unit == RUN]

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.counting.counts import Floats, HammingCounts, Integers
+from protocol.counting.counts import HammingCounts, Integers
 from protocol.parallel import Step, in_order, unreported, workers
-from protocol.truth import TILE, Distance, Keys, check_rows, pair_distances
+from protocol.truth import TILE, Distance, Keys, check_rows
 from protocol.truth.relevance import Relevance
 
 _QUERIES = 4096
@@ -72,7 +72,7 @@ def count_by_distance(
             queries = query[start : start + _QUERIES]
             rows = range(start, start + len(queries))
             lists = [{name: relevance.row(row)[0] for name, relevance in relevances.items()} for row in rows]
-            parts.append(_Block(queries, database, lists, distance, keys).counts(n_threads, progress))
+            parts.append(_Block(queries, database, lists, keys).counts(n_threads, progress))
     width = max(retrieved.shape[1] for retrieved, _ in parts)
 
     def joined(arrays: list[Integers]) -> Integers:
@@ -87,13 +87,11 @@ def count_by_distance(
 class _Block:
     """The counts of up to 4,096 queries in one pass over the database."""
 
-    def __init__(
-        self, query: NDArray, database: NDArray, lists: list[dict[int, Integers]], distance: Distance, keys: Keys
-    ) -> None:
-        self.query, self.database, self.distance, self.keys = query, database, distance, keys
+    def __init__(self, query: NDArray, database: NDArray, lists: list[dict[int, Integers]], keys: Keys) -> None:
+        self.query, self.database, self.keys = query, database, keys
         items = [np.unique(np.concatenate(list(of_row.values()))) for of_row in lists]
         pairs = np.repeat(np.arange(len(lists)), list(map(len, items))), np.concatenate(items)
-        of_items = np.split(self.distances(*pairs), np.cumsum(list(map(len, items)))[:-1])
+        of_items = np.split(keys.distances(query, *pairs), np.cumsum(list(map(len, items)))[:-1])
         # For each query, the distances of relevant items, ascending; items at values[j] are counted at 2 j + 1.
         self.values = [np.unique(of_row) for of_row in of_items]
         shape = len(lists), 2 * max(map(len, self.values)) + 1
@@ -103,12 +101,6 @@ class _Block:
             for name, positions in of_row.items():
                 at = np.searchsorted(self.values[row], of_items[row][np.searchsorted(items[row], positions)])
                 np.add.at(self.relevant[name][row], 2 * at + 1, 1)
-
-    def distances(self, rows: NDArray, items: NDArray) -> Floats:
-        """Return the distances of pairs; database rows are read in ascending order."""
-        order, distances = np.argsort(items, kind="stable"), np.empty(len(rows))
-        distances[order] = pair_distances(self.query, self.database, rows[order], items[order], distance=self.distance)
-        return distances
 
     def counts(self, threads: int, progress: Step) -> tuple[Integers, dict[int, Integers]]:
         """Return the numbers of all items, and of the relevant items by name."""
@@ -143,7 +135,7 @@ class _Block:
             after[part] = np.searchsorted(values, high[part], side="right")
         places = 2 * before
         undecided = np.flatnonzero(before < after)
-        exact = self.distances(rows[undecided], items[undecided])
+        exact = self.keys.distances(self.query, rows[undecided], items[undecided])
         for row in np.unique(rows[undecided]):
             of_row = undecided[part := slice(*np.searchsorted(rows[undecided], [row, row + 1]))]
             sides = [np.searchsorted(self.values[row], exact[part], side) for side in ("left", "right")]

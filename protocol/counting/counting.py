@@ -18,7 +18,6 @@ import importlib.util
 import itertools
 import sys
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import SimpleNamespace
 from typing import TypeVar
@@ -33,7 +32,7 @@ from protocol.counting._compiled import BitPlanes, Words
 from protocol.counting._plain import Buckets, Plain
 from protocol.counting._shell import MOST_BITS, Shell
 from protocol.counting.counts import HammingCounts, Integers, Packed
-from protocol.parallel import Step, unreported
+from protocol.parallel import Step, in_order, unreported
 from protocol.truth.relevance import LabelRelevance, Relevance, check_relevance
 
 Result = TypeVar("Result")
@@ -211,9 +210,7 @@ def _in_blocks(
     n_blocks, results = threads * -(-n_queries // (block_size * threads)), []
     edges = [n_queries * block // n_blocks for block in range(n_blocks + 1)]
     blocks = [slice(start, stop) for start, stop in itertools.pairwise(edges) if start < stop]
-    with ThreadPoolExecutor(threads) as pool:
-        done = pool.map(work, blocks) if threads > 1 else map(work, blocks)  # hundreds of calls start no thread
-        for block, result in zip(blocks, done, strict=True):
-            results.append(result)
-            progress(block.stop - block.start)
+    for block, result in zip(blocks, in_order(work, blocks, threads), strict=True):
+        results.append(result)
+        progress(block.stop - block.start)
     return results

@@ -286,8 +286,8 @@ class HammingCounts:
 
     def to_arrays(self) -> dict[str, NDArray]:
         """Return the arrays by name, for storage, except those that are None."""
-        arrays = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {name: array for name, array in arrays.items() if array is not None}
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: value for name, value in values.items() if not isinstance(value, int | None)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,10 +341,6 @@ class StackedCounts(HammingCounts):
         names = [name for name in runs[0].to_arrays() if name not in _OF_DATABASE]
         stacked = {name: np.concatenate([getattr(run, name) for run in runs]) for name in names}
         return cls(levels=runs[0].levels, n_runs=len(runs), **stacked)
-
-    def to_arrays(self) -> dict[str, NDArray]:
-        """Return the arrays by name, except those that are None."""
-        return {name: array for name, array in super().to_arrays().items() if name != "n_runs"}
 
     @cached_property
     def pooled(self) -> Self:

@@ -5,7 +5,6 @@ it is tied with others. `protocol.counting.asymmetric` leaves it out of the rank
 """
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +14,7 @@ from protocol.checks import ProtocolError
 from protocol.counting._plain import InOrder, distances_from, in_order_of
 from protocol.counting.counts import HammingCounts, Integers, Packed
 from protocol.counting.sharding import count_in_shards
-from protocol.parallel import Step, unreported
+from protocol.parallel import Step, in_order, unreported
 from protocol.truth.relevance import LabelRelevance, Relevance
 
 
@@ -76,8 +75,8 @@ def count_leave_one_out(
         at_level[relevant, np.searchsorted(of_all.levels, levels[relevant]), own_distance[relevant]] -= 1
         counts[name] = replace(of_all, retrieved=retrieved, at_level=at_level)
         if index_order:
-            in_order = _in_database_order(query_codes, database_codes, relevance, counts[name].relevant, threads)
-            counts[name] = replace(counts[name], **in_order._asdict())
+            arrays = _in_database_order(query_codes, database_codes, relevance, counts[name].relevant, threads)
+            counts[name] = replace(counts[name], **arrays._asdict())
     return counts
 
 
@@ -120,9 +119,9 @@ def _in_database_order(
         level = np.zeros(items.shape[1], dtype=np.int64)
         positions, level[positions] = relevance.row(query)
         order = np.argsort(distances_from(queries[query], items), kind="stable")
-        in_order = level[order[order != query]]
-        ranks = np.flatnonzero(in_order)
-        return in_order_of(ranks + 1, in_order[ranks], relevance, relevant[query])
+        others = level[order[order != query]]
+        ranks = np.flatnonzero(others)
+        return in_order_of(ranks + 1, others[ranks], relevance, relevant[query])
 
-    with ThreadPoolExecutor(threads) as pool:
-        return InOrder(*map(np.array, zip(*pool.map(of_query, range(len(queries))), strict=True)))
+    rows = in_order(of_query, range(len(queries)), threads)
+    return InOrder(*map(np.array, zip(*rows, strict=True)))

@@ -30,11 +30,9 @@ _CHANCE = 1e-8
 """Largest chance that a random order of ties gives all answers, if these are anywhere from 0 to 1, for a match.
 
 For independent answers, this is a bound: of unknown evaluators, at most ten thousand evaluations times 1e-8 match. The
-answers to several cases are not independent, so the share is larger; see `_MEASURED`. Rounding plays no part, because
-the deviations are much larger than the errors of sums in float32.
+answers to several cases are not independent, so the share is larger; how large is not known. Rounding plays no part,
+because the deviations are much larger than the errors of sums in float32.
 """
-_MEASURED = "4 of 828"
-"""The synthetic unknown evaluators that match an evaluation with a random order of ties under these bounds."""
 _MOST = 10
 """So many evaluations that cases can't tell apart are named."""
 _RANDOM = ("ties", "random")
@@ -372,7 +370,8 @@ def _agreement(
     missing = np.flatnonzero(np.isnan(numbers)) + 1
     is_random = _RANDOM in best.variants
     verdict = f"{'Consistent with' if is_random else 'Equal to'} {best.measure}: {best.text}."
-    chance = f"An arbitrary order allows a range of answers: {_MEASURED} unknown evaluators also agreed (measured)."
+    chance = "An arbitrary order allows a range of answers. It agrees if random answers would with a chance of at most "
+    chance += f"{_CHANCE:.0e} if they were independent; they are not, so another evaluator can agree by chance."
     if missing.size:
         undefined = np.flatnonzero(known.undefined[best]) + 1
         is_ratio = np.array_equal(missing, undefined) and not any(isinstance(each, str) for each in answers.values())

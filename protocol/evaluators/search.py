@@ -1,6 +1,5 @@
 """The search for the evaluations that give a reported score."""
 
-import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -292,7 +291,7 @@ class Explanation(Printed):
 
     def _row(self, way: Way) -> list[str]:
         """Return the cells of a match."""
-        values = itertools.starmap(_with_deviation, self.values[way])
+        values = [f"{mean:.5f}" + f" ± {deviation:.5f}" * bool(deviation) for mean, deviation in self.values[way]]
         return [f"{self.chance(way):.1g}", way.measure, *values, way.names]
 
     def content(self) -> dict[str, Any]:
@@ -309,7 +308,3 @@ class Explanation(Printed):
             "n_decisive": len(self.decisive),
             "matches": matches,
         }
-
-
-def _with_deviation(mean: float, deviation: float) -> str:
-    return f"{mean:.5f}" + (f" ± {deviation:.5f}" if deviation else "")

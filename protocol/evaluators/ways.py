@@ -260,8 +260,8 @@ def _metrics(
     """Return what each of the metrics of this package computes, by its name."""
     n_database = int(cutoffs[-1])
     names = {"mAP": STANDARD.but(list=part)}
-    names |= {name: Way(name, ()) for name in itertools.starmap("{}@r{}".format, itertools.product(_OF_RADIUS, radii))}
-    names |= {name: Way(name, ()) for name in _CURVES if radii}
+    of_radii = itertools.starmap("{}@r{}".format, itertools.product(_OF_RADIUS, radii))
+    names |= {name: Way(name, ()) for name in (*of_radii, *_CURVES * bool(radii))}
     names |= {f"mAP[{ties}]": STANDARD.but(list=part, ties=ties) for ties in _ORDERS[1:]}
     in_orders = {name: Way(name, ()) for name in ("nDCG", *WHOLE, *map("mAP@r{}".format, radii))}
     for cutoff in cutoffs[:-1][cutoffs[:-1] != n_database - bool(part)].tolist():

@@ -114,9 +114,9 @@ def ties_at(counts: HammingCounts, cells: Any) -> Ties:
     return Ties(n, m, counts.retrieved_within[cells] - n, counts.relevant_within[cells] - m)
 
 
-def last_distance(counts: HammingCounts, top: int | Integers) -> NDArray[np.intp]:
-    """Return, for each query, the distance of the tie that contains rank `top`, (n_queries,)."""
-    return (counts.retrieved_within >= np.reshape(top, (-1, 1))).argmax(axis=1)
+def cut_at(counts: HammingCounts, top: int | Integers) -> tuple[Integers, NDArray[np.intp]]:
+    """Return the index, for `ties_at`, of the tie of each query that contains rank `top`."""
+    return np.arange(counts.n_queries), (counts.retrieved_within >= np.reshape(top, (-1, 1))).argmax(axis=1)
 
 
 def relevant_among(
@@ -140,8 +140,7 @@ def relevant_among(
         If `ties` is unknown.
     """
     one_of(ties, ORDERS, "ties")
-    tie = ties_at(counts, (np.arange(counts.n_queries), last_distance(counts, top)))
-    n, m, before, relevant_before = tie
+    n, m, before, relevant_before = ties_at(counts, cut_at(counts, top))
     drawn = top - before
     fewest, most = (relevant_before + bound for bound in (np.maximum(0, drawn - (n - m)), np.minimum(m, drawn)))
     limit = counts.n_database if at_most is None else at_most

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, one_of
 from protocol.counting.counts import Floats, HammingCounts, Integers
 from protocol.metrics._records import declared
-from protocol.metrics._ties import TIES, divided, hypergeometric, last_distance, places, ratio, running_sums, ties_at
+from protocol.metrics._ties import TIES, cut_at, divided, hypergeometric, places, ratio, running_sums, ties_at
 from protocol.metrics.hamming_balls import nearest_radius
 
 DENOMINATORS = ("all", "retrieved", "min")
@@ -143,11 +143,6 @@ def sum_of_precisions(counts: HammingCounts, graded: bool, top: int | Integers, 
 
 def _gains(counts: HammingCounts, graded: bool) -> NDArray[np.integer]:
     return np.einsum("l,qlr->qr", counts.levels, counts.at_level) if graded else counts.relevant
-
-
-def cut_at(counts: HammingCounts, top: int | Integers) -> tuple[NDArray, NDArray]:
-    """Return the index of the tie of each query that contains rank `top`."""
-    return np.arange(counts.n_queries), last_distance(counts, top)
 
 
 def expected_over_retrieved(counts: HammingCounts, graded: bool, top: int, undefined: str) -> Floats:

@@ -5,8 +5,8 @@ import numpy as np
 from protocol.checks import one_of
 from protocol.counting.counts import Floats, HammingCounts
 from protocol.metrics._records import declared
-from protocol.metrics._ties import places, ratio
-from protocol.metrics.average_precision import DENOMINATORS, cut_at, expected_over_retrieved, sum_of_precisions
+from protocol.metrics._ties import cut_at, places, ratio
+from protocol.metrics.average_precision import DENOMINATORS, expected_over_retrieved, sum_of_precisions
 
 
 @declared

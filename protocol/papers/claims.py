@@ -28,6 +28,7 @@ import numpy as np
 from protocol import registry
 from protocol.checks import need
 from protocol.papers.comparisons import AS_PRINTED, Difference, Results, compared
+from protocol.report.figure import replaced
 
 PACKAGE_DATA = "*.yaml"
 """The files that are read here and in `protocol.papers.figures`, for `protocol.provenance.sources`."""
@@ -252,7 +253,8 @@ def all_claims() -> list[Claim]:
     for paper in PAPERS:
         content = read(paper)
         for entry in content["claims"]:
-            numbers = {key: _numbers(entry[key]) for key in ("expected", "ours") if key in entry}
+            values = {key: entry[key] for key in ("expected", "ours") if key in entry}
+            numbers = replaced(values, lambda text: float(Fraction(text)))
             claims.append(Claim(paper=content["paper"], **entry | numbers))
     return claims
 
@@ -277,11 +279,3 @@ def read(name: str) -> Any:
 def printed() -> dict[str, Values]:
     """Return the numbers that the papers print: for the id of each claim, its expected values by name."""
     return {claim.id: claim.expected for claim in all_claims()}
-
-
-def _numbers(part: Any) -> Any:
-    if isinstance(part, dict):
-        return {name: _numbers(value) for name, value in part.items()}
-    if isinstance(part, list):
-        return [_numbers(value) for value in part]
-    return float(Fraction(part)) if isinstance(part, str) else part

@@ -105,9 +105,8 @@ def compared(entries: Sequence[Mapping[str, Any]], results: "Results") -> tuple[
             reading = readings.setdefault(table.reading.format(**group.iloc[0].to_dict()), {})
             for name, value in _values(group, table).items():
                 reading[name] = reading.pop(name) + value if name in reading else value
-            if is_substitute and table.substitute:
-                substitutes[table.substitute] = None
-    return readings, ", ".join(substitutes)
+            substitutes |= dict.fromkeys([table.substitute] * is_substitute)
+    return readings, ", ".join(filter(None, substitutes))
 
 
 def _points(table: Comparison, results: "Results") -> "tuple[pd.DataFrame, bool]":
@@ -244,6 +243,9 @@ class Mean(NamedTuple):
     shared: float = math.nan
 
 
+_ZERO = Mean(0.0, 0.0, 2)
+
+
 @dataclass(frozen=True)
 class Difference:
     """A mean difference between runs, and half the width of its interval at a level of 95%.
@@ -255,15 +257,14 @@ class Difference:
     half_width: float
 
     @classmethod
-    def of_means(cls, upper: Mean, lower: Mean | None = None) -> Self:
+    def of_means(cls, upper: Mean, lower: Mean = _ZERO) -> Self:
         """Return the difference of two means, or a mean difference, with an interval of no width for single runs.
 
         The variance of each mean contains `protocol.scores.statistics.shared_variance`, and the interval is that of
         Student's t distribution. The number of degrees of freedom is Welch's, because summaries don't contain the
         covariance of the runs.
         """
-        means = [upper] if lower is None else [upper, lower]
-        mean = upper.mean - (0.0 if lower is None else lower.mean)
+        mean, means = upper.mean - lower.mean, (upper, lower)
         is_known = all(row.n_runs > 1 and row.std >= 0 for row in means)
         rows = [row for row in means if row.std > 0]  # runs of a deterministic method don't vary
         if not (is_known and rows):
@@ -359,15 +360,16 @@ class Results:
             if path.parts[-3:] == LEADERBOARD:
                 continue
             table = read_text(path)
-            columns = tuple(table[0]) if table else ()
+            columns = tuple(*table[:1])
             of_experiment = path.name == "summary.csv" and path.parents[1].name != "reference"
             if columns[:3] == ("dataset", "statistic", "value"):
                 statistics += [(row["dataset"], row["statistic"], *_counted(row)) for row in table]
             elif of_experiment or set(REQUIRED) <= set(columns):
-                for row in (row for row in summary_of(table, path) if row.get("split") not in dividing):
+                for row in summary_of(table, path):
                     shared = shared_variance(row.get("n_queries"), row.get("n_database"))
                     rows.append({"folder": str(path.parent)} | row | {"shared": shared})
         counted = pd.DataFrame(statistics, columns=["dataset", "statistic", *Mean._fields])
+        rows = [row for row in rows if row["split"] not in dividing]
         return pd.DataFrame(rows, columns=["folder", *COMBINATION, *Mean._fields]).dropna(subset="mean"), counted
 
 

@@ -232,8 +232,8 @@ def _arranged(rows: pd.DataFrame, entry: _Entry) -> pd.DataFrame:
         training = ["fixed" if row.growth == 1 else f"growing from {row.alpha:g}" for row in rows.itertuples()]
         rows = rows.assign(last=rows["alpha"] * rows["growth"], training=training)
         rows = rows.sort_values(["growth", "last"], kind="stable")
-    along = [column for column in ("radius",) if column in rows]
-    rows = rows.sort_values(["n_bits", "rank", "numbers", *along], kind="stable", ignore_index=True)
+    order = ["n_bits", "rank", "numbers", *rows.columns.intersection(["radius"])]
+    rows = rows.sort_values(order, kind="stable", ignore_index=True)
     names = {"empty": "share of the queries with empty bins", "milliseconds": "time of a query in milliseconds"}
     titles = [{**row, "title": names.get(row.get("metric"), row.get("metric"))} for row in rows.to_dict("records")]
     return rows.assign(panel=[entry.get("panel", "").format(**row) for row in titles])
@@ -244,9 +244,8 @@ def _complete(rows: pd.DataFrame, entry: _Entry) -> pd.DataFrame:
     if "along" not in entry or rows.empty:
         return rows
     values = rows.pivot_table(entry["along"], entry["series"], "metric", "nunique", fill_value=0)
-    metrics = [name for name in entry["where"].get("metric", ()) if name in values]
-    whole = len(metrics) == len(entry["where"].get("metric", ())) and (values[metrics] > 1).all(axis=1)
-    return rows[rows[entry["series"]].isin(values.index[whole] if len(metrics) else ())]
+    is_whole = (values.reindex(columns=entry["where"]["metric"], fill_value=0) > 1).all(axis=1)
+    return rows[rows[entry["series"]].isin(values.index[is_whole])]
 
 
 def _figure(name: str, entry: _Entry, setting: Mapping[str, Any], rows: pd.DataFrame) -> Figure:

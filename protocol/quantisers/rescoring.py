@@ -146,8 +146,8 @@ def by_quantiser(
             shares[at, :, query] = np.array(_returned(apart[candidates], again, relevant[k], top, k)) / k
         progress(1)
     rows = tuple(RescoringRow(*top, *map(mean, of_top)) for top, of_top in zip(tops, shares, strict=True))
-    reaching = [row for row in rows if row.expected >= target]
-    smallest = {k: min((row.factor for row in reaching if row.neighbours == k), default=None) for k in relevances}
+    smallest: dict[int, int | None] = dict.fromkeys(relevances)
+    smallest |= {row.neighbours: row.factor for row in reversed(rows) if row.expected >= target}
     return RescoringCurve(quantised.name, target, rows, smallest)
 
 

@@ -275,17 +275,14 @@ def scaling(svg: str) -> str:
 
 
 class Description:
-    """The texts, tables, figures and sections that a YAML file describes, by name.
+    """The texts, tables, figures and sections that ``page.yaml`` describes, by name.
 
     Every method fills in a template with `values`; all of them are strings, numbers or rows, as the file needs them.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-
     @property
     def _content(self) -> dict[str, dict[str, Any]]:
-        return _read(self._name)
+        return _read("page.yaml")
 
     def text(self, name: str, **values: Any) -> str:
         """Return a text."""
@@ -306,7 +303,7 @@ class Description:
         """
         described = self._content["tables"][name]
         columns, folded = described.get("columns", {}), described.get("folded", "")
-        cells = [list(row) if not isinstance(row, Mapping) else _cells(columns, row) for row in rows]
+        cells = [_cells(columns, row) if isinstance(row, Mapping) else list(row) for row in rows]
         header, n_labels = list(header or columns), described.get("n_labels", 1)
         return Table(name, rendered(described["caption"], **values), header, cells, n_labels, strong, folded=folded)
 
@@ -400,24 +397,21 @@ def vega(value: Any, values: Mapping[str, Any]) -> Any:
 
 def _in_full(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return a part of a chart with the type of its field, its tooltip's fields, and its layers of lines."""
-    typed = _typed(value.get("field")) or {}
+    typed = _typed(value.get("field"))
     full = typed | {key: part for key, part in value.items() if key != "field" or not typed}
     if "tooltip" in value:
-        full["tooltip"] = list(map(_tooltip, value["tooltip"]))
+        numbers = {"format": ".4~g"}
+        full["tooltip"] = [_typed(one) | (numbers if one.endswith(":Q") else {}) for one in value["tooltip"]]
     if "layer" in value:
         layers = [_series_lines(**part["lines"]) if "lines" in part else [part] for part in value["layer"]]
         full["layer"] = list(itertools.chain(*layers))
     return full
 
 
-def _tooltip(field: str) -> dict[str, str]:
-    return (_typed(field) or {}) | ({"format": ".4~g"} if field.endswith(":Q") else {})
-
-
-def _typed(field: Any) -> dict[str, str] | None:
-    """Return a field with its type, or None if it is something else."""
+def _typed(field: Any) -> dict[str, str]:
+    """Return a field with its type, or {} if it is something else."""
     match = _FIELD.fullmatch(field) if isinstance(field, str) else None
-    return {"field": match[1], "type": _TYPES[match[2]]} if match else None
+    return {"field": match[1], "type": _TYPES[match[2]]} if match else {}
 
 
 def _series_lines(x: Any, y: Any, by: str = "hasher", order: str = "", **values: Any) -> list[dict[str, Any]]:
@@ -431,4 +425,4 @@ def _series_lines(x: Any, y: Any, by: str = "hasher", order: str = "", **values:
     return list(replaced(layers, lambda text: values.get(text[1:], text) if text[:1] == "$" else text))
 
 
-PAGE = Description("page.yaml")
+PAGE = Description()

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from protocol.checks import listed
 from protocol.report.drawing import pictures
-from protocol.report.figure import vega
+from protocol.report.figure import rendered, vega
 from protocol.scores.statistics import POWER, TWO_RUNS, detectable_effect, holm, mean_of, shown_interval
 from protocol.scores.summary import at
 from protocol.scores.tables import read_table
@@ -140,16 +139,12 @@ def leak_text(
     study : mapping
         The configuration's key `leak`.
     """
-    import jinja2
-
     pooled = together(table, study["controls"])
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)  # noqa: S701 - Markdown
-    environment.filters["listed"] = listed
     values = {"experiment": experiment, "study": study, "provenance": provenance, "summary": summary, "pooled": pooled}
     values |= {"learners": at(summary, control=False), "controls": at(summary, control=True)}
     values |= {"conclusions": _conclusions(summary, pooled), "label": _label, "interval": _interval}
     values |= {"why": TWO_RUNS if (summary["n_runs"] == 2).any() else "", "level": LEVEL, "power_of_test": POWER}
-    return str(environment.from_string(Path(__file__).with_name("leak.md.j2").read_text()).render(values))
+    return f"{rendered(Path(__file__).with_name('leak.md.j2').read_text(), **values)}\n"
 
 
 def leak_figure(summary: "pd.DataFrame") -> str:

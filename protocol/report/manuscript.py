@@ -148,5 +148,5 @@ def _is_significant(results: Scores, metric: str, n_bits: int) -> bool | None:
     setting = _setting(results)
     scores = at(results.run_scores, metric=metric, n_bits=n_bits, **setting)
     runs = scores.pivot_table(index="run", columns="hasher", values="value")
-    best = lead(runs, shared=results.shared(setting["split"]), better=registry.METRICS.entry(metric).better)
+    best = lead(runs, shared=results.shared(setting["split"]), metric=metric)
     return None if best is None or math.isnan(best.of.p) else best.of.is_significant

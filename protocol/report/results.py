@@ -28,7 +28,7 @@ _FIRST = (
     *("mAP", "mAP@100[all]", "mAP@100[retrieved]", "nDCG", "AUPRC[area]"),
     *("precision@r2", "recall@r2", "RAMAP@r2", "AUPRC[trapezoid]", "mLGAP@r2"),
 )
-_KINDS = ("feature", *SETTING[1:], "hasher")
+_KINDS = (*SETTING, "hasher")
 """The columns whose values have display names and an order in the configuration."""
 
 

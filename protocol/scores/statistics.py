@@ -3,8 +3,8 @@
 import itertools
 import math
 import re
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,7 @@ NO_TEST = "There are no intervals or tests over runs: the variance that runs sha
 NO_TEST += "queries than database items."
 TWO_RUNS = "With two runs, an interval that leaves the range of the metric or of its differences is not shown."
 ONE_DATASET = "The runs are resamples of one dataset and share items, for which this test is corrected."
+Test = TypeVar("Test", bound=Hashable)
 _WRITTEN = 5e-9  # the largest relative rounding error of a number that is written with nine digits
 
 
@@ -100,7 +101,7 @@ class Mean(NamedTuple):
 
 
 def mean_of(values: ArrayLike, operands: ArrayLike = 0.0, *, shared: float = 0.0) -> Mean:
-    """Return the mean of at least two values with its standard error, which is 0 if all values are equal.
+    """Return the mean of values with its standard error, which is 0 if all are equal, and NaN for fewer than two.
 
     Parameters
     ----------
@@ -118,12 +119,17 @@ def mean_of(values: ArrayLike, operands: ArrayLike = 0.0, *, shared: float = 0.0
     0.25
     """
     x, error = np.asarray(values, dtype=np.float64), _WRITTEN * np.asarray(operands, dtype=np.float64)
+    if math.isinf(shared) or x.size < 2:
+        return Mean(float(x.mean()) if x.size else math.nan, math.nan, x.size)
     low, high = float(np.max(x - error)), float(np.min(x + error))
-    if math.isinf(shared):
-        return Mean(float(x.mean()), math.nan, x.size)
     if low <= high:
         return Mean(0.0 if low <= 0 <= high else float(x.mean()), 0.0, x.size)
     return Mean(float(x.mean()), float(x.std(ddof=1)) * (1 / x.size + shared) ** 0.5, x.size)
+
+
+def difference_of(one: NDArray[np.float64], other: NDArray[np.float64], *, shared: float = 0.0) -> Mean:
+    """Return the mean difference of paired values, as `mean_of`."""
+    return mean_of(one - other, np.abs(one) + np.abs(other), shared=shared)
 
 
 def _quantile(n: ArrayLike, confidence: float) -> NDArray[np.float64]:
@@ -210,18 +216,19 @@ class PairedDifference(NamedTuple):
         return self.p < LEVEL
 
 
-def corrected(means: Sequence[Mean]) -> list[PairedDifference]:
+def corrected(means: Mapping[Test, Mean]) -> dict[Test, PairedDifference]:
     """Return the mean differences of one family of tests, corrected by Holm's method.
 
     Of m tests with p-values in ascending order, Holm's method compares the i-th, counted from 0, with 0.05 / (m - i),
     and rejects those before the first that is not below. The interval has this level, or that of the first that is not
     rejected, so it agrees with the test. It is as wide as or wider than that of a single test.
     """
-    raw = np.array([mean.p() for mean in means])
+    raw = np.array([mean.p() for mean in means.values()])
     p = holm(raw)
     ranks = np.minimum(np.searchsorted(np.sort(raw), raw), (p < LEVEL).sum())  # of equal p, the first
-    intervals = [mean.interval(1 - LEVEL / (raw.size - rank)) for mean, rank in zip(means, ranks.tolist(), strict=True)]
-    return [PairedDifference(mean.mean, *ends, q) for mean, ends, q in zip(means, intervals, p.tolist(), strict=True)]
+    levels = LEVEL / (raw.size - ranks)
+    tests = zip(means.items(), levels.tolist(), p.tolist(), strict=True)
+    return {test: PairedDifference(mean.mean, *mean.interval(1 - level), q) for (test, mean), level, q in tests}
 
 
 class Lead(NamedTuple):
@@ -239,7 +246,7 @@ class Lead(NamedTuple):
     n_runs: int
 
 
-def lead(scores: "pd.DataFrame", *, shared: float, better: str = "higher") -> Lead | None:
+def lead(scores: "pd.DataFrame", *, shared: float, metric: str = "mAP") -> Lead | None:
     """Return the best hasher by its mean over the runs that all hashers have; None if no score is defined.
 
     Their paired difference is one of the family of `paired_differences`, because the two are chosen by their means.
@@ -250,16 +257,23 @@ def lead(scores: "pd.DataFrame", *, shared: float, better: str = "higher") -> Le
         A row per run and a column per hasher.
     shared : float
         The result of `shared_variance`.
-    better : {"higher", "lower"}, default="higher"
+    metric : str, default="mAP"
+        It says whether higher or lower values are better.
     """
-    defined = scores.dropna(axis="columns", how="all").dropna()
+    defined = in_common(scores)
     if defined.empty:
         return None
-    means = defined.mean().sort_values(ascending=better == "lower", kind="stable")
+    is_lower = registry.METRICS.entry(metric).better == "lower"
+    means = defined.mean().sort_values(ascending=is_lower, kind="stable")
     best, second = str(means.index[0]), next(iter(means.index[1:]), None)
     others = list(paired_differences(defined[means.index], shared=shared).values())[: len(means) - 1]
     nearest, beats_all = next(iter(others), PairedDifference(*[math.nan] * 4)), all(of.is_significant for of in others)
     return Lead(best, float(means.iloc[0]), second, nearest, beats_all, len(defined))
+
+
+def in_common(scores: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the scores by run of the hashers with any, in the runs in which all of these have one."""
+    return scores.dropna(axis="columns", how="all").dropna()
 
 
 def paired_differences(scores: "pd.DataFrame", *, shared: float) -> dict[tuple[str, str], PairedDifference]:
@@ -268,14 +282,9 @@ def paired_differences(scores: "pd.DataFrame", *, shared: float) -> dict[tuple[s
     The differences are paired over the runs in which all hashers have a score. The tests are corrected resampled
     t-tests, see `shared_variance`, and all pairs are one family (`corrected`). The parameters are as for `lead`.
     """
-    defined = scores.dropna(axis="columns", how="all").dropna()
-    pairs, columns = list(itertools.combinations(defined, 2)), {name: defined[name].to_numpy() for name in defined}
-    values = [(columns[one], columns[other]) for one, other in pairs]
-    if len(defined) < 2:
-        means = [Mean(float((defined[one] - defined[other]).mean()), math.nan, 1) for one, other in pairs]
-    else:
-        means = [mean_of(one - other, abs(one) + abs(other), shared=shared) for one, other in values]
-    return dict(zip(pairs, corrected(means), strict=True))
+    columns = {str(name): of_hasher.to_numpy() for name, of_hasher in in_common(scores).items()}
+    pairs = itertools.combinations(columns, 2)
+    return corrected({pair: difference_of(*map(columns.__getitem__, pair), shared=shared) for pair in pairs})
 
 
 def holm(p: ArrayLike) -> NDArray[np.float64]:

@@ -150,7 +150,7 @@ class Keys:
     """
 
     def __init__(self, database: NDArray, distance: Distance) -> None:
-        self._database, self.distance, d = database, distance, database.shape[1]
+        self._database, self._distance, d = database, distance, database.shape[1]
         self._euclidean, self._unit = distance == "euclidean", distance == "cosine"
         self._error, self._underflow = (5 * d + 40) * 2.0**-53, d * 2.0**-1070
         n_rows = max(1, min(1024, _NUMBERS // d))
@@ -162,6 +162,13 @@ class Keys:
         """Return the keys of distances."""
         with np.errstate(over="ignore", under="ignore"):
             return np.square(distance) if self._euclidean else np.asarray(distance)
+
+    def distances(self, query: NDArray, rows: NDArray, columns: NDArray, threads: int = 1) -> NDArray[np.float64]:
+        """Return the distances of pairs of a query and an item; database rows are read in ascending order."""
+        order, distances = np.argsort(columns, kind="stable"), np.empty(len(rows))
+        pairs = rows[order], columns[order]
+        distances[order] = pair_distances(query, self._database, *pairs, distance=self._distance, threads=threads)
+        return distances
 
     def queries(self, X: NDArray) -> _Side:
         """Return the left side of the product; `X` must have passed `check_rows`."""
@@ -422,13 +429,6 @@ def _nearest(query: NDArray, database: NDArray, k: int, keys: Keys, threads: int
         pairs = keys.within(queries, keys.items(database[start : start + TILE]), bound)
         return pairs._replace(columns=start + pairs.columns.astype(np.int64))
 
-    def measured(pairs: _Pairs) -> NDArray[np.float64]:
-        """Return the distances of pairs; database rows are read in ascending order."""
-        order, distances = np.argsort(pairs.columns, kind="stable"), np.empty(len(pairs.rows))
-        rows, columns = pairs.rows[order], pairs.columns[order]
-        distances[order] = pair_distances(query, database, rows, columns, distance=keys.distance, threads=threads)
-        return distances
-
     def closest(pairs: _Pairs) -> tuple[_Pairs, NDArray[np.float64]]:
         """Return the pairs that may be as near as the k-th, by row and item, and each query's bound on their keys.
 
@@ -442,7 +442,8 @@ def _nearest(query: NDArray, database: NDArray, k: int, keys: Keys, threads: int
             undecided = np.flatnonzero((pairs.low < pairs.high) & crowded[pairs.rows])
             if not undecided.size:
                 return pairs, bound
-            pairs.low[undecided] = pairs.high[undecided] = keys.of(measured(pairs.where(undecided)))
+            distances = keys.distances(query, pairs.rows[undecided], pairs.columns[undecided], threads)
+            pairs.low[undecided] = pairs.high[undecided] = keys.of(distances)
 
     starts, parts, n_pending = range(0, len(database), TILE), list[_Pairs](), 0
     for start, pairs_of_tile in zip(starts, in_order(search, starts, threads), strict=True):
@@ -452,7 +453,7 @@ def _nearest(query: NDArray, database: NDArray, k: int, keys: Keys, threads: int
             pairs, bound = closest(_Pairs(*map(np.concatenate, zip(*parts, strict=True))))
             parts, n_pending = [pairs], 0
         progress(n_queries * min(TILE, len(database) - start))
-    distances = measured(pairs)
+    distances = keys.distances(query, pairs.rows, pairs.columns, threads)
     indptr = _starts(np.bincount(pairs.rows, minlength=n_queries))
     selected = distances <= _kth(indptr, distances, k)[pairs.rows]
     return Neighbours(k, _starts(selected)[indptr], pairs.columns[selected], distances[selected])

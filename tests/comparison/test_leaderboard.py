@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser import opened
+from plainly import rejected_by_steps
 from scipy import stats
 
 from protocol.checks import ProtocolError
@@ -73,17 +74,13 @@ def test_methods_with_a_single_run_are_tested_by_groups_of_queries(experiment):
 
 
 def slow_places(values):
-    """Return the places by a loop over all pairs, with Holm's procedure as he describes it."""
+    """Return the places by a loop over all pairs."""
     names, p = sorted(values, key=lambda name: -values[name].mean()), {}
     for one, other in itertools.combinations(names, 2):
         difference, n = values[one] - values[other], values[one].size
         t = difference.mean() / (difference.std(ddof=1) * (1 / n + shared_variance(100, 1697)) ** 0.5)
         p[one, other] = 2 * stats.t.sf(abs(t), n - 1)
-    rejected = set()
-    for at, pair in enumerate(sorted(p, key=p.get)):
-        if p[pair] > 0.05 / (len(p) - at):
-            break
-        rejected.add(pair)
+    rejected = {[*p][at] for at in rejected_by_steps([*p.values()], 0.05)}
     of, opener = {}, None
     for name in names:
         if opener is None or (opener, name) in rejected:

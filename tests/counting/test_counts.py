@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from encoded import refuses
 from formulas import extended
+from plainly import assert_same_counts
 
 from protocol import codes
 from protocol.checks import ProtocolError
@@ -61,9 +62,7 @@ def test_counts_of_several_truths_are_stored_in_the_smallest_types():
     assert {arrays[name].dtype.name for name in small} == {"uint8"}
     assert arrays["b/levels"].dtype == np.uint32
     for truth, again in unpack_counts(arrays).items():
-        assert again.to_arrays().keys() == counts[truth].to_arrays().keys()
-        for name, array in counts[truth].to_arrays().items():
-            np.testing.assert_array_equal(getattr(again, name), array)
+        assert_same_counts(again, counts[truth])
     for name, values in in_order.items():
         np.testing.assert_array_equal(getattr(counts["a"].of_queries(np.array([1])), name), values[1:])
         assert getattr(counts["a"].pooled, name) is None
@@ -100,7 +99,5 @@ def test_counts_of_extended_codes_are_those_of_counting_them(extension, s):
         "listed": NeighbourRelevance(np.arange(8) // 2 * 2, np.arange(6), 60),
     }
     for name, expected in count(*extended(query, database, 5, extension, s), truths, index_order=True).items():
-        derived = count(query, database, 5, truths, index_order=True)[name].extended(extension, s).to_arrays()
-        assert derived.keys() == expected.to_arrays().keys()
-        for array, values in expected.to_arrays().items():
-            np.testing.assert_array_equal(derived[array], values, err_msg=array)
+        plain = count(query, database, 5, truths, index_order=True)[name]
+        assert_same_counts(plain.extended(extension, s), expected)

@@ -1,4 +1,4 @@
-"""What several tests measure or compute plainly: the peak of memory, all distances, all sets of the nearest items."""
+"""What several tests measure or compute plainly: memory, distances, sets of nearest items, Holm's tests, counts."""
 
 import itertools
 import tracemalloc
@@ -26,6 +26,24 @@ def all_distances(query, database, distance):
     if distance == "dot":
         return -(A * B).sum(axis=2)
     return 1 - (A * B).sum(axis=2) / np.sqrt((A * A).sum(axis=2) * (B * B).sum(axis=2))
+
+
+def rejected_by_steps(p, level):
+    """Holm's procedure as he wrote it: the smallest p against level / m, the next against level / (m - 1), ..."""
+    rejected = set()
+    for step, which in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        if p[which] > level / (len(p) - step):
+            break
+        rejected.add(which)
+    return rejected
+
+
+def assert_same_counts(found, expected):
+    """Check that two counts have the same arrays."""
+    arrays, others = found.to_arrays(), expected.to_arrays()
+    assert arrays.keys() == others.keys()
+    for name, array in others.items():
+        np.testing.assert_array_equal(arrays[name], array, err_msg=name)
 
 
 def sets_of_nearest(distance, k):

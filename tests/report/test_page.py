@@ -345,15 +345,8 @@ def test_every_section_has_something_to_show(results, bare, undrawn):
 
 
 def test_claims_that_do_not_hold_come_first_and_open(results, undrawn):
-    claim = {
-        "paper": "TALR",
-        "place": "eq. 6",
-        "claim": "<b>",
-        "expected": "mAP: 0.5",
-        "ours": "",
-        "parts": "",
-        "reproduce": "",
-    }
+    claim = {"paper": "TALR", "place": "eq. 6", "claim": "<b>", "expected": "mAP: 0.5"}
+    claim |= dict.fromkeys(("ours", "parts", "reproduce"), "")
     proved = claim | {"id": "c1", "status": "proved", "note": "How: so.\nThus."}
     made = changed(results, claims=[proved, claim | {"id": "c2", "status": "refuted", "note": ""}])
     assert of(made, "claims").text[0].startswith("2 claims: 1 refuted, 1 proved. ")

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from plainly import rejected_by_steps
 from scipy import stats
 
 from protocol.scores.statistics import (
@@ -116,16 +117,6 @@ def test_with_two_runs_an_interval_that_leaves_the_range_is_not_shown(low, high,
     assert ends.ravel().tolist() == [low, high] if is_shown else np.isnan(ends).all()
 
 
-def rejected_by_steps(p, level):
-    """Holm's procedure as he wrote it: the smallest p against level / m, the next against level / (m - 1), ..."""
-    rejected = set()
-    for step, which in enumerate(sorted(range(len(p)), key=p.__getitem__)):
-        if p[which] > level / (len(p) - step):
-            break
-        rejected.add(which)
-    return rejected
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_holm_rejects_what_his_steps_reject(seed):
     p = np.random.default_rng(seed).random(9) ** 4
@@ -149,7 +140,7 @@ def test_a_lead_is_the_paired_difference_of_the_two_best():
     assert found.mean == pytest.approx(0.6)
     assert found.of == paired_differences(scores[["b", "c", "a"]], shared=0.25)["b", "c"]
     assert [found.beats_all, lead(scores * [0.1, 1, 0.1], shared=0).beats_all] == [False, True]
-    lowest = lead(scores, shared=0.25, better="lower")
+    lowest = lead(scores, shared=0.25, metric="empty@r2")
     assert (lowest.best, lowest.second, lowest.of.mean) == ("a", "c", pytest.approx(-0.3))
 
 
@@ -179,7 +170,8 @@ def test_paired_differences_have_the_intervals_and_p_of_all_pairs():
 def test_intervals_contain_0_exactly_if_the_corrected_test_is_not_significant(seed):
     rng = np.random.default_rng(seed)
     means = [Mean(mean, 0.1, 8) for mean in rng.normal(0, 0.4, 12)]
-    of = corrected([*means, means[0], Mean(0.2, 0.0, 8), Mean(0.0, 0.0, 8), Mean(0.2, 0.0, 3)])
+    tests = [*means, means[0], Mean(0.2, 0.0, 8), Mean(0.0, 0.0, 8), Mean(0.2, 0.0, 3)]
+    of = list(corrected(dict(enumerate(tests))).values())
     significant = rejected_by_steps([*(mean.p() for mean in means), means[0].p(), 2**-7, 1, 1 / 4], 0.05)
     assert {n for n, one in enumerate(of) if one.is_significant} == significant
     assert {n for n, one in enumerate(of) if not one.low <= 0 <= one.high} == significant

@@ -75,18 +75,18 @@ def test_radius_depends_on_training_points_only_and_on_the_seed():
     assert one != ball(X[:200], database=X[200:], query=X[:3], seed=2)["radius"]
 
 
-def test_nearest_neighbours_with_ties_at_the_last():
-    build = registry.get("ground_truth", "nearest_neighbours")
-    truth = build(items([[0], [5]]), items(LINE), items(LINE), n_neighbours=2)
-    assert rows(truth) == [[0, 1], [4, 5, 6]]
+FOUR = [[1, 0.5]], [[1, 0], [2, 1], [4, 2.1], [9, 0]]
+NEAREST = {"euclidean": [0, 1], "cosine": [1, 2], "dot": [2, 3]}
 
 
-@pytest.mark.parametrize(("distance", "exact_rank"), [("euclidean", [0, 1]), ("cosine", [1, 2]), ("dot", [2, 3])])
-def test_nearest_neighbours_by_three_distances(distance, exact_rank):
+@pytest.mark.parametrize(
+    ("query", "database", "distance", "expected"),
+    [([[0], [5]], LINE, "euclidean", [[0, 1], [4, 5, 6]]), *((*FOUR, of, [ranks]) for of, ranks in NEAREST.items())],
+)
+def test_nearest_neighbours_with_ties_at_the_last_and_by_three_distances(query, database, distance, expected):
     build = registry.get("ground_truth", "nearest_neighbours")
-    database = items([[1, 0], [2, 1], [4, 2.1], [9, 0]])
-    truth = build(items([[1, 0.5]]), database, database, n_neighbours=2, distance=distance)
-    assert rows(truth) == [exact_rank]
+    truth = build(items(query), items(database), items(database), n_neighbours=2, distance=distance)
+    assert rows(truth) == expected
 
 
 def test_graded_distance_gives_the_level_of_the_smallest_radius():

@@ -64,30 +64,21 @@ MATRIX = ([[1, 1, 0], [0, 1, 0]], [[1, 0, 1], [0, 1, 0], [1, 1, 1]])
 
 
 @pytest.mark.parametrize(
-    ("truth", "same"),
+    ("truth", "other", "is_same"),
     [
-        (LABELS, ([1, 0, 1], [1, 5, 0, 1])),  # other names
-        (LABELS, ([7, 8, 7], [7, -3, 8, 7])),  # another name of a class that no query has
-        (([5, 6, 7, 5], [7, 6, 5]), ([6, 7, 5, 6], [5, 7, 6])),  # names in a cycle, which is not its own inverse
-        (MATRIX, ([[0, 1, 1], [0, 1, 0]], [[0, 0, 1], [0, 1, 0], [0, 1, 1]])),  # other columns, one of them empty
+        (LABELS, ([1, 0, 1], [1, 5, 0, 1]), True),  # other names
+        (LABELS, ([7, 8, 7], [7, -3, 8, 7]), True),  # another name of a class that no query has
+        (([5, 6, 7, 5], [7, 6, 5]), ([6, 7, 5, 6], [5, 7, 6]), True),  # names in a cycle, which is not its own inverse
+        (MATRIX, ([[0, 1, 1], [0, 1, 0]], [[0, 0, 1], [0, 1, 0], [0, 1, 1]]), True),  # other columns, one of them empty
+        (LABELS, ([8, 7, 7], [7, 9, 8, 7]), False),  # the queries in another order
+        (LABELS, ([7, 8, 7], [9, 7, 8, 7]), False),
+        (LABELS, ([7, 8, 8], [7, 9, 8, 7]), False),
+        (MATRIX, ([[1, 1, 0], [0, 1, 0]], [[1, 0, 1], [1, 1, 0], [1, 1, 1]]), False),
     ],
 )
-def test_the_digest_depends_on_relevance_and_not_on_label_names(truth, same):
-    assert ground_truth_sha256(LabelRelevance(*truth)) == ground_truth_sha256(LabelRelevance(*same))
-    assert rows(LabelRelevance(*truth)) == rows(LabelRelevance(*same))
-
-
-@pytest.mark.parametrize(
-    ("truth", "other"),
-    [
-        (LABELS, ([8, 7, 7], [7, 9, 8, 7])),  # the queries in another order
-        (LABELS, ([7, 8, 7], [9, 7, 8, 7])),
-        (LABELS, ([7, 8, 8], [7, 9, 8, 7])),
-        (MATRIX, ([[1, 1, 0], [0, 1, 0]], [[1, 0, 1], [1, 1, 0], [1, 1, 1]])),
-    ],
-)
-def test_different_ground_truths_have_different_digests(truth, other):
-    assert ground_truth_sha256(LabelRelevance(*truth)) != ground_truth_sha256(LabelRelevance(*other))
+def test_the_digest_depends_on_relevance_and_not_on_label_names(truth, other, is_same):
+    one, two = (LabelRelevance(*labels) for labels in (truth, other))
+    assert (ground_truth_sha256(one) == ground_truth_sha256(two)) == (rows(one) == rows(two)) == is_same
 
 
 def test_the_digest_of_neighbours_counts_positions_levels_and_queries():

@@ -13,7 +13,7 @@ from protocol import registry
 from protocol.report.figure import ABSENT, PAGE, Figure, Section, brackets, decimals, series_scales, spreads
 from protocol.report.results import N_FIRST, Results, Selection
 from protocol.scores.metadata import NONE_EXCLUDED, is_bound
-from protocol.scores.statistics import finite_range, lead, paired_differences, shown_interval, why_not_shown
+from protocol.scores.statistics import finite_range, in_common, lead, paired_differences, shown_interval, why_not_shown
 from protocol.scores.summary import SETTING, at
 from protocol.scores.tables import Table
 
@@ -62,19 +62,12 @@ def _by_run(scores: "pd.DataFrame") -> "pd.DataFrame":
     return scores.pivot(index="run", columns="hasher", values="value")  # noqa: PD010 - pivot_table takes thrice as long
 
 
-def _defined(scores: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the scores by run of the hashers with any, in the runs in which all of these have one."""
-    return _by_run(scores).dropna(axis="columns", how="all").dropna()
-
-
 def sentence(results: Results, selection: Selection) -> str:
     """Return in words which hasher is best at the selected setting, and by how much."""
     shared, metric = results.shared(selection.setting["split"]), results.metric
     scores = results.ordered(at(results.run_scores, metric=metric, **selection.setting))
-    better = registry.METRICS.entry(metric).better
-    lengths_run = sorted(scores["n_bits"].unique().tolist())
-    all_leads = {n: lead(_by_run(at(scores, n_bits=n)), shared=shared, better=better) for n in lengths_run}
-    leads = {n: one for n, one in all_leads.items() if one is not None}
+    of_lengths = {int(n): _by_run(rows) for n, rows in scores.groupby("n_bits")}
+    leads = {n: one for n, rows in of_lengths.items() if (one := lead(rows, shared=shared, metric=metric)) is not None}
     if not leads:
         return PAGE.text("undefined", results=results, selection=selection)
     n_bits = selection.n_bits if selection.n_bits in leads else min(leads)
@@ -89,7 +82,7 @@ def sentence(results: Results, selection: Selection) -> str:
     values = {"results": results, "lead": first, "n_bits": n_bits, "lengths": lengths, "n_lengths": len(leads)}
     # The sentence is about all lengths, so that it is the same at whichever of them the page shows.
     values["is_best"] = all(one.beats_all for one in leads.values())
-    values["difference"] = f"{first.of.mean:+.3f}{interval and ' '}{interval}"
+    values["difference"] = f"{first.of.mean:+.3f} {interval}".rstrip()
     return PAGE.text("best", why="" if interval else why_not_shown([first.n_runs], shared), **values)
 
 
@@ -129,20 +122,16 @@ def _scores_by_metric(results: Results) -> dict[tuple[str, ...], dict[str, _Cell
     in_order = results.plain.sort_values("n_bits", kind="stable")
     for (*setting, metric), rows in in_order.groupby([*SETTING, "metric"], sort=False):
         (down, hashers), (across, lengths) = rows["hasher"].factorize(), rows["n_bits"].factorize()
-        means, texts = (
-            np.full((len(hashers), len(lengths)), np.nan),
-            np.full((len(hashers), len(lengths)), ABSENT, object),
-        )
-        of_cells, stds = rows["mean"].to_numpy(), rows["std"].to_numpy()
-        means[down, across] = of_cells
+        losses = np.full((len(hashers), len(lengths)), np.nan)  # the means, negative if higher ones are better
+        texts, means, stds = np.full(losses.shape, ABSENT, object), rows["mean"].to_numpy(), rows["std"].to_numpy()
+        losses[down, across] = means if _is_lower(metric) else -means
         for column in range(len(lengths)):
             own = across == column
-            texts[down[own], column] = spreads(of_cells[own], stds[own])
-        is_lower, n_defined = _is_lower(metric), (~np.isnan(means)).sum(axis=1)
-        overall = np.divide(np.nansum(means, axis=1), n_defined, out=np.full(len(hashers), np.nan), where=n_defined > 0)
-        order = np.argsort(overall if is_lower else -overall, kind="stable")  # NaN last
-        best = means[order] == (np.fmin if is_lower else np.fmax).reduce(means)
+            texts[down[own], column] = spreads(means[own], stds[own])
+        with np.errstate(invalid="ignore"):  # 0/0 of a hasher without a score
+            order = np.argsort(np.nansum(losses, axis=1) / np.isfinite(losses).sum(axis=1), kind="stable")  # NaN last
         cells = [[str(hashers[row]), *texts[row]] for row in order.tolist()]
+        best = losses[order] == np.fmin.reduce(losses)
         strong = [(np.flatnonzero(row) + 1).tolist() if len(hashers) > 1 else [] for row in best]
         shown = _Cells(["hasher", *(f"{n_bits} bits" for n_bits in lengths)], cells, strong)
         tables.setdefault(tuple(setting), {})[metric] = shown
@@ -158,7 +147,7 @@ def _pairs(results: Results, selection: Selection) -> dict[str, _Cells]:
     shared, pairs = results.shared(selection.split), {}
     scores = at(results.run_scores, **selection.combination)
     for metric, own in scores[scores["metric"].isin(results.metrics[:N_FIRST])].groupby("metric"):
-        cells = _of_metric(str(metric), _defined(own), shared)
+        cells = _of_metric(str(metric), in_common(_by_run(own)), shared)
         if metric == results.metric or (cells.rows and not is_bound(str(metric))):
             pairs[str(metric)] = cells
     return pairs
@@ -186,7 +175,7 @@ def _differences(results: Results, selection: Selection) -> list[Table]:
     if results.run_scores.groupby([*SETTING, "n_bits"])["hasher"].nunique().max() < 2:
         return []
     pairs, shared = _pairs(results, selection), results.shared(selection.split)
-    scores = _defined(at(results.run_scores, metric=results.metric, **selection.combination))
+    scores = in_common(_by_run(at(results.run_scores, metric=results.metric, **selection.combination)))
     n_runs = len(scores) or selection.n_runs
     values = {"metric": results.metric, "selection": selection, "n_hashers": len(scores.columns), "n_runs": n_runs}
     values |= {"why": why_not_shown([n_runs], shared), "is_tested": not math.isinf(shared)}
