@@ -1,5 +1,7 @@
 """Paired differences, against scipy and by hand."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,6 +18,7 @@ RNG = np.random.default_rng(5)
 A = RNG.normal(0.5, 0.05, 10)
 B = A + RNG.normal(-0.02, 0.01, 10)
 C = A + RNG.normal(-0.001, 0.002, 10)
+LSH, SH = {"hasher": "lsh", "values": B}, {"hasher": "sh", "values": C}
 SHARED = shared_variance(100, 1697)  # the sizes of the fixture `experiment`
 OTHERS = [f"other {run}" for run in range(10)]
 OVER_RUNS = f"Over runs: {CORRECTED}. {ONE_DATASET}"
@@ -49,10 +52,7 @@ def tables_of(comparison):
 @pytest.fixture
 def three(experiment):
     """Return two experiments on the same items with three methods."""
-    return (
-        experiment("first", {"values": A}, {"hasher": "lsh", "values": B}),
-        experiment("second", {"hasher": "sh", "values": C}),
-    )
+    return experiment("first", {"values": A}, LSH), experiment("second", SH)
 
 
 def test_runs_are_paired_across_files_and_tested_as_resamples_of_one_dataset(three):
@@ -84,11 +84,8 @@ def test_a_reference_chosen_by_its_score_counts_every_pair_as_a_test_like_a_repo
 
 def test_an_interval_over_two_runs_that_leaves_the_range_is_not_shown(experiment):
     """The differences 0.2 and 0.6: the interval reaches 0.4 ± 12.7 x 0.28 x (1/2 + 0.266)^0.5, far beyond 1."""
-    files = (
-        experiment("a", {"values": np.array([0.7, 0.8])}),
-        experiment("b", {"hasher": "lsh", "values": np.array([0.5, 0.2])}),
-    )
-    comparison = compare(*files)
+    files = {"a": {"values": np.array([0.7, 0.8])}, "b": LSH | {"values": np.array([0.5, 0.2])}}
+    comparison = compare(*itertools.starmap(experiment, files.items()))
     (table,) = tables_of(comparison)
     assert table.rows[0][2:4] == ["-0.4000", "\N{EN DASH}"]
     assert table.caption.endswith(f"{OVER_RUNS} {TWO_RUNS}")
@@ -100,8 +97,7 @@ def test_an_interval_over_two_runs_that_leaves_the_range_is_not_shown(experiment
 
 def test_nothing_is_tested_with_as_many_queries_as_database_items(experiment):
     sizes = {"n_queries": 100, "n_database": 100}
-    files = experiment("a", {"values": A, **sizes}), experiment("b", {"hasher": "lsh", "values": B, **sizes})
-    comparison = compare(*files)
+    comparison = compare(experiment("a", {"values": A, **sizes}), experiment("b", LSH | sizes))
     (row,) = rows_of(comparison)
     assert np.isnan([row[name] for name in ("low", "high", "p")]).all()
     (table,) = tables_of(comparison)
@@ -112,11 +108,8 @@ def test_nothing_is_tested_with_as_many_queries_as_database_items(experiment):
 
 
 def test_lower_is_better_for_metrics_declared_so(experiment):
-    files = (
-        experiment("a", {"metric": "empty@r2", "values": A}),
-        experiment("b", {"metric": "empty@r2", "hasher": "lsh", "values": B}),
-    )
-    (row,) = rows_of(compare(*files))
+    metric = {"metric": "empty@r2"}
+    (row,) = rows_of(compare(experiment("a", metric | {"values": A}), experiment("b", metric | LSH)))
     assert (row["reference"], row["method"]) == ("lsh, gist", "itq, gist")  # the values of B are smaller
 
 
@@ -135,7 +128,6 @@ def test_false_positives_among_equal_methods_are_as_rare_as_the_level():
     assert false <= 6  # 3 of 60 on average; with the correction for eleven comparisons there are 11
 
 
-LSH, SH = {"hasher": "lsh", "values": B}, {"hasher": "sh", "values": C}
 UNPAIRED = {
     "code lengths": (
         [{"values": A - 0.3}, LSH | {"n_bits": 32, "values": A}],
@@ -173,7 +165,7 @@ def test_methods_that_can_not_be_paired_are_named_with_the_reason(experiment, on
 
 def test_only_the_shared_runs_are_paired(experiment):
     shared = [f"digest {run}" if run < 4 else f"other {run}" for run in range(10)]
-    files = (experiment("a", {"values": A}), experiment("b", {"hasher": "lsh", "values": B}, items=shared))
+    files = experiment("a", {"values": A}), experiment("b", LSH, items=shared)
     (row,) = rows_of(compare(*files))
     assert (row["mean"], row["n_pairs"]) == (pytest.approx((B - A)[:4].mean()), 4)
     assert tables_of(compare(*files))[0].rows[0][5] == "4 of 10 runs"
@@ -184,11 +176,9 @@ def test_queries_are_paired_where_the_ground_truth_is_the_same(codes, experiment
     (row,) = rows_of(compare(one, other))
     assert row["p"] == pytest.approx(stats.ttest_rel(B, A).pvalue)
     assert (row["unit"], row["n_pairs"]) == ("query", 10)
+    unknown = codes("c.json", per_query={"mAP": B}, ground_truth_sha256=None)
     for file, reason in (
-        (
-            codes("c.json", per_query={"mAP": B}, ground_truth_sha256=None),
-            "a file does not refer to values per query; ",
-        ),
+        (unknown, "a file does not refer to values per query; "),
         (experiment("d", {"values": A, "n_queries": 10}), "one has a value per run, the other a value per query."),
     ):
         comparison = compare(one, file)

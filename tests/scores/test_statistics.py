@@ -144,16 +144,6 @@ def test_a_lead_is_the_paired_difference_of_the_two_best():
     assert (lowest.best, lowest.second, lowest.of.mean) == ("a", "c", pytest.approx(-0.3))
 
 
-def test_a_lead_leaves_out_what_is_undefined():
-    nan = float("nan")
-    scores = pd.DataFrame({"a": [0.1, 0.2], "b": [nan, nan], "c": [0.4, nan]})
-    found = lead(scores, shared=0.25)
-    assert (found.best, found.second, found.n_runs) == ("c", "a", 1)
-    assert np.isnan(found.of.low)
-    assert lead(scores[["c"]], shared=0.25).second is None
-    assert lead(scores[["b"]], shared=0.25) is None
-
-
 def test_paired_differences_have_the_intervals_and_p_of_all_pairs():
     """The differences of the runs: 0.1, 0.2, 0.3 (b - a), 0.3, 0.5, 0.4 (c - a) and 0.2, 0.3, 0.1 (c - b)."""
     scores = pd.DataFrame({"c": [0.5, 0.7, 0.6], "b": [0.3, 0.4, 0.5], "a": [0.2, 0.2, 0.2]})
@@ -178,7 +168,7 @@ def test_intervals_contain_0_exactly_if_the_corrected_test_is_not_significant(se
     assert all(one.low <= mean.interval()[0] for one, mean in zip(of, means, strict=False))
 
 
-def test_paired_differences_need_two_runs_and_leave_out_what_is_undefined():
+def test_differences_and_leads_need_two_runs_and_leave_out_what_is_undefined():
     nan = float("nan")
     scores = pd.DataFrame({"a": [0.4, nan, 0.6], "b": [nan, nan, nan], "c": [0.1, 0.2, 0.2]})
     assert paired_differences(scores, shared=0.25)["a", "c"].mean == pytest.approx(0.35)
@@ -186,3 +176,9 @@ def test_paired_differences_need_two_runs_and_leave_out_what_is_undefined():
     assert one.mean == pytest.approx(0.3)
     assert np.isnan(one[1:]).all()
     assert paired_differences(scores[["a"]], shared=0.25) == {}
+    assert np.isnan(paired_differences(pd.DataFrame({"a": [0.1, nan], "c": [nan, 0.2]}), shared=0.25)["a", "c"]).all()
+    found = lead(scores[:2], shared=0.25)
+    assert (found.best, found.second, found.n_runs) == ("a", "c", 1)
+    assert np.isnan(found.of.low)
+    assert lead(scores[["c"]], shared=0.25).second is None
+    assert lead(scores[["b"]], shared=0.25) is None
