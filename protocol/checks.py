@@ -265,14 +265,14 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
     if value in allowed:
         return value
     hint = _suggestion(str(value), allowed)
-    named = listed(map(repr, allowed) if any(", " in choice for choice in allowed) else allowed, "or")
+    named = listed(map(repr, allowed) if ", " in "\n".join(allowed) else allowed, "or")
     where, colon, kind = name.rpartition(": ")
     kind, owner = re.split("(?= (?:of|in) )|$", kind, maxsplit=1)
     is_long = len(allowed) > _FEW
     if named and not any((listing, owner, is_long)):
         raise ProtocolError(f"{name} must be {named}, got {value!r}.{hint}")
     unknown = f"{where}{colon}{'unknown' if colon else 'Unknown'} {kind} {value!r}{owner}"
-    lists = f" `{listing}` lists all {len(allowed)}." if listing else ""
+    lists = f" `{listing}` lists all {len(allowed)}." * bool(listing)
     if is_long and hint + lists:
         raise ProtocolError(f"{unknown}.{hint}{lists}")
     raise ProtocolError(f"{unknown}: {f'choose {named}' if named else 'there are none'}.{hint}")

@@ -14,9 +14,10 @@ from protocol.auditing.known_pairs import known_pairs_for
 from protocol.checks import ProtocolError, counted
 from protocol.evaluation.code_pairs import CodePair, read_codes
 from protocol.inputs.arrays import named, numbers_from
+from protocol.inputs.validation import blocks
 from protocol.provenance import storage
 
-_BLOCK_BYTES = 32 << 20
+_BLOCK_BYTES, _DIGEST_BYTES = 32 << 20, 16
 Copies = Mapping[str, NDArray[np.int64]]
 """By the kind of similarity, for the reader: the first item with the same content as each item."""
 
@@ -71,17 +72,15 @@ def first_equal(rows: Any, name: str = "features") -> NDArray[np.int64]:
     >>> first_equal(np.array([[1, 2], [0, 0], [1, 2], [1, 2]]))
     array([0, 1, 0, 0])
     """
-    n_rows = max(1, _BLOCK_BYTES // max(1, rows.dtype.itemsize * int(np.prod(rows.shape[1:]))))
     digests = bytearray()
-    for start in range(0, len(rows), n_rows):
-        block = np.ascontiguousarray(rows[start : start + n_rows])
+    for block in map(np.ascontiguousarray, blocks(rows, _BLOCK_BYTES)):
         if block.dtype.kind == "f":
             if not np.isfinite(block).all():
-                raise ProtocolError(f"{name}: NaN or infinity in or after row {start:,}.")
+                raise ProtocolError(f"{name}: NaN or infinity in or after row {len(digests) // _DIGEST_BYTES:,}.")
             block = block + 0.0  # -0.0 becomes 0.0
         for row in block.view(np.uint8).reshape(len(block), -1):
-            digests += hashlib.blake2b(row.data, digest_size=16).digest()
-    _, first, group = np.unique(np.frombuffer(digests, dtype="V16"), return_index=True, return_inverse=True)
+            digests += hashlib.blake2b(row.data, digest_size=_DIGEST_BYTES).digest()
+    _, first, group = np.unique(np.frombuffer(digests, f"V{_DIGEST_BYTES}"), return_index=True, return_inverse=True)
     return first[group]
 
 

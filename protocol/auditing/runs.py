@@ -122,7 +122,7 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
     read, empty = functools.cache(read_dataset), np.empty(0, dtype=np.int64)
     runs: dict[str, Run] = {}  # a file given twice is a single run
     for number, split in enumerate(splits, start=1):
-        name = named(split, "split" if len(splits) == 1 else f"split {number}")
+        name = named(split, "split" + f" {number}" * (len(splits) > 1))
         parts, record = _read(split, name)
         lists = {part: Listing(name, as_items(items, f"{name}: {part}"), None, "") for part, items in parts.items()}
         items = items_of(split, record["inputs"].get("labels")) if record and dataset.n_items is None else None

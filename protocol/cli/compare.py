@@ -60,10 +60,8 @@ def _verified(folder: Path | None, page: Path | None) -> tuple[list[Path], list[
     verified, refused = list[Path](), list[str]()
     if folder is None:
         return verified, refused
-    for file in sorted(folder.rglob("*.json")):
-        if any(part.startswith(".") for part in file.relative_to(folder).parts) or file == (
-            page and page.with_suffix(".json")
-        ):
+    for file in sorted({*folder.rglob("*.json")} - {page and page.with_suffix(".json")}):
+        if any(part.startswith(".") for part in file.relative_to(folder).parts):
             continue
         try:
             verification = verify(file)

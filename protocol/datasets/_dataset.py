@@ -1,9 +1,8 @@
 """The result of a dataset's loader, its blocks, and the check of its statistics."""
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.inputs.validation import Sliceable, check_images, class_labels, rows
+from protocol.inputs.validation import Sliceable, blocks, check_images, class_labels, rows
 from protocol.provenance.storage import Writer, decoded
 
 Paths = Mapping[str, Path]
@@ -115,7 +114,7 @@ def store(file: Writer, name: str, array: Sliceable) -> None:
     from tqdm import tqdm
 
     with tqdm(total=len(array), desc=name, unit="item", disable=None) as bar:
-        for rows in _blocks(array):
+        for rows in blocks(array, _BLOCK_BYTES):
             file.append(name, rows)
             bar.update(len(rows))
 
@@ -124,16 +123,11 @@ def check_finite(data: Data) -> None:
     """Raise ProtocolError for the first row of vectors with NaN or infinity; they are read in blocks."""
     for name, vectors in data.vectors.items():
         start = 0
-        for block in _blocks(vectors):
+        for block in blocks(vectors, _BLOCK_BYTES):
             bad = np.flatnonzero(~np.isfinite(block).all(axis=1))
             if bad.size:
                 raise ProtocolError(f"{name}: row {start + bad[0]:,} has NaN or infinity. Correct or remove the row.")
             start += len(block)
-
-
-def _blocks(array: Sliceable) -> Iterator[NDArray]:
-    step = max(1, _BLOCK_BYTES // max(1, array.dtype.itemsize * prod(array.shape[1:])))
-    yield from (array[start : start + step] for start in range(0, len(array), step))
 
 
 def numbered_ids(n: int) -> NDArray[np.bytes_]:

@@ -1,6 +1,7 @@
 """Checks of arrays in memory; apart from the modules that read files, so that those are no dependency of a hasher."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from math import prod
 from typing import Any, Protocol
 
 import numpy as np
@@ -54,6 +55,12 @@ class LazyRows:
     def __getitem__(self, index: slice) -> NDArray:
         start, stop, step = index.indices(len(self))
         return self._read(start, max(start, stop))[::step] if step > 0 else self[:][index]
+
+
+def blocks(array: Sliceable, n_bytes: int) -> Iterator[NDArray]:
+    """Yield the rows of an array in blocks of at most `n_bytes`, but of at least one row."""
+    step = max(1, n_bytes // max(1, array.dtype.itemsize * prod(array.shape[1:])))
+    yield from (array[start : start + step] for start in range(0, len(array), step))
 
 
 def is_integer(array: NDArray) -> NDArray[np.bool_]:

@@ -134,6 +134,10 @@ class _Record:
         short = os.path.normpath(path)  # another file if a link precedes ".."
         return short if os.path.realpath(short) == os.path.realpath(path) else path
 
+    def given(self, role: str, values: Any) -> Any:
+        """Return the values of an input, or else the file that the record names."""
+        return self.file(role) if values is None else values
+
     def codes(self, role: str, values: Any) -> Codes | Outputs:
         """Return the codes of one side, or else of the file that the record names, in the recorded encoding."""
         if isinstance(values, Codes):
@@ -141,7 +145,7 @@ class _Record:
         encoding, of_file = {name: self.content[name] for name in ("n_bits", "binarize")}, self.input(role)
         of_file.pop("file", None)
         encoding = encoding | of_file if values is None else of_file | encoding
-        values = self.file(role) if values is None else values
+        values = self.given(role, values)
         if values is None:
             raise ProtocolError(f"{role.replace('_', ' ')} are missing: the record does not name their file.")
         is_real = role == "query_codes" and self.content["ranking"] == "asymmetric"
@@ -159,8 +163,8 @@ class _Record:
         if isinstance(truth, Nearest) and nearest:
             truth = replace(truth, k=nearest["relevant"], distance=nearest["distance"])  # other K are of the metrics
         if truth is None:
-            query_labels = self.file("query_labels") if query_labels is None else query_labels
-            database_labels = self.file("database_labels") if database_labels is None else database_labels
+            query_labels = self.given("query_labels", query_labels)
+            database_labels = self.given("database_labels", database_labels)
         return only_truth(query_labels, database_labels, truth)
 
     def computed(self, codes: Any, truth: Any, threads: int, progress: Progress) -> tuple[Evaluation, dict[str, Any]]:

@@ -93,13 +93,13 @@ def _means(stored: _Tables) -> Iterator[Check]:
         if "metrics.csv" in stored and (of_runs == "metrics.csv") != (name == "summary.csv"):
             continue  # the two tables of one experiment belong together, and others to each other
         means = every[every["extension"] == "none"] if "extension" in set(every) - set(values) else every
-        on = [column for column in COMBINATION if column in values and column in means]
+        on = [column for column in COMBINATION if column in {*values}.intersection(means)]
         groups = values.groupby(on)["value"]
         computed = groups.agg(mean="mean", std="std", n_runs="size", largest=lambda one: one.abs().max()).reset_index()
         both = means.merge(computed, on=on)
         if (both["n_runs_x"] == both["n_runs_y"]).any():  # else nothing in common, or the table of a single run
             others = len(every) - len(both)
-            more = f"; no table has the runs of the other {others:,}" if others else ""
+            more = f"; no table has the runs of the other {others:,}" * bool(others)
             yield from _compared(name, means, computed, on, f"means of the runs in {of_runs}{more}", n_values=len(both))
 
 
