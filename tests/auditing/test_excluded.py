@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from encoded import message_of
 
 from protocol.auditing import Split, read_excluded
 from protocol.auditing.duplicates import find_duplicates
 from protocol.auditing.items import Dataset
-from protocol.checks import ProtocolError
 
 IDS = np.array(["a", "b", "c", "d", "e", "f"])
 PARTS = {"query": np.array([3, 0, 5]), "database": np.array([1, 2]), "train": np.array([4])}
@@ -62,7 +62,6 @@ WRONG = {
 
 @pytest.mark.parametrize("text", WRONG)
 def test_a_wrong_file_is_refused(tmp_path, text):
-    with pytest.raises(ProtocolError) as error:
-        positions(tmp_path, text)
-    assert str(error.value).startswith(f"{tmp_path}/excluded.csv")
-    assert WRONG[text] in str(error.value)
+    message = message_of(positions, tmp_path, text)
+    assert message.startswith(f"{tmp_path}/excluded.csv")
+    assert WRONG[text] in message

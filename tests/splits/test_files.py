@@ -208,7 +208,7 @@ def test_a_split_with_the_ids_and_labels_of_its_dataset(path, monkeypatch):
 def test_a_dataset_without_labels(tmp_path):
     storage.write(tmp_path / "items.h5", {"ids": PLAIN, "class_names": NAMES[:0]}, provenance())
     storage.write(tmp_path / "splits.h5", PARTS, provenance(labels=tmp_path / "items.h5"))
-    split = load_split(tmp_path / "splits.h5", items=tmp_path / "items.h5")
+    split = load_split(tmp_path / "splits.h5")  # next to the items
     assert (split.labels, split.class_names, len(split.ids)) == (None, [], 60)
 
 
