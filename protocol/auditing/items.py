@@ -3,8 +3,9 @@
 Items are the same only if their ids are equal, apart from ``./`` at the start; ids may be alike
 (`protocol.inputs.forms`). ``train/a.jpg`` and ``test/a.jpg`` have the same name, which may be the same file in another
 folder. Names mean nothing if they are only unique within their folder (``cat/1.jpg``, ``dog/1.jpg``), which is assumed
-if more than `REPEATED` of the names in a list repeat; and names that count files (`n_counters`) may be equal in folders
-with different files.
+if more than `REPEATED` of the names in a list repeat; then, names with their last folders are compared
+(``train/cat/1.jpg``, ``test/cat/1.jpg``). Names that count files (`n_counters`) may be equal in folders with different
+files.
 """
 
 import csv
@@ -14,7 +15,6 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -134,11 +134,17 @@ class Split:
         return [one_form(name) for name in self.dataset.ids.tolist()]
 
     @functools.cached_property
-    def repeats_names(self) -> bool:
-        """Whether names are only unique within their folder, in a list of any size, so that equal names say nothing."""
-        listed = self.parts.values() if self.dataset.has_listed_ids else ()
-        names = [[form[-1] for form in self.forms(part)] for part in listed]
-        return any(len(of_part) - len(set(of_part)) > REPEATED * len(of_part) for of_part in names)
+    def name_parts(self) -> int:
+        """The number of last parts of a path that hardly repeat within a list: 1 for file names, more with folders.
+
+        It is 0 if no path has more parts than those that would be needed, so that equal names say nothing.
+        """
+        lists = [self.forms(part) for part in self.parts.values()] if self.dataset.has_listed_ids else []
+        for n_parts in range(1, max([2, *(len(form) for forms in lists for form in forms)])):
+            n_repeated = [len(forms) - len({form[-n_parts:] for form in forms}) for forms in lists]
+            if all(n <= REPEATED * len(forms) for n, forms in zip(n_repeated, lists, strict=True)):
+                return n_parts
+        return 0
 
     def shared(self, a: str, b: str) -> NDArray[np.int64]:
         """Return the items that two partitions share."""
@@ -153,7 +159,7 @@ class Split:
 # Forms of ids
 
 
-def n_counters(names: Sequence[str | Decimal], others: Sequence[str | Decimal]) -> int:
+def n_counters(names: Sequence[str], others: Sequence[str]) -> int:
     """Return how many names may equal one of the others only because both lists count their files.
 
     A name counts files if it ends in a number, the others have several numbers after the same prefix, and at least half
@@ -171,10 +177,10 @@ def n_counters(names: Sequence[str | Decimal], others: Sequence[str | Decimal]) 
     return sum(2 * bisect_right(known, number) > number - known[0] for number, known in of_names)
 
 
-def _counter(name: str | Decimal) -> tuple[str, int]:
+def _counter(name: str) -> tuple[str, int]:
     """Return the prefix and the number at the end of a name; if it has none, a prefix that no other name has."""
-    prefix = str(name).rstrip("0123456789")
-    digits = str(name)[len(prefix) :]
+    prefix = name.rstrip("0123456789")
+    digits = name[len(prefix) :]
     return (prefix, int(digits)) if 0 < len(digits) < _LONG_NUMBER else (f"{name}/", 0)
 
 

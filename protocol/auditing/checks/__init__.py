@@ -16,7 +16,7 @@ CHECKS = (
 _NEEDS: Mapping[str, Callable[[Run], bool]] = {
     "class-imbalance (needs protocol)": lambda run: run.name != UNDECLARED,
     "label-conflict (needs labels of the dataset and in every list)": overlaps.has_labels_twice,
-    "equal-file-names (needs names that do not repeat within a list)": lambda run: not run.split.repeats_names,
+    "equal-file-names (needs names that do not repeat within a list)": lambda run: run.split.name_parts > 0,
     "near-duplicate, of equal items (needs features)": lambda run: bool(run.copies),
     "known-near-duplicate (needs known pairs: `protocol find-duplicates`)": lambda run: run.judged is not None,
     "unseen-class (needs one label for each query or training item)": declared.knows_unseen_classes,
