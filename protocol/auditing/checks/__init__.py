@@ -21,7 +21,7 @@ _NEEDS: Mapping[str, Callable[[Run], bool]] = {
     "known-near-duplicate (needs known pairs: `protocol find-duplicates`)": lambda run: run.judged is not None,
     "unseen-class (needs one label for each query or training item)": declared.knows_unseen_classes,
     "group-split (needs groups)": lambda run: run.groups is not None,
-    "unused-items (needs ids or labels of the whole dataset, and all partitions)": overlaps.is_complete,
+    "unused-items (needs ids or labels of the whole dataset)": lambda run: run.split.dataset.n_items is not None,
     "not-reproducible (needs a seed, and the dataset that was divided)": lambda run: (
         None not in (run.seed, run.split.dataset.n_items)
     ),
@@ -48,7 +48,7 @@ def about(run: Run) -> list[str]:
     """Return sentences about a run: its sizes, the split that it resembles, and the origin of what is known of it."""
     split, is_declared = run.split, run.name != UNDECLARED
     counts = declared.class_counts(split)[1].items()
-    ends = {part: sorted({int(n.min()), int(n.max())}) for part, n in counts if not is_declared}
+    ends = {part: sorted({int(n.min()), int(n.max())}) for part, n in counts}
     per_class = {part: f" ({' to '.join(f'{n:,}' for n in both)} per class)" for part, both in ends.items()}
     sizes = [f"{part} {len(items):,}{per_class.get(part, '')}" for part, items in split.parts.items() if len(items)]
     protocol = f"protocol {run.name}" if is_declared else "no protocol declared"

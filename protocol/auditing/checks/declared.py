@@ -53,8 +53,7 @@ def audit_classes(run: Run) -> list[Finding]:
     exhausted = _exhausted(split, protocol, classes)
     for part, n_items in counts.items():
         expected, least = _expected(run, classes, part, n_items)
-        is_balanced = part in protocol.random and not has_several(split)  # the counts differ by at most one
-        is_optional = (expected == 0) & (not is_balanced and not protocol.is_reduced(part))
+        is_optional = (expected == 0) & (not protocol.is_reduced(part))
         is_few = n_items < expected
         for severity, selected, why in (
             ("error", is_few & ~exhausted, ""),

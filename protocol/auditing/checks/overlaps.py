@@ -178,16 +178,10 @@ def audit_membership(run: Run) -> list[Finding]:
         undeclared = "warning" if len(outside) < len(split["train"]) else "information"
         severity = undeclared if protocol.listed else "error"
         findings += split.findings("train-not-in-database", severity, outside[~np.isin(outside, reported)])
-    if is_complete(run) and not protocol.divides_classes:
-        unused = np.setdiff1d(np.arange(split.dataset.n_items or 0), split.listed)
+    if split.dataset.n_items is not None and not protocol.divides_classes:
+        unused = np.setdiff1d(np.arange(split.dataset.n_items), split.listed)
         findings += split.findings("unused-items", "warning", unused)
     return findings
-
-
-def is_complete(run: Run) -> bool:
-    """Return whether the dataset is known, and all partitions of the protocol were given, if it defines any."""
-    is_given = bool(run.protocol.listed) or set(run.protocol.partitions) <= set(run.split.parts)
-    return run.split.dataset.n_items is not None and is_given
 
 
 def has_labels_twice(run: Run) -> bool:
