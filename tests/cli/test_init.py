@@ -133,7 +133,7 @@ def test_folders_that_may_be_no_classes_are_not_taken_for_them_in_silence(capsys
     assert main(["init", "--images", "my photos"]) == 2
     message = capsys.readouterr().err
     assert "my photos: its subfolders (Test_images, train) are named like partitions of a split, not like " in message
-    assert "Name one of them, my photos/train (init: --images my photos/train), or a file of labels (init: -" in message
+    assert "Name one of them (my photos/train), or a file of labels (init: --labels) and your split as lists" in message
     assert main(["init", "--images", "my photos/train"]) == 0
     assert main(["find-duplicates", "--query", "my photos"]) == 0
     capsys.readouterr()
