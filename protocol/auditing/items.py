@@ -25,7 +25,7 @@ from protocol.auditing.findings import Finding, findings_of
 from protocol.checks import ProtocolError, counted
 from protocol.inputs.arrays import is_file, items_from, named
 from protocol.inputs.forms import Form, one_form
-from protocol.inputs.labels import labels_from
+from protocol.inputs.labels import check_order, labels_from
 from protocol.inputs.lists import Listing, check_distinct, ids_from, read_listings
 from protocol.inputs.text import lines, unsafe, without_dot
 from protocol.inputs.validation import rows as row_numbers
@@ -59,6 +59,8 @@ class Dataset:
         Digest of the file from which this was read; splits that were drawn from that file can be drawn again.
     name : str or None
         The registered dataset from which the file was created.
+    ids_of : str or None
+        The labels whose ids these are, if nothing else says that they are in the order of the row numbers.
     """
 
     n_items: int | None = None
@@ -69,11 +71,18 @@ class Dataset:
     official: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     digest: str | None = None
     name: str | None = None
+    ids_of: str | None = None
 
     @property
     def has_listed_ids(self) -> bool:
         """Whether the ids are only those in lists, whose order in the dataset is not known."""
         return self.ids is not None and self.n_items is None
+
+    def check_rows(self) -> None:
+        """Raise ProtocolError if the only ids are those of labels, and do not ascend, as `check_order`."""
+        if self.ids_of is not None:
+            remedy = f"Give the ids in the order of the row numbers (ids), or {self.ids_of} itself as ids"
+            check_order(self.ids_of, self.ids, "row numbers", remedy)
 
     def n_rows(self, n_listed: int) -> int:
         """Return the number of items; if it is not known, `n_listed`, the largest listed item number plus one."""
@@ -239,10 +248,12 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
     if labels is None:
         return Dataset(n_items=None if names is None else len(names), ids=names)
     labelled = labels_from(labels, "labels", None if names is None else len(names), ids=names)
+    ids_of = None
     if names is None and labelled.ids is not None:
-        names = labelled.ids
-        check_distinct(names, named(labels, "labels"))
-    return Dataset(n_items=len(labelled.labels), ids=names, y=labelled.labels, class_names=labelled.class_names)
+        names, ids_of = labelled.ids, named(labels, "labels")
+        check_distinct(names, ids_of)
+    y, classes = labelled.labels, labelled.class_names
+    return Dataset(n_items=len(y), ids=names, y=y, class_names=classes, ids_of=ids_of)
 
 
 # Tables by id or by row number
@@ -321,6 +332,7 @@ def numbers_of(items: Sequence[str], dataset: Dataset, n_items: int, name: str) 
             return by_id
     if not_a_row is not None:
         raise ProtocolError(f"{name}: {str(not_a_row)[:80]!r} is not a row number, but the lists contain row numbers.")
+    dataset.check_rows()
     rows = np.array([int(item) for item in items], dtype=np.int64)
     if dataset.n_items is not None and rows.size:
         row_numbers(rows, n_items, name)

@@ -465,7 +465,8 @@ def _are_columns(tables: Sequence[Table], rows: Fields) -> bool | None:
     if len(labels) != 1:
         name, listed, hint = tables[0].name, ", ".join(header)[:200], "Name the column of the labels as {}:COLUMN."
         if tables[0].is_of_ids:  # a named column of a list of ids is that of the ids
-            hint = f"Write {{}}:{named[tables[0].id_column] or 'COLUMN'} for the ids alone, or keep one more column, the labels."
+            column = named[tables[0].id_column] or "COLUMN"
+            hint = f"Write {{}}:{column} for the ids alone, or keep one more column, the labels."
         raise ProtocolError(f"{name}: its columns are {listed}. {hint.format(name)}")
     for table in tables:
         table.rows = [[row[labels[0]]] for row in table.rows]
