@@ -107,6 +107,24 @@ def test_labels_with_ids_that_do_not_ascend_give_no_row_numbers(here, listed, op
         audited(**lists, **options, **{"ids": "y.csv"} if is_refused else {})
 
 
+@pytest.mark.parametrize(
+    ("words", "forms"),
+    [
+        ({"query": "owl fox", "database": "0 1"}, ("query: fox, owl", "database: 0, 1")),
+        ({"query": "1 0", "database": "0 1", "train": "fox owl"}, ("query: 0, 1", "database: 0, 1", "train: fox, owl")),
+        ({"query": "owl fox", "database": "owl 1", "train": "fox owl"}, None),
+        ({"query": "1 0", "database": "0 2"}, None),
+    ],
+)
+def test_names_of_classes_in_one_list_and_numbers_in_another_are_undetermined(here, words, forms):
+    for part, classes in words.items():
+        Path(f"{part}.txt").write_text("".join(f"{part}{n}.png {name}\n" for n, name in enumerate(classes.split())))
+    audited = audit(**{part: f"{part}.txt" for part in words})
+    found = [one.examples for of_split in audited.findings.values() for one in of_split if "labels-d" in one.name]
+    assert found == [forms] * bool(forms)
+    assert audited.fails("undetermined") == bool(forms)
+
+
 def test_names_of_classes_in_lists_are_not_compared_with_numbers(tmp_path):
     """Their order is not known, so a conflict of labels could be neither found nor excluded."""
     for name, text in {"q": "a.png owl\nb.png fox\n", "d": "c.png owl\nd.png fox\n"}.items():

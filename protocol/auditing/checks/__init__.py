@@ -10,7 +10,8 @@ from protocol.checks import listed
 
 CHECKS = (
     *(overlaps.audit_pairs, overlaps.audit_known_pairs, overlaps.audit_membership, overlaps.audit_entries),
-    *(declared.audit_sizes, declared.audit_classes, declared.audit_unseen_classes, declared.audit_seed),
+    *(declared.audit_sizes, declared.audit_label_forms, declared.audit_classes),
+    *(declared.audit_unseen_classes, declared.audit_seed),
 )
 """The checks of one split, each of which returns findings."""
 _NEEDS: Mapping[str, Callable[[Run], bool]] = {
