@@ -15,8 +15,9 @@ from protocol.auditing.small_images import SIZE, block_means, correlations, smal
 from protocol.checks import ProtocolError, counted, integer, need, number, suggesting
 from protocol.evaluation.printed import Shown
 from protocol.evaluation.progress import Progress, stage
-from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, read_array
-from protocol.inputs.lists import ids_from
+from protocol.inputs.arrays import as_numpy, is_file, matrix_from, named, numbers_with_ids, read_array
+from protocol.inputs.labels import order_of_vectors
+from protocol.inputs.lists import check_distinct, ids_from
 from protocol.inputs.validation import Sliceable, check_images
 from protocol.parallel import Step, in_order, unreported, workers
 from protocol.provenance import storage
@@ -136,7 +137,7 @@ def find_duplicates(
         Whether to compare vectors, by their cosine, which is the score.
     query_ids : path or array_like, shape (n,), optional
         The names of the queries: the ids, or row numbers in a dataset, as in the lists for `protocol.audit`, each once.
-        If None, the names of files, or row numbers in `query`.
+        If None, the names of files, the ids next to vectors in text, or row numbers in `query`.
     database_ids : path or array_like, shape (n,), optional
         The names of the database items. If one side is an array and the other side has a list, both need one.
     most : int, default=1000
@@ -214,10 +215,17 @@ def items_of(values: Any, role: str, *, vectors: bool = False, ids: Any = None, 
     ProtocolError
         If the input or the list of ids can't be read, the list has the wrong length or an id twice.
     """
-    rows, names = (matrix_from(values, role), None) if vectors else _images(values, role, image_size)
     name = named(values, role)
-    if ids is not None:
-        names = ids_from(ids, f"{role}_ids", len(rows), of=f" of {name}", form="").astype(np.str_)
+    rows, listed = numbers_with_ids(values, role) if vectors else _images(values, role, image_size)
+    if vectors:
+        matrix_from(rows, name)
+    if listed is not None:
+        check_distinct(listed, name)
+    if ids is None:
+        return Items(rows, name, listed)
+    names = ids_from(ids, f"{role}_ids", len(rows), of=f" of {name}", form="").astype(np.str_)
+    if vectors and listed is not None:
+        rows = np.asarray(rows)[order_of_vectors(names, listed, name)]
     return Items(rows, name, names)
 
 

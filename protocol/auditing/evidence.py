@@ -13,7 +13,8 @@ from protocol.auditing.items import Dataset, Split, numbers_of, read_table
 from protocol.auditing.known_pairs import known_pairs_for
 from protocol.checks import ProtocolError, counted
 from protocol.evaluation.code_pairs import CodePair, read_codes
-from protocol.inputs.arrays import named, numbers_from
+from protocol.inputs.arrays import named, numbers_with_ids
+from protocol.inputs.labels import check_order, order_of_vectors
 from protocol.inputs.validation import blocks
 from protocol.provenance import storage
 
@@ -90,6 +91,7 @@ def features_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray:
     Parameters
     ----------
     values : path or array_like, shape (n_items, d)
+        Text may have an id next to each row; the rows are then matched with the ids of the dataset.
     dataset : Dataset
     n_listed : int
         The largest item number of a split plus one, which is the minimum number of rows.
@@ -99,9 +101,17 @@ def features_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray:
     ProtocolError
         If they are not a matrix or have the wrong number of rows, or the order of the dataset's ids is not known.
     """
-    X, name = numbers_from(values, "features"), named(values, "features")
+    name = named(values, "features")
+    X, ids = numbers_with_ids(values, "features")
+    if ids is not None and dataset.ids is not None:
+        return X[order_of_vectors(dataset.ids, ids, name, are_all=not dataset.has_listed_ids)]
+    if ids is not None:
+        remedy = "Give the ids of the dataset in the order of the row numbers (ids), or remove those of the features"
+        check_order(name, ids, "row numbers", remedy)
     if dataset.has_listed_ids:
         raise ProtocolError(f"{name}: the lists contain ids, so the ids of its rows are needed (ids).")
+    if ids is None:
+        dataset.check_rows()
     n_items = dataset.n_rows(n_listed)
     if X.ndim != 2 or len(X) < n_items or (dataset.n_items is not None and len(X) != n_items):
         raise ProtocolError(f"{name}: expected features of shape ({n_items}, d), a row per item, got shape {X.shape}.")

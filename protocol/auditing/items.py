@@ -3,8 +3,9 @@
 Items are the same only if their ids are equal, apart from ``./`` at the start; ids may be alike
 (`protocol.inputs.forms`). ``train/a.jpg`` and ``test/a.jpg`` have the same name, which may be the same file in another
 folder. Names mean nothing if they are only unique within their folder (``cat/1.jpg``, ``dog/1.jpg``), which is assumed
-if more than `REPEATED` of the names in a list repeat; and names that count files (`n_counters`) may be equal in folders
-with different files.
+if more than `REPEATED` of the names in a list repeat; then, names with their last folders are compared
+(``train/cat/1.jpg``, ``test/cat/1.jpg``). Names that count files (`n_counters`) may be equal in folders with different
+files.
 """
 
 import csv
@@ -14,7 +15,6 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from protocol.auditing.findings import Finding, findings_of
 from protocol.checks import ProtocolError, counted
 from protocol.inputs.arrays import is_file, items_from, named
 from protocol.inputs.forms import Form, one_form
-from protocol.inputs.labels import labels_from
+from protocol.inputs.labels import check_order, labels_from
 from protocol.inputs.lists import Listing, check_distinct, ids_from, read_listings
 from protocol.inputs.text import lines, unsafe, without_dot
 from protocol.inputs.validation import rows as row_numbers
@@ -59,6 +59,8 @@ class Dataset:
         Digest of the file from which this was read; splits that were drawn from that file can be drawn again.
     name : str or None
         The registered dataset from which the file was created.
+    ids_of : str or None
+        The labels whose ids these are, if nothing else says that they are in the order of the row numbers.
     """
 
     n_items: int | None = None
@@ -69,11 +71,18 @@ class Dataset:
     official: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     digest: str | None = None
     name: str | None = None
+    ids_of: str | None = None
 
     @property
     def has_listed_ids(self) -> bool:
         """Whether the ids are only those in lists, whose order in the dataset is not known."""
         return self.ids is not None and self.n_items is None
+
+    def check_rows(self) -> None:
+        """Raise ProtocolError if the only ids are those of labels, and do not ascend, as `check_order`."""
+        if self.ids_of is not None:
+            remedy = f"Give the ids in the order of the row numbers (ids), or {self.ids_of} itself as ids"
+            check_order(self.ids_of, self.ids, "row numbers", remedy)
 
     def n_rows(self, n_listed: int) -> int:
         """Return the number of items; if it is not known, `n_listed`, the largest listed item number plus one."""
@@ -134,11 +143,17 @@ class Split:
         return [one_form(name) for name in self.dataset.ids.tolist()]
 
     @functools.cached_property
-    def repeats_names(self) -> bool:
-        """Whether names are only unique within their folder, in a list of any size, so that equal names say nothing."""
-        listed = self.parts.values() if self.dataset.has_listed_ids else ()
-        names = [[form[-1] for form in self.forms(part)] for part in listed]
-        return any(len(of_part) - len(set(of_part)) > REPEATED * len(of_part) for of_part in names)
+    def name_parts(self) -> int:
+        """The number of last parts of a path that hardly repeat within a list: 1 for file names, more with folders.
+
+        It is 0 if no path has more parts than those that would be needed, so that equal names say nothing.
+        """
+        lists = [self.forms(part) for part in self.parts.values()] if self.dataset.has_listed_ids else []
+        for n_parts in range(1, max([2, *(len(form) for forms in lists for form in forms)])):
+            n_repeated = [len(forms) - len({form[-n_parts:] for form in forms}) for forms in lists]
+            if all(n <= REPEATED * len(forms) for n, forms in zip(n_repeated, lists, strict=True)):
+                return n_parts
+        return 0
 
     def shared(self, a: str, b: str) -> NDArray[np.int64]:
         """Return the items that two partitions share."""
@@ -153,7 +168,7 @@ class Split:
 # Forms of ids
 
 
-def n_counters(names: Sequence[str | Decimal], others: Sequence[str | Decimal]) -> int:
+def n_counters(names: Sequence[str], others: Sequence[str]) -> int:
     """Return how many names may equal one of the others only because both lists count their files.
 
     A name counts files if it ends in a number, the others have several numbers after the same prefix, and at least half
@@ -171,10 +186,10 @@ def n_counters(names: Sequence[str | Decimal], others: Sequence[str | Decimal]) 
     return sum(2 * bisect_right(known, number) > number - known[0] for number, known in of_names)
 
 
-def _counter(name: str | Decimal) -> tuple[str, int]:
+def _counter(name: str) -> tuple[str, int]:
     """Return the prefix and the number at the end of a name; if it has none, a prefix that no other name has."""
-    prefix = str(name).rstrip("0123456789")
-    digits = str(name)[len(prefix) :]
+    prefix = name.rstrip("0123456789")
+    digits = name[len(prefix) :]
     return (prefix, int(digits)) if 0 < len(digits) < _LONG_NUMBER else (f"{name}/", 0)
 
 
@@ -233,10 +248,12 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
     if labels is None:
         return Dataset(n_items=None if names is None else len(names), ids=names)
     labelled = labels_from(labels, "labels", None if names is None else len(names), ids=names)
+    ids_of = None
     if names is None and labelled.ids is not None:
-        names = labelled.ids
-        check_distinct(names, named(labels, "labels"))
-    return Dataset(n_items=len(labelled.labels), ids=names, y=labelled.labels, class_names=labelled.class_names)
+        names, ids_of = labelled.ids, named(labels, "labels")
+        check_distinct(names, ids_of)
+    y, classes = labelled.labels, labelled.class_names
+    return Dataset(n_items=len(y), ids=names, y=y, class_names=classes, ids_of=ids_of)
 
 
 # Tables by id or by row number
@@ -315,6 +332,7 @@ def numbers_of(items: Sequence[str], dataset: Dataset, n_items: int, name: str) 
             return by_id
     if not_a_row is not None:
         raise ProtocolError(f"{name}: {str(not_a_row)[:80]!r} is not a row number, but the lists contain row numbers.")
+    dataset.check_rows()
     rows = np.array([int(item) for item in items], dtype=np.int64)
     if dataset.n_items is not None and rows.size:
         row_numbers(rows, n_items, name)

@@ -173,7 +173,7 @@ def audit(
     other = _other(against, dataset)
     n_listed, copies = max(run.n_listed for run in runs), dict[Path | None, Copies]()
     for number, run in enumerate(runs):
-        if run.items not in copies:  # otherwise they were searched for in the same dataset
+        if run.items not in copies or run.split.dataset.has_listed_ids:  # otherwise, the dataset is the same
             copies[run.items] = evidence.copies(run.items, run.split.dataset, n_listed)
         known = evidence.of_items(run.split, n_listed)
         runs[number] = dataclasses.replace(run, copies=copies[run.items], against=other, **known)

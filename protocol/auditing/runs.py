@@ -242,6 +242,8 @@ def _in_numbers(labels: NDArray, columns: Sequence[str], numbers: Mapping[str, i
 def _ids_in(lists: Sequence[Listing], dataset: Dataset) -> NDArray | None:
     """Return the known ids, or those in lists in the order of their first occurrence; None for row numbers."""
     of_rows = [listing.items.dtype.kind in "iu" for listing in lists]
+    if any(of_rows):
+        dataset.check_rows()
     if dataset.ids is not None or all(of_rows):
         return dataset.ids
     ids, order = lists[of_rows.index(False)].name, "Give the ids of the dataset in the order of"

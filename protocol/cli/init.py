@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import textwrap
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -49,7 +50,10 @@ def run(arguments: argparse.Namespace) -> None:
     configuration.load(config)
     classes = f"{counted(n_classes, 'class')} ({abridged(data.class_names)})" if n_classes else "no labels"
     note = _NOTES["few_folders"].format(arguments.images) * (data.images is not None and n_classes < 2)
-    if sizes != _sizes(n_items, [0]):
+    if options.keys().isdisjoint(["labels", "features"]) and (shared := _shared_subfolders(data.ids.tolist())):
+        names = (abridged(data.class_names), abridged(shared), os.path.join(arguments.images, data.class_names[0]))
+        note = _NOTES["same_subfolders"].format(arguments.images, *names)
+    elif sizes != _sizes(n_items, [0]):
         note = _small_classes(dict(zip(data.class_names, counts, strict=True)), sizes, options)
     if note:
         INPUTS.info(note)
@@ -72,6 +76,15 @@ def _dataset(arguments: argparse.Namespace) -> tuple[str, dict[str, str], str]:
     if images is not None:
         return "image_folder", {"folder": images, **own}, "gist"
     return "arrays", {"features": features, **own}, "vectors"
+
+
+def _shared_subfolders(ids: Sequence[str]) -> list[str]:
+    """Return the subfolders of the classes of an image folder if all classes have the same ones, two or more."""
+    below = defaultdict[str, set[str]](set)
+    for path in (name.split("/") for name in ids):
+        below[path[0]].add(path[1] if len(path) > 2 else "")
+    first, *others = below.values()
+    return sorted(first) if others and len(first) > 1 and "" not in first and all(map(first.__eq__, others)) else []
 
 
 def _sizes(n_items: int, counts: Sequence[int]) -> dict[str, int]:

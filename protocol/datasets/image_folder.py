@@ -1,6 +1,5 @@
 """Your own images: a folder with a subfolder for each class, in any common format."""
 
-import itertools
 import os
 import re
 from collections.abc import Sequence
@@ -21,6 +20,12 @@ from protocol.registry import DatasetRecord
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """In a name, bytes that are not UTF-8."""
+_PARTITION = re.compile(
+    "(train|training|test|testing|val|valid|validation|dev|query|queries|database|db|gallery|retrieval)"
+    "([-_ ]?(set|split|images?|imgs?|data))?",
+    re.IGNORECASE,
+)
+"""Usual names of folders for the partitions of a split."""
 
 
 def squares_of(image_size: int) -> tuple[int, int, int]:
@@ -99,9 +104,18 @@ def files_below(folder: str | Path) -> list[str]:
 
 
 def _statistics(folder: str, image_size: int, labels: str | None) -> dict[str, Any]:
-    below = listings(folder) if folder else ()
-    first_with_files = [*itertools.islice((path for path, files in below if files), 2)]
-    labelled = {"labelled": labels is not None} if labels is not None or first_with_files == [folder] else {}
+    """Return what is known from the options and the names of the folders with files; refuse partitions as classes.
+
+    `load` does not refuse them, because images may be compared across partitions without classes.
+    """
+    with_files = [os.path.relpath(path, folder) for path, files in listings(folder) if files] if folder else []
+    classes = sorted({path.partition(os.sep)[0] for path in with_files})
+    if classes and labels is None and all(map(_PARTITION.fullmatch, classes)):
+        one = os.path.join(folder, next((name for name in classes if name.lower().startswith("train")), classes[0]))
+        ways = f"Name one of them ({one}), or a file of labels (init: --labels) and your split as lists"
+        named = f"its subfolders ({', '.join(classes)}) are named like partitions of a split, not like classes"
+        raise ProtocolError(f"{folder}: {named}. {ways} (`splits: [from_lists]`).")
+    labelled = {"labelled": labels is not None} if labels is not None or with_files == [os.curdir] else {}
     return {"image_shape": squares_of(image_size), **labelled}
 
 

@@ -279,7 +279,7 @@ def _first_words(path: Path) -> list[str]:
     lines = list(filter(None, map(str.strip, text.lines(path, "codes"))))
     words = [_MARK.split(line, 1)[0] for line in lines]
     if not all(map(_HEX.fullmatch, words)) or _are_names(path, lines[0], words[1:]):
-        lines = below_header(path, lines)
+        lines, _ = below_header(path, lines)
         words = [_MARK.split(line, 1)[0] for line in lines]
     return words if words == lines or any(map(_IN_COLUMNS.search, words)) else []
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.inputs import formats, text
+from protocol.inputs.text import INPUTS
 from protocol.inputs.validation import LARGEST_INTEGER
 
 ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
@@ -74,9 +75,9 @@ def read_array(file: str | Path) -> NDArray:
         ``F.tsv``, ``F.txt``, ``F.fbin`` and similar formats (`protocol.inputs.formats`), or ``F.fvecs``, ``F.ivecs``
         and ``F.bvecs``. The key may be omitted if the file contains a single array. Text has one row per line, with
         numbers separated by commas, semicolons or blanks; a header, and ids in the first column that it names, are left
-        out (`protocol.inputs.formats.below_header`). Sparse rows, ``F.npz`` of ``scipy.sparse.save_npz``, become
-        dense. An apostrophe at the end transposes a matrix as in MATLAB, ``F.mat:variable'`` or ``F.npy'``, unless a
-        file has this name.
+        out (`protocol.inputs.formats.below_header`; `read_with_ids` returns the ids). Sparse rows, ``F.npz`` of
+        ``scipy.sparse.save_npz``, become dense. An apostrophe at the end transposes a matrix as in MATLAB,
+        ``F.mat:variable'`` or ``F.npy'``, unless a file has this name.
 
     Returns
     -------
@@ -90,7 +91,29 @@ def read_array(file: str | Path) -> NDArray:
         If the file or key does not exist (the message lists the existing keys), or the file is damaged, larger than
         `protocol.inputs.text.ARRAY_BYTES` when decompressed, or not an array of numbers. The message names the file.
     """
-    return _numbers(read_stored(file), str(file))
+    array, ids = read_with_ids(file)
+    if ids is not None:
+        INPUTS.info("%s: its rows are taken in their order, and its ids are not used", file)
+    return array
+
+
+def read_with_ids(file: str | Path) -> tuple[NDArray, NDArray[np.str_] | None]:
+    """Read an array of numbers, as by `read_array`, and the ids of its rows; None if a text has none next to them."""
+    with formats.opened(*path_and_key(file)) as stored:
+        array, ids = _oriented(stored.read(), file), _ids(stored, file)
+    return _numbers(array, str(file)), ids
+
+
+def row_ids(file: str | Path) -> NDArray[np.str_] | None:
+    """Return the ids next to the rows of a text without its values, as `read_with_ids`; None for other files."""
+    if path_of(file).suffix.lower() not in formats.TEXT:
+        return None
+    with formats.opened(*path_and_key(file)) as stored:
+        return _ids(stored, file)
+
+
+def _ids(stored: formats.Opened, file: str | Path) -> NDArray[np.str_] | None:
+    return np.array(stored.ids, dtype=np.str_) if stored.ids and not _is_transposed(file) else None
 
 
 def read_stored(file: str | Path) -> NDArray:
@@ -99,7 +122,10 @@ def read_stored(file: str | Path) -> NDArray:
     A matrix has the orientation that the name of its file requests; a list has only one.
     """
     with formats.opened(*path_and_key(file)) as stored:
-        array = stored.read()
+        return _oriented(stored.read(), file)
+
+
+def _oriented(array: NDArray, file: str | Path) -> NDArray:
     if array.size == 0:
         raise ProtocolError(f"{file}: the array is empty, shape {array.shape}.")
     if not _is_transposed(file):
@@ -189,6 +215,11 @@ def numbers_from(values: Any, role: str) -> NDArray:
         If the file can't be read, or the values are not an array of numbers.
     """
     return read_array(values) if is_file(values) else _numbers(as_numpy(values, role), role)
+
+
+def numbers_with_ids(values: Any, role: str) -> tuple[NDArray, NDArray[np.str_] | None]:
+    """Return an array of numbers, as `numbers_from`, and the ids of its rows, as `read_with_ids`."""
+    return read_with_ids(values) if is_file(values) else (_numbers(as_numpy(values, role), role), None)
 
 
 def matrix_from(values: Any, role: str, columns: str = "d") -> NDArray:

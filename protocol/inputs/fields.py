@@ -60,6 +60,8 @@ class Table:
         The number of the field of the ids, from 0, if there are ids.
     unused : sequence of int
         The numbers of the fields that are neither ids nor labels.
+    is_of_ids : bool
+        Whether a list of ids is expected, with or without labels, as for a partition.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Table:
     ids: Sequence[str] | None = None
     id_column: int = 0
     unused: Sequence[int] = ()
+    is_of_ids: bool = False
 
     @cached_property
     def words(self) -> Fields:

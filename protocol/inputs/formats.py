@@ -49,6 +49,8 @@ class Opened(NamedTuple):
     """None for ``.mat``, whose shape is unknown until the values are read."""
     read: Callable[[], NDArray]
     """Returns the values, memory-mapped if possible."""
+    ids: Sequence[str] = ()
+    """The ids next to the rows of a text, if there are any."""
 
 
 @contextlib.contextmanager
@@ -105,9 +107,9 @@ def _text(path: Path, key: str | None, files: contextlib.ExitStack) -> Opened:
         lines = [line for line in stream if line.strip()]
     if not lines:
         raise ProtocolError(f"{path}: all lines are blank.")
-    lines = below_header(path, lines)
+    lines, ids = below_header(path, lines)
     mark = _mark(lines[0])
-    return Opened((len(lines), len(lines[0].split(mark))), lambda: _numbers(lines, mark))
+    return Opened((len(lines), len(lines[0].split(mark))), lambda: _numbers(lines, mark), ids)
 
 
 def _mark(line: str) -> str | None:
@@ -115,8 +117,10 @@ def _mark(line: str) -> str | None:
     return next((mark for mark in ",;" if mark in line), None)
 
 
-def below_header(path: Path, lines: list[str]) -> list[str]:
-    """Return the lines below a header, without a column of ids, or the index of pandas, in front; all if there is none.
+def below_header(path: Path, lines: list[str]) -> tuple[list[str], list[str]]:
+    """Return the lines below a header, without the ids in front, and these ids; all lines if there is no header.
+
+    An index of pandas is the ids, unless it only counts the rows: 0, 1, ..., n - 1.
 
     A header has as many fields as the next line, all different. None of them is a number or a missing value, unless an
     empty one above an index is first, or they are 0, 1, ..., n - 1 (`protocol.inputs.text.is_numbered`).
@@ -137,12 +141,14 @@ def below_header(path: Path, lines: list[str]) -> list[str]:
     if labels or (0 < len(words - {*range(has_ids)}) < len(names) - has_ids):
         raise ProtocolError(_divided(path, names, sorted(words | labels | {*range(has_ids)}), rest))
     if not are_names:
-        return lines
+        return lines, []
     rows = [row.split(mark, int(has_ids)) for row in lines[1:]]
     if min(map(len, rows)) <= has_ids:
         raise ProtocolError(f"{path}: a line has nothing but an id, below the header {line[:60]!r}.")
-    text.INPUTS.info("%s: %s rows%s (header %r)", path, f"{len(rows):,}", ", without their ids" * has_ids, line[:60])
-    return [row[-1] for row in rows]
+    ids = [text.without_dot(text.unsafe(row[0].strip(' "'))) for row in rows] if has_ids else []
+    ids = [] if not names[0] and ids == [*map(str, range(len(ids)))] else ids
+    text.INPUTS.info("%s: %s rows%s (header %r)", path, f"{len(rows):,}", " with ids" * bool(ids), line[:60])
+    return [row[-1] for row in rows], ids
 
 
 def _divided(path: Path, names: list[str], columns: list[int], rest: list[list[str]]) -> str:

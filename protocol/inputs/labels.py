@@ -15,7 +15,7 @@ from protocol.inputs.arrays import as_integers, is_file, named, path_of
 from protocol.inputs.fields import read_table
 from protocol.inputs.formats import TEXT
 from protocol.inputs.forms import paired
-from protocol.inputs.lists import Listing, read_listings
+from protocol.inputs.lists import Listing, check_distinct, read_listings
 from protocol.inputs.text import ID_COLUMNS, INPUTS
 from protocol.inputs.validation import class_labels
 
@@ -165,19 +165,46 @@ def labels_from(values: Any, role: str, n_items: int | None = None, *, ids: NDAr
 
 
 def _in_order(listing: Listing, ids: NDArray) -> Listing:
-    """Return a list in the order of the given ids, which may be written in another form (`protocol.inputs.forms`)."""
-    rows = {name: row for row, name in enumerate(listing.ids.tolist())}  # type: ignore[union-attr]
-    if len(rows) < len(listing):
-        raise ProtocolError(f"{listing.name}: an id occurs more than once.")
-    names, listed_as = ids.tolist(), paired(ids.tolist(), list(rows))
-    if lacking := [name for name in names if name not in listed_as]:
-        items = f"{counted(len(lacking), 'item')}, the first {str(lacking[0])[:80]!r}"
-        raise ProtocolError(f"{listing.name}: no label for {items}. Its first id is {next(iter(rows))[:80]!r}.")
-    if differing := [name for name in names if listed_as[name] != name]:
-        pair = f"{listed_as[differing[0]]!r} for {differing[0]!r}"
-        INPUTS.info("%s: %s in another form, matched one to one: %s", listing.name, counted(len(differing), "id"), pair)
-    order = [rows[listed_as[name]] for name in names]
+    """Return a list in the order of the given ids."""
+    order = rows_of(ids, listing.items, listing.name, "label")
     return replace(listing, ids=ids, labels=listing.labels[order])  # type: ignore[index]
+
+
+def rows_of(ids: NDArray, listed: NDArray, name: str, noun: str) -> list[int]:
+    """Return the row of each id in a file, `name`, whose ids may be in another form (`protocol.inputs.forms`).
+
+    Raises
+    ------
+    ProtocolError
+        If an id in the file is empty or occurs more than once, or an item of `ids` has no row; `noun` is what a row is.
+    """
+    check_distinct(listed, name)
+    rows = {str(one): row for row, one in enumerate(listed.tolist())}
+    names = list(map(str, ids.tolist()))
+    listed_as = paired(names, list(rows))
+    if lacking := [one for one in names if one not in listed_as]:
+        items = f"{counted(len(lacking), 'item')}, the first {lacking[0][:80]!r}"
+        raise ProtocolError(f"{name}: no {noun} for {items}. Its first id is {next(iter(rows))[:80]!r}.")
+    if differing := [one for one in names if listed_as[one] != one]:
+        pair = f"{listed_as[differing[0]]!r} for {differing[0]!r}"
+        INPUTS.info("%s: %s in another form, matched one to one: %s", name, counted(len(differing), "id"), pair)
+    return [rows[listed_as[one]] for one in names]
+
+
+def order_of_vectors(ids: NDArray, listed: NDArray, name: str, *, are_all: bool = True) -> list[int]:
+    """Return the row of each id in a file of vectors, `name`, whose rows have the ids `listed`, and report the match.
+
+    Raises
+    ------
+    ProtocolError
+        As for `rows_of`, or if `are_all` and the file has other rows as well.
+    """
+    order = rows_of(ids, listed, name, "row")
+    if are_all and len(listed) > len(ids):
+        more = f"{counted(len(listed), 'row')} for {counted(len(ids), 'item')}"
+        raise ProtocolError(f"{name}: {more}, the first for no item is {str(np.delete(listed, order)[0])[:80]!r}.")
+    INPUTS.info("%s: its rows are put in the order of the items, by id", name)
+    return order
 
 
 def _labels(listing: Listing, n_items: int | None, noun: str = "item") -> NDArray:

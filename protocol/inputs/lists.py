@@ -189,7 +189,7 @@ def _of_tables(tables: Mapping[str, Table], has_ids: bool) -> dict[str, Listing]
     """Return the listings of tables, whose form is decided by all of them together."""
     short = [table.words for table in tables.values() if table.is_short]
     known = set(chain.from_iterable(chain.from_iterable(short)))
-    parts = {role: _with_ids(table, has_ids, known) for role, table in tables.items()}
+    parts = {role: _with_ids(replace(table, is_of_ids=has_ids), known) for role, table in tables.items()}
     free = {role: table for role, table in tables.items() if not (table.form or table.is_short or table.is_python)}
     by_kind = {parts[role].ids is None: table for role, table in free.items()}
     if len(by_kind) > 1:
@@ -230,7 +230,7 @@ def _undecided(table: Table, row: Sequence[str], first: str, second: str) -> Pro
 # Ids
 
 
-def _with_ids(table: Table, has_ids: bool, known: set[str]) -> Table:
+def _with_ids(table: Table, known: set[str]) -> Table:
     """Return a table whose ids are apart from the fields of its labels; `known` are the labels of tables without ids.
 
     Raises
@@ -238,7 +238,7 @@ def _with_ids(table: Table, has_ids: bool, known: set[str]) -> Table:
     ProtocolError
         If the words of lines can be ids or labels.
     """
-    if not ("id" in table.form.split("-") if table.form else has_ids or _begins_with_ids(table, known)):
+    if not ("id" in table.form.split("-") if table.form else table.is_of_ids or _begins_with_ids(table, known)):
         return replace(table, rows=[list(map(str.strip, row)) for row in table.rows])
     if table.by_blanks:
         return _divided_by_blanks(table)
@@ -463,8 +463,11 @@ def _are_columns(tables: Sequence[Table], rows: Fields) -> bool | None:
     names = [named[number].strip().lower() for number in left]
     labels = [number for number, column in enumerate(names) if column in LABEL_COLUMNS]
     if len(labels) != 1:
-        name, listed = tables[0].name, ", ".join(header)[:200]
-        raise ProtocolError(f"{name}: its columns are {listed}. Name the column of the labels as {name}:COLUMN.")
+        name, listed, hint = tables[0].name, ", ".join(header)[:200], "Name the column of the labels as {}:COLUMN."
+        if tables[0].is_of_ids:  # a named column of a list of ids is that of the ids
+            column = named[tables[0].id_column] or "COLUMN"
+            hint = f"Write {{}}:{column} for the ids alone, or keep one more column, the labels."
+        raise ProtocolError(f"{name}: its columns are {listed}. {hint.format(name)}")
     for table in tables:
         table.rows = [[row[labels[0]]] for row in table.rows]
         table.unused = [*table.unused, *left[: labels[0]], *left[labels[0] + 1 :]]

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from audited import audit as audited
 from encoded import message_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -88,6 +89,39 @@ def test_any_table_is_read_or_refused_in_one_line(tmp_path, content):
             except ProtocolError as error:
                 messages.append(str(error))
     assert not any("\n" in message for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("listed", "options"),
+    [([0, 1], {}), (["c.png", "b.png"], {"features": np.eye(3)}), (["c.png", "b.png"], {"known_pairs": "pairs.csv"})],
+)
+def test_labels_with_ids_that_do_not_ascend_give_no_row_numbers(here, listed, options):
+    Path("pairs.csv").write_text("query,database,judgement\n0,1,0\n")
+    for order, is_refused in (("cab", True), ("abc", False)):
+        Path("y.csv").write_text("id,label\n" + "".join(f"{name}.png,{'ox'[name == 'a']}\n" for name in order))
+        lists = {"query": listed[:1], "database": listed[1:], "labels": "y.csv"}
+        if is_refused:
+            with pytest.raises(ProtocolError, match=r"y.csv: its ids do not ascend.* or y.csv itself as ids"):
+                audited(**lists, **options)
+        audited(**lists, **options, **{"ids": "y.csv"} if is_refused else {})
+
+
+@pytest.mark.parametrize(
+    ("words", "forms"),
+    [
+        ({"query": "owl fox", "database": "0 1"}, ("query: fox, owl", "database: 0, 1")),
+        ({"query": "1 0", "database": "0 1", "train": "fox owl"}, ("query: 0, 1", "database: 0, 1", "train: fox, owl")),
+        ({"query": "owl fox", "database": "owl 1", "train": "fox owl"}, None),
+        ({"query": "1 0", "database": "0 2"}, None),
+    ],
+)
+def test_names_of_classes_in_one_list_and_numbers_in_another_are_undetermined(here, words, forms):
+    for part, classes in words.items():
+        Path(f"{part}.txt").write_text("".join(f"{part}{n}.png {name}\n" for n, name in enumerate(classes.split())))
+    audited = audit(**{part: f"{part}.txt" for part in words})
+    found = [one.examples for of_split in audited.findings.values() for one in of_split if "labels-d" in one.name]
+    assert found == [forms] * bool(forms)
+    assert audited.fails("undetermined") == bool(forms)
 
 
 def test_names_of_classes_in_lists_are_not_compared_with_numbers(tmp_path):

@@ -125,6 +125,23 @@ def test_a_folder_of_images(classes, capsys):
     assert configuration.load(config)
 
 
+def test_folders_that_may_be_no_classes_are_not_taken_for_them_in_silence(capsys):
+    for number in range(60):
+        draw(number, ("train", "Test_images")[number % 2], "Aß Q"[number % 3 + 1])
+        draw(number, "domains", ("art", "photo")[number % 2], "aq"[number % 3 > 0])
+    Path("my photos/domains").rename("domains")
+    assert main(["init", "--images", "my photos"]) == 2
+    message = capsys.readouterr().err
+    assert "my photos: its subfolders (Test_images, train) are named like partitions of a split, not like " in message
+    assert "Name one of them (my photos/train), or a file of labels (init: --labels) and your split as lists" in message
+    assert main(["init", "--images", "my photos/train"]) == 0
+    assert main(["find-duplicates", "--query", "my photos"]) == 0
+    capsys.readouterr()
+    assert main(["init", "--images", "domains"]) == 0
+    note = "domains (art, photo), and all of them have the same subfolders (a, q). If these are the classes, name one"
+    assert note in capsys.readouterr().err
+
+
 def test_small_classes_are_named_with_the_sizes_without_them(capsys):
     classes = "a" * 40 + "b" * 5 + "c" * 30 + "d" * 4
     for number, name in enumerate(classes):

@@ -77,6 +77,42 @@ def test_labels_with_ids_are_matched_or_in_a_known_order(files, listed, ids, lab
         assert ("its rows are in the order of the features, and its ids are not used" in caplog.text) == (not ids)
 
 
+@pytest.mark.parametrize(
+    ("listed", "ids", "labels", "expected"),
+    [  # rows of the features with ids, the list of ids, labels, and the ids with the first value and the label of each
+        (["c 2", "a 0", "b 1"], None, "a u;b v;c u", "c 2 u;a 0 u;b 1 v"),
+        (["c 2", "a 0", "b 1"], "a b c", "a u;b v;c u", "a 0 u;b 1 v;c 2 u"),
+        (["x/c.png 2", "x/a.png 0", "x/b.png 1"], "a b c", "u;v;u", "a 0 u;b 1 v;c 2 u"),
+        ([" 0 2", " 1 0", " 2 1"], "a b c", "a u;b v;c u", "a 2 u;b 0 v;c 1 u"),
+        (
+            ["c 2", "a 0", "b 1"],
+            "a b d",
+            "a u;b v;d u",
+            "x.csv: no row for 1 item, the first 'd'. Its first id is 'c'.",
+        ),
+        (["c 2", "a 0", "b 1"], None, "a u;b v;d u", "y.csv: no label for 1 item, the first 'c'. Its first id is 'a'."),
+        (["c 2", "a 0", "c 1"], None, "u;v;u", "x.csv: the id 'c' occurs more than once."),
+    ],
+)
+def test_features_with_ids_are_matched(files, listed, ids, labels, expected):
+    index = listed[0].startswith(" ")
+    rows = [",".join([*row.split(), "1.5"]) for row in listed]
+    (files / "x.csv").write_text("\n".join([",0,1" if index else "filename,0,1", *rows]))
+    header = ["package,section"] * (" " in labels)
+    (files / "y.csv").write_text("\n".join([*header, *labels.replace(" ", ",").split(";")]))
+    options = {"features": str(files / "x.csv"), "labels": str(files / "y.csv"), "ids": None}
+    if ids:
+        (files / "ids.txt").write_text(ids.replace(" ", "\n"))
+        options["ids"] = str(files / "ids.txt")
+    if ":" in expected:
+        refused(expected, datasets.statistics, "arrays", options)
+        return
+    data = datasets.load("arrays", {}, options)
+    values, classes = data.vectors["features"][:][:, 0], [data.class_names[label] for label in data.labels]
+    items = zip(data.ids.tolist(), values, classes, strict=True)
+    assert ";".join(f"{name} {value:g} {label}" for name, value, label in items) == expected
+
+
 def test_bytes_stay_bytes_and_other_numbers_become_float32(files):
     for dtype, expected in ((np.uint8, np.uint8), (np.float16, np.float32), (np.int64, np.float32), (bool, np.float32)):
         np.save(files / "z.npy", np.ones((3, 2), dtype))

@@ -117,7 +117,8 @@ def test_a_header_that_was_read_is_shown(tmp_path, caplog):
         read_array(written(tmp_path, name))
     assert caplog.messages == [
         f"{tmp_path}/savetxt.txt: 2 rows (header 'b0 b1 b2')",
-        f"{tmp_path}/ids.csv: 2 rows, without their ids (header '\"ID\",b0,b1,b2')",
+        f"{tmp_path}/ids.csv: 2 rows with ids (header '\"ID\",b0,b1,b2')",
+        f"{tmp_path}/ids.csv: its rows are taken in their order, and its ids are not used",
     ]
     (tmp_path / "missing.csv").write_text("NA,x\n1,2\n")
     refused(tmp_path / "missing.csv", "could not convert string 'NA'")

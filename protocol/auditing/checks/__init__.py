@@ -10,18 +10,19 @@ from protocol.checks import listed
 
 CHECKS = (
     *(overlaps.audit_pairs, overlaps.audit_known_pairs, overlaps.audit_membership, overlaps.audit_entries),
-    *(declared.audit_sizes, declared.audit_classes, declared.audit_unseen_classes, declared.audit_seed),
+    *(declared.audit_sizes, declared.audit_label_forms, declared.audit_classes),
+    *(declared.audit_unseen_classes, declared.audit_seed),
 )
 """The checks of one split, each of which returns findings."""
 _NEEDS: Mapping[str, Callable[[Run], bool]] = {
     "class-imbalance (needs protocol)": lambda run: run.name != UNDECLARED,
     "label-conflict (needs labels of the dataset and in every list)": overlaps.has_labels_twice,
-    "equal-file-names (needs names that do not repeat within a list)": lambda run: not run.split.repeats_names,
+    "equal-file-names (needs names that do not repeat within a list)": lambda run: run.split.name_parts > 0,
     "near-duplicate, of equal items (needs features)": lambda run: bool(run.copies),
     "known-near-duplicate (needs known pairs: `protocol find-duplicates`)": lambda run: run.judged is not None,
     "unseen-class (needs one label for each query or training item)": declared.knows_unseen_classes,
     "group-split (needs groups)": lambda run: run.groups is not None,
-    "unused-items (needs ids or labels of the whole dataset, and all partitions)": overlaps.is_complete,
+    "unused-items (needs ids or labels of the whole dataset)": lambda run: run.split.dataset.n_items is not None,
     "not-reproducible (needs a seed, and the dataset that was divided)": lambda run: (
         None not in (run.seed, run.split.dataset.n_items)
     ),
@@ -48,7 +49,7 @@ def about(run: Run) -> list[str]:
     """Return sentences about a run: its sizes, the split that it resembles, and the origin of what is known of it."""
     split, is_declared = run.split, run.name != UNDECLARED
     counts = declared.class_counts(split)[1].items()
-    ends = {part: sorted({int(n.min()), int(n.max())}) for part, n in counts if not is_declared}
+    ends = {part: sorted({int(n.min()), int(n.max())}) for part, n in counts}
     per_class = {part: f" ({' to '.join(f'{n:,}' for n in both)} per class)" for part, both in ends.items()}
     sizes = [f"{part} {len(items):,}{per_class.get(part, '')}" for part, items in split.parts.items() if len(items)]
     protocol = f"protocol {run.name}" if is_declared else "no protocol declared"

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from protocol.auditing.findings import Finding, Findings, findings_of
 from protocol.auditing.items import Dataset, Split, common_numbers
 from protocol.auditing.runs import Run
-from protocol.checks import ProtocolError, need
+from protocol.checks import ProtocolError, abridged, need
+from protocol.inputs.text import is_number
 from protocol.inputs.validation import n_classes
 from protocol.provenance.storage import array_digest
 from protocol.splits import PARTITIONS, Drawn, Items, Rest, SplitProtocol
@@ -53,8 +54,7 @@ def audit_classes(run: Run) -> list[Finding]:
     exhausted = _exhausted(split, protocol, classes)
     for part, n_items in counts.items():
         expected, least = _expected(run, classes, part, n_items)
-        is_balanced = part in protocol.random and not has_several(split)  # the counts differ by at most one
-        is_optional = (expected == 0) & (not is_balanced and not protocol.is_reduced(part))
+        is_optional = (expected == 0) & (not protocol.is_reduced(part))
         is_few = n_items < expected
         for severity, selected, why in (
             ("error", is_few & ~exhausted, ""),
@@ -69,6 +69,17 @@ def audit_classes(run: Run) -> list[Finding]:
             findings += findings_of("class-missing", severity, len(missing), missing, **words)
             findings += findings_of("class-imbalance", severity, len(few), few, part=part, why=why)
     return findings
+
+
+def audit_label_forms(run: Run) -> list[Finding]:
+    """Return a finding if the classes of some partitions are all numbers, and those of others all names."""
+    classes, counts = class_counts(run.split)
+    names = [class_name(run.split.dataset, label) for label in classes.tolist()]
+    used = {part: [name for name, n in zip(names, of_part, strict=True) if n] for part, of_part in counts.items()}
+    forms = {part: set(map(is_number, of_part)) for part, of_part in used.items() if of_part}
+    lists = [f"{part}: {abridged(used[part])}" for part, form in forms.items() if len(form) == 1]
+    is_mixed = {True} in forms.values() and {False} in forms.values()
+    return findings_of("labels-differ-in-form", "undetermined", len(lists) * is_mixed, lists)
 
 
 def _elsewhere(counts: Mapping[str, NDArray[np.int64]], row: int) -> str:

@@ -72,7 +72,8 @@ def _forms(split: Split, a: str, b: str, severity: str, is_disjoint: bool) -> li
     items = [np.setdiff1d(split[x], split[y], assume_unique=True) for x, y in ((a, b), (b, a))]
     forms = [split.forms(part) for part in items]
     partners = alike(*forms)
-    names, n_proper = _equal_names(forms[0], forms[1], partners) if is_disjoint and not split.repeats_names else ({}, 0)
+    n_parts = split.name_parts * is_disjoint
+    names, n_proper = _equal_names(forms[0], forms[1], partners, n_parts) if n_parts else ({}, 0)
     is_same = n_proper >= _ENOUGH_NAMES and 2 * n_proper > len(split[a])
     undetermined = "undetermined" if severity == "error" else severity
     findings = list[Finding]()
@@ -83,12 +84,15 @@ def _forms(split: Split, a: str, b: str, severity: str, is_disjoint: bool) -> li
     return findings
 
 
-def _equal_names(a: list[Form], b: list[Form], partners: dict[int, int]) -> tuple[dict[int, int], int]:
-    """Return the positions of equal file names of ids without partners, and how many of them don't just count files."""
-    by_name = alike([form[-1:] for form in a], [form[-1:] for form in b])
+def _equal_names(a: list[Form], b: list[Form], partners: dict[int, int], n_parts: int) -> tuple[dict[int, int], int]:
+    """Return the positions of equal file names of ids without partners, and how many of them don't just count files.
+
+    A name has the last `n_parts` of a path.
+    """
+    by_name = alike([form[-n_parts:] for form in a], [form[-n_parts:] for form in b])
     found = {position: other for position, other in by_name.items() if position not in partners}
-    names = [b[other][-1] for other in found.values()]
-    return found, len(names) - n_counters(names, [form[-1] for form in b])
+    names = ["/".join(map(str, form[-n_parts:])) for form in b]
+    return found, len(found) - n_counters([names[other] for other in found.values()], names)
 
 
 def _copies(run: Run, a: str, b: str) -> list[Finding]:
@@ -174,16 +178,10 @@ def audit_membership(run: Run) -> list[Finding]:
         undeclared = "warning" if len(outside) < len(split["train"]) else "information"
         severity = undeclared if protocol.listed else "error"
         findings += split.findings("train-not-in-database", severity, outside[~np.isin(outside, reported)])
-    if is_complete(run) and not protocol.divides_classes:
-        unused = np.setdiff1d(np.arange(split.dataset.n_items or 0), split.listed)
+    if split.dataset.n_items is not None and not protocol.divides_classes:
+        unused = np.setdiff1d(np.arange(split.dataset.n_items), split.listed)
         findings += split.findings("unused-items", "warning", unused)
     return findings
-
-
-def is_complete(run: Run) -> bool:
-    """Return whether the dataset is known, and all partitions of the protocol were given, if it defines any."""
-    is_given = bool(run.protocol.listed) or set(run.protocol.partitions) <= set(run.split.parts)
-    return run.split.dataset.n_items is not None and is_given
 
 
 def has_labels_twice(run: Run) -> bool:
