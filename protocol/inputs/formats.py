@@ -131,7 +131,7 @@ def below_header(path: Path, lines: list[str]) -> list[str]:
     names = [name.strip(' "').lower() for name in line.split(mark)]
     rest = [row.split(mark) for row in lines[1 : 1 + text.EXAMINED]]
     are_names = _are_names(path, names, rest)
-    has_ids = are_names and names[0] in {"", *text.ID_COLUMNS}
+    has_ids = are_names and (not names[0] or text.is_id_name(names[0]))
     words = {n for n, column in enumerate(zip(*rest, strict=False)) if not any(map(text.is_number, column))}
     labels = {n for n, name in enumerate(names) if are_names and len(names) > 1 and name in text.LABEL_COLUMNS}
     if labels or (0 < len(words - {*range(has_ids)}) < len(names) - has_ids):
@@ -148,7 +148,8 @@ def below_header(path: Path, lines: list[str]) -> list[str]:
 def _divided(path: Path, names: list[str], columns: list[int], rest: list[list[str]]) -> str:
     """Return that some columns are no numbers of an array, and the command that saves them as another file."""
     numbers, named = [name for n, name in enumerate(names) if n not in columns], [n for n in columns if names[n]]
-    read = f"'{path}'" if path.suffix == ".csv" else f"'{path}', sep=None, engine='python'"
+    read = f"'{path}', dtype=str, keep_default_na=False"  # so that zeros in front are kept
+    read += ", sep=None, engine='python'" * (path.suffix != ".csv")
     saved, without = "index=False", any(map(text.is_number, numbers)) and numbers[0] != "0"
     if without:  # a header
         read, saved = f"{read}, header=None", f"{saved}, header=False"

@@ -36,6 +36,9 @@ LABEL_COLUMNS = frozenset(["category", "class", "class_name", "classes", "label"
 ID_COLUMNS = frozenset(["file", "filename", "id", "ids", "image", "image_id", "img", "index", "item", "name", "path"])
 ID_COLUMNS |= {"partition", "query", "row"}
 """Usual names of columns of ids, and the first columns of complete splits, of pairs and of excluded queries."""
+_ID_NAME = re.compile(
+    r"(?:(?!class|label|categor|target|tag).*[\W_]|image|img|item|row|sample)?(?:ids?|idx|index|key)|unnamed: \d+"
+)
 EXAMINED = 1000
 """The rows by which it is decided whether the numbers above them are a header."""
 _INTEGER, _PADDED = re.compile(r"\s*[+-]?\d+\s*"), re.compile(r"\s*0\d+\s*")
@@ -100,6 +103,11 @@ def unsafe(cell: str) -> str:
 def without_dot(path: str) -> str:
     r"""Return an id without ``./`` or ``.\`` at its start, which never changes a path."""
     return path[match.end() :] if (match := _HERE.match(path)) else path
+
+
+def is_id_name(name: str) -> bool:
+    """Return whether a header calls a column one of ids, such as ``item_id``, ``idx``, or ``Unnamed: 0`` of pandas."""
+    return name.lower() in ID_COLUMNS or _ID_NAME.fullmatch(name.lower()) is not None
 
 
 def is_number(value: str) -> bool:
