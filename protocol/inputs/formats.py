@@ -16,9 +16,11 @@ import re
 import shlex
 import textwrap
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path, PurePosixPath
+from string import digits
 from types import MappingProxyType
 from typing import IO, Any, NamedTuple
 
@@ -34,7 +36,7 @@ TEXMEX = MappingProxyType({".fvecs": "<f4", ".ivecs": "<i4", ".bvecs": "u1"})
 """The type of the values in the formats of TEXMEX, by file extension."""
 BIG_ANN = MappingProxyType({".fbin": "<f4", ".f16bin": "<f2", ".u8bin": "u1", ".i8bin": "i1", ".ibin": "<i4"})
 """The type of the values in the formats of big-ann-benchmarks, by file extension."""
-_MOST_KEYS = 20
+_MOST_KEYS, _FEWEST = 20, 3
 _MISSING = {"na", "n/a", "null", "none"}
 _PICKLED = re.compile("object arrays|python objects", re.IGNORECASE)
 _SPARSE = {"data", "format", "shape"}
@@ -124,18 +126,19 @@ def below_header(path: Path, lines: list[str]) -> list[str]:
     Raises
     ------
     ProtocolError
-        If a column of words or labels is next to others, only an id is in a line, or a line 0, 1, ..., n - 1 may be a
-        header or a row.
+        If a column of words or labels is next to others, only an id is in a line, a line 0, 1, ..., n - 1 may be a
+        header or a row, or a column may be none of numbers: one that counts the rows, or has another name than others.
     """
     mark, line = _mark(lines[0]), lines[0].lstrip("# ").rstrip()
     names = [name.strip(' "').lower() for name in line.split(mark)]
     rest = [row.split(mark) for row in lines[1 : 1 + text.EXAMINED]]
     are_names = _are_names(path, names, rest)
-    has_ids = are_names and (not names[0] or text.is_id_name(names[0]))
+    has_ids = are_names and (names[0] in {"", *text.ID_COLUMNS} or (text.is_id_name(names[0]) and _are_ids(rest)))
     words = {n for n, column in enumerate(zip(*rest, strict=False)) if not any(map(text.is_number, column))}
     labels = {n for n, name in enumerate(names) if are_names and len(names) > 1 and name in text.LABEL_COLUMNS}
     if labels or (0 < len(words - {*range(has_ids)}) < len(names) - has_ids):
         raise ProtocolError(_divided(path, names, sorted(words | labels | {*range(has_ids)}), rest))
+    _check_columns(path, names[has_ids:] if are_names else [], rest if are_names else [names, *rest], has_ids)
     if not are_names:
         return lines
     rows = [row.split(mark, int(has_ids)) for row in lines[1:]]
@@ -143,6 +146,41 @@ def below_header(path: Path, lines: list[str]) -> list[str]:
         raise ProtocolError(f"{path}: a line has nothing but an id, below the header {line[:60]!r}.")
     text.INPUTS.info("%s: %s rows%s (header %r)", path, f"{len(rows):,}", ", without their ids" * has_ids, line[:60])
     return [row[-1] for row in rows]
+
+
+def _are_ids(rows: list[list[str]]) -> bool:
+    """Return whether the first fields are words or whole numbers, none of which is repeated."""
+    firsts = [row[0] for row in rows]
+    return len({*firsts}) == len(firsts) and not any(map(_is_fraction, firsts)) and min(map(len, rows)) > 1
+
+
+def _is_fraction(field: str) -> bool:
+    return text.is_number(field) and not float(field).is_integer()
+
+
+def _check_columns(path: Path, names: list[str], rows: list[list[str]], has_ids: bool) -> None:
+    """Raise ProtocolError if the first column counts the rows, or some names of columns are not numbered like most."""
+    stems = Counter(name.rstrip(digits) for name in names if name[-1:].isdecimal())
+    stem, n_numbered = stems.most_common(1)[0] if stems else ("", 0)
+    columns = list(zip(*rows, strict=False))
+    are_fractions = [any(map(_is_fraction, column)) for column in columns]
+    is_other = [not (name.startswith(stem) and name[len(stem) :].isdecimal()) for name in names]
+    may_count = not has_ids and len(rows) >= _FEWEST and (not names or is_other[0]) and any(are_fractions[1:])
+    if may_count and _counts(columns[0]):
+        hint = f"Write a header that begins with id if it is no feature, or +{rows[0][0]} in its first row if it is one"
+        raise ProtocolError(f"{path}: the first column counts the rows, so it may be ids or a feature. {hint}.")
+    by_name = zip(names, is_other, are_fractions[has_ids:], strict=False)
+    odd = [name for name, other, has_fractions in by_name if other and not has_fractions]
+    if odd and 2 * n_numbered > len(names) > 2:
+        what = f"{', '.join(odd)[:60]} among {stem}0, {stem}1, ... may be other columns, or numbers like them"
+        raise ProtocolError(f"{path}: {what}. Delete them, or name them {stem}{n_numbered} and so on.")
+
+
+def _counts(fields: Sequence[str]) -> bool:
+    """Return whether fields are whole numbers that ascend by one, the first of them without a sign."""
+    if not all(map(text.is_number, fields)) or any(map(_is_fraction, fields)) or fields[0].strip().startswith("+"):
+        return False
+    return bool((np.diff(np.array(fields, dtype=np.float64)) == 1).all())
 
 
 def _divided(path: Path, names: list[str], columns: list[int], rest: list[list[str]]) -> str:

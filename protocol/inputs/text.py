@@ -131,7 +131,7 @@ def is_numbered(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool | N
     >>> is_numbered(["name", "class", "0", "1"], [["a", "cat", "2", "3"]])
     True
     """
-    numbers = [*dropwhile(lambda name: name.lower() in {"", *ID_COLUMNS, *LABEL_COLUMNS}, first)]
+    numbers = [*dropwhile(lambda name: name.lower() in {"", *LABEL_COLUMNS} or is_id_name(name), first)]
     has_index = len(numbers) < len(first) and len(numbers) > (first[0] != "")
     if numbers != [*map(str, range(len(numbers)))] or len(first) not in map(len, rest[:1]) or not numbers:
         return False

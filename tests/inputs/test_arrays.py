@@ -125,6 +125,36 @@ def test_a_header_that_was_read_is_shown(tmp_path, caplog):
     refused(tmp_path / "short.csv", "short.csv: a line has nothing but an id, below the header 'id,x'.")
 
 
+COUNTS, OTHERS = (
+    "first column counts the rows, so it may be ids or a feature. Write a header",
+    "may be other columns, or",
+)
+FIRST_COLUMNS = {
+    **dict.fromkeys(["Unnamed: 0,f0,f1", "item_id,f0,f1", "sample_id,0,1", "idx,a,b", "itemID,x,y", "key,f0,f1"], 2),
+    **dict.fromkeys(["f0,f1,f2", "refractive_index,x,y"], 3),
+    **dict.fromkeys(["", "n,x,y", "n,f0,f1", "alpha,beta,gamma"], COUNTS),
+}
+
+
+@pytest.mark.parametrize("header", FIRST_COLUMNS)
+def test_a_first_column_that_counts_is_read_as_its_header_says(tmp_path, header):
+    start, read = 0.5 if header.startswith("ref") else 0, FIRST_COLUMNS[header]
+    numbers = np.column_stack([np.arange(start, start + 4), np.arange(8).reshape(4, 2) / 8])
+    np.savetxt(tmp_path / "t.csv", numbers, "%g", ",", header=header, comments="")
+    if isinstance(read, str):
+        refused(tmp_path / "t.csv", re.escape(read))
+    else:
+        np.testing.assert_array_equal(read_array(tmp_path / "t.csv"), numbers[:, 3 - read :])
+
+
+def test_a_column_with_another_name_than_the_bits_is_refused(tmp_path):
+    (tmp_path / "b.csv").write_text("id,b0,b1,is_train\nx,0,1,1\ny,1,1,1\n")
+    refused(
+        tmp_path / "b.csv",
+        r"is_train among b0, b1, \.\.\. may .* like them\. Delete them, or name them b2 and so on\.$",
+    )
+
+
 @pytest.mark.parametrize(
     ("columns", "header", "options"),
     [
