@@ -117,10 +117,18 @@ def test_a_label_that_is_missing_for_an_id_is_named(tmp_path):
         labels_from(tmp_path / "y.csv", "labels", ids=np.array(IDS))
 
 
-def test_a_negative_label_is_said_to_be_a_class(caplog):
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ([-1, 0], "y: the label -1 is a class like any other, not a mark of unlabelled items"),
+        (["owl;elk", "None", "owl"], "y: 'None' is read as a class like any other"),
+        (["owl", "n/a"], "y: 'n/a' is read as a class like any other"),
+    ],
+)
+def test_a_label_that_may_mark_unlabelled_items_is_said_to_be_a_class(caplog, labels, said):
     caplog.set_level(logging.INFO, logger="protocol.inputs")
-    assert labels_from([-1, 0], "y").labels.tolist() == [-1, 0]
-    assert caplog.messages == ["y: the label -1 is a class like any other, not a mark of unlabelled items"]
+    labels_from(labels, "y")
+    assert caplog.messages == [said]
 
 
 def test_an_item_without_an_id_is_refused():
